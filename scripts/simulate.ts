@@ -1,23 +1,30 @@
 import { inspect, parseArgs } from 'node:util'
+import { KeptSeeds } from '../test/simulation/kept-seeds.js'
 import { shrink } from '../test/simulation/shrink.js'
 import { type Outcome, simulate } from '../test/simulation/simulate.js'
 
 /**
  * Plays whole clusters on a simulated clock, network and disk. The same seed has the same history each time, which its hash
- * tells.
+ * tells. Of a seed that fails the shortest story that still does is looked for, and printed; of many seeds, of the first one.
  *
- *   npm run simulate -- --seeds 200 [--from 1]   one seed after the other
- *   npm run simulate -- --seed 17 [--trace]      one of them, as a story
- *   npm run simulate -- --seed 17 --shrink       the shortest story of it that still fails; with --trace whole
+ *   npm run simulate -- --seeds 200 [--from 1]        one seed after the other
+ *   npm run simulate -- --seed 17 [--trace]           one of them, as a story
+ *   npm run simulate -- --soak [--from 1] [--keep F]  until it is stopped; seeds that fail are kept in F, and tried first
+ *
+ * With --whole nothing is left out of what fails.
  */
-const USAGE = 'npm run simulate -- (--seeds N [--from SEED] | --seed SEED [--shrink] [--trace])'
+const USAGE =
+  'npm run simulate -- (--seeds N [--from N] | --seed N [--trace] | --soak [--from N] [--keep FILE]) [--whole]'
+const KEPT = 'failing-seeds.txt'
 
 interface Settings {
   readonly seed: number | undefined
+  /** Infinite in a soak. */
   readonly seeds: number
   readonly from: number
+  readonly kept: string | undefined
   readonly isTold: boolean
-  readonly isShrunk: boolean
+  readonly isWhole: boolean
 }
 
 const readSettings = (): Settings | undefined => {
@@ -26,20 +33,29 @@ const readSettings = (): Settings | undefined => {
       seed: { type: 'string' },
       seeds: { type: 'string' },
       from: { type: 'string', default: '1' },
+      soak: { type: 'boolean', default: false },
+      keep: { type: 'string' },
       trace: { type: 'boolean', default: false },
-      shrink: { type: 'boolean', default: false },
+      whole: { type: 'boolean', default: false },
     },
   })
-  const [seeds, from, seed] = [Number(values.seeds ?? 1), Number(values.from), Number(values.seed ?? 0)]
-  const isOne = values.seed !== undefined
+  const { seed, soak, keep, trace: isTold, whole: isWhole } = values
+  const [seeds, from, one] = [Number(values.seeds ?? 1), Number(values.from), Number(seed ?? 0)]
   const isSound =
-    [seeds, from, seed].every(Number.isSafeInteger) &&
+    [seeds, from, one].every(Number.isSafeInteger) &&
     seeds > 0 &&
-    isOne === (values.seeds === undefined) &&
-    (isOne || !values.shrink)
-  return isSound
-    ? { seed: isOne ? seed : undefined, seeds, from, isTold: values.trace, isShrunk: values.shrink }
-    : undefined
+    [seed !== undefined, values.seeds !== undefined, soak].filter(Boolean).length === 1 &&
+    (soak || keep === undefined) &&
+    (seed !== undefined || !isTold)
+  if (!isSound) return undefined
+  return {
+    seed: seed === undefined ? undefined : one,
+    seeds: soak ? Number.POSITIVE_INFINITY : seeds,
+    from,
+    kept: soak ? (keep ?? KEPT) : undefined,
+    isTold,
+    isWhole,
+  }
 }
 
 const tell = ({ seed, hash, events, virtualMs, failure, story }: Outcome): void => {
@@ -48,43 +64,56 @@ const tell = ({ seed, hash, events, virtualMs, failure, story }: Outcome): void 
   console.log(`seed ${seed}: ${facts}${failure ? `\n  FAILED: ${inspect(failure)}` : ''}`)
 }
 
-const playOne = async (seed: number, { isTold, isShrunk }: Settings): Promise<number> => {
-  if (isShrunk) return playShrunk(seed, isTold)
+const playOne = async (seed: number, { isTold, isWhole }: Settings): Promise<number> => {
   const outcome = await simulate(seed, { isTold })
-  tell(outcome)
+  if (!outcome.failure || isWhole) tell(outcome)
+  else await tellShrunk(seed, isTold)
   return outcome.failure ? 1 : 0
 }
 
-const playShrunk = async (seed: number, isTold: boolean): Promise<number> => {
+const tellShrunk = async (seed: number, isTold: boolean): Promise<void> => {
   const shrunk = await shrink(seed)
-  if (!shrunk) {
-    console.log(`seed ${seed} does not fail`)
-    return 0
-  }
+  if (!shrunk) throw new Error(`seed ${seed} has failed once and does not fail again`)
   const { outcome, tries } = shrunk
   tell(isTold ? outcome : { ...outcome, story: [] })
   console.log(`  ${outcome.acts.length} acts are left after ${tries} tries:`)
   for (const { name, atMs } of outcome.acts) console.log(`  ${(atMs / 1000).toFixed(3).padStart(9)} ${name}`)
-  return 1
 }
 
-const playMany = async ({ seeds, from }: Settings): Promise<number> => {
+/** Those that failed before come first. */
+function* seedsOf({ seeds, from }: Settings, kept: KeptSeeds | undefined): Generator<number> {
+  const before = kept?.all ?? []
+  yield* before
+  for (let seed = from; seed < from + seeds; seed++) if (!before.includes(seed)) yield seed
+}
+
+const playMany = async (settings: Settings): Promise<number> => {
+  const kept = settings.kept === undefined ? undefined : new KeptSeeds(settings.kept)
   const startedMs = performance.now()
   const failed: number[] = []
-  let virtualMs = 0
-  for (let seed = from; seed < from + seeds; seed++) {
+  let [played, virtualMs, isStopped] = [0, 0, false]
+  process.once('SIGINT', () => {
+    isStopped = true
+  })
+  for (const seed of seedsOf(settings, kept)) {
     const outcome = await simulate(seed)
+    played++
     virtualMs += outcome.virtualMs
-    if (!outcome.failure) continue
-    failed.push(seed)
-    tell(outcome)
+    kept?.played(seed, outcome.failure?.message)
+    if (outcome.failure) {
+      failed.push(seed)
+      tell(outcome)
+    }
+    if (isStopped) break
   }
   const seconds = (performance.now() - startedMs) / 1000
-  const rates = `${(seeds / seconds).toFixed(1)} runs and ${(virtualMs / 1000 / seconds).toFixed(0)} virtual seconds a second`
-  console.log(
-    `${seeds} seeds from ${from}: ${failed.length} failed${failed.length > 0 ? ` (${failed.join(', ')})` : ''}; ${rates}`,
-  )
-  return failed.length > 0 ? 1 : 0
+  const rates = `${(played / seconds).toFixed(1)} runs and ${(virtualMs / 1000 / seconds).toFixed(0)} virtual seconds a second`
+  const names = failed.length > 0 ? ` (${failed.join(', ')})` : ''
+  console.log(`${played} seeds from ${settings.from}: ${failed.length} failed${names}; ${rates}`)
+  const [first] = failed
+  if (first === undefined) return 0
+  if (!settings.isWhole && !isStopped) await tellShrunk(first, false)
+  return 1
 }
 
 const main = (): Promise<number> | number => {

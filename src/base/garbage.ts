@@ -4,9 +4,13 @@ import { runInNewContext } from 'node:vm'
 /** A collection takes some tens of milliseconds, and so waits until this much can be gained by it. */
 const COLLECTED_BYTES = 32 * 1024 * 1024
 
+/** Whatever is let go: so many times as long as a collection took the process does something else before the next one. */
+const REST = 4
+
 /** One count for the process: the memory of the engine is one, too. */
-const heap: { uncollectedBytes: number; collect: (() => void) | undefined } = {
+const heap: { uncollectedBytes: number; isDue: boolean; collect: (() => void) | undefined } = {
   uncollectedBytes: 0,
+  isDue: false,
   collect: undefined,
 }
 
@@ -16,12 +20,21 @@ const heap: { uncollectedBytes: number; collect: (() => void) | undefined } = {
  */
 export const letGo = (bytes: number): void => {
   heap.uncollectedBytes += bytes
-  if (heap.uncollectedBytes < COLLECTED_BYTES) return
+  if (heap.uncollectedBytes < COLLECTED_BYTES || heap.isDue) return
+  heap.isDue = true
+  setImmediate(collect)
+}
+
+const collect = (): void => {
   heap.uncollectedBytes = 0
-  setImmediate(() => {
-    heap.collect ??= findCollector()
-    heap.collect()
-  })
+  heap.collect ??= findCollector()
+  const startMs = performance.now()
+  heap.collect()
+  const rest = () => {
+    heap.isDue = false
+    letGo(0)
+  }
+  setTimeout(rest, REST * (performance.now() - startMs)).unref()
 }
 
 /** The engine shows it to contexts that are made while its flag is set. */

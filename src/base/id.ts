@@ -1,6 +1,6 @@
 import type { Random } from './random.js'
 
-const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /** `length` letters and digits, each equally likely. */
 export const base62 = (random: Random, length: number): string => {

@@ -53,6 +53,8 @@ export const LIMITS = {
   waitingBytesMax: 64 * 1024 * 1024,
   /** Shutdown: how long requests in flight may take. */
   drainMs: 10_000,
+  /** Pages that a server tells each second how it is. */
+  ownFeedReadersMax: 32,
   /** A replication message on the cluster port, in both directions. */
   rpcMessageBytesMax: 64 * 1024 * 1024,
   /** Values one transaction may hold: what fits a replication message with room to spare. */
@@ -101,6 +103,8 @@ export const LIMITS = {
   clusterHandshakesMax: 128,
   /** Secondaries that may compare themselves with a primary at one time; each holds a snapshot. */
   syncSessionsMax: 16,
+  /** Checks of identities that simulated transports remember. */
+  simulatedIdentitiesMax: 256,
   secondaryIdBytesMax: 256,
   filterPathsMax: 10_000,
   /** Filters, of secondaries that are registered and of ids that nobody has. */
@@ -133,6 +137,9 @@ export const LIMITS = {
   /** Decrypted values kept ready, by number, and the stored size of each. */
   openedValuesMax: 2048,
   openedValueBytesMax: 2048,
+  /** Stored values kept ready, by number, and the size of each. */
+  recentValuesMax: 4096,
+  recentValueBytesMax: 2048,
 } as const
 
 /** 768 hours: the default and maximal lease time of a mount unless configured, in seconds. */

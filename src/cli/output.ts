@@ -86,8 +86,11 @@ export const onReaderGone = (): AbortSignal => {
 export const isTextWanted = ({ json, output }: { readonly json?: true; readonly output?: string }): boolean =>
   output === 'table' || (json !== true && process.stdout.isTTY === true)
 
-/** Columns of the terminal that data goes to; 80 where it is none. */
+/** Columns of the terminal that data goes to; 80 where it does not say. */
 export const terminalWidth = (): number => process.stdout.columns || 80
+
+/** For what is wrapped to fit: a program that reads it takes lines of any length. */
+export const textWidth = (): number => (process.stdout.isTTY ? terminalWidth() : Number.POSITIVE_INFINITY)
 
 const TEXT_MIN = 20
 

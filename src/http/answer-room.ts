@@ -1,28 +1,15 @@
 import { EventEmitter } from 'node:events'
-import type { ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../base/clock.js'
 import { letGo } from '../base/garbage.js'
 import { LIMITS } from '../base/limits.js'
 import { nextTurn } from '../base/turn.js'
 import { LogicalError } from '../logical/errors.js'
 import type { AnswerPlace } from '../logical/request.js'
-
-/** Where an answer goes. An answer that waits behind others on its connection has no socket of its own yet. */
-export interface AnswerSink {
-  readonly response: Pick<ServerResponse, 'closed' | 'writableEnded'> & Pick<EventEmitter, 'once'>
-  readonly socket: Pick<Socket, 'destroyed'> & Pick<EventEmitter, 'once' | 'off'> & { destroy(): unknown }
-}
+import { type AnswerSink, type PendingAnswer, Place } from './answer-place.js'
 
 interface Waiting {
   readonly bytes: number
   readonly take: () => void
-}
-
-interface PendingAnswer {
-  readonly sink: AnswerSink
-  readonly bytes: number
-  readonly sinceMs: number
 }
 
 interface AnswerRoomLimits {
@@ -64,27 +51,7 @@ export class AnswerRoom {
 
   /** Room is given back when the client has taken its answer, or is gone. */
   placeFor(sink: AnswerSink): AnswerPlace {
-    let held: PendingAnswer | undefined
-    const giveBack = () => {
-      if (held) this.#release(held)
-      held = undefined
-    }
-    return {
-      turn: () => this.#turn(),
-      tryEnter: (bytes) => {
-        giveBack()
-        held = this.#tryEnter(bytes, sink)
-        return held !== undefined
-      },
-      enter: async (bytes) => {
-        giveBack()
-        held = await this.#enter(bytes, sink)
-        // Many may have been let in at once.
-        await this.#takeTurn(sink)
-      },
-      expected: (path) => (this.#expected.size === 0 ? undefined : this.#expected.get(path)),
-      note: (path, bytes) => this.#note(path, bytes),
-    }
+    return new Place(this, sink)
   }
 
   /** The same for an answer to another node: it is taken when its call has ended, and nobody is cut for being slow. */
@@ -93,7 +60,11 @@ export class AnswerRoom {
     return this.placeFor({ response: end, socket: end })
   }
 
-  #note(path: string, bytes: number | undefined): void {
+  expected(path: string): number | undefined {
+    return this.#expected.size === 0 ? undefined : this.#expected.get(path)
+  }
+
+  note(path: string, bytes: number | undefined): void {
     this.#expected.delete(path)
     if (bytes === undefined) return
     this.#expected.set(path, bytes)
@@ -101,7 +72,7 @@ export class AnswerRoom {
     if (this.#expected.size > EXPECTED_MAX) this.#expected.delete(oldest)
   }
 
-  #turn(): Promise<void> | undefined {
+  turn(): Promise<void> | undefined {
     return this.#hasRead ? this.#nextFreeTurn() : undefined
   }
 
@@ -109,7 +80,7 @@ export class AnswerRoom {
     while (this.#hasRead) await nextTurn()
   }
 
-  async #takeTurn(sink: AnswerSink): Promise<void> {
+  async takeTurn(sink: AnswerSink): Promise<void> {
     while (this.#hasRead) await nextTurn()
     if (isGone(sink)) throw wentAway()
     this.#noteRead()
@@ -122,7 +93,7 @@ export class AnswerRoom {
     })
   }
 
-  #tryEnter(bytes: number, sink: AnswerSink): PendingAnswer | undefined {
+  tryEnter(bytes: number, sink: AnswerSink): PendingAnswer | undefined {
     if (isGone(sink)) throw wentAway()
     this.#noteRead()
     if (this.#waiting.size > 0 || !this.#hasRoom(bytes)) return undefined
@@ -130,7 +101,7 @@ export class AnswerRoom {
   }
 
   /** Rejects with 503 when too many wait, or when the client is gone. */
-  #enter(bytes: number, sink: AnswerSink): Promise<PendingAnswer> {
+  enter(bytes: number, sink: AnswerSink): Promise<PendingAnswer> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.size >= this.#limits.waitingMax) {
         reject(new LogicalError('unavailable', 'too many large answers are waiting'))
@@ -158,11 +129,11 @@ export class AnswerRoom {
     const pending: PendingAnswer = { sink, bytes, sinceMs: this.#clock.monotonic() }
     this.#pending.add(pending)
     this.#bytes += bytes
-    whenGone(sink, () => this.#release(pending))
+    whenGone(sink, () => this.release(pending))
     return pending
   }
 
-  #release(pending: PendingAnswer): void {
+  release(pending: PendingAnswer): void {
     if (!this.#pending.delete(pending)) return
     this.#bytes -= pending.bytes
     letGo(pending.bytes)

@@ -34,6 +34,8 @@ export interface ServerRecord {
   readonly apiAddress: string
   readonly clusterAddress: string
   readonly ports: PortPair
+  /** Of its own etcd for those of the other nodes, where each has the data. */
+  readonly etcdPort?: number | undefined
   readonly dataDir: string
   readonly logFile: string
   /** Its name holds a random word, by which the process is known as this cluster's server. */
@@ -120,10 +122,18 @@ export interface LabRecord extends WiredClusters {
 }
 
 /** The servers of a cluster, of which there may be one. */
-export const serversIn = (cluster: ClusterRecord): readonly ServerRecord[] => cluster.nodes ?? [cluster]
+export const serversIn = <S>(cluster: S & { readonly nodes?: readonly S[] | undefined }): readonly S[] =>
+  cluster.nodes ?? [cluster]
 
 export const serversOfLab = ({ clusters }: Pick<LabRecord, 'clusters'>): readonly ServerRecord[] =>
   clusters.flatMap(serversIn)
+
+/** On which a server listens, and its own etcd. */
+export const portsOf = ({ ports, etcdPort }: Pick<ServerRecord, 'ports' | 'etcdPort'>): number[] => [
+  ports.api,
+  ports.cluster,
+  ...(etcdPort === undefined ? [] : [etcdPort]),
+]
 
 /** The lab with the process that a server runs in now. */
 export const withProcess = (lab: LabRecord, server: string, process: ServerRecord['process']): LabRecord => {
@@ -134,8 +144,11 @@ export const withProcess = (lab: LabRecord, server: string, process: ServerRecor
   return { ...lab, clusters }
 }
 
+/** Whether it is the name of one of several servers of a cluster. */
+export const isNode = (name: string): boolean => /\d$/.test(name)
+
 /** `cluster A`, or `node A2` by the name of one of several. */
-export const describeServer = (name: string): string => `${/\d$/.test(name) ? 'node' : 'cluster'} ${name}`
+export const describeServer = (name: string): string => `${isNode(name) ? 'node' : 'cluster'} ${name}`
 
 /** Throws LabError `usage` where a cluster has several servers. */
 export const requireSingles = ({ clusters }: Pick<LabRecord, 'clusters'>, what: string): void => {
@@ -143,10 +156,16 @@ export const requireSingles = ({ clusters }: Pick<LabRecord, 'clusters'>, what: 
   if (several) throw new LabError('usage', `cluster ${several.name} has several nodes, and such a lab has no ${what}`)
 }
 
-/** A cluster that somebody else runs. */
-export interface AttachedCluster extends ClusterAccess {
+/** A server that somebody else runs. */
+export interface AttachedServer extends Pick<ClusterAccess, 'name' | 'apiAddress'> {
   /** Its container on this machine, by which it can be stopped and started; none where it runs elsewhere. */
   readonly container?: string | undefined
+}
+
+/** A cluster that somebody else runs. Its own address and container are those of its single server, or of the first of several. */
+export interface AttachedCluster extends ClusterAccess, AttachedServer {
+  /** Its servers, where they are several. */
+  readonly nodes?: readonly AttachedServer[] | undefined
 }
 
 /** A lab of servers that somebody else runs: it knows where they are and how to open them, and starts and ends none of them. */

@@ -20,7 +20,7 @@ import type { InProcessServer } from './runner/in-process.js'
 import { findUnreplicatedSince, loadServerImages, type ServerImages, takeServerImages } from './snapshot/in-process.js'
 import { nodeOf, reachOf } from './keeper/routes.js'
 import { type LabLink, Links } from './links.js'
-import { planOf, type Topology, withNodes } from './topology.js'
+import { planOf, requireSharedMemory, type Topology, withNodes } from './topology.js'
 import { NEAR_PAUSE_MS, waitFor } from './wait.js'
 import { makeTopology, openCluster, type WireOptions } from './wire.js'
 
@@ -103,6 +103,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     const randomFor = (name: string): Random =>
       seed === undefined ? createSystemRandom() : createSeededRandom(`${seed}:${name}`)
     const whole = nodes === undefined ? topology : withNodes(topology, nodes)
+    requireSharedMemory(whole)
     // Most of the time to import the library would go into what only a server needs.
     const parts = await import('./runner/server-parts.js')
     const provisions = await parts.Provisions.make(whole, { clock: systemClock, randomFor })

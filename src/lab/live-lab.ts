@@ -100,12 +100,21 @@ export class LiveLab implements LabAccess {
     return this.#driver.clusters()
   }
 
-  /** Throws a usage error that names those there are. */
+  /** A cluster, or one of its nodes as if it were one by itself. Throws a usage error that names those there are. */
   cluster(name: string): ClusterAccess {
     const found = this.clusters.find((cluster) => cluster.name === name)
     if (found) return found
+    const node = this.#findNode(name)
+    if (node) return node
     const names = this.clusters.map((cluster) => cluster.name).join(', ')
     throw new LabError('usage', `the lab "${this.name}" has no cluster "${name}"; it has ${names}`)
+  }
+
+  #findNode(name: string): ClusterAccess | undefined {
+    const [, letter, place = ''] = /^([A-Z])([1-9])$/.exec(name) ?? []
+    const of = this.clusters.find((cluster) => cluster.name === letter)
+    const apiAddress = of?.nodeAddresses?.[Number(place) - 1]
+    return of && apiAddress !== undefined ? { ...of, name, apiAddress, nodeAddresses: undefined } : undefined
   }
 
   /** Of several nodes it asks the one that is active when it asks, as far as that is known. */
@@ -120,8 +129,8 @@ export class LiveLab implements LabAccess {
     await this.#driver.followActiveNodes?.()
   }
 
-  /** A cluster, or a node of one: drivers know those by name. */
-  #requirePlace(name: string): void {
+  /** A cluster, or a node of one, which drivers know by name. Throws a usage error for anything else. */
+  requirePlace(name: string): void {
     if (!this.#driver.nodes?.().includes(name)) this.cluster(name)
   }
 
@@ -172,13 +181,13 @@ export class LiveLab implements LabAccess {
 
   /** Does one thing to a cluster, and says what was done. */
   work(verb: ServerVerb, name: string, timeoutMs: number): Promise<string> {
-    this.#requirePlace(name)
+    this.requirePlace(name)
     if (verb === 'seal') return sealCluster(this, this.cluster(name))
     return verb === 'unseal' ? unsealCluster(this, this.cluster(name)) : this.#driver.work(verb, name, timeoutMs)
   }
 
   async setFault(request: FaultRequest): Promise<ActiveFault> {
-    for (const name of 'between' in request ? request.between : [request.cluster]) this.#requirePlace(name)
+    for (const name of 'between' in request ? request.between : [request.cluster]) this.requirePlace(name)
     return this.#driver.setFault(request)
   }
 

@@ -1,5 +1,5 @@
 /** Actions on the process of a server. */
-export type ProcessVerb = 'start' | 'stop' | 'restart' | 'crash' | 'pause' | 'resume'
+export type ProcessVerb = 'start' | 'stop' | 'restart' | 'crash' | 'pause' | 'resume' | 'wipe'
 
 /** Actions on the server of one cluster. */
 export type ServerVerb = ProcessVerb | 'unseal' | 'seal'

@@ -3,8 +3,8 @@ import { statesOf } from './attach/docker.js'
 import {
   type AnyLab,
   type AttachedLab,
+  type AttachedServer,
   type ClusterAccess,
-  type ClusterRecord,
   isAttached,
   type LabRecord,
   type ServerRecord,
@@ -66,7 +66,7 @@ const surveyOwn = (lab: LabRecord, host: LabHost): Parts => [
   ),
   Promise.all(
     lab.clusters.map((cluster) => {
-      if (cluster.nodes) return surveyNodes(lab, cluster, host)
+      if (cluster.nodes) return surveyNodes(cluster, cluster.nodes, (server) => processOf(lab, server, host))
       const { process, pid } = processOf(lab, cluster, host)
       return surveyCluster(cluster, process, pid)
     }),
@@ -79,10 +79,14 @@ const processOf = (lab: LabRecord, server: ServerRecord, host: LabHost): Pick<Cl
 }
 
 /** Asks each node what it is, and the active one, or else one that answers, for the cluster. */
-const surveyNodes = async (lab: LabRecord, cluster: ClusterRecord, host: LabHost): Promise<ClusterView> => {
+const surveyNodes = async <S extends Pick<ClusterAccess, 'name' | 'apiAddress'>>(
+  cluster: ClusterAccess,
+  servers: readonly S[],
+  stateOf: (server: S) => Pick<ClusterView, 'process' | 'pid'>,
+): Promise<ClusterView> => {
   const nodes = await Promise.all(
-    serversIn(cluster).map(async (server): Promise<NodeRow> => {
-      const state = processOf(lab, server, host)
+    servers.map(async (server): Promise<NodeRow> => {
+      const state = stateOf(server)
       const { name, apiAddress } = server
       const view =
         state.process === 'stopped'
@@ -111,16 +115,19 @@ const findNodeProblems = (nodes: readonly NodeRow[]): string[] => {
 /** Links of an attached lab are not the lab's, so it sets no faults on them. */
 const surveyAttached = (lab: AttachedLab): Parts => [
   Promise.resolve([]),
-  statesOf(lab.clusters.flatMap(({ container }) => container ?? [])).then((states) =>
-    Promise.all(
+  statesOf(
+    lab.clusters.flatMap((cluster) => serversIn<AttachedServer>(cluster)).flatMap(({ container }) => container ?? []),
+  ).then((states) => {
+    const stateOf = ({ container }: AttachedServer): ProcessState =>
+      container === undefined ? 'elsewhere' : (states.get(container) ?? 'stopped')
+    return Promise.all(
       lab.clusters.map((cluster) =>
-        surveyCluster(
-          cluster,
-          cluster.container === undefined ? 'elsewhere' : (states.get(cluster.container) ?? 'stopped'),
-        ),
+        cluster.nodes
+          ? surveyNodes(cluster, cluster.nodes, (server) => ({ process: stateOf(server), pid: null }))
+          : surveyCluster(cluster, stateOf(cluster)),
       ),
-    ),
-  ),
+    )
+  }),
 ]
 
 type Parts = [Promise<readonly ActiveFault[] | null>, Promise<ClusterView[]>]

@@ -92,6 +92,8 @@ export interface MountSeed {
 export interface ClusterPlan {
   /** Servers of the cluster, one of which is active; 1 unless said otherwise. */
   readonly nodes?: NodeCount
+  /** Where its data lies when it has several servers, as processes: see `NodeStorage`. */
+  readonly storage?: NodeStorage
   readonly seal?: SealPlan
   readonly license?: 'enterprise' | 'plus' | 'none'
   /** The version it reports. */
@@ -135,6 +137,33 @@ export interface Topology {
 }
 
 export const planOf = ({ plans = {} }: Topology, cluster: string): ClusterPlan => plans[cluster] ?? {}
+
+/** Where several nodes of a cluster have their data. */
+export const NODE_STORAGES = ['etcd', 'raft'] as const
+
+/**
+ * Where several nodes of a cluster have their data: in one etcd that the lab runs beside them (`etcd`, the default), or with
+ * each of them, which join the first one by `retry_join` and need a quorum (`raft`). For labs of processes.
+ *
+ * @example
+ * import { type NodeStorage, type Topology } from 'understudy-lab'
+ *
+ * const storage: NodeStorage = 'raft'
+ * const plans = { A: { nodes: 3, storage } } as const
+ * const topology: Topology = { name: 'one', about: 'three members', clusters: ['A'], links: [], plans }
+ */
+export type NodeStorage = (typeof NODE_STORAGES)[number]
+
+/** Throws LabError `usage` where nodes are to have their data with each of them: nodes in one process share memory. */
+export const requireSharedMemory = (topology: Topology): void => {
+  const apart = topology.clusters.find((name) => hasPeers(topology, name))
+  if (apart !== undefined)
+    throw new LabError('usage', `the nodes of cluster ${apart} have storage "raft", which they need processes for`)
+}
+
+/** Whether a cluster has several nodes of which each has the data. */
+export const hasPeers = (topology: Topology, cluster: string): boolean =>
+  serversOf(topology, cluster).length > 1 && planOf(topology, cluster).storage === 'raft'
 
 /** How many servers a cluster may have. */
 export const NODE_COUNTS = [1, 3, 5] as const

@@ -36,6 +36,30 @@ export const readJson = <T>(storage: ReadStorage, key: string): T | undefined =>
   return value === undefined ? undefined : (JSON.parse(value.toString('utf8')) as T)
 }
 
+/** By the buffer they were read from: they go when the storage no longer remembers it. */
+const records = new WeakMap<Buffer, unknown>()
+
+/**
+ * As `readJson`, for a record that is read far more often than written: it is parsed once for as long as the storage hands
+ * out the same buffer, and frozen, since all who ask get the same.
+ */
+export const readRecord = <T>(storage: ReadStorage, key: string): T | undefined => {
+  const value = storage.get(key)
+  if (value === undefined) return undefined
+  const known = records.get(value)
+  if (known !== undefined) return known as T
+  const record: unknown = JSON.parse(value.toString('utf8'))
+  freezeAll(record)
+  records.set(value, record)
+  return record as T
+}
+
+const freezeAll = (value: unknown): void => {
+  if (typeof value !== 'object' || value === null) return
+  Object.freeze(value)
+  for (const member of Object.values(value)) freezeAll(member)
+}
+
 export const putJson = (tx: Transaction, key: string, value: unknown): void => {
   tx.put(key, Buffer.from(JSON.stringify(value)))
 }

@@ -14,7 +14,8 @@ export const replicationCaches = ({
       settledFilter.invalidate(key)
     },
     roles(key, origin) {
-      // A change of role that is made here takes effect with its step, not with its commit.
-      if (key === recordKey('performance') && origin !== 'own') roles.reload()
+      // On a standby every record is the active node's; a change of role that is made here takes effect with its step.
+      if (origin === 'followed') roles.follow()
+      else if (key === recordKey('performance') && origin !== 'own') roles.reload()
     },
   }) satisfies KeyListeners

@@ -1,7 +1,6 @@
 import type { Response } from '../logical/request.js'
 import { replicationCaches } from './caches.js'
 import type { ReplicationContext } from './context.js'
-import { currentEpoch } from './roles/epoch.js'
 import { FilterStore } from './filter/filter-store.js'
 import { Forwarder } from './forwarding/forwarder.js'
 import type { Holds } from './holds.js'
@@ -9,6 +8,7 @@ import type { ReplicationHost, RoleServices } from './host.js'
 import { ownOf } from './roles/keep-losses.js'
 import { collectSuffix, type Loss, type LostSuffix, readLosses } from './roles/losses.js'
 import { isSecondaryStage } from './roles/machine.js'
+import { settleStore } from './roles/settle-store.js'
 import { Fences } from './roles/fences.js'
 import { RunningRole } from './roles/running-role.js'
 import { OperationTokens } from './credentials/operation-token.js'
@@ -111,11 +111,17 @@ export class Replication {
     })
   }
 
+  /** On a standby: nothing is done, and the facts are those of the active node. */
+  async follow(): Promise<void> {
+    this.#unfollow = this.context.host.store.onChange(replicationCaches(this.context))
+    await this.context.filters.load()
+  }
+
   /** Brings up what the records say. What a crash left half done is finished first. */
   async start(services: RoleServices): Promise<void> {
     const { store } = this.context.host
     this.#unfollow = store.onChange(replicationCaches(this.context))
-    await this.#settleStore()
+    await settleStore(this.context)
     await this.context.filters.load()
     this.#unsubscribe = store.onCommit((commit) => {
       if (commit.mutations.some(({ key }) => key.startsWith(KEYS.filters))) this.#filterChanged()
@@ -217,32 +223,6 @@ export class Replication {
 
   #standbys(): readonly SecondaryView[] {
     return this.context.running.dr.primary?.registry.views().filter((view) => view.isConnected) ?? []
-  }
-
-  /** Makes the store agree with the roles: whom it follows, and the epoch that it writes in. */
-  async #settleStore(): Promise<void> {
-    const { host, roles, settledFilter, maintenance } = this.context
-    const { store } = host
-    const { dr, performance } = roles.records
-    const record = isSecondaryStage(roles.facts().stages.dr) ? dr : performance
-    if (performance.mode !== 'bootstrapping' && !isCopy(performance)) await settledFilter.forget()
-    const isFollower = record.mode === 'secondary' || record.mode === 'bootstrapping'
-    if (isFollower) {
-      const place = store.remotePosition
-      const isForeign = place !== undefined && !record.epochs.some((epoch) => epoch.id === place.epoch)
-      if (isForeign || (!record.hasFollowed && place)) await store.forgetRemote()
-    } else if (store.remotePosition || store.isResyncing) {
-      if (store.isResyncing) await maintenance.reindexNow()
-      await store.forgetRemote()
-    }
-    const written =
-      dr.mode === 'primary'
-        ? dr
-        : performance.mode === 'primary' && !isSecondaryStage(roles.facts().stages.dr)
-          ? performance
-          : undefined
-    const epoch = written && currentEpoch(written.epochs)?.id
-    if (epoch !== undefined && epoch !== store.epoch) await store.setEpoch(epoch)
   }
 }
 

@@ -42,6 +42,11 @@ export class ReplicationView {
     return this.#drMode === 'bootstrapping' || this.#performanceMode === 'bootstrapping'
   }
 
+  /** Standbys answer from their copies: a DR secondary is asked by its active node alone. */
+  get isReadable(): boolean {
+    return !this.isDrSecondary && !this.isBootstrapping
+  }
+
   /** The primary that is followed says that this cluster is none of its secondaries any more. */
   get isRevoked(): boolean {
     return this.#followed.follower?.refusal === 'revoked'

@@ -10,6 +10,7 @@ import type { Asked } from '../replication/forwarding/relayed-request.js'
 import type { PathRuleTable } from '../logical/path-rules.js'
 import { isWrite, type Response } from '../logical/request.js'
 import { LeadershipLost, OutcomeUnknown } from '../storage/commit-log/shared-log.js'
+import type { Store } from '../storage/store.js'
 import { headOf, renderAllowance } from './nodes/body-question.js'
 import type { ClusterNode } from './nodes/cluster-node.js'
 import { NotActive } from './nodes/relay-service.js'
@@ -31,6 +32,15 @@ interface RequestsOptions {
   readonly log: Log
 }
 
+/** When a request began. */
+interface Moment {
+  readonly store: Store | undefined
+  /** Of the log of that store. */
+  readonly index: number | undefined
+  /** In which this node led; undefined where it did not, or is a cluster alone. */
+  readonly term: number | undefined
+}
+
 /** What becomes of a request, by the state that the server is in. */
 export class Requests {
   readonly #options: RequestsOptions
@@ -44,6 +54,8 @@ export class Requests {
     const nodes = this.#options.nodes()
     await host.admit(request)
     if (nodes && host.state.name === 'standby') {
+      const answered = await this.#counted(request, () => nodes.standby.answerAlone(request))
+      if (answered) return answered
       await nodes.standby.awaitActive(request)
       await host.admit(request)
     }
@@ -104,50 +116,71 @@ export class Requests {
   }
 
   async #answerOpen({ name, pipeline }: OpenServerState, request: IncomingRequest): Promise<Rendered> {
-    if (!this.#options.nodes()) return renderAnswer(request, await pipeline.handle(name, request))
+    const since = this.#moment()
     try {
       const response = await pipeline.handle(name, request)
-      if (this.#isOutdated(request) && !hasWritten(response)) throw lost(request)
+      if (this.#isOutdated(request, since) && !hasWritten(response)) throw new LeadershipLost()
       return renderAnswer(request, response)
     } catch (error) {
-      throw this.#isOutdated(request) && !isUnavailable(error) ? lost(request, error) : error
+      throw this.#judge(request, since, error)
     }
   }
 
-  /**
-   * Another node may lead by now, so that what was read here may be out of date. What was written is in the log of all, and
-   * who ends this node's being active is told so.
-   */
-  #isOutdated({ path, operation }: IncomingRequest): boolean {
-    const { systemRules } = this.#options
-    return (
-      this.#options.nodes()?.node.isLeading === false &&
-      !isServedWhile('fenced', systemRulesOf(systemRules, path), operation)
-    )
+  #moment(): Moment {
+    const store = this.#options.host.runtime?.store
+    return { store, index: store?.position.index, term: this.#options.nodes()?.node.leadingTerm }
   }
 
-  async #counted(request: IncomingRequest, run: () => Promise<Rendered>): Promise<Rendered> {
+  /**
+   * Another node may lead by now, or have led meanwhile, so that what was read here may be out of date. What was written is in
+   * the log of all, and who ends this node's being active is told so.
+   */
+  #isOutdated({ path, operation }: IncomingRequest, { term }: Moment): boolean {
+    const { nodes, systemRules } = this.#options
+    const node = nodes()?.node
+    if (!node || (term !== undefined && term === node.leadingTerm)) return false
+    return !isServedWhile('fenced', systemRulesOf(systemRules, path), operation)
+  }
+
+  /**
+   * What a client is told of a request that has failed. What ends under a write may do so behind a part of it that is stored
+   * already: it was not done only where it was refused, and nothing at all was stored since it began.
+   */
+  #judge(request: IncomingRequest, since: Moment, error: unknown): unknown {
+    const isRefusal = error instanceof LogicalError && (error.code === 'unavailable' || error.code === 'sealed')
+    const isUnchanged = since.store?.position.index === since.index
+    if (this.#isOutdated(request, since)) {
+      if (isWrite(request.operation)) return isRefusal && isUnchanged ? error : unknownOutcome(error)
+      return isRefusal ? error : new LeadershipLost(error)
+    }
+    const { runtime } = this.#options.host
+    const isEnding = runtime?.store !== since.store || runtime?.seal.isSealed === true
+    return isWrite(request.operation) && isEnding && isRefusal && !isUnchanged ? unknownOutcome(error) : error
+  }
+
+  /** What is not answered does not count. */
+  async #counted<T extends Rendered | undefined>(request: IncomingRequest, run: () => Promise<T>): Promise<T> {
     const { inFlight, clock, log, meter } = this.#options
     const done = inFlight.begin(request)
     const startedMs = clock.monotonic()
+    let isCounted = true
     try {
-      return await run()
+      const rendered = await run()
+      isCounted = rendered !== undefined
+      return rendered
     } catch (error) {
       meter.record(REFUSED, clock.monotonic() - startedMs)
       throw error
     } finally {
       // The path of a request may hold secrets, and is for audit devices. The id stays when the request is forwarded.
-      log.debug('a request was answered', { request_id: request.id, operation: request.operation })
+      if (isCounted) log.debug('a request was answered', { request_id: request.id, operation: request.operation })
       done()
-      meter.record(HANDLED, clock.monotonic() - startedMs)
+      if (isCounted) meter.record(HANDLED, clock.monotonic() - startedMs)
     }
   }
 }
 
 const hasWritten = (response: Response | undefined): boolean => response?.headers?.['X-Vault-Index'] !== undefined
 
-/** What is closed meanwhile may fail behind a write that is in the log already. */
-const lost = ({ operation }: IncomingRequest, cause?: unknown): LogicalError =>
-  isWrite(operation) ? new OutcomeUnknown(cause) : new LeadershipLost(cause)
-
-const isUnavailable = (error: unknown): boolean => error instanceof LogicalError && error.code === 'unavailable'
+const unknownOutcome = (cause: unknown): OutcomeUnknown =>
+  cause instanceof OutcomeUnknown ? cause : new OutcomeUnknown(cause)

@@ -15,7 +15,7 @@ type Reading = Pick<
   | 'clockSkewMs'
   | 'canaryAgeMs'
   | 'activeSinceMs'
->
+> & { readonly hasCopy: boolean }
 
 const NOTHING: Reading = {
   clusterName: '',
@@ -27,6 +27,7 @@ const NOTHING: Reading = {
   clockSkewMs: 0,
   canaryAgeMs: 0,
   activeSinceMs: undefined,
+  hasCopy: false,
 }
 
 /** What the nodes of a cluster know of one another. */
@@ -88,6 +89,9 @@ export class ServerStatus implements ClusterStatus {
   }
   get isStandby(): boolean {
     return this.#membership.isStandby
+  }
+  get isPerformanceStandby(): boolean {
+    return this.isStandby && this.#reading.hasCopy
   }
   get activeNode(): ActiveNode | undefined {
     return this.#membership.activeNode
@@ -153,10 +157,10 @@ class RuntimeReading implements Reading {
     return this.#runtime.store.position.index
   }
   get replicationModes(): Reading['replicationModes'] {
-    return this.#cluster?.replication.modes ?? NOTHING.replicationModes
+    return this.#readable?.replication.modes ?? NOTHING.replicationModes
   }
   get lastRemoteWal(): number {
-    return (this.#cluster && this.#runtime.store.remotePosition?.index) ?? 0
+    return (this.#readable && this.#runtime.store.remotePosition?.index) ?? 0
   }
   get activeSinceMs(): number | undefined {
     return this.#cluster?.openedAtMs
@@ -171,8 +175,16 @@ class RuntimeReading implements Reading {
     return this.#cluster?.replication.view.canaryAgeMs ?? 0
   }
 
+  get hasCopy(): boolean {
+    return this.#runtime.copy !== undefined
+  }
+
   get #cluster(): Runtime['cluster'] {
     return this.#runtime.cluster
+  }
+
+  get #readable(): Runtime['cluster'] {
+    return this.#runtime.cluster ?? this.#runtime.copy
   }
 }
 
@@ -186,4 +198,5 @@ const frozen = (reading: Reading): Reading => ({
   clockSkewMs: reading.clockSkewMs,
   canaryAgeMs: reading.canaryAgeMs,
   activeSinceMs: reading.activeSinceMs,
+  hasCopy: false,
 })

@@ -19,6 +19,7 @@ import { openDev } from './dev/dev.js'
 import type { DevSecrets } from './dev/dev-key.js'
 import { withDiskFaults } from './data/disk-faults.js'
 import { createLabApi } from './lab/lab-api.js'
+import { OwnFeed } from './lab/own-feed.js'
 import { requireLicensedRoles } from './wiring/licensed-roles.js'
 import { LabState } from './lab/lab-state.js'
 import { type InFlight, InFlightRequests } from './runtime/in-flight.js'
@@ -62,6 +63,7 @@ export class Server implements ShellView {
   readonly #requests: Requests
   /** For labs. */
   readonly images: ClusterImages
+  readonly feed: OwnFeed
   #clusterPort: ClusterPort | undefined
   #devSecrets: DevSecrets | undefined
 
@@ -103,6 +105,7 @@ export class Server implements ShellView {
       holds: this.holds,
       directory: options.config.storage.path,
     })
+    this.feed = new OwnFeed(this, clock)
     this.#listeners = new ApiListeners({
       handle: (request) => this.handle(request),
       rulesOf: (path) => systemRulesOf(this.systemRules, path),
@@ -148,10 +151,6 @@ export class Server implements ShellView {
     return this.#devSecrets
   }
 
-  get devRootToken(): string | undefined {
-    return this.#devSecrets?.rootToken
-  }
-
   /** Undefined where it is a cluster alone. */
   get node(): NodeParts['node'] | undefined {
     return this.#nodes?.node
@@ -187,6 +186,7 @@ export class Server implements ShellView {
   /** Stops accepting, lets requests in flight finish for `drainMs`, and closes the data, also where the runtime does not end well. */
   async close(drainMs: number = LIMITS.drainMs): Promise<void> {
     this.host.refuseChanges()
+    this.feed.close()
     this.peers?.stop()
     await this.#listeners.close(drainMs)
     try {

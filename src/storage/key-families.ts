@@ -12,8 +12,8 @@ export type Category = 'replicated' | 'local' | 'ignored'
 export type Tree = Exclude<Category, 'ignored'>
 
 /**
- * Whether the barrier encrypts the value. Plain ones are needed while it is sealed, and none of them holds a secret as it
- * is: the wrapped root keys and the keyring are ciphertext of another key.
+ * Whether the barrier encrypts the value. Plain ones are needed while it is sealed, or say nothing beyond their key, and none
+ * of them holds a secret as it is: the wrapped root keys and the keyring are ciphertext of another key.
  */
 type Form = 'encrypted' | 'plain'
 
@@ -78,7 +78,7 @@ const TABLE = {
   policies: ['sys/policy/', 'replicated', 'encrypted', 'policies', 'ACL policies, below the id of the namespace'],
   identity: ['sys/identity/', 'replicated', 'encrypted', 'identity', 'entities and aliases'],
   tokens: ['sys/token/', 'local', 'encrypted', 'tokens', 'by id, by accessor, by parent'],
-  leases: ['sys/expire/', 'local', 'encrypted', 'tokens', 'of tokens: by id, by time'],
+  leases: ['sys/expire/', 'local', 'plain', 'tokens', 'rows of tokens that end, by time: their keys say all'],
   cubbyholes: ['cubbyhole/', 'local', 'encrypted', 'tokens', 'the store of each token'],
   tokenRoles: ['sys/token-roles/', 'replicated', 'encrypted', 'token-roles', 'below the id of the namespace'],
   wrappingKey: ['core/wrapping/jwtkey', 'replicated', 'encrypted', 'wrapping', 'signs wrapping tokens in JWT form'],

@@ -1,20 +1,16 @@
 import { render } from 'preact'
-import { useEffect, useMemo, useReducer, useState } from 'preact/hooks'
+import { useEffect, useReducer, useState } from 'preact/hooks'
 import { ActionDialog } from './actions/action-dialog.js'
 import { offersOf, type Subject } from './actions/offers.js'
-import { Works } from './actions/works.js'
 import { Inside } from './cluster/inside.js'
 import { FIRST_VIEW, hashOf, type Place } from './cluster/place.js'
 import type { Session } from './cluster/session.js'
 import { usePlace } from './cluster/use-place.js'
-import { CurvesView } from './curves/curves.js'
 import { connect } from './feed/connect.js'
 import { BEGIN, type PageState, reduce } from './feed/state.js'
-import { ClusterTable } from './picture/cluster-table.js'
-import { Picture } from './picture/picture.js'
 import type { PageSurvey } from '../lab/web/page-facts.js'
+import { Overview } from './overview.js'
 import { ServerPage } from './server-page.js'
-import { Timeline } from './timeline/timeline.js'
 
 const CONNECTION_TEXTS: Readonly<Record<PageState['connection'], string>> = {
   connecting: 'connecting …',
@@ -28,7 +24,7 @@ const App = () => {
   const [state, dispatch] = useReducer(reduce, BEGIN)
   const [asked, ask] = useState<Subject | undefined>()
   useEffect(() => connect(dispatch), [])
-  const { survey, events, primaries, samples, works } = state
+  const { survey, primaries } = state
   const isStale = state.connection !== 'live'
   const onAsk = survey && survey.verbs.length > 0 && !isStale && state.gone === undefined ? ask : undefined
   useEffect(() => {
@@ -37,12 +33,6 @@ const App = () => {
   const [sessions, setSessions] = useState<Readonly<Record<string, Session | undefined>>>({})
   const place = usePlace()
   const inside = survey?.clusters.some(({ name }) => name === place?.cluster) ? place : undefined
-  const names = survey?.clusters.map(({ name }) => name).join('\n') ?? ''
-  // What did not change is not drawn again with each look at the clusters.
-  const timeline = useMemo(
-    () => <Timeline events={events} clusters={names === '' ? [] : names.split('\n')} hasEvents={survey?.hasEvents} />,
-    [events, names, survey?.hasEvents],
-  )
   return (
     <>
       <Header state={state} onAsk={onAsk} />
@@ -60,27 +50,7 @@ const App = () => {
           />
         </main>
       )}
-      <main hidden={inside !== undefined}>
-        <section class="picture-side" aria-labelledby="picture-title">
-          <h2 id="picture-title" class="unseen">
-            Clusters
-          </h2>
-          <Verdict state={state} />
-          {survey && <Picture survey={survey} primaries={primaries} isStale={isStale} onAsk={onAsk} />}
-          {survey && survey.problems.length > 1 && <Problems problems={survey.problems} />}
-          {survey && <ClusterTable survey={survey} />}
-          {survey && <CurvesView samples={samples} events={events} />}
-        </section>
-        <div class="side">
-          {useMemo(
-            () => (
-              <Works works={works} />
-            ),
-            [works],
-          )}
-          {timeline}
-        </div>
-      </main>
+      <Overview state={state} isHidden={inside !== undefined} onAsk={onAsk} />
       {asked && survey && (
         <ActionDialog
           subject={asked}
@@ -138,30 +108,6 @@ const Header = ({ state: { survey, connection }, onAsk }: HeaderProps) => (
       <span aria-hidden="true">{connection === 'live' ? '●' : '○'}</span> {CONNECTION_TEXTS[connection]}
     </p>
   </header>
-)
-
-/** In one line, so that the picture stays where it is; said aloud by a screen reader when it changes. */
-const Verdict = ({ state: { survey, gone, connection } }: { readonly state: PageState }) => {
-  const [first, ...more] = gone === undefined ? (survey?.problems ?? []) : [gone]
-  if (!survey && gone === undefined) return <p class="verdict">looking at the clusters …</p>
-  if (connection !== 'live') return <p class="verdict">this is how it was when somebody answered last</p>
-  return (
-    <p class={`verdict ${first === undefined ? 'well' : 'bad'}`} aria-live="polite">
-      {first === undefined ? '✓ nothing is wrong' : `! ${first}`}
-      {more.length > 0 && <span> and {more.length} more below</span>}
-    </p>
-  )
-}
-
-const Problems = ({ problems }: Pick<NonNullable<PageState['survey']>, 'problems'>) => (
-  <ul class="problems" aria-label="what is wrong">
-    {problems.map((text) => (
-      <li key={text}>
-        <span aria-hidden="true">! </span>
-        {text}
-      </li>
-    ))}
-  </ul>
 )
 
 render(location.pathname.startsWith('/ui/') ? <ServerPage /> : <App />, document.body)

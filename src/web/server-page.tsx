@@ -1,26 +1,44 @@
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useReducer, useState } from 'preact/hooks'
 import { apiAt } from './cluster/api.js'
 import { get, textOf } from './cluster/call.js'
 import { Inside } from './cluster/inside.js'
 import { MeansProvider, useRead } from './cluster/means.js'
-import { FIRST_VIEW } from './cluster/place.js'
+import { FIRST_VIEW, hashOf } from './cluster/place.js'
 import type { Session } from './cluster/session.js'
 import { usePlace } from './cluster/use-place.js'
+import { connectToServer } from './feed/connect.js'
+import { BEGIN, reduce } from './feed/state.js'
+import { Overview } from './overview.js'
 
 const LOOK_MS = 2000
+
+const OWN = { cluster: 'server', view: FIRST_VIEW } as const
+const OVERVIEW = { cluster: 'overview', view: 'all' } as const
 
 /** The page that a server shows of itself. */
 export const ServerPage = () => {
   const [session, setSession] = useState<Session | undefined>()
-  const place = usePlace() ?? { cluster: 'server', view: FIRST_VIEW }
+  const place = usePlace() ?? OWN
+  const [state, dispatch] = useReducer(reduce, BEGIN)
+  useEffect(() => connectToServer(dispatch), [])
+  const isOverview = place.cluster === OVERVIEW.cluster
   const anyone = useMemo(() => ({ ask: apiAt(''), session: undefined, canWrite: true }), [])
   return (
     <MeansProvider value={anyone}>
       <Header />
-      <main class="inside">
+      <nav class="clusters" aria-label="pages of this server">
+        <a href={hashOf(OWN)} {...(isOverview ? {} : { 'aria-current': 'page' })}>
+          Inside
+        </a>
+        <a href={hashOf(OVERVIEW)} {...(isOverview ? { 'aria-current': 'page' } : {})}>
+          Picture and events
+        </a>
+      </nav>
+      <main class="inside" hidden={isOverview}>
         <h2 class="unseen">This cluster</h2>
-        <Inside root="" place={place} session={session} canWrite onSession={setSession} />
+        <Inside root="" place={isOverview ? OWN : place} session={session} canWrite onSession={setSession} />
       </main>
+      <Overview state={state} isHidden={!isOverview} onAsk={undefined} />
     </MeansProvider>
   )
 }

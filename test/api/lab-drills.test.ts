@@ -49,8 +49,8 @@ it('shows drills, and says where a file is wrong', async () => {
   const rows = JSON.parse(listed.stdout) as { name: string; topology: string }[]
   // Its topology is a file of the package.
   expect(rows.find(({ name }) => name === 'wrong-ca')).toMatchObject({ topology: 'pr-tls' })
-  const lines = (await home.run('drill', 'list')).stdout.split('\n')
-  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
+  // Whoever reads it is no terminal, and can take lines of any length.
+  expect((await home.run('drill', 'list')).stdout.trim().split('\n')).toHaveLength(rows.length)
 
   const bad = write(home, 'bad.yaml', 'topology: dr\nsteps:\n  - crash: Q\n  - promot: { cluster: B }\n')
   const refusals: readonly [readonly string[], string][] = [

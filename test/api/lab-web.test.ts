@@ -3,12 +3,17 @@ import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { KeeperClient } from '../../src/lab/keeper/keeper-client.js'
+import { describeOwnApi } from '../../src/server/own-api/document.js'
 import { LabHome } from '../support/lab-home.js'
 import { ask, askRaw, Listener } from '../support/page-client.js'
 import type { Program } from '../support/program.js'
 import { until } from '../support/until.js'
 
 /** The server of a lab's page: who may look, and what is sent. What the page makes of it is tried in a browser. */
+
+interface Described {
+  readonly responses: Readonly<Record<string, { readonly content?: object }>>
+}
 
 const WEB = path.join(import.meta.dirname, '..', '..', 'dist', 'web')
 const BUNDLE_BYTES_MAX = 120 * 1024
@@ -164,6 +169,25 @@ describe('the way to a cluster', () => {
     // At most the public API is asked, which refuses whoever has no token.
     expect([400, 403, 404]).toContain(status)
     expect(text).toContain('errors')
+  })
+
+  it('is as its document says, verb by verb', async () => {
+    const described = describeOwnApi('0').paths as unknown as Record<string, Record<string, Described>>
+    const verbs = described[`${CLUSTERS}/{cluster}/v1/{path}`] ?? {}
+    const policy = '/A/v1/sys/policies/acl/described'
+    for (const [method, at, body] of [
+      ['post', policy, '{"policy":"path \\"x\\" {}"}'],
+      ['put', policy, '{"policy":"path \\"y\\" {}"}'],
+      ['get', policy],
+      ['delete', policy],
+    ] as const) {
+      const { status, headers } = await through(at, { 'x-vault-token': tokenOf() }, method.toUpperCase(), body)
+      const content = verbs[method]?.responses[String(status)]
+      expect(content, `${method} ${status}`).toBeDefined()
+      expect(Object.keys(content?.content ?? {})).toEqual(status === 204 ? [] : ['application/json'])
+      if (status !== 204) expect(headers['content-type']).toContain('application/json')
+    }
+    expect(Object.keys(verbs).sort()).toEqual(['delete', 'get', 'post', 'put'])
   })
 
   it('takes no other verbs, and no body without end', async () => {

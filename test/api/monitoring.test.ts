@@ -11,6 +11,16 @@ import { until } from '../support/until.js'
 const FILES = path.join(import.meta.dirname, '..', '..', 'docs', 'monitoring')
 const PROMTOOL = ['/usr/bin/promtool', '/usr/local/bin/promtool'].find((file) => existsSync(file))
 
+/** The part of Grafana's model that ours has; there is no tool of Grafana's that checks a file without a server. */
+interface Dashboard {
+  readonly panels: readonly {
+    readonly id: number
+    readonly title: string
+    readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number }
+    readonly targets: readonly { readonly refId: string }[]
+  }[]
+}
+
 let home: LabHome
 
 beforeAll(async () => {
@@ -32,6 +42,12 @@ const metricsOf = async (name: string): Promise<string> => {
   const response = await fetch(`${cluster(name).apiAddress}/_understudy/v1/metrics`)
   expect(response.status).toBe(200)
   return response.text()
+}
+const metricsOfLinks = async (): Promise<string> => {
+  const { status, stdout } = await home.run('toxiproxy', '--port', '0')
+  expect(status).toBe(0)
+  const address = /http:\/\/\S+/.exec(stdout)?.[0] ?? ''
+  return (await fetch(new URL('/metrics', address), { headers: { 'user-agent': 'Prometheus' } })).text()
 }
 /** Of the only series of this name whose labels contain a text. */
 const readingOf = async (name: string, metric: string, labels = ''): Promise<number> => {
@@ -80,7 +96,7 @@ describe('the files for Prometheus and Grafana', () => {
   const read = (file: string) => readFileSync(path.join(FILES, file), 'utf8')
 
   it('ask for nothing that no server tells', async () => {
-    const told = (await metricsOf('A')) + (await metricsOf('B'))
+    const told = (await metricsOf('A')) + (await metricsOf('B')) + (await metricsOfLinks())
     const asked = new Set(
       `${read('alerts.yaml')} ${read('dashboard.json')} ${read('../monitoring.md')}`.match(
         /\b(?:vault|understudy)_[a-z]+_[a-z_]+|\bunderstudy_nodes\b/g,
@@ -91,10 +107,33 @@ describe('the files for Prometheus and Grafana', () => {
     expect(missing).toEqual([])
   })
 
-  it('are a dashboard whose panels have places of their own', () => {
-    const { panels } = JSON.parse(read('dashboard.json')) as {
-      panels: readonly { id: number; gridPos: { x: number; y: number; w: number; h: number } }[]
+  it('are a dashboard as Grafana reads one', () => {
+    const dashboard = JSON.parse(read('dashboard.json')) as Dashboard
+    expect(dashboard).toMatchObject({
+      ...{ title: expect.any(String), uid: expect.stringMatching(/^[\w-]{1,40}$/), schemaVersion: expect.any(Number) },
+      time: { from: expect.stringMatching(/^now/), to: 'now' },
+      templating: { list: [{ name: 'datasource', type: 'datasource', query: 'prometheus' }] },
+    })
+    for (const panel of dashboard.panels) {
+      expect(panel, panel.title).toMatchObject({
+        ...{ id: expect.any(Number), title: expect.any(String), type: expect.stringMatching(/^(?:stat|timeseries)$/) },
+        datasource: { type: 'prometheus', uid: `\${datasource}` },
+        fieldConfig: { defaults: { unit: expect.any(String) }, overrides: [] },
+        options: expect.any(Object),
+      })
+      expect(panel.gridPos.x + panel.gridPos.w, 'there are 24 columns').toBeLessThanOrEqual(24)
+      const ids = panel.targets.map(({ refId }) => refId)
+      expect([ids.length > 0, new Set(ids).size, ids.every((id) => /^[A-Z]$/.test(id))]).toEqual([
+        true,
+        ids.length,
+        true,
+      ])
+      for (const target of panel.targets) expect(Object.keys(target).sort()).toEqual(['expr', 'legendFormat', 'refId'])
     }
+  })
+
+  it('are a dashboard whose panels have places of their own', () => {
+    const { panels } = JSON.parse(read('dashboard.json')) as Dashboard
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
     const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)} ${y + Math.floor(cell / w)}`),
@@ -106,7 +145,7 @@ describe('the files for Prometheus and Grafana', () => {
     `are rules that do what they say, by promtool${PROMTOOL === undefined ? ' (not run: there is none)' : ''}`,
     () => {
       const promtool = (...args: string[]) => execFileSync(PROMTOOL ?? '', args, { cwd: FILES, encoding: 'utf8' })
-      expect(promtool('check', 'rules', 'alerts.yaml')).toContain('6 rules found')
+      expect(promtool('check', 'rules', 'alerts.yaml')).toContain('7 rules found')
       expect(promtool('test', 'rules', 'alerts-test.yaml')).toContain('SUCCESS')
       using place = new Workplace()
       const queries = [...read('dashboard.json').matchAll(/"expr": "((?:[^"\\]|\\.)*)"/g)].map(

@@ -30,12 +30,16 @@ const ask = (target: http.RequestOptions, method: string, path: string, body?: u
   new Promise((resolve, reject) => {
     const request = http.request({ ...target, method, path, agent: false }, (response) => {
       let text = ''
+      const type = String(response.headers['content-type'])
+      const done = () => resolve({ status: response.statusCode ?? 0, type, text })
       response.setEncoding('utf8').on('data', (part: string) => {
         text += part
+        // Events go on.
+        if (type !== 'text/event-stream') return
+        done()
+        response.destroy()
       })
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, type: String(response.headers['content-type']), text }),
-      )
+      response.on('end', done)
     })
     request.on('error', reject)
     request.end(body === undefined ? undefined : JSON.stringify(body))

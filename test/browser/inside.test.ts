@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LabPage } from '../support/lab-page.js'
+import { until } from '../support/until.js'
 
 /** Looking inside the clusters of a lab from its page, in a real browser. One story, told in the order of the tests. */
 
@@ -152,6 +153,52 @@ describe('inside a cluster', () => {
     await lab.expectNoBarrier()
     await lab.press('Close')
     await isClosed()
+  })
+
+  it('a path filter is set and removed, and the secondary has what it leaves', async () => {
+    const { stdout } = await lab.home.run('env', 'C', '--json')
+    const { VAULT_TOKEN: token } = JSON.parse(stdout) as { VAULT_TOKEN: string }
+    const hasKv = async () => {
+      const headers = { 'X-Vault-Token': token }
+      const answer = await fetch(`${access('C').apiAddress}/v1/sys/mounts`, { headers })
+      expect(answer.status).toBe(200)
+      return (await answer.text()).includes('"kv/"')
+    }
+    await until(hasKv)
+    await act('Set the path filter … perf-c', { 'Paths of mounts and namespaces, one a line': 'kv/' })
+    await lab.see('dialog code:has-text("paths-filter/perf-c")')
+    await lab.expectNoBarrier()
+    await lab.press('Yes, do it')
+    await isClosed()
+    await lab.see('.filter:text-is("deny: kv/")')
+    await until(async () => !(await hasKv()))
+    await act('Remove the path filter … perf-c')
+    await lab.press('Do it')
+    await isClosed()
+    await lab.page.waitForSelector('.filter', { state: 'detached' })
+    await until(hasKv)
+  })
+
+  it('a secondary is told another primary, with a token of that', async () => {
+    const { apiAddress, rootToken } = access('A')
+    const answer = await fetch(`${apiAddress}/v1/sys/replication/performance/primary/secondary-token`, {
+      method: 'POST',
+      headers: { 'X-Vault-Token': rootToken },
+      body: JSON.stringify({ id: 'moved' }),
+    })
+    const { wrap_info: wrapped } = (await answer.json()) as { wrap_info: { token: string } }
+    await lookInside('C')
+    await lab.see('.login')
+    const { stdout } = await lab.home.run('env', 'C', '--json')
+    await logIn((JSON.parse(stdout) as { VAULT_TOKEN: string }).VAULT_TOKEN)
+    await lab.see('.who:has-text("root")')
+    await act('Update the primary …', { 'Activation token': wrapped.token })
+    expect(await lab.page.locator('dialog .command code').innerText()).not.toContain(wrapped.token)
+    await lab.press('Yes, do it')
+    await lab.press('Close')
+    await isClosed()
+    await lab.see('.kind[data-kind="performance"] dd code:text-is("moved")')
+    await lab.see('.kind[data-kind="performance"] dd code:text-is("stream-wals")')
   })
 
   it('an operation token is made share by share, and promotes a DR secondary', async () => {

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BrowserPage } from '../support/browser-page.js'
 import { freePorts, Program, STARTED } from '../support/program.js'
@@ -100,6 +102,16 @@ describe('the page of a server', () => {
     await ui.expectNoBarrier()
   })
 
+  it('has made a SecretID with which any client logs in', async () => {
+    const { stdout } = await promisify(execFile)('curl', [
+      ...['--silent', '--show-error', '--request', 'POST', `${address}/v1/auth/approle/login`],
+      ...['--data', JSON.stringify({ role_id: roleId, secret_id: secretId })],
+    ])
+    expect(JSON.parse(stdout)).toMatchObject({
+      auth: { policies: ['default', 'reader'], metadata: { role_name: 'app' } },
+    })
+  })
+
   it('shows tokens by accessor, and revokes one', async () => {
     await send('auth/token/create', { display_name: 'someone', policies: ['reader'] })
     await view('Tokens')
@@ -144,6 +156,20 @@ describe('the page of a server', () => {
     await view('Tokens')
     await ui.see('.error:has-text("permission denied")')
     await ui.press('Log out')
+  })
+
+  it('shows its picture, its curves and what happens to it', async () => {
+    await view('Picture and events')
+    await ui.see('.connection.live')
+    await ui.see('[data-cluster] .word:text-is("no replication")')
+    await send('sys/replication/performance/primary/enable', {})
+    await ui.see('[data-cluster].primary')
+    await ui.see('.timeline li:has-text("performance: disabled -> primary")')
+    await ui.see('.curve canvas')
+    await ui.see('.facts-table td:text-is("primary")')
+    await ui.shoot('server-picture')
+    await ui.expectNoBarrier()
+    await view('Inside')
   })
 
   it('says that the server is sealed, and unseals it', async () => {

@@ -64,7 +64,7 @@ describe('a drill on containers', () => {
     expect([containers().stdout, home.left()]).toEqual([before, []])
   })
 
-  const shipped = ['dr-failover', 'dr-failback', 'pr-follow-after-dr', 'paths-filter']
+  const shipped = ['dr-failover', 'dr-failback', 'pr-follow-after-dr', 'paths-filter', 'node-failover']
   it.each(shipped.filter((name) => listDrillNames().includes(name)))('%s passes', async (name) => {
     await using home = new LabHome()
     const { status, stderr, result } = await play(home, name)

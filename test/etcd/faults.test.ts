@@ -1,7 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { prepareCopy } from '../../src/storage/commit-log/copy.js'
 import { LeadershipLost, LogRefused, OutcomeUnknown } from '../../src/storage/commit-log/shared-log.js'
+import { MemoryDisk, MemoryEngine } from '../../src/storage/engine/memory-engine.js'
 import { EtcdProcess } from '../support/etcd.js'
-import { EtcdNode } from '../support/etcd-node.js'
+import { sourceOf } from '../support/engine-source.js'
+import { EtcdNode, openEtcdLog } from '../support/etcd-node.js'
 import { contentOf } from '../unit/storage/node-world.js'
 
 const never = new AbortController().signal
@@ -85,6 +88,28 @@ describe('stores that share a log in etcd', () => {
     expect(late.hasReadImage).toBe(true)
     await expect.poll(() => late.applied).toBe(leader.applied)
     expect(contentOf(late.disk)).toEqual(contentOf(leader.disk))
+  })
+
+  it('get a node whose disk is empty while the log goes on faster than it reads', async () => {
+    const etcd = await startEtcd()
+    const leader = await startNode(etcd, { bounds: { entriesFolded: 10 } })
+    await leader.lead()
+    for (let i = 0; i < 60; i++) await put(leader, `k${i % 12}`, `value ${i}`)
+    const shared = await openEtcdLog({ addresses: [etcd.address] })
+    cleanups.push(() => shared.close())
+    const readImage = shared.readImage.bind(shared)
+    let imagesRead = 0
+    shared.readImage = async (signal) => {
+      const image = await readImage(signal)
+      imagesRead++
+      for (let i = 0; i < 60; i++) await put(leader, `k${i % 12}`, `later ${i}`)
+      await expect.poll(() => shared.reaches(image.position, signal)).toBe(false)
+      return image
+    }
+    const disk = new MemoryDisk()
+    await prepareCopy(sourceOf(new MemoryEngine(disk)), shared, never)
+    expect(imagesRead).toBe(1)
+    expect(contentOf(disk).size).toBe(contentOf(leader.disk).size)
   })
 
   it('lose nothing that was acknowledged when etcd is killed, and go on when it is back', async () => {

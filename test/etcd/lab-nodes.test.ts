@@ -55,6 +55,15 @@ it.each([[[]], [['--in-process']]])(
     await home.run('unseal', other)
     await until(async () => (await home.run('status')).status === 0)
     expect((await home.run('logs', other)).stdout).toContain('the node changed its state')
+    expect((await home.run('wait', '--for', 'unsealed', '--cluster', other)).stderr).toContain(
+      `node ${other} is unsealed`,
+    )
+    const leader = (await activeOf(home))?.name
+    expect((await home.run('step-down', 'A')).stderr).toContain(`and ${leader} is a standby`)
+    const next = (await activeOf(home))?.name
+    expect(next).not.toBe(leader)
+    const isTold = async () => (await home.run('events')).stdout.includes(`${next} node           standby -> active`)
+    await until(isTold)
     expect((await home.run('fault', 'partition', 'A1', other)).status).toBe(0)
     expect((await home.run('fault', 'ls')).stdout).toMatch(new RegExp(`A1.*${other}`))
     expect((await home.run('heal', '--all')).status).toBe(0)

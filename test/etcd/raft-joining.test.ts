@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { type NodeProcess, raftProcesses } from '../support/node-processes.js'
@@ -65,7 +66,7 @@ test('shares that are shown again while a server joins start nothing twice', asy
   const answers: number[] = []
   await until(async () => {
     for (const key of nodes.keys) answers.push((await b.send('PUT', 'sys/unseal', { body: { key } })).status)
-    return (await b.health()) === 429
+    return (await b.health()) === 473
   })
   expect(new Set(answers)).toEqual(new Set([200]))
   expect(etcdsOf(b).length).toBe(1)
@@ -99,6 +100,24 @@ test('a leader is stopped while it goes over, and has its data when it is starte
   await a.start()
   await nodes.unseal(a)
   expect((await nodes.clientOf(a).send('GET', 'kv/it')).json?.data).toEqual({ value: 'kept' })
+})
+
+test('a leader whose etcd does not answer while it goes over ends when it is told to', async () => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'understudy-mute-etcd-'))
+  ended.push(() => rmSync(directory, { recursive: true, force: true }))
+  const program = path.join(directory, 'etcd')
+  writeFileSync(program, `#!/bin/sh\ntouch ${program}.started\nexec sleep 600\n`, { mode: 0o755 })
+  const { nodes, a, b } = await pair(() => ({ etcd_path: program }))
+  await openFirst(nodes)
+  await join(b, a)
+  const joining = unsealed(nodes, b)
+  await until(() => existsSync(`${program}.started`))
+  await a.stop()
+  expect(a.lastLogLines).not.toContain('has not answered in time')
+  await b.crash()
+  await joining
+  await a.start()
+  await nodes.unseal(a)
 })
 
 test('a server that was let in and never came does not keep others out', async () => {
@@ -187,7 +206,7 @@ test('a server whose seal opens by itself joins once, however often it is told t
   await until(async () => (await b.health()) !== 501)
   expect((await init(b)).json?.errors).toEqual(['Vault is already initialized'])
   expect((await Promise.all(joins)).map(({ status }) => status)).toEqual([200, 200])
-  await until(async () => (await b.health()) === 429)
+  await until(async () => (await b.health()) === 473)
   expect(etcdsOf(b).length).toBe(1)
 })
 

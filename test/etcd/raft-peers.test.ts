@@ -1,11 +1,13 @@
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, expect, test } from 'vitest'
+import { errorsOf } from '../../src/client/api-client.js'
 import { type NodeProcess, raftProcesses } from '../support/node-processes.js'
 import { joinNodes, level } from '../support/node-replication.js'
 import { expectAll, expectKillsSurvived, Writers } from '../support/node-writers.js'
-import type { TestNodes } from '../support/nodes.js'
+import { TestNodes } from '../support/nodes.js'
 import { etcdsOf, join, openFirst, serversOf } from '../support/raft-nodes.js'
+import { findInBytes, storedWindows } from '../support/stored-bytes.js'
 import { until } from '../support/until.js'
 
 /** Servers with storage "raft", each a process, that come to be one cluster. */
@@ -15,15 +17,19 @@ afterEach(async () => {
   for (const end of ended.splice(0).reverse()) await end()
 })
 
-const launch = async (names: readonly string[], isJoining = false): Promise<TestNodes<NodeProcess>> => {
-  const nodes = await raftProcesses(names, { isJoining })
+const launch = async (
+  names: readonly string[],
+  isJoining = false,
+  settings: object = {},
+): Promise<TestNodes<NodeProcess>> => {
+  const nodes = await raftProcesses(names, { isJoining, settings })
   for (const node of nodes.all) ended.push(() => node.destroy())
   await Promise.all(nodes.all.map((node) => node.start()))
   return nodes
 }
 
-const open = async (names = ['A', 'B', 'C']) => {
-  const nodes = await launch(names)
+const open = async (names = ['A', 'B', 'C'], settings: object = {}) => {
+  const nodes = await launch(names, false, settings)
   const first = await openFirst(nodes)
   for (const node of nodes.without(first)) {
     expect(await join(node, first)).toEqual({ joined: true })
@@ -45,7 +51,8 @@ test('servers join one that was alone, with its shares, and have what it had', a
   await nodes.unseal(b)
   await join(c, b)
   await nodes.unseal(c)
-  expect([await a.health(), await b.health(), await c.health()]).toEqual([200, 429, 429])
+  expect([await a.health(), await b.health(), await c.health()]).toEqual([200, 473, 473])
+  await nodes.level()
   for (const node of nodes.all) {
     expect((await nodes.clientOf(node).send('GET', 'kv/before')).json?.data).toEqual({ value: 'alone' })
   }
@@ -55,6 +62,28 @@ test('servers join one that was alone, with its shares, and have what it had', a
 test('active nodes are killed one after the other under load, and nothing acknowledged is lost', async () => {
   const { nodes } = await open()
   await expectKillsSurvived(nodes)
+})
+
+test('with two of three nodes gone a standby goes on reading and says why it does not write, until one is back', async () => {
+  const { nodes, first } = await open(['A', 'B', 'C'], { role_change_wait: '200ms' })
+  const [b, c] = nodes.without(first) as [NodeProcess, NodeProcess]
+  await nodes.clientOf(first).call('PUT', 'kv/it', { body: { value: 1 } })
+  await until(async () => Object.values(await serversOf(nodes)).filter(([, isVoter]) => isVoter).length === 3)
+  await nodes.level()
+  await Promise.all([first.crash(), b.crash()])
+  const client = nodes.clientOf(c)
+  const write = () => client.send('PUT', 'kv/it', { body: { value: 2 } })
+  for (let turn = 0; turn < 3; turn++) {
+    expect((await client.send('GET', 'kv/it')).json?.data).toEqual({ value: 1 })
+    const refused = await write()
+    expect([refused.status, errorsOf(refused)]).toEqual([503, [expect.stringMatching(/active/)]])
+  }
+  expect((await c.send('GET', 'sys/health')).json).toMatchObject({ performance_standby: true, standby: true })
+  await b.start()
+  await nodes.unseal(b)
+  const active = await nodes.active()
+  expect((await write()).status).toBe(204)
+  expect((await nodes.clientOf(active).send('GET', 'kv/it')).json?.data).toEqual({ value: 2 })
 })
 
 test('all nodes are killed, and go on when they are started again', async () => {
@@ -112,6 +141,51 @@ test('servers that have joined follow another cluster together, and go on when t
   await writers.stop()
   await level(primary.nodes, secondary.nodes, 'dr')
   await expectAll(primary.nodes.clientOf(await primary.nodes.active()), writers)
+})
+
+test('what nodes held before they joined another cluster is gone from the etcd beside each of them', async () => {
+  const { nodes, first } = await open(['S', 'T', 'U'])
+  await nodes.clientOf(first).call('PUT', 'kv/it', { body: { value: 'x'.repeat(200) } })
+  const [s, t, u] = nodes.all as [NodeProcess, NodeProcess, NodeProcess]
+  await u.stop()
+  const needles = await storedWindows(u.copyDirectory)
+  const dbOf = ({ directory }: NodeProcess) => path.join(directory, 'data', 'etcd', 'data', 'member', 'snap', 'db')
+  const heldBy = (node: NodeProcess) => findInBytes(readFileSync(dbOf(node)), needles)
+  for (const node of nodes.all) await until(() => heldBy(node).length > 0)
+  // One that is away meanwhile, too.
+  const primary = await launch(['P'])
+  await openFirst(primary)
+  const running = new TestNodes([s, t])
+  Object.assign(running, { keys: nodes.keys, rootToken: nodes.rootToken })
+  await joinNodes(primary, running, 'dr')
+  expect([heldBy(s), heldBy(t)]).toEqual([[], []])
+  await u.start()
+  nodes.keys = primary.keys
+  await nodes.unseal(u)
+  expect(heldBy(u)).toEqual([])
+})
+
+test('another node goes on when the etcd of the active one hangs, and nothing acknowledged is lost', async () => {
+  const { nodes } = await open()
+  await until(async () => Object.values(await serversOf(nodes)).every(([, isVoter]) => isVoter))
+  const writers = new Writers(nodes)
+  for (let turn = 0; turn < 2; turn++) {
+    await writers.more()
+    const stuck = await nodes.active()
+    const [pid] = etcdsOf(stuck)
+    if (pid === undefined) throw new Error(`no etcd of ${stuck.name}`)
+    process.kill(pid, 'SIGSTOP')
+    const next = await nodes.active(nodes.without(stuck))
+    await nodes.clientOf(next).call('PUT', 'kv/it', { body: { value: `without ${stuck.name}` } })
+    process.kill(pid, 'SIGCONT')
+    await until(async () => [429, 473].includes(await stuck.health()))
+    await expect
+      .poll(async () => (await nodes.clientOf(stuck).send('GET', 'kv/it')).json?.data)
+      .toEqual({ value: `without ${stuck.name}` })
+  }
+  await writers.more()
+  await writers.stop()
+  await expectAll(nodes.clientOf(await nodes.active()), writers)
 })
 
 test('an etcd that ends is started again, and ends with its server however that ends', async () => {

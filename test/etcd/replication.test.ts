@@ -5,7 +5,7 @@ import { type NodeProcess, nodeProcesses } from '../support/node-processes.js'
 import { expectStreamedAlone, joinNodes, level } from '../support/node-replication.js'
 import { expectAll, Writers } from '../support/node-writers.js'
 import type { TestNodes } from '../support/nodes.js'
-import { findInFiles, type Needles, storedWindows } from '../support/stored-bytes.js'
+import { findInBytes, findInFiles, storedWindows } from '../support/stored-bytes.js'
 import { until } from '../support/until.js'
 
 /** Clusters of processes that replicate while their active nodes are killed. */
@@ -107,6 +107,3 @@ const servingOf = async (nodes: TestNodes<NodeProcess>): Promise<NodeProcess> =>
   const node = await nodes.serving()
   return node ?? servingOf(nodes)
 }
-
-const findInBytes = (bytes: Buffer, needles: Needles): string[] =>
-  [...needles].flatMap(([what, needle]) => (bytes.includes(needle) ? [what] : []))

@@ -2,7 +2,7 @@ import { afterAll, expect, inject, it } from 'vitest'
 import { listDrills } from '../../src/lab/drills/catalogue.js'
 import type { Drill } from '../../src/lab/drills/drill.js'
 import type { DrillResult } from '../../src/lab/drills/result.js'
-import { playInProcess } from '../support/drill-player.js'
+import { playAlone } from '../support/drill-player.js'
 import { LabHome } from '../support/lab-home.js'
 
 /** Every drill that ships with the package passes, wherever it can be played. */
@@ -12,7 +12,7 @@ afterAll(() => home[Symbol.asyncDispose]())
 const isHere = inject('runner') === 'in-process'
 
 const play = async (drill: Drill): Promise<DrillResult> => {
-  if (isHere) return playInProcess(drill)
+  if (isHere) return playAlone(drill)
   const { stdout, stderr } = await home.run('drill', 'run', drill.name, '--json')
   expect(stdout, stderr).not.toBe('')
   return JSON.parse(stdout) as DrillResult

@@ -53,7 +53,8 @@ const change = async (
   const answer = await world.call(server, writeOf(path, value))
   const isSure = term === servers.term && servers.isSureOf(server)
   if (answer && answer.status < 300) registers.acknowledged(path, value, isSure)
-  else if (isForwarded) registers.lostSight(path, value)
+  // Between nodes it may be under way yet, as to another cluster.
+  else if (isForwarded || server.cluster.hasNodes) registers.lostSight(path, value)
 }
 
 const readBack = async (

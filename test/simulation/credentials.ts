@@ -1,4 +1,4 @@
-import type { Answer } from './cluster.js'
+import type { Answer } from './calls.js'
 import { SKEW_MS_MAX } from './faults.js'
 import { Chance } from './chance.js'
 import type { Servers } from './servers.js'
@@ -32,7 +32,7 @@ const TRIES = 5
 const LOOK_UP = { method: 'GET', path: 'auth/token/lookup-self' } as const
 const PAUSE_TIMES = 4
 /** Of a token that ends by itself. Clocks are set right again before the end, so every one of them has ended then. */
-const TTL_SECONDS_MAX = 30
+const TTL_SECONDS_MAX = 10
 
 const isGood = (answer: Answer | undefined): boolean => answer !== undefined && answer.status < 300
 /** Undefined where none was made. */

@@ -20,7 +20,7 @@ interface DiskOptions {
  */
 export class Disk {
   readonly #options: DiskOptions
-  readonly #directory = new MemoryDirectory()
+  #directory = new MemoryDirectory()
 
   constructor(options: DiskOptions) {
     this.#options = options
@@ -43,5 +43,9 @@ export class Disk {
 
   losePower(): void {
     this.#directory.crash()
+  }
+
+  lose(): void {
+    this.#directory = new MemoryDirectory()
   }
 }

@@ -83,6 +83,8 @@ const rejoin = async (world: World, { servers, losses }: Scene, chance: Chance):
     if (isAnew) await world.call(below, { method: 'PUT', path: `${DR}/secondary/enable`, body: { token } })
     else await withToken(world, below, 'update-primary', { token })
     if (await happens(world, () => follows(world, below))) break
+    // After a wipe its other nodes are sealed, and one of them may have to be active.
+    if (below.cluster.hasNodes) await world.raise(below)
   }
   await bringAlong(world, servers)
   for (const member of world.members) await losses.collect(world, member)
@@ -92,7 +94,7 @@ const rejoin = async (world: World, { servers, losses }: Scene, chance: Chance):
 /** One who was never told of the address at which the primary is now is told by its operator. */
 const bringAlong = async (world: World, { primary, secondary }: Servers): Promise<void> => {
   if (!secondary) return
-  const body = { update_primary_addrs: [primary.cluster.clusterAddress] }
+  const body = { update_primary_addrs: primary.cluster.clusterAddresses }
   const path = 'sys/replication/performance/secondary/update-primary'
   for (let tries = 1; !(await happens(world, () => follows(world, secondary, 'performance'))); tries++) {
     if (tries > TRIES_MAX) world.fail(`${secondary.name} does not follow ${primary.name}`)

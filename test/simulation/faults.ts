@@ -1,18 +1,22 @@
 import { Chance } from './chance.js'
-import type { FaultName } from './plan.js'
-import type { Member, World } from './world.js'
+import type { SimulatedNode } from './node.js'
+import type { FaultName, NodeFaultName } from './plan.js'
+import type { World } from './world.js'
 
 /** How far a clock is wrong at most. */
-export const SKEW_MS_MAX = 60_000
+export const SKEW_MS_MAX = 20_000
+
+/** Nobody waits for longer until something is sealed. */
+const PATIENCE_MS = 2_000
 
 type Fault = (world: World, chance: Chance) => Promise<void> | void
 
-const faultOf = ({ cluster }: Member) => cluster.server?.labState
+const faultOf = ({ server }: SimulatedNode) => server?.labState
 
 const FAULTS: Readonly<Record<FaultName, Fault>> = {
-  kill: (world, chance) => chance.pick(world.members).cluster.crash(false),
-  losePower: (world, chance) => chance.pick(world.members).cluster.crash(true),
-  stop: (world, chance) => chance.pick(world.members).cluster.stop(),
+  kill: (world, chance) => chance.pick(world.nodes).crash(false),
+  losePower: (world, chance) => chance.pick(world.nodes).crash(true),
+  stop: (world, chance) => chance.pick(world.nodes).stop(),
   start: async (world) => {
     for (const member of world.members) await world.raise(member)
   },
@@ -22,27 +26,54 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
     world.network.cut(to, from)
   },
   cutOneWay: (world, chance) => world.network.cut(...pickPair(world, chance)),
-  heal: (world) => world.network.heal(),
+  heal: (world) => {
+    world.network.heal()
+    for (const { logLink } of world.nodes) logLink?.heal()
+  },
   slowDisk: (world, chance) => {
-    const disk = faultOf(chance.pick(world.members))?.disk
+    const disk = faultOf(chance.pick(world.nodes))?.disk
     if (disk) Object.assign(disk, { state: disk.state === 'slow' ? 'ok' : 'slow', delayMs: chance.between(10, 500) })
   },
   fullDisk: (world, chance) => {
-    const disk = faultOf(chance.pick(world.members))?.disk
+    const disk = faultOf(chance.pick(world.nodes))?.disk
     if (disk) disk.state = disk.state === 'full' ? 'ok' : 'full'
   },
   skew: (world, chance) => {
-    const state = faultOf(chance.pick(world.members))
+    const state = faultOf(chance.pick(world.nodes))
     if (state) state.skewMs = Math.round(chance.between(-SKEW_MS_MAX, SKEW_MS_MAX))
   },
   seal: async (world, chance) => {
-    await world.call(chance.pick(world.members), { method: 'PUT', path: 'sys/seal' })
+    const member = chance.pick(world.members)
+    const sealed = world.call(member, { method: 'PUT', path: 'sys/seal' })
+    // A node that does not reach the shared log has forgotten its key by then, and answers when it reaches that.
+    await (member.cluster.hasNodes ? Promise.race([sealed, world.clock.sleep(PATIENCE_MS)]) : sealed)
   },
 }
 
 const pickPair = (world: World, chance: Chance): [string, string] => {
-  const from = chance.pick(world.members)
-  return [from.name, chance.pick(world.members.filter((member) => member !== from)).name]
+  const from = chance.pick(world.nodes)
+  return [from.name, chance.pick(world.nodes.filter((node) => node !== from)).name]
+}
+
+/** What goes wrong with one of several nodes: more often than not with the active one. */
+const NODE_FAULTS: Readonly<Record<NodeFaultName, (world: World, node: SimulatedNode, chance: Chance) => unknown>> = {
+  stepDown: (world, node) => {
+    const member = world.members.find(({ cluster }) => cluster.nodes.includes(node))
+    return member && world.call(member, { method: 'PUT', path: 'sys/step-down' })
+  },
+  freeze: (world, node, chance) => node.freeze(chance.next() * FREEZE_TIMES * world.plan.nodes.leaseMs),
+  cutLog: (_, node) => node.logLink?.cut(),
+  loseLogAnswers: (_, node) => node.logLink?.loseAnswers(),
+  loseDisk: (_, node) => node.loseDisk(),
+}
+
+const FREEZE_TIMES = 3
+const ACTIVE_PART = 0.6
+
+const pickNode = (world: World, chance: Chance): SimulatedNode => {
+  const { cluster } = chance.pick(world.members.filter((member) => member.cluster.hasNodes))
+  const [active] = cluster.serving
+  return active && chance.happens(ACTIVE_PART) ? active : chance.pick(cluster.nodes)
 }
 
 /** Lets one thing after the other go wrong until the time is over. */
@@ -61,13 +92,32 @@ export const runFaults = async (world: World, endMs: number): Promise<void> => {
   }
 }
 
+/** The same for what goes wrong only where clusters have several nodes. */
+export const runNodeFaults = async (world: World, endMs: number): Promise<void> => {
+  const { clock, plan, history } = world
+  if (!world.members.some(({ cluster }) => cluster.hasNodes)) return
+  if (Object.values(plan.nodes.faults).every((weight) => weight === 0)) return
+  const chance = new Chance(`${plan.seed} faults of nodes`)
+  for (;;) {
+    await clock.sleep(chance.next() * 2 * plan.faultPauseMsMax)
+    if (clock.monotonic() >= endMs) return
+    const name = chance.weighed(plan.nodes.faults)
+    const node = pickNode(world, chance)
+    await world.act(`fault ${name}`, async () => {
+      history.add(node.name, `fault: ${name}`)
+      await NODE_FAULTS[name](world, node, chance)
+    })
+  }
+}
+
 /** From now on nothing goes wrong any more, and everything is up. */
 export const endFaults = async (world: World): Promise<void> => {
   world.history.add('', 'nothing goes wrong from now on')
   world.network.isCalm = true
   world.network.heal()
-  for (const member of world.members) {
-    const state = faultOf(member)
+  for (const node of world.nodes) {
+    node.logLink?.heal()
+    const state = faultOf(node)
     if (state) Object.assign(state.disk, { state: 'ok' })
     if (state) state.skewMs = 0
   }

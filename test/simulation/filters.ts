@@ -1,6 +1,6 @@
 import { Chance } from './chance.js'
-import type { Answer } from './cluster.js'
-import { judgeWrites } from './judges.js'
+import type { Answer } from './calls.js'
+import { judgeCopies, judgeWrites } from './judges.js'
 import type { Registers } from './registers.js'
 import type { Servers } from './servers.js'
 import { writeOf } from './values.js'
@@ -50,6 +50,7 @@ export const judgeFilter = async (
   for (let serial = 0; serial < CANARIES; serial++)
     await world.demand(primary, writeOf(`hidden/canary-${serial}`, `${serial}`))
   await level(world, primary, secondary)
+  await judgeCopies(world, secondary)
   await findCanaries(world, primary, secondary)
 }
 
@@ -64,10 +65,12 @@ const level = (world: World, primary: Member, secondary: Member): Promise<void> 
 const findCanaries = async (world: World, primary: Member, secondary: Member): Promise<void> => {
   const { json } = await world.demand(primary, { method: 'GET', path: 'sys/mounts/hidden' })
   const { uuid } = json.data as { uuid: string }
-  const engine = secondary.cluster.server?.host.engine
-  if (!engine) world.fail(`${secondary.name} does not run`)
-  for await (const chunk of engine.scan({}))
-    for (const { key, value } of chunk)
-      if (key.includes(`logical/${uuid}`) || value.includes(`logical/${uuid}`))
-        world.fail(`${secondary.name} holds ${JSON.stringify(key)} of a mount that is kept from it`)
+  for (const node of secondary.cluster.nodes) {
+    const engine = node.server?.host.engine
+    if (!engine) world.fail(`${node.name} does not run`)
+    for await (const chunk of engine.scan({}))
+      for (const { key, value } of chunk)
+        if (key.includes(`logical/${uuid}`) || value.includes(`logical/${uuid}`))
+          world.fail(`${node.name} holds ${JSON.stringify(key)} of a mount that is kept from it`)
+  }
 }

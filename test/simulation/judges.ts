@@ -1,5 +1,7 @@
 import { findLagBetween } from '../../src/lab/replication.js'
 import { listStored, verifyStored } from '../../src/storage/inspect.js'
+import { APPLIED_KEY } from '../../src/storage/raw-keys.js'
+import type { SimulatedNode } from './node.js'
 import type { Registers } from './registers.js'
 import type { Link } from './servers.js'
 import { readOf, valueIn } from './values.js'
@@ -32,15 +34,53 @@ export const judgeWrites = async (
 }
 
 /** The log is whole, and the trees say what is stored. */
-export const judgeStorage = async (world: World, { name, cluster }: Member): Promise<void> => {
-  const host = cluster.server?.host
-  if (!host) world.fail(`${name} does not run`)
-  const found = await verifyStored(host.engine)
-  if (!found.isSound)
-    world.fail(
-      `the storage of ${name} is not sound: ${found.logProblem ?? ''} ${found.damage.join(', ')} ` +
-        `${found.corruptPages.replicated.size} and ${found.corruptPages.local.size} pages of the trees are wrong`,
-    )
+export const judgeStorage = async (world: World, { cluster }: Member): Promise<void> => {
+  for (const { name, server } of cluster.nodes) {
+    if (!server) world.fail(`${name} does not run`)
+    const found = await verifyStored(server.host.engine)
+    if (!found.isSound)
+      world.fail(
+        `the storage of ${name} is not sound: ${found.logProblem ?? ''} ${found.damage.join(', ')} ` +
+          `${found.corruptPages.replicated.size} and ${found.corruptPages.local.size} pages of the trees are wrong`,
+      )
+  }
+}
+
+/** The nodes of a cluster store the same bytes where they have applied as much of their log, and come to have all of it. */
+export const judgeCopies = async (world: World, { cluster, name }: Member): Promise<void> => {
+  if (!cluster.hasNodes) return
+  await world.until(`the nodes of ${name} are to hold the same`, async () => {
+    const [first, ...others] = await Promise.all(cluster.nodes.map((node) => copyOf(world, node)))
+    if (!first) throw new Error('there are no nodes')
+    for (const other of others) {
+      if (other.applied !== first.applied) return `${first.applied} and ${other.applied}`
+      const keys = new Set([...first.content.keys(), ...other.content.keys()])
+      for (const key of keys)
+        if (first.content.get(key) !== other.content.get(key))
+          world.fail(`the nodes of ${name} differ at ${first.applied}: ${JSON.stringify(key)}`)
+    }
+    return undefined
+  })
+}
+
+interface Copy {
+  /** The place in the shared log, as text. */
+  readonly applied: string
+  readonly content: ReadonlyMap<string, string>
+}
+
+const copyOf = async (world: World, { name, server }: SimulatedNode): Promise<Copy> => {
+  if (!server) world.fail(`${name} does not run`)
+  const { engine } = server.host
+  const snapshot = engine.snapshot()
+  try {
+    const content = new Map<string, string>()
+    for await (const chunk of engine.scan({}, { snapshot }))
+      for (const { key, value } of chunk) content.set(key, value.toString('latin1'))
+    return { applied: content.get(APPLIED_KEY) ?? '', content }
+  } finally {
+    await snapshot.close()
+  }
 }
 
 /** A copy for disaster recovery stores the very same bytes, but for what never leaves a cluster. */

@@ -9,6 +9,8 @@ import type { History } from './history.js'
 export interface Host {
   readonly name: string
   readonly isAlive: boolean
+  /** How long nothing of it goes on yet, in milliseconds. */
+  readonly frozenMs: number
 }
 
 interface NetworkOptions {
@@ -161,8 +163,10 @@ class End implements Wire {
     const to = this.other
     if (!next || !to || this.#isTravelling || this.#options.network.isCut(this.host.name, to.host.name)) return
     this.#isTravelling = true
-    this.#options.clock.setTimer(next.dueMs - this.#options.clock.monotonic(), () => {
+    const { clock } = this.#options
+    clock.setTimer(Math.max(next.dueMs - clock.monotonic(), to.host.frozenMs), () => {
       this.#isTravelling = false
+      if (to.host.frozenMs > 0) return this.pump()
       if (!this.#options.network.isCut(this.host.name, to.host.name)) {
         this.#underWay.shift()
         to.#arrive(next.message)

@@ -1,6 +1,6 @@
 import type { LabSettings } from '../../src/lab/settings.js'
 import { Chance } from './chance.js'
-import type { Topology } from './servers.js'
+import { namesOf, type Topology } from './servers.js'
 
 /** What is different from one seed to the next before anything has happened: how fast everything is, and what goes wrong how often. */
 export interface Plan {
@@ -16,9 +16,25 @@ export interface Plan {
   readonly clientPauseMsMax: number
   readonly faultPauseMsMax: number
   readonly faults: Readonly<Record<FaultName, number>>
+  readonly nodes: NodesPlan
   /** The changes of primary, one after the other; none without a copy that could take over. */
   readonly failovers: readonly FailoverName[]
 }
+
+/** What is different where clusters have several nodes. */
+export interface NodesPlan {
+  /** Of each cluster, in the order of their names; 1 = it is a server by itself. */
+  readonly counts: readonly number[]
+  readonly leaseMs: number
+  /** What is older is in the image of the shared log alone. */
+  readonly entriesMax: number
+  readonly logDelayMsMax: number
+  readonly faults: Readonly<Record<NodeFaultName, number>>
+  /** How fast the clock of a node runs. */
+  readonly driftOf: (node: string) => number
+}
+
+export type NodeFaultName = 'stepDown' | 'freeze' | 'cutLog' | 'loseLogAnswers' | 'loseDisk'
 
 export type FailoverName = 'planned' | 'forced'
 
@@ -49,6 +65,39 @@ const WEIGHTS: Readonly<Record<FaultName, number>> = {
   seal: 1,
 }
 
+const NODE_WEIGHTS: Readonly<Record<NodeFaultName, number>> = {
+  stepDown: 3,
+  freeze: 3,
+  cutLog: 2,
+  loseLogAnswers: 2,
+  loseDisk: 1,
+}
+const NODES_PART = 0.35
+/** A lease is trusted for nine tenths of it, so clocks may differ by a little less than that. */
+const DRIFT_MAX = 0.04
+
+/** Drawn by itself, so that it does not matter to the rest. */
+const nodesOf = (seed: number): NodesPlan => {
+  const chance = new Chance(`${seed} nodes`)
+  const isAlone = !chance.happens(NODES_PART)
+  return {
+    counts: Array.from({ length: CLUSTERS_MAX }, () => (isAlone ? 1 : chance.pick([1, 2, 3, 3]))),
+    leaseMs: chance.pick([500, 2_000]),
+    entriesMax: chance.pick([20, 65_536]),
+    logDelayMsMax: chance.pick([0.5, 5, 25]),
+    faults: Object.fromEntries(
+      Object.entries(NODE_WEIGHTS).map(([name, weight]) => [name, chance.happens(0.3) ? 0 : weight]),
+    ) as Record<NodeFaultName, number>,
+    driftOf: (node) => 1 + new Chance(`${seed} drift ${node}`).between(-DRIFT_MAX, DRIFT_MAX),
+  }
+}
+
+const CLUSTERS_MAX = 3
+
+/** Some cluster has several nodes. */
+export const hasNodes = ({ nodes, topology }: Plan): boolean =>
+  nodes.counts.slice(0, namesOf(topology).length).some((count) => count > 1)
+
 export const planOf = (seed: number): Plan => {
   const chance = new Chance(`${seed} plan`)
   const faults = Object.fromEntries(
@@ -75,6 +124,7 @@ export const planOf = (seed: number): Plan => {
     faultPauseMsMax: chance.pick([200, 800, 2_000]),
     // Whatever went wrong has to come to an end now and then.
     faults: { ...faults, start: WEIGHTS.start, heal: WEIGHTS.heal },
+    nodes: nodesOf(seed),
     failovers: topology === 'performance' ? [] : failoversOf(chance),
   }
 }

@@ -1,9 +1,9 @@
 import { runClient } from './clients.js'
 import { Credentials, judgeCredentials, runCredentials } from './credentials.js'
 import { runFailovers } from './failovers.js'
-import { endFaults, runFaults } from './faults.js'
+import { endFaults, runFaults, runNodeFaults } from './faults.js'
 import { judgeFilter, runFilters } from './filters.js'
-import { judgeCopy, judgeLevel, judgeStorage, judgeWrites } from './judges.js'
+import { judgeCopies, judgeCopy, judgeLevel, judgeStorage, judgeWrites } from './judges.js'
 import { judgeLosses, Losses } from './losses.js'
 import { runRaces } from './races.js'
 import { Registers } from './registers.js'
@@ -30,7 +30,10 @@ export const play = async (world: World): Promise<void> => {
   if (secondary) await judgeFilter(world, primary, secondary, registers)
   await judgeLevel(world, servers.links)
   if (copy) await judgeCopy(world, primary, copy)
-  for (const member of world.members) await judgeStorage(world, member)
+  for (const member of world.members) {
+    await judgeCopies(world, member)
+    await judgeStorage(world, member)
+  }
   for (const link of servers.links) await judgeRevocation(world, link)
 }
 
@@ -55,6 +58,6 @@ const act = async (world: World, { servers, registers, credentials, losses }: Pa
     runRaces(world, { servers, endMs }),
     ...(secondary ? [runFilters(world, servers, secondary, endMs)] : []),
     runFailovers(world, { servers, registers, losses, endMs }),
-    runFaults(world, endMs).then(() => endFaults(world)),
+    Promise.all([runFaults(world, endMs), runNodeFaults(world, endMs)]).then(() => endFaults(world)),
   ])
 }

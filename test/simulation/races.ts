@@ -1,5 +1,5 @@
 import { Chance } from './chance.js'
-import type { Answer } from './cluster.js'
+import type { Answer } from './calls.js'
 import type { Servers } from './servers.js'
 import type { World } from './world.js'
 

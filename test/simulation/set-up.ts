@@ -9,7 +9,8 @@ export const initialiseAll = async (world: World): Promise<void> => {
     const { json } = await world.demand(member, { method: 'PUT', path: 'sys/init', body })
     member.rootToken = String(json.root_token)
     member.unsealKey = String((json.keys as string[])[0])
-    await world.demand(member, { method: 'PUT', path: 'sys/unseal', body: { key: member.unsealKey } })
+    if (member.cluster.hasNodes) await world.open(member)
+    else await world.demand(member, { method: 'PUT', path: 'sys/unseal', body: { key: member.unsealKey } })
   }
 }
 
@@ -54,9 +55,12 @@ export const join = async (world: World, { kind, above, below }: Link): Promise<
   await world.demand(below, { method: 'PUT', path: `${base}/secondary/enable`, body: { token } })
   below.unsealKey = above.unsealKey
   await world.until(`${below.name} is to follow ${above.name}`, async () => {
+    // Its other nodes were sealed with what it had before.
+    if (below.cluster.hasNodes) await world.raise(below)
     const { mode, state } = await world.status(below, kind)
     return mode === 'secondary' && state === 'stream-wals' ? undefined : `it is ${mode}, ${state}`
   })
+  if (below.cluster.hasNodes) await world.open(below)
   if (kind === 'dr') below.rootToken = above.rootToken
   else await logIn(world, below)
 }

@@ -130,14 +130,18 @@ export class SimulatedClock implements Clock {
 
 const isBefore = (a: Due, b: Due): boolean => a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.order < b.order)
 
-/** The clock of one process: when that dies, nothing it has waited for ever comes. */
+/** The clock of one process: when that dies, nothing it has waited for ever comes, and while it stands still, nothing does. */
 export class MortalClock implements Clock {
   readonly #clock: Clock
   readonly #timers = new Set<Timer>()
+  readonly #rate: number
   #isDead = false
+  #thawsMs = 0
 
-  constructor(clock: Clock) {
+  /** `rate`: how much of its time passes in a second of everybody else's. */
+  constructor(clock: Clock, rate = 1) {
     this.#clock = clock
+    this.#rate = rate
   }
 
   now(): number {
@@ -145,39 +149,62 @@ export class MortalClock implements Clock {
   }
 
   monotonic(): number {
-    return this.#clock.monotonic()
+    return this.#clock.monotonic() * this.#rate
   }
 
   setTimer(ms: number, fn: () => void): Timer {
     if (this.#isDead) return { cancel: () => undefined }
-    const timer = this.#clock.setTimer(ms, () => {
-      this.#timers.delete(timer)
+    let timer: Timer
+    const due = () => {
+      this.#timers.delete(own)
       fn()
-    })
-    return this.#keep(timer)
+    }
+    const own: Timer = {
+      cancel: () => {
+        this.#timers.delete(own)
+        timer.cancel()
+      },
+    }
+    const fire = () => {
+      if (this.frozenMs === 0) return due()
+      timer = this.#clock.setTimer(this.frozenMs, fire)
+    }
+    timer = this.#clock.setTimer(ms / this.#rate, fire)
+    this.#timers.add(own)
+    return own
   }
 
   setRepeating(ms: number, fn: () => void): Timer {
-    return this.#isDead ? { cancel: () => undefined } : this.#keep(this.#clock.setRepeating(ms, fn))
+    let timer: Timer
+    const again = () => {
+      timer = this.setTimer(Math.max(ms, 1), again)
+      fn()
+    }
+    timer = this.setTimer(Math.max(ms, 1), again)
+    return { cancel: () => timer.cancel() }
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return sleepWith(this, ms, signal)
   }
 
-  die(): void {
-    this.#isDead = true
-    for (const timer of this.#timers) timer.cancel()
-    this.#timers.clear()
+  /** Nothing falls due for so long, and then all of it does. */
+  freeze(ms: number): void {
+    this.#thawsMs = this.#clock.monotonic() + ms
   }
 
-  #keep(timer: Timer): Timer {
-    this.#timers.add(timer)
-    return {
-      cancel: () => {
-        this.#timers.delete(timer)
-        timer.cancel()
-      },
-    }
+  /** Resolves at once unless it stands still. */
+  async thawed(): Promise<void> {
+    if (this.frozenMs > 0) await this.sleep(0)
+  }
+
+  die(): void {
+    this.#isDead = true
+    for (const timer of [...this.#timers]) timer.cancel()
+  }
+
+  /** How long it still stands still, in milliseconds. */
+  get frozenMs(): number {
+    return Math.max(0, this.#thawsMs - this.#clock.monotonic())
   }
 }

@@ -1,8 +1,11 @@
+import { Identities } from '../../src/replication/rpc/simulated/identity.js'
 import { Chance } from './chance.js'
-import { type Answer, type Call, SimulatedCluster } from './cluster.js'
+import type { Answer, Call } from './calls.js'
+import { SimulatedCluster } from './cluster.js'
 import { History } from './history.js'
 import { Network } from './network.js'
 import type { Plan } from './plan.js'
+import type { SimulatedNode } from './node.js'
 import { SimulatedClock } from './simulated-clock.js'
 
 /** A promise of the product that did not hold. */
@@ -47,7 +50,7 @@ export class World {
 
   constructor(plan: Plan, names: readonly string[], { isTold = false, only }: Telling = {}) {
     this.#only = only
-    const { seed, networkDelayMsMax, settings, diskDelayMsMax } = plan
+    const { seed, networkDelayMsMax } = plan
     const chance = new Chance(`${seed} schedule`)
     this.plan = plan
     this.clock = new SimulatedClock(chance)
@@ -59,9 +62,9 @@ export class World {
       clock: this.clock,
       history: this.history,
       network: this.network,
-      settings,
-      diskDelayMsMax,
-      findByApi: (address: string) => this.members.find(({ cluster }) => cluster.apiAddress === address)?.cluster,
+      identities: new Identities(),
+      plan,
+      findByApi: (address: string) => this.nodes.find(({ apiAddress }) => apiAddress === address),
     }
     this.members = names.map((name, index) => ({
       name,
@@ -81,6 +84,11 @@ export class World {
     await work()
   }
 
+  /** Every server of every cluster. */
+  get nodes(): readonly SimulatedNode[] {
+    return this.members.flatMap(({ cluster }) => cluster.nodes)
+  }
+
   member(name: string): Member {
     const found = this.members.find((member) => member.name === name)
     if (!found) throw new Error(`there is no cluster ${name}`)
@@ -93,10 +101,17 @@ export class World {
   }
 
   /** A request with the root token, unless another one is given. An answer that tells of a bug is a violation. */
-  async call({ cluster, rootToken, name }: Member, call: Call): Promise<Answer | undefined> {
-    const answer = await cluster.call({ token: rootToken, ...call })
+  async call({ cluster, rootToken }: Member, call: Call): Promise<Answer | undefined> {
+    const answer = await this.#sound(cluster, { token: rootToken, ...call })
+    const { serving } = cluster
+    if (serving.length > 1) this.fail(`${serving.map(({ name }) => name).join(' and ')} are active at once`)
+    return answer
+  }
+
+  async #sound(to: SimulatedCluster | SimulatedNode, call: Call): Promise<Answer | undefined> {
+    const answer = await to.call(call)
     if (answer?.status === 500)
-      this.fail(`${name} answers 500 to ${call.method} ${call.path}: ${JSON.stringify(answer.json)}`)
+      this.fail(`${to.name} answers 500 to ${call.method} ${call.path}: ${JSON.stringify(answer.json)}`)
     return answer
   }
 
@@ -144,20 +159,27 @@ export class World {
   /** Brings up what does not run and opens what is sealed, with whatever opens it. */
   async raise(member: Member): Promise<void> {
     await member.cluster.start()
-    const keys = new Set([member.unsealKey, ...this.members.map(({ unsealKey }) => unsealKey)])
+    for (const node of member.cluster.nodes) await this.#unseal(member, node)
+  }
+
+  async #unseal({ unsealKey, rootToken: token }: Member, node: SimulatedNode): Promise<void> {
+    const keys = new Set([unsealKey, ...this.members.map((member) => member.unsealKey)])
     for (const key of keys) {
-      const seal = await this.call(member, { method: 'GET', path: 'sys/seal-status' })
+      const seal = await this.#sound(node, { method: 'GET', path: 'sys/seal-status', token })
       if (seal?.json.sealed !== true) return
-      await this.call(member, { method: 'PUT', path: 'sys/unseal', body: { key } })
+      await this.#sound(node, { method: 'PUT', path: 'sys/unseal', body: { key }, token })
     }
   }
 
-  /** Raises it until it is open: a storage that has failed may have to be opened again before. */
+  /** Raises it until all of it is open: a storage that has failed may have to be opened again before. */
   open(member: Member): Promise<void> {
     return this.until(`${member.name} is to be open`, async () => {
       await this.raise(member)
-      const seal = await this.call(member, { method: 'GET', path: 'sys/seal-status' })
-      return seal?.json.sealed === false ? undefined : `it answers ${JSON.stringify(seal?.json)}`
+      for (const node of member.cluster.nodes) {
+        const seal = await this.#sound(node, { method: 'GET', path: 'sys/seal-status', token: member.rootToken })
+        if (seal?.json.sealed !== false) return `${node.name} answers ${JSON.stringify(seal?.json)}`
+      }
+      return member.cluster.server ? undefined : 'no node is active'
     })
   }
 

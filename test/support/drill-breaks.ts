@@ -281,3 +281,31 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
     fails: /shared\/deleted/,
   },
 ]
+
+/** The same for drills that need processes. */
+export const PROCESS_DRILL_BREAKS: readonly DrillBreak[] = [
+  {
+    drill: 'quorum-loss',
+    what: 'two of the three nodes are left',
+    change: without('a second node is lost'),
+    fails: /^writes are refused, and why/,
+  },
+  {
+    drill: 'quorum-loss',
+    what: 'nobody comes back',
+    change: without('one of them comes back', 'the other one comes back'),
+    fails: /^clients are served again/,
+  },
+  {
+    drill: 'join-and-remove-peer',
+    what: 'nobody is taken out',
+    change: without('a standby is taken out'),
+    fails: /^it knows that it was/,
+  },
+  {
+    drill: 'join-and-remove-peer',
+    what: 'the new machine has the data of the old one',
+    change: without('a new one takes its place'),
+    fails: /^it joins, and catches up/,
+  },
+]

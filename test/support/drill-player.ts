@@ -1,4 +1,4 @@
-import type { Drill } from '../../src/lab/drills/drill.js'
+import type { Drill, Runner } from '../../src/lab/drills/drill.js'
 import { bringUp } from '../../src/lab/drills/lab-for-drill.js'
 import type { DrillResult } from '../../src/lab/drills/result.js'
 import { runDrill } from '../../src/lab/drills/run-drill.js'
@@ -6,9 +6,18 @@ import { runDrill } from '../../src/lab/drills/run-drill.js'
 const SEED = '42'
 const TIMEOUT_MS = 30_000
 
-/** Plays a drill on a lab of its own in this process. */
-export const playInProcess = async (drill: Drill): Promise<DrillResult> => {
-  const own = await bringUp(drill, 'in-process', { seed: SEED, timeoutMs: TIMEOUT_MS, onProgress: () => undefined })
+/** What was to hold and did not, by the names of steps and expectations. */
+export const failuresOf = ({ steps, expectations }: DrillResult): string =>
+  [
+    ...steps.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name),
+    ...expectations
+      .filter(({ passed, evidence }) => !passed && !evidence.some((line) => line.startsWith('not looked at')))
+      .map(({ text }) => text),
+  ].join('\n')
+
+/** Plays a drill on a lab of its own, in this process unless another runner is named. */
+export const playAlone = async (drill: Drill, runner: Runner = 'in-process'): Promise<DrillResult> => {
+  const own = await bringUp(drill, runner, { seed: SEED, timeoutMs: TIMEOUT_MS, onProgress: () => undefined })
   try {
     return await runDrill(own.lab, drill, { seed: SEED, timeoutMs: TIMEOUT_MS })
   } finally {

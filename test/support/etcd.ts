@@ -20,23 +20,48 @@ const freePort = async (): Promise<number> => {
   }
 }
 
+interface Options {
+  readonly flags: readonly string[]
+  readonly scheme: 'http' | 'https'
+}
+
+/** Files with PEM, of an etcd that knows its clients by certificates. */
+export interface EtcdTlsFiles {
+  readonly ca: string
+  readonly certificate: string
+  readonly privateKey: string
+}
+
 /** An etcd of one member as a process, with a directory that outlives it. */
 export class EtcdProcess {
   readonly port: number
   readonly #peerPort: number
   readonly #directory: string
   readonly #flags: readonly string[]
+  /** Where it tells how it is, to anybody. */
+  readonly #healthPort: number
+  readonly #scheme: 'http' | 'https'
   #child: ChildProcess | undefined
 
-  private constructor(ports: readonly [number, number], directory: string, flags: readonly string[]) {
-    ;[this.port, this.#peerPort] = ports
+  private constructor(ports: readonly [number, number, number], directory: string, options: Options) {
+    ;[this.port, this.#peerPort, this.#healthPort] = ports
     this.#directory = directory
-    this.#flags = flags
+    this.#flags = options.flags
+    this.#scheme = options.scheme
   }
 
-  static async start(...flags: string[]): Promise<EtcdProcess> {
+  static start(...flags: string[]): Promise<EtcdProcess> {
+    return EtcdProcess.#start({ flags, scheme: 'http' })
+  }
+
+  static startWithTls({ ca, certificate, privateKey }: EtcdTlsFiles): Promise<EtcdProcess> {
+    const own = ['--cert-file', certificate, '--key-file', privateKey]
+    return EtcdProcess.#start({ flags: ['--client-cert-auth', '--trusted-ca-file', ca, ...own], scheme: 'https' })
+  }
+
+  static async #start(options: Options): Promise<EtcdProcess> {
     const directory = await mkdtemp(path.join(tmpdir(), 'understudy-etcd-'))
-    const etcd = new EtcdProcess([await freePort(), await freePort()], directory, flags)
+    const etcd = new EtcdProcess([await freePort(), await freePort(), await freePort()], directory, options)
     await etcd.run()
     return etcd
   }
@@ -54,13 +79,14 @@ export class EtcdProcess {
   async run(): Promise<void> {
     const program = ETCD.find((file) => existsSync(file))
     if (!program) throw new Error('no etcd was found')
-    const [client, peer] = [`http://${this.address}`, `http://127.0.0.1:${this.#peerPort}`]
+    const [client, peer] = [`${this.#scheme}://${this.address}`, `http://127.0.0.1:${this.#peerPort}`]
     const child = spawn(
       program,
       [
         ...['--name', 'one', '--data-dir', this.#directory, '--log-level', 'error', '--logger', 'zap'],
         ...['--listen-client-urls', client, '--advertise-client-urls', client],
         ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `one=${peer}`],
+        ...['--listen-metrics-urls', `http://127.0.0.1:${this.#healthPort}`],
         ...this.#flags,
       ],
       { stdio: 'ignore' },
@@ -94,7 +120,7 @@ export class EtcdProcess {
 
   async #whenHealthy(): Promise<void> {
     for (;;) {
-      const answer = await fetch(`http://${this.address}/health`).catch(() => undefined)
+      const answer = await fetch(`http://127.0.0.1:${this.#healthPort}/health`).catch(() => undefined)
       if (answer?.ok) return
       await new Promise((resolve) => setTimeout(resolve, 20))
     }

@@ -1,4 +1,4 @@
-import type { ApiClient } from '../../src/client/api-client.js'
+import type { ApiAnswer, ApiClient } from '../../src/client/api-client.js'
 import { findViolation, type Model, type Timed, type Violation } from './linearizability.js'
 
 /** What clients asked of one key of a KV engine of version 2 that is never deleted, and were answered. */
@@ -15,22 +15,27 @@ interface KvState {
   readonly value: string | undefined
 }
 
-const KV_MODEL: Model<KvState, KvOperation> = {
+/**
+ * `taken`: the versions of which it is known what they hold: no other write can have made one of them. `last`: none beyond it
+ * explains anything.
+ */
+const kvModel = (taken: ReadonlySet<number>, last: number): Model<KvState, KvOperation> => ({
   initial: { version: 0, value: undefined },
   step(state, operation) {
     if (operation.kind === 'read') {
       return operation.version === state.version && operation.value === state.value ? state : undefined
     }
     if (operation.kind === 'conflict') return operation.cas === state.version ? undefined : state
-    const { value, cas = state.version, version = state.version + 1 } = operation
-    return cas === state.version && version === state.version + 1 ? { version, value } : undefined
+    const next = state.version + 1
+    const { value, cas = state.version, version = taken.has(next) || next > last ? undefined : next } = operation
+    return cas === state.version && version === next ? { version, value } : undefined
   },
   keyOf: ({ version, value }) => `${version} ${value}`,
   classOf(operation) {
     if (operation.kind !== 'write' || operation.version !== undefined) return undefined
     return `write ${operation.cas ?? 'any'}`
   },
-}
+})
 
 /** Undefined when an order explains all that was answered about one key. */
 export const findKvViolation = (history: readonly Timed<KvOperation>[]): Violation<KvOperation> | undefined => {
@@ -43,12 +48,37 @@ export const findKvViolation = (history: readonly Timed<KvOperation>[]): Violati
     if (operation.kind !== 'write' || operation.version !== undefined) return timed
     return { ...timed, operation: { ...operation, version: versions.get(operation.value) } }
   })
-  return findViolation(KV_MODEL, whole)
+  const taken = new Set<number>()
+  let last = 0
+  for (const { operation } of whole) {
+    const version = operation.kind === 'conflict' ? operation.cas : operation.version
+    if (version === undefined) continue
+    last = Math.max(last, version)
+    if (operation.kind !== 'conflict') taken.add(version)
+  }
+  return findViolation(kvModel(taken, last + 1), whole)
+}
+
+/**
+ * Of the answers to one client, which asks one thing at a time: the first that shows an older version than one before it did.
+ * Undefined where each key only went on.
+ */
+export const findKvRegression = (history: readonly Timed<KvOperation>[]): Timed<KvOperation> | undefined => {
+  let newest = 0
+  for (const timed of [...history].sort((a, b) => a.calledMs - b.calledMs)) {
+    const { operation } = timed
+    if (operation.kind === 'conflict' || operation.version === undefined) continue
+    if (operation.version < newest || (operation.kind === 'write' && operation.version === newest)) return timed
+    newest = operation.version
+  }
+  return undefined
 }
 
 /** The history of several keys: each is an object of its own. */
 export class KvHistory {
   readonly #byKey = new Map<string, Timed<KvOperation>[]>()
+  /** Writes that were told not to have been done. */
+  refusals = 0
 
   add(key: string, operation: Timed<KvOperation>): void {
     const known = this.#byKey.get(key)
@@ -56,8 +86,21 @@ export class KvHistory {
     else this.#byKey.set(key, [operation])
   }
 
+  get keys(): Iterable<string> {
+    return [...this.#byKey.keys()]
+  }
+
   count(isCounted: (operation: KvOperation) => boolean): number {
     return [...this.#byKey.values()].flat().filter(({ operation }) => isCounted(operation)).length
+  }
+
+  /** The first key that went back for this client. */
+  regression(): { readonly key: string; readonly at: Timed<KvOperation> } | undefined {
+    for (const [key, history] of this.#byKey) {
+      const at = findKvRegression(history)
+      if (at) return { key, at }
+    }
+    return undefined
   }
 
   /** The first key whose answers no order explains. */
@@ -108,7 +151,8 @@ export class KvClient {
       this.#add(key, calledMs, { kind: 'conflict', cas })
       return true
     }
-    this.#history.add(key, { operation: { ...write, version: undefined }, calledMs, answeredMs: Infinity })
+    if (isRefused(answer)) this.#history.refusals++
+    else this.#history.add(key, { operation: { ...write, version: undefined }, calledMs, answeredMs: Infinity })
     return false
   }
 
@@ -116,3 +160,7 @@ export class KvClient {
     this.#history.add(key, { operation, calledMs, answeredMs: performance.now() })
   }
 }
+
+/** A write that a server says it has not done: if a reader finds it nevertheless, no order explains that. */
+const isRefused = (answer: ApiAnswer | undefined): boolean =>
+  answer?.status === 503 && !JSON.stringify(answer.json ?? '').includes('outcome unknown')

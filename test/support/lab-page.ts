@@ -8,9 +8,9 @@ export class LabPage extends BrowserPage {
   readonly home = new LabHome()
   program!: Program
 
-  static async open(topology: string): Promise<LabPage> {
+  static async open(topology: string, ...flags: string[]): Promise<LabPage> {
     const lab = new LabPage()
-    await lab.run('up', topology, '--ports', 'random')
+    await lab.run('up', topology, '--ports', 'random', ...flags)
     lab.program = await lab.serve()
     await lab.goTo(lab.program.stdout.trim())
     return lab

@@ -43,6 +43,27 @@ export class MemoryNode extends TestNode {
     return this.#server?.storageGeneration ?? 0
   }
 
+  /** The end of the log. */
+  get logIndex(): number {
+    return this.#log?.end.index ?? 0
+  }
+
+  /** The log knows no leader any more; whoever led hears of it when it appends something. */
+  endLead(): void {
+    const term = this.#log?.leader?.term
+    if (term !== undefined) this.#log?.release(term)
+  }
+
+  /** The next entry is appended, and the one behind it is not. */
+  endLeadAfterNextAppend(): void {
+    const before = this.logIndex
+    const unsubscribe = this.#log?.onNews(() => {
+      if (this.logIndex === before) return
+      unsubscribe?.()
+      this.endLead()
+    })
+  }
+
   async start(): Promise<void> {
     const { settings = {}, more = {} } = this.#options
     const local = { ...this.configOf({ inmem: {} }, settings), ...more }

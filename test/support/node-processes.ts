@@ -13,10 +13,12 @@ type Configure = (directory: string) => { readonly storage: object; readonly set
 export class NodeProcess extends TestNode {
   readonly directory: string
   readonly #configure: Configure
+  readonly #more: object
   #process: { readonly pid: number; readonly ended: Promise<Ending> } | undefined
 
-  constructor(name: string, ports: PortPair, configure: Configure) {
+  constructor(name: string, ports: PortPair, configure: Configure, more: object = {}) {
     super(name, ports)
+    this.#more = more
     this.directory = mkdtempSync(path.join(tmpdir(), `understudy-node-${name}-`))
     this.#configure = configure
   }
@@ -36,10 +38,11 @@ export class NodeProcess extends TestNode {
 
   async start(): Promise<void> {
     const { storage, settings } = this.#configure(path.join(this.directory, 'data'))
-    writeFileSync(this.#files.configFile, JSON.stringify(this.configOf(storage, settings)))
+    writeFileSync(this.#files.configFile, JSON.stringify({ ...this.configOf(storage, settings), ...this.#more }))
     const started = launchServer(this.name, this.#files, true)
     this.#process = started
     const ended = started.ended.then((ending) => {
+      if (this.#process === started) this.#process = undefined
       throw new Error(`node ${this.name} has ended with ${ending}\n${this.lastLogLines}`)
     })
     ended.catch(() => undefined)
@@ -77,19 +80,23 @@ export class NodeProcess extends TestNode {
   }
 }
 
-/** A cluster of several processes over one etcd, or of one process without. Nothing runs yet. */
+/** A cluster of several processes over one etcd, or of one process without. `more`: the rest of the configuration. Nothing runs yet. */
 export const nodeProcesses = async (
   names: readonly string[],
-  etcdAddress: string | undefined,
+  etcdAddress: string | ((name: string) => string) | undefined,
   settings: object = {},
+  more: object = {},
 ): Promise<TestNodes<NodeProcess>> => {
   const ports = await randomPorts([...names])
-  const etcd = { address: `http://${etcdAddress}`, ha_enabled: 'true', request_timeout: '1s' }
-  const configure: Configure = (directory) =>
-    etcdAddress === undefined
-      ? { storage: { file: { path: directory } }, settings }
-      : { storage: { etcd }, settings: { leader_lease: '2s', data_dir: directory, ...settings } }
-  return new TestNodes(names.map((name) => new NodeProcess(name, portsOf(ports, name), configure)))
+  const configureFor =
+    (name: string): Configure =>
+    (directory) => {
+      if (etcdAddress === undefined) return { storage: { file: { path: directory } }, settings }
+      const address = `http://${typeof etcdAddress === 'string' ? etcdAddress : etcdAddress(name)}`
+      const etcd = { address, ha_enabled: 'true', request_timeout: '1s' }
+      return { storage: { etcd }, settings: { leader_lease: '2s', data_dir: directory, ...settings } }
+    }
+  return new TestNodes(names.map((name) => new NodeProcess(name, portsOf(ports, name), configureFor(name), more)))
 }
 
 /** Processes that are to be a cluster by storage "raft". Nothing runs yet, and none knows of another unless they are to join by themselves. */

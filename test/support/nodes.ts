@@ -86,7 +86,7 @@ export class TestNodes<N extends TestNode = TestNode> {
   async unseal(node: N): Promise<void> {
     await until(async () => (await node.anonymous.read('sys/seal-status')).initialized === true)
     for (const key of this.keys.slice(0, 2)) await node.anonymous.call('PUT', 'sys/unseal', { body: { key } })
-    await until(async () => [200, 429].includes(await node.health()))
+    await until(async () => [200, 429, 473].includes(await node.health()))
   }
 
   /** The active node, once there is one. */
@@ -108,6 +108,17 @@ export class TestNodes<N extends TestNode = TestNode> {
 
   get running(): readonly N[] {
     return this.all.filter(({ isRunning }) => isRunning)
+  }
+
+  /** Resolves when the performance standbys have all that the active node has now. */
+  async level(): Promise<void> {
+    const { last_wal } = await (await this.active()).anonymous.read('sys/leader')
+    for (const node of this.running) {
+      await until(async () => {
+        const { json } = await node.send('GET', 'sys/leader')
+        return !json?.performance_standby || Number(json.performance_standby_last_remote_wal) >= Number(last_wal)
+      })
+    }
   }
 
   /** All but one. */

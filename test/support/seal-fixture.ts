@@ -106,6 +106,7 @@ const ADDRESSES = { apiAddress: 'http://127.0.0.1:8200', clusterAddress: 'https:
 const STATUS: ClusterStatus = {
   ...ADDRESSES,
   isStandby: false,
+  isPerformanceStandby: false,
   isRemoved: false,
   activeNode: ADDRESSES,
   nodes: async () => [{ ...ADDRESSES, hostname: 'host', version: '1.20.4+ent', isActive: true, lastEchoMs: undefined }],

@@ -47,3 +47,7 @@ export const generationsOf = (dataDir: string): number[] =>
   readdirSync(dataDir)
     .flatMap((name) => /^generation-(\d+)$/.exec(name)?.[1] ?? [])
     .map(Number)
+
+/** Those that the bytes contain. */
+export const findInBytes = (bytes: Buffer, needles: Needles): string[] =>
+  [...needles].flatMap(([what, needle]) => (bytes.includes(needle) ? [what] : []))

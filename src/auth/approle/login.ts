@@ -9,7 +9,7 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import type { Lockout } from '../../logical/lockout.js'
 import type { LoginAuth, RenewalTimes, Request, Response, TokenOrigin } from '../../logical/request.js'
-import { loginSettings } from '../../logical/token-fields.js'
+import { loginAuth } from '../../logical/token-fields.js'
 import { checkSource, checkSubset } from './cidr-rules.js'
 import type { MountData } from './mount-data.js'
 import type { Role } from './roles.js'
@@ -77,14 +77,13 @@ const checkAddresses = (role: Role, secretId: SecretId | undefined, { remoteAddr
 const loginOf = (role: Role, secretId: SecretId | undefined): LoginAuth => {
   // The name of the role is ours to say: metadata cannot forge it.
   const metadata = { ...secretId?.metadata, role_name: role.name }
-  return {
-    ...loginSettings(role.token),
-    ...(secretId?.tokenBoundCidrs.length && { boundCidrs: parseBoundCidrs(secretId.tokenBoundCidrs) }),
+  return loginAuth(role.token, {
     displayName: '',
     metadata,
     alias: { name: role.roleId, metadata },
     internal: { role_name: role.name },
-  }
+    boundCidrs: secretId?.tokenBoundCidrs.length ? parseBoundCidrs(secretId.tokenBoundCidrs) : undefined,
+  })
 }
 
 /** The times of the role as it is now. Throws 400 when it is gone. */

@@ -7,7 +7,14 @@
 import { uuid } from '../../base/id.js'
 import type { Random } from '../../base/random.js'
 import { invalid } from '../../logical/errors.js'
-import { putJson, type ReadStorage, readJson, type Storage, type Transaction } from '../../logical/storage.js'
+import {
+  putJson,
+  type ReadStorage,
+  readJson,
+  readRecord,
+  type Storage,
+  type Transaction,
+} from '../../logical/storage.js'
 import { DEFAULT_TOKEN_SETTINGS, type TokenSettings } from '../../logical/token-fields.js'
 import { parseRoleName } from './role-name.js'
 import type { Salt } from './salt.js'
@@ -61,12 +68,12 @@ export class Roles {
 
   /** By the name as it was sent. Throws 400 for what can be no name. */
   find(name: string, reader: ReadStorage = this.#storage): Role | undefined {
-    return readJson<Role>(reader, ROLE_PREFIX + parseRoleName(name))
+    return readRecord<Role>(reader, ROLE_PREFIX + parseRoleName(name))
   }
 
   findByRoleId(roleId: string): Role | undefined {
     const hash = this.#salt.find(roleId)
-    const owner = hash && readJson<{ name: string }>(this.#storage, ROLE_ID_PREFIX + hash)
+    const owner = hash && readRecord<{ name: string }>(this.#storage, ROLE_ID_PREFIX + hash)
     const role = owner ? this.find(owner.name) : undefined
     return role?.roleId === roleId ? role : undefined
   }

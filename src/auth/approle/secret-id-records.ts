@@ -8,7 +8,14 @@
 import { LIMITS } from '../../base/limits.js'
 import { hmacSha256Hex } from '../../crypto/hmac.js'
 import { invalid } from '../../logical/errors.js'
-import { putJson, type ReadStorage, readJson, type Storage, type Transaction } from '../../logical/storage.js'
+import {
+  putJson,
+  type ReadStorage,
+  readJson,
+  readRecord,
+  type Storage,
+  type Transaction,
+} from '../../logical/storage.js'
 import type { Role } from './roles.js'
 import type { Salt } from './salt.js'
 
@@ -69,7 +76,7 @@ export class SecretIdStore {
   }
 
   read(key: string, reader: ReadStorage = this.storage): SecretId | undefined {
-    return readJson<SecretId>(reader, key)
+    return readRecord<SecretId>(reader, key)
   }
 
   /** The key of the SecretID that an accessor belongs to, of whatever role. */

@@ -7,7 +7,7 @@ import { Lockout } from '../../logical/lockout.js'
 import { decideLockout, type LockoutSettings } from '../../logical/lockout-settings.js'
 import { PathRuleTable } from '../../logical/path-rules.js'
 import type { LoginAuth, RenewalTimes, Response, TokenOrigin } from '../../logical/request.js'
-import { loginSettings } from '../../logical/token-fields.js'
+import { loginAuth } from '../../logical/token-fields.js'
 import { isPassword } from './password.js'
 import type { Passwords } from './password-worker.js'
 import { userPaths } from './user-paths.js'
@@ -80,13 +80,13 @@ export const createUserpassType = (options: UserpassOptions): BackendType => ({
   localPrefixes: [],
 })
 
-const loginOf = (name: string, user: User): LoginAuth => ({
-  ...loginSettings(user.token),
-  displayName: name,
-  metadata: { username: name },
-  alias: { name, metadata: {} },
-  internal: { username: name },
-})
+const loginOf = (name: string, user: User): LoginAuth =>
+  loginAuth(user.token, {
+    displayName: name,
+    metadata: { username: name },
+    alias: { name, metadata: {} },
+    internal: { username: name },
+  })
 
 /** Order, repetitions and the policy named default, which the core adds, make no difference. */
 const areSamePolicies = (one: readonly string[], other: readonly string[]): boolean => {

@@ -1,13 +1,14 @@
 import { Command, Option } from 'commander'
 import { parseDurationMs } from '../../base/duration.js'
 import { ApiClient, ApiUnreachable } from '../../client/api-client.js'
-import { type AnyLab, clientOf } from '../../lab/cluster.js'
+import { type AnyLab, clientOf, describeServer } from '../../lab/cluster.js'
 import { findUnconverged } from '../../lab/convergence.js'
 import { LabError } from '../../lab/lab-error.js'
 import { requireAnyLab } from '../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../lab/lifecycle/lab-host.js'
+import { atActiveNodes } from '../../lab/lifecycle/nodes.js'
 import { explainSilence } from '../../lab/lifecycle/silence.js'
-import { chooseClusters } from '../../lab/lifecycle/servers.js'
+import { chooseClusters } from '../../lab/lifecycle/choose.js'
 import { findMissing, READINESS, type Readiness } from '../../lab/readiness.js'
 import { type Survey, surveyLab } from '../../lab/survey.js'
 import { waitFor } from '../../lab/wait.js'
@@ -36,7 +37,7 @@ export const waitCommand = (output: Output, makeHost: () => LabHost = thisHost):
     .description('wait until a server, or every cluster of a lab, is as far as is asked')
     .option('--addr <url>', 'one server; without it the lab is meant')
     .option('--name <lab>', 'name of the lab', 'default')
-    .option('--cluster <cluster>', 'only this cluster of the lab')
+    .option('--cluster <cluster>', 'only this cluster of the lab, or a node such as A2')
     .addOption(
       new Option('--for <state>', 'how far; a lab can be waited for until it is converged or healthy as well')
         .choices([...READINESS, ...Object.keys(OF_LAB)])
@@ -59,7 +60,7 @@ export const waitCommand = (output: Output, makeHost: () => LabHost = thisHost):
       const task = { output, host: makeHost(), timeoutMs }
       const wanted = flags.for
       if (isOfLab(wanted)) return waitForLab(labOf(flags, wanted), wanted, task)
-      await Promise.all(serversOf(flags).map((server) => waitForServer(server, wanted, task)))
+      await Promise.all(serversOf(flags, task.host).map((server) => waitForServer(server, wanted, task)))
     })
 
 interface Task {
@@ -71,6 +72,8 @@ interface Task {
 interface Server {
   readonly label: string
   readonly client: ApiClient
+  /** Looks which of several nodes is active, for the client to ask from now on. */
+  readonly follow?: () => Promise<void>
 }
 
 const isOfLab = (wanted: Readiness | OfLab): wanted is OfLab => Object.hasOwn(OF_LAB, wanted)
@@ -92,13 +95,14 @@ const waitForLab = async (lab: AnyLab, wanted: OfLab, { output, host, timeoutMs 
 
 /** A failure that no waiting mends, such as a host that nobody knows, ends it at once. */
 const waitForServer = async (
-  { label, client }: Server,
+  { label, client, follow }: Server,
   wanted: Readiness,
   { output, host, timeoutMs }: Task,
 ): Promise<void> => {
   const wrong = new AbortController()
   const fact = async () => {
     try {
+      await follow?.()
       const { status, json } = await client.send('GET', 'sys/health')
       if (!json && status < SERVER_ERROR)
         wrong.abort(new LabError('usage', `${client.address} does not speak this protocol: it answers with ${status}`))
@@ -124,13 +128,34 @@ const SERVER_ERROR = 500
 const isUnknownHost = (error: unknown): boolean =>
   error instanceof ApiUnreachable && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOTFOUND'
 
-/** Clusters of a lab by their letters; a server by its address. */
-const serversOf = ({ addr, name, cluster }: WaitFlags): Server[] => {
+/** A cluster by its letter, or one of its nodes; all clusters where none is named. */
+const placesOf = (lab: AnyLab, name: string | undefined): AnyLab['clusters'][number][] => {
+  if (name === undefined) return [...lab.clusters]
+  for (const cluster of lab.clusters) {
+    const node = cluster.nodes?.find((one) => one.name === name)
+    if (node) return [{ ...cluster, ...node, nodes: undefined }]
+  }
+  return chooseClusters<AnyLab['clusters'][number]>(lab, [name])
+}
+
+/** Clusters of a lab by their letters, and nodes; a server by its address. */
+const serversOf = ({ addr, name, cluster }: WaitFlags, host: LabHost): Server[] => {
   if (addr === undefined) {
-    const chosen = chooseClusters(requireAnyLab(name), cluster === undefined ? [] : [cluster])
-    return chosen.map((one) => ({ label: `cluster ${one.name}`, client: clientOf({ ...one, rootToken: '' }) }))
+    return placesOf(requireAnyLab(name), cluster).map((one) => serverOf(one, host))
   }
   if (!/^https?:\/\/[^/]+/.test(addr) || !URL.canParse(addr))
     throw new LabError('usage', `"${addr}" is not an address such as http://127.0.0.1:8200`)
   return [{ label: addr, client: new ApiClient({ address: addr, skipVerify: true }) }]
+}
+
+const serverOf = (cluster: AnyLab['clusters'][number], { clock }: LabHost): Server => {
+  const label = describeServer(cluster.name)
+  const client = clientOf({ ...cluster, rootToken: '' })
+  if (!cluster.nodes) return { label, client }
+  let address = cluster.apiAddress
+  const follow = async () => {
+    const { clusters } = await atActiveNodes({ clusters: [cluster] }, clock)
+    address = clusters[0]?.apiAddress ?? address
+  }
+  return { label, client: client.with({ address: () => address }), follow }
 }

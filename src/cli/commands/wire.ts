@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import path from 'node:path'
 import { Command, Option } from 'commander'
 import { parseDurationMs } from '../../base/duration.js'
-import { parseAddresses } from '../../lab/attach/addresses.js'
+import { addressesOfServers, groupServers, parseAddresses } from '../../lab/attach/addresses.js'
 import { type AttachOptions, attachLab, refuseWhenThere } from '../../lab/attach/attach.js'
 import { type KnownKeys, readKeysFile, writeKeysFile } from '../../lab/attach/keys-file.js'
 import { wireClusters } from '../../lab/attach/wiring.js'
@@ -32,7 +32,10 @@ interface WireFlags {
 export const wireCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('wire')
     .description('initialise, unseal and join servers that run already, and prove that they replicate')
-    .argument('<clusters...>', 'where each cluster is, such as A=http://a:8200')
+    .argument(
+      '<clusters...>',
+      'where each cluster is, such as A=http://a:8200, or each node of one, such as A1=http://a1:8200',
+    )
     .requiredOption('--topology <name>', 'dr, pr, pr-dr, ..., or a YAML file')
     .addOption(new Option('--timeout <duration>', 'bound on each wait, such as 30s').default('60s'))
     .option('--keep <file>', 'where keys and tokens are kept, so that a second run opens the same clusters again')
@@ -52,7 +55,7 @@ export const wireCommand = (output: Output, makeHost: () => LabHost = thisHost):
       const timeoutMs = parseDurationMs(flags.timeout)
       if (!timeoutMs) throw new LabError('usage', `"${flags.timeout}" is not a duration such as 30s`)
       const addresses = parseAddresses(given)
-      const strange = [...addresses.keys()].filter((name) => !topology.clusters.includes(name))
+      const strange = [...groupServers(addresses.keys()).keys()].filter((name) => !topology.clusters.includes(name))
       if (strange.length > 0)
         throw new LabError('usage', `the topology ${topology.name} has no cluster ${strange.join(', ')}`)
       const { keep, name } = flags
@@ -89,7 +92,7 @@ const attach = async (
   wired: WiredClusters,
   host: LabHost,
 ): Promise<void> => {
-  const addresses = new Map(wired.clusters.map((cluster) => [cluster.name, cluster.apiAddress]))
+  const addresses = new Map(wired.clusters.flatMap(addressesOfServers))
   const clusters = new Map(wired.clusters.map((cluster) => [cluster.name, cluster]))
   const keys = { topology: wired.topology, joined: wired.joined, clusters }
   await attachLab({ ...named, addresses, keys }, host)

@@ -38,8 +38,13 @@ export class IdentityStore {
   /** By entity id. Where so many are under way that one is forgotten, its tokens are refused until it has come. */
   readonly #expected = new RecentCache<() => boolean>(CACHED_ENTITIES)
 
-  /** `storage`: view of `sys/identity/`. */
-  constructor(options: { storage: Storage; random: Random; clock: Clock }) {
+  /** Whether an entity that is not here counts as deleted. */
+  readonly #isAbsent: (entityId: string) => boolean
+
+  /** `storage`: view of `sys/identity/`. `onAbsent` may throw: it is asked about an entity of a token that is not here. */
+  constructor(options: { storage: Storage; random: Random; clock: Clock; onAbsent?: (() => never) | undefined }) {
+    const { onAbsent } = options
+    this.#isAbsent = onAbsent ?? ((entityId) => this.#expected.get(entityId)?.() !== true)
     this.#storage = options.storage
     this.#random = options.random
     this.#clock = options.clock
@@ -93,7 +98,7 @@ export class IdentityStore {
   refuses({ entityId }: { readonly entityId: string }): boolean {
     if (entityId === '') return false
     const entity = this.findEntity(entityId)
-    return entity ? entity.isDisabled : this.#expected.get(entityId)?.() !== true
+    return entity ? entity.isDisabled : this.#isAbsent(entityId)
   }
 
   /** Replication is to bring this entity: as long as `isUnderWay`, its absence refuses no token. */
@@ -198,8 +203,10 @@ export const isAlias = (alias: EntityAlias, factors: Pick<AliasFactors, 'mountAc
 
 const hasMetadata = (entity: Entity, query: AliasQuery): boolean => {
   const current = entity.aliases.find((alias) => isAlias(alias, query))?.metadata
-  return current !== undefined && canonical(current) === canonical(query.metadata)
+  if (current === undefined) return false
+  const names = Object.keys(query.metadata)
+  return (
+    names.length === Object.keys(current).length &&
+    names.every((name) => Object.hasOwn(current, name) && current[name] === query.metadata[name])
+  )
 }
-
-const canonical = (map: Readonly<Record<string, string>>): string =>
-  JSON.stringify(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)))

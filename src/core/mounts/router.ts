@@ -47,7 +47,7 @@ interface RouterOptions {
   readonly storageAt: (prefix: string) => Storage
   readonly leaseDefaults: LeaseDefaults
   /** True where replicated keys cannot be written on this cluster. */
-  readonly isReadOnly: () => boolean
+  readonly isReadOnly: (mount: Pick<MountEntry, 'isLocal'>) => boolean
   readonly presenceOf: (entry: MountEntry) => Presence
   readonly clock: Clock
   readonly random: Random
@@ -200,7 +200,7 @@ export class Router {
       clock,
       random,
       log: log.with({ mount: routePath(entry) }),
-      isReadOnly: () => !entry.isLocal && this.#options.isReadOnly(),
+      isReadOnly: () => this.#options.isReadOnly(entry),
     })
     const stop = new AbortController()
     backend.start?.(stop.signal)

@@ -1,6 +1,8 @@
 import type { Clock } from '../../base/clock.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { Request } from '../../logical/request.js'
+import type { TokenStore } from '../tokens/tokens.js'
+import { ForActiveNode } from './for-active-node.js'
 import { isSameSecret } from '../../crypto/constant-time.js'
 import { hmacSha256Hex } from '../../crypto/hmac.js'
 
@@ -19,7 +21,9 @@ interface ConsistencyOptions {
   /** The cluster that is followed, and how much of its log is applied here; undefined for one that follows nobody. */
   readonly upstream: () => { readonly clusterId: string; readonly appliedIndex: number } | undefined
   readonly mayForward: boolean
-  /** How long `await-state` waits. */
+  /** True on a performance standby, behind which is a node that may know better. */
+  readonly isStandby: boolean
+  /** How long `await-state` waits, and a performance standby for a token. */
   readonly awaitMs: number
 }
 
@@ -62,20 +66,36 @@ export class Consistency {
     }
     const isReached = () => states.every((state) => this.#isReached(state))
     if (isReached()) return
-    if (wish === 'await-state') {
-      const { clock, awaitMs } = this.#options
-      const deadline = clock.monotonic() + awaitMs
-      while (clock.monotonic() < deadline) {
-        await clock.sleep(POLL_MS)
-        if (isReached()) return
-      }
+    if (this.#options.isStandby && (wish === 'forward-active-node' || states.some((state) => !this.#isOwn(state)))) {
+      throw new ForActiveNode()
     }
-    throw new LogicalError('index-not-reached', 'required index state not present')
+    if (wish === 'await-state' && (await this.#becomes(isReached))) return
+    throw notReached()
+  }
+
+  /** On a performance standby: a token that is not known yet is waited for until it must be, if there is one. Throws 412. */
+  async requireToken(presented: string, tokens: Pick<TokenStore, 'awaitedIndex'>): Promise<void> {
+    const isReached = () => this.#options.own().localIndex >= tokens.awaitedIndex(presented)
+    if (!isReached() && !(await this.#becomes(isReached))) throw notReached()
+  }
+
+  async #becomes(isReached: () => boolean): Promise<boolean> {
+    const { clock, awaitMs } = this.#options
+    const deadline = clock.monotonic() + awaitMs
+    while (clock.monotonic() < deadline) {
+      await clock.sleep(POLL_MS)
+      if (isReached()) return true
+    }
+    return false
+  }
+
+  #isOwn({ clusterId }: LogState): boolean {
+    return clusterId === this.#options.own().clusterId
   }
 
   #isReached(state: LogState): boolean {
     const own = this.#options.own()
-    if (state.clusterId === own.clusterId) {
+    if (this.#isOwn(state)) {
       return own.localIndex >= state.localIndex && own.replicatedIndex >= state.replicatedIndex
     }
     const upstream = this.#options.upstream()
@@ -97,3 +117,5 @@ export class Consistency {
     return hmacSha256Hex(this.#options.key(), text)
   }
 }
+
+const notReached = (): LogicalError => new LogicalError('index-not-reached', 'required index state not present')

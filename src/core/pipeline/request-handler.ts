@@ -12,9 +12,11 @@ import {
   ROOT_NAMESPACE,
 } from '../../logical/request.js'
 import type { AuditBroker } from '../audit/audit.js'
-import { type Authorised, Authoriser, type AuthoriserOptions } from '../acl/authoriser.js'
+import { AuditedRun } from './audited-run.js'
+import { Authoriser, type AuthoriserOptions } from '../acl/authoriser.js'
 import { FULL_ALLOWANCE, openAllowance } from './body-allowance.js'
 import type { Consistency, LogState } from './consistency.js'
+import { type AnsweredAlone, ForActiveNode, lookEarly } from './for-active-node.js'
 import { checkGate, GATES, isServedWhile, type OpenState } from './gate.js'
 import { LoginIssuer } from '../tokens/login-issuer.js'
 import { rawSize, readInRoom } from './large-answers.js'
@@ -42,6 +44,8 @@ interface RequestHandlerOptions extends AuthoriserOptions {
   /** True for what a performance secondary hands on to its primary. */
   readonly mayForward: (asked: Route & { readonly request: Request }) => boolean
   readonly consistency: Consistency
+  /** Of a performance standby: what it answers. Everything else is thrown as `ForActiveNode`. Undefined elsewhere. */
+  readonly answersAlone?: AnsweredAlone | undefined
   /** Last index of this cluster's log. */
   readonly lastIndex: () => number
 }
@@ -54,17 +58,21 @@ export class RequestHandler {
   readonly #options: RequestHandlerOptions
   readonly #authoriser: Authoriser
   readonly #logins: LoginIssuer
+  readonly #audited: AuditedRun
 
   constructor(options: RequestHandlerOptions) {
     this.#options = options
     this.#authoriser = new Authoriser(options)
     this.#logins = new LoginIssuer(options)
+    const isStandby = this.#isStandby
+    this.#audited = new AuditedRun({ ...options, isStandby, execute: (...asked) => this.#execute(...asked) })
   }
 
   async handle(state: OpenState, request: IncomingRequest): Promise<Response | undefined> {
     const { router, consistency } = this.#options
+    if (this.#isStandby) await this.#requireAlone(state, request)
     let route = this.#admit(state, request)
-    if (request.headers['x-vault-index'] !== undefined) {
+    if (request.headers['x-vault-index'] !== undefined && !this.#isStandby) {
       await consistency.require(request)
       route = router.find(request.namespace, request.path)
     }
@@ -78,7 +86,7 @@ export class RequestHandler {
     const route = this.#admit(state, request)
     const authorised = await this.#authoriser.authorise(request, route)
     try {
-      await this.#auditUnexecuted(request, route, authorised)
+      await this.#audited.unexecuted(request, route, authorised)
       if (authorised.failure) throw authorised.failure
     } finally {
       if (authorised.isLastUse && authorised.token) await this.#options.tokens.finishLastUse(authorised.token)
@@ -92,6 +100,30 @@ export class RequestHandler {
     const route = this.#options.router.find(place.namespace, place.path)
     if (route && isOpen(state, route)) return openAllowance(findPath(route.mount.backend, route.path)?.spec)
     return this.#authoriser.isKnown(sender, place.namespace) ? FULL_ALLOWANCE : openAllowance()
+  }
+
+  get #isStandby(): boolean {
+    return this.#options.answersAlone !== undefined
+  }
+
+  /**
+   * On a performance standby: the copy has what the request asks about, as far as its token and its headers tell. Where it
+   * goes may be among what is waited for, so that is decided afterwards for good.
+   */
+  async #requireAlone(state: OpenState, request: IncomingRequest): Promise<void> {
+    const { consistency, tokens } = this.#options
+    const early = this.#isAnsweredAlone(state, request)
+    if (!(early ?? !isWrite(request.operation))) throw new ForActiveNode()
+    if (request.clientToken !== undefined) await consistency.requireToken(request.clientToken, tokens)
+    await consistency.require(request)
+    if (early === undefined && this.#isAnsweredAlone(state, request) === false) throw new ForActiveNode()
+  }
+
+  /** Undefined where it is not known to go anywhere. */
+  #isAnsweredAlone(state: OpenState, asked: IncomingRequest): boolean | undefined {
+    const request = { ...asked }
+    const route = lookEarly(() => this.#admit(state, request))
+    return route && this.#options.answersAlone?.({ ...route, request })
   }
 
   /** Where a request goes. Throws what is refused whoever asks. */
@@ -151,7 +183,8 @@ export class RequestHandler {
 
   async #handleOpen(request: Request, route: Route): Promise<Response | undefined> {
     try {
-      return await this.#run(request, this.#routeOrFail(request, route), this.#authoriser.identify(request))
+      const found = this.#routeOrFail(request, route)
+      return await this.#audited.run(request, found, this.#authoriser.identify(request))
     } catch (error) {
       throw unwrapped(error)
     }
@@ -161,10 +194,10 @@ export class RequestHandler {
     const authorised = await this.#authoriser.authorise(request, route)
     try {
       if (authorised.failure) {
-        await this.#auditUnexecuted(request, route, authorised)
+        await this.#audited.unexecuted(request, route, authorised)
         throw authorised.failure
       }
-      return await this.#run(request, this.#routeOrFail(request, route), authorised)
+      return await this.#audited.run(request, this.#routeOrFail(request, route), authorised)
     } finally {
       if (authorised.isLastUse && authorised.token) await this.#options.tokens.finishLastUse(authorised.token)
     }
@@ -182,35 +215,6 @@ export class RequestHandler {
     return route
   }
 
-  async #auditUnexecuted(request: Request, route: Route | undefined, judged: Authorised): Promise<void> {
-    const { audit } = this.#options
-    if (!audit.isEnabled) return
-    const { token, verdict, failure } = judged
-    const entry = { request, mount: route?.mount, ...this.#audited(token), verdict, error: failure }
-    await audit.logRequest(entry)
-    await audit.logResponse({ ...entry, response: undefined })
-  }
-
-  async #run(request: Request, route: Route, { token, verdict }: Authorised): Promise<Response | undefined> {
-    const { audit } = this.#options
-    if (!audit.isEnabled || route.rules.isUnaudited) return this.#execute(request, route)
-    const entry = { request, mount: route.mount, ...this.#audited(token), verdict, error: undefined }
-    await audit.logRequest(entry)
-    const outcome = await this.#execute(request, route).then(
-      (response) => ({ response, error: undefined }),
-      (error: unknown) => ({ response: undefined, error }),
-    )
-    await audit.logResponse({ ...entry, ...outcome }).catch((cause: unknown) => {
-      throw outcome.error === undefined && isWrite(request.operation) ? executedUnrecorded(cause) : cause
-    })
-    if (outcome.error !== undefined) throw outcome.error
-    return outcome.response
-  }
-
-  #audited(token: Authorised['token']): { token: Authorised['token']; identityPolicies: readonly string[] } {
-    return { token, identityPolicies: token ? this.#options.identity.policiesOf(token) : [] }
-  }
-
   async #execute(request: Request, route: Route): Promise<Response | undefined> {
     const { wrapping, lastIndex, consistency } = this.#options
     const changes = isWrite(request.operation)
@@ -223,9 +227,10 @@ export class RequestHandler {
       const wrap = response.wrap ?? request.wrap
       if (wrap && !response.wrapInfo && canBeWrapped(response)) response = await wrapping.wrap(request, response, wrap)
     }
-    if (!changes || (!done.state && lastIndex() === before)) return response
-    const headers = { ...response?.headers, 'X-Vault-Index': consistency.print(done.state) }
-    return { ...response, headers }
+    if (!changes || this.#isStandby || (!done.state && lastIndex() === before)) return response
+    const answer = response ?? {}
+    answer.headers = { ...answer.headers, 'X-Vault-Index': consistency.print(done.state) }
+    return answer
   }
 
   async #dispatch(request: Request, route: Route): Promise<{ response: Response | undefined; state?: LogState }> {
@@ -247,12 +252,6 @@ export class RequestHandler {
 
 const hasLogin = (response: Response | undefined): response is Response & { login: LoginAuth } =>
   response?.login !== undefined
-
-/** An answer that no audit device has taken is given to nobody; what the request has done is done. */
-const executedUnrecorded = (cause: unknown): LogicalError =>
-  new LogicalError('internal', 'internal error: the request was executed, but no audit device took its answer', {
-    cause,
-  })
 
 const isOpen = (state: OpenState, { rules }: Route): boolean =>
   rules.access === 'open' || GATES[state].isTokenless === true

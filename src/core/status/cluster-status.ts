@@ -22,6 +22,8 @@ export interface NodeFacts extends ActiveNode {
 export interface ClusterStatus {
   /** True for a node that waits to become active while another one is, or none. */
   readonly isStandby: boolean
+  /** True for a standby that answers reads from its own copy. */
+  readonly isPerformanceStandby: boolean
   /** True for a node that the others have taken out of the cluster. */
   readonly isRemoved: boolean
   /** Undefined while none is known. */

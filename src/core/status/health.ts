@@ -8,6 +8,7 @@ interface HealthFacts {
   /** The first copy is on its way: there is nothing to serve yet. */
   readonly isBootstrapping: boolean
   readonly isStandby: boolean
+  readonly isPerformanceStandby: boolean
 }
 
 export type HealthState =
@@ -16,6 +17,7 @@ export type HealthState =
   | 'sealed'
   | 'bootstrapping'
   | 'drSecondary'
+  | 'performanceStandby'
   | 'standby'
   | 'active'
 
@@ -26,6 +28,7 @@ const HEALTH_CODES: Readonly<Record<HealthState, { readonly code: number; readon
   sealed: { code: 503, parameter: 'sealedcode' },
   bootstrapping: { code: 503, parameter: 'sealedcode' },
   drSecondary: { code: 472, parameter: 'drsecondarycode' },
+  performanceStandby: { code: 473, parameter: 'performancestandbycode' },
   standby: { code: 429, parameter: 'standbycode' },
   active: { code: 200, parameter: 'activecode' },
 }
@@ -36,6 +39,7 @@ export const decideHealth = (facts: HealthFacts): HealthState => {
   if (facts.isSealed) return 'sealed'
   if (facts.isBootstrapping) return 'bootstrapping'
   if (facts.isDrSecondary) return 'drSecondary'
+  if (facts.isPerformanceStandby) return 'performanceStandby'
   return facts.isStandby ? 'standby' : 'active'
 }
 

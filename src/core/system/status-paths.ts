@@ -50,7 +50,9 @@ export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
       summary: 'Tells the state of this server by status code and body.',
       operations: {
         read: ({ values, supplied }) => {
-          const [isStandbyOk] = SWITCHES.map((name) => supplied(name) && parseSwitch(values[name]))
+          const [isStandbyOk, isPerformanceStandbyOk] = SWITCHES.map(
+            (name) => supplied(name) && parseSwitch(values[name]),
+          )
           const wanted: Record<string, number> = {}
           for (const name of CODES) if (supplied(name)) wanted[name] = parseCode(values[name])
           const { seal, status } = deps
@@ -62,8 +64,10 @@ export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
             isDrSecondary: modes.dr === 'secondary',
             isBootstrapping: modes.dr === 'bootstrapping' || modes.performance === 'bootstrapping',
             isStandby: status.isStandby,
+            isPerformanceStandby: status.isPerformanceStandby,
           })
-          const counted = state === 'standby' && isStandbyOk ? 'active' : state
+          const isOk = { standby: isStandbyOk, performanceStandby: isPerformanceStandbyOk }
+          const counted = isAnyStandby(state) && isOk[state] ? 'active' : state
           return { data: healthBody(state, modes, deps), bare: true, status: healthCode(counted, wanted) }
         },
       },
@@ -78,6 +82,9 @@ export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
     }),
   ),
 ]
+
+const isAnyStandby = (state: HealthState): state is 'standby' | 'performanceStandby' =>
+  state === 'standby' || state === 'performanceStandby'
 
 const refused = (): LogicalError => new LogicalError('invalid-request', '')
 
@@ -107,7 +114,7 @@ const healthBody = (
   const body: JsonObject = {
     initialized: state !== 'uninitialized',
     sealed: !isOpen,
-    standby: !isServing || state === 'standby',
+    standby: !isServing || isAnyStandby(state),
     replication_performance_mode: isOpen ? performance : 'unknown',
     replication_dr_mode: isOpen ? dr : 'unknown',
     server_time_utc: Math.floor(clock.now() / 1000),
@@ -118,9 +125,9 @@ const healthBody = (
     body.cluster_id = status.clusterId
   }
   if (state === 'removed') body.removed_from_cluster = true
-  body.performance_standby = false
+  body.performance_standby = state === 'performanceStandby'
   body.enterprise = true
-  if (isServing && state !== 'standby' && lastWal > 0) body.last_wal = lastWal
+  if (isServing && !isAnyStandby(state) && lastWal > 0) body.last_wal = lastWal
   if (status.license !== 'none') body.license = LICENSE
   body.echo_duration_ms = status.echoDurationMs
   body.clock_skew_ms = status.clockSkewMs
@@ -135,14 +142,14 @@ const LICENSE = { state: 'autoloaded', expiry_time: LICENSE_END, terminated: fal
 
 const leaderBody = ({ seal, status }: StatusPathsDeps): JsonObject => {
   if (seal.isSealed && !status.isRestarting) throw sealed()
-  const { isStandby, activeNode, activeSinceMs } = status
+  const { isStandby, isPerformanceStandby, activeNode, activeSinceMs } = status
   return {
     ha_enabled: status.isHaEnabled,
     is_self: !isStandby,
     ...(!isStandby && activeSinceMs !== undefined && { active_time: new Date(activeSinceMs).toISOString() }),
     ...(activeNode && { leader_address: activeNode.apiAddress, leader_cluster_address: activeNode.clusterAddress }),
-    performance_standby: false,
-    performance_standby_last_remote_wal: 0,
+    performance_standby: isPerformanceStandby,
+    performance_standby_last_remote_wal: isPerformanceStandby ? status.lastWal : 0,
     ...(!isStandby && status.lastWal > 0 && { last_wal: status.lastWal }),
     ...(status.storageType === 'raft' && { raft_committed_index: status.lastWal, raft_applied_index: status.lastWal }),
   }

@@ -41,7 +41,10 @@ export class LoginIssuer {
       path: request.path,
       entityId: login.entityId ?? (await this.#entityId(request, mount, login)),
     })
-    return { ...response, auth, warnings: [...(response.warnings ?? []), ...warnings], mountType: '' }
+    response.auth = auth
+    response.warnings = response.warnings ? [...response.warnings, ...warnings] : warnings
+    response.mountType = ''
+    return response
   }
 
   /** On the primary: finds or makes the entity of a login that a secondary forwarded, before the answer goes back. */

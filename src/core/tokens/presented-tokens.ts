@@ -2,7 +2,7 @@ import type { Random } from '../../base/random.js'
 import type { NamespaceRef } from '../../logical/request.js'
 import { type BatchToken, isBatch, openBatch, sealBatch } from './token-batch.js'
 import { RecentCache } from '../../base/recent-cache.js'
-import { parsePresented, presentLong } from './token-format.js'
+import { parsePresented, positionIn, presentLong } from './token-format.js'
 import { isRootPolicy, type StoredToken, type TokenEntry } from './token-record.js'
 import type { TokenTable } from './token-table.js'
 
@@ -38,14 +38,21 @@ export class PresentedTokens {
     return presentLong(this.#key('token-form'), entry.id, this.#options.position?.() ?? 0)
   }
 
-  /** A storage id or a batch token, dead or alive; undefined for what cannot be a token of this cluster. */
+  /** A storage id or a batch token, dead or alive; undefined for what is no token of this cluster. */
   resolve(presented: string): string | TokenEntry | undefined {
     const known = this.#known.get(presented)
     if (known !== undefined) return known
     const form = isBatch(presented) ? this.#openBatch(presented) : this.#storageIdOf(presented)
     // A form that leads to no token is not remembered: guesses must not push out forms that are in use.
-    if (typeof form === 'object' || (form !== undefined && this.#table.find(form))) this.#known.set(presented, form)
+    if (form !== undefined) this.#known.set(presented, form)
     return form
+  }
+
+  /** The index of the log at which an unknown token is there, if it ever was; 0 for all others. */
+  awaitedIndex(presented: string): number {
+    if (isBatch(presented) || this.resolve(presented) !== undefined) return 0
+    const isGenuine = parsePresented(() => this.#key('token-form'), presented) !== undefined
+    return isGenuine ? positionIn(presented) : 0
   }
 
   makeBatch(token: StoredToken, namespace: NamespaceRef): TokenEntry {
@@ -59,7 +66,7 @@ export class PresentedTokens {
 
   #storageIdOf(presented: string): string | undefined {
     const id = parsePresented(() => this.#key('token-form'), presented)
-    return id === undefined ? undefined : this.#table.storageId(id)
+    return id === undefined ? undefined : this.#table.findById(id)?.storageId
   }
 
   #openBatch(presented: string): TokenEntry | undefined {

@@ -1,4 +1,4 @@
-import { base62 } from '../../base/id.js'
+import { BASE62, base62 } from '../../base/id.js'
 import type { Random } from '../../base/random.js'
 import { isSameSecret } from '../../crypto/constant-time.js'
 import { hmacSha256 } from '../../crypto/hmac.js'
@@ -28,6 +28,13 @@ export const newTokenId = (random: Random, namespaceId: string): string =>
 
 export const newAccessor = (random: Random, namespaceId: string): string =>
   `${base62(random, RANDOM_LENGTH)}${suffixOf(namespaceId)}`
+
+/** The accessor that 32 bytes stand for. Some letters are a little likelier than others: it has to differ, no more. */
+export const accessorFrom = (bytes: Buffer, namespaceId: string): string => {
+  let letters = ''
+  for (let at = 0; at < RANDOM_LENGTH; at++) letters += BASE62[(bytes[at] ?? 0) % BASE62.length]
+  return letters + suffixOf(namespaceId)
+}
 
 /** The namespace that the end of a token or an accessor names. */
 export const namespaceIdOf = (text: string): string => {
@@ -60,4 +67,10 @@ export const parsePresented = (key: () => Buffer, presented: string): string | u
     return undefined
   if (!isSameSecret(hmacSha256(key(), bytes.subarray(0, MAC_AT)), bytes.subarray(MAC_AT))) return undefined
   return `${PREFIX}${bytes.toString('latin1', ID_AT, ID_AT + RANDOM_LENGTH)}${presented.slice(end)}`
+}
+
+/** How far the log had come when this form was handed out, if `parsePresented` takes it; 0 for a short one. */
+export const positionIn = (presented: string): number => {
+  const [text = ''] = presented.slice(PREFIX.length).split('.')
+  return text.length === LONG_LENGTH ? Number(Buffer.from(text, 'base64url').readBigUInt64BE(1)) : 0
 }

@@ -73,7 +73,7 @@ export const decideLife = (request: TokenRequest, mount: LeaseTtls, nowMs: numbe
 
 export const makeRecord = (
   request: TokenRequest,
-  names: { readonly id: string; readonly accessor: string },
+  names: Pick<StoredToken, 'id' | 'accessor' | 'isIndexed'>,
   ttlSeconds: number,
   nowMs: number,
 ): StoredToken => {
@@ -102,6 +102,7 @@ export const makeRecord = (
     sweepAtMs: expiresAtMs,
     login: request.origin ?? null,
     mountAccessor: request.mountAccessor ?? '',
+    isIndexed: names.isIndexed,
   }
 }
 

@@ -2,7 +2,7 @@ import { invalid, permissionDenied } from '../../logical/errors.js'
 import type { ReadStorage } from '../../logical/storage.js'
 import type { TokenRequest } from '../../logical/token-request.js'
 import { answerOf, type IssuedToken } from './token-answer.js'
-import { newAccessor, newTokenId } from './token-format.js'
+import { newTokenId } from './token-format.js'
 import type { PresentedTokens } from './presented-tokens.js'
 import { decideLife, type LeaseTtls, makeRecord } from './token-issue.js'
 import type { TokenStoreOptions } from './token-options.js'
@@ -34,7 +34,10 @@ export class TokenMaker {
     const { ttlSeconds, warnings } = decideLife(request, mount, nowMs)
     const entry =
       request.type === 'batch'
-        ? this.#forms.makeBatch(makeRecord(request, { id: '', accessor: '' }, ttlSeconds, nowMs), request.namespace)
+        ? this.#forms.makeBatch(
+            makeRecord(request, { id: '', accessor: '', isIndexed: false }, ttlSeconds, nowMs),
+            request.namespace,
+          )
         : await this.store(request, ttlSeconds)
     this.#options.onIssued?.(entry)
     const identityPolicies = this.#options.identity.policiesOf(entry)
@@ -55,23 +58,18 @@ export class TokenMaker {
     const suffix = namespaceId === 'root' ? '' : `.${namespaceId}`
     const id = request.id === undefined ? newTokenId(random, namespaceId) : request.id + suffix
     const nowMs = clock.now()
-    const record = makeRecord(request, { id, accessor: newAccessor(random, namespaceId) }, ttlSeconds, nowMs)
-    const storageId = await this.#table.storage.write((tx) => {
-      if (request.id !== undefined) this.#refuseTaken(id, tx)
+    // An accessor that follows from the id would be that of the next token with a chosen id as well.
+    const isIndexed = request.id !== undefined
+    const recordOf = (accessor: string) => makeRecord(request, { id, accessor, isIndexed }, ttlSeconds, nowMs)
+    const entry = await this.#table.storage.write((tx) => {
+      if (isIndexed && this.#table.isTaken(tx, id)) throw invalid('cannot create a token with a duplicate ID')
       if (request.parent !== '') this.#refuseEndedParent(request.parent, tx, nowMs)
-      const added = this.#table.insert(tx, record)
-      for (const [name, value] of Object.entries(records)) tx.put(TOKEN_KEYS.cubbyhole(added) + name, value)
+      const added = this.#table.insert(tx, { id, isIndexed }, recordOf)
+      for (const [name, value] of Object.entries(records)) tx.put(TOKEN_KEYS.cubbyhole(added.storageId) + name, value)
       return added
     })
-    if (record.sweepAtMs !== null) this.#onMade(record.sweepAtMs)
-    return this.#table.decode(storageId, record)
-  }
-
-  #refuseTaken(id: string, reader: ReadStorage): void {
-    const storageId = this.#table.storageIdIn(reader, id)
-    if (storageId !== undefined && this.#table.read(reader, storageId)) {
-      throw invalid('cannot create a token with a duplicate ID')
-    }
+    if (entry.expiresAtMs !== undefined) this.#onMade(entry.expiresAtMs)
+    return entry
   }
 
   #refuseEndedParent(storageId: string, reader: ReadStorage, nowMs: number): void {

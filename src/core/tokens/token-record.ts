@@ -1,5 +1,5 @@
 /**
- * A token as it is stored, as the rest of the core sees it, and where its keys lie. One record is the only truth about a
+ * A token as it is kept, as the rest of the core sees it, and where its keys lie. One record is the only truth about a
  * token; the other keys lead to it.
  */
 import type { NamespaceRef, TokenOrigin, TokenView } from '../../logical/request.js'
@@ -37,10 +37,12 @@ export interface StoredToken {
   readonly sweepAtMs: number | null
   /** Set while its children are made orphans: no more of them may come. */
   readonly isClosing?: boolean
-  /** What issued the token, for renewal. Older records hold more of a login. */
+  /** What issued the token, for renewal. Records of earlier versions hold more of a login. */
   readonly login: TokenOrigin | null
   /** The accessor of the mount that issued it; empty for tokens that no auth method has issued. */
   readonly mountAccessor: string
+  /** Whether rows lead to it from its accessor and its path: where its id was chosen, or an earlier version has made it. */
+  readonly isIndexed: boolean
 }
 
 /** A live token. Replaced, never changed. */
@@ -101,25 +103,43 @@ export const toEntry = (record: StoredToken, namespace: NamespaceRef, storageId:
 })
 
 /** `<creation path>/<storage id>`; a path that asked for a list keeps no empty segment. */
-export const leaseIdOf = (record: Pick<StoredToken, 'path'>, storageId: string): string =>
-  `${record.path.replace(/\/+$/, '')}/${storageId}`
+export const leaseIdOf = ({ path }: Pick<StoredToken, 'path'>, storageId: string): string =>
+  `${withoutSlashes(path)}/${storageId}`
+
+const withoutSlashes = (path: string): string => (path.endsWith('/') ? path.replace(/\/+$/, '') : path)
 
 export const TOKEN_KEYS = {
   salt: `${KEYS.tokens}salt`,
+  ids: `${KEYS.tokens}id/`,
   id: (storageId: string) => `${KEYS.tokens}id/${storageId}`,
-  allAccessors: `${KEYS.tokens}accessor/`,
+  /** Of indexed tokens. */
   accessors: (namespaceId: string) => `${KEYS.tokens}accessor/${namespaceId}/`,
   children: (parent: string) => `${KEYS.tokens}parent/${parent}/`,
-  allLeases: `${KEYS.leases}id/`,
+  /** Of indexed tokens. */
   leases: (namespaceId: string) => `${KEYS.leases}id/${namespaceId}/`,
-  /** Ordered by time: 15 digits hold every date. */
+  /** A row for each token that ends, ordered by time: 15 digits hold every date. */
   times: `${KEYS.leases}time/`,
-  time: (ms: number, storageId: string) => `${KEYS.leases}time/${String(ms).padStart(15, '0')}.${storageId}`,
+  indexedTime: (ms: number, storageId: string) => `${KEYS.leases}time/${String(ms).padStart(15, '0')}.${storageId}`,
   cubbyhole: (storageId: string) => `${KEYS.cubbyholes}${storageId}/`,
 } as const
 
-/** The moment and the token of a key made by `TOKEN_KEYS.time`. */
-export const parseTimeKey = (key: string): { timeMs: number; storageId: string } => {
+type Named = Pick<StoredToken, 'path' | 'namespaceId' | 'isIndexed'>
+
+/** Where the row stands that tells the end of a token, and unless another row does that, where it was made. */
+export const timeKey = (ms: number, storageId: string, { isIndexed, namespaceId, path }: Named): string => {
+  const key = TOKEN_KEYS.indexedTime(ms, storageId)
+  return isIndexed ? key : `${key}/${namespaceId}/${withoutSlashes(path)}`
+}
+
+/** What a key made by `timeKey` says; no place where another row tells that. */
+export const parseTimeKey = (
+  key: string,
+): { timeMs: number; storageId: string; made?: { readonly namespaceId: string; readonly path: string } } => {
   const name = key.slice(TOKEN_KEYS.times.length)
-  return { timeMs: Number(name.slice(0, 15)), storageId: name.slice(16) }
+  const timeMs = Number(name.slice(0, 15))
+  const idEnd = name.indexOf('/')
+  if (idEnd < 0) return { timeMs, storageId: name.slice(16) }
+  const namespaceEnd = name.indexOf('/', idEnd + 1)
+  const made = { namespaceId: name.slice(idEnd + 1, namespaceEnd), path: name.slice(namespaceEnd + 1) }
+  return { timeMs, storageId: name.slice(16, idEnd), made }
 }

@@ -1,10 +1,11 @@
 import type { Random } from '../../base/random.js'
-import { hmacSha256Hex } from '../../crypto/hmac.js'
 import type { NamespaceRef } from '../../logical/request.js'
-import { putJson, type ReadStorage, readJson, type Storage, type Transaction } from '../../logical/storage.js'
+import { type ReadStorage, readJson, type Storage, type Transaction } from '../../logical/storage.js'
 import { RecentCache } from '../../base/recent-cache.js'
-import { namespaceIdOf } from './token-format.js'
-import { leaseIdOf, type StoredToken, TOKEN_KEYS, type TokenEntry, toEntry } from './token-record.js'
+import { decodeToken, encodeToken } from './token-codec.js'
+import { namespaceIdOf, newAccessor } from './token-format.js'
+import { TokenNames } from './token-names.js'
+import { leaseIdOf, type StoredToken, timeKey, TOKEN_KEYS, type TokenEntry, toEntry } from './token-record.js'
 
 interface TokenTableOptions {
   /** The whole barrier; only `sys/token/`, `sys/expire/` and `cubbyhole/` are touched. */
@@ -13,37 +14,32 @@ interface TokenTableOptions {
   readonly findNamespace: (id: string) => NamespaceRef | undefined
 }
 
-const ID_PREFIX = TOKEN_KEYS.id('')
+const ID_PREFIX = TOKEN_KEYS.ids
 
 /** Decoded records that are kept; twice as many at most. */
 const CACHED_TOKENS = 20_000
 
+/** Records that are read in one go where all are looked at. */
+const READ_AT_ONCE = 256
+
+/** A row whose key says all. */
+const ROW = Buffer.from('1')
+
 /**
- * The stored tokens: by storage id (an HMAC of the token, so that a look at the database shows none), by accessor, by
- * parent, by lease, by end. All keys of a token change in one transaction. It knows nothing about who may live.
+ * The stored tokens: by storage id (an HMAC, so that a look at the database shows none), by parent, and by end and path in
+ * one row. The accessor leads to the storage id by itself, or by a row for indexed tokens, which have one for their path
+ * as well. All keys of a token change in one transaction. It knows nothing about who may live.
  */
 export class TokenTable {
   readonly storage: Storage
   readonly #options: TokenTableOptions
   readonly #entries = new RecentCache<TokenEntry>(CACHED_TOKENS)
-  /** Only ever what is committed: a salt of a write that fails must not be remembered. */
-  #salt: Buffer | undefined
+  /** Only ever those of a salt that is committed: that of a write that fails must not be remembered. */
+  #names: TokenNames | undefined
 
   constructor(options: TokenTableOptions) {
     this.storage = options.storage
     this.#options = options
-  }
-
-  /** Undefined as long as this cluster has no token at all. */
-  storageId(id: string): string | undefined {
-    const salt = this.#committedSalt()
-    return salt && saltedId(salt, id)
-  }
-
-  /** The storage id as the transaction sees it: a salt that it brings counts within it, and is not remembered. */
-  storageIdIn(tx: ReadStorage, id: string): string | undefined {
-    const salt = tx.get(TOKEN_KEYS.salt)
-    return salt && saltedId(salt, id)
   }
 
   find(storageId: string): TokenEntry | undefined {
@@ -54,44 +50,82 @@ export class TokenTable {
     return entry
   }
 
-  /** The record as the transaction sees it: writes that wait for the disk included. */
-  read(reader: ReadStorage, storageId: string): StoredToken | undefined {
-    return readJson<StoredToken>(reader, TOKEN_KEYS.id(storageId))
+  findById(id: string): TokenEntry | undefined {
+    const names = this.#committedNames()
+    if (!names) return undefined
+    const entry = this.find(names.storageIdOf(names.accessorOf(id))) ?? this.find(names.indexedStorageIdOf(id))
+    return entry?.id === id ? entry : undefined
   }
 
-  /** Adds a token and every key that leads to it; the first one of a cluster brings the salt. Returns the storage id. */
-  insert(tx: Transaction, record: StoredToken): string {
-    const salt = tx.get(TOKEN_KEYS.salt) ?? this.#makeSalt(tx)
-    const storageId = saltedId(salt, record.id)
-    putJson(tx, TOKEN_KEYS.id(storageId), record)
-    putJson(tx, accessorKey(salt, record.accessor), { accessor: record.accessor, token: storageId })
-    if (record.parent !== '') putJson(tx, TOKEN_KEYS.children(record.parent) + storageId, 1)
-    if (record.sweepAtMs !== null) {
-      putJson(tx, TOKEN_KEYS.leases(record.namespaceId) + leaseIdOf(record, storageId), storageId)
-      putJson(tx, TOKEN_KEYS.time(record.sweepAtMs, storageId), 1)
+  findByAccessor(accessor: string): TokenEntry | undefined {
+    const names = this.#committedNames()
+    if (!names || accessor === '') return undefined
+    const found = this.find(names.storageIdOf(accessor))
+    if (found) return found
+    const row = readJson<{ token: string }>(this.storage, accessorKey(names, accessor))
+    return row && this.find(row.token)
+  }
+
+  /** Whether there is a token of this id, as the transaction sees it. */
+  isTaken(tx: ReadStorage, id: string): boolean {
+    const names = this.#namesIn(tx)
+    if (!names) return false
+    return [names.storageIdOf(names.accessorOf(id)), names.indexedStorageIdOf(id)].some(
+      (storageId) => this.read(tx, storageId)?.id === id,
+    )
+  }
+
+  /** The record as the transaction sees it: writes that wait for the disk included. */
+  read(reader: ReadStorage, storageId: string): StoredToken | undefined {
+    const stored = reader.get(TOKEN_KEYS.id(storageId))
+    return stored && decodeToken(stored)
+  }
+
+  /**
+   * Adds a token and every key that leads to it; the first one of a cluster brings the salt. The record is made of the
+   * accessor that it is given.
+   */
+  insert(
+    tx: Transaction,
+    { id, isIndexed }: Pick<StoredToken, 'id' | 'isIndexed'>,
+    recordOf: (accessor: string) => StoredToken,
+  ): TokenEntry {
+    const names = this.#namesIn(tx) ?? this.#makeNames(tx)
+    const accessor = isIndexed ? newAccessor(this.#options.random, namespaceIdOf(id)) : names.accessorOf(id)
+    const storageId = isIndexed ? names.indexedStorageIdOf(id) : names.storageIdOf(accessor)
+    const record = recordOf(accessor)
+    tx.put(TOKEN_KEYS.id(storageId), encodeToken(record))
+    if (record.parent !== '') tx.put(TOKEN_KEYS.children(record.parent) + storageId, ROW)
+    if (record.sweepAtMs !== null) tx.put(timeKey(record.sweepAtMs, storageId, record), ROW)
+    if (isIndexed) {
+      tx.put(accessorKey(names, accessor), Buffer.from(JSON.stringify({ accessor, token: storageId })))
+      if (record.sweepAtMs !== null) tx.put(indexedLeaseKey(record, storageId), ROW)
     }
-    return storageId
+    const entry = this.#decode(storageId, record)
+    if (!entry) throw new Error(`a token was made in the unknown namespace ${record.namespaceId}`)
+    return entry
   }
 
   /** Writes the record of a token whose accessor, path and namespace stay; its end and its parent may change. */
   replace(tx: Transaction, storageId: string, before: StoredToken, after: StoredToken): void {
-    putJson(tx, TOKEN_KEYS.id(storageId), after)
+    tx.put(TOKEN_KEYS.id(storageId), encodeToken(after))
     if (before.sweepAtMs !== after.sweepAtMs) {
-      if (before.sweepAtMs !== null) tx.delete(TOKEN_KEYS.time(before.sweepAtMs, storageId))
-      if (after.sweepAtMs !== null) putJson(tx, TOKEN_KEYS.time(after.sweepAtMs, storageId), 1)
+      if (before.sweepAtMs !== null) tx.delete(timeKey(before.sweepAtMs, storageId, before))
+      if (after.sweepAtMs !== null) tx.put(timeKey(after.sweepAtMs, storageId, after), ROW)
     }
     if (before.parent !== after.parent) tx.delete(TOKEN_KEYS.children(before.parent) + storageId)
   }
 
   remove(tx: Transaction, storageId: string): void {
     const record = this.read(tx, storageId)
-    const salt = tx.get(TOKEN_KEYS.salt)
-    if (!record || !salt) return
+    const names = this.#namesIn(tx)
+    if (!record || !names) return
     tx.delete(TOKEN_KEYS.id(storageId))
-    tx.delete(accessorKey(salt, record.accessor))
     if (record.parent !== '') tx.delete(TOKEN_KEYS.children(record.parent) + storageId)
-    tx.delete(TOKEN_KEYS.leases(record.namespaceId) + leaseIdOf(record, storageId))
-    if (record.sweepAtMs !== null) tx.delete(TOKEN_KEYS.time(record.sweepAtMs, storageId))
+    if (record.sweepAtMs !== null) tx.delete(timeKey(record.sweepAtMs, storageId, record))
+    if (!record.isIndexed) return
+    tx.delete(accessorKey(names, record.accessor))
+    tx.delete(indexedLeaseKey(record, storageId))
   }
 
   /** Storage ids of the children, those that came since `after` at most `limit`. */
@@ -99,31 +133,29 @@ export class TokenTable {
     return this.storage.list(TOKEN_KEYS.children(storageId), options)
   }
 
-  findByAccessor(accessor: string): TokenEntry | undefined {
-    const salt = this.#committedSalt()
-    if (!salt || accessor === '') return undefined
-    const row = readJson<{ token: string }>(this.storage, accessorKey(salt, accessor))
-    return row && this.find(row.token)
-  }
-
   /** The number of service tokens, in all namespaces. */
   async count(): Promise<number> {
-    return (await this.storage.keys(TOKEN_KEYS.allAccessors)).length
+    return (await this.storage.keys(TOKEN_KEYS.ids)).length
   }
 
+  /** The accessors of the service tokens of a namespace. */
   async accessors(namespaceId: string): Promise<string[]> {
     const accessors: string[] = []
-    for (const key of await this.storage.keys(TOKEN_KEYS.accessors(namespaceId))) {
-      const row = readJson<{ accessor: string; token: string }>(this.storage, key)
-      if (row) accessors.push(row.accessor)
+    for (let after = ''; ; ) {
+      const keys = await this.storage.keys(TOKEN_KEYS.ids, { after, limit: READ_AT_ONCE })
+      for (const key of keys) {
+        const record = this.read(this.storage, key.slice(ID_PREFIX.length))
+        if (record?.namespaceId === namespaceId) accessors.push(record.accessor)
+      }
+      if (keys.length < READ_AT_ONCE) return accessors
+      after = keys.at(-1)?.slice(TOKEN_KEYS.ids.length) ?? ''
     }
-    return accessors
   }
 
   /** A key has changed. Returns whether everything that was derived from the salt is void. */
   invalidate(key: string): boolean {
     if (key === TOKEN_KEYS.salt) {
-      this.#salt = undefined
+      this.#names = undefined
       this.#entries.clear()
       return true
     }
@@ -131,30 +163,37 @@ export class TokenTable {
     return false
   }
 
-  decode(storageId: string, record: StoredToken): TokenEntry {
-    const entry = this.#decode(storageId, record)
-    if (!entry) throw new Error(`a token was made in the unknown namespace ${record.namespaceId}`)
-    return entry
-  }
-
   #decode(storageId: string, record: StoredToken | undefined): TokenEntry | undefined {
     const namespace = record && this.#options.findNamespace(record.namespaceId)
     return namespace && toEntry(record, namespace, storageId)
   }
 
-  #committedSalt(): Buffer | undefined {
-    this.#salt ??= this.storage.get(TOKEN_KEYS.salt)
-    return this.#salt
+  /** Undefined as long as this cluster has no token at all. */
+  #committedNames(): TokenNames | undefined {
+    if (!this.#names) {
+      const salt = this.storage.get(TOKEN_KEYS.salt)
+      this.#names = salt && new TokenNames(salt)
+    }
+    return this.#names
   }
 
-  #makeSalt(tx: Transaction): Buffer {
+  /** As the transaction sees them: a salt that it brings counts within it. */
+  #namesIn(tx: ReadStorage): TokenNames | undefined {
+    const known = this.#committedNames()
+    if (known) return known
+    const salt = tx.get(TOKEN_KEYS.salt)
+    return salt && new TokenNames(salt)
+  }
+
+  #makeNames(tx: Transaction): TokenNames {
     const salt = this.#options.random.bytes(32)
     tx.put(TOKEN_KEYS.salt, salt)
-    return salt
+    return new TokenNames(salt)
   }
 }
 
-const saltedId = (salt: Buffer, id: string): string => `h${hmacSha256Hex(salt, id)}`
+const accessorKey = (names: TokenNames, accessor: string): string =>
+  TOKEN_KEYS.accessors(namespaceIdOf(accessor)) + names.rowOf(accessor)
 
-const accessorKey = (salt: Buffer, accessor: string): string =>
-  TOKEN_KEYS.accessors(namespaceIdOf(accessor)) + hmacSha256Hex(salt, accessor)
+const indexedLeaseKey = (record: StoredToken, storageId: string): string =>
+  TOKEN_KEYS.leases(record.namespaceId) + leaseIdOf(record, storageId)

@@ -1,4 +1,4 @@
-import { invalid, LogicalError } from '../../logical/errors.js'
+import { invalid, LogicalError, permissionDenied } from '../../logical/errors.js'
 import type { LoginAuth, NamespaceRef, TokenView } from '../../logical/request.js'
 import type { TokenRequest } from '../../logical/token-request.js'
 import { answerOf, type IssuedToken } from './token-answer.js'
@@ -6,7 +6,8 @@ import { PresentedTokens } from './presented-tokens.js'
 import { type LoginMount, loginTokenRequest, ROOT_TOKEN_REQUEST, WRAPPING_TOKEN_REQUEST } from './token-issue.js'
 import { TokenMaker } from './token-maker.js'
 import type { TokenStoreOptions } from './token-options.js'
-import { hasEnded, TOKEN_KEYS, type TokenEntry } from './token-record.js'
+import { TokenLeases } from './token-leases.js'
+import { hasEnded, type TokenEntry } from './token-record.js'
 import { checkRenewable, decideRenewal, renewed } from './token-renewal.js'
 import { TokenRevocation } from './token-revocation.js'
 import { TokenSweep } from './token-sweep.js'
@@ -29,6 +30,7 @@ export class TokenStore {
   readonly #revocation: TokenRevocation
   readonly #sweep: TokenSweep
   readonly #forms: PresentedTokens
+  readonly #leases: TokenLeases
   readonly #maker: TokenMaker
 
   constructor(options: TokenStoreOptions) {
@@ -37,6 +39,7 @@ export class TokenStore {
     const table = new TokenTable(options)
     this.#table = table
     this.#forms = new PresentedTokens(options, table)
+    this.#leases = new TokenLeases(options.storage)
     this.#revocation = new TokenRevocation({ table, now: () => clock.now() })
     const sweep = new TokenSweep({ table, revocation: this.#revocation, clock, log })
     this.#sweep = sweep
@@ -47,6 +50,11 @@ export class TokenStore {
   find(presented: string): TokenEntry | undefined {
     const form = this.#forms.resolve(presented)
     return typeof form === 'string' ? this.findStored(form) : this.#ifAlive(form)
+  }
+
+  /** How far the log must be applied here before it means anything that the token is unknown; 0 for one that is known. */
+  awaitedIndex(presented: string): number {
+    return this.#forms.awaitedIndex(presented)
   }
 
   findByAccessor(accessor: string): TokenEntry | undefined {
@@ -72,11 +80,11 @@ export class TokenStore {
     return this.#forms.present(entry)
   }
 
-  /** The name of the token's own folder below `cubbyhole/`, which goes with the token. */
+  /** The name of the token's own folder below `cubbyhole/`, which goes with the token. Throws 403 for one that is gone. */
   storageIdOf(token: TokenView): string {
-    const storageId = this.#table.storageId(token.id)
-    if (storageId === undefined) throw new Error('there is a token but no salt')
-    return storageId
+    const entry = this.#table.findById(token.id)
+    if (!entry) throw permissionDenied()
+    return entry.storageId
   }
 
   hasPolicy(namespaceId: string, name: string): boolean {
@@ -219,18 +227,18 @@ export class TokenStore {
   /** Ends every token that was created at a path below `prefix`; an empty one means the whole namespace. */
   async revokeByPathPrefix(namespaceId: string, prefix: string): Promise<void> {
     const below = prefix === '' ? '' : `${prefix.replace(/\/+$/, '')}/`
-    await this.#revocation.revokeLeases(TOKEN_KEYS.leases(namespaceId) + below)
+    await this.#revocation.revokeLeases(namespaceId, below)
   }
 
   /** Removes what is left of tokens below `prefix` whose mount or namespace has left, or whose end has come; live ones stay. */
   async removeStray(namespaceId: string, prefix: string): Promise<void> {
     const isStray = (storageId: string) => this.findStored(storageId) === undefined
-    await this.#revocation.revokeLeases(TOKEN_KEYS.leases(namespaceId) + prefix, isStray)
+    await this.#revocation.revokeLeases(namespaceId, prefix, isStray)
   }
 
   /** The names below a folder of lease ids: leases, and folders that end with a slash. */
   listLeases(namespaceId: string, folder: string): Promise<string[]> {
-    return this.#table.storage.list(TOKEN_KEYS.leases(namespaceId) + folder)
+    return this.#leases.list(namespaceId, folder)
   }
 
   /** This key of the barrier has changed. */

@@ -1,14 +1,47 @@
+import { type AttachedCluster, describeServer } from '../cluster.js'
 import { LabError } from '../lab-error.js'
 
-/** `A=http://host:8200 B=...`: where each cluster is. */
+/** `A=http://host:8200 B1=... B2=...`: where each cluster is, or each node of one, by its name. */
 export const parseAddresses = (given: readonly string[]): Map<string, string> => {
   const addresses = new Map<string, string>()
   for (const text of given) {
-    const [, name = '', address = ''] = /^([A-Z])=(https?:\/\/[^/].*)$/.exec(text) ?? []
+    const [, name = '', address = ''] = /^([A-Z]\d?)=(https?:\/\/[^/].*)$/.exec(text) ?? []
     if (name === '' || !URL.canParse(address))
       throw new LabError('usage', `"${text}" is not of the form A=http://host:8200`)
-    if (addresses.has(name)) throw new LabError('usage', `cluster ${name} is given twice`)
+    if (addresses.has(name)) throw new LabError('usage', `${describeServer(name)} is given twice`)
     addresses.set(name, address.replace(/\/+$/, ''))
   }
   return addresses
 }
+
+/** The letter of the cluster that a server belongs to, by its name. */
+export const clusterOfServer = (name: string): string => name.slice(0, 1)
+
+/**
+ * The names of servers by their clusters, nodes in their order. Throws LabError `usage` where a cluster has a server of its
+ * own name beside nodes, or one node alone.
+ */
+export const groupServers = (names: Iterable<string>): Map<string, readonly string[]> => {
+  const groups = new Map<string, string[]>()
+  for (const name of [...names].sort()) {
+    const letter = clusterOfServer(name)
+    groups.set(letter, [...(groups.get(letter) ?? []), name])
+  }
+  for (const [letter, [first = '', ...others]] of groups) {
+    const isAlone = others.length === 0
+    if (isAlone === (first === letter)) continue
+    const text = isAlone
+      ? `${letter} has one server: call it ${letter}`
+      : `${letter} is given beside ${others.join(', ')}`
+    throw new LabError('usage', `${text}; nodes of a cluster are ${letter}1, ${letter}2 and so on`)
+  }
+  return groups
+}
+
+/** Where the servers of a cluster are, by their names, as a record of it has them. */
+export const addressesOfServers = ({ name, apiAddress, nodes }: Servers): (readonly [string, string])[] => {
+  if (nodes) return nodes.map((node) => [node.name, node.apiAddress])
+  return apiAddress === undefined || apiAddress === '' ? [] : [[name, apiAddress]]
+}
+
+type Servers = Pick<AttachedCluster, 'name' | 'nodes'> & { readonly apiAddress?: string | undefined }

@@ -1,16 +1,17 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import type { AttachedCluster, AttachedLab } from '../cluster.js'
-import { clientOf } from '../cluster.js'
+import type { AttachedCluster, AttachedLab, AttachedServer, ClusterAccess } from '../cluster.js'
+import { clientOf, describeServer, serversIn } from '../cluster.js'
 import { LabError } from '../lab-error.js'
 import { claimLab } from '../lifecycle/claim.js'
 import { findLab, labDirectory, removeLab, saveLab } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
+import { clusterOfServer, groupServers } from './addresses.js'
 import { type KnownKeys, NO_KEYS } from './keys-file.js'
 
 export interface AttachOptions {
   readonly name: string
-  /** Where each cluster is, by its letter. */
+  /** Where each server is, by its name: the letter of its cluster, or `A1` for one of several nodes. */
   readonly addresses: ReadonlyMap<string, string>
   readonly containers?: ReadonlyMap<string, string>
   readonly keys?: KnownKeys | undefined
@@ -35,10 +36,13 @@ export const attachLab = async (options: AttachOptions, host: LabHost): Promise<
     refuseWhenThere(name)
     removeLab(name)
     const caFile = options.caFile ?? keepAuthority(options)
-    const clusters = [...options.addresses]
-      .sort()
-      .map(([letter, apiAddress]) => clusterOf(letter, apiAddress, { ...options, caFile }))
-    await Promise.all(clusters.map((cluster) => check(cluster, options.onWarning)))
+    const clusters = [...groupServers(options.addresses.keys())].map(([letter, servers]) =>
+      clusterOf(letter, servers, { ...options, caFile }),
+    )
+    const servers = clusters.flatMap((cluster) =>
+      serversIn<AttachedServer>(cluster).map((server) => ({ ...cluster, ...server })),
+    )
+    await Promise.all(servers.map((server) => check(server, options.onWarning)))
     const lab: AttachedLab = {
       apiVersion: 'understudy/v1',
       name,
@@ -81,25 +85,31 @@ const refuseForeignKeys = ({ addresses, keys }: AttachOptions): void => {
       'usage',
       'say where the clusters are, such as A=http://127.0.0.1:8200, or give --compose DIRECTORY',
     )
-  const unknown = [...(keys?.clusters.keys() ?? [])].filter((letter) => !addresses.has(letter))
+  const there = new Set([...addresses.keys()].map(clusterOfServer))
+  const unknown = [...(keys?.clusters.keys() ?? [])].filter((letter) => !there.has(letter))
   if (unknown.length > 0)
     throw new LabError('usage', `there are keys of ${unknown.join(', ')}: say where it is with ${unknown[0]}=URL`)
 }
 
 const clusterOf = (
   name: string,
-  apiAddress: string,
-  { keys = NO_KEYS, containers, caFile }: AttachOptions,
+  names: readonly string[],
+  { keys = NO_KEYS, addresses, containers, caFile }: AttachOptions,
 ): AttachedCluster => {
   const { rootToken, unsealKeys, threshold } = keys.clusters.get(name) ?? {
     rootToken: '',
     unsealKeys: [],
     threshold: 0,
   }
-  const container = containers?.get(name)
+  const servers = names.map((server): AttachedServer => {
+    const container = containers?.get(server)
+    return { name: server, apiAddress: addresses.get(server) ?? '', ...(container === undefined ? {} : { container }) }
+  })
+  const [{ apiAddress, container } = { apiAddress: '' }] = servers
   return {
     name,
     apiAddress,
+    ...(servers.length > 1 ? { nodes: servers } : {}),
     rootToken,
     unsealKeys,
     threshold,
@@ -108,17 +118,17 @@ const clusterOf = (
   }
 }
 
-const check = async (cluster: AttachedCluster, onWarning: (text: string) => void): Promise<void> => {
-  const client = clientOf({ ...cluster, rootToken: '' }).with({ timeoutMs: ANSWER_MS })
+const check = async (server: ClusterAccess, onWarning: (text: string) => void): Promise<void> => {
+  const client = clientOf({ ...server, rootToken: '' }).with({ timeoutMs: ANSWER_MS })
   try {
     const { json } = await client.send('GET', 'sys/health')
     if (json && 'initialized' in json) return
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    onWarning(`warning: cluster ${cluster.name} does not answer now (${reason}); it is remembered all the same`)
+    onWarning(`warning: ${describeServer(server.name)} does not answer now (${reason}); it is remembered all the same`)
     return
   } finally {
     client.close()
   }
-  throw new LabError('remote', `${cluster.apiAddress} answers, but is no cluster: it does not speak this protocol`)
+  throw new LabError('remote', `${server.apiAddress} answers, but is no cluster: it does not speak this protocol`)
 }

@@ -11,6 +11,9 @@ export const CLUSTER_LABEL = 'understudy.cluster'
 /** Where the service that wires the clusters keeps what opens them. */
 export const KEYS_IN_CONTAINER = '/vault/data/wired.json'
 
+/** The label of a container whose server is one of several nodes, with its name. */
+export const NODE_LABEL = 'understudy.node'
+
 /** The label of a container whose server speaks TLS. */
 export const TLS_LABEL = 'understudy.tls'
 
@@ -20,9 +23,9 @@ export const SECRETS_IN_CONTAINER = '/vault/secrets'
 /** The CA file that the certificates of an export are verified with. */
 export const CA_IN_CONTAINER = `${SECRETS_IN_CONTAINER}/ca.pem`
 
-/** The running part of a compose project: clusters with their containers and the addresses of their published ports. */
+/** The running part of a compose project: servers by name, `A` or `A1`, with their containers and the addresses of their published ports. */
 export interface ComposeProject {
-  readonly clusters: ReadonlyMap<string, { readonly container: string; readonly apiAddress: string | undefined }>
+  readonly servers: ReadonlyMap<string, { readonly container: string; readonly apiAddress: string | undefined }>
   readonly keys: KnownKeys | undefined
   /** The CA that servers with TLS are verified with, PEM. */
   readonly caPem: string | undefined
@@ -44,16 +47,22 @@ const COMPOSE = 'com.docker.compose'
 const API_PORT = '8200/tcp'
 
 /**
- * Finds the containers that compose made from the file in a directory, stopped ones as well. The letter of a cluster is that
- * of its label, or the name of its service.
+ * Finds the containers that compose made from the file in a directory, stopped ones as well. A cluster is called as its
+ * label says, or by the name of its service.
  */
 export const findComposeProject = async (directory: string, project?: string): Promise<ComposeProject> => {
   const containers = chooseProject(await inspectAll(resolveDirectory(directory)), directory, project)
-  const clusters = containers.flatMap((one) => {
-    const letter = letterOf(one)
-    return letter === undefined ? [] : [[letter, { container: nameOf(one), apiAddress: addressOf(one) }] as const]
+  const servers = containers.flatMap((one) => {
+    const name = serverOf(one)
+    return name === undefined ? [] : [[name, { container: nameOf(one), apiAddress: addressOf(one) }] as const]
   })
-  if (clusters.length === 0)
+  const doubled = servers.find(([name], index) => servers.findIndex(([other]) => other === name) < index)
+  if (doubled)
+    throw new LabError(
+      'usage',
+      `several containers of ${directory} are ${doubled[0]}: nodes of one cluster have a label ${NODE_LABEL} each, such as ${doubled[0]}1`,
+    )
+  if (servers.length === 0)
     throw new LabError(
       'usage',
       `none of the containers of ${directory} is a cluster: their services are called a, b, ...`,
@@ -61,7 +70,7 @@ export const findComposeProject = async (directory: string, project?: string): P
   const wire = containers.find((one) => labelsOf(one)[`${COMPOSE}.service`] === 'wire')
   const withTls = containers.find(hasTls)
   return {
-    clusters: new Map(clusters),
+    servers: new Map(servers),
     keys: wire ? await copyKeys(nameOf(wire)) : undefined,
     caPem: withTls ? await copyText(nameOf(withTls), CA_IN_CONTAINER) : undefined,
   }
@@ -102,9 +111,10 @@ const labelsOf = (one: Container) => one.Config.Labels ?? {}
 const nameOf = (one: Container) => one.Name.replace(/^\//, '')
 const hasTls = (one: Container) => labelsOf(one)[TLS_LABEL] === 'true'
 
-const letterOf = (one: Container): string | undefined => {
-  const letter = labelsOf(one)[CLUSTER_LABEL] ?? labelsOf(one)[`${COMPOSE}.service`]?.toUpperCase()
-  return letter !== undefined && /^[A-Z]$/.test(letter) ? letter : undefined
+const serverOf = (one: Container): string | undefined => {
+  const { [NODE_LABEL]: node, [CLUSTER_LABEL]: cluster, [`${COMPOSE}.service`]: service } = labelsOf(one)
+  const name = node ?? cluster ?? service?.toUpperCase()
+  return name !== undefined && (node === undefined ? /^[A-Z]$/ : /^[A-Z]\d$/).test(name) ? name : undefined
 }
 
 /** The published port. For a container that does not run it is known from its making, unless Docker was to choose it. */

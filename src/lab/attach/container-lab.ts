@@ -10,7 +10,7 @@ import { openLab } from '../live/open-lab.js'
 import type { LiveLab } from '../live-lab.js'
 import { randomPorts } from '../ports.js'
 import type { LabSettings } from '../settings.js'
-import { planOf, type Topology } from '../topology.js'
+import { planOf, serversOf, type Topology } from '../topology.js'
 import type { WireOptions } from '../wire.js'
 import { attachLab } from './attach.js'
 import { findComposeProject } from './compose-project.js'
@@ -50,21 +50,24 @@ export const upContainers = async (options: ContainerLabOptions, host: LabHost):
     rmSync(directory, { recursive: true, force: true })
   }
   try {
-    const services = topology.clusters.map((cluster) => cluster.toLowerCase())
-    const ports = await randomPorts(topology.clusters)
+    const names = topology.clusters.flatMap((cluster) => serversOf(topology, cluster))
+    const services = names.map((name) => name.toLowerCase())
+    const ports = await randomPorts(names)
     const image = process.env.UNDERSTUDY_IMAGE ?? DEFAULT_IMAGE
-    const placed = withPorts(topology, new Map([...ports].map(([cluster, { api }]) => [cluster, api])))
-    writeExport(directory, exportCompose({ topology: placed }, { image }), false)
+    // Compose reads the variables of its file from there, also when somebody else calls it in that directory later.
+    const variables = [...ports].map(([name, { api }]) => `${name}_PORT=${api}\n`).join('')
+    const files = [...exportCompose({ topology }, { image }), { path: '.env', text: variables }]
+    writeExport(directory, files, false)
     onProgress(`starting ${services.length} containers of the image ${image}`)
     await compose(directory, 'up', '--detach', ...services)
     signal?.throwIfAborted()
-    const { clusters, caPem } = await findComposeProject(directory)
+    const { servers, caPem } = await findComposeProject(directory)
     const caFile = caPem === undefined ? undefined : path.join(directory, 'ca.pem')
     if (caFile !== undefined && caPem !== undefined) writeFileSync(caFile, caPem)
     const addresses = new Map(
-      [...clusters].flatMap(([letter, { apiAddress }]) => (apiAddress ? [[letter, apiAddress]] : [])),
+      [...servers].flatMap(([server, { apiAddress }]) => (apiAddress ? [[server, apiAddress]] : [])),
     )
-    const containers = new Map([...clusters].map(([letter, { container }]) => [letter, container]))
+    const containers = new Map([...servers].map(([server, { container }]) => [server, container]))
     const { wired } = await wireClusters(topology, addresses, undefined, {
       ...options,
       caFile,
@@ -92,14 +95,6 @@ const withSettings = (topology: Topology, settings: LabSettings): Topology => {
   const plans = topology.clusters.map((name) => {
     const plan = planOf(topology, name)
     return [name, { ...plan, settings: { lab_api: true, ...plan.settings, ...settings } }] as const
-  })
-  return { ...topology, plans: Object.fromEntries(plans) }
-}
-
-const withPorts = (topology: Topology, ports: ReadonlyMap<string, number>): Topology => {
-  const plans = topology.clusters.map((name) => {
-    const api = ports.get(name) ?? 0
-    return [name, { ...planOf(topology, name), ports: { api, cluster: api + 1 } }] as const
   })
   return { ...topology, plans: Object.fromEntries(plans) }
 }

@@ -1,4 +1,12 @@
-import { type AttachedCluster, type AttachedLab, clientOf } from '../cluster.js'
+import {
+  type AttachedCluster,
+  type AttachedLab,
+  type AttachedServer,
+  type ClusterAccess,
+  clientOf,
+  describeServer,
+  serversIn,
+} from '../cluster.js'
 import { LabError } from '../lab-error.js'
 import { waitForAnswer } from '../replication.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
@@ -6,62 +14,91 @@ import { sealCluster, unsealCluster, unsealWithAny } from '../seals.js'
 import type { ProcessVerb, ServerVerb, VerbOptions } from '../server-verbs.js'
 import { docker, statesOf } from './docker.js'
 
-/** Does one thing to servers that somebody else runs. Beyond their API they can be reached where they are containers of this machine. */
+/**
+ * Does one thing to servers that somebody else runs: to those of clusters, or to nodes, by their names; to all when none is
+ * named. Beyond their API they can be reached where they are containers of this machine.
+ */
 export const workOnAttached = async (
   lab: AttachedLab,
   verb: ServerVerb,
-  clusters: readonly AttachedCluster[],
+  names: readonly string[],
   options: VerbOptions,
   host: LabHost,
 ): Promise<void> => {
-  for (const cluster of clusters) {
-    if (verb === 'seal') options.onProgress(await sealCluster(lab, cluster))
-    else if (verb === 'unseal') options.onProgress(await unsealCluster(lab, cluster))
-    else
-      options.onProgress(await VERBS[verb]({ lab, cluster, container: containerOf(lab, cluster, verb), options, host }))
+  const places = choosePlaces(lab, names)
+  // Of several nodes none answers before most of them run.
+  const containers = verb === 'start' ? places.flatMap(({ server }) => server.container ?? []) : []
+  if (containers.length > 1) await docker('start', ...containers)
+  for (const { cluster, server } of places) {
+    const place = { ...cluster, ...server }
+    if (verb === 'seal') options.onProgress(await sealCluster(lab, place))
+    else if (verb === 'unseal') options.onProgress(await unsealCluster(lab, place))
+    else options.onProgress(await VERBS[verb]({ lab, place, container: containerOf(lab, place, verb), options, host }))
   }
+}
+
+interface Place {
+  readonly cluster: AttachedCluster
+  readonly server: AttachedServer
+}
+
+const choosePlaces = (lab: AttachedLab, names: readonly string[]): Place[] => {
+  const all = lab.clusters.flatMap((cluster) =>
+    serversIn<AttachedServer>(cluster).map((server): Place => ({ cluster, server })),
+  )
+  if (names.length === 0) return all
+  return names.flatMap((name) => {
+    const chosen = all.filter(({ cluster, server }) => cluster.name === name || server.name === name)
+    if (chosen.length > 0) return chosen
+    const known = lab.clusters.map((cluster) => cluster.name).join(', ')
+    throw new LabError('usage', `the lab "${lab.name}" has no cluster "${name}"; it has ${known}`)
+  })
 }
 
 interface Work {
   readonly lab: AttachedLab
-  readonly cluster: AttachedCluster
+  /** The keys of a cluster, at one of its servers. */
+  readonly place: AttachedServer & ClusterAccess
   readonly container: string
   readonly options: VerbOptions
   readonly host: LabHost
 }
 
-const containerOf = ({ name }: AttachedLab, cluster: AttachedCluster, verb: ServerVerb): string => {
-  if (cluster.container !== undefined) return cluster.container
+const containerOf = ({ name }: AttachedLab, server: AttachedServer, verb: ServerVerb): string => {
+  if (server.container !== undefined) return server.container
   throw new LabError(
     'usage',
-    `the lab "${name}" is attached: it cannot ${verb} cluster ${cluster.name}, which somebody else runs at ${cluster.apiAddress}; do it there, or attach with --compose when it is a container of this machine`,
+    `the lab "${name}" is attached: it cannot ${verb} ${describeServer(server.name)}, which somebody else runs at ${server.apiAddress}; do it there, or attach with --compose when it is a container of this machine`,
   )
 }
 
 /** A container that does not run cannot be killed or frozen: that is a conflict, as with processes. */
-const requireRunning = async ({ cluster, container }: Work): Promise<void> => {
+const requireRunning = async ({ place, container }: Work): Promise<void> => {
   const state = (await statesOf([container])).get(container)
   if (state === 'running' || state === 'paused') return
-  throw new LabError('conflict', `cluster ${cluster.name} is not running; "understudy start ${cluster.name}" starts it`)
+  throw new LabError(
+    'conflict',
+    `${describeServer(place.name)} is not running; "understudy start ${place.name}" starts it`,
+  )
 }
 
 const start = async (work: Work): Promise<string> => {
-  const { lab, cluster, container, options, host } = work
+  const { lab, place, container, options, host } = work
   await docker('start', container)
-  const client = clientOf({ ...cluster, rootToken: '' })
+  const client = clientOf({ ...place, rootToken: '' })
   try {
-    await waitForAnswer(host.clock, client, cluster.name, options.timeoutMs)
-    await unsealWithAny(client, lab, cluster)
-    return `cluster ${cluster.name} is open at ${cluster.apiAddress}`
+    await waitForAnswer(host.clock, client, place.name, options.timeoutMs)
+    await unsealWithAny(client, lab, place)
+    return `${describeServer(place.name)} is open at ${place.apiAddress}`
   } finally {
     client.close()
   }
 }
 
-const stop = async ({ cluster, container, options }: Work): Promise<string> => {
+const stop = async ({ place, container, options }: Work): Promise<string> => {
   options.onProgress(`stopping the container ${container}`)
   await docker('stop', '--time', String(STOP_SECONDS), container)
-  return `cluster ${cluster.name} is stopped`
+  return `${describeServer(place.name)} is stopped`
 }
 
 const STOP_SECONDS = 15
@@ -71,19 +108,19 @@ const crash = async (work: Work): Promise<string> => {
   await requireRunning(work)
   await docker('kill', work.container)
   await docker('wait', work.container)
-  return `cluster ${work.cluster.name} was killed`
+  return `${describeServer(work.place.name)} was killed`
 }
 
 const pause = async (work: Work): Promise<string> => {
   await requireRunning(work)
   if ((await stateOf(work)) !== 'paused') await docker('pause', work.container)
-  return `cluster ${work.cluster.name} is frozen`
+  return `${describeServer(work.place.name)} is frozen`
 }
 
 const resume = async (work: Work): Promise<string> => {
   await requireRunning(work)
   if ((await stateOf(work)) === 'paused') await docker('unpause', work.container)
-  return `cluster ${work.cluster.name} goes on`
+  return `${describeServer(work.place.name)} goes on`
 }
 
 const stateOf = async ({ container }: Work) => (await statesOf([container])).get(container)
@@ -98,4 +135,10 @@ const VERBS: Readonly<Record<ProcessVerb, (work: Work) => Promise<string>>> = {
   crash,
   pause,
   resume,
+  wipe: async ({ place: { name } }) => {
+    throw new LabError(
+      'usage',
+      `the data of ${describeServer(name)} lies in its container: remove that, and make a new one`,
+    )
+  },
 }

@@ -1,12 +1,18 @@
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import type { ClusterKeys, WiredClusters } from '../cluster.js'
+import type { AttachedCluster, ClusterKeys, WiredClusters } from '../cluster.js'
 import { LabError } from '../lab-error.js'
 
 /** Keys of clusters by their letters, and where the file says that they are. */
 export interface KnownKeys {
   readonly topology: string | undefined
   readonly joined: readonly string[] | undefined
-  readonly clusters: ReadonlyMap<string, ClusterKeys & { readonly apiAddress?: string | undefined }>
+  readonly clusters: ReadonlyMap<
+    string,
+    ClusterKeys & {
+      readonly apiAddress?: string | undefined
+      readonly nodes?: AttachedCluster['nodes']
+    }
+  >
 }
 
 export const NO_KEYS: KnownKeys = { topology: undefined, joined: undefined, clusters: new Map() }
@@ -64,7 +70,13 @@ const keysOf = (value: Record<string, unknown>, name: string, file: string) => {
     )
   }
   const apiAddress = typeof value.apiAddress === 'string' ? value.apiAddress : undefined
-  return { rootToken, unsealKeys, threshold, apiAddress }
+  return { rootToken, unsealKeys, threshold, apiAddress, ...nodesOf(value.nodes) }
+}
+
+const nodesOf = (value: unknown): Pick<AttachedCluster, 'nodes'> => {
+  if (!Array.isArray(value)) return {}
+  const nodes = value.map((one: unknown) => asObject(one) ?? {})
+  return { nodes: nodes.map(({ name, apiAddress }) => ({ name: String(name), apiAddress: String(apiAddress) })) }
 }
 
 /** The record of wired clusters, for their owner alone. Whoever reads it meanwhile reads the old one or the new one. */

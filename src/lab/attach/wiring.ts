@@ -1,10 +1,12 @@
 import { type ClusterAccess, clientOf, type WiredClusters } from '../cluster.js'
 import { LabError } from '../lab-error.js'
+import { openNodes } from '../lifecycle/nodes.js'
 import { unsealWithAny } from '../seals.js'
 import { findLag, statusOf, waitForAnswer } from '../replication.js'
 import type { Link, Topology } from '../topology.js'
 import { waitFor } from '../wait.js'
 import { joinClusters, openCluster, type WireOptions } from '../wire.js'
+import { groupServers } from './addresses.js'
 
 interface WiringOptions extends WireOptions {
   /** Told what is known so far, whenever that is more: keys are kept as soon as they exist. */
@@ -13,8 +15,13 @@ interface WiringOptions extends WireOptions {
   readonly caFile?: string | undefined
 }
 
+/** A cluster to open and join, with its servers where they are several. */
+interface PlannedCluster extends ClusterAccess {
+  readonly nodes?: readonly Pick<ClusterAccess, 'name' | 'apiAddress'>[] | undefined
+}
+
 interface Wiring {
-  readonly wired: WiredClusters
+  readonly wired: WiredClusters & { readonly clusters: readonly PlannedCluster[] }
   /** The links of the topology that hold as it has them; others were moved by operations since. */
   readonly links: readonly Link[]
 }
@@ -22,7 +29,8 @@ interface Wiring {
 const linkName = ({ kind, primary, secondary }: Link): string => `${kind} ${primary} ${secondary}`
 
 /**
- * Makes a topology of servers that run already: opens each and joins them. What an earlier run did, as its record tells, is
+ * Makes a topology of servers that run already, at their addresses by name (`A`, or `A1` and so on where a cluster has several
+ * nodes, which join one another by their configuration): opens each and joins the clusters. What an earlier run did, as its record tells, is
  * not done again: its clusters are only unsealed, and what it left undone is done now.
  */
 export const wireClusters = async (
@@ -35,7 +43,7 @@ export const wireClusters = async (
     planClusters(topology, addresses, known, options.caFile).map((cluster) => [cluster.name, cluster]),
   )
   const joined = new Set(known ? (known.joined ?? topology.links.map(linkName)) : [])
-  const wired = (): WiredClusters => ({
+  const wired = (): Wiring['wired'] => ({
     topology: topology.name,
     clusters: [...clusters.values()],
     joined: [...joined],
@@ -52,6 +60,8 @@ export const wireClusters = async (
       : reopen(cluster, wired(), options),
   )
   for (const result of await Promise.allSettled(open)) if (result.status === 'rejected') throw result.reason
+  const openAll = () => Promise.all(wired().clusters.map((cluster) => openNodes(wired(), cluster, options)))
+  await openAll()
   const links: Link[] = []
   for (const link of topology.links) {
     if (joined.has(linkName(link))) {
@@ -62,6 +72,8 @@ export const wireClusters = async (
       clusters.set(cluster.name, cluster)
     joined.add(linkName(link))
     options.onKeep(wired())
+    // The other nodes of a secondary want the shares of its primary from now on.
+    await openAll()
     links.push(link)
   }
   return { wired: wired(), links }
@@ -72,17 +84,24 @@ const planClusters = (
   addresses: ReadonlyMap<string, string>,
   known: WiredClusters | undefined,
   caFile: string | undefined,
-): ClusterAccess[] =>
-  topology.clusters.map((name) => {
+): PlannedCluster[] => {
+  const groups = groupServers(addresses.keys())
+  return topology.clusters.map((name) => {
     const kept = known?.clusters.find((cluster) => cluster.name === name)
-    const apiAddress = addresses.get(name) ?? kept?.apiAddress
+    const servers = (groups.get(name) ?? []).map((server) => ({
+      name: server,
+      apiAddress: addresses.get(server) ?? '',
+    }))
+    const apiAddress = servers[0]?.apiAddress ?? kept?.apiAddress
     if (!apiAddress) {
       const text = `the topology ${topology.name} has a cluster ${name}: say where it is with ${name}=URL`
       throw new LabError('usage', text)
     }
     const authority = caFile !== undefined && apiAddress.startsWith('https:') ? { caFile } : {}
-    return { rootToken: '', unsealKeys: [], threshold: 0, ...kept, name, apiAddress, ...authority }
+    const nodes = servers.length > 1 ? { nodes: servers } : {}
+    return { rootToken: '', unsealKeys: [], threshold: 0, ...kept, name, apiAddress, ...nodes, ...authority }
   })
+}
 
 const decideWhetherNew = async (
   cluster: ClusterAccess,

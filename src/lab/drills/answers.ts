@@ -35,7 +35,11 @@ const findWrong = (answer: ApiAnswer, wanted: ExpectedAnswer = {}): string | und
 export const makeCall = async (context: DrillContext, given: CallValue): Promise<string> => {
   const call = await context.variables.resolve(given)
   const { expect, save = {}, within } = call
-  const request: DrillRequest = { ...call, method: call.method ?? 'GET' }
+  const request: DrillRequest = {
+    ...call,
+    method: call.method ?? 'GET',
+    patienceMs: within === undefined ? undefined : durationOf(within),
+  }
   let answer = await context.send(request).catch((error: unknown) => {
     if (within === undefined) throw error
     return undefined

@@ -23,6 +23,7 @@ export const describeStep = (step: Step): string => {
     case 'crash':
     case 'pause':
     case 'resume':
+    case 'wipe':
     case 'seal':
     case 'unseal':
       return `${step.verb} ${and(step.with)}`

@@ -8,6 +8,9 @@ import { lineOf } from './lines.js'
 import type { CallResult } from './result.js'
 import { Variables } from './variables.js'
 
+/** For an answer, unless a request says otherwise. */
+const ANSWER_MS = 10_000
+
 /** Something that a drill asserts is not so. */
 export class DrillFailure extends LabError {
   override readonly name = 'DrillFailure'
@@ -27,6 +30,8 @@ export interface DrillRequest {
   readonly token?: string | undefined
   readonly namespace?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Where it may take longer than requests usually do. */
+  readonly patienceMs?: number | undefined
 }
 
 interface DrillContextOptions {
@@ -150,10 +155,10 @@ export class DrillContext {
     await waitFor(this.lab.clock, what, fact, timeoutMs, this.signal)
   }
 
-  async #clientFor({ cluster, token = 'root' }: DrillRequest): Promise<ApiClient> {
+  async #clientFor({ cluster, token = 'root', patienceMs = 0 }: DrillRequest): Promise<ApiClient> {
     const access = this.lab.cluster(cluster)
-    if (token === 'none') return clientOf({ ...access, rootToken: '' })
-    return clientOf({ ...access, rootToken: token === 'root' ? await this.lab.rootToken(cluster) : token })
+    const rootToken = token === 'none' ? '' : token === 'root' ? await this.lab.rootToken(cluster) : token
+    return clientOf({ ...access, rootToken }, Math.max(patienceMs, ANSWER_MS))
   }
 
   /** Reads change nothing: a report has no use for them. */

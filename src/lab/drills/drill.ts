@@ -128,6 +128,7 @@ export interface VerbValues {
   readonly crash: Clusters
   readonly pause: Clusters
   readonly resume: Clusters
+  readonly wipe: Clusters
   readonly seal: Clusters
   readonly unseal: Clusters
   readonly fault: FaultValue

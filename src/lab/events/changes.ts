@@ -1,8 +1,10 @@
+import { isNode } from '../cluster.js'
 import { KINDS, type Kind } from '../kinds.js'
 import type { EventDraft } from './event.js'
 
 /** `silent`: it accepts connections and says nothing, as when it is frozen. */
 type ProcessState = 'running' | 'silent' | 'stopped'
+type NodeState = 'active' | 'standby'
 type SealState = 'uninitialised' | 'sealed' | 'unsealed'
 
 export interface ObservedRole {
@@ -15,6 +17,8 @@ export interface ObservedRole {
 export interface Observation {
   readonly process: ProcessState
   readonly seal?: SealState | undefined
+  /** Of an open server. */
+  readonly node?: NodeState | undefined
   readonly roles?: Readonly<Record<Kind, ObservedRole>> | undefined
 }
 
@@ -22,6 +26,7 @@ export interface Observation {
 export const mergeObservation = (before: Observation | undefined, now: Observation): Observation => ({
   process: now.process,
   seal: now.seal ?? before?.seal,
+  node: now.node ?? before?.node,
   roles: now.roles ?? before?.roles,
 })
 
@@ -29,6 +34,8 @@ export const mergeObservation = (before: Observation | undefined, now: Observati
 export const changesBetween = (cluster: string, before: Observation, after: Observation): EventDraft[] => [
   ...changed(cluster, 'process', {}, before.process, after.process),
   ...changed(cluster, 'seal', {}, before.seal, after.seal),
+  // A server that is a cluster alone is no standby of anybody.
+  ...(isNode(cluster) ? changed(cluster, 'node', {}, before.node, after.node) : []),
   ...KINDS.flatMap((kind) => roleChanges(cluster, kind, before.roles?.[kind], after.roles?.[kind])),
 ]
 
@@ -46,7 +53,7 @@ const roleChanges = (
 
 const changed = (
   cluster: string,
-  kind: 'process' | 'seal' | 'role' | 'replication',
+  kind: 'process' | 'seal' | 'node' | 'role' | 'replication',
   details: Readonly<Record<string, string>>,
   from: string | undefined,
   to: string | undefined,

@@ -35,6 +35,7 @@ const WORDS: Readonly<Record<EventKind, Words>> = {
   'fault-expired': fault(' has had its time'),
   process: fromTo,
   seal: fromTo,
+  node: fromTo,
   role: replicated,
   replication: replicated,
   drill: plain,

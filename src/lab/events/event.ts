@@ -20,6 +20,8 @@ const EVENT_KINDS = [
   'process',
   /** Details: `from`, `to`: uninitialised, sealed or unsealed. */
   'seal',
+  /** Of one of several nodes, which `cluster` names; details: `from`, `to`: active or standby. */
+  'node',
   /** Details: `replication` (dr or performance), `from`, `to`: a mode. */
   'role',
   /** Details: `replication`, `from`, `to`: the state of a secondary, such as `stream-wals, ready`. */
@@ -32,7 +34,7 @@ const EVENT_KINDS = [
 
 /**
  * Kinds of events in a lab: `command` and `call` are somebody's doing, `fault-...` the lab's own, and `process`,
- * `seal`, `role` and `replication` are changes of the clusters that were seen.
+ * `seal`, `node`, `role` and `replication` are changes of the clusters that were seen.
  *
  * @example
  * import { type EventKind, startLab } from 'understudy-lab'

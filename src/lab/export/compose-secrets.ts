@@ -1,10 +1,9 @@
 import { SECRETS_IN_CONTAINER } from '../attach/compose-project.js'
+import type { ExportedServer } from './plan.js'
 
-/** Where a cluster is for the others, and on which port of the machine. */
-export interface Place {
-  readonly name: string
+/** Where a server is for the others, and on which port of the machine. */
+export interface Place extends ExportedServer {
   readonly service: string
-  readonly port: number
   /** Undefined when all are containers of one network. */
   readonly host: string | undefined
   /** The address of its API, for the other containers. */
@@ -25,7 +24,7 @@ export const SECRETS = 'secrets'
 export const secretsOf = (own: readonly Place[], image: string): Record<string, Service> => {
   if (!own.some(hasSecrets)) return {}
   const tls = own.filter(({ isTls }) => isTls).map(({ service }) => service)
-  const sealed = own.filter(({ isAutoSealed }) => isAutoSealed).map(({ name }) => name)
+  const sealed = [...new Set(own.filter(({ isAutoSealed }) => isAutoSealed).map(({ cluster }) => cluster))]
   const flags = [
     ...(tls.length > 0 ? ['--tls', tls.join()] : []),
     ...(sealed.length > 0 ? ['--seal', sealed.join()] : []),

@@ -2,6 +2,7 @@ import {
   CA_IN_CONTAINER,
   CLUSTER_LABEL,
   KEYS_IN_CONTAINER,
+  NODE_LABEL,
   SECRETS_IN_CONTAINER,
   TLS_LABEL,
 } from '../attach/compose-project.js'
@@ -12,16 +13,18 @@ import {
   configText,
   API_PORT,
   type ExportedFile,
+  type ExportedServer,
   type ExportSource,
   hasTls,
-  hostPort,
+  requireOneServer,
   schemeOf,
+  serversOfExport,
   TOPOLOGY_IN_CONTAINER,
   topologyArgument,
 } from './plan.js'
 import { hasSecrets, type Place, READ_SECRETS, SECRETS, type Service, secretsOf } from './compose-secrets.js'
 import { sealKeyFile } from './secrets.js'
-import { planOf, type Topology } from '../topology.js'
+import { planOf } from '../topology.js'
 
 interface ComposeOptions {
   readonly image: string
@@ -34,14 +37,14 @@ const FILE = 'docker-compose.yml'
 const HOSTS_TIMEOUT = '30m'
 
 /**
- * A topology as files for compose: one service a cluster, and `wire`, which initialises, unseals and joins them once they
+ * A topology as files for compose: one service a server, and `wire`, which initialises, unseals and joins them once they
  * answer, and keeps the keys in a volume. It ends with status 0 and runs again with every `up`, which unseals what was
  * stopped. With machines named, there is a directory for each, and the first cluster's wires them all.
  */
 export const exportCompose = (source: ExportSource, options: ComposeOptions): ExportedFile[] => {
   const { topology } = source
   if (options.hosts) refuseHosts(source, options.hosts)
-  const places = topology.clusters.map((name) => placeOf(topology, name, options.hosts?.get(name)))
+  const places = serversOfExport(topology).map((server) => placeOf(source, server, options.hosts?.get(server.name)))
   const machines = [...new Set(places.map(({ host }) => host))]
   return machines.flatMap((host, index) => {
     const own = places.filter((place) => place.host === host)
@@ -55,18 +58,17 @@ export const exportCompose = (source: ExportSource, options: ComposeOptions): Ex
   })
 }
 
-const placeOf = (topology: Topology, name: string, host: string | undefined): Place => {
-  const service = name.toLowerCase()
-  const port = hostPort(topology, name)
+const placeOf = ({ topology }: ExportSource, server: ExportedServer, host: string | undefined): Place => {
+  const { cluster, port } = server
+  const service = server.name.toLowerCase()
   return {
-    name,
+    ...server,
     service,
-    port,
     host,
-    api: `${schemeOf(topology, name)}://${host ? `${host}:${port}` : `${service}:${API_PORT}`}`,
-    isTls: hasTls(topology, name),
-    isAutoSealed: planOf(topology, name).seal?.type === 'auto',
-    followsTls: topology.links.some(({ primary, secondary }) => secondary === name && hasTls(topology, primary)),
+    api: `${schemeOf(topology, cluster)}://${host ? `${host}:${port}` : `${service}:${API_PORT}`}`,
+    isTls: hasTls(topology, cluster),
+    isAutoSealed: planOf(topology, cluster).seal?.type === 'auto',
+    followsTls: topology.links.some(({ primary, secondary }) => secondary === cluster && hasTls(topology, primary)),
   }
 }
 
@@ -74,6 +76,7 @@ const placeOf = (topology: Topology, name: string, host: string | undefined): Pl
 const HOST = /^[A-Za-z0-9][\w.-]*$/
 
 const refuseHosts = ({ topology }: ExportSource, hosts: ReadonlyMap<string, string>): void => {
+  requireOneServer(topology, 'an export for several machines')
   const strange = [...hosts.keys()].filter((name) => !topology.clusters.includes(name))
   if (strange.length > 0)
     throw new LabError('usage', `the topology ${topology.name} has no cluster ${strange.join(', ')}`)
@@ -106,7 +109,7 @@ const render = (
   const document = {
     services: {
       ...secretsOf(own, image),
-      ...Object.fromEntries(own.map((place) => [place.service, serverOf(place, source, image)])),
+      ...Object.fromEntries(own.map((place) => [place.service, serverOf(place, own, source, image)])),
       ...(all.length > 0 ? wiringOf(source, own, all, image) : {}),
     },
     volumes: Object.fromEntries([
@@ -119,19 +122,26 @@ const render = (
   return `${headOf(source, own, all)}\n${yaml}`
 }
 
-const serverOf = (place: Place, { topology }: ExportSource, image: string): Service => {
-  const { name, service, port, host, api, isTls, isAutoSealed } = place
-  const config = configText(topology, name, {
+const serverOf = (place: Place, own: readonly Place[], { topology }: ExportSource, image: string): Service => {
+  const { name, cluster, service, port, host, api, isTls, isAutoSealed } = place
+  const nodes = own.filter((one) => one.cluster === cluster)
+  const isNode = nodes.length > 1
+  const config = configText(topology, place, {
     api,
     cluster: host ? `https://${host}:${port + 1}` : `https://${service}:${CLUSTER_PORT}`,
     tlsDirectory: SECRETS_IN_CONTAINER,
-    sealKey: isAutoSealed ? `file://${sealKeyFile(SECRETS_IN_CONTAINER, name)}` : undefined,
+    sealKey: isAutoSealed ? `file://${sealKeyFile(SECRETS_IN_CONTAINER, cluster)}` : undefined,
+    peers: isNode ? { apis: nodes.map((node) => node.api), caFile: isTls ? CA_IN_CONTAINER : undefined } : undefined,
   })
   const published = `\${${name}_PORT:-${port}}:${API_PORT}`
   return {
     image,
     command: ['server'],
-    labels: { [CLUSTER_LABEL]: name, ...(isTls ? { [TLS_LABEL]: 'true' } : {}) },
+    labels: {
+      [CLUSTER_LABEL]: cluster,
+      ...(isNode ? { [NODE_LABEL]: name } : {}),
+      ...(isTls ? { [TLS_LABEL]: 'true' } : {}),
+    },
     ports: host ? [`${port}:${API_PORT}`, `${port + 1}:${CLUSTER_PORT}`] : [`127.0.0.1:${published}`],
     environment: { VAULT_LOCAL_CONFIG: config.replaceAll('$', '$$$$') },
     volumes: [`${service}-data:/vault/file`, ...(hasSecrets(place) ? [READ_SECRETS] : [])],
@@ -190,7 +200,7 @@ const wiringOf = (
 
 const headOf = ({ topology }: ExportSource, own: readonly Place[], all: readonly Place[]): string => {
   const where = own
-    .map(({ name, port, host }) => `${name} ${schemeOf(topology, name)}://${host ?? '127.0.0.1'}:${port}`)
+    .map(({ name, cluster, port, host }) => `${name} ${schemeOf(topology, cluster)}://${host ?? '127.0.0.1'}:${port}`)
     .join(', ')
   const secrets = own.some(hasSecrets)
     ? ['`secrets` makes what servers keep to themselves, in the volume "secrets", when it is not there yet.']

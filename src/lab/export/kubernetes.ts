@@ -15,7 +15,7 @@ import {
   UNPRIVILEGED,
 } from './kubernetes-parts.js'
 import { wiringObjects } from './kubernetes-wiring.js'
-import { API_PORT, CLUSTER_PORT, configText, type ExportSource, hasTls, schemeOf } from './plan.js'
+import { API_PORT, CLUSTER_PORT, configText, type ExportSource, hasTls, requireOneServer, schemeOf } from './plan.js'
 
 type KubernetesObject = StatefulSet | Service | ConfigMap | Secret | ReturnType<typeof wiringObjects>[number]
 
@@ -34,6 +34,7 @@ const kubernetesObjects = async (source: ExportSource, options: KubernetesOption
 ]
 
 export const exportKubernetes = async (source: ExportSource, options: KubernetesOptions): Promise<string> => {
+  requireOneServer(source.topology, 'an export for Kubernetes')
   const { stringify } = loadYaml()
   const head = [
     `# The topology ${source.topology.name}: ${source.topology.about || 'clusters that replicate'}.`,
@@ -113,7 +114,7 @@ const clusterObjects = (
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: metadata(),
-      data: { 'server.hcl': configText(topology, name, place) },
+      data: { 'server.hcl': configText(topology, { name, cluster: name }, place) },
     },
     {
       apiVersion: 'v1',

@@ -1,4 +1,5 @@
-import { LAB_SETTINGS } from '../settings.js'
+import { LabError } from '../lab-error.js'
+import { LAB_SETTINGS, type LabSettings, NODE_SETTINGS } from '../settings.js'
 import { labTlsFiles } from '../../server/lab/lab-tls.js'
 import { planOf, serversOf, type Topology } from '../topology.js'
 
@@ -13,9 +14,32 @@ export const CLUSTER_PORT = 8201
 /** Between the ports of one cluster and those of the next, as in a lab of processes. */
 const PORT_STEP = 10
 
-/** The API port on the machine; that of the other clusters' traffic is one above. */
-export const hostPort = (topology: Topology, cluster: string): number =>
+/** Between the ports of one node of a cluster and those of the next. */
+const NODE_STEP = 2
+
+/** The API port on the machine, of the first of several nodes; that of the other clusters' traffic is one above. */
+const hostPort = (topology: Topology, cluster: string): number =>
   planOf(topology, cluster).ports?.api ?? API_PORT + PORT_STEP * topology.clusters.indexOf(cluster)
+
+/** Each node of an export has a log of its own to write, all on the disk of one machine, so it is given longer to renew its lease. */
+const NODE_SETTINGS_OF_EXPORT: LabSettings = { ...NODE_SETTINGS, leader_lease: '4s' }
+
+/** A server of an export: that of a cluster alone, or one of its nodes, which is called `A1` and so on. */
+export interface ExportedServer {
+  readonly cluster: string
+  readonly name: string
+  /** The API port on the machine. */
+  readonly port: number
+}
+
+export const serversOfExport = (topology: Topology): ExportedServer[] =>
+  topology.clusters.flatMap((cluster) =>
+    serversOf(topology, cluster).map((name, index) => ({
+      cluster,
+      name,
+      port: hostPort(topology, cluster) + NODE_STEP * index,
+    })),
+  )
 
 /** Where the file of a topology of one's own is for the container that wires. */
 export const TOPOLOGY_IN_CONTAINER = '/vault/config/topology.yaml'
@@ -30,13 +54,18 @@ export interface ExportSource {
 export const topologyArgument = ({ topology, fileText }: ExportSource): string =>
   fileText === undefined ? topology.name : TOPOLOGY_IN_CONTAINER
 
+/** Throws LabError `usage` where an export, called `what`, has no place for the nodes of a cluster. */
+export const requireOneServer = (topology: Topology, what: string): void => {
+  const several = topology.clusters.filter((name) => serversOf(topology, name).length > 1)
+  if (several.length > 0)
+    throw new LabError('usage', `${what} has one server for each cluster, and ${several.join(', ')} has several nodes`)
+}
+
 /** The parts of a topology that an export leaves out, in words. */
 export const describeLeftOut = (topology: Topology): string[] => {
   const reaches = topology.clusters.filter((name) => (planOf(topology, name).reach ?? 'direct') !== 'direct')
-  const several = topology.clusters.filter((name) => serversOf(topology, name).length > 1)
   const delayed = topology.links.filter(({ latencyMs }) => latencyMs !== undefined)
   return [
-    ...several.map((name) => `${name} has one server: the export has no nodes`),
     ...reaches.map((name) => `${name} is reached directly: the export has no load balancer`),
     ...delayed.map(({ primary, secondary }) => `the link ${primary} ${secondary} is as fast as the network is`),
   ]
@@ -56,19 +85,29 @@ interface ServerPlace {
   readonly tlsDirectory: string
   /** The key it unseals itself with, if it does: `env://` and a variable, or `file://` and a path. */
   readonly sealKey?: string | undefined
+  /** Where it is one of several nodes: the APIs of all of them, of which it joins the first that it can. */
+  readonly peers?: { readonly apis: readonly string[]; readonly caFile?: string | undefined } | undefined
 }
+
+const joinText = (api: string, caFile: string | undefined): string[] => [
+  `  retry_join {`,
+  `    leader_api_addr = "${api}"`,
+  ...(caFile === undefined ? [] : [`    leader_ca_cert_file = "${caFile}"`]),
+  `  }`,
+]
 
 /** The configuration of one server in a container, as VAULT_LOCAL_CONFIG takes it. */
 export const configText = (
   topology: Topology,
-  name: string,
-  { api, cluster, tlsDirectory, sealKey }: ServerPlace,
+  { name, cluster: clusterName }: Pick<ExportedServer, 'name' | 'cluster'>,
+  { api, cluster, tlsDirectory, sealKey, peers }: ServerPlace,
 ): string => {
-  const { license, version, settings } = planOf(topology, name)
+  const { license, version, settings } = planOf(topology, clusterName)
   // Whoever reaches the port may use what tampers with a server, so it stays off unless the topology asks for it.
   const { lab_api: _, ...common } = LAB_SETTINGS
   const own = {
     ...common,
+    ...(peers ? NODE_SETTINGS_OF_EXPORT : {}),
     ...(license === undefined ? {} : { license }),
     ...(version === undefined ? {} : { reported_version: version }),
     ...settings,
@@ -78,11 +117,12 @@ export const configText = (
     `storage "raft" {`,
     `  path    = "/vault/file"`,
     `  node_id = "${name.toLowerCase()}"`,
+    ...(peers?.apis ?? []).flatMap((peer) => joinText(peer, peers?.caFile)),
     `}`,
     `listener "tcp" {`,
     `  address         = "0.0.0.0:${API_PORT}"`,
     `  cluster_address = "0.0.0.0:${CLUSTER_PORT}"`,
-    ...(hasTls(topology, name)
+    ...(hasTls(topology, clusterName)
       ? [`  tls_cert_file   = "${certFile}"`, `  tls_key_file    = "${keyFile}"`]
       : [`  tls_disable     = true`]),
     `}`,
@@ -91,7 +131,7 @@ export const configText = (
       : [`seal "static" {`, `  current_key_id = "export"`, `  current_key    = "${sealKey}"`, `}`]),
     `api_addr     = "${api}"`,
     `cluster_addr = "${cluster}"`,
-    `cluster_name = "${name}"`,
+    `cluster_name = "${clusterName}"`,
     `understudy {`,
     ...Object.entries(own).map(([key, value]) => `  ${key} = ${JSON.stringify(value)}`),
     `}`,

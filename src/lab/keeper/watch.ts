@@ -84,11 +84,12 @@ export class Watch {
   async #ask({ apiAddress }: WatchedCluster): Promise<Observation> {
     const question = { method: 'GET', timeoutMs: GIVEN_UP_AFTER_MS, agent: this.#agent } as const
     const health = await ask({ ...question, url: `${apiAddress}/v1/sys/health` })
-    const { initialized, sealed } = health.json
+    const { initialized, sealed, standby } = health.json
     if (typeof initialized !== 'boolean' || typeof sealed !== 'boolean') return { process: 'running' }
     if (!initialized || sealed) return { process: 'running', seal: initialized ? 'sealed' : 'uninitialised' }
     const status = await ask({ ...question, url: `${apiAddress}/v1/sys/replication/status` })
-    return { process: 'running', seal: 'unsealed', roles: rolesIn(status.json) }
+    const node = standby === true ? 'standby' : 'active'
+    return { process: 'running', seal: 'unsealed', node, roles: rolesIn(status.json) }
   }
 }
 

@@ -7,7 +7,7 @@ import { findEtcd, type OwnEtcdPlan } from '../keeper/own-etcd.js'
 import { LabError } from '../lab-error.js'
 import { type PortPair, randomSinglePorts } from '../ports.js'
 import type { LabSettings } from '../settings.js'
-import { planOf, serversOf, type Topology } from '../topology.js'
+import { hasPeers, planOf, requireSharedMemory, serversOf, type Topology } from '../topology.js'
 import type { ImagedCluster, Manifest } from '../snapshot/manifest.js'
 import { planKeeper } from './keeper-process.js'
 import { labDirectory } from './lab-directory.js'
@@ -43,7 +43,8 @@ export const planLab = async (
   const free = await choosePorts(topology, ports, random)
   const places: Places = { directory, dataRoot, random, topology, free, imaged: image?.manifest.clusters ?? [] }
   const clusters: ClusterRecord[] = []
-  const etcd = hasNodes(topology) && !isInProcess ? planEtcd(places) : undefined
+  if (isInProcess) requireSharedMemory(topology)
+  const etcd = isInProcess ? undefined : planEtcd(places)
   for (const cluster of topology.clusters) {
     const given = { ...settings, ...settingsOf(topology, cluster) }.lab_api_token
     const labApiToken = given === undefined && apiHost !== LOOPBACK ? randomWord(random) : given
@@ -82,17 +83,20 @@ const choosePorts = async (
   const servers = clusters.flatMap((name) => serversOf(topology, name)).length
   const balancers = clusters.filter((name) => planOf(topology, name).reach === 'load-balancer').length
   const given = new Set([...ports.values()].flatMap(({ api, cluster }) => [api, cluster]))
-  return [...(await randomSinglePorts(routeCount(servers) + 2 * balancers + ETCD_PORTS, random, given))]
+  return [...(await randomSinglePorts(routeCount(servers) + 2 * balancers + ETCD_PORTS + servers, random, given))]
 }
 
 const ETCD_PORTS = 2
 
-const hasNodes = (topology: Topology): boolean => topology.clusters.some((name) => serversOf(topology, name).length > 1)
-
-const planEtcd = ({ directory, dataRoot, free }: Places): OwnEtcdPlan => {
+/** The etcd that nodes share. Undefined where no cluster has such. Throws LabError `usage` where nodes need the program, and it is missing. */
+const planEtcd = ({ directory, dataRoot, free, topology }: Places): OwnEtcdPlan | undefined => {
+  const several = topology.clusters.filter((name) => serversOf(topology, name).length > 1)
+  if (several.length === 0) return undefined
+  const program = findEtcd(process.env.PATH ?? '')
+  if (several.every((name) => hasPeers(topology, name))) return undefined
   const [client = 0, peer = 0] = free.splice(0, ETCD_PORTS)
   return {
-    ...findEtcd(process.env.PATH ?? ''),
+    ...program,
     dataDir: path.join(dataRoot, 'etcd'),
     logFile: path.join(directory, 'etcd.log'),
     ports: [client, peer],
@@ -133,7 +137,8 @@ const planCluster = (name: string, ports: ReadonlyMap<string, PortPair>, places:
   const servers = serversOf(topology, name).map((server): ServerRecord => {
     const pair = ports.get(server)
     if (!pair) throw new LabError('usage', `no ports were chosen for ${server}`)
-    return planServer({ name: server, hasTls: tls === true, ports: pair, balancer }, places)
+    const placed = { name: server, hasTls: tls === true, ports: pair, balancer }
+    return planServer(hasPeers(topology, name) ? { ...placed, etcdPort: free.shift() } : placed, places)
   })
   const [first] = servers
   if (!first) throw new LabError('usage', `cluster ${name} has no servers`)
@@ -156,16 +161,18 @@ interface PlacedServer {
   readonly hasTls: boolean
   readonly ports: PortPair
   readonly balancer: PortPair | undefined
+  readonly etcdPort?: number | undefined
 }
 
 const planServer = (
-  { name, hasTls, ports, balancer }: PlacedServer,
+  { name, hasTls, ports, balancer, etcdPort }: PlacedServer,
   { directory, dataRoot, random }: Places,
 ): ServerRecord => ({
   name,
   apiAddress: `${hasTls ? 'https' : 'http'}://127.0.0.1:${ports.api}`,
   clusterAddress: `https://127.0.0.1:${balancer?.cluster ?? ports.cluster}`,
   ports,
+  ...(etcdPort === undefined ? {} : { etcdPort }),
   dataDir: path.join(dataRoot, name, 'data'),
   logFile: path.join(directory, name, 'server.log'),
   configFile: path.join(directory, name, `server-${randomWord(random)}.json`),

@@ -3,10 +3,11 @@ import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
 import { createSystemRandom } from '../../base/random.js'
 import { labTlsFiles, makeLabTls } from '../../server/lab/lab-tls.js'
-import { type LabRecord, serversIn } from '../cluster.js'
+import { type ClusterRecord, type LabRecord, type ServerRecord, serversIn } from '../cluster.js'
 import { etcdAddress } from '../keeper/own-etcd.js'
 import { dialRoutesOf, hiddenRoutesOf, NOWHERE } from '../keeper/routes.js'
 import { writeServerConfig } from '../runner/child-process.js'
+import type { ServerPlan } from '../runner/server-plan.js'
 import { newSealKey } from '../seal-key.js'
 import { makeDirectories } from './lab-directory.js'
 import type { LabHost } from './lab-host.js'
@@ -32,7 +33,7 @@ export const writeFiles = async (
         {
           name,
           node: nodes && server.name,
-          etcd: nodes && lab.etcd && etcdAddress(lab.etcd),
+          ...sharedBy(lab, cluster, server),
           ports: server.ports,
           apiHost,
           ...(balancer ? { advertised: hostOf(balancer.cluster), advertisedApi: hostOf(balancer.api) } : {}),
@@ -54,6 +55,17 @@ export const writeFiles = async (
       )
     }
   }
+}
+
+/** Where several nodes have their data. */
+const sharedBy = (
+  { etcd }: LabRecord,
+  { nodes, caFile }: ClusterRecord,
+  { etcdPort }: ServerRecord,
+): Pick<ServerPlan, 'etcd' | 'peers'> => {
+  if (!nodes) return {}
+  if (etcdPort === undefined) return { etcd: etcd && etcdAddress(etcd) }
+  return { peers: { apiAddresses: nodes.map(({ apiAddress }) => apiAddress), caFile, etcdAddress: hostOf(etcdPort) } }
 }
 
 /** Routes from the addresses that others had when the lab was saved to those that they have now. */

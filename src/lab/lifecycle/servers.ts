@@ -1,7 +1,6 @@
+import { rm } from 'node:fs/promises'
 import { workOnAttached } from '../attach/containers.js'
 import {
-  type AnyLab,
-  type ClusterAccess,
   type ClusterRecord,
   clientOf,
   describeServer,
@@ -9,22 +8,23 @@ import {
   type LabRecord,
   type ServerRecord,
   serversIn,
-  serversOfLab,
   withProcess,
 } from '../cluster.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { LabError } from '../lab-error.js'
 import { waitForAnswer } from '../replication.js'
 import { cannot } from '../live-lab.js'
-import { lastLogLines } from '../runner/child-process.js'
+import { type Ending, lastLogLines } from '../runner/child-process.js'
 import { sealCluster, unsealCluster, unsealWithAny } from '../seals.js'
 import type { ServerVerb, VerbOptions } from '../server-verbs.js'
+import { chooseServers } from './choose.js'
 import { claimLab } from './claim.js'
 import { stopAll } from './down.js'
 import { commandIn, requireAnyLab, requireLab, saveLab } from './lab-directory.js'
 import { findServer, launchCluster } from './cluster-server.js'
 import { startKeeper } from './keeper-process.js'
 import type { LabHost } from './lab-host.js'
+import { openNode } from './nodes.js'
 
 /**
  * Does one thing to some clusters of a lab, or to all when none is named; says of each what was done. What is so already is
@@ -40,13 +40,16 @@ export const workOnServers = async (
   const claim = claimLab(name, 'changed', host.me, host.table)
   try {
     const known = requireAnyLab(name)
-    if (isAttached(known)) return await workOnAttached(known, verb, chooseClusters(known, clusters), options, host)
+    if (isAttached(known)) return await workOnAttached(known, verb, clusters, options, host)
     const chosen = chooseServers(known, clusters)
     if (verb === 'start' || verb === 'restart') await ensureKeeper(requireLab(name), options, host)
+    const launched = verb === 'start' ? await launchPeers(name, chosen, options, host) : new Map<string, Launched>()
     for (const server of chosen) {
       const lab = requireLab(name)
       const { cluster } = findRecords(lab, server.name)
-      options.onProgress(await VERBS[verb]({ lab, cluster, server, options, host }))
+      options.onProgress(
+        await VERBS[verb]({ lab, cluster, server, options, host, launched: launched.get(server.name) }),
+      )
       const command = commandIn(name, `${verb} ${server.name}`)
       await new KeeperClient(lab.keeper.socket).tell({
         cluster: cluster.name,
@@ -68,40 +71,12 @@ const ensureKeeper = async (lab: LabRecord, { timeoutMs, onProgress }: VerbOptio
   onProgress('the keeper holds the links of the lab again')
 }
 
-/** The servers of clusters that are named, or nodes by their own names. */
-export const chooseServers = (lab: LabRecord, names: readonly string[]): ServerRecord[] => {
-  const nodes = serversOfLab(lab)
-  return (names.length === 0 ? lab.clusters.map((cluster) => cluster.name) : names).flatMap((name) => {
-    const node = nodes.find((one) => one.name === name)
-    return node ? [node] : chooseClusters(lab, [name]).flatMap(serversIn)
-  })
-}
-
-/** The nodes of a cluster that has several; any other name as it is. */
-export const serverNames = ({ clusters }: LabRecord, name: string): readonly string[] =>
-  clusters.find((cluster) => cluster.name === name)?.nodes?.map((node) => node.name) ?? [name]
-
 const findRecords = (lab: LabRecord, name: string): Pick<Work, 'cluster' | 'server'> => {
   for (const cluster of lab.clusters) {
     const server = serversIn(cluster).find((one) => one.name === name)
     if (server) return { cluster, server }
   }
   throw new LabError('usage', `the lab "${lab.name}" has no server "${name}"`)
-}
-
-export const chooseClusters = <T extends ClusterAccess>(
-  lab: Pick<AnyLab, 'name'> & { readonly clusters: readonly T[] },
-  names: readonly string[],
-): T[] => {
-  if (names.length === 0) return [...lab.clusters]
-  return names.map((name) => {
-    const found = lab.clusters.find((cluster) => cluster.name === name)
-    if (found) return found
-    throw new LabError(
-      'usage',
-      `the lab "${lab.name}" has no cluster "${name}"; it has ${lab.clusters.map((one) => one.name).join(', ')}`,
-    )
-  })
 }
 
 interface Work {
@@ -111,6 +86,13 @@ interface Work {
   readonly server: ServerRecord
   readonly options: VerbOptions
   readonly host: LabHost
+  /** Where it was started a moment ago. */
+  readonly launched?: Launched | undefined
+}
+
+interface Launched {
+  /** Resolves when it is gone by itself. */
+  readonly ended: Promise<Ending>
 }
 
 const findProcess = ({ lab, server, host }: Work) => findServer(lab, server, host)
@@ -134,11 +116,33 @@ const send = (name: NodeJS.Signals, done: string) => async (work: Work) => {
   return `${nameOf(work)} ${done}`
 }
 
-const start = async (work: Work): Promise<string> => {
-  const { lab, cluster, server, options, host } = work
-  if (findProcess(work)) return `${nameOf(work)} is running`
+/** Nodes that have the data each answer once enough of them are there: all are started before the first is waited for. */
+const launchPeers = async (
+  name: string,
+  servers: readonly ServerRecord[],
+  options: VerbOptions,
+  host: LabHost,
+): Promise<ReadonlyMap<string, Launched>> => {
+  const launched = new Map<string, Launched>()
+  for (const server of servers.filter(({ etcdPort }) => etcdPort !== undefined)) {
+    const lab = requireLab(name)
+    const work = { lab, ...findRecords(lab, server.name), options, host }
+    if (!findProcess(work)) launched.set(server.name, await launch(work))
+  }
+  return launched
+}
+
+const launch = async (work: Work): Promise<Launched> => {
+  const { lab, server, options, host } = work
   const { process, ended } = await launchCluster(lab, server, host, options)
   keepProcess(work, process)
+  return { ended }
+}
+
+const start = async (work: Work): Promise<string> => {
+  const { lab, cluster, server, options, host } = work
+  if (!work.launched && findProcess(work)) return `${nameOf(work)} is running`
+  const { ended } = work.launched ?? (await launch(work))
   const failure = new AbortController()
   void ended.then((ending) => {
     const last = lastLogLines(server.logFile)
@@ -147,7 +151,8 @@ const start = async (work: Work): Promise<string> => {
   const client = clientOf({ ...cluster, apiAddress: server.apiAddress, rootToken: '' })
   try {
     await waitForAnswer(host.clock, client, server.name, options.timeoutMs, failure.signal)
-    await unsealWithAny(client, lab, cluster)
+    if (server.etcdPort === undefined) await unsealWithAny(client, lab, cluster)
+    else await openNode({ lab, cluster, node: server }, { ...options, clock: host.clock, signal: failure.signal })
     return `${nameOf(work)} is open at ${server.apiAddress}`
   } finally {
     client.close()
@@ -188,6 +193,15 @@ const freeze = (verb: 'pause' | 'resume', signal: NodeJS.Signals, done: string) 
   }
 }
 
+/** What it has in memory as a server of the lab's own process is gone with it anyway. */
+const wipe = async (work: Work): Promise<string> => {
+  if (work.lab.isInProcess) throw cannot('"wipe"', 'in-process')
+  const { name, dataDir } = work.server
+  if (findProcess(work)) throw new LabError('conflict', `${nameOf(work)} is running; "understudy stop ${name}" ends it`)
+  await rm(dataDir, { recursive: true, force: true })
+  return `${nameOf(work)} has no data any more`
+}
+
 /** The keys of the cluster, at one of its servers. */
 const atServer = ({ cluster, server }: Work): ClusterRecord => ({
   ...cluster,
@@ -207,6 +221,7 @@ const VERBS: Readonly<Record<ServerVerb, (work: Work) => Promise<string>>> = {
   crash,
   pause: freeze('pause', 'SIGSTOP', 'is frozen'),
   resume: freeze('resume', 'SIGCONT', 'goes on'),
+  wipe,
   unseal: (work) => unsealCluster(work.lab, atServer(work)),
   seal: (work) => sealCluster(work.lab, atServer(work)),
 }

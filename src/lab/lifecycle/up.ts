@@ -3,7 +3,7 @@ import path from 'node:path'
 import { describeOwner, findPortOwner } from '../../server/data/owner-of.js'
 import { type ClusterRecord, type LabRecord, type ServerRecord, serversOfLab, withProcess } from '../cluster.js'
 import { Interrupted, LabError } from '../lab-error.js'
-import { isFree, type PortPair } from '../ports.js'
+import type { PortPair } from '../ports.js'
 import { type Ending, lastLogLines } from '../runner/child-process.js'
 import type { LabSettings } from '../settings.js'
 import type { Topology } from '../topology.js'
@@ -21,6 +21,7 @@ import { launchCluster } from './cluster-server.js'
 import { findLab, makeDirectories, removeData, removeLab, saveLab } from './lab-directory.js'
 import { removeSocket, startKeeper } from './keeper-process.js'
 import { openNodes } from './nodes.js'
+import { findTakenPort } from './taken-port.js'
 import type { LabHost } from './lab-host.js'
 
 interface UpOptions extends WireOptions {
@@ -82,14 +83,6 @@ export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecor
 
 /** Ports are chosen some time before servers listen on them, and somebody else may have begun to meanwhile. */
 const PORT_TRIES = 3
-
-/** A port of a lab that is down on which somebody else listens; undefined when there is none. */
-const findTakenPort = async ({ clusters, keeper, etcd }: LabRecord): Promise<number | undefined> => {
-  const servers = serversOfLab({ clusters }).flatMap(({ ports }) => [ports.api, ports.cluster])
-  const own = [...servers, ...(etcd?.ports ?? [])]
-  for (const port of [...own, ...keeper.routes.map((route) => route.port)]) if (!(await isFree(port))) return port
-  return undefined
-}
 
 /** Refuses an image with a frozen server: one server of a process cannot be frozen without the others. */
 const refuseFrozen = ({ isInProcess, image }: UpOptions): void => {

@@ -1,10 +1,11 @@
 import type { Clock } from '../../base/clock.js'
-import { type AttachedLab, type ClusterAccess, isAttached } from '../cluster.js'
+import { type AttachedLab, type AttachedServer, type ClusterAccess, isAttached, serversIn } from '../cluster.js'
 import type { ActiveFault, FaultRequest } from '../keeper/active-fault.js'
 import { Keeper } from '../keeper/keeper.js'
 import { LabError } from '../lab-error.js'
 import { requireAnyLab, saveLab } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
+import { atActiveNodes } from '../lifecycle/nodes.js'
 import { LocalEvents } from './local-events.js'
 import { cannot, type ClusterKeyChange, type LabDriver, LiveLab } from '../live-lab.js'
 import type { ProcessVerb } from '../server-verbs.js'
@@ -21,10 +22,13 @@ class AttachedDriver implements LabDriver {
   readonly #host: LabHost
   /** Of faults within servers, for as long as the handle is open. */
   readonly #keeper: Keeper
+  /** Where clusters of several nodes were active when that was asked last. */
+  #active: ReadonlyMap<string, string> = new Map()
 
   constructor(lab: AttachedLab, host: LabHost) {
     this.name = lab.name
-    this.kind = lab.clusters.every(({ container }) => container !== undefined) ? 'docker' : 'attached'
+    const servers = lab.clusters.flatMap((cluster) => serversIn<AttachedServer>(cluster))
+    this.kind = servers.every(({ container }) => container !== undefined) ? 'docker' : 'attached'
     const clusters = lab.clusters.map(({ name }) => name)
     this.topology = topologyOf(lab) ?? { name: lab.topology, about: '', clusters, links: [] }
     this.events = new LocalEvents(lab.name, host.clock, () => this.clusters())
@@ -41,7 +45,21 @@ class AttachedDriver implements LabDriver {
   }
 
   clusters(): readonly ClusterAccess[] {
-    return this.#record().clusters
+    return this.#record().clusters.map((cluster) => ({
+      ...cluster,
+      apiAddress: this.#active.get(cluster.name) ?? cluster.apiAddress,
+      ...(cluster.nodes ? { nodeAddresses: cluster.nodes.map(({ apiAddress }) => apiAddress) } : {}),
+    }))
+  }
+
+  nodes(): readonly string[] {
+    return this.#record().clusters.flatMap(({ nodes = [] }) => nodes.map(({ name }) => name))
+  }
+
+  async followActiveNodes(): Promise<void> {
+    if (this.nodes().length === 0) return
+    const { clusters } = await atActiveNodes(this.#record(), this.#host.clock)
+    this.#active = new Map(clusters.map(({ name, apiAddress }) => [name, apiAddress]))
   }
 
   keepKeys(name: string, keys: ClusterKeyChange): void {
@@ -53,13 +71,8 @@ class AttachedDriver implements LabDriver {
     const lab = this.#record()
     const done: string[] = []
     const options = { timeoutMs, onProgress: (text: string) => void done.push(text) }
-    await workOnAttached(
-      lab,
-      verb,
-      lab.clusters.filter((cluster) => cluster.name === name),
-      options,
-      this.#host,
-    )
+    await workOnAttached(lab, verb, [name], options, this.#host)
+    await this.followActiveNodes()
     return done.at(-1) ?? ''
   }
 

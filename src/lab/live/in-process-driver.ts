@@ -74,12 +74,13 @@ class InProcessDriver implements LabDriver {
         return `cluster ${name} was killed`
       case 'pause':
       case 'resume':
+      case 'wipe':
         throw cannot(`"${verb}"`, this.kind)
     }
   }
 
   async #workOnNode(verb: ProcessVerb, node: LabNode): Promise<string> {
-    if (verb === 'pause' || verb === 'resume') throw cannot(`"${verb}"`, this.kind)
+    if (verb === 'pause' || verb === 'resume' || verb === 'wipe') throw cannot(`"${verb}"`, this.kind)
     if (verb === 'restart') await node.stop()
     await node[verb === 'restart' ? 'start' : verb]()
     return `${verb} ${node.name}`

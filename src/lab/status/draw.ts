@@ -67,13 +67,13 @@ export const signOf = (fault: LinkFault): string => {
   }
 }
 
-/** Below its cluster; in the column of logs what it has applied of that of the nodes. */
+/** Below its cluster; in the column of logs what it has applied of that of the nodes, which is not the one that clusters replicate. */
 const nodeRow = (indent: string, { name, state, appliedIndex, apiAddress, process, pid }: NodeRow): string[] => [
   `${indent}${name}`,
   process === 'paused' ? process : state,
   '-',
   '-',
-  appliedIndex === null ? '-' : String(appliedIndex),
+  appliedIndex === null ? '-' : `applied ${appliedIndex}`,
   '-',
   apiAddress,
   describeProcess(process, pid),

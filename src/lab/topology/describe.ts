@@ -18,6 +18,7 @@ export const describeTopology = (topology: Topology): string => {
 
 const describePlan = ({
   nodes = 1,
+  storage = 'etcd',
   seal,
   license,
   version,
@@ -27,7 +28,7 @@ const describePlan = ({
   reach,
   seed,
 }: ClusterPlan): string[] => [
-  ...(nodes > 1 ? [`${nodes} nodes`] : []),
+  ...(nodes > 1 ? [`${nodes} nodes${storage === 'raft' ? ' with storage "raft"' : ''}`] : []),
   ...(seal ? [`seal ${seal.type} ${seal.shares}/${seal.threshold}`] : []),
   ...(license ? [`license ${license}`] : []),
   ...(version ? [`reports version ${version}`] : []),

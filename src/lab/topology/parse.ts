@@ -6,7 +6,7 @@ import { checkSchema } from '../documents/check-schema.js'
 import { loadYaml, type Problem, readYaml, refuseProblems, type YamlDocument } from '../documents/yaml-document.js'
 import type { Kind } from '../kinds.js'
 import type { LabSettings } from '../settings.js'
-import type { ClusterPlan, Link, NodeCount, SealPlan, Seed, Topology } from '../topology.js'
+import type { ClusterPlan, Link, NodeCount, NodeStorage, SealPlan, Seed, Topology } from '../topology.js'
 import { findTopologyProblems } from './judge.js'
 import { TOPOLOGY_SCHEMA } from './schema.js'
 
@@ -21,6 +21,7 @@ interface TopologyFile {
 
 interface PlanFile {
   readonly nodes?: NodeCount
+  readonly storage?: NodeStorage
   readonly seal?: string
   readonly license?: 'enterprise' | 'plus' | 'none'
   readonly version?: string

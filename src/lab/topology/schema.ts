@@ -1,4 +1,5 @@
 import type { Schema } from '../documents/schema.js'
+import { NODE_STORAGES } from '../topology.js'
 
 const NAME: Schema = {
   type: 'string',
@@ -74,6 +75,13 @@ const PLAN: Readonly<Record<string, Schema>> = {
     maximum: 5,
     default: 1,
     description: 'Servers of the cluster, one of which is active: 1, 3 or 5.',
+  },
+  storage: {
+    type: 'string',
+    enum: [...NODE_STORAGES],
+    default: 'etcd',
+    description:
+      'Where several nodes have their data: in one etcd of the lab, or each of them with a quorum of its own (raft). Labs in one process share memory.',
   },
   seal: {
     type: 'string',

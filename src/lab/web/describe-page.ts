@@ -3,11 +3,11 @@ import { isAttached } from '../cluster.js'
 import { wordsOf } from '../events/describe.js'
 import type { LabEvent } from '../events/event.js'
 import { type ActiveFault, describeFault, describePlace, isOfLink } from '../keeper/active-fault.js'
-import type { ClusterView, RoleView } from '../status/cluster-view.js'
+import type { ClusterView, NodeRow, RoleView } from '../status/cluster-view.js'
 import { CUT, signOf } from '../status/draw.js'
 import type { Survey } from '../survey.js'
 import { topologyOf } from '../topology/catalogue.js'
-import type { PageCluster, PageEvent, PageFault, PageRequests, PageRole, PageSurvey } from './page-facts.js'
+import type { PageCluster, PageEvent, PageFault, PageNode, PageRequests, PageRole, PageSurvey } from './page-facts.js'
 
 /** What is known besides a survey. `verbs`: what can be done from the page. */
 interface Besides extends Pick<PageSurvey, 'atMs' | 'verbs'> {
@@ -20,7 +20,7 @@ export const describeSurvey = (lab: AnyLab, survey: Survey, { atMs, verbs, reque
   atMs,
   topology: survey.topology,
   planned: (topologyOf(lab)?.links ?? []).map(({ kind, primary, secondary }) => ({ kind, primary, secondary })),
-  clusters: survey.clusters.map((view) => describeCluster(view, requests.get(view.name) ?? null)),
+  clusters: survey.clusters.map((view) => describeCluster(view, requests.get(speakerOf(view)) ?? null)),
   links: survey.links.map(({ kind, primary, secondary, state, connectionState, lagEntries, lagSeconds }) => ({
     ...{ kind, primary, secondary, state, connectionState, lagEntries, lagSeconds },
   })),
@@ -29,6 +29,8 @@ export const describeSurvey = (lab: AnyLab, survey: Survey, { atMs, verbs, reque
   hasEvents: !isAttached(lab),
   verbs,
 })
+
+const speakerOf = ({ name, nodes }: ClusterView): string => nodes?.find(({ isActive }) => isActive)?.name ?? name
 
 const describeCluster = (view: ClusterView, requests: PageRequests | null): PageCluster => ({
   name: view.name,
@@ -40,7 +42,12 @@ const describeCluster = (view: ClusterView, requests: PageRequests | null): Page
   dr: describeRole(view.dr),
   performance: describeRole(view.performance),
   requests,
+  nodes: view.nodes?.map(describeNode) ?? null,
   problems: view.problems,
+})
+
+const describeNode = ({ name, apiAddress, process, state, isActive, appliedIndex }: NodeRow): PageNode => ({
+  ...{ name, apiAddress, process, state, isActive, appliedIndex },
 })
 
 const describeRole = ({ mode, state, lastWal }: RoleView): PageRole => ({ mode, state, lastWal })

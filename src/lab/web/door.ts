@@ -1,8 +1,9 @@
 import type http from 'node:http'
 import { ApiUnreachable } from '../../client/api-client.js'
-import { type AnyLab, type ClusterAccess, withAnonymousClient } from '../cluster.js'
+import { type AnyLab, withAnonymousClient } from '../cluster.js'
 import { readBytes } from '../keeper/read-json.js'
 import { LabError } from '../lab-error.js'
+import { atSpeaker, type ClusterOfNodes } from '../lifecycle/nodes.js'
 import { json, type Reply } from './reply.js'
 
 /** To which clusters the page leads, and what may be asked of them. */
@@ -44,13 +45,12 @@ export const answerDoor = async (door: Door, request: http.IncomingMessage, quer
     const raw = await readBytes(request, BODY_BYTES_MAX)
     const headers = Object.fromEntries(PASSED.flatMap((header) => pairOf(header, request.headers[header])))
     const call = { headers, query: Object.fromEntries(new URLSearchParams(query)), ...(raw.length > 0 ? { raw } : {}) }
-    const send = () =>
-      withAnonymousClient(
-        findCluster(door.lab(), name),
-        (client) => client.send(method, `/v1/${path}`, call),
-        ANSWER_MS,
-      )
-    const { status, headers: answered, bytes } = await send()
+    const cluster = await atSpeaker(findCluster(door.lab(), name))
+    const {
+      status,
+      headers: answered,
+      bytes,
+    } = await withAnonymousClient(cluster, (client) => client.send(method, `/v1/${path}`, call), ANSWER_MS)
     // Whatever it says that it is, the browser is not to take it for a page.
     const type = /^application\/json\b/.test(answered['content-type'] ?? '') ? 'application/json' : 'text/plain'
     return { status, headers: { 'Content-Type': `${type}; charset=utf-8` }, body: bytes }
@@ -61,8 +61,8 @@ export const answerDoor = async (door: Door, request: http.IncomingMessage, quer
   }
 }
 
-const findCluster = (lab: AnyLab, name: string): ClusterAccess => {
-  const found = (lab.clusters as readonly ClusterAccess[]).find((cluster) => cluster.name === name)
+const findCluster = (lab: AnyLab, name: string): ClusterOfNodes => {
+  const found = (lab.clusters as readonly ClusterOfNodes[]).find((cluster) => cluster.name === name)
   if (!found) throw new LabError('usage', `the lab has no cluster ${name}`)
   return found
 }

@@ -35,10 +35,12 @@ export interface PageRole {
   readonly lastWal: number
 }
 
+type PageProcess = 'running' | 'paused' | 'stopped' | 'elsewhere'
+
 export interface PageCluster {
   readonly name: string
   readonly apiAddress: string
-  readonly process: 'running' | 'paused' | 'stopped' | 'elsewhere'
+  readonly process: PageProcess
   readonly isAnswering: boolean
   readonly isInitialised: boolean
   readonly isSealed: boolean
@@ -46,11 +48,27 @@ export interface PageCluster {
   readonly performance: PageRole
   /** Null where it does not say. */
   readonly requests: PageRequests | null
+  /** Its servers, where they are several. */
+  readonly nodes: readonly PageNode[] | null
   readonly problems: readonly string[]
 }
 
-/** Counted since the server of the cluster was started. */
+/** One of several servers of a cluster. */
+export interface PageNode {
+  /** `A2` of the cluster `A`. */
+  readonly name: string
+  readonly apiAddress: string
+  readonly process: PageProcess
+  /** `active`, `standby`, `sealed`, `taking-over`, `stopped`, `silent` and others that nodes have on the way. */
+  readonly state: string
+  readonly isActive: boolean
+  /** How many entries of the log that the nodes share it has applied; null where that is not known. */
+  readonly appliedIndex: number | null
+}
+
+/** Counted since the server was started; of several the one that is active. */
 export interface PageRequests {
+  readonly server: string
   readonly handled: number
   /** Part of those. */
   readonly refused: number
@@ -69,7 +87,7 @@ export interface PageLink {
 
 export interface PageFault {
   readonly id: number
-  /** The ends of its link; null for a fault of a server. */
+  /** The ends of its link, clusters or nodes of one; null for a fault of a server. */
   readonly between: readonly [string, string] | null
   readonly isCut: boolean
   /** Short enough for an arrow: a pair of scissors, or `80 ms`. */
@@ -95,13 +113,13 @@ export interface PageEvent {
 export type PageVerb =
   | ('start' | 'stop' | 'crash' | 'pause' | 'resume' | 'seal' | 'unseal')
   | ('cut' | 'latency' | 'heal')
-  | ('promote' | 'demote' | 'failover' | 'switchover' | 'rejoin')
+  | ('promote' | 'demote' | 'failover' | 'switchover' | 'rejoin' | 'step-down')
   | ('drill' | 'save' | 'load' | 'reset')
 
 /** Something to be done, with what its verb takes. */
 export interface PageAction {
   readonly verb: PageVerb
-  /** The cluster, the two ends of a link, or who hands over and who takes over; none for what concerns the lab. */
+  /** The cluster or node, the two ends of a link, or who hands over and who takes over; none for what concerns the lab. */
   readonly clusters: readonly string[]
   readonly kind?: PageKind
   /** Of a latency. */

@@ -166,8 +166,9 @@ export class Shipper {
 
   async #offer(reason: string): Promise<void> {
     const { kind, stream, sessions, commonName, epoch, log } = this.#options
-    const filter = this.#options.filter()
     await this.#happened({ on: 'resync' })
+    // In one turn: what is written under a later filter is not in the snapshot.
+    const filter = this.#options.filter()
     const session = sessions.open(commonName, { kind, filter })
     const { position, trees } = session.snapshot
     const before = this.#state

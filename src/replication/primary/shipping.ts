@@ -29,8 +29,8 @@ export type Shipping =
   | ({ readonly is: 'filter-changed'; readonly at: number } & Compared & Holding)
   /** The secondary's data does not fit the log of this primary: the secondary is to compare. */
   | ({ readonly is: 'lost'; readonly reason: string } & Compared & Holding)
-  /** A session is being opened. */
-  | ({ readonly is: 'offering' } & Compared & Changing)
+  /** A session is being opened, under the filter of the moment in which it is. */
+  | ({ readonly is: 'offering' } & Compared)
   /** The session is offered under a filter; the secondary compares, and will say where it goes on. */
   | ({ readonly is: 'comparing'; readonly session: SyncSession; readonly filter: string } & Changing)
   /** The secondary has said where it goes on; the place is not looked up yet. */
@@ -76,7 +76,7 @@ const lose = ({ session }: Holding, { reason }: { readonly reason: string }): Ou
   to({ is: 'lost', reason, under: undefined, session })
 
 const offer = (state: Compared & Holding): Outcome =>
-  to({ is: 'offering', under: state.under, changedAt: undefined }, COMPARING, ...closing(state))
+  to({ is: 'offering', under: state.under }, COMPARING, ...closing(state))
 
 const release = <State extends Holding & Shipping>(state: State): Outcome =>
   state.session ? to({ ...state, session: undefined }, ...closing(state)) : stay(state)
@@ -140,10 +140,10 @@ export const SHIPPING: StateTable<Shipping, ShippingEvent, ShippingEffect> = {
   },
   offering: {
     opened: never,
-    'filter-changed': (_, { at }) => to({ is: 'offering', under: undefined, changedAt: at }, COMPARING),
+    'filter-changed': (state) => to({ ...state, under: undefined }, COMPARING),
     'place-lost': (_, { reason }) => to({ is: 'lost', reason, under: undefined, session: undefined }),
     resync: never,
-    offered: ({ changedAt }, { session, filter }) => to({ is: 'comparing', session, filter, changedAt }),
+    offered: (_, { session, filter }) => to({ is: 'comparing', session, filter, changedAt: undefined }),
     start: stay,
     resumed: never,
     applied: stay,

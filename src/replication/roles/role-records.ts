@@ -27,7 +27,7 @@ export class RoleRecords {
 
   constructor(host: Pick<ReplicationHost, 'storage' | 'commit' | 'restart' | 'wipeAndRestart' | 'log'>) {
     this.#host = host
-    this.#records = { dr: readRecord(host.storage, 'dr'), performance: readRecord(host.storage, 'performance') }
+    this.#records = readRecords(host.storage)
   }
 
   record(kind: Kind): KindRecord {
@@ -105,6 +105,11 @@ export class RoleRecords {
     this.#records = { ...this.#records, performance: readRecord(this.#host.storage, 'performance') }
   }
 
+  /** The active node changed a record of this cluster. */
+  follow(): void {
+    this.#adopt(readRecords(this.#host.storage))
+  }
+
   async #commit({ records, keepsOperationToken }: Drafts): Promise<void> {
     const changed = KINDS.filter((kind) => records[kind] !== this.#records[kind])
     await this.#host.commit((tx) => {
@@ -123,6 +128,11 @@ export class RoleRecords {
     this.#records = next
   }
 }
+
+const readRecords = (storage: ReplicationHost['storage']): Records => ({
+  dr: readRecord(storage, 'dr'),
+  performance: readRecord(storage, 'performance'),
+})
 
 /** The kind whose first copy is to be made. */
 const joiningOf = (records: Records): FreshStart['joining'] => {

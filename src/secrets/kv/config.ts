@@ -5,7 +5,7 @@ import { invalid } from '../../logical/errors.js'
 import { any, bool, int } from '../../logical/fields.js'
 import type { JsonValue } from '../../logical/json.js'
 import type { Response } from '../../logical/request.js'
-import { putJson, type ReadStorage, readJson } from '../../logical/storage.js'
+import { putJson, type ReadStorage, readRecord } from '../../logical/storage.js'
 import { CONFIG_KEY } from './layout.js'
 
 export interface KvConfig {
@@ -50,7 +50,7 @@ export class ConfigStore {
   }
 }
 
-const read = (storage: ReadStorage): KvConfig => readJson<KvConfig>(storage, CONFIG_KEY) ?? DEFAULT_CONFIG
+const read = (storage: ReadStorage): KvConfig => readRecord<KvConfig>(storage, CONFIG_KEY) ?? DEFAULT_CONFIG
 
 export const configPaths = (config: ConfigStore): PathSpec[] => {
   const show = (): Response => {

@@ -18,6 +18,8 @@ export interface ServerConfig {
   readonly clusterName: string
   /** Shown and nothing more: replication goes on. */
   readonly disableClustering: boolean
+  /** Whether this node, while it is not the active one, answers reads from its own copy. */
+  readonly isPerformanceStandby: boolean
   /** Whether it serves a page for browsers at `/ui/`. */
   readonly hasPage: boolean
   readonly defaultLeaseTtlSeconds: number

@@ -81,6 +81,9 @@ const assemble = (sources: ConfigSources, parts: Parts): ServerConfig => {
     ...parts.addresses,
     clusterName: settled.text('cluster_name', [files.root.cluster_name]),
     disableClustering: settled.flag('disable_clustering', [files.root.disable_clustering]),
+    isPerformanceStandby:
+      !settled.flag('disable_performance_standby', [files.root.disable_performance_standby]) &&
+      parts.own.license === 'enterprise',
     hasPage: settled.flag('ui', [files.root.ui], parts.dev !== undefined),
     ...resolveLeaseTtls(files, settled, findings),
     log: resolveLog(sources),

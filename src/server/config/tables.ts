@@ -180,7 +180,7 @@ export const ROOT_KEYS: KeyTable = {
   disable_mlock: accepted('bool'),
   disable_cache: accepted('bool'),
   disable_clustering: real('bool'),
-  disable_performance_standby: accepted('bool'),
+  disable_performance_standby: real('bool'),
   disable_sealwrap: accepted('bool'),
   disable_indexing: accepted('bool'),
   cache_size: accepted('any'),

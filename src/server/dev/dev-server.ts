@@ -5,10 +5,10 @@ import type { ShellView } from '../runtime/shell-view.js'
 /** Finds and plants the root token of a server that runs with -dev, for another one that replicates with it. */
 export const devServerOf = (
   { tokens }: Pick<CoreServices, 'tokens'>,
-  shell: Pick<ShellView, 'devRootToken'>,
+  shell: Pick<ShellView, 'devSecrets'>,
 ): DevServer => ({
   findRootToken() {
-    const id = shell.devRootToken
+    const id = shell.devSecrets?.rootToken
     const entry = id === undefined ? undefined : tokens.find(id)
     return entry?.policies.includes('root') ? id : undefined
   },

@@ -21,14 +21,17 @@ import { SERVER_OPERATIONS, type ServerOperation } from '../own-api/server-opera
 import { readMetrics } from '../wiring/metric-reading.js'
 import type { OpenCluster } from '../wiring/open-cluster.js'
 import type { LabServer } from './lab-server.js'
+import { isStream } from './own-feed.js'
+import { describeNode } from './own-node.js'
 
-type Answer = JsonObject | string | undefined
+type Answer = JsonObject | string | AsyncIterable<Buffer> | undefined
 type Run = (server: LabServer, body: JsonObject) => Answer | Promise<Answer>
 
 /** The function that runs each described operation. */
 const RUNS: Readonly<Record<ServerOperation, Run>> = {
   'GET info': info,
   'GET losses': losses,
+  'GET events': ({ feed }) => feed.open(),
   'GET metrics': metrics,
   'GET states': ({ holds }) => ({ states: holds.list() }),
   'POST states/hold': hold,
@@ -61,9 +64,11 @@ export const createLabApi = (
   config: ServerConfig,
 ): ((request: SideRequest) => Promise<Rendered>) => {
   const { labApi, labApiToken } = config.own
-  const isThere = (operation: OwnOperation) =>
-    labApi ||
-    (!operation.isLabOnly && (operation !== SERVER_OPERATIONS['GET metrics'] || config.unauthenticatedMetrics))
+  const isOpen = new Map<OwnOperation, boolean>([
+    [SERVER_OPERATIONS['GET metrics'], config.unauthenticatedMetrics],
+    [SERVER_OPERATIONS['GET events'], config.hasPage],
+  ])
+  const isThere = (operation: OwnOperation) => labApi || (!operation.isLabOnly && (isOpen.get(operation) ?? true))
   return async (request) => {
     if (request.method === 'GET' && request.path === '') return renderJson(listOwnApi(isThere))
     if (request.method === 'GET' && request.path === 'openapi.json') return renderJson(describeOwnApi(packageVersion()))
@@ -75,8 +80,11 @@ export const createLabApi = (
     if (isLabOnly) requireRight(request, labApiToken)
     const answer = await RUNS[name](server, parseBody(request.body))
     if (answer === undefined) return { status: 204, contentType: 'application/json', body: '', headers: {} }
-    if (typeof answer !== 'string') return renderJson(answer)
-    return { status: 200, contentType: 'text/plain; version=0.0.4', body: answer, headers: {} }
+    if (typeof answer === 'string')
+      return { status: 200, contentType: 'text/plain; version=0.0.4', body: answer, headers: {} }
+    return isStream(answer)
+      ? { status: 200, contentType: 'text/event-stream', body: answer, headers: {} }
+      : renderJson(answer)
   }
 }
 
@@ -126,14 +134,10 @@ async function info(server: LabServer): Promise<JsonObject> {
     ahead: (view?.ahead && aheadOf(view.ahead)) ?? null,
     purge_pending: server.isPurgePending,
     kinds: { dr: view?.modes.dr ?? 'unknown', performance: view?.modes.performance ?? 'unknown' },
-    node: nodeOf(server) ?? null,
+    node: describeNode(server) ?? null,
     requests: { handled: server.meter.times(HANDLED), refused: server.meter.times(REFUSED) },
   }
 }
-
-/** Of one of several nodes, in the words of `server/nodes/SPEC.md`. */
-const nodeOf = ({ node, runtime }: LabServer): JsonObject | undefined =>
-  node && { id: node.id, state: node.state, is_active: node.isServing, applied_index: runtime?.appliedIndex ?? 0 }
 
 /** How far this secondary is ahead of its primary, which was put back in time. */
 const aheadOf = ({ epoch, index, commonIndex, primaryIndex, sinceMs }: Ahead): JsonObject => ({

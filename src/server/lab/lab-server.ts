@@ -14,4 +14,6 @@ export interface LabServer extends Pick<ShellView, 'status' | 'holds' | 'meter'>
   readonly node: Pick<ClusterNode, 'id' | 'state' | 'isServing'> | undefined
   readonly storageGeneration: number
   readonly isPurgePending: boolean
+  /** How it is, as server-sent events. */
+  readonly feed: { open(): AsyncIterable<Buffer> }
 }

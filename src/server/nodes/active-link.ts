@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
+import type { CertificateKeys } from '../../crypto/certificates.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { ClusterTransport, PrimaryConnection } from '../../replication/rpc/transport.js'
 import type { PrimaryCredentials, ReplicationTimes } from '../../replication/types.js'
@@ -12,6 +13,7 @@ interface ActiveLinkOptions {
   readonly authority: () => NodeAuthority | undefined
   readonly clock: Clock
   readonly random: Random
+  readonly certificateKeys: CertificateKeys | undefined
 }
 
 interface Link {
@@ -55,10 +57,10 @@ export class ActiveLink {
   }
 
   #credentials(): Promise<PrimaryCredentials> {
-    const { authority, random, clock } = this.#options
+    const { authority, random, clock, certificateKeys } = this.#options
     const known = authority()
     if (known && this.#shown?.serverName !== known.identity.serverName) {
-      const credentials = callerCredentials(known, random, clock.now())
+      const credentials = callerCredentials(known, random, clock.now(), certificateKeys)
       this.#shown = { serverName: known.identity.serverName, credentials }
     }
     if (!this.#shown) throw new LogicalError('unavailable', 'no other node of the cluster was active yet')

@@ -79,7 +79,12 @@ export class ClusterNode implements NodeSeat {
 
   /** True while no other node can have written anything that this one does not know. */
   get isLeading(): boolean {
-    return this.#leadership?.isHeld === true
+    return this.leadingTerm !== undefined
+  }
+
+  /** In which it leads; undefined while it does not. */
+  get leadingTerm(): number | undefined {
+    return this.#leadership?.isHeld ? this.#leadership.term : undefined
   }
 
   get isTakingOver(): boolean {
@@ -186,9 +191,7 @@ export class ClusterNode implements NodeSeat {
     const leadership = await this.#candidacy.stand()
     if (!leadership) return
     this.#leadership = leadership
-    if (this.#on('elected')) return
-    this.#leadership = undefined
-    await leadership.resign()
+    if (!this.#on('elected')) await this.#resign()
   }
 
   async #takeOver(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Random } from '../../base/random.js'
+import type { CertificateKeys } from '../../crypto/certificates.js'
 import { putJson, readJson, type ReadStorage, type Storage } from '../../logical/storage.js'
 import {
   createCa,
@@ -24,10 +25,15 @@ export const findAuthority = (storage: ReadStorage): NodeAuthority | undefined =
 }
 
 /** Made by the first node that is active. */
-export const ensureAuthority = async (storage: Storage, random: Random, nowMs: number): Promise<NodeAuthority> => {
+export const ensureAuthority = async (
+  storage: Storage,
+  random: Random,
+  nowMs: number,
+  keys?: CertificateKeys,
+): Promise<NodeAuthority> => {
   const known = findAuthority(storage)
   if (known) return known
-  const record = await createCa(random, nowMs)
+  const record = await createCa(random, nowMs, keys)
   await storage.write((tx) => putJson(tx, KEYS.nodeAuthority, record))
   return { record, identity: serverIdentityOf(record) }
 }
@@ -37,8 +43,9 @@ export const callerCredentials = async (
   { record }: NodeAuthority,
   random: Random,
   nowMs: number,
+  keys?: CertificateKeys,
 ): Promise<PrimaryCredentials> => {
-  const { certificate, privateKey } = await issueClientCertificate(record, random, nowMs)
+  const { certificate, privateKey } = await issueClientCertificate(record, random, nowMs, keys)
   return primaryCredentialsOf({
     serverName: record.name,
     caCertificate: record.certificate,

@@ -11,6 +11,7 @@ import type { ServerConfig } from '../config/config.js'
 import type { RuntimeHost } from '../runtime/runtime-host.js'
 import { WaitingRoom } from '../runtime/waiting-room.js'
 import type { ServerStatus } from '../server-status.js'
+import type { StandIns } from '../stand-ins.js'
 import { systemRulesOf } from '../system-rules.js'
 import { replicationTimes } from '../wiring/replication-parts.js'
 import { ActiveLink } from './active-link.js'
@@ -41,6 +42,7 @@ interface NodePartsOptions {
   readonly placeForCall: (ended: AbortSignal) => AnswerPlace
   readonly clock: Clock
   readonly random: Random
+  readonly standIns: StandIns | undefined
   readonly log: Log
 }
 
@@ -57,6 +59,7 @@ export interface NodeParts {
 
 export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions): NodeParts => {
   const { config, status, transport, host, requests, clock, random, log } = options
+  const certificateKeys = options.standIns?.certificateKeys
   const times = replicationTimes(config)
   const waitMs = config.own.roleChangeWaitMs
   const room = new WaitingRoom({ clock, waitMs })
@@ -78,7 +81,12 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
     restMs: config.own.stepDownRestMs,
     relayPort: new RelayPort({
       ...options,
-      relayService: createRelayService({ ...options, serve: (request, how) => requests().handleRelayed(request, how) }),
+      certificateKeys,
+      relayService: createRelayService({
+        ...options,
+        serve: (request, how) => requests().handleRelayed(request, how),
+        appliedIndex: () => host().runtime?.appliedIndex ?? 0,
+      }),
     }),
     onChange: () => {
       host().wake()
@@ -98,6 +106,7 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
     times,
     clock,
     random,
+    certificateKeys,
     authority: () => {
       const { runtime } = host()
       return runtime && !runtime.barrier.isSealed ? findAuthority(runtime.barrier) : undefined
@@ -112,11 +121,16 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
       pauses.pass(request, () => !isOwnTurn() && [undefined, term].includes(node.otherActive?.term)),
     isOwnTurn,
     connect: (address) => link.connect(address),
+    reach: async (index) => {
+      const { runtime } = host()
+      if (runtime?.copy) await runtime.reach(index, config.replication.bestEffortWalWaitMs)
+    },
     timeoutMs: times.forwardingTimeoutMs,
   })
   const standby = new Standby({
     seat: node,
     relay,
+    copy: () => (node.state === 'standby' ? host().runtime?.wholeCopy : undefined),
     room,
     rulesOf: (path) => systemRulesOf(options.systemRules, path),
     answerHere: (request) => requests().answerHere(request),

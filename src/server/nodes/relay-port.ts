@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
+import type { CertificateKeys } from '../../crypto/certificates.js'
 import type { Storage } from '../../logical/storage.js'
 import type { ClusterService } from '../../replication/rpc/service.js'
 import type { ClusterPort } from '../../replication/rpc/transport.js'
@@ -11,6 +12,7 @@ interface RelayPortOptions {
   readonly relayService: ClusterService
   readonly clock: Clock
   readonly random: Random
+  readonly certificateKeys: CertificateKeys | undefined
 }
 
 /** The cluster port of a node as the standbys see it. Once served, they are answered in every state: that it is not active, too. */
@@ -25,8 +27,8 @@ export class RelayPort {
 
   /** By the authority that the storage holds, or is given. */
   async serve(storage: Storage): Promise<void> {
-    const { port, relayService, random, clock } = this.#options
-    const { identity } = await ensureAuthority(storage, random, clock.now())
+    const { port, relayService, random, clock, certificateKeys } = this.#options
+    const { identity } = await ensureAuthority(storage, random, clock.now(), certificateKeys)
     if (this.#served === identity.serverName) return
     if (this.#served !== undefined) port().withdraw(this.#served)
     port().serve(identity, relayService)

@@ -13,6 +13,8 @@ interface RelayServiceOptions {
   readonly serve: (request: IncomingRequest, options: { readonly asks: Asked }) => Promise<Rendered>
   /** Room for a large answer, until the call has ended. */
   readonly placeForCall: (ended: AbortSignal) => AnswerPlace
+  /** How much of the shared log is applied here. */
+  readonly appliedIndex: () => number
   readonly log: Log
 }
 
@@ -22,7 +24,7 @@ export class NotActive extends Error {
 }
 
 /** The calls that the active node answers to the standbys of its cluster. */
-export const createRelayService = ({ serve, placeForCall, log }: RelayServiceOptions): ClusterService => {
+export const createRelayService = ({ serve, placeForCall, appliedIndex, log }: RelayServiceOptions): ClusterService => {
   const refusing = refusingService(() => refusalError('forbidden', 'a node of the cluster has no use for this'))
   return {
     ...refusing,
@@ -30,10 +32,10 @@ export const createRelayService = ({ serve, placeForCall, log }: RelayServiceOpt
       const { request, asks } = decodeRelayed(payload)
       try {
         const rendered = await serve({ ...request, answerRoom: placeForCall(gone) }, { asks })
-        return { who: null, payload: encodeRendered(rendered) }
+        return { who: null, payload: encodeRendered(rendered, appliedIndex()) }
       } catch (error) {
         if (error instanceof NotActive) throw refusalError('unavailable', 'this node is not the active one')
-        return { who: null, payload: encodeRelayFailure(asLogical(error, log)) }
+        return { who: null, payload: encodeRelayFailure(asLogical(error, log), appliedIndex()) }
       }
     },
   }

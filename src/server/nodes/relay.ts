@@ -26,6 +26,8 @@ interface RelayOptions {
   readonly awaitOther: (request: IncomingRequest, term: number) => Promise<void>
   /** True when this node is the active one, or about to be. */
   readonly isOwnTurn: () => boolean
+  /** Resolves when what is answered from the copy here shows all of the shared log up to the index, or after a while. */
+  readonly reach: (index: number) => Promise<void>
   readonly connect: (clusterAddress: string) => Promise<PrimaryConnection>
   readonly timeoutMs: number
 }
@@ -72,7 +74,12 @@ export class Relay {
     await turnFor(payload.length)
     const isRepeatable = asks === 'allowance' || !isWrite(request.operation)
     const last = await this.#attempts(request, payload, isRepeatable)
-    if (last.is === 'answered') return decodeRelayedAnswer(last.payload)
+    if (last.is === 'answered') {
+      const { index, open } = decodeRelayedAnswer(last.payload)
+      // Whoever is answered reads no older state here next, whichever the answer was.
+      if (index !== undefined && asks === 'answer') await this.#options.reach(index)
+      return open()
+    }
     throw last.is === 'lost' && !isRepeatable ? outcomeUnknown(last.cause) : unreachable(last.cause)
   }
 

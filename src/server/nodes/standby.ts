@@ -1,24 +1,33 @@
+import { isForActiveNode } from '../../core/pipeline/for-active-node.js'
 import { isServedWhile } from '../../core/pipeline/gate.js'
 import { readInRoom } from '../../core/pipeline/large-answers.js'
+import { renderAnswer } from '../../logical/envelope.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance, IncomingRequest, Rendered } from '../../logical/incoming.js'
 import type { PathRules } from '../../logical/path-rules.js'
 import type { NodeSeat } from '../runtime/node-seat.js'
 import type { WaitingRoom } from '../runtime/waiting-room.js'
+import type { OpenCluster } from '../wiring/open-cluster.js'
 import { readAllowance } from './body-question.js'
 import type { Relay } from './relay.js'
 
 interface StandbyOptions {
   readonly seat: Pick<NodeSeat, 'isServing' | 'isTakingOver'>
   readonly relay: Relay
+  /** Of a performance standby: what it answers from; undefined while that is half of something. */
+  readonly copy: () => RequestCopy | undefined
   readonly room: WaitingRoom
   readonly rulesOf: (path: string) => PathRules
   /** Answers what concerns this node alone. */
   readonly answerHere: (request: IncomingRequest) => Promise<Rendered>
 }
 
+/** The cluster as far as it is applied here. */
+type RequestCopy = Pick<OpenCluster, 'pipeline'>
+
 /** Seals the node that is asked, with the rights that the active node knows of. */
 const SEAL_PATH = 'sys/seal'
+const FORWARD = 'x-vault-forward'
 const NO_FORWARDING = 'x-vault-no-request-forwarding'
 
 /** What a node that is not active does with the requests of its clients. */
@@ -27,6 +36,21 @@ export class Standby {
 
   constructor(options: StandbyOptions) {
     this.#options = options
+  }
+
+  /** The answer from the copy of a performance standby; undefined where the active node is to be asked. */
+  async answerAlone(request: IncomingRequest): Promise<Rendered | undefined> {
+    const copy = this.#options.copy()
+    if (!copy || this.#isAnsweredHere(request) || request.headers[FORWARD] === 'active-node') return undefined
+    // The pipeline takes notes in the request, and the active node is to get it as it came.
+    const own = { ...request }
+    try {
+      const rendered = renderAnswer(own, await copy.pipeline.handle('active', own))
+      return this.#options.copy() === copy ? rendered : undefined
+    } catch (error) {
+      if (this.#options.copy() !== copy || isForActiveNode(error, request)) return undefined
+      throw error
+    }
   }
 
   /** Resolves when some node is active, this one or another, or when that took too long. */

@@ -18,11 +18,11 @@ export const describeOwnApi = (version: string): JsonObject => ({
     description:
       'Those below /_understudy/v1 with the tag "server" are of every server, those with the tag "page" of "understudy web". The others are of the keeper of a lab, on the socket that is named in lab.json.',
   },
-  paths: {
-    ...pathsOf(SERVER_OPERATIONS, OWN_ROOT, 'server'),
-    ...pathsOf(PAGE_OPERATIONS, OWN_ROOT, 'page'),
-    ...pathsOf(KEEPER_OPERATIONS, '', 'keeper'),
-  },
+  paths: merge(
+    pathsOf(SERVER_OPERATIONS, OWN_ROOT, 'server'),
+    pathsOf(PAGE_OPERATIONS, OWN_ROOT, 'page'),
+    pathsOf(KEEPER_OPERATIONS, '', 'keeper'),
+  ),
   components: {
     securitySchemes: {
       pageSession: { type: 'apiKey', in: 'cookie', name: 'understudy_page_PORT' },
@@ -46,8 +46,27 @@ const OTHER_SERVERS: Readonly<Partial<Record<Tag, JsonObject>>> = {
   page: { url: 'http://127.0.0.1', description: 'where "understudy web" listens' },
 }
 
-const pathsOf = (operations: Readonly<Record<string, OwnOperation>>, root: string, tag: Tag): JsonObject => {
-  const paths: Record<string, Record<string, JsonObject>> = {}
+/** By path and method. */
+type Paths = Record<string, Record<string, JsonObject>>
+
+/** A path that is there in two places is described once, as in the first, with the tags of both and what it is in the second. */
+const merge = (...parts: readonly Paths[]): Paths => {
+  const paths: Paths = {}
+  for (const [place, methods] of parts.flatMap((part) => Object.entries(part)))
+    for (const [method, operation] of Object.entries(methods)) {
+      const known = paths[place]?.[method]
+      const both = known && {
+        ...known,
+        tags: [known.tags, operation.tags].flat() as string[],
+        description: `With the tag "${String(operation.tags)}": ${String(operation.summary)}`,
+      }
+      paths[place] = { ...paths[place], [method]: both ?? operation }
+    }
+  return paths
+}
+
+const pathsOf = (operations: Readonly<Record<string, OwnOperation>>, root: string, tag: Tag): Paths => {
+  const paths: Paths = {}
   for (const [name, operation] of Object.entries(operations)) {
     const [method = '', path = ''] = name.split(' ')
     const place = `${root}/${path}`
@@ -84,8 +103,10 @@ const parametersOf = ({ query = [] }: OwnOperation, path: string): JsonObject =>
   return inPath.length + inQuery.length === 0 ? {} : { parameters: [...inPath, ...inQuery] }
 }
 
-const answerOf = ({ answer }: OwnOperation): JsonObject => {
-  if (answer === undefined) return { '204': { description: 'done' } }
+const DONE = { '204': { description: 'done' } } as const
+
+const answerOf = ({ answer, isAlsoEmpty }: OwnOperation): JsonObject => {
+  if (answer === undefined) return DONE
   if (answer === 'text')
     return { '200': { description: 'text', content: { 'text/plain': { schema: { type: 'string' } } } } }
   if (answer === 'events')
@@ -95,7 +116,7 @@ const answerOf = ({ answer }: OwnOperation): JsonObject => {
         content: { 'text/event-stream': { schema: { type: 'string' } } },
       },
     }
-  return { '200': { description: 'the answer', content: contentOf(answer) } }
+  return { '200': { description: 'the answer', content: contentOf(answer) }, ...(isAlsoEmpty ? DONE : {}) }
 }
 
 const contentOf = ({ schema, example }: Described): JsonObject => ({ [JSON_TYPE]: { schema, example } })

@@ -9,6 +9,8 @@ export interface OwnOperation {
   readonly body?: Described
   /** Absent: 204, without a body. A text is one for Prometheus; `events` are server-sent, and go on. */
   readonly answer?: Described | 'text' | 'events'
+  /** Besides that answer 204, where there is nothing to say. */
+  readonly isAlsoEmpty?: true
 }
 
 interface QueryParameter {

@@ -34,7 +34,13 @@ const work = object({
 const TITLE = 'delay the link between A and B by 80 ms'
 const COMMAND = 'understudy fault latency A B 80ms'
 
-/** The operations of the page of a lab below `/_understudy/v1/`. A page that is only to look at has the events alone. */
+/** Of the public API, which has a document of its own. */
+const publicBody = (example: JsonObject) => ({ schema: { type: 'object' } as JsonObject, example })
+const HANDED_ON =
+  'The public API of a cluster of the lab, at its active node, with the token and namespace of whoever asks'
+const READ = publicBody({ initialized: true, sealed: false, standby: false })
+
+/** The operations of the page of a lab below `/_understudy/v1/`. A page that is only to look at has the events, and reads of clusters. */
 export const PAGE_OPERATIONS = {
   'GET events': {
     summary: 'How all clusters are, each second, and what happens and is done; a browser comes back where it was',
@@ -85,4 +91,21 @@ export const PAGE_OPERATIONS = {
     },
   },
   'DELETE actions/{id}': { summary: 'Stops a drill that runs; the lab stays as it is then' },
+  'GET clusters/{cluster}/v1/{path}': {
+    summary: `${HANDED_ON}: reads; the path may have several parts, and what stands behind it is handed on`,
+    answer: READ,
+  },
+  'POST clusters/{cluster}/v1/{path}': {
+    summary: `${HANDED_ON}: writes; of a page that is only to look at logins alone`,
+    body: publicBody({ policy: 'path "kv/*" { capabilities = ["read"] }' }),
+    answer: READ,
+    isAlsoEmpty: true,
+  },
+  'PUT clusters/{cluster}/v1/{path}': {
+    summary: `${HANDED_ON}: the same as POST`,
+    body: publicBody({ policy: 'path "kv/*" { capabilities = ["read"] }' }),
+    answer: READ,
+    isAlsoEmpty: true,
+  },
+  'DELETE clusters/{cluster}/v1/{path}': { summary: `${HANDED_ON}: removes` },
 } as const satisfies Readonly<Record<string, OwnOperation>>

@@ -79,6 +79,11 @@ export const SERVER_OPERATIONS = {
       },
     },
   },
+  'GET events': {
+    summary:
+      'How the server and those that it replicates with are, each second, for its page; with lab_api or ui, sealed or not',
+    answer: 'events',
+  },
   'GET metrics': {
     summary: 'Metrics for Prometheus; unsealed, with lab_api or unauthenticated_metrics_access',
     answer: 'text',

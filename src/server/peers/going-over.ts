@@ -42,6 +42,7 @@ export class GoingOver {
     this.#running ??= this.#run()
       .catch((error: unknown) => {
         this.#failure = error instanceof Error ? error.message : String(error)
+        if (this.#options.signal.aborted) return
         this.#options.log.error('this cluster could not become one of several nodes', { error })
       })
       .finally(() => {
@@ -55,7 +56,7 @@ export class GoingOver {
   }
 
   async #run(): Promise<void> {
-    const { config, directory, random, host, certify, onRemoved } = this.#options
+    const { config, directory, random, host, certify } = this.#options
     const { nodeId } = config.storage
     const peerAddress = peerAddressOf(config)
     const clusterAddress = clusterHost(config)
@@ -63,7 +64,7 @@ export class GoingOver {
     await keepPeer(host().requireRuntime().barrier.view(''), { nodeId, peerAddress, clusterAddress })
     const initialCluster = `${memberName(nodeId)}=${peerUrl(peerAddress)}`
     const member: MemberRecord = { nodeId, peerAddress, initialCluster, token: uuid(random), isFirst: true }
-    await this.#move(member, await startFirst(this.#options, member, onRemoved))
+    await this.#move(member, await startFirst(this.#options, member))
     await removeGenerations(directory)
   }
 

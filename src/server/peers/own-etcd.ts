@@ -86,7 +86,8 @@ export class OwnEtcd {
   /** Resolves when this member takes part in what the others decide. */
   openLog(signal: AbortSignal): Promise<EtcdSharedLog> {
     const { config, log } = this.#options
-    return EtcdSharedLog.open({ ...this.#connection, log, prefix: PREFIX, leaseMs: config.own.leaderLeaseMs }, signal)
+    const { leaderLeaseMs: leaseMs } = config.own
+    return EtcdSharedLog.open({ ...this.#connection, log, prefix: PREFIX, leaseMs, isOwnMember: true }, signal)
   }
 
   async close(): Promise<void> {
@@ -95,26 +96,34 @@ export class OwnEtcd {
   }
 }
 
-/** Starts the first member of all, and resolves when it answers. Rejects with why it does not, and nothing is left of it. */
+/**
+ * Starts the first member of all, and resolves when it answers. Rejects with why it does not, or with the signal's reason, and
+ * nothing is left of it.
+ */
 export const startFirst = async (
-  options: PeersOptions,
+  options: PeersOptions & { readonly signal: AbortSignal; readonly onRemoved: () => void },
   member: MemberRecord,
-  onRemoved: () => void,
 ): Promise<OwnEtcd> => {
+  const { signal, onRemoved } = options
   let fail: (error: Error) => void = () => undefined
   const failed = new Promise<never>((_, reject) => {
     fail = reject
   })
   failed.catch(() => undefined)
+  const stop = () => fail(signal.reason)
+  signal.addEventListener('abort', stop, { once: true })
   const etcd = await OwnEtcd.start(options, member, onRemoved, (reason) =>
     fail(new LogicalError('unavailable', reason)),
   )
   try {
+    signal.throwIfAborted()
     await Promise.race([etcd.members.list(), failed])
     return etcd
   } catch (error) {
     await etcd.close()
     throw error
+  } finally {
+    signal.removeEventListener('abort', stop)
   }
 }
 

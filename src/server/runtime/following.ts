@@ -24,12 +24,14 @@ const PAUSE_MS = 500
 export class Following {
   readonly store: Store
   readonly #follower: Follower
+  readonly #clock: Clock
   readonly #stop = new AbortController()
   readonly #following: Promise<void>
 
   private constructor(options: FollowingOptions, store: Store, follower: Follower) {
     this.store = store
     this.#follower = follower
+    this.#clock = options.clock
     this.#following = this.#follow(options)
   }
 
@@ -55,6 +57,25 @@ export class Following {
   /** The number of entries of the shared log that are applied here. */
   get appliedIndex(): number {
     return this.#follower.applied.index
+  }
+
+  /** Resolves when reads of this copy show everything up to the entry, or after so long, or when it ends. */
+  async reach(index: number, waitMs: number): Promise<void> {
+    if (this.#follower.seen >= index || this.#stop.signal.aborted) return
+    const { signal } = this.#stop
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        timer.cancel()
+        unsubscribe()
+        signal.removeEventListener('abort', end)
+        resolve()
+      }
+      const timer = this.#clock.setTimer(waitMs, end)
+      const unsubscribe = this.#follower.onSeen(() => {
+        if (this.#follower.seen >= index) end()
+      })
+      signal.addEventListener('abort', end, { once: true })
+    })
   }
 
   /** Applies the rest of the log; from then on the store writes. Rejects when the leadership is lost. */

@@ -17,10 +17,12 @@ import type { Store } from '../../storage/store.js'
 import { ensureIdentity, findIdentity, type OwnIdentity } from '../wiring/cluster-identity.js'
 import type { ServerConfig } from '../config/config.js'
 import { OpenCluster } from '../wiring/open-cluster.js'
+import type { OpenClusterOptions } from '../wiring/open-cluster-options.js'
 import { createSealBarrier, createSealStorage, createShareKeyRecord } from '../wiring/seal-parts.js'
 import { KEYS } from '../../storage/key-families.js'
 import { openStore } from '../data/open-store.js'
 import { Following } from './following.js'
+import { StandbyCopy } from './standby-copy.js'
 import type { NodeSeat } from './node-seat.js'
 import type { RuntimeChanges } from './runtime-changes.js'
 import type { RuntimeParts } from './runtime-parts.js'
@@ -66,6 +68,8 @@ export class Runtime implements RuntimeParts {
   readonly #statePaths: PathSpec[]
   readonly #following: Following | undefined
   #identity: OwnIdentity | undefined
+  /** Of a performance standby. */
+  readonly #copy: StandbyCopy
   #cluster: OpenCluster | undefined
   /** What a node does to become active. */
   #opening: Promise<void> = Promise.resolve()
@@ -86,7 +90,7 @@ export class Runtime implements RuntimeParts {
       barrier: createSealBarrier(this.barrier),
       hooks: {
         createCluster: () => this.#createCluster(),
-        onUnsealed: async () => (options.seat ? options.seat.unsealed() : this.#open()),
+        onUnsealed: async () => (options.seat ? this.#join(options.seat) : this.#open()),
         onSealed: async () => {
           await this.#close()
           await options.seat?.sealed()
@@ -97,6 +101,7 @@ export class Runtime implements RuntimeParts {
       isOneOfSeveral: options.seat !== undefined,
       joining: () => shell.peers?.sealJoin,
     })
+    this.#copy = new StandbyCopy({ options: () => this.#clusterOptions({ isStandby: true }), log })
     if (options.seat && !this.seal.isInitialized) this.#awaitInitialization()
     const { seal, sealStorage, generationSlot } = this
     const openCluster = () => this.#openCluster()
@@ -135,9 +140,15 @@ export class Runtime implements RuntimeParts {
     return this.#following?.appliedIndex ?? 0
   }
 
+  /** Resolves when reads of this copy show everything up to an entry of the shared log, or after so long. */
+  async reach(index: number, waitMs: number): Promise<void> {
+    await this.#following?.reach(index, waitMs)
+  }
+
   /** From now on this node writes what all nodes follow. */
   lead(leadership: Leadership): Promise<void> {
     return this.#inOpening(async () => {
+      await this.#copy.close()
       await this.#following?.lead(leadership)
       const { rootKey } = this.seal
       // Another node may have rotated the keyring.
@@ -158,6 +169,16 @@ export class Runtime implements RuntimeParts {
   /** Undefined while sealed, and on a standby. */
   get cluster(): OpenCluster | undefined {
     return this.#cluster
+  }
+
+  /** What a performance standby answers from; undefined on every other node. */
+  get copy(): OpenCluster | undefined {
+    return this.#copy.readable
+  }
+
+  /** The same where it is whole: in the middle of a resync it shows what is there, which may be half of a change. */
+  get wholeCopy(): OpenCluster | undefined {
+    return this.store.isResyncing ? undefined : this.copy
   }
 
   async close(): Promise<void> {
@@ -193,8 +214,14 @@ export class Runtime implements RuntimeParts {
     return this.#cluster
   }
 
+  /** Unsealed as one of several nodes. */
+  async #join(seat: NodeSeat): Promise<void> {
+    if (this.#options.config.isPerformanceStandby && !seat.isLeading) await this.#inOpening(() => this.#copy.open())
+    seat.unsealed()
+  }
+
   async #createCluster(): Promise<{ rootToken: string }> {
-    const cluster = this.#makeCluster()
+    const cluster = new OpenCluster(this.#clusterOptions({ isStandby: false }))
     try {
       await cluster.open()
       return { rootToken: (await cluster.services.tokens.createRoot()).id }
@@ -204,30 +231,19 @@ export class Runtime implements RuntimeParts {
   }
 
   async #open(): Promise<void> {
-    const cluster = this.#makeCluster()
-    try {
-      await cluster.open()
-      await cluster.start()
-    } catch (error) {
-      await cluster.close()
-      throw error
-    }
-    this.#cluster = cluster
+    this.#cluster = await OpenCluster.start(this.#clusterOptions({ isStandby: false }))
   }
 
   async #close(): Promise<void> {
     this.generationSlot.clear()
     await this.#opening.catch(() => undefined)
+    await this.#copy.close()
     const cluster = this.#cluster
     this.#cluster = undefined
     await cluster?.close()
   }
 
-  #makeCluster(): OpenCluster {
-    return new OpenCluster({
-      ...this.#options,
-      runtime: this,
-      statePaths: this.#statePaths,
-    })
+  #clusterOptions(as: { readonly isStandby: boolean }): OpenClusterOptions {
+    return { ...this.#options, ...as, runtime: this, statePaths: this.#statePaths }
   }
 }

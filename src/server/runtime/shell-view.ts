@@ -24,7 +24,7 @@ export interface ShellView {
   /** The rules of the paths below `sys/`. */
   readonly systemRules: PathRuleTable
   /** The root token of `-dev` as it was printed; whether it is still good is not known here. */
-  readonly devRootToken: string | undefined
+  readonly devSecrets: { readonly rootToken: string } | undefined
   /** The other nodes of a server with storage "raft"; undefined with another one. */
   readonly peers: (RaftNodes & RaftJoining & { readonly sealJoin: SealJoin | undefined }) | undefined
   readonly inFlight: () => ReadonlyMap<

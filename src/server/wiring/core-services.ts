@@ -7,6 +7,8 @@ import { AuditBroker } from '../../core/audit/audit.js'
 import { IdentityDirectory } from '../../core/identity/identity-directory.js'
 import { PrimaryEntities } from '../../core/identity/primary-entities.js'
 import { IdentityStore } from '../../core/identity/identity.js'
+import { ForActiveNode } from '../../core/pipeline/for-active-node.js'
+import type { RequestForwarder } from '../../core/pipeline/request-handler.js'
 import { LeaseStore } from '../../core/tokens/leases.js'
 import { effectiveLeaseTtls, type LeaseDefaults } from '../../core/mounts/mount-entry.js'
 import type { Meter } from '../../core/status/metrics.js'
@@ -39,7 +41,10 @@ interface CoreStorage {
 interface CoreServicesOptions {
   readonly storage: CoreStorage
   readonly tables: CoreTables
-  readonly replication: Pick<ReplicationParts, 'isSharedReadOnly' | 'upstream' | 'forwarder' | 'presenceOf'>
+  readonly replication: Pick<ReplicationParts, 'isSharedReadOnly' | 'upstream' | 'presenceOf'>
+  readonly forwarder: RequestForwarder
+  /** Nothing can be written, whatever the roles of the cluster. */
+  readonly isStandby: boolean
   readonly types: ReadonlyMap<string, BackendType>
   readonly leaseDefaults: LeaseDefaults
   readonly apiAddress: () => string
@@ -68,15 +73,21 @@ export interface CoreServices extends CoreTables {
 }
 
 export const createCoreServices = (options: CoreServicesOptions): CoreServices => {
-  const { storage, replication, leaseDefaults, clock, random, log } = options
+  const { storage, replication, forwarder, isStandby, leaseDefaults, clock, random, log } = options
   const { namespaces, table } = options.tables
   const all = storage.view('')
-  const isReadOnly = () => replication.isSharedReadOnly
+  const isReadOnly = () => isStandby || replication.isSharedReadOnly
   const policies = new PolicyStore({ storage: storage.view(KEYS.policies) })
-  const identity = new IdentityStore({ storage: storage.view(KEYS.identity), random, clock })
+  const identity = new IdentityStore({
+    storage: storage.view(KEYS.identity),
+    random,
+    clock,
+    // The active node alone knows whether it is on its way.
+    onAbsent: isStandby ? askActiveNode : undefined,
+  })
   const primaryEntities = new PrimaryEntities({
     identity,
-    askPrimary: (request) => replication.forwarder.forward(request),
+    askPrimary: (request) => forwarder.forward(request),
     upstream: () => replication.upstream,
   })
   const audit = new AuditBroker({
@@ -95,8 +106,13 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
     singletons,
     storageAt: (prefix) => storage.view(prefix),
     leaseDefaults,
-    isReadOnly,
-    presenceOf: (entry) => replication.presenceOf(entry),
+    isReadOnly: ({ isLocal }) => isStandby || (!isLocal && replication.isSharedReadOnly),
+    presenceOf: (entry) => {
+      const presence = replication.presenceOf(entry)
+      // Only the active node knows whether the rest of the data is on its way.
+      if (isStandby && (presence === 'arriving' || presence === 'stranded')) askActiveNode()
+      return presence
+    },
     clock,
     random,
     log,
@@ -187,10 +203,7 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
   singletons.set('identity', createIdentityBackend(directory))
   singletons.set(
     'cubbyhole',
-    createCubbyhole(
-      { storage: storage.view(KEYS.cubbyholes) },
-      { storageIdOf: (token) => tokens.storageIdOf(token) ?? '' },
-    ),
+    createCubbyhole({ storage: storage.view(KEYS.cubbyholes) }, { storageIdOf: (token) => tokens.storageIdOf(token) }),
   )
   singletons.set(
     'token',
@@ -229,4 +242,8 @@ const ignoreReadOnly = (error: unknown): void => {
 export const closeCoreServices = async ({ router, audit }: CoreServices): Promise<void> => {
   await router.closeAll()
   await audit.close()
+}
+
+const askActiveNode = (): never => {
+  throw new ForActiveNode()
 }

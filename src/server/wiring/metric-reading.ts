@@ -2,6 +2,7 @@ import { TOKEN_KEYS } from '../../core/tokens/token-record.js'
 import type { MetricReading, MetricSample } from '../../core/status/metrics.js'
 import type { Kind } from '../../replication/types.js'
 import type { ReplicationView } from '../../replication/view.js'
+import { secondaryLags, upstreamLag } from './link-lags.js'
 import type { ReplicationParts } from './replication-parts.js'
 import type { ShellView } from '../runtime/shell-view.js'
 import type { RuntimeParts } from '../runtime/runtime-parts.js'
@@ -14,18 +15,18 @@ const flag = (value: boolean): number => (value ? 1 : 0)
 export const readMetrics = async (
   runtime: Pick<RuntimeParts, 'store' | 'barrier'>,
   parts: ReplicationParts,
-  { meter, labState }: Pick<ShellView, 'meter' | 'labState'>,
+  { meter, labState, status }: Pick<ShellView, 'meter' | 'labState' | 'status'>,
 ): Promise<MetricReading> => {
   const { store, barrier } = runtime
-  const { view, replication } = parts
+  const { view } = parts
   const role = (kind: Kind, mode: string): MetricSample => ({
     name: `vault.core.replication.${kind}.${mode}`,
     value: flag(view.modes[kind] === mode),
   })
   const gauges: MetricSample[] = [
-    { name: 'vault.core.active', value: 1 },
+    { name: 'vault.core.active', value: flag(!status.isStandby) },
     { name: 'vault.core.unsealed', value: 1 },
-    { name: 'vault.core.performance_standby', value: 0 },
+    { name: 'vault.core.performance_standby', value: flag(status.isPerformanceStandby) },
     role('performance', 'primary'),
     role('performance', 'secondary'),
     role('dr', 'primary'),
@@ -43,30 +44,20 @@ export const readMetrics = async (
     { name: 'vault.replication.fsm.last_upstream_remote_wal', value: view.announcedIndex },
     { name: 'vault.replication.merkle.commit_index', value: store.position.index },
     { name: 'vault.barrier.encryptions', value: barrier.encryptions },
-    { name: 'vault.expire.num_leases', value: await count(runtime, TOKEN_KEYS.allLeases) },
-    { name: 'vault.token.count', value: await count(runtime, TOKEN_KEYS.id('')) },
+    { name: 'vault.expire.num_leases', value: await count(runtime, TOKEN_KEYS.times) },
+    { name: 'vault.token.count', value: await count(runtime, TOKEN_KEYS.ids) },
     { name: 'understudy.nodes', value: parts.nodes },
     { name: 'understudy.faults.active', value: labState.activeFaults },
     { name: 'understudy.replication.ahead_entries', value: aheadEntries(view) },
-    ...lags(view),
+    ...lags(parts),
   ]
-  for (const kind of ['dr', 'performance'] as const) {
-    for (const secondary of replication.context.running[kind].primary?.registry.views() ?? []) {
-      const labels = { kind, secondary: secondary.secondaryId }
-      gauges.push(
-        { name: 'vault.replication.rpc.server.last_heartbeat', value: (secondary.lastHeartbeatMs ?? 0) / 1000, labels },
-        {
-          name: 'understudy.replication.lag_entries',
-          value: Math.max(0, store.position.index - secondary.appliedIndex),
-          labels,
-        },
-        {
-          name: 'understudy.replication.lag_seconds',
-          value: parts.commitTimes.lackingMs(secondary.appliedIndex) / 1000,
-          labels,
-        },
-      )
-    }
+  for (const { kind, secondary, entries, ms, lastHeartbeatMs } of secondaryLags(runtime, parts)) {
+    const labels = { kind, secondary }
+    gauges.push(
+      { name: 'vault.replication.rpc.server.last_heartbeat', value: lastHeartbeatMs / 1000, labels },
+      { name: 'understudy.replication.lag_entries', value: entries, labels },
+      { name: 'understudy.replication.lag_seconds', value: ms / 1000, labels },
+    )
   }
   return { gauges, summaries: meter.summaries(), counts: meter.counts() }
 }
@@ -77,12 +68,13 @@ export const readMetrics = async (
  */
 const aheadEntries = ({ ahead }: ReplicationView): number => (ahead ? ahead.index - ahead.commonIndex : 0)
 
-const lags = ({ lastRemoteWal, announcedIndex, lagMs }: ReplicationView): MetricSample[] => {
-  if (announcedIndex === 0) return []
+const lags = (parts: ReplicationParts): MetricSample[] => {
+  const lag = upstreamLag(parts)
+  if (!lag) return []
   const labels = { link: 'upstream' }
   return [
-    { name: 'understudy.replication.lag_entries', value: Math.max(0, announcedIndex - lastRemoteWal), labels },
-    { name: 'understudy.replication.lag_seconds', value: lagMs / 1000, labels },
+    { name: 'understudy.replication.lag_entries', value: lag.entries, labels },
+    { name: 'understudy.replication.lag_seconds', value: lag.ms / 1000, labels },
   ]
 }
 

@@ -18,6 +18,8 @@ export interface OpenClusterOptions {
   readonly changes: RuntimeChanges
   /** The place among the nodes of the cluster; undefined for one that is a cluster alone. */
   readonly seat: NodeSeat | undefined
+  /** Opened on a standby, over a copy that follows: it is read from, and nothing else. */
+  readonly isStandby: boolean
   /** The paths that exist in every state. */
   readonly statePaths: readonly PathSpec[]
   readonly clock: Clock

@@ -1,3 +1,5 @@
+import type { Route } from '../../core/mounts/router.js'
+import { ForActiveNode } from '../../core/pipeline/for-active-node.js'
 import { Consistency } from '../../core/pipeline/consistency.js'
 import { type MountEntry, routePath } from '../../core/mounts/mount-entry.js'
 import { RequestHandler } from '../../core/pipeline/request-handler.js'
@@ -8,6 +10,7 @@ import { coreCaches } from './caches.js'
 import { type CoreServices, closeCoreServices, createCoreServices, openCoreServices } from './core-services.js'
 import { createCoreTables } from './core-tables.js'
 import { devServerOf } from '../dev/dev-server.js'
+import { isAnsweredAlone } from '../nodes/answered-alone.js'
 import { isForwardable } from '../../replication/forwarding/forwardable.js'
 import type { OpenClusterOptions } from './open-cluster-options.js'
 import { ReplicationParts } from './replication-parts.js'
@@ -25,12 +28,13 @@ export class OpenCluster {
   #unfollow: () => void = () => undefined
 
   constructor(options: OpenClusterOptions) {
-    const { config, runtime, shell, clock, random, log } = options
+    const { config, runtime, shell, isStandby, clock, random, log } = options
     this.#options = options
     this.openedAtMs = clock.now()
     const { barrier, store } = runtime
     const tables = createCoreTables(barrier.view(''))
     const replication = new ReplicationParts({ ...options, tables })
+    const forwarder = isStandby ? { forward: handOn } : replication.forwarder
     const services = createCoreServices({
       storage: {
         view: (prefix) => barrier.view(prefix),
@@ -39,6 +43,8 @@ export class OpenCluster {
       },
       tables,
       replication,
+      forwarder,
+      isStandby,
       types: createBackendTypes(config, shell.passwords),
       leaseDefaults: config,
       apiAddress: () => config.apiAddress,
@@ -56,9 +62,9 @@ export class OpenCluster {
     this.pipeline = new RequestHandler({
       ...services,
       hidesNamespace: (path) => replication.hidesNamespace(path),
-      forwarder: replication.forwarder,
-      mayForward: ({ mount, path, request }) =>
-        isForwardable(mount.backend.type, findPath(mount.backend, path)?.spec.pattern ?? path, request.operation),
+      forwarder,
+      mayForward: (asked) => isStandby || isForwardable(...placeOf(asked)),
+      answersAlone: isStandby ? (asked) => isAnsweredAlone(...placeOf(asked)) : undefined,
       refusesWrites: () => replication.view.refusesWrites,
       lastIndex: () => store.position.index,
       consistency: new Consistency({
@@ -70,14 +76,28 @@ export class OpenCluster {
           replicatedIndex: store.lastReplicatedIndex,
         }),
         upstream: () => replication.upstream,
+        isStandby,
         mayForward: config.replication.allowForwardingViaHeader,
         awaitMs: config.replication.bestEffortWalWaitMs,
       }),
     })
   }
 
+  /** Opened and started; rejects with nothing left open. */
+  static async start(options: OpenClusterOptions): Promise<OpenCluster> {
+    const cluster = new OpenCluster(options)
+    try {
+      await cluster.open()
+      await cluster.#start()
+      return cluster
+    } catch (error) {
+      await cluster.close()
+      throw error
+    }
+  }
+
   async open(): Promise<void> {
-    this.replication.limitWrites()
+    if (!this.#options.isStandby) this.replication.limitWrites()
     const caches = coreCaches(this.services, {
       onLeft: (entry) => this.#removeTokensOf(entry),
       onRemoved: (entry) => this.#removeLocalDataOf(entry),
@@ -86,9 +106,10 @@ export class OpenCluster {
     await openCoreServices(this.services)
   }
 
-  /** Starts what works in the background. */
-  async start(): Promise<void> {
-    const { config, shell } = this.#options
+  /** Starts what works in the background: nothing on a standby. */
+  async #start(): Promise<void> {
+    const { config, shell, isStandby } = this.#options
+    if (isStandby) return this.replication.replication.follow()
     const { tokens, cleanup } = this.services
     if (!this.replication.isDrSecondary) {
       tokens.start(this.#stop.signal)
@@ -143,4 +164,11 @@ export class OpenCluster {
     this.#options.log.debug('a request of a secondary is executed', { request_id: id, operation })
     return this.pipeline.handleForwarded(request)
   }
+}
+
+const placeOf = ({ mount, path, request }: Route & { readonly request: Request }) =>
+  [mount.backend.type, findPath(mount.backend, path)?.spec.pattern ?? path, request.operation] as const
+
+const handOn = async (): Promise<never> => {
+  throw new ForActiveNode()
 }

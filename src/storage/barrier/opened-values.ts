@@ -17,7 +17,8 @@ export class OpenedValues {
 
   find(key: string, stored: Buffer): Buffer | undefined {
     const found = this.#opened.get(key)
-    return found?.stored.equals(stored) ? found.plain : undefined
+    // Most often the very buffer: the engine remembers it as well.
+    return found && (found.stored === stored || found.stored.equals(stored)) ? found.plain : undefined
   }
 
   add(key: string, stored: Buffer, plain: Buffer): void {

@@ -19,6 +19,7 @@ export const prepareCopy = async (source: Source, log: SharedLog, signal: AbortS
   const { engine } = source
   const applied = await findApplied(engine)
   if (applied && (await log.reaches(applied, signal))) return false
+  await log.forgetReplaced(signal)
   if (applied?.index === LOG_START.index) await readCopy(engine, log, signal)
   else await source.replace((fresh) => readCopy(fresh, log, signal))
   return true
@@ -43,9 +44,9 @@ const readWhole = async (engine: Engine, log: SharedLog, signal: AbortSignal): P
     const image = await log.readImage(signal)
     await readChunks(engine, image, signal)
     try {
-      return await replay(engine, log, image, signal)
+      return await replay(engine, image, signal)
     } catch (error) {
-      // The leader has taken more of the log into the image while it was read: there is a newer one.
+      // It took so long that what was then is forgotten: there is a newer one.
       if (!(error instanceof ImageNeeded)) throw error
     }
   }
@@ -73,18 +74,14 @@ const readChunks = async (engine: Engine, image: LogImage, signal: AbortSignal):
 }
 
 /** Entries that are in the image in part, and bring about nothing new where they are in it. */
-const replay = async (
-  engine: Engine,
-  log: SharedLog,
-  { position, wholeAt }: LogImage,
-  signal: AbortSignal,
-): Promise<LogPosition> => {
-  if (position.index >= wholeAt) return position
-  for await (const entry of log.follow(position, signal)) {
+const replay = async (engine: Engine, image: LogImage, signal: AbortSignal): Promise<LogPosition> => {
+  let { position } = image
+  for await (const entry of image.rest()) {
+    signal.throwIfAborted()
     const batch = engine.batch()
     putOperations(batch, decodeBatch(entry))
     await batch.write({ isDurable: false })
-    if (entry.index >= wholeAt) return positionOf(entry)
+    position = positionOf(entry)
   }
-  throw signal.reason
+  return position
 }

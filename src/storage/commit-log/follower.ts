@@ -21,15 +21,29 @@ interface FollowerOptions {
  */
 export class Follower {
   readonly #options: FollowerOptions
+  readonly #listeners = new Set<() => void>()
+  #seen: number
   #stop = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
 
   constructor(options: FollowerOptions) {
     this.#options = options
+    this.#seen = this.applied.index
   }
 
   get applied(): LogPosition {
     return this.#options.commitLog.applied
+  }
+
+  /** The last entry that was followed and that everything which remembers stored values knows of. */
+  get seen(): number {
+    return this.#seen
+  }
+
+  /** Called whenever `seen` has changed. Returns the unsubscribe function. */
+  onSeen(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
   }
 
   /**
@@ -78,6 +92,8 @@ export class Follower {
     const { store, sharedLog } = this.#options
     for await (const entry of sharedLog.follow(this.applied, signal)) {
       await store.follow(entry)
+      this.#seen = entry.index
+      for (const listener of [...this.#listeners]) listener()
       if (entry.index >= last) return
     }
   }

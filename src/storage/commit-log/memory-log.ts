@@ -118,9 +118,12 @@ export class MemoryLog {
       .frozen()
       .flatMap(({ keys, values }) => keys.map((key, at) => ({ key, value: values[at] })))
     const entries = pairs.flatMap(({ key, value }) => (value ? [{ key, value }] : []))
+    const behind = [...this.#entries]
     return {
       position: this.#base,
-      wholeAt: this.#base.index,
+      async *rest() {
+        yield* behind
+      },
       async *chunks() {
         for (let at = 0; at < entries.length; at += CHUNK_ENTRIES) yield entries.slice(at, at + CHUNK_ENTRIES)
       },

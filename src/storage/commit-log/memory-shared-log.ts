@@ -19,7 +19,7 @@ import type {
 /** A node's connection to a shared log in memory, for clusters whose nodes are all in one process. */
 export class MemorySharedLog implements SharedLog {
   /** For faults: what goes on between the node and the log. */
-  readonly link = new MemoryLink()
+  readonly link: MemoryLink
   readonly #log: MemoryLog
   readonly #clock: Clock
   readonly #listeners = new Set<(leader: LeaderRecord | undefined) => void>()
@@ -30,7 +30,8 @@ export class MemorySharedLog implements SharedLog {
   #leadership: LeasedLeadership | undefined
 
   /** `clock` is the node's. */
-  constructor(log: MemoryLog, clock: Clock) {
+  constructor(log: MemoryLog, clock: Clock, link = new MemoryLink()) {
+    this.link = link
     this.#log = log
     this.#clock = clock
     this.#leader = log.leader
@@ -114,6 +115,9 @@ export class MemorySharedLog implements SharedLog {
       signal,
     )
   }
+
+  /** Nothing lies beside a node. */
+  async forgetReplaced(): Promise<void> {}
 
   async close(): Promise<void> {
     if (this.#ended.signal.aborted) return

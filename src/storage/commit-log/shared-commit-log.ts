@@ -1,9 +1,19 @@
+import { readOnly } from '../../logical/decided-by-primary.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Engine, EngineBatch } from '../engine/engine.js'
 import { putApplied, putOperations, readApplied } from './applied.js'
 import type { CommitLog } from './commit-log.js'
 import { encodeBatch, positionOf, previousHashOf, type RawOperation } from './raw-batch.js'
-import { ImageNeeded, type Leadership, LeadershipLost, type LogEntry, type LogPosition } from './shared-log.js'
+import { NothingWritten } from '../engine/level-failure.js'
+import {
+  ImageNeeded,
+  type Leadership,
+  LeadershipLost,
+  type LogEntry,
+  type LogPosition,
+  NotApplied,
+  OutcomeUnknown,
+} from './shared-log.js'
 
 /**
  * A store that is one copy of several: whoever leads appends a batch to the shared log, and only then applies it, which needs
@@ -27,7 +37,8 @@ export class SharedCommitLog implements CommitLog {
   }
 
   get refusal(): LogicalError | undefined {
-    return this.#leadership?.isHeld ? undefined : new LeadershipLost()
+    if (!this.#leadership) return readOnly()
+    return this.#leadership.isHeld ? undefined : new LeadershipLost()
   }
 
   /** From now on this store writes. Throws when it does not hold everything that was appended before. */
@@ -43,7 +54,7 @@ export class SharedCommitLog implements CommitLog {
     return new RecordedBatch()
   }
 
-  /** Rejects with `LeadershipLost` or `OutcomeUnknown`, and the engine is as it was; or as the engine does. */
+  /** Rejects with `LeadershipLost` or `OutcomeUnknown`, and the engine is as it was; or with `NotApplied`. */
   async commit(batch: EngineBatch): Promise<void> {
     const leadership = this.#leadership
     if (!leadership?.isHeld) throw new LeadershipLost()
@@ -57,7 +68,7 @@ export class SharedCommitLog implements CommitLog {
       // Others can go on from what is in the log; here it has to be applied first.
       this.#leadership = undefined
       void leadership.resign()
-      throw error
+      throw error instanceof NothingWritten ? new OutcomeUnknown(error) : new NotApplied(error)
     }
   }
 

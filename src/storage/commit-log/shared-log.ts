@@ -45,12 +45,14 @@ export interface LogEntry {
 }
 
 /**
- * Every key of the cluster, as raw keys of an engine. Entries behind `position` may be in it already: who has applied those
- * up to `wholeAt` has a copy that is whole; before that it is none of any moment.
+ * Every key of the cluster, as raw keys of an engine. Entries behind `position` may be in it already: who has applied the `rest`
+ * has a copy that is whole; before that it is none of any moment. Both are as they were when the image was asked for, however
+ * the log has gone on since, and throw `ImageNeeded` once that is forgotten.
  */
 export interface LogImage {
   readonly position: LogPosition
-  readonly wholeAt: number
+  /** The entries behind `position` that there were, in order. */
+  rest(): AsyncIterable<LogEntry>
   /** In no order, in chunks. */
   chunks(): AsyncIterable<readonly Entry[]>
 }
@@ -80,6 +82,11 @@ export interface SharedLog {
   /** Whether a copy that has applied so much can be brought up to date from the log. */
   reaches(applied: LogPosition, signal: AbortSignal): Promise<boolean>
   readImage(signal: AbortSignal): Promise<LogImage>
+  /**
+   * Resolves when what lies beside this node alone holds nothing any more of what was replaced; where nobody leads who could see to
+   * that, at once, and it is done later.
+   */
+  forgetReplaced(signal: AbortSignal): Promise<void>
   /** Gives up what is led and announced, and ends what follows. */
   close(): Promise<void>
 }
@@ -123,6 +130,9 @@ export class OutcomeUnknown extends LogicalError {
     super('unavailable', `${LOST_TEXT} (outcome unknown)`, { cause })
   }
 }
+
+/** The entry is in the log, and nobody knows how much of it this node's own copy holds: that has to be read anew. */
+export class NotApplied extends OutcomeUnknown {}
 
 /** The log takes nothing more for now, as when its disk is full; nothing was appended. */
 export class LogRefused extends LogicalError {

@@ -6,7 +6,7 @@ import { CommitQueue } from './commit-queue.js'
 import { type CommitLog, LocalCommitLog } from '../commit-log/commit-log.js'
 import { SharedCommitLog } from '../commit-log/shared-commit-log.js'
 import { decodeBatch } from '../commit-log/raw-batch.js'
-import type { LogEntry } from '../commit-log/shared-log.js'
+import { type LogEntry, NotApplied } from '../commit-log/shared-log.js'
 import type { EngineBatch } from '../engine/engine.js'
 import { decodeFrame } from '../log/frame.js'
 import { type Loaded, loadStore } from '../load.js'
@@ -280,7 +280,9 @@ export class Committer {
       return
     }
     this.#failure =
-      error instanceof LogicalError ? error : new LogicalError('unavailable', 'the storage failed', { cause: error })
+      error instanceof LogicalError && !(error instanceof NotApplied)
+        ? error
+        : new LogicalError('unavailable', 'the storage failed', { cause: error })
     this.#options.log.error('storage writes are refused until the storage was opened again', { error })
     this.#recovery.begin()
   }

@@ -1,5 +1,5 @@
 import type { EngineBatch } from '../engine/engine.js'
-import { LeadershipLost, LogRefused, OutcomeUnknown } from '../commit-log/shared-log.js'
+import { LeadershipLost, LogRefused, NotApplied, OutcomeUnknown } from '../commit-log/shared-log.js'
 import { NothingWritten } from '../engine/level-failure.js'
 import type { QueuedUnit } from './commit-queue.js'
 import type { Pending } from './overlay.js'
@@ -37,4 +37,5 @@ export const isLogged = (unit: Unit): unit is LoggedUnit => unit.joins !== undef
 
 /** Nothing of a batch that failed so has reached the engine. */
 export const isUntouched = (error: unknown): boolean =>
+  !(error instanceof NotApplied) &&
   [NothingWritten, LeadershipLost, OutcomeUnknown, LogRefused].some((kind) => error instanceof kind)

@@ -1,6 +1,7 @@
 import type { EngineBatch } from './engine.js'
 import type { LargeValues, PlacedValue } from './large-values.js'
 import { failedDisk, NothingWritten } from './level-failure.js'
+import type { RecentValues } from './recent-values.js'
 import type { Native } from './level-native.js'
 
 type Operation =
@@ -21,15 +22,17 @@ const AT_ONCE_BYTES_MIN = 256 * 1024
 export class LevelBatch implements EngineBatch {
   readonly #db: Native
   readonly #largeValues: LargeValues
+  readonly #recent: RecentValues
   readonly #keys: string[] = []
   readonly #large = new Map<string, PlacedValue>()
   #few: Operation[] = []
   #bytes = 0
   #many: ReturnType<Native['batch']> | undefined
 
-  constructor(db: Native, largeValues: LargeValues) {
+  constructor(db: Native, largeValues: LargeValues, recent: RecentValues) {
     this.#db = db
     this.#largeValues = largeValues
+    this.#recent = recent
   }
 
   put(key: string, value: Buffer): void {
@@ -48,10 +51,13 @@ export class LevelBatch implements EngineBatch {
 
   async write({ isDurable }: { readonly isDurable: boolean }): Promise<void> {
     await this.#writeLarge()
+    this.#recent.begin(this.#keys)
     try {
       await this.#write(isDurable)
     } catch (error) {
       throw failedDisk(error)
+    } finally {
+      this.#recent.end(this.#keys)
     }
     this.#largeValues.note(this.#keys, this.#large, isDurable)
   }

@@ -2,6 +2,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LogicalError } from '../../logical/errors.js'
 import type { Ballast } from './ballast.js'
+import { RecentValues } from './recent-values.js'
 import { breakSeal, checkSeal, sealFiles } from './file-seal.js'
 import { findDamagedTables } from './table-check.js'
 import { HighWater } from './high-water.js'
@@ -80,6 +81,7 @@ export class LevelEngine implements Engine {
   /** True when its files were not sealed by who closed them last. */
   readonly isUnchecked: boolean
   readonly #isDamageTaken: boolean
+  readonly #recent = new RecentValues()
   #db: Native
   #large: LargeValues
 
@@ -113,8 +115,12 @@ export class LevelEngine implements Engine {
 
   get(key: string, snapshot?: EngineSnapshot): Buffer | undefined {
     this.#requireOpen()
+    const known = snapshot === undefined ? this.#recent.find(key) : undefined
+    if (known !== undefined) return known
     const stored = getStored(this.#db, key, nativeOf(snapshot))
-    return stored && this.#large.resolve(key, stored)
+    const value = stored && this.#large.resolve(key, stored)
+    if (value !== undefined && snapshot === undefined) this.#recent.add(key, value)
+    return value
   }
 
   has(key: string, snapshot?: EngineSnapshot): boolean {
@@ -149,7 +155,7 @@ export class LevelEngine implements Engine {
 
   batch(): EngineBatch {
     this.#requireOpen()
-    return new LevelBatch(this.#db, this.#large)
+    return new LevelBatch(this.#db, this.#large, this.#recent)
   }
 
   snapshot(): EngineSnapshot {
@@ -195,6 +201,7 @@ export class LevelEngine implements Engine {
       await this.#db.close()
     }
     await this.#large.close()
+    this.#recent.clear()
     this.#db = await openNative(this.#directory, false)
     this.#large = await openLarge(this.#db, this.#directory, this.#isDamageTaken)
     await this.#ballast?.restore()

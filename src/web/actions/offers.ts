@@ -1,10 +1,11 @@
-import type { PageAction, PageCluster, PageKind, PageLink, PageSurvey } from '../../lab/web/page-facts.js'
+import type { PageAction, PageCluster, PageKind, PageLink, PageNode, PageSurvey } from '../../lab/web/page-facts.js'
 import { followerKey } from '../picture/follower-key.js'
 import { KIND_WORDS } from '../picture/words.js'
 
 /** What somebody has chosen to do something to. */
 export type Subject =
   | { readonly of: 'cluster'; readonly name: string }
+  | { readonly of: 'node'; readonly name: string }
   | { readonly of: 'link'; readonly between: readonly [string, string] }
   | { readonly of: 'lab' }
 
@@ -23,6 +24,7 @@ type Primaries = Readonly<Record<string, string>>
 
 export const titleOf = (subject: Subject): string => {
   if (subject.of === 'cluster') return `Cluster ${subject.name}`
+  if (subject.of === 'node') return `Node ${subject.name}`
   return subject.of === 'link' ? `Link between ${subject.between.join(' and ')}` : 'The lab'
 }
 
@@ -33,6 +35,11 @@ export const offersOf = (subject: Subject, known: Known, primaries: Primaries): 
 const all = (subject: Subject, known: Known, primaries: Primaries): readonly Offer[] => {
   if (subject.of === 'lab') return LAB
   if (subject.of === 'link') return linkOffers(subject.between)
+  if (subject.of === 'node') {
+    const cluster = known.clusters.find(({ nodes }) => nodes?.some(({ name }) => name === subject.name))
+    const node = cluster?.nodes?.find(({ name }) => name === subject.name)
+    return cluster && node ? nodeOffers(node, cluster) : []
+  }
   const cluster = known.clusters.find(({ name }) => name === subject.name)
   return cluster ? [...roleOffers(cluster, known, primaries), ...serverOffers(cluster)] : []
 }
@@ -50,14 +57,40 @@ const linkOffers = (clusters: readonly string[]): readonly Offer[] => [
   { label: 'Heal', action: { verb: 'heal', clusters } },
 ]
 
-const serverOffers = ({ name, process, isAnswering, isSealed }: PageCluster): readonly Offer[] => {
-  const make = (label: string, verb: PageAction['verb']): Offer => ({ label, action: { verb, clusters: [name] } })
+/** What is offered for all servers of a cluster together, and for a single one. */
+interface Server extends Pick<PageCluster, 'name' | 'process' | 'isAnswering' | 'isSealed'> {
+  readonly nodes?: PageCluster['nodes']
+}
+
+const nodeOffers = ({ name, process, state, isActive }: PageNode, cluster: PageCluster): readonly Offer[] => {
+  const handsOver: Offer = { label: 'Hand over …', action: { verb: 'step-down', clusters: [cluster.name] } }
+  const isSealed = state === 'sealed' || state === 'initializing'
+  return [
+    ...(isActive ? [handsOver] : []),
+    ...serverOffers({ name, process, isAnswering: state !== 'silent' && state !== 'stopped', isSealed }),
+  ]
+}
+
+const serverOffers = ({ name, process, isAnswering, isSealed, nodes }: Server): readonly Offer[] => {
+  const make = (label: string, verb: PageAction['verb']): Offer => ({
+    label: nodes ? label.replace(/( …)?$/, ' all its nodes$1') : label,
+    action: { verb, clusters: [name] },
+  })
+  // Some may run and others not: each is asked for what it is to do.
+  if (nodes && process !== 'stopped')
+    return [make('Start', 'start'), make('Unseal', 'unseal'), ...ENDS.map(([label, verb]) => make(label, verb))]
   if (process === 'stopped') return [make('Start', 'start')]
   if (process === 'paused') return [make('Let it go on', 'resume'), make('Crash …', 'crash')]
   const seal = isSealed ? make('Unseal', 'unseal') : make('Seal …', 'seal')
   const ends = [make('Crash …', 'crash'), make('Stop …', 'stop'), make('Freeze …', 'pause')]
   return isAnswering ? [...ends, seal] : [...ends, make('Start', 'start')]
 }
+
+const ENDS = [
+  ['Crash …', 'crash'],
+  ['Stop …', 'stop'],
+  ['Seal …', 'seal'],
+] as const
 
 const KINDS: readonly PageKind[] = ['dr', 'performance']
 

@@ -94,7 +94,7 @@ const optionsFor = (
     cursor: { show: false },
     scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(1, max) * 1.05] } },
     axes: [
-      { ...axis, space: 70, font: FONT },
+      { ...axis, space: 70, font: FONT, values: (_, times) => times.map((time) => TIME.format(time * 1000)) },
       { ...axis, size: 46, font: FONT, incrs: WHOLE },
     ],
     series: [
@@ -111,6 +111,10 @@ const optionsFor = (
   }
 }
 
+/** Of a quarter of an hour nobody needs the day. */
+const TIME = new Intl.DateTimeFormat(undefined, {
+  ...({ hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false } as const),
+})
 const FONT = '13px system-ui, sans-serif'
 /** Nobody lacks half an entry. */
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000, 1_000_000]

@@ -72,13 +72,13 @@ export const requestCurves = (samples: readonly Sample[]): Curves => {
   }
 }
 
-/** A server that was started again counts from the beginning, and nobody knows of what was between. */
+/** A server that was started again, or has taken over, has a count of its own, and nobody knows of what was between. */
 const rateOf =
   (name: string, what: 'handled' | 'refused'): Value =>
   ({ atMs, requests }, before) => {
-    const [now, then] = [requests[name]?.[what], before?.requests[name]?.[what]]
-    if (now === undefined || then === undefined || before === undefined || now < then) return null
-    return ((now - then) * 1000) / (atMs - before.atMs)
+    const [now, then] = [requests[name], before?.requests[name]]
+    if (!now || !then || !before || now.server !== then.server || now[what] < then[what]) return null
+    return ((now[what] - then[what]) * 1000) / (atMs - before.atMs)
   }
 
 /** The steps of drills, one after the other. One that runs lasts until `nowMs`. */

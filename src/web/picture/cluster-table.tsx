@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import type { PageSurvey } from '../../lab/web/page-facts.js'
-import { KIND_WORDS, lagOf, rolesOf, standingOf, walOf } from './words.js'
+import type { PageFault, PageSurvey } from '../../lab/web/page-facts.js'
+import { KIND_WORDS, lagOf, nodeStandingOf, rolesOf, standingOf, walOf } from './words.js'
 
 /** The facts of the picture as tables: read by screen readers always, and shown to whoever asks for them. */
 export const ClusterTable = ({ survey }: { readonly survey: PageSurvey }) => {
@@ -12,6 +12,7 @@ export const ClusterTable = ({ survey }: { readonly survey: PageSurvey }) => {
       </button>
       <div class={isShown ? 'scroll' : 'unseen'}>
         <Clusters survey={survey} />
+        {survey.clusters.some(({ nodes }) => nodes) && <Nodes survey={survey} />}
         <Followers survey={survey} />
       </div>
     </div>
@@ -21,15 +22,7 @@ export const ClusterTable = ({ survey }: { readonly survey: PageSurvey }) => {
 const Clusters = ({ survey }: { readonly survey: PageSurvey }) => (
   <table>
     <caption>Clusters</caption>
-    <thead>
-      <tr>
-        {['cluster', 'state', 'roles', 'WAL', 'address'].map((head) => (
-          <th key={head} scope="col">
-            {head}
-          </th>
-        ))}
-      </tr>
-    </thead>
+    <Heads names={['cluster', 'state', 'roles', 'WAL', 'address']} />
     <tbody>
       {survey.clusters.map((cluster) => (
         <tr key={cluster.name}>
@@ -44,18 +37,31 @@ const Clusters = ({ survey }: { readonly survey: PageSurvey }) => (
   </table>
 )
 
+const Nodes = ({ survey: { clusters, faults } }: { readonly survey: PageSurvey }) => (
+  <table>
+    <caption>Nodes</caption>
+    <Heads names={['node', 'cluster', 'state', 'applied', 'faults', 'address']} />
+    <tbody>
+      {clusters.flatMap((cluster) =>
+        (cluster.nodes ?? []).map((node) => (
+          <tr key={node.name}>
+            <th scope="row">{node.name}</th>
+            <td>{cluster.name}</td>
+            <td>{nodeStandingOf(node).word}</td>
+            <td>{node.appliedIndex ?? ''}</td>
+            <td>{textsOf(faults, ({ between }) => between?.includes(node.name) === true)}</td>
+            <td>{node.apiAddress}</td>
+          </tr>
+        )),
+      )}
+    </tbody>
+  </table>
+)
+
 const Followers = ({ survey }: { readonly survey: PageSurvey }) => (
   <table>
     <caption>Who follows whom</caption>
-    <thead>
-      <tr>
-        {['secondary', 'primary', 'kind', 'state', 'lag', 'faults'].map((head) => (
-          <th key={head} scope="col">
-            {head}
-          </th>
-        ))}
-      </tr>
-    </thead>
+    <Heads names={['secondary', 'primary', 'kind', 'state', 'lag', 'faults']} />
     <tbody>
       {survey.links.map((link) => (
         <tr key={`${link.kind} ${link.secondary}`}>
@@ -72,7 +78,25 @@ const Followers = ({ survey }: { readonly survey: PageSurvey }) => (
 )
 
 const faultsOf = ({ faults }: PageSurvey, { primary, secondary }: PageSurvey['links'][number]): string =>
+  textsOf(
+    faults,
+    ({ between }) => primary !== null && between?.includes(primary) === true && between.includes(secondary),
+  )
+
+const textsOf = (faults: PageSurvey['faults'], isMeant: (fault: PageFault) => boolean): string =>
   (faults ?? [])
-    .filter(({ between }) => primary !== null && between?.includes(primary) === true && between.includes(secondary))
+    .filter(isMeant)
     .map(({ text }) => text)
     .join('; ')
+
+const Heads = ({ names }: { readonly names: readonly string[] }) => (
+  <thead>
+    <tr>
+      {names.map((name) => (
+        <th key={name} scope="col">
+          {name}
+        </th>
+      ))}
+    </tr>
+  </thead>
+)

@@ -20,6 +20,8 @@ const GAP_MAX = 220
 const BOX_MIN = 176
 const BOX_MAX = 300
 const HEIGHT = 148
+/** More for each node of a cluster, whose row is a button that a finger meets. */
+const NODE_HEIGHT = 34
 const ROW_GAP = 92
 const MARGIN = 8
 /** Beside stacked boxes, for the arrows. */
@@ -28,12 +30,13 @@ const STACK_GAP = 20
 /** Below all, for arrows that pass others by. */
 const FOOT = 48
 
-/** Boxes of clusters in pixels, for a picture of this width. */
-export const layOut = (places: ReadonlyMap<string, Field>, width: number): Layout => {
+/** Boxes of clusters in pixels, for a picture of this width. `nodes`: how many a cluster has at most. */
+export const layOut = (places: ReadonlyMap<string, Field>, width: number, nodes = 0): Layout => {
+  const tall = HEIGHT + nodes * NODE_HEIGHT
   const columns = 1 + Math.max(0, ...[...places.values()].map(({ column }) => column))
   const rows = 1 + Math.max(0, ...[...places.values()].map(({ row }) => row))
   const room = (width - 2 * MARGIN - (columns - 1) * GAP_MIN) / columns
-  if (room < BOX_MIN) return stack(places, width)
+  if (room < BOX_MIN) return stack(places, width, tall)
   const boxWidth = Math.min(room, BOX_MAX)
   const gap = columns === 1 ? 0 : Math.min(GAP_MAX, (width - 2 * MARGIN - columns * boxWidth) / (columns - 1))
   const left = (width - columns * boxWidth - (columns - 1) * gap) / 2
@@ -43,24 +46,24 @@ export const layOut = (places: ReadonlyMap<string, Field>, width: number): Layou
         name,
         {
           x: left + column * (boxWidth + gap),
-          y: MARGIN + row * (HEIGHT + ROW_GAP),
+          y: MARGIN + row * (tall + ROW_GAP),
           width: boxWidth,
-          height: HEIGHT,
+          height: tall,
         },
       ] as const,
   )
-  const height = 2 * MARGIN + rows * HEIGHT + (rows - 1) * ROW_GAP + (columns > 2 ? FOOT : 0)
+  const height = 2 * MARGIN + rows * tall + (rows - 1) * ROW_GAP + (columns > 2 ? FOOT : 0)
   return { width, height, boxes: new Map(boxes), isStacked: false }
 }
 
-const stack = (places: ReadonlyMap<string, Field>, width: number): Layout => {
+const stack = (places: ReadonlyMap<string, Field>, width: number, tall: number): Layout => {
   const boxes = [...places.keys()].map(
     (name, index) =>
       [
         name,
-        { x: GUTTER, y: MARGIN + index * (HEIGHT + STACK_GAP), width: width - GUTTER - MARGIN, height: HEIGHT },
+        { x: GUTTER, y: MARGIN + index * (tall + STACK_GAP), width: width - GUTTER - MARGIN, height: tall },
       ] as const,
   )
-  const height = 2 * MARGIN + places.size * (HEIGHT + STACK_GAP) - STACK_GAP
+  const height = 2 * MARGIN + places.size * (tall + STACK_GAP) - STACK_GAP
   return { width, height, boxes: new Map(boxes), isStacked: true }
 }

@@ -1,10 +1,20 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { PageCluster, PageSurvey } from '../../lab/web/page-facts.js'
+import type { PageCluster, PageNode, PageSurvey } from '../../lab/web/page-facts.js'
 import type { Subject } from '../actions/offers.js'
 import { type Layout, layOut } from './layout.js'
 import { pathBetween } from './paths.js'
 import { placeClusters } from './places.js'
-import { type Arrow, arrowsOf, detailOf, KIND_WORDS, signsOf, standingOf, walOf } from './words.js'
+import {
+  type Arrow,
+  arrowsOf,
+  detailOf,
+  KIND_WORDS,
+  nodeSignsOf,
+  nodeStandingOf,
+  signsOf,
+  standingOf,
+  walOf,
+} from './words.js'
 
 interface PictureProps {
   readonly survey: PageSurvey
@@ -25,6 +35,7 @@ export const Picture = ({ survey, primaries, isStale, onAsk }: PictureProps) => 
   const [element, width] = useWidth()
   const planned = survey.planned.map(({ kind, primary, secondary }) => `${kind} ${primary} ${secondary}`).join('\n')
   const names = survey.clusters.map(({ name }) => name).join('\n')
+  const nodes = Math.max(0, ...survey.clusters.map((cluster) => cluster.nodes?.length ?? 0))
   const layout = useMemo(
     () =>
       layOut(
@@ -33,8 +44,9 @@ export const Picture = ({ survey, primaries, isStale, onAsk }: PictureProps) => 
           survey.planned,
         ),
         width,
+        nodes,
       ),
-    [planned, names, width],
+    [planned, names, width, nodes],
   )
   const arrows = arrowsOf(survey, primaries)
   return (
@@ -43,7 +55,14 @@ export const Picture = ({ survey, primaries, isStale, onAsk }: PictureProps) => 
         <div class="stage" style={{ height: `${layout.height}px` }}>
           <Arrows arrows={arrows} layout={layout} />
           {survey.clusters.map((cluster) => (
-            <ClusterBox key={cluster.name} cluster={cluster} layout={layout} arrows={arrows} onAsk={onAsk} />
+            <ClusterBox
+              key={cluster.name}
+              cluster={cluster}
+              layout={layout}
+              arrows={arrows}
+              faults={survey.faults}
+              onAsk={onAsk}
+            />
           ))}
           {arrows.map((arrow) => (
             <ArrowWords key={arrow.key} arrow={arrow} layout={layout} arrows={arrows} onAsk={onAsk} />
@@ -152,14 +171,18 @@ const Do = ({ what, onClick }: { readonly what: string; readonly onClick: () => 
   </button>
 )
 
+/** Longer names of clusters have a line of their own, in smaller letters. */
+const NAME_SHORT = 5
+
 interface ClusterBoxProps {
   readonly cluster: PageCluster
   readonly layout: Layout
   readonly arrows: readonly Arrow[]
+  readonly faults: PageSurvey['faults']
   readonly onAsk: OnAsk
 }
 
-const ClusterBox = ({ cluster, layout, arrows, onAsk }: ClusterBoxProps) => {
+const ClusterBox = ({ cluster, layout, arrows, faults, onAsk }: ClusterBoxProps) => {
   const box = layout.boxes.get(cluster.name)
   if (!box) return null
   const { word, look } = standingOf(cluster)
@@ -172,7 +195,7 @@ const ClusterBox = ({ cluster, layout, arrows, onAsk }: ClusterBoxProps) => {
       {onAsk && (
         <Do what={`cluster ${cluster.name}, ${word}`} onClick={() => onAsk({ of: 'cluster', name: cluster.name })} />
       )}
-      <div class="top" aria-hidden="true">
+      <div class={`top ${cluster.name.length > NAME_SHORT ? 'long' : ''}`} aria-hidden="true">
         <span class="name">{cluster.name}</span>
         <span class="word">{word}</span>
       </div>
@@ -185,6 +208,43 @@ const ClusterBox = ({ cluster, layout, arrows, onAsk }: ClusterBoxProps) => {
         ))}{' '}
         {wal !== undefined && <span>WAL {wal}</span>} <span>{cluster.apiAddress.replace(/^https?:\/\//, '')}</span>
       </span>
+      {cluster.nodes?.map((node) => (
+        <NodeRow key={node.name} node={node} signs={nodeSignsOf(node.name, faults)} onAsk={onAsk} />
+      ))}
     </div>
+  )
+}
+
+interface NodeRowProps {
+  readonly node: PageNode
+  readonly signs: string
+  readonly onAsk: OnAsk
+}
+
+/** One of several servers of a cluster; a button where something can be done to it. */
+const NodeRow = ({ node: { name, isActive, ...node }, signs, onAsk }: NodeRowProps) => {
+  const { word, look } = nodeStandingOf({ name, isActive, ...node })
+  const words = (
+    <>
+      <span class="sign" aria-hidden="true">
+        {isActive ? '●' : look === 'away' ? '✗' : '○'}
+      </span>
+      <span class="node-name">{name}</span>
+      <span class="word">{word}</span>
+      {signs !== '' && <strong>{signs}</strong>}
+    </>
+  )
+  const place = { class: `node ${look}`, 'data-node': name }
+  if (!onAsk)
+    return (
+      <div {...place} aria-hidden="true">
+        {words}
+      </div>
+    )
+  return (
+    <button type="button" {...place} onClick={() => onAsk({ of: 'node', name })}>
+      <span class="unseen">do something to node </span>
+      {words}
+    </button>
   )
 }

@@ -1,4 +1,4 @@
-import type { PageCluster, PageFault, PageLink, PageSurvey } from '../../lab/web/page-facts.js'
+import type { PageCluster, PageFault, PageLink, PageNode, PageSurvey } from '../../lab/web/page-facts.js'
 import { followerKey } from './follower-key.js'
 
 export const KIND_WORDS = { dr: 'DR', performance: 'performance' } as const
@@ -23,6 +23,24 @@ export const standingOf = (cluster: PageCluster): Standing => {
   const isPrimary = dr.mode === 'primary' || performance.mode === 'primary'
   return isPrimary ? { word: 'primary', look: 'primary' } : { word: 'no replication', look: 'plain' }
 }
+
+/** How one of several servers is, and what kind of looks go with it. */
+export const nodeStandingOf = ({
+  process,
+  state,
+  isActive,
+}: PageNode): { word: string; look: 'active' | 'plain' | 'away' } => {
+  const word =
+    process === 'stopped' || process === 'paused' ? process : (NODE_WORDS[state] ?? state.replaceAll('-', ' '))
+  const isOpen = isActive || state === 'standby' || state.endsWith('-standby')
+  return { word, look: word === process || !isOpen ? 'away' : isActive ? 'active' : 'plain' }
+}
+
+const NODE_WORDS: Readonly<Record<string, string>> = { silent: 'no answer' }
+
+/** The signs of the faults between a node and the others of its cluster, each once. */
+export const nodeSignsOf = (node: string, faults: PageSurvey['faults']): string =>
+  signsAmong((faults ?? []).filter(({ between }) => between?.includes(node) === true))
 
 /** `DR primary, performance primary`; empty where it takes part in nothing or does not say. */
 export const rolesOf = (cluster: PageCluster): string =>
@@ -100,5 +118,7 @@ const stateWordsOf = ({ primary, state, connectionState }: PageLink, hasFault: b
 }
 
 /** The signs of the faults on an arrow, each once. */
-export const signsOf = ({ faults }: Arrow): string =>
+export const signsOf = ({ faults }: Arrow): string => signsAmong(faults)
+
+const signsAmong = (faults: readonly PageFault[]): string =>
   [...new Set(faults.map(({ sign, isCut }) => (isCut ? `${sign} cut` : sign)))].join(', ')

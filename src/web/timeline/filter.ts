@@ -4,7 +4,7 @@ import type { PageEvent } from '../../lab/web/page-facts.js'
 export const GROUPS = {
   commands: ['command', 'call', 'drill', 'lab-up', 'lab-down', 'note', 'keeper-started'],
   faults: ['fault-set', 'fault-healed', 'fault-expired'],
-  roles: ['role', 'seal', 'process'],
+  roles: ['role', 'seal', 'node', 'process'],
   replication: ['replication'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 

@@ -3,12 +3,6 @@ import type { Bug } from '../planted.js'
 /** Of the roles of clusters, and of what changes them. */
 export const ROLE_BUGS: readonly Bug[] = [
   {
-    name: 'a demotion goes on to take writes',
-    file: 'replication/roles/decide-primary.ts',
-    from: "{ do: 'fence-writes', kind },",
-    to: '',
-  },
-  {
     name: 'a promotion begins no epoch',
     file: 'replication/roles/decide-secondary.ts',
     from: "    { do: 'start-epoch', kind },\n  ]\n",

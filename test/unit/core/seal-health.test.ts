@@ -71,6 +71,24 @@ describe('sys/health', () => {
     expect(answer.body).not.toHaveProperty('last_wal')
   })
 
+  test.each<[JsonObject, number]>([
+    [{}, 473],
+    [{ perfstandbyok: '' }, 200],
+    [{ perfstandbyok: 'false' }, 473],
+    [{ perfstandbyok: 'true', activecode: '299' }, 299],
+    [{ standbycode: '298', activecode: '299', performancestandbycode: '297' }, 297],
+    [{ standbyok: 'true' }, 473],
+  ])('a performance standby asked with %j is %i', async (query, status) => {
+    const { health } = await open({ isStandby: true, isPerformanceStandby: true, lastWal: 7 })
+    const answer = await health(query)
+    expect(answer).toMatchObject({ status, body: { sealed: false, standby: true, performance_standby: true } })
+    expect(answer.body).not.toHaveProperty('last_wal')
+  })
+
+  test('a performance standby of a DR secondary would be that', async () => {
+    expect((await (await open({ ...DR, isStandby: true, isPerformanceStandby: true })).health()).status).toBe(472)
+  })
+
   test.each(['dr', 'performance'] as const)('a first copy of kind %s is 503: nothing is served yet', async (kind) => {
     const replicationModes = { dr: 'disabled', performance: 'disabled', [kind]: 'bootstrapping' } as const
     const { health } = await open({ replicationModes })
@@ -134,6 +152,12 @@ test('sys/leader of a standby names the active node, or none', async () => {
     raft_committed_index: 7,
     raft_applied_index: 7,
   })
+  const copy = await open({ isStandby: true, isPerformanceStandby: true, activeNode: OTHER, lastWal: 7 })
+  expect((await copy.call('read', 'leader')).body).toMatchObject({
+    is_self: false,
+    performance_standby: true,
+    performance_standby_last_remote_wal: 7,
+  })
   const unknown = await (await open({ isStandby: true, activeNode: undefined })).call('read', 'leader')
   expect(unknown.body).toMatchObject({ is_self: false })
   expect(unknown.body).not.toHaveProperty('leader_address')
@@ -161,9 +185,13 @@ test('the licence lists what it covers', async () => {
     return body?.autoloaded
   }
   expect(await licenseOf('enterprise')).toMatchObject({
-    features: ['DR Replication', 'Namespaces', 'Performance Replication'],
+    features: ['DR Replication', 'Namespaces', 'Performance Replication', 'Performance Standby'],
+    performance_standby_count: 9999,
   })
-  expect(await licenseOf('plus')).toMatchObject({ features: ['Namespaces', 'Performance Replication'] })
+  expect(await licenseOf('plus')).toMatchObject({
+    features: ['Namespaces', 'Performance Replication'],
+    performance_standby_count: 0,
+  })
   expect(await licenseOf('none')).toMatchObject({ features: [] })
 })
 

@@ -40,3 +40,14 @@ it('compares with what was last known of a server that was away', () => {
     'process',
   ])
 })
+
+it('tells which of several nodes became active, and nothing of the kind of a cluster with one server', () => {
+  const standby: Observation = { ...well, node: 'standby' }
+  const active: Observation = { ...well, node: 'active' }
+  const away = mergeObservation(active, { process: 'stopped' })
+  const told = (name: string, before: Observation, after: Observation) =>
+    changesBetween(name, before, after).map(({ cluster, kind, details }) => [cluster, kind, details])
+  expect(told('A2', standby, active)).toEqual([['A2', 'node', { from: 'standby', to: 'active' }]])
+  expect(told('A2', away, standby)).toContainEqual(['A2', 'node', { from: 'active', to: 'standby' }])
+  expect(told('A', standby, active)).toEqual([])
+})

@@ -179,7 +179,7 @@ links:
     const { clusters, links, defaults } = TOPOLOGY_SCHEMA.properties ?? {}
     const cluster = clusters?.additionalProperties as Schema
     expect(keysOf(cluster).sort()).toEqual(
-      ['license', 'nodes', 'ports', 'reach', 'seal', 'seed', 'settings', 'tls', 'version'].sort(),
+      ['license', 'nodes', 'ports', 'reach', 'seal', 'seed', 'settings', 'storage', 'tls', 'version'].sort(),
     )
     expect(keysOf(defaults ?? {}).every((key) => keysOf(cluster).includes(key))).toBe(true)
     expect(keysOf(links?.items ?? {}).sort()).toEqual(

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { Keeper } from '../../../src/lab/keeper/keeper.js'
+import { linkMetrics } from '../../../src/lab/keeper/toxiproxy/link-metrics.js'
 import { Proxies } from '../../../src/lab/keeper/toxiproxy/proxies.js'
 import { serveToxiproxy } from '../../../src/lab/keeper/toxiproxy/toxiproxy-server.js'
 import { randomSinglePorts } from '../../../src/lab/ports.js'
@@ -65,6 +66,23 @@ const say = async (port: number, text: string): Promise<string> => {
   await until(() => isClosed)
   return heard
 }
+
+it('tells Prometheus the faults of each link, but none that somebody is to find', async () => {
+  const metrics = async () => {
+    const response = await fetch(`${control}/metrics`, { headers: { 'user-agent': 'Prometheus/2' } })
+    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4')
+    return (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  }
+  expect(await metrics()).toEqual(['understudy_link_faults_active{link="A-B"} 0'])
+  const between = ['A', 'B'] as const
+  const { id } = await keeper.set({ between, isOneWay: true, fault: { name: 'latency', ms: 5 } })
+  await keeper.set({ between, isOneWay: false, fault: { name: 'hold' }, isHidden: true })
+  expect(await metrics()).toEqual(['understudy_link_faults_active{link="A-B"} 1'])
+  await send('POST', '/proxies', { name: 'my "own"', listen: '127.0.0.1:0', upstream: echo })
+  expect(await metrics()).toContain('understudy_link_faults_active{link="my \\"own\\""} 0')
+  await keeper.heal([id])
+  expect(await metrics()).toContain('understudy_link_faults_active{link="A-B"} 0')
+})
 
 it('shows the proxies of a lab, and takes toxics that faults of the lab are made of', async () => {
   expect(await send('GET', '/version')).toMatchObject({ status: 200, body: { version: expect.stringMatching(/^2\./) } })
@@ -219,4 +237,19 @@ it('answers no page in a browser, under whatever name it came', async () => {
     { host: '127.0.0.1@page.example' },
   ]
   for (const headers of pages) expect(await statusWith(headers), JSON.stringify(headers)).toBe(403)
+})
+
+it('counts the faults of links between nodes by the nodes', () => {
+  const proxy = (fromNode: string, toNode: string) => ({
+    name: fromNode + toNode,
+    from: 'A',
+    to: 'A',
+    fromNode,
+    toNode,
+  })
+  const cut = { id: 1, between: ['A2', 'A1'], isOneWay: false, fault: { name: 'partition' } } as const
+  const text = linkMetrics([proxy('A1', 'A2'), proxy('A2', 'A1'), proxy('A3', 'A1')], [cut])
+  expect(text).toContain(
+    'understudy_link_faults_active{link="A1-A2"} 1\nunderstudy_link_faults_active{link="A1-A3"} 0\n',
+  )
 })

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { KeyFilter } from '../../../src/replication/types.js'
+import type { EngineSnapshot } from '../../../src/storage/engine/engine.js'
 import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
 import type { Store } from '../../../src/storage/store.js'
 import {
@@ -23,6 +24,19 @@ const keysOf = async (store: Store): Promise<string[]> => {
   const keys: string[] = []
   for await (const chunk of store.scanKeys({ prefix: '' })) keys.push(...chunk)
   return keys
+}
+
+/** An engine that says when a snapshot is taken, and lets one be closed only when somebody is done with it. */
+class WatchedEngine extends MemoryEngine {
+  onSnapshot: () => void = () => undefined
+  beforeClose: () => Promise<void> = async () => undefined
+
+  override snapshot(): EngineSnapshot {
+    const snapshot = super.snapshot()
+    const close = snapshot.close.bind(snapshot)
+    this.onSnapshot()
+    return Object.assign(snapshot, { close: () => this.beforeClose().then(close) })
+  }
 }
 
 const logHolds = async (store: Store, text: string): Promise<boolean> => {
@@ -134,6 +148,36 @@ describe('a filtered secondary', () => {
     expect(await resyncBytes('known')).toBeLessThan(leafBytes)
     primary.filters.set('s', { ...withoutEu, fingerprint: 'another' })
     expect(await resyncBytes('new')).toBeGreaterThan(leafBytes)
+  })
+
+  test('gets nothing that is written under a filter that comes between two comparisons', async () => {
+    const engine = new WatchedEngine()
+    const [a, b] = [await openStore(engine), await openStore()]
+    await put(a, 'logical/us/1', 'us 1')
+    const got: string[] = []
+    b.onCommit(({ mutations }) => got.push(...mutations.map(({ key }) => key)))
+    let snapshots = 0
+    let isFiltered = false
+    const { secondary } = await pair('performance', a, b, {
+      prepare(_follower, primary) {
+        // What is filtered changes while the first comparison goes on, so another one follows.
+        engine.onSnapshot = () => {
+          if (++snapshots === 1) queueMicrotask(() => primary.server.filterChanged('s'))
+        }
+        engine.beforeClose = async () => {
+          if (isFiltered) return
+          isFiltered = true
+          primary.filters.set('s', withoutEu)
+          primary.server.filterChanged('s')
+          await put(a, 'logical/eu/late', 'EU_CANARY late')
+        }
+      },
+    })
+    await until(() => isFiltered)
+    await put(a, 'logical/us/2', 'us 2')
+    await until(() => b.get('logical/us/2') !== undefined)
+    await secondary.caughtUp(a, 'performance')
+    expect(got.filter((key) => key.startsWith('logical/eu/'))).toEqual([])
   })
 
   test('hands what was filtered down to its own copy only as hashes', async () => {

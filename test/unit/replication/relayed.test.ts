@@ -99,7 +99,7 @@ const ANSWERS: readonly Rendered[] = [
 ]
 
 test.each(ANSWERS)('an answer %j arrives byte for byte', (answer) => {
-  const { body, ...head } = decodeRelayedAnswer(encodeRendered(answer))
+  const { body, ...head } = decodeRelayedAnswer(encodeRendered(answer)).open()
   const { body: sent, ...sentHead } = answer
   expect(head).toEqual(sentHead)
   expect(body).toEqual(Buffer.from(sent as string))
@@ -115,7 +115,16 @@ test('an answer that never ends is refused, not cut short', () => {
 test('an error arrives with everything that its answer is made of', () => {
   const error = new LogicalError('not-found', 'text', { wrapped: true, data: { keys: [1] }, headers: { A: 'b' } })
   const { code, message, wrapped, data, headers } = error
-  expect(() => decodeRelayedAnswer(encodeRelayFailure(error))).toThrow(
+  expect(() => decodeRelayedAnswer(encodeRelayFailure(error)).open()).toThrow(
     expect.objectContaining({ code, message, wrapped, data, headers }),
   )
+})
+
+test('how far the log had come arrives with an answer and with an error, if it was said', () => {
+  const [answer] = ANSWERS
+  if (!answer) throw new Error('no answers')
+  const error = new LogicalError('not-found', 'text')
+  const indexOf = (payload: Buffer) => decodeRelayedAnswer(payload).index
+  expect([encodeRendered(answer, 7), encodeRelayFailure(error, 8)].map(indexOf)).toEqual([7, 8])
+  expect([encodeRendered(answer), encodeRelayFailure(error)].map(indexOf)).toEqual([undefined, undefined])
 })

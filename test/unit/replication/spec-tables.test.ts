@@ -186,7 +186,7 @@ test('a secondary is fed as the table says', () => {
         { is: 'lost', reason: 'r', under: '', session: undefined },
         { is: 'lost', reason: 'r', under: '', session },
       ],
-      offering: [{ is: 'offering', under: '', changedAt: undefined }],
+      offering: [{ is: 'offering', under: '' }],
       comparing: [{ is: 'comparing', session, filter: '', changedAt: undefined }],
       placed: [
         { is: 'placed', session, filter: '', start, changedAt: undefined },

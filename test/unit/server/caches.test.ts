@@ -4,6 +4,7 @@ import { silentLog } from '../../../src/base/log.js'
 import { createSystemRandom } from '../../../src/base/random.js'
 import { dataPrefix, entryKey, type MountEntry, type MountKind } from '../../../src/core/mounts/mount-entry.js'
 import { IDENTITY_KEYS } from '../../../src/core/identity/identity-record.js'
+import { decodeToken, encodeToken } from '../../../src/core/tokens/token-codec.js'
 import { TOKEN_KEYS } from '../../../src/core/tokens/token-record.js'
 import { dispatch } from '../../../src/logical/dispatch.js'
 import type { JsonObject } from '../../../src/logical/json.js'
@@ -325,13 +326,14 @@ const tokenProbes = async (): Promise<Probe[]> => {
   const { id } = await tokens.createRoot()
   const storageId = tokens.find(id)?.storageId ?? ''
   const { barrier } = subject.runtime
-  const stored = JSON.parse(String(barrier.get(TOKEN_KEYS.id(storageId))))
+  const record = barrier.get(TOKEN_KEYS.id(storageId))
   const salt = barrier.get(TOKEN_KEYS.salt)
-  if (!salt) throw new Error('no salt')
+  if (!record || !salt) throw new Error('no token')
+  const stored = decodeToken(record)
   return [
     {
       key: TOKEN_KEYS.id(storageId),
-      next: (turn) => ({ value: json({ ...stored, displayName: `${turn}` }), shows: `${turn}` }),
+      next: (turn) => ({ value: encodeToken({ ...stored, displayName: `${turn}` }), shows: `${turn}` }),
       read: () => core().tokens.findStored(storageId)?.displayName,
     },
     {

@@ -2,20 +2,18 @@ import { expect, it } from 'vitest'
 import { sourceOf } from '../../support/engine-source.js'
 import { prepareCopy } from '../../../src/storage/commit-log/copy.js'
 import { MemorySharedLog } from '../../../src/storage/commit-log/memory-shared-log.js'
-import type { LogImage } from '../../../src/storage/commit-log/shared-log.js'
+import { ImageNeeded, type LogImage } from '../../../src/storage/commit-log/shared-log.js'
 import { MemoryDisk, MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
 import { put } from './fixture.js'
 import { contentOf, NodeWorld, TestNode } from './node-world.js'
 
-/** Shows an image as an engine does that keeps it up while it is read: whole only with entries behind its position. */
+/** Shows an image first whose other entries are forgotten by the time that they are asked for. */
 class BusyLog extends MemorySharedLog {
-  readonly #world: NodeWorld
   readonly #meanwhile: () => Promise<void>
   imagesRead = 0
 
   constructor(world: NodeWorld, meanwhile: () => Promise<void>) {
     super(world.log, world.clock)
-    this.#world = world
     this.#meanwhile = meanwhile
   }
 
@@ -25,16 +23,19 @@ class BusyLog extends MemorySharedLog {
     const meanwhile = this.#meanwhile
     return {
       position: image.position,
-      wholeAt: this.#world.log.end.index,
       async *chunks() {
         yield* image.chunks()
         if (isFirst) await meanwhile()
+      },
+      async *rest() {
+        if (isFirst) throw new ImageNeeded('what was then is forgotten')
+        yield* image.rest()
       },
     }
   }
 }
 
-it('a copy that is read while the leader takes the log into the image past it is read again', async () => {
+it('a copy that takes so long that the entries behind its image are forgotten is read again', async () => {
   const world = new NodeWorld(5)
   const leader = new TestNode(world, 'one')
   await leader.start()

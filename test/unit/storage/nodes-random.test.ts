@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { LogicalError } from '../../../src/logical/errors.js'
 import { LeadershipLost, OutcomeUnknown } from '../../../src/storage/commit-log/shared-log.js'
 import { contentOf, NodeWorld, TestNode } from './node-world.js'
 
@@ -22,6 +23,9 @@ interface Ledger {
   readonly unknown: Set<string>
 }
 
+/** How a store refuses that has never led. */
+const isReadOnly = (error: unknown): boolean => error instanceof LogicalError && error.code === 'read-only'
+
 /** Writes a key of its own, and counts up, in one transaction. */
 const write = async (node: TestNode, name: string, ledger: Ledger): Promise<void> => {
   try {
@@ -33,7 +37,7 @@ const write = async (node: TestNode, name: string, ledger: Ledger): Promise<void
     ledger.acknowledged.add(name)
   } catch (error) {
     if (error instanceof OutcomeUnknown) ledger.unknown.add(name)
-    else if (error instanceof LeadershipLost) ledger.refused.add(name)
+    else if (error instanceof LeadershipLost || isReadOnly(error)) ledger.refused.add(name)
     else throw error
   }
 }

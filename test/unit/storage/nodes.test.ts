@@ -24,7 +24,7 @@ describe('a store that shares its log', () => {
   it('takes no write before it leads', async () => {
     const world = new NodeWorld(100)
     const [node] = (await startAll(world, 'one')) as [TestNode]
-    await expect(put(node.store, A, '1')).rejects.toThrow(LeadershipLost)
+    await expect(put(node.store, A, '1')).rejects.toMatchObject({ code: 'read-only' })
     await node.lead()
     expect(await put(node.store, A, '1')).toBe(1)
     expect(textOf(node.store, A)).toBe('1')
@@ -197,7 +197,8 @@ describe('a store that shares its log', () => {
   it('gives up the lead when its disk fails behind the log, and has the entry afterwards', async () => {
     const { world, leader, standby } = await startTwo()
     leader.alive.engine.failure = new Error('no disk')
-    await expect(put(leader.store, A, 'in the log')).rejects.toThrow('no disk')
+    await expect(put(leader.store, A, 'in the log')).rejects.toThrow('outcome unknown')
+    await expect(put(leader.store, B, 'refused')).rejects.toThrow('the storage failed')
     await world.until(() => standby.applied === world.log.end.index)
     expect(textOf(standby.store, A)).toBe('in the log')
     const leading = standby.lead()

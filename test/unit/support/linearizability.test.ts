@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
-import { findKvViolation, type KvOperation } from '../../support/kv-history.js'
+import { findKvRegression, findKvViolation, type KvOperation } from '../../support/kv-history.js'
 import type { Timed } from '../../support/linearizability.js'
 
 const read = (version: number, value?: string): KvOperation => ({ kind: 'read', version, value })
@@ -88,4 +88,20 @@ it('agrees with sixty random histories, and with none in which an answer was cha
     const changed = { ...times, operation: { ...operation, value: 'nobody wrote this' } }
     expect(findKvViolation(history.with(index, changed)), `seed ${seed}`).toBeDefined()
   }
+})
+
+describe('what one client sees goes on', () => {
+  const goesOn = (...operations: KvOperation[]) =>
+    findKvRegression(operations.map((operation, turn) => at(turn, turn, operation))) === undefined
+
+  it('where versions stay or grow, and others write in between', () => {
+    expect(goesOn(read(0), write('a', 1), read(1, 'a'), read(3, 'c'), write('d', 4), read(4, 'd'))).toBe(true)
+    expect(goesOn(read(2, 'b'), { kind: 'conflict', cas: 1 }, write('x'), read(2, 'b'))).toBe(true)
+  })
+
+  it('and does not where it reads something older than it has read or written, or writes what is there', () => {
+    expect(goesOn(read(2, 'b'), read(1, 'a'))).toBe(false)
+    expect(goesOn(write('a', 1), read(0))).toBe(false)
+    expect(goesOn(read(2, 'b'), write('c', 2))).toBe(false)
+  })
 })

@@ -11,7 +11,7 @@ import { type Sample, withSurvey } from '../../../src/web/curves/samples.js'
 
 const cluster = (name: string, requests: PageRequests | null, lastWal: number | undefined): PageCluster => ({
   ...{ name, apiAddress: '', process: 'running', isAnswering: true, isInitialised: true, isSealed: false },
-  ...{ problems: [], requests, performance: { mode: 'disabled', state: '', lastWal: 0 } },
+  ...{ problems: [], nodes: null, requests, performance: { mode: 'disabled', state: '', lastWal: 0 } },
   dr: { mode: lastWal === undefined ? 'disabled' : 'primary', state: '', lastWal: lastWal ?? 0 },
 })
 const survey = (atMs: number, clusters: readonly PageCluster[] = [], lagEntries: number | null = 0): PageSurvey => ({
@@ -24,6 +24,7 @@ const survey = (atMs: number, clusters: readonly PageCluster[] = [], lagEntries:
     },
   ],
 })
+const counted = (handled: number, refused: number, server = 'A'): PageRequests => ({ server, handled, refused })
 const samplesOf = (...surveys: PageSurvey[]): readonly Sample[] => surveys.reduce<readonly Sample[]>(withSurvey, [])
 const MINUTES = 60_000
 
@@ -65,11 +66,11 @@ describe('curves', () => {
       survey(atMs, [cluster('A', a, 1), cluster('B', b, 1)])
     const { lines } = requestCurves(
       samplesOf(
-        at(1000, { handled: 10, refused: 1 }, { handled: 5, refused: 0 }),
-        at(3000, { handled: 30, refused: 1 }, { handled: 7, refused: 0 }),
-        at(4000, null, { handled: 8, refused: 0 }),
-        at(5000, { handled: 1, refused: 0 }, { handled: 9, refused: 0 }),
-        at(6000, { handled: 9, refused: 4 }, { handled: 10, refused: 0 }),
+        at(1000, counted(10, 1), counted(5, 0)),
+        at(3000, counted(30, 1), counted(7, 0)),
+        at(4000, null, counted(8, 0)),
+        at(5000, counted(1, 0), counted(9, 0)),
+        at(6000, counted(9, 4), counted(10, 0)),
       ),
     )
     expect(lines).toEqual([
@@ -80,8 +81,15 @@ describe('curves', () => {
   })
 
   it('do not begin again with a server that does', () => {
-    const at = (atMs: number, handled: number) => survey(atMs, [cluster('A', { handled, refused: 0 }, 1)])
+    const at = (atMs: number, handled: number) => survey(atMs, [cluster('A', counted(handled, 0), 1)])
     expect(requestCurves(samplesOf(at(1000, 90), at(2000, 3), at(3000, 5))).lines[0]?.values).toEqual([null, null, 2])
+  })
+
+  it('do not go on with what another node of the cluster counts', () => {
+    const at = (atMs: number, server: string, handled: number) =>
+      survey(atMs, [cluster('A', counted(handled, 0, server), 1)])
+    const samples = samplesOf(at(1000, 'A1', 5), at(2000, 'A1', 8), at(3000, 'A2', 900), at(4000, 'A2', 901))
+    expect(requestCurves(samples).lines[0]?.values).toEqual([null, 3, null, 1])
   })
 
   it('are told in words as well', () => {

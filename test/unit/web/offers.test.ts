@@ -1,11 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import type { PageCluster, PageLink, PageRole, PageSurvey, PageVerb } from '../../../src/lab/web/page-facts.js'
+import type {
+  PageCluster,
+  PageLink,
+  PageNode,
+  PageRole,
+  PageSurvey,
+  PageVerb,
+} from '../../../src/lab/web/page-facts.js'
 import { type Offer, offersOf, type Subject } from '../../../src/web/actions/offers.js'
 
 const role = (mode: string, state = ''): PageRole => ({ mode, state, lastWal: 0 })
 const cluster = (name: string, more: Partial<PageCluster> = {}): PageCluster => ({
   ...{ name, apiAddress: 'http://127.0.0.1:1', process: 'running', isAnswering: true },
-  ...{ isInitialised: true, isSealed: false, requests: null, problems: [] },
+  ...{ isInitialised: true, isSealed: false, requests: null, nodes: null, problems: [] },
   ...{ dr: role('disabled'), performance: role('disabled') },
   ...more,
 })
@@ -13,9 +20,25 @@ const link = (primary: string | null, secondary: string, kind: PageLink['kind'] 
   ...{ kind, primary, secondary, state: 'stream-wals', connectionState: 'ready', lagEntries: 0, lagSeconds: 0 },
 })
 
+const node = (name: string, more: Partial<PageNode>): PageNode => ({
+  ...{ name, apiAddress: 'http://127.0.0.1:1', process: 'running', state: 'standby', isActive: false, appliedIndex: 7 },
+  ...more,
+})
+
 const ALL: readonly PageVerb[] = [
   ...(['start', 'stop', 'crash', 'pause', 'resume', 'seal', 'unseal', 'cut', 'latency', 'heal'] as const),
-  ...(['promote', 'demote', 'failover', 'switchover', 'rejoin', 'drill', 'save', 'load', 'reset'] as const),
+  ...([
+    'promote',
+    'demote',
+    'failover',
+    'switchover',
+    'rejoin',
+    'step-down',
+    'drill',
+    'save',
+    'load',
+    'reset',
+  ] as const),
 ]
 
 interface Lab extends Partial<Pick<PageSurvey, 'clusters' | 'links' | 'verbs'>> {
@@ -67,7 +90,40 @@ describe('what is offered for a cluster', () => {
     expect(verbsOf('B', { clusters: [A, B], links })).not.toContain('rejoin B A')
   })
 
+  it('is for all nodes together where there are several, whichever of them run', () => {
+    const nodes = [
+      node('A1', { isActive: true, state: 'active' }),
+      node('A2', { process: 'stopped', state: 'stopped' }),
+    ]
+    expect(verbsOf('A', { clusters: [cluster('A', { nodes })] })).toEqual(['start', 'unseal', 'crash', 'stop', 'seal'])
+    const labels = offered({ of: 'cluster', name: 'A' }, { clusters: [cluster('A', { nodes })] }).map(
+      ({ label }) => label,
+    )
+    expect(labels).toEqual(expect.arrayContaining(['Start all its nodes', 'Crash all its nodes …']))
+  })
+
   it('is nothing for one that is gone', () => expect(verbsOf('Q', { clusters: [A] })).toEqual([]))
+})
+
+describe('what is offered for a node', () => {
+  const nodes = [
+    node('A1', { isActive: true, state: 'active' }),
+    node('A2', { state: 'sealed' }),
+    node('A3', { process: 'stopped', state: 'stopped' }),
+    node('A4', { process: 'paused', state: 'silent' }),
+  ]
+  const offeredTo = (name: string) =>
+    offered({ of: 'node', name }, { clusters: [cluster('A', { nodes })] }).map(
+      ({ action: { verb, clusters } }) => `${verb} ${clusters.join()}`,
+    )
+
+  it('is what makes sense as it is, of it alone', () => {
+    expect(offeredTo('A1')).toEqual(['step-down A', 'crash A1', 'stop A1', 'pause A1', 'seal A1'])
+    expect(offeredTo('A2')).toEqual(['crash A2', 'stop A2', 'pause A2', 'unseal A2'])
+    expect(offeredTo('A3')).toEqual(['start A3'])
+    expect(offeredTo('A4')).toEqual(['resume A4', 'crash A4'])
+    expect(offeredTo('B1')).toEqual([])
+  })
 })
 
 describe('what is offered', () => {

@@ -1,9 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import type { PageCluster, PageLink, PageSurvey, PlannedLink } from '../../../src/lab/web/page-facts.js'
+import type { PageCluster, PageLink, PageNode, PageSurvey, PlannedLink } from '../../../src/lab/web/page-facts.js'
 import { layOut } from '../../../src/web/picture/layout.js'
 import { pathBetween } from '../../../src/web/picture/paths.js'
 import { placeClusters } from '../../../src/web/picture/places.js'
-import { arrowsOf, detailOf, lagOf, rolesOf, signsOf, standingOf, walOf } from '../../../src/web/picture/words.js'
+import {
+  arrowsOf,
+  detailOf,
+  lagOf,
+  nodeSignsOf,
+  nodeStandingOf,
+  rolesOf,
+  signsOf,
+  standingOf,
+  walOf,
+} from '../../../src/web/picture/words.js'
 
 const dr = (primary: string, secondary: string): PlannedLink => ({ kind: 'dr', primary, secondary })
 const performance = (primary: string, secondary: string): PlannedLink => ({ kind: 'performance', primary, secondary })
@@ -40,8 +50,15 @@ describe('the places of clusters', () => {
 describe('the layout', () => {
   const places = placeClusters([...'ABCDEF'], SIX)
 
-  it.each([358, 500, 820, 1200, 3000])('keeps boxes apart and within %i pixels', (width) => {
-    const { boxes, height } = layOut(places, width)
+  it.each([
+    [358, 0],
+    [500, 3],
+    [820, 0],
+    [820, 5],
+    [1200, 3],
+    [3000, 0],
+  ])('keeps boxes apart and within %i pixels, with %i nodes', (width, nodes) => {
+    const { boxes, height } = layOut(places, width, nodes)
     const all = [...boxes.values()]
     for (const [index, one] of all.entries()) {
       expect(one.x).toBeGreaterThanOrEqual(0)
@@ -87,6 +104,7 @@ const cluster = (name: string, more: Partial<PageCluster> = {}): PageCluster => 
   dr: NONE,
   performance: NONE,
   requests: null,
+  nodes: null,
   problems: [],
   ...more,
 })
@@ -116,6 +134,33 @@ describe('the words of a cluster', () => {
     expect([rolesOf(mixed), detailOf(mixed)]).toEqual(['DR primary, performance secondary', 'DR primary'])
     expect(detailOf(cluster('B', { dr: follows }))).toBe('')
     expect([walOf(mixed), walOf(cluster('A'))]).toEqual([12, undefined])
+  })
+})
+
+const node = (more: Partial<PageNode>): PageNode => ({
+  ...{ name: 'A1', apiAddress: 'http://127.0.0.1:1', process: 'running', state: 'standby', isActive: false },
+  appliedIndex: 7,
+  ...more,
+})
+
+describe('the words of a node', () => {
+  it.each([
+    [node({ state: 'active', isActive: true }), 'active', 'active'],
+    [node({}), 'standby', 'plain'],
+    [node({ state: 'performance-standby' }), 'performance standby', 'plain'],
+    [node({ state: 'taking-over' }), 'taking over', 'away'],
+    [node({ state: 'sealed' }), 'sealed', 'away'],
+    [node({ state: 'silent' }), 'no answer', 'away'],
+    [node({ state: 'silent', process: 'paused' }), 'paused', 'away'],
+    [node({ state: 'stopped', process: 'stopped' }), 'stopped', 'away'],
+  ] as const)('%# say how it is', (one, word, look) => {
+    expect(nodeStandingOf(one)).toEqual({ word, look })
+  })
+
+  it('have the signs of the faults that meet it', () => {
+    const cut = { id: 1, between: ['A1', 'A2'], isCut: true, sign: '✂', text: 'A1 <-> A2, partition' } as const
+    expect(['A1', 'A2', 'A3'].map((name) => nodeSignsOf(name, [cut, cut]))).toEqual(['✂ cut', '✂ cut', ''])
+    expect(nodeSignsOf('A1', null)).toBe('')
   })
 })
 

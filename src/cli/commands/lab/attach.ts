@@ -1,9 +1,9 @@
 import { Command } from 'commander'
-import { parseAddresses } from '../../../lab/attach/addresses.js'
+import { addressesOfServers, parseAddresses } from '../../../lab/attach/addresses.js'
 import { attachLab } from '../../../lab/attach/attach.js'
 import { type ComposeProject, findComposeProject } from '../../../lab/attach/compose-project.js'
 import { type KnownKeys, NO_KEYS, readKeysFile } from '../../../lab/attach/keys-file.js'
-import type { AttachedLab } from '../../../lab/cluster.js'
+import { type AttachedLab, type AttachedServer, serversIn } from '../../../lab/cluster.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { labDirectory } from '../../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
@@ -26,7 +26,10 @@ export const attachCommand = (output: Output, makeHost: () => LabHost = thisHost
   new Command('attach')
     .description('make a lab of servers that somebody else runs; "down" of it only forgets it')
     .argument('<name>', 'name of the lab')
-    .argument('[clusters...]', 'where each cluster is, such as A=http://127.0.0.1:8200')
+    .argument(
+      '[clusters...]',
+      'where each cluster is, such as A=http://127.0.0.1:8200, or each node of one: A1=..., A2=...',
+    )
     .option(
       '--keys <file>',
       'root tokens and key shares: what "wire --keep" writes, or {"A": {...}} with those of "operator init"',
@@ -58,7 +61,7 @@ export const attachCommand = (output: Output, makeHost: () => LabHost = thisHost
         {
           name,
           addresses: new Map([...addressesOf(project, fromFile), ...parseAddresses(given)]),
-          containers: new Map([...(project?.clusters ?? [])].map(([letter, { container }]) => [letter, container])),
+          containers: new Map([...(project?.servers ?? [])].map(([server, { container }]) => [server, container])),
           keys,
           topology: flags.topology === undefined ? undefined : requireTopology(flags.topology).name,
           caFile: flags.caCert === undefined ? undefined : requireReadable(flags.caCert),
@@ -74,20 +77,20 @@ export const attachCommand = (output: Output, makeHost: () => LabHost = thisHost
 /** A file that `wire --keep` wrote says where it found the servers; a published port is nearer. */
 const addressesOf = (project: ComposeProject | undefined, keys: KnownKeys | undefined): Map<string, string> => {
   if (project) {
-    return new Map([...project.clusters].flatMap(([letter, one]) => (one.apiAddress ? [[letter, one.apiAddress]] : [])))
+    return new Map([...project.servers].flatMap(([server, one]) => (one.apiAddress ? [[server, one.apiAddress]] : [])))
   }
-  return new Map(
-    [...(keys?.clusters ?? [])].flatMap(([letter, one]) => (one.apiAddress ? [[letter, one.apiAddress]] : [])),
-  )
+  return new Map([...(keys?.clusters ?? [])].flatMap(([name, one]) => addressesOfServers({ name, ...one })))
 }
 
 const describe = (lab: AttachedLab, keys: KnownKeys): string => {
-  const rows = lab.clusters.map(({ name, apiAddress, container }) => [
-    name,
-    apiAddress,
-    keys.clusters.has(name) ? 'known' : 'not known',
-    container ?? '-',
-  ])
+  const rows = lab.clusters.flatMap((cluster) =>
+    serversIn<AttachedServer>(cluster).map(({ name, apiAddress, container }) => [
+      name,
+      apiAddress,
+      keys.clusters.has(cluster.name) ? 'known' : 'not known',
+      container ?? '-',
+    ]),
+  )
   return [
     formatTable([['cluster', 'address', 'keys', 'container'], ...rows]),
     '',

@@ -7,7 +7,7 @@ import { describeExpectation } from '../../../lab/drills/expectations/describe-e
 import { readDrillFile } from '../../../lab/drills/parse.js'
 import { topologyName } from '../../../lab/topology/catalogue.js'
 import { examples } from '../../help.js'
-import { formatTable, type Output, terminalWidth } from '../../output.js'
+import { formatTable, type Output, textWidth } from '../../output.js'
 import { timeoutOption } from './options.js'
 import { findCommand } from './drill-find.js'
 import type { DrillRunFlags } from './drill-run.js'
@@ -64,7 +64,7 @@ const listCommand = (output: Output): Command =>
       else if (drills.length === 0) output.progress('no drills ship with this package')
       else {
         const rows = drills.map(({ name, topology, purpose }) => [name, topology, firstSentence(purpose)])
-        output.data(formatTable(rows, terminalWidth()))
+        output.data(formatTable(rows, textWidth()))
       }
     })
 

@@ -1,13 +1,6 @@
 import { systemClock } from '../../../base/clock.js'
 import { Command, type ErrorOptions, Option } from 'commander'
-import {
-  type AnyLab,
-  type ClusterAccess,
-  isAttached,
-  type LabRecord,
-  type ServerRecord,
-  withRootToken,
-} from '../../../lab/cluster.js'
+import { type AnyLab, type ClusterAccess, type ServerRecord, withRootToken } from '../../../lab/cluster.js'
 import {
   type ClientEnvironment,
   environmentOf,
@@ -19,7 +12,7 @@ import {
 import { LabError } from '../../../lab/lab-error.js'
 import { requireAnyLab, saveLab } from '../../../lab/lifecycle/lab-directory.js'
 import { atActiveNodes } from '../../../lab/lifecycle/nodes.js'
-import { chooseClusters } from '../../../lab/lifecycle/servers.js'
+import { chooseClusters } from '../../../lab/lifecycle/choose.js'
 import { runInForeground } from '../../../lab/runner/foreground.js'
 import type { Output } from '../../output.js'
 import { nameOption } from './options.js'
@@ -87,8 +80,8 @@ export const shellCommand = (finish: (status: number) => void): Command =>
 
 const findEnvironment = async (name: string | undefined, flags: EnvFlags): Promise<ClientEnvironment> => {
   const record = requireAnyLab(flags.name)
-  const lab = isAttached(record) ? record : await atActiveNodes(record, systemClock)
-  const found = isAttached(record) || name === undefined ? undefined : findNode(record, name)
+  const lab = await atActiveNodes(record, systemClock)
+  const found = name === undefined ? undefined : findNode(record, name)
   const cluster = await chooseCluster(lab, found?.cluster ?? name, flags.role)
   const keep = (rootToken: string) => saveLab(withRootToken(record, cluster.name, rootToken))
   return found ? environmentOfNode(lab, cluster, found.node, keep) : environmentOf(lab, cluster, keep)
@@ -104,9 +97,9 @@ const chooseCluster = async (lab: AnyLab, name: string | undefined, role: Role |
 
 /** One of several nodes, with the name of its cluster. */
 const findNode = (
-  { clusters }: LabRecord,
+  { clusters }: AnyLab,
   name: string,
-): { readonly cluster: string; readonly node: ServerRecord } | undefined =>
+): { readonly cluster: string; readonly node: Pick<ServerRecord, 'name' | 'apiAddress'> } | undefined =>
   clusters
     .flatMap(({ name: cluster, nodes = [] }) => nodes.map((node) => ({ cluster, node })))
     .find(({ node }) => node.name === name)

@@ -2,7 +2,7 @@ import type { LabRecord } from '../../../lab/cluster.js'
 import { type ActiveFault, isOfLink } from '../../../lab/keeper/active-fault.js'
 import { findBetween } from '../../../lab/keeper/heal-faults.js'
 import { LabError } from '../../../lab/lab-error.js'
-import { serverNames } from '../../../lab/lifecycle/servers.js'
+import { serverNames } from '../../../lab/lifecycle/choose.js'
 
 /** Tries each, or until one takes it. */
 export const setOn = async (

@@ -11,7 +11,7 @@ import {
   toJsonLine,
   toTextLine,
 } from '../../../lab/lifecycle/logs.js'
-import { chooseServers } from '../../../lab/lifecycle/servers.js'
+import { chooseServers } from '../../../lab/lifecycle/choose.js'
 import { isTextWanted, onReaderGone, type Output } from '../../output.js'
 import { nameOption, parseTimeout } from './options.js'
 

@@ -1,12 +1,14 @@
 import { Command, Option } from 'commander'
 import { type Clock, systemClock } from '../../../base/clock.js'
-import { isAttached } from '../../../lab/cluster.js'
+import { type ClusterAccess, isAttached } from '../../../lab/cluster.js'
 import { KeeperClient } from '../../../lab/keeper/keeper-client.js'
 import type { Kind } from '../../../lab/kinds.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { requireAnyLab } from '../../../lab/lifecycle/lab-directory.js'
 import { activate, failOver, operationToken, rejoin, switchOver } from '../../../lab/operations/operations.js'
+import { chooseClusters } from '../../../lab/lifecycle/choose.js'
 import { Runbook } from '../../../lab/operations/runbook.js'
+import { stepDown } from '../../../lab/operations/step-down.js'
 import type { Output } from '../../output.js'
 import { nameOption, parseTimeout, timeoutOption } from './options.js'
 
@@ -88,6 +90,16 @@ export const operationCommands = (output: Output, clock: Clock = systemClock): C
         const book = runbook(flags)
         requireTwo(book, primary, secondary)
         await activate(book, primary, secondary, flags.kind, parseFilter(flags))
+      }),
+    make('step-down', 'the active node of a cluster gives up the lead, and another one takes over', [
+      'step-down A',
+      'step-down A --explain',
+    ])
+      .argument('<cluster>')
+      .action(async (cluster: string, flags: Flags) => {
+        const book = runbook(flags)
+        const [place] = chooseClusters<ClusterAccess>(requireAnyLab(flags.name), [cluster])
+        if (place) await stepDown(book, place)
       }),
     make('token', 'make a one-time token; `dr-operation` is the one a DR secondary takes', [
       'token dr-operation B',

@@ -12,12 +12,13 @@ const ABOUT: Readonly<Record<ServerVerb, string>> = {
   crash: 'kill servers with SIGKILL',
   pause: 'freeze servers with SIGSTOP: they are there and say nothing',
   resume: 'let frozen servers go on',
+  wipe: 'remove the data of stopped servers, as on a new machine; one of several nodes with raft storage joins anew at its start',
   seal: 'seal servers',
   unseal: 'unseal servers with the keys that the lab holds',
 }
 
 /** Verbs that would hit everything when a name is forgotten ask for it. */
-const NEEDS_NAME: ReadonlySet<ServerVerb> = new Set<ServerVerb>(['crash', 'pause', 'seal'])
+const NEEDS_NAME: ReadonlySet<ServerVerb> = new Set<ServerVerb>(['crash', 'pause', 'wipe', 'seal'])
 
 /** `understudy start|stop|restart|crash|pause|resume|seal|unseal`: one command each. */
 export const serverCommands = (output: Output, makeHost: () => LabHost = thisHost): Command[] =>

@@ -10,7 +10,7 @@ import {
 import { describeTopology } from '../../../lab/topology/describe.js'
 import { TOPOLOGY_SCHEMA } from '../../../lab/topology/schema.js'
 import { examples } from '../../help.js'
-import { formatTable, type Output, terminalWidth } from '../../output.js'
+import { formatTable, type Output, textWidth } from '../../output.js'
 
 /** `understudy topology list|show|validate|schema`: what labs can be made of, and files to make others of. */
 export const topologyCommand = (output: Output): Command => {
@@ -31,7 +31,7 @@ export const topologyCommand = (output: Output): Command => {
           ? printJson(all)
           : formatTable(
               all.map(({ name, clusters, about }) => [name, clusters.join(' '), about]),
-              terminalWidth(),
+              textWidth(),
             ),
       )
     })

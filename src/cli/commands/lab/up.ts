@@ -9,31 +9,19 @@ import { drawLab } from '../../../lab/picture.js'
 import { fixedPorts, lastPortOffset, type PortPair, randomPorts } from '../../../lab/ports.js'
 import { proveReplication } from '../../../lab/proof.js'
 import { upSnapshot } from '../../../lab/snapshot/up-snapshot.js'
-import {
-  type ClusterPlan,
-  NODE_COUNTS,
-  type NodeCount,
-  planOf,
-  serversOf,
-  type Topology,
-  withNodes,
-} from '../../../lab/topology.js'
-import { listTopologies, requireTopology, readTopologyFile, TOPOLOGY_NAMES } from '../../../lab/topology/catalogue.js'
+import { NODE_STORAGES, planOf, serversOf, type Topology } from '../../../lab/topology.js'
+import { listTopologies, TOPOLOGY_NAMES } from '../../../lab/topology/catalogue.js'
 import { type Interruption, withInterrupt } from '../../interrupt.js'
-import { formatTable, type Output, terminalWidth } from '../../output.js'
+import { formatTable, type Output, textWidth } from '../../output.js'
 import { describeKeys } from './describe-keys.js'
-import { nameOption, parsePort, parseShamir, parseTimeout, timeoutOption } from './options.js'
+import { chosenTopology, type TopologyFlags } from './chosen-topology.js'
+import { nameOption, parsePort, parseTimeout, timeoutOption } from './options.js'
 
-interface UpFlags {
+interface UpFlags extends TopologyFlags {
   readonly name: string
-  readonly file?: string
   readonly timeout: string
   readonly ports?: 'fixed' | 'random'
   readonly portBase?: string
-  readonly shamir?: string
-  readonly seal?: 'shamir' | 'auto'
-  readonly tls?: true
-  readonly nodes?: string
   readonly rootToken?: string
   readonly foreground?: true
   readonly inProcess?: true
@@ -60,6 +48,11 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
     .option('--shamir <shares/threshold>', 'key shares of each cluster, such as 5/3; 1/1 by default')
     .addOption(new Option('--seal <type>', 'auto: each cluster unseals by itself').choices(['shamir', 'auto']))
     .option('--nodes <count>', 'servers of each cluster, one of which is active: 1, 3 or 5; processes need etcd')
+    .addOption(
+      new Option('--storage <type>', 'of several nodes: one etcd of the lab, or raft: each has the data').choices([
+        ...NODE_STORAGES,
+      ]),
+    )
     .option('--tls', 'the API of each cluster speaks TLS, with certificates of a CA of the lab')
     .option('--root-token <token>', 'a root token of your choice, on every cluster that serves anybody')
     .option('--in-process', 'all clusters in one process: a quicker start and less memory; none of them can be paused')
@@ -79,16 +72,16 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
     .option('--json', 'print the lab as JSON')
     .addHelpText(
       'after',
-      '\nExamples:\n  understudy up pr-dr --prove\n  understudy up dr --name drill --ports random --shamir 5/3\n  understudy up six --in-process\n  understudy up single --nodes 3\n  understudy up -f topology.yaml --ports random --tls --seal auto',
+      '\nExamples:\n  understudy up pr-dr --prove\n  understudy up dr --name drill --ports random --shamir 5/3\n  understudy up six --in-process\n  understudy up single --nodes 3\n  understudy up single --nodes 3 --storage raft\n  understudy up -f topology.yaml --ports random --tls --seal auto',
     )
     .action(async (name: string | undefined, flags: UpFlags) => {
       if (flags.snapshot !== undefined) return upFromSnapshot(flags.snapshot, name, flags, output, makeHost())
       if (name === undefined && flags.file === undefined) {
         const rows = listTopologies().map(({ name, about }) => [name, about])
-        output.data(formatTable(rows, terminalWidth()))
+        output.data(formatTable(rows, textWidth()))
         return
       }
-      const topology = withFlags(chooseTopology(name, flags.file), flags)
+      const topology = chosenTopology(name, flags)
       // A name that is none is refused before anything else is looked at.
       labDirectory(flags.name)
       const rootToken = flags.rootToken === undefined ? undefined : requireToken(flags.rootToken)
@@ -130,11 +123,6 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
       })
     })
 
-const chooseTopology = (name: string | undefined, file: string | undefined): Topology => {
-  if (name !== undefined && file !== undefined) throw new LabError('usage', 'give a topology or a --file, not both')
-  return file === undefined ? requireTopology(name ?? '') : readTopologyFile(file)
-}
-
 const upFromSnapshot = async (
   snapshot: string,
   topology: string | undefined,
@@ -142,8 +130,8 @@ const upFromSnapshot = async (
   output: Output,
   host: LabHost,
 ): Promise<void> => {
-  const { file, shamir, seal, tls, nodes, rootToken } = flags
-  if ([topology, file, shamir, seal, tls, nodes, rootToken].some((given) => given !== undefined))
+  const { file, shamir, seal, tls, nodes, storage, rootToken } = flags
+  if ([topology, file, shamir, seal, tls, nodes, storage, rootToken].some((given) => given !== undefined))
     throw new LabError('usage', 'a snapshot says itself what clusters there are, and how they are opened')
   const isChosen = flags.ports !== undefined || flags.portBase !== undefined
   const options = {
@@ -174,26 +162,6 @@ const present = async (
   const sentences = flags.prove ? await prove() : []
   output.data(flags.json ? JSON.stringify({ ...lab, proof: sentences }, undefined, 2) : describeLab(lab, sentences))
   if (flags.foreground) await stay(lab.name, interruption, output, host)
-}
-
-/** Flags hold for all clusters, and win over the topology's settings of each. */
-const withFlags = (given: Topology, { shamir, seal, tls, nodes }: UpFlags): Topology => {
-  const topology = nodes === undefined ? given : withNodes(given, parseNodes(nodes))
-  const shares = shamir === undefined ? undefined : parseShamir(shamir)
-  const change = (plan: ClusterPlan): ClusterPlan => {
-    const { type = 'shamir', ...rest } = plan.seal ?? { shares: 1, threshold: 1 }
-    return { ...plan, ...(tls ? { tls } : {}), seal: { ...rest, ...shares, type: seal ?? type } }
-  }
-  return {
-    ...topology,
-    plans: Object.fromEntries(topology.clusters.map((name) => [name, change(planOf(topology, name))])),
-  }
-}
-
-const parseNodes = (text: string): NodeCount => {
-  const count = NODE_COUNTS.find((one) => String(one) === text)
-  if (count !== undefined) return count
-  throw new LabError('usage', `--nodes is ${NODE_COUNTS.join(', ')}, not "${text}"`)
 }
 
 /** Holds the id of a token to the server's rules, so that nothing is started for one that it refuses. */

@@ -88,7 +88,7 @@ export const CALL: Schema = {
   additionalProperties: false,
   required: ['cluster', 'path'],
   properties: {
-    cluster: CLUSTER,
+    cluster: { ...SERVER, description: 'Whom it is sent to: a cluster, or one of its nodes.' },
     method: { type: 'string', enum: ['GET', 'LIST', 'POST', 'PUT', 'PATCH', 'DELETE'], default: 'GET' },
     path: {
       type: 'string',

@@ -24,6 +24,9 @@ export const VERBS = {
   crash: process('Kills servers as SIGKILL does: nothing is put in order.'),
   pause: process('Freezes servers as SIGSTOP does. Not within one process.'),
   resume: process('Lets frozen servers go on.'),
+  wipe: process(
+    'Removes the data of servers that are stopped. With storage "raft" one of several nodes joins the others anew when it starts.',
+  ),
   seal: process('Seals clusters.'),
   unseal: process('Unseals clusters with the keys that the lab holds.'),
 

@@ -21,7 +21,7 @@ export const play = async (context: DrillContext, step: Step): Promise<void> => 
 }
 
 const onServers =
-  (verb: 'start' | 'stop' | 'restart' | 'crash' | 'pause' | 'resume' | 'seal' | 'unseal') =>
+  (verb: 'start' | 'stop' | 'restart' | 'crash' | 'pause' | 'resume' | 'wipe' | 'seal' | 'unseal') =>
   async (context: DrillContext, clusters: string | readonly string[]): Promise<void> => {
     for (const name of listOf(clusters)) {
       context.line(`understudy ${verb} ${name}`)
@@ -78,6 +78,7 @@ const VERBS: { readonly [V in Verb]: (context: DrillContext, value: VerbValues[V
   crash: onServers('crash'),
   pause: onServers('pause'),
   resume: onServers('resume'),
+  wipe: onServers('wipe'),
   seal: onServers('seal'),
   unseal: onServers('unseal'),
   fault: setFault,

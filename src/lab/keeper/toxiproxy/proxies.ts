@@ -5,6 +5,7 @@ import type { Direction } from '../../proxy/fault-types.js'
 import { Link } from '../../proxy/link.js'
 import { type ActiveFault, type ActiveLinkFault, isOfLink, isShown, meetsDirection } from '../active-fault.js'
 import type { Keeper, NamedProxy } from '../keeper.js'
+import { linkMetrics } from './link-metrics.js'
 import { parseToxic, type Toxic, toLinkFault, toToxic } from './toxics.js'
 import { ToxiproxyError } from './toxiproxy-error.js'
 
@@ -38,6 +39,11 @@ export class Proxies {
 
   list(): readonly ShownProxy[] {
     return this.#keeper.proxies.map((proxy) => this.#show(proxy))
+  }
+
+  /** For Prometheus. */
+  metrics(): string {
+    return linkMetrics(this.#keeper.proxies, this.#keeper.active)
   }
 
   show(name: string): ShownProxy {

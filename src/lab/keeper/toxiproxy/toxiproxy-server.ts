@@ -32,9 +32,13 @@ const updateProxy: Answer = async ({ proxies, proxy, body }) => ok(await proxies
 const updateToxic: Answer = async ({ proxies, proxy, toxic, body }) =>
   ok(await proxies.updateToxic(proxy, toxic, await body()))
 
+/** A text is one for Prometheus. */
+const typeOf = (body: unknown): string => (typeof body === 'string' ? 'text/plain; version=0.0.4' : 'application/json')
+
 /** Method and path, with `*` for a name. */
 const ROUTES: Readonly<Record<string, Answer>> = {
   'GET /version': () => ok({ version: VERSION }),
+  'GET /metrics': ({ proxies }) => ok(proxies.metrics()),
   'POST /reset': async ({ proxies }) => {
     await proxies.reset()
     return DONE
@@ -140,6 +144,6 @@ const read = (request: http.IncomingMessage): Promise<unknown> =>
   })
 
 const send = (response: http.ServerResponse, status: number, body: unknown): void => {
-  response.writeHead(status, { 'Content-Type': 'application/json' })
-  response.end(body === undefined ? undefined : `${JSON.stringify(body)}\n`)
+  response.writeHead(status, { 'Content-Type': typeOf(body) })
+  response.end(body === undefined ? undefined : typeof body === 'string' ? body : `${JSON.stringify(body)}\n`)
 }

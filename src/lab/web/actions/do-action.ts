@@ -50,10 +50,11 @@ const listen = (told: Told) => {
 
 /** The calls that an action would make, or the steps of a drill; none where a command is all there is to it. */
 export const linesOf = async (action: PageAction, { lab }: Pick<Means, 'lab'>): Promise<readonly string[]> => {
-  for (const name of action.clusters) lab.cluster(name)
+  for (const name of action.clusters) lab.requirePlace(name)
   if (action.verb === 'drill') return stepsOf(findDrill(action.name ?? '', lab)).map(describeStep)
   const change = findRoleAction(action.verb)
   if (!change) return []
+  await lab.followActiveNodes()
   const lines: string[] = []
   const told = { say: () => undefined, call: (line: string) => void lines.push(line) }
   await change(runbookOf(lab, told, true), action)
@@ -72,6 +73,7 @@ type Doing = (action: PageAction, means: Means) => Promise<string>
 
 const changeRoles: Doing = async (action, { lab, told }) => {
   const { said, say } = listen(told)
+  await lab.followActiveNodes()
   await findRoleAction(action.verb)?.(runbookOf(lab, { say, call: told.call }), action)
   return said.at(-1) ?? ''
 }
@@ -97,6 +99,7 @@ const OTHERS = {
   failover: changeRoles,
   switchover: changeRoles,
   rejoin: changeRoles,
+  'step-down': changeRoles,
   cut: setOnLink(() => ({ name: 'partition' })),
   latency: setOnLink(({ ms = 0 }) => ({ name: 'latency', ms })),
   heal,

@@ -39,6 +39,11 @@ const ROLE_ACTIONS = {
   },
   switchover: (book, action) => switchOver(book, of(action).one, of(action).other),
   rejoin: (book, action) => rejoin(book, of(action).one, of(action).other),
+  'step-down': async (book, action) => {
+    const { one } = of(action)
+    await book.call({ cluster: one, method: 'PUT', path: 'sys/step-down', isAuthenticated: true })
+    book.say(`the active node of ${one} hands over`)
+  },
 } as const satisfies Partial<Record<PageVerb, RoleAction>>
 
 export const findRoleAction = (verb: PageVerb): RoleAction | undefined =>

@@ -1,4 +1,4 @@
-import { type AnyLab, isAttached } from '../../cluster.js'
+import { type AnyLab, type AttachedServer, isAttached, serversIn } from '../../cluster.js'
 import type { PageVerb } from '../page-facts.js'
 
 const ROLES: readonly PageVerb[] = ['promote', 'demote', 'failover', 'switchover', 'rejoin']
@@ -7,12 +7,19 @@ const PROCESSES: readonly PageVerb[] = ['start', 'stop', 'crash']
 /** A process that serves several clusters is not frozen for one of them. */
 const FREEZES: readonly PageVerb[] = ['pause', 'resume']
 const LINKS: readonly PageVerb[] = ['cut', 'latency', 'heal']
+const NODES: readonly PageVerb[] = ['step-down']
+/** What nodes share is in no snapshot. */
 const WHOLE: readonly PageVerb[] = ['save', 'load', 'reset']
 
 /** What can be done to a lab at all: what somebody else runs is not started, and links that are not the lab's are not cut. */
 export const verbsOf = (lab: AnyLab): readonly PageVerb[] => {
-  if (!isAttached(lab))
-    return [...ROLES, ...SEALS, ...PROCESSES, ...(lab.isInProcess ? [] : FREEZES), ...LINKS, 'drill', ...WHOLE]
-  const hasContainers = lab.clusters.every(({ container }) => container !== undefined)
-  return [...ROLES, ...SEALS, ...(hasContainers ? [...PROCESSES, ...FREEZES] : []), 'drill']
+  const nodes = lab.clusters.some((cluster) => cluster.nodes) ? NODES : []
+  if (!isAttached(lab)) {
+    const freezes = lab.isInProcess ? [] : FREEZES
+    const whole = nodes.length > 0 ? [] : WHOLE
+    return [...ROLES, ...nodes, ...SEALS, ...PROCESSES, ...freezes, ...LINKS, 'drill', ...whole]
+  }
+  const servers = lab.clusters.flatMap((cluster) => serversIn<AttachedServer>(cluster))
+  const hasContainers = servers.every(({ container }) => container !== undefined)
+  return [...ROLES, ...nodes, ...SEALS, ...(hasContainers ? [...PROCESSES, ...FREEZES] : []), 'drill']
 }

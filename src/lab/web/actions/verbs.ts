@@ -100,6 +100,11 @@ export const VERBS: Readonly<Record<PageVerb, VerbWords>> = {
     line: (action) => `rejoin ${both(action, ' ')}`,
     consequence: (action) => `What ${one(action)} has and ${other(action)} lacks is lost.`,
   }),
+  'step-down': destructive({
+    clusters: 1,
+    title: (action) => `let another node of ${one(action)} become active`,
+    consequence: () => 'The active node hands over and is a standby from then on. Requests wait for a moment.',
+  }),
   drill: destructive({
     clusters: 0,
     needs: ['name'],

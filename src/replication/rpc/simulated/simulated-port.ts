@@ -7,7 +7,7 @@ import { FETCH_KEYS, isUnary, methodOf, STREAM_WALS } from '../methods.js'
 import type { Caller, ClusterService, PrimaryStream, ReplyOf, RequestOf, UnaryMethod } from '../service.js'
 import type { ClusterPort } from '../transport.js'
 import { codedStream } from './coded-stream.js'
-import { callerName, requireOwnKey } from './identity.js'
+import type { Identities } from './identity.js'
 import { Session } from './session.js'
 import type { MessageNetwork, Wire, WireMessage } from './wire.js'
 import type { WireCall } from './wire-call.js'
@@ -17,6 +17,7 @@ export interface PortOptions {
   readonly clock: Clock
   readonly times: Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs' | 'connectTimeoutMs'>
   readonly log: Log
+  readonly identities: Identities
 }
 
 interface Served {
@@ -46,7 +47,7 @@ export class SimulatedPort implements ClusterPort {
 
   serve(identity: ServerIdentity, service: ClusterService): void {
     this.withdraw(identity.serverName)
-    requireOwnKey(identity.certificate, identity.privateKey)
+    this.#options.identities.requireOwnKey(identity.certificate, identity.privateKey)
     this.#served.set(identity.serverName, { identity, service, sessions: new Map() })
   }
 
@@ -96,7 +97,7 @@ export class SimulatedPort implements ClusterPort {
     const served = message.is === 'hello' ? this.#served.get(message.serverName) : undefined
     if (message.is !== 'hello' || !served) throw new LogicalError('unavailable', 'unknown server name')
     const { identity, service, sessions } = served
-    const commonName = callerName(message.certificate, identity.certificate)
+    const commonName = this.#options.identities.callerName(message.certificate, identity.certificate)
     wire.send({ is: 'welcome', certificate: identity.certificate })
     const session = new Session(wire, {
       ...this.#options,

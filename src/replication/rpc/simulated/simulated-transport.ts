@@ -1,21 +1,27 @@
 import { LogicalError } from '../../../logical/errors.js'
 import { withoutScheme } from '../addresses.js'
 import type { ClusterTransport, ConnectOptions, PrimaryConnection } from '../transport.js'
-import { requireOwnKey, requirePrimary } from './identity.js'
+import { Identities } from './identity.js'
 import { Session } from './session.js'
 import { SimulatedConnection } from './simulated-connection.js'
 import { type PortOptions, SimulatedPort } from './simulated-port.js'
 import type { Wire } from './wire.js'
 
+/** `identities`: transports that meet may share what they have found. */
+type SimulatedTransportOptions = Omit<PortOptions, 'identities'> & Partial<Pick<PortOptions, 'identities'>>
+
 /** Calls by messages within the process. `times` and `log` are for the port. */
-export const createSimulatedTransport = (options: PortOptions): ClusterTransport => ({
-  listen: async (address) => new SimulatedPort(address, options),
-  connect: (address, call) => connect(withoutScheme(address), options, call),
-})
+export const createSimulatedTransport = (given: SimulatedTransportOptions): ClusterTransport => {
+  const options = { identities: new Identities(), ...given }
+  return {
+    listen: async (address) => new SimulatedPort(address, options),
+    connect: (address, call) => connect(withoutScheme(address), options, call),
+  }
+}
 
 const connect = async (
   address: string,
-  { network, clock }: PortOptions,
+  { network, clock, identities }: PortOptions,
   { credentials, times, signal, recorder }: ConnectOptions,
 ): Promise<PrimaryConnection> => {
   const limit = new AbortController()
@@ -31,10 +37,10 @@ const connect = async (
     const wire = await network.dial(address, limit.signal)
     const { certificate, privateKey, serverName } = credentials
     try {
-      requireOwnKey(certificate, privateKey)
+      identities.requireOwnKey(certificate, privateKey)
       wire.send({ is: 'hello', serverName, certificate })
       return await welcomed(wire, address, limit.signal, (reply) => {
-        requirePrimary(reply, credentials)
+        identities.requirePrimary(reply, credentials)
         return new SimulatedConnection(address, new Session(wire, { clock, times }), clock, recorder)
       })
     } catch (error) {

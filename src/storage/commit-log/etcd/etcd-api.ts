@@ -14,6 +14,7 @@ import { loadSync } from '@grpc/proto-loader'
 export interface KeyValue {
   readonly key: Buffer
   readonly create_revision: string
+  readonly mod_revision: string
   readonly value: Buffer
   readonly lease: string
 }

@@ -4,8 +4,10 @@ import { decodeBatch, positionOf } from '../raw-batch.js'
 import { type LogEntry, LogRefused } from '../shared-log.js'
 import type { Compare, RequestOp } from './etcd-api.js'
 import { type EtcdConnection, isFull } from './etcd-connection.js'
+import { findForgettable } from './etcd-forgetting.js'
 import { EtcdImageWriter } from './etcd-image-writer.js'
 import { encodeMark, type EtcdLayout, type ImageMark, type LogMark, parseMark } from './etcd-layout.js'
+import { forgetOthers } from './etcd-replacement.js'
 import type { EtcdReader } from './etcd-reader.js'
 
 /** What is older than this may be forgotten: whoever reads an image has so long for it. */
@@ -116,7 +118,10 @@ export class EtcdFolder {
     this.#image = await EtcdImageWriter.open(layout.image(life), connection, ended, (operations) =>
       this.change(operations),
     )
-    await this.change(layout.otherImages(life).map((range) => ({ request_delete_range: range })))
+    const change = (operations: readonly RequestOp[]) => this.change(operations)
+    const forgettable = await findForgettable({ connection, ended }, layout)
+    if (forgettable === 'later') await forgetOthers({ ...this.#options, change }, life)
+    else await change(layout.withoutOthers(life))
   }
 
   async #step(): Promise<void> {

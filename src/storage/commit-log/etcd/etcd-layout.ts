@@ -1,12 +1,14 @@
 import { LogicalError } from '../../../logical/errors.js'
 import { SHORT_HASH_BYTES } from '../../../crypto/digest.js'
 import { LOG_START } from '../raw-batch.js'
+import type { RequestOp } from './etcd-api.js'
 import type { LogPosition } from '../shared-log.js'
 
 /**
  * What lies in etcd below the prefix of a cluster:
  *
  * - `base`, `end`: where the image stands, and where the log ends: index, hash, bytes appended so far
+ * - `replaced`: the life of the data before which nothing lies in etcd any more; members have it in their files until they are told
  * - `leader`: who leads, bound to a lease; the revision of its creation is the term
  * - `log/` + 14 hex digits: an entry, or that it lies in so many parts
  * - `parts/` + 14 hex digits + `/` + 4 hex digits: a part of an entry
@@ -18,6 +20,7 @@ export class EtcdLayout {
   readonly base: Buffer
   readonly end: Buffer
   readonly leader: Buffer
+  readonly forgotten: Buffer
   readonly #prefix: string
 
   constructor(prefix: string) {
@@ -25,6 +28,7 @@ export class EtcdLayout {
     this.base = this.#key('base')
     this.end = this.#key('end')
     this.leader = this.#key('leader')
+    this.forgotten = this.#key('replaced')
   }
 
   log(index: number): Buffer {
@@ -55,6 +59,12 @@ export class EtcdLayout {
     if (life === 0) return [all]
     const { key, range_end } = this.image(life).all
     return [rangeOf(this.#key(FIRST_IMAGE)), { ...all, range_end: key }, { ...all, key: range_end }]
+  }
+
+  /** Deletes what there may be of other lives, and says so. */
+  withoutOthers(life: number): readonly RequestOp[] {
+    const deletions = this.otherImages(life).map((range) => ({ request_delete_range: range }))
+    return [...deletions, { request_put: { key: this.forgotten, value: Buffer.from(String(life)) } }]
   }
 
   /** All entries and their parts. */

@@ -19,6 +19,12 @@ const PAGE_ENTRIES = 32
 const PAGE_KEYS = { min: 32, max: 2048 }
 const PAGE_BYTES = 4 * 1024 * 1024
 
+/** What was so at a revision. */
+interface Past {
+  readonly revision: string
+  readonly signal: AbortSignal | undefined
+}
+
 /** Reads the log and the image that lie in etcd. */
 export class EtcdReader {
   readonly #connection: EtcdConnection
@@ -43,25 +49,9 @@ export class EtcdReader {
 
   /** The next entries behind a position, and where the image stands. Throws `ImageNeeded` when they are not there any more. */
   async entriesAfter(position: LogPosition, signal?: AbortSignal): Promise<readonly LogEntry[]> {
-    const range = {
-      key: this.#layout.log(position.index + 1),
-      range_end: endOf(this.#layout.log(0).subarray(0, -14)),
-      limit: PAGE_ENTRIES,
-    }
-    const { base, found } = await this.#readWithBase(range, signal)
+    const { base, found } = await this.#readWithBase(this.#rangeBehind(position), signal)
     if (base.index > position.index) throw new ImageNeeded(`the log begins behind entry ${base.index}`)
-    const entries: LogEntry[] = []
-    let before = position
-    for (const { key, value } of found.kvs) {
-      const index = this.#layout.logIndexOf(key)
-      const entry = { index, bytes: await this.#open(index, value, signal) }
-      if (index !== before.index + 1 || !previousHashOf(entry.bytes).equals(before.hash)) {
-        throw new ImageNeeded(`entry ${index} does not follow entry ${before.index}`)
-      }
-      before = positionOf(entry)
-      entries.push(entry)
-    }
-    return entries
+    return this.#openEntries(found.kvs, position, { signal })
   }
 
   /** The signal is for all of it. */
@@ -71,11 +61,44 @@ export class EtcdReader {
     const { responses, header } = await this.#connection.ask('Txn', { compare: [], success }, signal)
     const [from, to] = responses.map(({ response_range }) => parseMark(response_range?.kvs[0]?.value))
     if (!from || !to) throw new Error('an answer is missing')
+    const { revision } = header
     return {
       position: from,
-      wholeAt: to.index,
-      chunks: () => this.#chunks(this.#layout.image(from.life), header.revision, signal),
+      chunks: () => this.#chunks(this.#layout.image(from.life), revision, signal),
+      rest: () => this.#rest(from, to, { revision, signal }),
     }
+  }
+
+  async *#rest(from: LogPosition, to: LogPosition, past: Past): AsyncGenerator<LogEntry> {
+    for (let position = from; position.index < to.index; ) {
+      const { kvs } = await this.#askPast({ ...this.#rangeBehind(position), revision: past.revision }, past.signal)
+      const entries = await this.#openEntries(kvs, position, past)
+      yield* entries
+      const last = entries.at(-1)
+      if (!last) throw new ImageNeeded(`entry ${position.index + 1} is not in the log`)
+      position = positionOf(last)
+    }
+  }
+
+  #rangeBehind({ index }: LogPosition): RangeRequest {
+    const range_end = endOf(this.#layout.log(0).subarray(0, -14))
+    return { key: this.#layout.log(index + 1), range_end, limit: PAGE_ENTRIES }
+  }
+
+  /** Throws `ImageNeeded` for those that do not follow the position. */
+  async #openEntries(kvs: readonly KeyValue[], position: LogPosition, when: Partial<Past>): Promise<LogEntry[]> {
+    const entries: LogEntry[] = []
+    let before = position
+    for (const { key, value } of kvs) {
+      const index = this.#layout.logIndexOf(key)
+      const entry = { index, bytes: await this.#open(index, value, when) }
+      if (index !== before.index + 1 || !previousHashOf(entry.bytes).equals(before.hash)) {
+        throw new ImageNeeded(`entry ${index} does not follow entry ${before.index}`)
+      }
+      before = positionOf(entry)
+      entries.push(entry)
+    }
+    return entries
   }
 
   async *#chunks(image: EtcdImageLayout, revision: string, signal: AbortSignal): AsyncGenerator<readonly Entry[]> {
@@ -95,11 +118,7 @@ export class EtcdReader {
   }
 
   /** A value whose parts are of different moments is put right by the entries that are applied to the image. */
-  async #openData(
-    { key, value }: KeyValue,
-    image: EtcdImageLayout,
-    { revision, signal }: { readonly revision: string; readonly signal: AbortSignal },
-  ): Promise<Entry> {
+  async #openData({ key, value }: KeyValue, image: EtcdImageLayout, { revision, signal }: Past): Promise<Entry> {
     const rawKey = image.rawKeyOf(key)
     const opened = openValue(value)
     if (typeof opened !== 'number') return { key: rawKey, value: opened }
@@ -112,7 +131,7 @@ export class EtcdReader {
   }
 
   /** What was so at a revision; it may be forgotten there meanwhile. */
-  async #askPast(request: RangeRequest, signal: AbortSignal): Promise<RangeResponse> {
+  async #askPast(request: RangeRequest, signal: AbortSignal | undefined): Promise<RangeResponse> {
     try {
       return await this.#connection.ask('Range', request, signal)
     } catch (cause) {
@@ -123,12 +142,13 @@ export class EtcdReader {
     }
   }
 
-  async #open(index: number, first: Buffer, signal?: AbortSignal): Promise<Buffer> {
+  async #open(index: number, first: Buffer, { revision, signal }: Partial<Past>): Promise<Buffer> {
     const opened = openValue(first)
     if (typeof opened !== 'number') return opened
     const parts: Buffer[] = []
     for (let part = 0; part < opened; part++) {
-      const { kvs } = await this.#connection.ask('Range', { key: this.#layout.part(index, part) }, signal)
+      const key = this.#layout.part(index, part)
+      const { kvs } = await this.#askPast({ key, ...(revision !== undefined && { revision }) }, signal)
       const value = kvs[0]?.value
       if (!value) throw new ImageNeeded(`entry ${index} is not in the log any more`)
       parts.push(value)

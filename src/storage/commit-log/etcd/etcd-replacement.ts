@@ -3,8 +3,11 @@ import type { Entry } from '../../engine/engine.js'
 import { positionBehind } from '../raw-batch.js'
 import type { Compare, RequestOp } from './etcd-api.js'
 import { type EtcdConnection, refuseWhenFull } from './etcd-connection.js'
+import { forgetUpTo } from './etcd-forgetting.js'
 import { EtcdImageWriter } from './etcd-image-writer.js'
 import { encodeMark, type EtcdLayout, type ImageMark, type LogMark, parseMark } from './etcd-layout.js'
+
+type Forgetting = Pick<ReplacementOptions, 'connection' | 'layout' | 'log' | 'ended' | 'change'>
 
 interface ReplacementOptions {
   readonly connection: EtcdConnection
@@ -38,9 +41,7 @@ export const replaceContent = async (
   for await (const chunk of content) await writer.write(chunk.map(({ key, value }) => [key, value] as const))
   const next = { ...positionBehind(end), bytes: end.bytes, life }
   if (!(await makeCount(options, next))) return undefined
-  await forget(options, life).catch((error: unknown) => {
-    if (!options.ended.aborted) options.log.error('what was replaced may lie in the files of etcd still', { error })
-  })
+  await forgetOthers(options, life)
   return next
 }
 
@@ -61,11 +62,11 @@ const makeCount = async (
   return succeeded || parseMark(responses[0]?.response_range?.kvs[0]?.value).hash.equals(next.hash)
 }
 
-const forget = async ({ layout, connection, change, ended }: ReplacementOptions, life: number): Promise<void> => {
-  const revision = await change(layout.otherImages(life).map((range) => ({ request_delete_range: range })))
-  await connection.ask('Compact', { revision, physical: true }, ended)
-  await connection.askEach('Defragment', {}, { timeoutMs: DEFRAGMENT_MS, signal: ended })
+/** Deletes what was before this life, and takes it out of the files of members. */
+export const forgetOthers = async (options: Forgetting, life: number): Promise<void> => {
+  const { layout, change, ended, log } = options
+  const revision = await change(layout.withoutOthers(life))
+  await forgetUpTo(options, revision).catch((error: unknown) => {
+    if (!ended.aborted) log.error('what was replaced may lie in the files of etcd still', { error })
+  })
 }
-
-/** A member does nothing else meanwhile. */
-const DEFRAGMENT_MS = 60_000

@@ -15,6 +15,7 @@ import {
 import { EtcdAnnouncement } from './etcd-announcement.js'
 import { campaign } from './etcd-campaign.js'
 import { EtcdConnection, type EtcdConnectionOptions } from './etcd-connection.js'
+import { findForgettable, forgetUpTo } from './etcd-forgetting.js'
 import type { LogBounds } from './etcd-folder.js'
 import { EtcdLayout } from './etcd-layout.js'
 import { EtcdNews } from './etcd-news.js'
@@ -26,7 +27,11 @@ export interface EtcdSharedLogOptions extends EtcdConnectionOptions {
   readonly prefix: string
   readonly leaseMs: number
   readonly bounds?: Partial<LogBounds>
+  /** The member belongs to this node: nobody else sees to its files. */
+  readonly isOwnMember?: boolean
 }
+
+const FORGETTING_POLL_MS = 50
 
 const MIB = 1024 * 1024
 const BOUNDS: LogBounds = { entriesFolded: 8192, bytesFolded: 64 * MIB, entriesMax: 65_536, bytesMax: 256 * MIB }
@@ -128,6 +133,32 @@ export class EtcdSharedLog implements SharedLog {
 
   readImage(signal: AbortSignal): Promise<LogImage> {
     return this.#reader.readImage(signal)
+  }
+
+  async forgetReplaced(signal: AbortSignal): Promise<void> {
+    if (!this.#options.isOwnMember) return
+    if (await this.#forget(signal, () => this.leader !== undefined)) return
+    const { log } = this.#options
+    // Nobody leads: this node may be the one that is to, and is not to wait for itself.
+    this.#forget(this.#connection.ended, () => true).catch((error: unknown) => {
+      if (!this.#connection.ended.aborted) log.error('what was replaced may lie in the files of etcd still', { error })
+    })
+  }
+
+  /** False when it was not to be waited for any more. */
+  async #forget(signal: AbortSignal, isAwaited: () => boolean): Promise<boolean> {
+    const connection = this.#connection
+    const ended = AbortSignal.any([signal, connection.ended])
+    for (;;) {
+      const found = await findForgettable({ connection, ended }, this.#layout)
+      if (found === 'nothing') return true
+      if (found !== 'later') {
+        await forgetUpTo({ connection, ended }, found.revision)
+        return true
+      }
+      if (!isAwaited()) return false
+      await this.#options.clock.sleep(FORGETTING_POLL_MS, ended)
+    }
   }
 
   async close(): Promise<void> {

@@ -14,6 +14,7 @@ const STEPS: Readonly<Record<keyof typeof VERBS, string>> = {
   crash: 'A',
   pause: 'A',
   resume: 'A',
+  wipe: 'A1',
   seal: 'A',
   unseal: 'A',
   fault: '{ name: latency, between: [A, C], delay: 80ms, jitter: 20ms, one-way: true, for: 30s }',

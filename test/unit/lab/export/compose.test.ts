@@ -77,6 +77,38 @@ it('refuses what it cannot have, says what it leaves out, and hands a file of yo
   expect(read(files[0]?.text ?? '').services.wire?.volumes).toContain('./topology.yaml:/vault/config/topology.yaml:ro')
 })
 
+it('has a service for each node of a cluster, which join one another', () => {
+  const plans = { A: { nodes: 3, tls: true, seal: { type: 'auto', shares: 1, threshold: 1 } } } as const
+  const topology = { name: 'n', about: '', clusters: ['A', 'B'], links: [], plans }
+  const [file] = exportCompose({ topology }, { image: 'understudy' })
+  const { services, volumes } = read(file?.text ?? '')
+  expect(Object.keys(services)).toEqual(['secrets', 'a1', 'a2', 'a3', 'b', 'wire', 'status', 'probe'])
+  expect(Object.keys(volumes)).toEqual(['a1-data', 'a2-data', 'a3-data', 'b-data', 'secrets', 'keys'])
+  expect(services.secrets?.command).toEqual(expect.arrayContaining(['--tls', 'a1,a2,a3', '--seal', 'A']))
+  expect(services.a2).toMatchObject({
+    labels: { 'understudy.cluster': 'A', 'understudy.node': 'A2', 'understudy.tls': 'true' },
+    ports: [`127.0.0.1:\${A2_PORT:-8202}:8200`],
+  })
+  const config = services.a2?.environment.VAULT_LOCAL_CONFIG ?? ''
+  expect(config.match(/leader_api_addr = "[^"]+"/g)).toEqual(
+    ['a1', 'a2', 'a3'].map((name) => `leader_api_addr = "https://${name}:8200"`),
+  )
+  for (const part of [
+    'node_id = "a2"',
+    'leader_ca_cert_file = "/vault/secrets/ca.pem"',
+    'cluster_name = "A"',
+    'A.key"',
+  ])
+    expect(config).toContain(part)
+  expect(services.b?.environment.VAULT_LOCAL_CONFIG).not.toMatch(/retry_join|leader_lease/)
+  expect(services.wire?.command).toEqual(expect.arrayContaining(['A3=https://a3:8200', 'B=http://b:8200']))
+  const hosts = new Map([
+    ['A', '10.0.0.1'],
+    ['B', '10.0.0.2'],
+  ])
+  expect(() => exportCompose({ topology }, { image: 'understudy', hosts })).toThrow('A has several nodes')
+})
+
 it('makes certificates and seal keys in a volume, before the servers that read them', () => {
   const plans = { A: { tls: true }, B: { tls: true, seal: { type: 'auto', shares: 3, threshold: 2 } } } as const
   const [file] = exportCompose({ topology: { ...source.topology, plans } }, { image: 'understudy' })

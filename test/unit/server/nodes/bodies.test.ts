@@ -58,6 +58,6 @@ test('without an active node nobody can say how large it may be', async () => {
     expect(await nodes.active()).toBe(node)
     expect((await nodes.clientOf(node).send('PUT', 'sys/step-down')).status).toBe(204)
   }
-  await until(async () => (await a.health()) === 429 && (await b.health()) === 429)
+  await until(async () => (await a.health()) === 473 && (await b.health()) === 473)
   expect(await announce(a, 'kv/it', nodes.rootToken)).toBe(503)
 })

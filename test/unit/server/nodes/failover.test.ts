@@ -42,9 +42,10 @@ test.each(ENDS)('nothing acknowledged is lost when the active node %s', async (_
     await first.start()
     await nodes.unseal(first)
   } else first.shared?.link.heal()
-  await until(async () => (await first.health()) === 429)
+  await until(async () => (await first.health()) === 473)
   await writers.more()
   await writers.stop()
+  await nodes.level()
   for (const node of [second, first]) await expectAll(nodes.clientOf(node), writers)
 })
 
@@ -89,6 +90,7 @@ test('caches of the new active node know what the former one has changed', async
         async (key) => (await nodes.clientOf(node, auth.client_token).send('GET', `kv/${key}`)).status,
       ),
     )
+  await nodes.level()
   expect(await statuses(b)).toEqual([200, 403])
   await client.call('PUT', 'sys/step-down')
   const second = await nodes.active(nodes.all.filter((node) => node !== a))

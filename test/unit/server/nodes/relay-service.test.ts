@@ -17,6 +17,7 @@ test('a large answer holds its room until its call has ended', async () => {
       return { status: 204, contentType: 'application/json', headers: {}, body: '' }
     },
     placeForCall: (ended) => room.placeForCall(ended),
+    appliedIndex: () => 0,
     log: silentLog,
   })
   const payload = await encodeRelayed({ request: request('read'), asks: 'answer' })

@@ -27,7 +27,13 @@ const relayOver = (...steps: Step[]) => relayFor(1, steps)
 
 /** For so many waits. */
 const relayFor = (waitMs: number, steps: Step[]) => {
-  const seen = { sent: 0, waited: [] as number[], becomesActive: false, leader: leader(1) as LeaderRecord | undefined }
+  const seen = {
+    sent: 0,
+    waited: [] as number[],
+    reached: [] as number[],
+    becomesActive: false,
+    leader: leader(1) as LeaderRecord | undefined,
+  }
   const call = async () => {
     seen.sent++
     const step = steps.shift()
@@ -53,6 +59,7 @@ const relayFor = (waitMs: number, steps: Step[]) => {
       steps.shift()
       throw new LogicalError('unavailable', 'nobody listens there')
     },
+    reach: async (index) => void seen.reached.push(index),
     timeoutMs: 1000,
   })
   return { relay, seen }

@@ -29,7 +29,7 @@ test('a snapshot of the cluster is restored on every node, none of which has to 
   await until(async () => (await client.send('GET', 'kv/it')).status === 200)
   expect((await client.send('GET', 'kv/it')).json?.data).toEqual({ value: 'before' })
   await until(async () => nodes.all.every((node) => node.storageGeneration === 2))
-  for (const node of nodes.without(active)) await until(async () => (await node.health()) === 429)
+  for (const node of nodes.without(active)) await until(async () => (await node.health()) === 473)
   await client.call('PUT', 'sys/step-down')
   const next = await nodes.active(nodes.without(active))
   expect((await nodes.clientOf(next).send('GET', 'kv/it')).json?.data).toEqual({ value: 'before' })

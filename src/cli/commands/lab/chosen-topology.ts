@@ -1,0 +1,59 @@
+import { LabError } from '../../../lab/lab-error.js'
+import {
+  type ClusterPlan,
+  NODE_COUNTS,
+  type NodeCount,
+  type NodeStorage,
+  planOf,
+  serversOf,
+  type Topology,
+  withNodes,
+} from '../../../lab/topology.js'
+import { readTopologyFile, requireTopology } from '../../../lab/topology/catalogue.js'
+import { parseShamir } from './options.js'
+
+/** The flags of `up` that say what a lab is made of. */
+export interface TopologyFlags {
+  readonly file?: string
+  readonly shamir?: string
+  readonly seal?: 'shamir' | 'auto'
+  readonly tls?: true
+  readonly nodes?: string
+  readonly storage?: NodeStorage
+}
+
+/** The topology of this name, or of a file, as the flags change it. Throws LabError `usage` for what cannot be. */
+export const chosenTopology = (name: string | undefined, flags: TopologyFlags): Topology =>
+  withFlags(chooseTopology(name, flags.file), flags)
+
+const chooseTopology = (name: string | undefined, file: string | undefined): Topology => {
+  if (name !== undefined && file !== undefined) throw new LabError('usage', 'give a topology or a --file, not both')
+  return file === undefined ? requireTopology(name ?? '') : readTopologyFile(file)
+}
+
+/** Flags hold for all clusters, and win over the topology's settings of each. */
+const withFlags = (given: Topology, { shamir, seal, tls, nodes, storage }: TopologyFlags): Topology => {
+  const topology = nodes === undefined ? given : withNodes(given, parseNodes(nodes))
+  if (storage && topology.clusters.every((name) => serversOf(topology, name).length === 1))
+    throw new LabError('usage', '--storage is of clusters with several nodes: say --nodes as well')
+  const shares = shamir === undefined ? undefined : parseShamir(shamir)
+  const change = (plan: ClusterPlan): ClusterPlan => {
+    const { type = 'shamir', ...rest } = plan.seal ?? { shares: 1, threshold: 1 }
+    return {
+      ...plan,
+      ...(tls ? { tls } : {}),
+      ...(storage ? { storage } : {}),
+      seal: { ...rest, ...shares, type: seal ?? type },
+    }
+  }
+  return {
+    ...topology,
+    plans: Object.fromEntries(topology.clusters.map((name) => [name, change(planOf(topology, name))])),
+  }
+}
+
+const parseNodes = (text: string): NodeCount => {
+  const count = NODE_COUNTS.find((one) => String(one) === text)
+  if (count !== undefined) return count
+  throw new LabError('usage', `--nodes is ${NODE_COUNTS.join(', ')}, not "${text}"`)
+}

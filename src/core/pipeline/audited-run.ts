@@ -1,0 +1,65 @@
+import { LogicalError } from '../../logical/errors.js'
+import { isWrite, type Request, type Response } from '../../logical/request.js'
+import type { Authorised } from '../acl/authoriser.js'
+import type { AuditBroker } from '../audit/audit.js'
+import type { IdentityStore } from '../identity/identity.js'
+import type { Route } from '../mounts/router.js'
+import { isForActiveNode } from './for-active-node.js'
+
+interface AuditedRunOptions {
+  readonly audit: AuditBroker
+  readonly identity: IdentityStore
+  /** On a performance standby nothing is recorded that the active node is to answer. */
+  readonly isStandby: boolean
+  readonly execute: (request: Request, route: Route) => Promise<Response | undefined>
+}
+
+/** A request between its two entries in the audit devices. */
+export class AuditedRun {
+  readonly #options: AuditedRunOptions
+
+  constructor(options: AuditedRunOptions) {
+    this.#options = options
+  }
+
+  /** Records one that is refused, or executed elsewhere. */
+  async unexecuted(request: Request, route: Route | undefined, judged: Authorised): Promise<void> {
+    const { audit, isStandby } = this.#options
+    const { token, verdict, failure } = judged
+    if (!audit.isEnabled || (isStandby && isForActiveNode(failure, request))) return
+    const entry = { request, mount: route?.mount, ...this.#who(token), verdict, error: failure }
+    await audit.logRequest(entry)
+    await audit.logResponse({ ...entry, response: undefined })
+  }
+
+  async run(request: Request, route: Route, { token, verdict }: Authorised): Promise<Response | undefined> {
+    const { audit, isStandby, execute } = this.#options
+    if (!audit.isEnabled || route.rules.isUnaudited) return execute(request, route)
+    const entry = { request, mount: route.mount, ...this.#who(token), verdict, error: undefined }
+    if (!isStandby) await audit.logRequest(entry)
+    const outcome = await execute(request, route).then(
+      (response) => ({ response, error: undefined }),
+      (error: unknown) => ({ response: undefined, error }),
+    )
+    if (isStandby) {
+      // Nothing was changed, so there is time to see that the active node is not the one to answer, and to record it.
+      if (isForActiveNode(outcome.error, request)) throw outcome.error
+      await audit.logRequest(entry)
+    }
+    await audit.logResponse({ ...entry, ...outcome }).catch((cause: unknown) => {
+      throw outcome.error === undefined && isWrite(request.operation) && !isStandby ? executedUnrecorded(cause) : cause
+    })
+    if (outcome.error !== undefined) throw outcome.error
+    return outcome.response
+  }
+
+  #who(token: Authorised['token']): { token: Authorised['token']; identityPolicies: readonly string[] } {
+    return { token, identityPolicies: token ? this.#options.identity.policiesOf(token) : [] }
+  }
+}
+
+/** An answer that no audit device has taken is given to nobody; what the request has done is done. */
+const executedUnrecorded = (cause: unknown): LogicalError =>
+  new LogicalError('internal', 'internal error: the request was executed, but no audit device took its answer', {
+    cause,
+  })

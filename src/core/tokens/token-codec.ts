@@ -1,0 +1,108 @@
+import { LogicalError } from '../../logical/errors.js'
+import type { StoredToken } from './token-record.js'
+
+/** What the first element of a record says: how the rest is to be read. */
+const VERSION = 1
+
+/**
+ * The bytes of a token's record: JSON, as a list of values for tokens that no row leads to. Indexed ones are objects with
+ * names, as earlier versions stored all.
+ */
+export const encodeToken = (token: StoredToken): Buffer => {
+  if (token.isIndexed) {
+    const { isIndexed: _, ...named } = token
+    return Buffer.from(JSON.stringify(named))
+  }
+  const list: ListedToken = [
+    VERSION,
+    token.id,
+    token.accessor,
+    token.namespaceId,
+    token.policies,
+    token.path,
+    token.displayName,
+    token.meta,
+    token.entityId,
+    token.parent,
+    token.numUses,
+    token.createdAtMs,
+    token.ttlSeconds,
+    token.leaseTtlSeconds,
+    token.expiresAtMs,
+    token.lastRenewalMs,
+    token.explicitMaxTtlSeconds,
+    token.periodSeconds,
+    token.role,
+    token.boundCidrs,
+    token.isRenewable,
+    token.sweepAtMs,
+    token.isClosing === true,
+    token.login,
+    token.mountAccessor,
+  ]
+  return Buffer.from(JSON.stringify(list))
+}
+
+type ListedToken = [
+  version: number,
+  id: string,
+  accessor: string,
+  namespaceId: string,
+  policies: StoredToken['policies'],
+  path: string,
+  displayName: string,
+  meta: StoredToken['meta'],
+  entityId: string,
+  parent: string,
+  numUses: number,
+  createdAtMs: number,
+  ttlSeconds: number,
+  leaseTtlSeconds: number,
+  expiresAtMs: number | null,
+  lastRenewalMs: number | null,
+  explicitMaxTtlSeconds: number,
+  periodSeconds: number,
+  role: string,
+  boundCidrs: StoredToken['boundCidrs'],
+  isRenewable: boolean,
+  sweepAtMs: number | null,
+  isClosing: boolean,
+  login: StoredToken['login'],
+  mountAccessor: string,
+]
+
+/** Throws LogicalError `internal` for a record of a later version. */
+export const decodeToken = (bytes: Buffer): StoredToken => {
+  const stored = JSON.parse(bytes.toString('utf8')) as ListedToken | Omit<StoredToken, 'isIndexed'>
+  if (!Array.isArray(stored)) return { ...stored, isIndexed: true }
+  if (stored[0] !== VERSION) {
+    throw new LogicalError('internal', `a token is stored in form ${stored[0]}, which is of a later version`)
+  }
+  return {
+    id: stored[1],
+    accessor: stored[2],
+    namespaceId: stored[3],
+    policies: stored[4],
+    path: stored[5],
+    displayName: stored[6],
+    meta: stored[7],
+    entityId: stored[8],
+    parent: stored[9],
+    numUses: stored[10],
+    createdAtMs: stored[11],
+    ttlSeconds: stored[12],
+    leaseTtlSeconds: stored[13],
+    expiresAtMs: stored[14],
+    lastRenewalMs: stored[15],
+    explicitMaxTtlSeconds: stored[16],
+    periodSeconds: stored[17],
+    role: stored[18],
+    boundCidrs: stored[19],
+    isRenewable: stored[20],
+    sweepAtMs: stored[21],
+    isClosing: stored[22],
+    login: stored[23],
+    mountAccessor: stored[24],
+    isIndexed: false,
+  }
+}

@@ -1,0 +1,35 @@
+import { type ActiveFault, isOfLink, isShown, meetsDirection } from '../active-fault.js'
+import type { NamedProxy } from '../keeper.js'
+
+type Place = Pick<NamedProxy, 'name' | 'from' | 'to' | 'fromNode' | 'toNode'>
+
+/**
+ * The faults of links as Prometheus reads them, 0 for a link that has none: links of clusters and of nodes by their ends, those
+ * of proxies that somebody made by the name of the proxy. A fault that somebody is to find is not told.
+ */
+export const linkMetrics = (proxies: readonly Place[], active: readonly ActiveFault[]): string => {
+  const faults = active.filter(isOfLink).filter(isShown)
+  const met = new Map<string, Set<number>>()
+  for (const proxy of proxies) {
+    const link = linkOf(proxy)
+    const ids = met.get(link) ?? new Set()
+    for (const fault of faults)
+      if (meetsDirection(fault, proxy, 'up') || meetsDirection(fault, proxy, 'down')) ids.add(fault.id)
+    met.set(link, ids)
+  }
+  const rows = [...met].sort(([one], [other]) => (one < other ? -1 : 1))
+  return [
+    '# HELP understudy_link_faults_active Faults that are set on a link of the lab.',
+    '# TYPE understudy_link_faults_active gauge',
+    ...rows.map(([link, ids]) => `understudy_link_faults_active{link="${labelOf(link)}"} ${ids.size}`),
+    '',
+  ].join('\n')
+}
+
+const linkOf = ({ name, from, to, fromNode, toNode }: Place): string => {
+  if (from === '') return name
+  const ends = from === to ? [fromNode ?? from, toNode ?? to] : [from, to]
+  return ends.sort().join('-')
+}
+
+const labelOf = (label: string): string => label.replace(/[\\"\n]/g, (one) => (one === '\n' ? '\\n' : `\\${one}`))

@@ -1,0 +1,19 @@
+import type { ClusterAccess } from '../cluster.js'
+import { LabError } from '../lab-error.js'
+import { type ClusterOfNodes, findActive } from '../lifecycle/nodes.js'
+import type { Runbook } from './runbook.js'
+
+/** Has the active node of a cluster give up the lead, and waits for another one. Rejects with LabError `usage` where there is none. */
+export const stepDown = async (runbook: Runbook, cluster: ClusterAccess & ClusterOfNodes): Promise<void> => {
+  const { name } = cluster
+  if (!cluster.nodes) throw new LabError('usage', `cluster ${name} has one server: there is nobody to take over`)
+  const before = await findActive(cluster)
+  if (!before) throw new LabError('remote', `cluster ${name} has no active node`)
+  await runbook.call({ cluster: name, method: 'PUT', path: 'sys/step-down', isAuthenticated: true })
+  let after = before
+  await runbook.wait(`another node of ${name} to be active`, async () => {
+    after = (await findActive(cluster)) ?? before
+    return after.name === before.name ? `${before.name} is, or none` : undefined
+  })
+  runbook.say(`node ${after.name} is active, and ${before.name} is a standby`)
+}

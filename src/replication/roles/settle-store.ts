@@ -1,0 +1,29 @@
+import type { ReplicationContext } from '../context.js'
+import { currentEpoch } from './epoch.js'
+import { isSecondaryStage } from './machine.js'
+import { isCopy } from './state.js'
+
+/** Makes the store agree with the roles: whom it follows, and the epoch that it writes in. */
+export const settleStore = async ({ host, roles, settledFilter, maintenance }: ReplicationContext): Promise<void> => {
+  const { store } = host
+  const { dr, performance } = roles.records
+  const record = isSecondaryStage(roles.facts().stages.dr) ? dr : performance
+  if (performance.mode !== 'bootstrapping' && !isCopy(performance)) await settledFilter.forget()
+  const isFollower = record.mode === 'secondary' || record.mode === 'bootstrapping'
+  if (isFollower) {
+    const place = store.remotePosition
+    const isForeign = place !== undefined && !record.epochs.some((epoch) => epoch.id === place.epoch)
+    if (isForeign || (!record.hasFollowed && place)) await store.forgetRemote()
+  } else if (store.remotePosition || store.isResyncing) {
+    if (store.isResyncing) await maintenance.reindexNow()
+    await store.forgetRemote()
+  }
+  const written =
+    dr.mode === 'primary'
+      ? dr
+      : performance.mode === 'primary' && !isSecondaryStage(roles.facts().stages.dr)
+        ? performance
+        : undefined
+  const epoch = written && currentEpoch(written.epochs)?.id
+  if (epoch !== undefined && epoch !== store.epoch) await store.setEpoch(epoch)
+}

@@ -1,0 +1,93 @@
+import type { Clock } from '../../base/clock.js'
+import { printJson } from '../../base/json-print.js'
+import { LIMITS } from '../../base/limits.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { JsonObject } from '../../logical/json.js'
+import type { Kind } from '../../replication/types.js'
+import { HANDLED, REFUSED } from '../../core/status/metrics.js'
+import { secondaryLags, upstreamLag } from '../wiring/link-lags.js'
+import type { LabServer } from './lab-server.js'
+import { describeNode } from './own-node.js'
+
+/** Lag grows without anything happening. */
+const LOOK_EVERY_MS = 1000
+
+/**
+ * How this server is, and what it knows of those that it replicates with: once a second as server-sent events, to whoever reads
+ * them. Nothing is looked at while nobody does. Part of it is what status reads say to everybody; no secret is in it.
+ */
+export class OwnFeed {
+  readonly #server: LabServer
+  readonly #clock: Clock
+  readonly #end = new AbortController()
+  #readers = 0
+
+  constructor(server: LabServer, clock: Clock) {
+    this.#server = server
+    this.#clock = clock
+  }
+
+  /** Throws LogicalError `unavailable` where too many read already. */
+  open(): AsyncIterable<Buffer> {
+    if (this.#readers >= LIMITS.ownFeedReadersMax)
+      throw new LogicalError('unavailable', `${LIMITS.ownFeedReadersMax} pages are open already`)
+    return this.#read()
+  }
+
+  /** Every stream ends: a server that stops does not wait for who only looks. */
+  close(): void {
+    this.#end.abort()
+  }
+
+  async *#read(): AsyncGenerator<Buffer> {
+    const { signal } = this.#end
+    this.#readers += 1
+    try {
+      yield Buffer.from(`retry: ${LOOK_EVERY_MS}\n\n`)
+      while (!signal.aborted) {
+        yield Buffer.from(`event: look\ndata: ${printJson(lookAt(this.#server, this.#clock.now()))}\n\n`)
+        await this.#clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
+      }
+    } finally {
+      this.#readers -= 1
+    }
+  }
+}
+
+const lookAt = (server: LabServer, nowMs: number): JsonObject => {
+  const { runtime, status, meter } = server
+  return {
+    at_ms: nowMs,
+    name: status.clusterName,
+    version: status.reportedVersion,
+    api_address: status.apiAddress,
+    cluster_address: status.clusterAddress,
+    initialized: runtime?.seal.isInitialized ?? null,
+    sealed: runtime?.seal.isSealed ?? null,
+    node: describeNode(server) ?? null,
+    requests: { handled: meter.times(HANDLED), refused: meter.times(REFUSED) },
+    dr: statusOf(server, 'dr'),
+    performance: statusOf(server, 'performance'),
+    lags: lagsOf(server),
+  }
+}
+
+/** As `sys/replication/status` has it; null while that says nothing. */
+const statusOf = ({ runtime }: LabServer, kind: Kind): JsonObject | null =>
+  runtime?.cluster?.replication.statusData(kind) ?? null
+
+/** Of each secondary of this primary by its id, and of this secondary behind its primary. */
+const lagsOf = ({ runtime }: LabServer): JsonObject => {
+  const parts = runtime?.cluster?.replication
+  if (!runtime || !parts) return { secondaries: [], upstream: null }
+  const upstream = upstreamLag(parts)
+  return {
+    secondaries: secondaryLags(runtime, parts).map(({ kind, secondary, entries, ms }) => ({
+      ...{ kind, secondary, entries, ms },
+    })),
+    upstream: upstream ? { entries: upstream.entries, ms: upstream.ms } : null,
+  }
+}
+
+export const isStream = (answer: JsonObject | AsyncIterable<Buffer>): answer is AsyncIterable<Buffer> =>
+  Symbol.asyncIterator in answer

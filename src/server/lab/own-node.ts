@@ -1,0 +1,6 @@
+import type { JsonObject } from '../../logical/json.js'
+import type { LabServer } from './lab-server.js'
+
+/** The place of one of several nodes, in the words of `server/nodes/SPEC.md`; undefined for a cluster alone. */
+export const describeNode = ({ node, runtime }: Pick<LabServer, 'node' | 'runtime'>): JsonObject | undefined =>
+  node && { id: node.id, state: node.state, is_active: node.isServing, applied_index: runtime?.appliedIndex ?? 0 }

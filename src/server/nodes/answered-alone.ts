@@ -1,0 +1,66 @@
+import { isWrite, type Operation } from '../../logical/request.js'
+
+/** The reads of `sys/` that concern what is stored, or the node that is asked; others tell of what the active node does. */
+export const SYSTEM_READS: ReadonlySet<string> = new Set([
+  'mounts',
+  'mounts/*path',
+  'mounts/*path/tune',
+  'auth',
+  'auth/*path',
+  'auth/*path/tune',
+  'internal/ui/mounts',
+  'internal/ui/mounts/*path',
+  'internal/specs/openapi',
+  'internal/counters/config',
+  'internal/counters/tokens',
+  'internal/counters/entities',
+  'policy/?',
+  'policy/*name',
+  'policies/acl/?',
+  'policies/acl/*name',
+  'namespaces/?',
+  'namespaces/*path',
+  'audit',
+  'config/auditing/request-headers',
+  'config/auditing/request-headers/:header',
+  'key-status',
+  'wrapping/lookup',
+  'license/status',
+  'ha-status',
+  'host-info',
+  'in-flight-req',
+  'metrics',
+])
+
+/**
+ * What comes by the verb of a write and may change nothing that is stored, by the type of the mount. A token may still turn
+ * out to be one that does, and is the active node's then. Logins are not here: the active node counts those that fail.
+ */
+export const UPDATES_ALONE: Readonly<Record<string, readonly string[]>> = {
+  system: ['capabilities', 'capabilities-self', 'capabilities-accessor', 'wrapping/lookup', 'audit-hash/*name'],
+  token: ['create', 'create-orphan', 'create/:role_name', 'lookup', 'lookup-accessor'],
+  approle: ['role/:role_name/secret-id/lookup/?', 'role/:role_name/secret-id-accessor/lookup/?'],
+  identity: ['lookup/entity'],
+  transit: [
+    'encrypt/:name',
+    'decrypt/:name',
+    'rewrap/:name',
+    'datakey/:plaintext/:name',
+    'random',
+    'random/:urlbytes',
+    'random/:source/:urlbytes',
+    'hash',
+    'hash/:urlalgorithm',
+    ...['sign', 'verify', 'hmac'].flatMap((verb) => [`${verb}/:name`, `${verb}/:name/:urlalgorithm`]),
+  ],
+}
+
+const UPDATES: ReadonlySet<string> = new Set(
+  Object.entries(UPDATES_ALONE).flatMap(([mount, patterns]) => patterns.map((pattern) => `${mount}\n${pattern}`)),
+)
+
+/** Whether a performance standby tries to answer by itself. `mount`: the type of its backend. */
+export const isAnsweredAlone = (mount: string, pattern: string, operation: Operation): boolean => {
+  if (operation === 'create' || operation === 'update') return UPDATES.has(`${mount}\n${pattern}`)
+  return !isWrite(operation) && (mount !== 'system' || operation === 'help' || SYSTEM_READS.has(pattern))
+}

@@ -1,0 +1,221 @@
+import type {
+  PageCluster,
+  PageEvent,
+  PageKind,
+  PageLink,
+  PageNode,
+  PageRole,
+  PageSurvey,
+} from '../../lab/web/page-facts.js'
+
+/** What a server tells of itself and of those that it replicates with, once a second. */
+export interface OwnLook {
+  readonly at_ms: number
+  /** Empty while it is sealed. */
+  readonly name: string
+  readonly api_address: string
+  /** Null while it starts anew, as after a change of role. */
+  readonly initialized: boolean | null
+  readonly sealed: boolean | null
+  readonly node: {
+    readonly id: string
+    readonly state: string
+    readonly is_active: boolean
+    readonly applied_index: number
+  } | null
+  readonly requests: { readonly handled: number; readonly refused: number }
+  /** Null while it does not say. */
+  readonly dr: OwnStatus | null
+  readonly performance: OwnStatus | null
+  readonly lags: {
+    readonly secondaries: readonly (Lag & { readonly kind: PageKind; readonly secondary: string })[]
+    readonly upstream: Lag | null
+  }
+}
+
+/** The part of `sys/replication/status` that is needed here. */
+export interface OwnStatus {
+  readonly mode?: string
+  readonly state?: string
+  readonly connection_state?: string
+  readonly last_wal?: number
+  readonly last_remote_wal?: number
+  readonly known_secondaries?: readonly string[]
+  readonly secondaries?: readonly OwnPeer[]
+  readonly primaries?: readonly OwnPeer[]
+}
+
+interface OwnPeer {
+  readonly node_id?: string
+  readonly api_address?: string
+  readonly connection_status?: string
+}
+
+interface Lag {
+  readonly entries: number
+  readonly ms: number
+}
+
+const KINDS: readonly PageKind[] = ['dr', 'performance']
+const WORDS: Readonly<Record<PageKind, string>> = { dr: 'DR', performance: 'performance' }
+const NO_ROLE: PageRole = { mode: '-', state: '', lastWal: 0 }
+
+/** The other side of a link, with the link. */
+interface Peer {
+  readonly cluster: PageCluster
+  readonly link: PageLink
+}
+
+/** The picture of one server: itself, and those that it replicates with as far as it knows them. */
+export const surveyOf = (look: OwnLook): PageSurvey => {
+  const own = ownCluster(look)
+  const peers = KINDS.flatMap((kind) => peersOf(look, own.name, kind)).map(distinct)
+  const links = peers.map(({ link }) => link)
+  return {
+    ...{ lab: own.name, atMs: look.at_ms, topology: own.name, verbs: [], faults: [], hasEvents: true },
+    clusters: [own, ...peers.map(({ cluster }) => cluster)],
+    links,
+    planned: links.map(({ kind, primary, secondary }) => ({ kind, primary: primary ?? own.name, secondary })),
+    problems: problemsOf(look, own.name, links),
+  }
+}
+
+const ownCluster = (look: OwnLook): PageCluster => {
+  const name = look.name === '' ? 'this server' : look.name
+  return {
+    ...clusterOf(name, look.api_address, true),
+    isInitialised: look.initialized !== false,
+    isSealed: look.sealed === true,
+    dr: roleOf(look.dr),
+    performance: roleOf(look.performance),
+    requests: { server: name, ...look.requests },
+    nodes: look.node ? [nodeOf(look.node, look.api_address)] : null,
+  }
+}
+
+const nodeOf = (
+  { id, state, is_active, applied_index }: NonNullable<OwnLook['node']>,
+  apiAddress: string,
+): PageNode => ({
+  ...{ name: id, apiAddress, process: 'elsewhere', state, isActive: is_active, appliedIndex: applied_index },
+})
+
+const clusterOf = (name: string, apiAddress: string, isAnswering: boolean): PageCluster => ({
+  ...{ name, apiAddress, process: 'elsewhere', isAnswering, isInitialised: true, isSealed: false },
+  ...{ dr: NO_ROLE, performance: NO_ROLE, requests: null, nodes: null, problems: [] },
+})
+
+const roleOf = (status: OwnStatus | null): PageRole => {
+  if (!status?.mode) return NO_ROLE
+  const { mode, state = '', last_wal: own = 0, last_remote_wal: remote = 0 } = status
+  return { mode, state, lastWal: mode === 'secondary' ? remote : own }
+}
+
+/** This server in one kind of replication. */
+interface Side {
+  readonly look: OwnLook
+  readonly own: string
+  readonly kind: PageKind
+  readonly status: OwnStatus
+}
+
+const peersOf = (look: OwnLook, own: string, kind: PageKind): readonly Peer[] => {
+  const status = look[kind]
+  if (status?.mode === 'primary') return secondaryIds(status).map((id) => secondaryOf({ look, own, kind, status }, id))
+  return status?.mode === 'secondary' || status?.mode === 'bootstrapping'
+    ? [primaryOf({ look, own, kind, status })]
+    : []
+}
+
+const secondaryIds = ({ secondaries = [], known_secondaries: known = [] }: OwnStatus): readonly string[] => [
+  ...new Set([...known, ...secondaries.map(({ node_id: id = '' }) => id)].filter((id) => id !== '')),
+]
+
+const secondaryOf = ({ look: { lags }, own, kind, status }: Side, id: string): Peer => {
+  const row = status.secondaries?.find(({ node_id }) => node_id === id)
+  const isConnected = row?.connection_status === 'connected'
+  const lag = lags.secondaries.find((one) => one.kind === kind && one.secondary === id)
+  const state = isConnected ? 'stream-wals' : ''
+  const role = { mode: 'secondary', state, lastWal: Math.max(0, roleOf(status).lastWal - (lag?.entries ?? 0)) }
+  return {
+    cluster: { ...clusterOf(id, row?.api_address ?? '', isConnected), [kind]: role },
+    link: {
+      ...{ kind, primary: own, secondary: id, state, connectionState: isConnected ? 'ready' : 'disconnected' },
+      ...secondsOf(lag),
+    },
+  }
+}
+
+const primaryOf = ({ look: { lags }, own, kind, status }: Side): Peer => {
+  const { primaries = [], state = '', connection_state: connectionState = '' } = status
+  const row = primaries.find(({ connection_status: connection }) => connection === 'connected') ?? primaries[0]
+  const role = { mode: 'primary', state: '', lastWal: roleOf(status).lastWal + (lags.upstream?.entries ?? 0) }
+  const name = `${WORDS[kind]} primary`
+  return {
+    cluster: { ...clusterOf(name, row?.api_address ?? '', connectionState === 'ready'), [kind]: role },
+    link: { kind, primary: name, secondary: own, state, connectionState, ...secondsOf(lags.upstream ?? undefined) },
+  }
+}
+
+const secondsOf = (lag: Lag | undefined): Pick<PageLink, 'lagEntries' | 'lagSeconds'> => ({
+  lagEntries: lag?.entries ?? null,
+  lagSeconds: lag ? lag.ms / 1000 : null,
+})
+
+/** An id is given by people, for each kind by itself: two may have one, and one may have this server's name. */
+const distinct = (peer: Peer, index: number, all: readonly Peer[]): Peer => {
+  const { name } = peer.cluster
+  const { kind, primary, secondary } = peer.link
+  const isTaken = primary === secondary || all.findIndex(({ cluster }) => cluster.name === name) < index
+  if (!isTaken) return peer
+  const other = `${name} (${WORDS[kind]})`
+  const end = peer.cluster[kind].mode === 'secondary' ? { secondary: other } : { primary: other }
+  return { cluster: { ...peer.cluster, name: other }, link: { ...peer.link, ...end } }
+}
+
+const problemsOf = ({ initialized, sealed }: OwnLook, own: string, links: readonly PageLink[]): readonly string[] => [
+  ...(initialized === false ? [`${own} is not initialised`] : sealed === true ? [`${own} is sealed`] : []),
+  ...links
+    .filter(({ connectionState }) => connectionState !== 'ready')
+    .map(({ kind, primary, secondary, connectionState }) =>
+      secondary === own
+        ? `${own} is cut off from its ${WORDS[kind]} primary (${connectionState || 'idle'})`
+        : `the ${WORDS[kind]} secondary ${secondary} of ${primary} is not connected`,
+    ),
+]
+
+/** The facts of a look of which a change is an event, by what they are called. */
+const factsOf = (look: OwnLook): ReadonlyMap<string, readonly [kind: string, value: string]> => {
+  const facts = new Map<string, readonly [string, string]>()
+  if (look.initialized !== null)
+    facts.set('', ['seal', look.initialized ? (look.sealed === true ? 'sealed' : 'unsealed') : 'uninitialised'])
+  if (look.node) facts.set(`node ${look.node.id}: `, ['role', look.node.state])
+  for (const kind of KINDS) {
+    const status = look[kind]
+    if (!status?.mode) continue
+    facts.set(`${kind}: `, ['role', status.mode])
+    if (status.mode === 'secondary')
+      facts.set(`${kind} stream: `, ['replication', [status.state, status.connection_state].filter(Boolean).join(', ')])
+  }
+  for (const { kind, secondary, primary, connectionState } of surveyOf(look).links)
+    if (primary !== null && look[kind]?.mode === 'primary')
+      facts.set(`${kind} secondary ${secondary}: `, [
+        'replication',
+        connectionState === 'ready' ? 'connected' : connectionState,
+      ])
+  return facts
+}
+
+/** What has happened between two looks. `after`: the number of the last event before. */
+export const eventsBetween = (before: OwnLook, look: OwnLook, after: number): readonly PageEvent[] => {
+  const known = factsOf(before)
+  const changes = [...factsOf(look)].flatMap(([name, [kind, value]]) => {
+    const was = known.get(name)?.[1]
+    return was === undefined || was === value ? [] : [{ kind, text: `${name}${was} -> ${value}` }]
+  })
+  const time = new Date(look.at_ms).toISOString()
+  const cluster = surveyOf(look).lab
+  return changes.map(({ kind, text }, index) => ({
+    ...{ id: after + 1 + index, time, cluster, kind, text, command: null, step: null },
+  }))
+}

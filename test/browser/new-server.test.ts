@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { BrowserPage } from '../support/browser-page.js'
+import { freePorts, Program, STARTED, Workplace } from '../support/program.js'
+
+/** A server that is new, from its own page, in a real browser. One story, told in the order of the tests. */
+
+let server: Program
+let address: string
+const place = new Workplace()
+const ui = new BrowserPage()
+
+beforeAll(async () => {
+  const { api, cluster } = await freePorts()
+  address = `http://127.0.0.1:${api}`
+  const listener = { tcp: { address: `127.0.0.1:${api}`, tls_disable: true, cluster_address: `127.0.0.1:${cluster}` } }
+  const config = place.write('new.json', JSON.stringify({ listener, storage: { inmem: {} }, ui: true }))
+  server = new Program(['server', `-config=${config}`])
+  await server.untilPrinted(STARTED)
+  await ui.goTo(`${address}/ui/`)
+})
+afterAll(async () => {
+  await ui[Symbol.asyncDispose]()
+  await server?.[Symbol.asyncDispose]()
+  place[Symbol.dispose]()
+})
+
+const type = (label: string, text: string) => ui.page.getByLabel(label).fill(text)
+const answered = async (name: string): Promise<string> => {
+  await ui.press(`show ${name}`)
+  return ui.page
+    .locator('.gate dl > div', { has: ui.page.locator(`dt:text-is("${name}")`) })
+    .locator('code')
+    .innerText()
+}
+
+describe('a new server', () => {
+  let keys: string[] = []
+  let rootToken = ''
+
+  it('is initialised from its page, which shows the keys once', async () => {
+    await ui.see('.gate:has-text("This cluster is new")')
+    await ui.shoot('new')
+    await ui.expectNoBarrier()
+    await ui.press('Initialise …')
+    await ui.page.locator('dialog').getByLabel('Key shares').fill('3')
+    await ui.page.locator('dialog').getByLabel('Shares that it takes to unseal').fill('2')
+    await ui.press('Do it')
+    await ui.see('.gate h3:has-text("shown this once")')
+    await ui.shoot('new-keys')
+    await ui.expectNoBarrier()
+    keys = JSON.parse(await answered('keys')) as string[]
+    rootToken = await answered('root_token')
+    expect(keys).toHaveLength(3)
+    await ui.press('Close')
+    expect(await ui.page.locator('body').innerText()).not.toContain(keys[0])
+  })
+
+  it('is unsealed share by share, and entered', async () => {
+    await ui.see('.gate [role=status]:has-text("sealed: 0 of 2")')
+    await type('Key share', keys[0] ?? '')
+    await ui.press('Unseal')
+    await ui.see('.gate [role=status]:has-text("sealed: 1 of 2")')
+    await type('Key share', keys[2] ?? '')
+    await ui.press('Unseal')
+    await ui.see('.login')
+    await type('Token (needed)', rootToken)
+    await ui.press('Log in')
+    await ui.see('.who:has-text("root")')
+  })
+
+  it('leaves no secret in the address, the title, the storage of the browser or the log', async () => {
+    const kept = await ui.page.evaluate(
+      '[document.cookie, JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.title, location.href].join()',
+    )
+    for (const secret of [rootToken, ...keys]) {
+      expect(kept).not.toContain(secret)
+      expect(server.stdout + server.stderr).not.toContain(secret)
+    }
+  })
+
+  it('gave the browser nothing to complain about', () => {
+    expect(ui.errors).toEqual([])
+  })
+})

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LabPage } from '../support/lab-page.js'
+
+/** A cluster of several servers on the page of its lab, in a real browser. One story, told in the order of the tests. */
+
+let lab: LabPage
+
+beforeAll(async () => {
+  lab = await LabPage.open('single', '--nodes', '3')
+})
+afterAll(async () => {
+  await lab?.[Symbol.asyncDispose]()
+})
+
+const node = (name: string, look: string) => lab.see(`[data-node="${name}"].${look}`)
+const inTable = (name: string, word: string) =>
+  lab.see(`.facts-table tr:has(th:text-is("${name}")) td:text-is("${word}")`)
+const activeName = async () => String(await lab.page.locator('.node.active').getAttribute('data-node'))
+const anActiveBut = async (name: string) => {
+  await lab.see(`.node.active:not([data-node="${name}"])`)
+  return activeName()
+}
+const isClosed = () => lab.page.waitForSelector('dialog', { state: 'detached' })
+const work = (state: string, text: string) => lab.see(`.works > .work:first-of-type.${state}:has-text("${text}")`)
+
+describe('a cluster of several nodes', () => {
+  it('has them inside, and says which is active', async () => {
+    await node('A1', 'active')
+    await node('A2', 'plain')
+    await node('A3', 'plain')
+    await lab.see('.verdict.well')
+    await inTable('A1', 'active')
+    await inTable('A2', 'standby')
+    await lab.shoot('nodes')
+    await lab.expectNoBarrier()
+  })
+
+  it('is seen to go on with another one when the active node is lost', async () => {
+    await lab.ask(/node A1 active/)
+    await lab.press('Crash …')
+    await lab.see('.plan code:text-is("understudy crash A1")')
+    await lab.press('Yes, do it')
+    await isClosed()
+    await node('A1', 'away')
+    await inTable('A1', 'stopped')
+    await anActiveBut('A1')
+    await lab.see('[data-cluster="A"]:not(.away)')
+    await lab.see('.verdict.bad:has-text("A has a node A1 that is stopped")')
+    await lab.shoot('nodes-lost')
+    await lab.expectNoBarrier()
+    await lab.ask(/node A1 stopped/)
+    await lab.press('Start')
+    await work('done', 'node A1 is open')
+    await node('A1', 'plain')
+    await lab.see('.verdict.well')
+  })
+
+  it('lets the active node hand over', async () => {
+    const before = await activeName()
+    await lab.ask(new RegExp(`node ${before} active`))
+    await lab.press('Hand over …')
+    await lab.see('.plan li:has-text("sys/step-down")')
+    await lab.press('Yes, do it')
+    await isClosed()
+    await work('done', 'hands over')
+    expect(await anActiveBut(before)).not.toBe(before)
+    await node(before, 'plain')
+  })
+
+  it('shows which of them is sealed, and unseals it', async () => {
+    const active = await activeName()
+    const standby = active === 'A2' ? 'A3' : 'A2'
+    await lab.ask(new RegExp(`node ${standby} standby`))
+    await lab.press('Seal …')
+    await lab.press('Yes, do it')
+    await isClosed()
+    await inTable(standby, 'sealed')
+    await lab.ask(new RegExp(`node ${standby} sealed`))
+    await lab.press('Unseal')
+    await isClosed()
+    await inTable(standby, 'standby')
+  })
+
+  it('shows which of them are cut from each other', async () => {
+    await lab.run('fault', 'partition', 'A1', 'A2')
+    for (const name of ['A1', 'A2']) await lab.see(`[data-node="${name}"] strong:text-is("✂ cut")`)
+    expect(await lab.page.locator('[data-node="A3"] strong').count()).toBe(0)
+    await lab.see('.facts-table tr:has(th:text-is("A2")) td:has-text("A1 <-> A2, partition")')
+    await lab.shoot('nodes-cut')
+    await lab.run('heal', '--all')
+    await lab.page.waitForSelector('.node strong', { state: 'detached' })
+  })
+
+  it('is looked into by the node that is active', async () => {
+    const active = await activeName()
+    await lab.run('stop', active)
+    await anActiveBut(active)
+    await lab.page.getByRole('link', { name: 'Inside A', exact: true }).click()
+    await lab.see('.login')
+    await lab.page.getByRole('link', { name: 'All clusters', exact: true }).click()
+    await lab.run('start', active)
+    await lab.see('.verdict.well')
+  })
+
+  it('gave the browser nothing to complain about', () => {
+    expect(lab.errors).toEqual([])
+  })
+})

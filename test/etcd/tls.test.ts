@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.js'
+import { createAuthority, issueCertificate } from '../../src/crypto/certificates.js'
+import { certificatePem, privateKeyPem } from '../../src/crypto/pem.js'
+import { type PortPair, randomPorts } from '../../src/lab/ports.js'
+import { EtcdProcess, type EtcdTlsFiles } from '../support/etcd.js'
+import { NodeProcess } from '../support/node-processes.js'
+import { TestNodes } from '../support/nodes.js'
+
+/** Servers over an etcd that knows its clients by certificates. */
+
+const ended: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const end of ended.splice(0).reverse()) await end()
+})
+
+/** An authority, and a certificate of it for this machine, in files. */
+const makeFiles = async (name: string): Promise<EtcdTlsFiles> => {
+  const directory = mkdtempSync(path.join(tmpdir(), `understudy-tls-${name}-`))
+  ended.push(async () => rmSync(directory, { recursive: true, force: true }))
+  const nowMs = systemClock.now()
+  const authority = await createAuthority({ name, nowMs })
+  const issued = await issueCertificate(authority, { name: 'localhost', otherHosts: ['127.0.0.1'], nowMs })
+  const write = (file: string, text: string) => {
+    writeFileSync(path.join(directory, file), text, { mode: 0o600 })
+    return path.join(directory, file)
+  }
+  return {
+    ca: write('ca.pem', certificatePem(authority.certificate)),
+    certificate: write('certificate.pem', certificatePem(issued.certificate)),
+    privateKey: write('key.pem', privateKeyPem(issued.privateKey)),
+  }
+}
+
+const nodeWith = (name: string, ports: ReadonlyMap<string, PortPair>, storage: object): NodeProcess => {
+  const pair = ports.get(name)
+  if (!pair) throw new Error(`no ports for ${name}`)
+  const etcd = { ha_enabled: 'true', request_timeout: '1s', ...storage }
+  const node = new NodeProcess(name, pair, (directory) => ({
+    storage: { etcd },
+    settings: { leader_lease: '2s', data_dir: directory },
+  }))
+  ended.push(() => node.destroy())
+  return node
+}
+
+test('nodes show the etcd their certificate, and it theirs', async () => {
+  const files = await makeFiles('etcd-authority')
+  const others = await makeFiles('another-authority')
+  const etcd = await EtcdProcess.startWithTls(files)
+  ended.push(() => etcd.destroy())
+  const ports = await randomPorts(['A', 'B', 'X', 'Y', 'Z'])
+  const address = `https://${etcd.address}`
+  const own = { tls_cert_file: files.certificate, tls_key_file: files.privateKey }
+  const storage = { address, tls_ca_file: files.ca, ...own }
+  const nodes = new TestNodes(['A', 'B'].map((name) => nodeWith(name, ports, storage)))
+  for (const node of nodes.all) await node.start()
+  await nodes.open()
+  const first = await nodes.active()
+  await nodes.clientOf(first).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
+  await nodes.clientOf(first).call('PUT', 'kv/it', { body: { value: 'kept' } })
+  await first.crash()
+  const second = await nodes.active()
+  expect((await nodes.clientOf(second).send('GET', 'kv/it')).json?.data).toEqual({ value: 'kept' })
+
+  const refused = {
+    X: { address, tls_ca_file: files.ca },
+    Y: { address, tls_ca_file: files.ca, tls_cert_file: others.certificate, tls_key_file: others.privateKey },
+    Z: { address, tls_ca_file: others.ca, ...own },
+  }
+  for (const [name, given] of Object.entries(refused)) {
+    await expect(nodeWith(name, ports, given).start(), name).rejects.toThrow('cannot be used')
+  }
+})

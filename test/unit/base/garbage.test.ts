@@ -1,0 +1,24 @@
+import { constants, PerformanceObserver } from 'node:perf_hooks'
+import { expect, it } from 'vitest'
+import { letGo } from '../../../src/base/garbage.js'
+
+const { NODE_PERFORMANCE_GC_FLAGS_FORCED: FORCED } = constants
+
+it('collects once, however much was let go in one turn, and again when more was', async () => {
+  let collections = 0
+  const observer = new PerformanceObserver((list) => {
+    const entries = list.getEntries() as unknown as { detail: { flags: number } }[]
+    for (const { detail } of entries) if (detail.flags & FORCED) collections++
+  })
+  observer.observe({ entryTypes: ['gc'] })
+  try {
+    for (const expected of [1, 2]) {
+      for (let i = 0; i < 50; i++) letGo(64 * 1024 * 1024)
+      await expect.poll(() => collections).toBeGreaterThanOrEqual(expected)
+      for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => void setImmediate(resolve))
+      expect(collections).toBe(expected)
+    }
+  } finally {
+    observer.disconnect()
+  }
+})

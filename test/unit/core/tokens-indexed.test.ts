@@ -1,0 +1,173 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { decodeToken, encodeToken } from '../../../src/core/tokens/token-codec.js'
+import { hmacSha256Hex } from '../../../src/crypto/hmac.js'
+import { TEAM, TokenWorld } from '../../support/token-world.js'
+import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
+
+const HOUR_MS = 3_600_000
+const ID = 'hvs.AAAAAAAAAAAAAAAAAAAAAAAA'
+const ACCESSOR = 'BBBBBBBBBBBBBBBBBBBBBBBB'
+const PATH = 'auth/approle/login'
+
+let world: TokenWorld
+let before: number
+beforeEach(async () => {
+  world = await TokenWorld.open()
+  before = await world.keyCount()
+})
+
+const salt = (): Buffer => {
+  const found = world.storage.get('sys/token/salt')
+  if (!found) throw new Error('no salt')
+  return found
+}
+
+/** What earlier versions stored of a login: a record with names, and rows that lead to it, whose values were encrypted. */
+const storeEarlier = async (): Promise<string> => {
+  const now = world.clock.now()
+  const storageId = `h${hmacSha256Hex(salt(), ID)}`
+  const record = {
+    id: ID,
+    accessor: ACCESSOR,
+    namespaceId: 'root',
+    policies: ['default'],
+    path: PATH,
+    displayName: 'approle',
+    meta: { role_name: 'r' },
+    entityId: '',
+    parent: '',
+    numUses: 0,
+    createdAtMs: now,
+    ttlSeconds: 3600,
+    leaseTtlSeconds: 3600,
+    expiresAtMs: now + HOUR_MS,
+    lastRenewalMs: null,
+    explicitMaxTtlSeconds: 0,
+    periodSeconds: 0,
+    role: '',
+    boundCidrs: [],
+    isRenewable: true,
+    sweepAtMs: now + HOUR_MS,
+    login: { policies: ['default'], internal: { role_name: 'r' } },
+    mountAccessor: 'auth_approle_1',
+  }
+  const ciphertext = Buffer.from('01000000015c3f', 'hex')
+  await world.storage.write((tx) => {
+    tx.put(`sys/token/id/${storageId}`, Buffer.from(JSON.stringify(record)))
+    const row = JSON.stringify({ accessor: ACCESSOR, token: storageId })
+    tx.put(`sys/token/accessor/root/${hmacSha256Hex(salt(), ACCESSOR)}`, Buffer.from(row))
+    tx.put(`sys/expire/id/root/${PATH}/${storageId}`, ciphertext)
+    tx.put(`sys/expire/time/${String(now + HOUR_MS).padStart(15, '0')}.${storageId}`, ciphertext)
+  })
+  return storageId
+}
+
+const listed = (folder: string) => world.leases.list(ROOT_NAMESPACE, folder)
+
+describe('a token that an earlier version has stored', () => {
+  it('is found by its id, its long form, its accessor and its lease', async () => {
+    const storageId = await storeEarlier()
+    const entry = world.entry(ID)
+    expect(entry).toMatchObject({ id: ID, accessor: ACCESSOR, storageId, displayName: 'approle' })
+    expect(world.tokens.find(world.tokens.present(entry))).toBe(entry)
+    expect(world.tokens.findByAccessor(ACCESSOR)).toBe(entry)
+    expect(world.leases.find(ROOT_NAMESPACE, `${PATH}/${storageId}`)?.expiresAtMs).toBe(world.clock.now() + HOUR_MS)
+  })
+
+  it('stands in lists beside those of this version', async () => {
+    const storageId = await storeEarlier()
+    const { auth } = await world.login({ ttlSeconds: 3600 })
+    const later = world.entry(auth.clientToken)
+    expect(await listed('')).toEqual(['auth/'])
+    expect(await listed('auth/')).toEqual(['approle/'])
+    expect(await listed(PATH)).toEqual([storageId, later.storageId].sort())
+    expect(await world.tokens.listAccessors('root')).toEqual(expect.arrayContaining([ACCESSOR, auth.accessor]))
+    expect(await world.tokens.listAccessors(TEAM.id)).toEqual([])
+    expect(await world.tokens.count()).toBe(3)
+  })
+
+  it('is renewed and swept, and nothing is left of it', async () => {
+    await storeEarlier()
+    world.logins.set(PATH, () => ({ ttlSeconds: 0 }))
+    world.clock.advance(1000)
+    await world.tokens.renew(world.entry(ID), { incrementSeconds: 7200, presented: ID })
+    expect(await world.keyCount()).toBe(before + 4)
+    world.clock.advance(2 * HOUR_MS - 1)
+    await world.tokens.sweep()
+    expect(world.tokens.find(ID)).toBeDefined()
+    world.clock.advance(1)
+    await world.tokens.sweep()
+    expect(await world.keyCount()).toBe(before)
+  })
+
+  it('is revoked with all below its path', async () => {
+    await storeEarlier()
+    const { auth } = await world.login()
+    const beside = await world.create({ policies: ['default'], ttl: '1h' })
+    await world.leases.revokePrefix(ROOT_NAMESPACE, 'auth/approle')
+    expect([ID, auth.clientToken].map((token) => world.tokens.find(token))).toEqual([undefined, undefined])
+    expect(world.tokens.find(beside.clientToken)).toBeDefined()
+    expect(await world.keyCount()).toBe(before + 3)
+  })
+})
+
+describe('a token with a chosen id', () => {
+  it('has another accessor when it is made anew', async () => {
+    const make = () => world.create({ id: 'mine', policies: ['default'], ttl: '1h' })
+    const first = await make()
+    await world.tokens.revokeTree(world.entry('mine'))
+    expect(await world.keyCount()).toBe(before)
+    const second = await make()
+    expect(second.accessor).not.toBe(first.accessor)
+    expect(world.tokens.findByAccessor(first.accessor)).toBeUndefined()
+    expect(world.tokens.findByAccessor(second.accessor)).toBe(world.entry('mine'))
+  })
+
+  it('is no token by the name under which another one lies', async () => {
+    const { auth } = await world.login()
+    const { storageId } = world.entry(auth.clientToken)
+    for (const id of [auth.accessor, storageId, ACCESSOR]) expect(world.tokens.find(id)).toBeUndefined()
+    await storeEarlier()
+    const { storageId: earlier } = world.entry(ID)
+    for (const id of [ACCESSOR, earlier]) expect(world.tokens.find(id)).toBeUndefined()
+  })
+})
+
+describe('the token of a login', () => {
+  it('is one record of few bytes, and one row', async () => {
+    const { auth } = await world.login()
+    expect(await world.keyCount()).toBe(before + 2)
+    const { storageId } = world.entry(auth.clientToken)
+    expect(world.storage.get(`sys/token/id/${storageId}`)?.length).toBeLessThan(400)
+    const rows = await world.storage.keys('sys/expire/')
+    expect(rows.map((key) => world.storage.get(key)?.length)).toEqual([1])
+  })
+
+  it('in a namespace stands under its path there alone', async () => {
+    const { auth } = await world.login({}, {}, TEAM)
+    const { storageId } = world.entry(auth.clientToken)
+    expect(await world.leases.list(TEAM, PATH)).toEqual([storageId])
+    expect(await listed('')).toEqual([])
+    expect(auth.accessor).toMatch(/^[0-9A-Za-z]{24}\.team1$/)
+    await world.leases.revokePrefix(ROOT_NAMESPACE, 'auth')
+    expect(world.tokens.find(auth.clientToken)).toBeDefined()
+    await world.leases.revokePrefix(TEAM, 'auth')
+    expect(world.tokens.find(auth.clientToken)).toBeUndefined()
+  })
+
+  it('is read as it was written', async () => {
+    const { auth } = await world.login({ numUses: 3 })
+    const bytes = world.storage.get(`sys/token/id/${world.entry(auth.clientToken).storageId}`)
+    if (!bytes) throw new Error('no record')
+    const record = decodeToken(bytes)
+    for (const changed of [record, { ...record, isClosing: true }, { ...record, isIndexed: true }]) {
+      expect(decodeToken(encodeToken(changed))).toEqual(changed)
+    }
+  })
+
+  it('is refused where a later version has stored it', () => {
+    expect(() => decodeToken(Buffer.from('[2,"id"]'))).toThrow(
+      'a token is stored in form 2, which is of a later version',
+    )
+  })
+})

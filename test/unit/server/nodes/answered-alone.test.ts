@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { isAnsweredAlone, SYSTEM_READS, UPDATES_ALONE } from '../../../../src/server/nodes/answered-alone.js'
+import { startDevServer } from '../../../support/dev-server.js'
+
+/** The table of what a performance standby answers, held against what a server has. */
+
+test('everything in the table is a path that is there, with that verb', async () => {
+  await using server = await startDevServer()
+  for (const type of ['approle', 'userpass']) await server.client.write(`sys/auth/${type}`, { type })
+  await server.client.write('sys/mounts/transit', { type: 'transit' })
+  const { paths } = (await server.client.read('sys/internal/specs/openapi')) as { paths: Record<string, object> }
+  // `{name}` of the description is `:name` or `*name` of the table, and a slash that may be left out is a path of its own.
+  const plain = (pattern: string) =>
+    pattern
+      .replace(/\/\?$/, '')
+      .replace(/\{[^}]+\}|[:*][a-z_]+/g, '{}')
+      .replace(/\/$/, '')
+  const known = new Map(Object.entries(paths).map(([at, verbs]) => [plain(at), Object.keys(verbs)]))
+  const has = (path: string, verb: string) => known.get(plain(path))?.includes(verb)
+  const mounts: Record<string, string> = { system: 'sys', token: 'auth/token', approle: 'auth/approle' }
+  const updates = Object.entries(UPDATES_ALONE).flatMap(([type, patterns]) =>
+    patterns.map((pattern) => `/${mounts[type] ?? type}/${pattern}`),
+  )
+  const reads = [...SYSTEM_READS].map((pattern) => `/sys/${pattern}`)
+  expect(reads.filter((path) => !has(path, 'get'))).toEqual([])
+  expect(updates.filter((path) => !has(path, 'post'))).toEqual([])
+})
+
+test('reads of mounts are answered, those of what the active node does are not, and writes only where they are named', () => {
+  expect(isAnsweredAlone('kv', 'data/*path', 'read')).toBe(true)
+  expect(isAnsweredAlone('kv', 'metadata/*path', 'list')).toBe(true)
+  expect(isAnsweredAlone('kv', 'data/*path', 'update')).toBe(false)
+  expect(isAnsweredAlone('kv', 'data/*path', 'delete')).toBe(false)
+  expect(isAnsweredAlone('transit', 'encrypt/:name', 'create')).toBe(true)
+  expect(isAnsweredAlone('transit', 'keys/:name', 'update')).toBe(false)
+  expect(isAnsweredAlone('approle', 'tidy/secret-id', 'update')).toBe(false)
+  expect(isAnsweredAlone('system', 'mounts', 'read')).toBe(true)
+  expect(isAnsweredAlone('system', 'mounts/*path', 'update')).toBe(false)
+  for (const pattern of ['replication/status', 'leases/lookup/?', 'storage/raft/snapshot', 'generate-root/attempt']) {
+    expect(isAnsweredAlone('system', pattern, 'read'), pattern).toBe(false)
+  }
+  expect(isAnsweredAlone('system', 'constructor', 'read')).toBe(false)
+})

@@ -1,0 +1,65 @@
+import { afterEach, expect, test } from 'vitest'
+import { type MemoryNode, startMemoryNodes } from '../../../support/memory-nodes.js'
+import type { TestNodes } from '../../../support/nodes.js'
+import { until } from '../../../support/until.js'
+
+/** What a client is told of a write that is in the shared log when the node that answers ceases to lead. */
+
+const ended: TestNodes<MemoryNode>[] = []
+afterEach(async () => {
+  for (const nodes of ended.splice(0)) await nodes.close()
+})
+
+const LOGIN = 'auth/approle/login'
+
+/** A node, and a SecretID that can be used once: a login takes the use, and only then makes a token. */
+const open = async () => {
+  const nodes = await startMemoryNodes(['A'], { settings: { role_change_wait: '100ms' } })
+  ended.push(nodes)
+  await nodes.open()
+  const [node] = nodes.all as [MemoryNode]
+  const client = nodes.clientOf(node)
+  await client.call('POST', 'sys/auth/approle', { body: { type: 'approle' } })
+  await client.call('POST', 'auth/approle/role/r', { body: { secret_id_num_uses: 1 } })
+  const { data: role } = (await client.read('auth/approle/role/r/role-id')) as { data: { role_id: string } }
+  const made = (await client.call('POST', 'auth/approle/role/r/secret-id')) as { data: { secret_id: string } }
+  return { nodes, node, client, body: { role_id: role.role_id, secret_id: made.data.secret_id } }
+}
+
+test('the outcome is unknown where the lead is lost between two entries of one write', async () => {
+  const { nodes, node, body } = await open()
+  node.endLeadAfterNextAppend()
+  const answer = await node.send('POST', LOGIN, { body })
+  expect([answer.status, answer.json?.errors]).toEqual([503, [expect.stringContaining('outcome unknown')]])
+  await nodes.active()
+  expect((await node.send('POST', LOGIN, { body })).status).toBe(400)
+})
+
+test('the outcome is unknown where the node is sealed while a write is on its way into the log', async () => {
+  const { nodes, node, client, body } = await open()
+  const before = node.logIndex
+  node.shared?.link.loseAnswers()
+  const login = node.send('POST', LOGIN, { body })
+  await until(() => node.logIndex > before)
+  const sealing = client.send('PUT', 'sys/seal')
+  await until(async () => (await node.health()) === 503)
+  node.shared?.link.heal()
+  const answer = await login
+  expect([answer.status, answer.json?.errors]).toEqual([503, [expect.stringContaining('outcome unknown')]])
+  await sealing
+  await nodes.unseal(node)
+  await nodes.active()
+  expect((await node.send('POST', LOGIN, { body })).status).toBe(400)
+})
+
+test('a write that was refused before anything of it was in the log is told to have been lost', async () => {
+  const { nodes, node, client, body } = await open()
+  await client.call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
+  node.endLead()
+  const answer = await client.send('PUT', 'kv/it', { body: { value: 1 } })
+  expect(answer.status).toBe(503)
+  expect(String(answer.json?.errors)).not.toContain('outcome unknown')
+  await nodes.active()
+  expect((await client.send('GET', 'kv/it')).status).toBe(404)
+  expect((await node.send('POST', LOGIN, { body })).status).toBe(200)
+})

@@ -1,0 +1,375 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { type ApiAnswer, type ApiClient, errorsOf } from '../../../../src/client/api-client.js'
+import { generateRoot } from '../../../../src/lab/replication.js'
+import { type MemoryNode, startLoneNode, startMemoryNodes } from '../../../support/memory-nodes.js'
+import { joinNodes, level } from '../../../support/node-replication.js'
+import type { TestNodes } from '../../../support/nodes.js'
+import { until } from '../../../support/until.js'
+
+/** What a standby answers from its own copy, and what it leaves to the active node. */
+
+const ended: TestNodes<MemoryNode>[] = []
+const directories: string[] = []
+afterEach(async () => {
+  for (const nodes of ended.splice(0)) await nodes.close()
+  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true })
+})
+
+/** Nobody waits long for what does not come, and no other node becomes active meanwhile. */
+const IMPATIENT = {
+  settings: { role_change_wait: '0' },
+  more: { replication: { best_effort_wal_wait_duration: '100ms' } },
+}
+
+const open = async (options: Parameters<typeof startMemoryNodes>[1] = IMPATIENT) => {
+  const nodes = await startMemoryNodes(['A', 'B', 'C'], options)
+  ended.push(nodes)
+  await nodes.open()
+  const [a, b, c] = nodes.all as [MemoryNode, MemoryNode, MemoryNode]
+  await nodes.clientOf(a).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
+  await nodes.clientOf(a).call('PUT', 'kv/it', { body: { value: 'first' } })
+  await nodes.level()
+  return { nodes, a, b, c, above: nodes.clientOf(a), below: nodes.clientOf(b) }
+}
+
+const readingOf = ({ json }: ApiAnswer): unknown => (json?.data as { value?: unknown } | null | undefined)?.value
+const tokenOf = ({ auth }: { auth?: unknown }): string => (auth as { client_token: string }).client_token
+const put = (value: string) => ({ body: { value } })
+
+test('reads go on while there is no active node, and writes are refused with the reason', async () => {
+  const { nodes, a, b, c, above } = await open()
+  const policy = 'path "kv/*" { capabilities = ["read"] }'
+  await above.call('PUT', 'sys/policies/acl/reader', { body: { policy } })
+  const made = await above.call('POST', 'auth/token/create', { body: { policies: ['reader'] } })
+  await nodes.level()
+  await a.crash()
+  for (const node of [b, c]) {
+    expect(await node.health()).toBe(473)
+    const token = tokenOf(made)
+    expect(readingOf(await node.send('GET', 'kv/it', { token }))).toBe('first')
+    expect((await node.send('GET', 'kv/it', { token: 'unknown' })).status).toBe(403)
+    expect((await node.send('GET', 'kv/other', { token })).status).toBe(404)
+    expect((await node.send('GET', 'auth/token/lookup-self', { token })).status).toBe(200)
+    expect(
+      (await node.send('POST', 'sys/capabilities-self', { token, body: { paths: ['kv/it'] } })).json?.data,
+    ).toEqual(expect.objectContaining({ 'kv/it': ['read'] }))
+    const refused = await nodes.clientOf(node).send('PUT', 'kv/it', put('second'))
+    expect([refused.status, errorsOf(refused)[0]]).toEqual([
+      503,
+      expect.stringContaining('the active node of the cluster cannot be reached'),
+    ])
+  }
+})
+
+test('what is written through a standby is read there at once', async () => {
+  const { b, below } = await open({})
+  for (let turn = 0; turn < 30; turn++) {
+    expect((await below.send('PUT', 'kv/it', put(`${turn}`))).status).toBe(204)
+    expect(readingOf(await below.send('GET', 'kv/it'))).toBe(`${turn}`)
+  }
+  await below.call('POST', 'sys/mounts/new', { body: { type: 'kv' } })
+  expect(await below.send('GET', 'sys/mounts/new')).toMatchObject({ status: 200 })
+  await below.call('PUT', 'new/it', put('new'))
+  const token = tokenOf(await below.call('POST', 'auth/token/create', { body: { policies: ['own'] } }))
+  const policy = (capability: string) => ({ body: { policy: `path "new/it" { capabilities = ["${capability}"] }` } })
+  const statuses: number[] = []
+  for (const capability of ['read', 'update', 'read']) {
+    await below.call('PUT', 'sys/policies/acl/own', policy(capability))
+    statuses.push((await b.send('GET', 'new/it', { token })).status)
+  }
+  await below.call('DELETE', 'sys/mounts/new')
+  statuses.push((await below.send('GET', 'new/it')).status)
+  expect((await b.send('GET', 'auth/token/lookup-self', { token })).status).toBe(200)
+  await b.send('POST', 'auth/token/revoke-self', { token })
+  statuses.push((await b.send('GET', 'auth/token/lookup-self', { token })).status)
+  expect(statuses).toEqual([200, 403, 200, 404, 403])
+})
+
+test('a standby that is behind answers with what it has, refuses what it must not miss, and hands on what is to be new', async () => {
+  const { b, above, below } = await open()
+  b.shared?.link.cut()
+  const written = await above.send('PUT', 'kv/it', put('second'))
+  const index = { 'X-Vault-Index': String(written.headers['x-vault-index']) }
+  const read = (headers: Record<string, string>) => below.send('GET', 'kv/it', { headers })
+  expect(readingOf(await read({}))).toBe('first')
+  const refused = await read(index)
+  expect([refused.status, errorsOf(refused)]).toEqual([412, ['required index state not present']])
+  expect((await read({ ...index, 'X-Vault-Inconsistent': 'await-state' })).status).toBe(412)
+  expect((await read({ ...index, 'X-Vault-Inconsistent': 'forward-active-node' })).status).toBe(400)
+  expect(readingOf(await read({ 'X-Vault-Forward': 'active-node' }))).toBe('second')
+  const late = await below.send('PUT', 'kv/it', put('third'))
+  expect(late.status).toBe(204)
+  expect((await read({ 'X-Vault-Index': String(late.headers['x-vault-index']) })).status).toBe(412)
+  const token = tokenOf(await above.call('POST', 'auth/token/create', { body: { policies: ['default'] } }))
+  expect((await b.send('GET', 'auth/token/lookup-self', { token })).status).toBe(412)
+  b.shared?.link.heal()
+  await until(async () => (await read(index)).status === 200)
+  await until(async () => (await b.send('GET', 'auth/token/lookup-self', { token })).status === 200)
+  expect(readingOf(await read({}))).toBe('third')
+})
+
+test('an index that is not reached is taken to the active node where the configuration lets it be', async () => {
+  const replication = { best_effort_wal_wait_duration: '100ms', allow_forwarding_via_header: true }
+  const { b, above, below } = await open({ ...IMPATIENT, more: { replication } })
+  b.shared?.link.cut()
+  const written = await above.send('PUT', 'kv/it', put('second'))
+  const headers = {
+    'X-Vault-Index': String(written.headers['x-vault-index']),
+    'X-Vault-Inconsistent': 'forward-active-node',
+  }
+  expect(readingOf(await below.send('GET', 'kv/it', { headers }))).toBe('second')
+  b.shared?.link.heal()
+})
+
+test('uses of tokens and of SecretIDs are counted by all nodes together', async () => {
+  const { nodes, a, b, c, above } = await open()
+  const token = tokenOf(await above.call('POST', 'auth/token/create', { body: { num_uses: 3 } }))
+  await nodes.level()
+  const statuses: number[] = []
+  for (const node of [b, c, b, c, a])
+    statuses.push((await node.send('GET', 'auth/token/lookup-self', { token })).status)
+  expect(statuses).toEqual([200, 200, 200, 403, 403])
+  await above.call('POST', 'sys/auth/approle', { body: { type: 'approle' } })
+  const role = { secret_id_num_uses: 2, token_type: 'batch' }
+  await above.call('POST', 'auth/approle/role/web', { body: role })
+  const { data: id } = (await above.read('auth/approle/role/web/role-id')) as { data: { role_id: string } }
+  const { data } = (await above.call('POST', 'auth/approle/role/web/secret-id')) as { data: { secret_id: string } }
+  await nodes.level()
+  const login = (node: MemoryNode) =>
+    node.send('POST', 'auth/approle/login', { body: { role_id: id.role_id, secret_id: data.secret_id } })
+  const logins: number[] = []
+  for (const node of [b, c, b, a]) logins.push((await login(node)).status)
+  expect(logins).toEqual([200, 200, 400, 400])
+})
+
+test('work with batch tokens that stores nothing needs no active node', async () => {
+  const { nodes, a, b, above } = await open()
+  await above.call('POST', 'sys/auth/approle', { body: { type: 'approle' } })
+  const policy = 'path "kv/*" { capabilities = ["read"] }'
+  await above.call('PUT', 'sys/policies/acl/reader', { body: { policy } })
+  for (const token_type of ['batch', 'service']) {
+    const body = { token_type, bind_secret_id: true, token_policies: ['reader'] }
+    await above.call('POST', `auth/approle/role/${token_type}`, { body })
+  }
+  const credentials = async (role: string) => {
+    const { data: id } = (await above.read(`auth/approle/role/${role}/role-id`)) as { data: object }
+    const { data } = (await above.call('POST', `auth/approle/role/${role}/secret-id`)) as { data: object }
+    const body = { ...id, secret_id: (data as { secret_id: string }).secret_id }
+    // The first login makes the entity.
+    await above.call('POST', 'auth/approle/login', { body })
+    return { body }
+  }
+  const batch = await credentials('batch')
+  const service = await credentials('service')
+  await nodes.level()
+  const login = await b.send('POST', 'auth/approle/login', batch)
+  expect(login.status, JSON.stringify(login.json)).toBe(200)
+  await a.crash()
+  expect(readingOf(await b.send('GET', 'kv/it', { token: tokenOf(login.json ?? {}) }))).toBe('first')
+  for (const body of [batch, service]) expect((await b.send('POST', 'auth/approle/login', body)).status).toBe(503)
+  const create = (type: string) =>
+    nodes.clientOf(b).send('POST', 'auth/token/create', { body: { type, policies: ['reader'] } })
+  expect([(await create('batch')).status, (await create('service')).status]).toEqual([200, 503])
+})
+
+test('a request is recorded by the audit devices of the node that answers it, once', async () => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'understudy-audit-'))
+  directories.push(directory)
+  const file = path.join(directory, 'audit.log')
+  const { nodes, above, below } = await open()
+  await above.call('PUT', 'sys/audit/file', { body: { type: 'file', options: { file_path: file } } })
+  await nodes.level()
+  const recorded = async (run: () => Promise<ApiAnswer>) => {
+    const before = readFileSync(file, 'utf8').length
+    const { json } = await run()
+    const lines = readFileSync(file, 'utf8').slice(before).trim().split('\n')
+    const entries = lines.map((line) => JSON.parse(line) as { type: string; request: { id: string; path: string } })
+    for (const { request } of entries) if (json?.request_id) expect(request.id).toBe(json.request_id)
+    return entries.map(({ type, request }) => `${type} ${request.path}`)
+  }
+  const whole = ['request kv/it', 'response kv/it']
+  expect(await recorded(() => below.send('GET', 'kv/it'))).toEqual(whole)
+  expect(await recorded(() => below.send('PUT', 'kv/it', put('second')))).toEqual(whole)
+  expect(await recorded(() => below.send('GET', 'kv/it', { headers: { 'X-Vault-Wrap-TTL': '60s' } }))).toEqual(whole)
+  const batch = await recorded(() =>
+    below.send('POST', 'auth/token/create', { body: { type: 'batch', policies: ['default'] } }),
+  )
+  expect(batch).toEqual(['request auth/token/create', 'response auth/token/create'])
+})
+
+test('a standby that cannot record a read does not answer it', async () => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'understudy-audit-'))
+  directories.push(directory)
+  const { nodes, above, below } = await open()
+  const options = { file_path: path.join(directory, 'below', 'audit.log') }
+  await above.call('PUT', 'sys/audit/file', { body: { type: 'file', options } })
+  await nodes.level()
+  rmSync(path.join(directory, 'below'), { recursive: true })
+  writeFileSync(path.join(directory, 'below'), 'no directory any more')
+  expect((await below.send('GET', 'kv/it')).status).toBe(500)
+})
+
+test.each([
+  ['disable_performance_standby', { disable_performance_standby: true }, {}],
+  ['the licence plus', {}, { license: 'plus' }],
+  ['no licence', {}, { license: 'none' }],
+] as const)('with %s a standby hands everything on', async (_, more, settings) => {
+  const { a, b, below } = await open({ more, settings: { ...IMPATIENT.settings, ...settings } })
+  expect(await b.health()).toBe(429)
+  expect((await b.send('GET', 'sys/leader')).json).toMatchObject({ performance_standby: false })
+  expect(readingOf(await below.send('GET', 'kv/it'))).toBe('first')
+  await a.crash()
+  expect((await below.send('GET', 'kv/it')).status).toBe(503)
+})
+
+test('a performance standby says so, and becomes an active node and one again', async () => {
+  const { nodes, a, b, c, above } = await open({})
+  const leader = (await b.send('GET', 'sys/leader')).json
+  const { last_wal } = (await a.anonymous.read('sys/leader')) as { last_wal: number }
+  expect(leader).toMatchObject({ performance_standby: true, performance_standby_last_remote_wal: last_wal })
+  const gauges = async (node: MemoryNode) => {
+    const { Gauges } = (await nodes.clientOf(node).read('sys/metrics')) as { Gauges: { Name: string; Value: number }[] }
+    const wanted = ['vault.core.active', 'vault.core.performance_standby', 'vault.core.unsealed']
+    return wanted.map((name) => Gauges.find(({ Name }) => Name === name)?.Value)
+  }
+  expect([await gauges(a), await gauges(b)]).toEqual([
+    [1, 0, 1],
+    [0, 1, 1],
+  ])
+  await above.call('PUT', 'sys/step-down')
+  const next = await nodes.active([b, c])
+  await until(async () => (await a.health()) === 473)
+  expect((await nodes.clientOf(next).send('PUT', 'kv/it', put('second'))).status).toBe(204)
+  await nodes.level()
+  for (const node of nodes.all) expect(readingOf(await nodes.clientOf(node).send('GET', 'kv/it'))).toBe('second')
+  expect([await gauges(next), await gauges(a)]).toEqual([
+    [1, 0, 1],
+    [0, 1, 1],
+  ])
+})
+
+test('namespaces, and the token of one, are known on a standby', async () => {
+  const { nodes, a, b, above } = await open()
+  const headers = { 'X-Vault-Namespace': 'ns1' }
+  await above.call('PUT', 'sys/namespaces/ns1')
+  await above.call('POST', 'sys/mounts/kv', { headers, body: { type: 'kv' } })
+  await above.call('PUT', 'kv/it', { headers, ...put('inside') })
+  const policy = 'path "kv/*" { capabilities = ["read", "update"] }'
+  await above.call('PUT', 'sys/policies/acl/own', { headers, body: { policy } })
+  const token = tokenOf(await above.call('POST', 'auth/token/create', { headers, body: { policies: ['own'] } }))
+  await nodes.level()
+  // What the pipeline of the standby finds out about a request does not go with it to the active node.
+  expect((await b.send('PUT', 'ns1/kv/it', { token, ...put('written') })).status).toBe(204)
+  await a.crash()
+  expect(readingOf(await b.send('GET', 'ns1/kv/it', { token }))).toBe('written')
+  expect(readingOf(await b.send('GET', 'kv/it', { token, headers }))).toBe('written')
+  expect((await b.send('GET', 'kv/it', { token })).status).toBe(403)
+})
+
+test('the standbys of a performance secondary read what it has, and know what becomes of its role', async () => {
+  const primary = await startLoneNode('P', {})
+  ended.push(primary)
+  await primary.open()
+  const above = primary.clientOf(await primary.active())
+  await above.call('POST', 'sys/mounts/shared', { body: { type: 'kv' } })
+  await above.call('POST', 'sys/mounts/kept', { body: { type: 'kv' } })
+  const { nodes, a, b, c } = await open({ settings: { role_change_wait: '0', step_down_rest: '1s' } })
+  await joinNodes(primary, nodes, 'performance')
+  nodes.rootToken = await generateRoot(a.anonymous, primary.keys)
+  await above.call('PUT', 'shared/it', put('from above'))
+  const body = { mode: 'deny', paths: ['kept/'] }
+  await above.call('POST', 'sys/replication/performance/primary/paths-filter/second', { body })
+  await until(async () => (await nodes.clientOf(await nodes.active()).send('GET', 'kept/it')).status === 404)
+  await level(primary, nodes, 'performance')
+  await until(async () => (await b.health()) === 473 && (await c.health()) === 473)
+  await nodes.level()
+  const modeOf = async (node: MemoryNode) => (await node.send('GET', 'sys/health')).json?.replication_performance_mode
+  const below = nodes.clientOf(b)
+  expect(readingOf(await below.send('GET', 'shared/it'))).toBe('from above')
+  expect(errorsOf(await below.send('GET', 'kept/it'))[0]).toContain('route entry found, but backend is nil')
+  expect((await below.send('PUT', 'shared/it', put('through both'))).status).toBe(204)
+  expect(readingOf(await below.send('GET', 'shared/it'))).toBe('through both')
+  expect([await modeOf(a), await modeOf(b)]).toEqual(['secondary', 'secondary'])
+  await nodes.clientOf(a).call('POST', 'sys/replication/performance/secondary/promote', { body: { force: true } })
+  for (const node of nodes.all) await until(async () => (await modeOf(node)) === 'primary')
+  await until(async () => (await below.send('PUT', 'shared/it', put('by its own'))).status === 204)
+  expect(readingOf(await below.send('GET', 'shared/it'))).toBe('by its own')
+})
+
+const startBatchRole = async (above: ApiClient) => {
+  await above.call('POST', 'sys/auth/approle', { body: { type: 'approle' } })
+  await above.call('POST', 'auth/approle/role/web', { body: { token_type: 'batch' } })
+  const { data: id } = (await above.read('auth/approle/role/web/role-id')) as { data: { role_id: string } }
+  const { data } = (await above.call('POST', 'auth/approle/role/web/secret-id')) as { data: { secret_id: string } }
+  const login = async (node: MemoryNode, secret_id = data.secret_id) =>
+    (await node.send('POST', 'auth/approle/login', { body: { ...id, secret_id } })).status
+  return login
+}
+
+test('the active node counts logins that fail, wherever they come in', async () => {
+  const { nodes, a, b, above } = await open()
+  const login = await startBatchRole(above)
+  expect(await login(a)).toBe(200)
+  await nodes.level()
+  const seen: number[] = []
+  for (let count = 0; count < 4; count++) seen.push(await login(b, `wrong-${count}`))
+  seen.push(await login(b), await login(b, 'wrong-again'), await login(a))
+  expect(seen).toEqual([400, 400, 400, 400, 200, 400, 200])
+  for (let count = 0; count < 5; count++) await login(a, `wrong-${count}`)
+  expect([await login(a), await login(b)]).toEqual([403, 403])
+})
+
+test('a mount and a namespace that are new are waited for with the token', async () => {
+  const { b, above } = await open({ ...IMPATIENT, more: { replication: { best_effort_wal_wait_duration: '5s' } } })
+  b.shared?.link.cut()
+  const headers = { 'X-Vault-Namespace': 'ns1' }
+  await above.call('PUT', 'sys/namespaces/ns1')
+  await above.call('POST', 'sys/mounts/new', { body: { type: 'kv' } })
+  await above.call('PUT', 'new/it', { body: { value: 'first' } })
+  await above.call('PUT', 'sys/policies/acl/own', { body: { policy: 'path "*" { capabilities = ["read","list"] }' } })
+  const inside = tokenOf(await above.call('POST', 'auth/token/create', { headers, body: { policies: ['default'] } }))
+  const token = tokenOf(await above.call('POST', 'auth/token/create', { body: { policies: ['own'] } }))
+  const asked = [
+    b.send('GET', 'new/it', { token }),
+    b.send('GET', 'auth/token/lookup-self', { token: inside, headers }),
+    b.send('GET', 'auth/token/lookup-self', { token: inside }),
+  ]
+  b.shared?.link.heal()
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200, 200])
+})
+
+test('a token whose entity is on its way to a secondary is taken by all of its nodes', async () => {
+  const primary = await startLoneNode('P', {})
+  ended.push(primary)
+  await primary.open()
+  const above = primary.clientOf(await primary.active())
+  await above.call('POST', 'sys/auth/approle', { body: { type: 'approle' } })
+  await above.call('POST', 'auth/approle/role/web', { body: {} })
+  const { data: id } = (await above.read('auth/approle/role/web/role-id')) as { data: object }
+  const { data } = (await above.call('POST', 'auth/approle/role/web/secret-id')) as { data: { secret_id: string } }
+  const more = { replication: { best_effort_wal_wait_duration: '200ms' } }
+  const nodes = await startMemoryNodes(['A', 'B', 'C'], {
+    settings: { role_change_wait: '5s', lab_api: 'true' },
+    more,
+  })
+  ended.push(nodes)
+  await nodes.open()
+  await joinNodes(primary, nodes, 'performance')
+  const [a, b] = nodes.all as [MemoryNode, MemoryNode, MemoryNode]
+  nodes.rootToken = await generateRoot(a.anonymous, primary.keys)
+  await until(async () => (await b.health()) === 473)
+  await level(primary, nodes, 'performance')
+  await nodes.level()
+  const hold = JSON.stringify({ kind: 'performance', state: 'apply' })
+  expect((await fetch(`${a.address}/_understudy/v1/states/hold`, { method: 'POST', body: hold })).status).toBe(204)
+  const login = await b.send('POST', 'auth/approle/login', { body: { ...id, secret_id: data.secret_id } })
+  expect(login.status).toBe(200)
+  const token = tokenOf(login.json ?? {})
+  const statuses: number[] = []
+  for (const node of [a, b]) statuses.push((await node.send('GET', 'auth/token/lookup-self', { token })).status)
+  expect(statuses).toEqual([200, 200])
+  await fetch(`${a.address}/_understudy/v1/states/release`, { method: 'POST', body: '{}' })
+})

@@ -1,0 +1,134 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LIMITS } from '../../../src/base/limits.js'
+import { createSeededRandom } from '../../../src/base/random.js'
+import { nextTurn } from '../../../src/base/turn.js'
+import type { EngineBatch } from '../../../src/storage/engine/engine.js'
+import { LevelEngine } from '../../../src/storage/engine/level-engine.js'
+import { RecentValues } from '../../../src/storage/engine/recent-values.js'
+
+const bytes = (text: string): Buffer => Buffer.from(text)
+
+describe('values that were read not long ago', () => {
+  it('are forgotten with a batch that writes them, and not remembered until it has ended', () => {
+    const recent = new RecentValues()
+    recent.add('da', bytes('1'))
+    recent.add('db', bytes('1'))
+    recent.begin(['da'])
+    recent.add('da', bytes('2'))
+    expect([recent.find('da'), recent.find('db')]).toEqual([undefined, bytes('1')])
+    recent.end(['da'])
+    recent.add('da', bytes('3'))
+    expect(recent.find('da')).toEqual(bytes('3'))
+  })
+
+  it('wait for the last of several batches', () => {
+    const recent = new RecentValues()
+    recent.begin(['da'])
+    recent.begin(['da', 'da'])
+    recent.end(['da', 'da'])
+    recent.add('da', bytes('1'))
+    expect(recent.find('da')).toBeUndefined()
+    recent.end(['da'])
+    recent.add('da', bytes('1'))
+    expect(recent.find('da')).toEqual(bytes('1'))
+  })
+
+  it('are few, small, and data', () => {
+    const recent = new RecentValues()
+    recent.add('w00000000000001', bytes('frame'))
+    recent.add('dlarge', Buffer.alloc(LIMITS.recentValueBytesMax + 1))
+    expect([recent.find('w00000000000001'), recent.find('dlarge')]).toEqual([undefined, undefined])
+    const keys = Array.from({ length: 5 * LIMITS.recentValuesMax }, (_, at) => `d${at}`)
+    for (const key of keys) recent.add(key, bytes(key))
+    expect(keys.filter((key) => recent.find(key)).length).toBeLessThanOrEqual(2 * LIMITS.recentValuesMax)
+  })
+})
+
+describe('an engine that remembers them', () => {
+  const seed = Date.now() % 2 ** 31
+  console.info(`recent-values: seed ${seed}`)
+  let directory: string
+  let engine: LevelEngine
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'recent-values-'))
+    engine = await LevelEngine.open({ directory, createIfMissing: true })
+  })
+  afterEach(async () => {
+    await engine.close()
+    await rm(directory, { recursive: true })
+  })
+
+  /** Reads at random while the batch is on its way. */
+  const writeWhile = async (batch: EngineBatch, read: () => void): Promise<void> => {
+    let isDone = false
+    const written = batch.write({ isDurable: false }).finally(() => {
+      isDone = true
+    })
+    while (!isDone) {
+      read()
+      await nextTurn()
+    }
+    await written
+  }
+
+  it('never reads what is older than what was read, or written, before', async () => {
+    const random = createSeededRandom(seed)
+    const chance = (below: number): number => random.bytes(1).readUInt8() % below
+    const newest = new Map<string, number>()
+    const read = (key: string): number => Number(engine.get(key)?.toString() ?? 0)
+    const check = (key: string) => {
+      const found = read(key)
+      expect(found).toBeGreaterThanOrEqual(newest.get(key) ?? 0)
+      newest.set(key, found)
+    }
+    for (let version = 1; version <= 400; version++) {
+      const batch = engine.batch()
+      const keys = new Set(Array.from({ length: 1 + chance(3) }, () => `d${chance(6)}`))
+      for (const key of keys) batch.put(key, bytes(`${version}`))
+      await writeWhile(batch, () => check(`d${chance(6)}`))
+      for (const key of keys) {
+        expect(read(key)).toBe(version)
+        newest.set(key, version)
+      }
+    }
+  })
+
+  it('reads of a transaction nothing, or all', async () => {
+    const random = createSeededRandom(`${seed} pairs`)
+    for (let version = 1; version <= 400; version++) {
+      const batch = engine.batch()
+      batch.put('da', bytes(`${version}`))
+      batch.put('db', bytes(`${version}`))
+      await writeWhile(batch, () => {
+        const order = random.bytes(1).readUInt8() % 2 === 0
+        // What is read first is never newer than what is read after it.
+        const first = Number(engine.get(order ? 'da' : 'db')?.toString() ?? 0)
+        expect(Number(engine.get(order ? 'db' : 'da')?.toString() ?? 0)).toBeGreaterThanOrEqual(first)
+      })
+    }
+  })
+
+  it('knows what a snapshot shows, a deletion, and what it was opened with again', async () => {
+    const put = async (text: string) => {
+      const batch = engine.batch()
+      batch.put('da', bytes(text))
+      await batch.write({ isDurable: false })
+    }
+    await put('1')
+    expect(engine.get('da')).toEqual(bytes('1'))
+    const snapshot = engine.snapshot()
+    await put('2')
+    expect([engine.get('da'), engine.get('da', snapshot)]).toEqual([bytes('2'), bytes('1')])
+    expect(engine.get('da')).toEqual(bytes('2'))
+    await snapshot.close()
+    await engine.reopen()
+    expect(engine.get('da')).toEqual(bytes('2'))
+    const batch = engine.batch()
+    batch.delete('da')
+    await batch.write({ isDurable: false })
+    expect(engine.get('da')).toBeUndefined()
+  })
+})

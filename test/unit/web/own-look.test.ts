@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest'
+import { eventsBetween, type OwnLook, type OwnStatus, surveyOf } from '../../../src/web/feed/own-look.js'
+
+/** The picture of one server, of what it tells of itself. */
+
+const look = (more: Partial<OwnLook> = {}): OwnLook => ({
+  ...{ at_ms: 1000, name: 'east', api_address: 'http://127.0.0.1:8200', initialized: true, sealed: false, node: null },
+  ...{ requests: { handled: 9, refused: 1 }, dr: { mode: 'disabled' }, performance: { mode: 'disabled' } },
+  lags: { secondaries: [], upstream: null },
+  ...more,
+})
+const primary: OwnStatus = {
+  ...{ mode: 'primary', state: 'running', last_wal: 40, known_secondaries: ['b', 'lost'] },
+  secondaries: [{ node_id: 'b', api_address: 'http://127.0.0.1:8210', connection_status: 'connected' }],
+}
+const secondary: OwnStatus = {
+  ...{ mode: 'secondary', state: 'stream-wals', connection_state: 'ready', last_remote_wal: 33, last_wal: 3 },
+  primaries: [{ api_address: 'http://127.0.0.1:8230', connection_status: 'connected' }],
+}
+const lags: OwnLook['lags'] = {
+  secondaries: [{ kind: 'dr', secondary: 'b', entries: 2, ms: 1500 }],
+  upstream: { entries: 4, ms: 800 },
+}
+
+describe('the picture of a server', () => {
+  it('has a primary with its secondaries, those that are not heard of too', () => {
+    const { clusters, links, problems } = surveyOf(look({ dr: primary, lags }))
+    expect(clusters.map(({ name, isAnswering, apiAddress }) => [name, isAnswering, apiAddress])).toEqual([
+      ['east', true, 'http://127.0.0.1:8200'],
+      ['b', true, 'http://127.0.0.1:8210'],
+      ['lost', false, ''],
+    ])
+    expect(clusters[0]?.dr).toEqual({ mode: 'primary', state: 'running', lastWal: 40 })
+    expect(clusters[1]?.dr).toEqual({ mode: 'secondary', state: 'stream-wals', lastWal: 38 })
+    expect(links).toEqual([
+      {
+        ...{ kind: 'dr', primary: 'east', secondary: 'b', state: 'stream-wals', connectionState: 'ready' },
+        ...{ lagEntries: 2, lagSeconds: 1.5 },
+      },
+      expect.objectContaining({ secondary: 'lost', connectionState: 'disconnected', lagEntries: null }),
+    ])
+    expect(problems).toEqual(['the DR secondary lost of east is not connected'])
+  })
+
+  it('has a secondary with its primary', () => {
+    const { clusters, links, problems } = surveyOf(look({ performance: secondary, lags }))
+    expect(clusters[1]).toMatchObject({
+      ...{ name: 'performance primary', apiAddress: 'http://127.0.0.1:8230' },
+      performance: { mode: 'primary', lastWal: 37 },
+    })
+    expect(links).toEqual([
+      {
+        ...{ kind: 'performance', primary: 'performance primary', secondary: 'east', state: 'stream-wals' },
+        ...{ connectionState: 'ready', lagEntries: 4, lagSeconds: 0.8 },
+      },
+    ])
+    expect(problems).toEqual([])
+    const cut = { ...secondary, connection_state: 'transient_failure' }
+    expect(surveyOf(look({ performance: cut })).problems.join()).toContain('cut off from its performance primary')
+  })
+
+  it('tells two apart that have one id, and one that has the name of the server', () => {
+    const ids = (...known: string[]): OwnStatus => ({ mode: 'primary', known_secondaries: known })
+    const { clusters, links } = surveyOf(look({ dr: ids('b'), performance: ids('b', 'east') }))
+    expect(clusters.map(({ name }) => name)).toEqual(['east', 'b', 'b (performance)', 'east (performance)'])
+    expect(links.map((one) => `${one.primary} ${one.secondary}`)).toEqual([
+      'east b',
+      'east b (performance)',
+      'east east (performance)',
+    ])
+  })
+
+  it('says that the server is sealed, new, or starts anew', () => {
+    const closed = { name: '', dr: null, performance: null }
+    expect(surveyOf(look({ ...closed, sealed: true }))).toMatchObject({
+      clusters: [{ name: 'this server', isSealed: true, isInitialised: true }],
+      problems: ['this server is sealed'],
+    })
+    expect(surveyOf(look({ ...closed, initialized: false, sealed: true })).clusters[0]?.isInitialised).toBe(false)
+    expect(surveyOf(look({ ...closed, initialized: null, sealed: null })).problems).toEqual([])
+  })
+
+  it('has the place of one of several nodes', () => {
+    const node = { id: 'n2', state: 'standby', is_active: false, applied_index: 7 }
+    expect(surveyOf(look({ node })).clusters[0]?.nodes).toMatchObject([
+      { name: 'n2', state: 'standby', appliedIndex: 7 },
+    ])
+  })
+})
+
+describe('what happens to a server', () => {
+  const happened = (before: OwnLook, after: OwnLook) =>
+    eventsBetween(before, after, 4).map(({ id, kind, text }) => `${id} ${kind} ${text}`)
+
+  it('is what has changed between two looks', () => {
+    const follows = look({ dr: { ...secondary, state: 'merkle-sync' } })
+    expect(happened(follows, look({ dr: secondary }))).toEqual([
+      '5 replication dr stream: merkle-sync, ready -> stream-wals, ready',
+    ])
+    expect(happened(look({ dr: secondary }), look({ dr: primary }))).toEqual(['5 role dr: secondary -> primary'])
+    const silent = { ...primary, secondaries: [] }
+    expect(happened(look({ dr: primary }), look({ dr: silent }))).toEqual([
+      '5 replication dr secondary b: connected -> disconnected',
+    ])
+    expect(happened(look(), look({ sealed: true }))).toEqual(['5 seal unsealed -> sealed'])
+  })
+
+  it('is nothing while nothing changes, or nothing is said', () => {
+    expect(happened(look({ dr: primary }), look({ dr: primary, at_ms: 2000 }))).toEqual([])
+    expect(happened(look({ dr: primary }), look({ dr: null, initialized: null, sealed: null }))).toEqual([])
+  })
+})
