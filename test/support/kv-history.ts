@@ -39,15 +39,7 @@ const kvModel = (taken: ReadonlySet<number>, last: number): Model<KvState, KvOpe
 
 /** Undefined when an order explains all that was answered about one key. */
 export const findKvViolation = (history: readonly Timed<KvOperation>[]): Violation<KvOperation> | undefined => {
-  const versions = new Map<string, number>()
-  for (const { operation } of history) {
-    if (operation.kind === 'read' && operation.value !== undefined) versions.set(operation.value, operation.version)
-  }
-  const whole = history.map((timed): Timed<KvOperation> => {
-    const { operation } = timed
-    if (operation.kind !== 'write' || operation.version !== undefined) return timed
-    return { ...timed, operation: { ...operation, version: versions.get(operation.value) } }
-  })
+  const whole = withWhatReadersTell(history)
   const taken = new Set<number>()
   let last = 0
   for (const { operation } of whole) {
@@ -56,7 +48,34 @@ export const findKvViolation = (history: readonly Timed<KvOperation>[]): Violati
     last = Math.max(last, version)
     if (operation.kind !== 'conflict') taken.add(version)
   }
-  return findViolation(kvModel(taken, last + 1), whole)
+  const isPossible = ({ operation }: Timed<KvOperation>): boolean => {
+    if (operation.kind !== 'write' || operation.version !== undefined || operation.cas === undefined) return true
+    return operation.cas <= last && !taken.has(operation.cas + 1)
+  }
+  return findViolation(kvModel(taken, last + 1), whole.filter(isPossible))
+}
+
+/** Of a write of unknown outcome that was read, the version is known, and that it was done before a reader was answered. */
+const withWhatReadersTell = (history: readonly Timed<KvOperation>[]): readonly Timed<KvOperation>[] => {
+  const read = new Map<string, { readonly version: number; answeredMs: number }>()
+  const writers = new Map<string, number>()
+  for (const { operation, answeredMs } of history) {
+    if (operation.kind === 'conflict' || operation.value === undefined) continue
+    if (operation.kind === 'write') writers.set(operation.value, (writers.get(operation.value) ?? 0) + 1)
+    else {
+      const known = read.get(operation.value)
+      if (!known) read.set(operation.value, { version: operation.version, answeredMs })
+      else known.answeredMs = Math.min(known.answeredMs, answeredMs)
+    }
+  }
+  return history.map((timed) => {
+    const { operation, calledMs } = timed
+    if (operation.kind !== 'write' || operation.version !== undefined) return timed
+    const told = read.get(operation.value)
+    if (!told) return timed
+    const answeredMs = writers.get(operation.value) === 1 ? Math.max(calledMs, told.answeredMs) : Infinity
+    return { calledMs, answeredMs, operation: { ...operation, version: told.version } }
+  })
 }
 
 /**

@@ -37,6 +37,12 @@ describe('no order is found for', () => {
     expect(isFine(at(0, 1, write('a', 1)), at(2, 3, read(1, 'a')), at(4, 5, read(0)))).toBe(false)
   })
 
+  it('a write of unknown outcome that was read before it was asked for, or is done after it was read', () => {
+    expect(isFine(at(0, 1, read(1, 'a')), at(2, Infinity, write('a')))).toBe(false)
+    const [unknown, seen] = [at(0, Infinity, write('a')), at(1, 2, read(1, 'a'))]
+    expect(isFine(unknown, seen, at(3, 4, write('b', 2)), at(5, 6, read(1, 'a')))).toBe(false)
+  })
+
   it('an acknowledged write that is lost', () => {
     expect(isFine(at(0, 1, write('a', 1)), at(2, 3, write('b', 1)))).toBe(false)
     expect(isFine(at(0, 1, write('a', 1)), at(2, 3, read(0)))).toBe(false)
@@ -78,16 +84,26 @@ const drawHistory = (seed: number, length: number): Timed<KvOperation>[] => {
   })
 }
 
+/** The last read shows something that nobody wrote. */
+const withWrongRead = (history: Timed<KvOperation>[]): Timed<KvOperation>[] => {
+  const index = history.findLastIndex(({ operation }) => operation.kind === 'read')
+  const { operation, ...times } = history[index] as Timed<KvOperation>
+  if (operation.kind !== 'read') throw new Error('unreachable')
+  return history.with(index, { ...times, operation: { ...operation, value: 'nobody wrote this' } })
+}
+
 it('agrees with sixty random histories, and with none in which an answer was changed', () => {
   for (let seed = 0; seed < 60; seed++) {
     const history = drawHistory(seed, 120)
     expect(findKvViolation(history), `seed ${seed}`).toBeUndefined()
-    const index = history.findLastIndex(({ operation }) => operation.kind === 'read')
-    const { operation, ...times } = history[index] as Timed<KvOperation>
-    if (operation.kind !== 'read') throw new Error('unreachable')
-    const changed = { ...times, operation: { ...operation, value: 'nobody wrote this' } }
-    expect(findKvViolation(history.with(index, changed)), `seed ${seed}`).toBeDefined()
+    expect(findKvViolation(withWrongRead(history)), `seed ${seed}`).toBeDefined()
   }
+})
+
+it('comes to the end of a history of tens of thousands of operations, and finds what is wrong at its end', () => {
+  const history = drawHistory(1, 30_000)
+  expect(findKvViolation(history)).toBeUndefined()
+  expect(findKvViolation(withWrongRead(history))?.order.length).toBeGreaterThan(20_000)
 })
 
 describe('what one client sees goes on', () => {
