@@ -73,7 +73,7 @@ afterAll(async () => {
 it('comes up with every node open, and is a lab of nodes', async () => {
   const up = compose('up', '-d')
   expect(up.status, up.text).toBe(0)
-  expect(wired(), compose('logs', '--no-color', 'wire').text).toBe('0')
+  expect(wired(), compose('logs', '--no-color').text).toBe('0')
   const attached = await home.run('attach', 'boxes', '--compose', directory)
   expect(attached.status, attached.stderr).toBe(0)
   for (const name of NODES) expect(attached.stdout).toMatch(new RegExp(`^${name} .*known`, 'm'))
@@ -105,7 +105,7 @@ it('goes on when the active container is killed, and the secondary follows the n
 it('opens every node again after a stop of all', async () => {
   expect(compose('stop').status).toBe(0)
   expect(compose('up', '-d').status).toBe(0)
-  expect(wired(), compose('logs', '--no-color', 'wire').text).toBe('0')
+  expect(wired(), compose('logs', '--no-color').text).toBe('0')
   expect((await on('wait', '--for', 'healthy')).status).toBe(0)
   expect((await vault('read', '-field=word', 'kv/b')).stdout).toContain('later')
 })

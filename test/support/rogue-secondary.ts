@@ -1,3 +1,4 @@
+import { systemClock } from '../../src/base/clock.js'
 import { systemNetwork } from '../../src/base/network.js'
 import { findCommonName } from '../../src/crypto/certificates.js'
 import type { Kind } from '../../src/lab/kinds.js'
@@ -12,17 +13,26 @@ import type { FollowerStream, PrimaryConnection } from '../../src/replication/rp
 import { parsePeer, toPeerMessage } from '../../src/replication/rpc/peer-identity.js'
 import { TIMES, transportOver } from './replication-fixture.js'
 
+const RECONNECT_MS = 20
+
 /** Whoever holds the certificate of a secondary and speaks its protocol by hand. */
 export class RogueSecondary {
-  /** Everything that came down the stream. */
-  readonly heard: ReceivedDown[] = []
-  readonly #connection: PrimaryConnection
+  /** Why it was cut off, each time. */
+  readonly cuts: unknown[] = []
+  #text = ''
+  readonly #connect: () => Promise<PrimaryConnection>
+  #connection: PrimaryConnection
   readonly #stopped = new AbortController()
   readonly #who: PeerIdentityMessage
   #stream: FollowerStream | undefined
   #listening: Promise<void> = Promise.resolve()
 
-  private constructor(connection: PrimaryConnection, who: PeerIdentityMessage) {
+  private constructor(
+    connect: () => Promise<PrimaryConnection>,
+    connection: PrimaryConnection,
+    who: PeerIdentityMessage,
+  ) {
+    this.#connect = connect
     this.#connection = connection
     this.#who = who
   }
@@ -49,7 +59,8 @@ export class RogueSecondary {
     })
     const { signal } = new AbortController()
     const transport = transportOver(systemNetwork)
-    const connection = await transport.connect(primary.clusterAddress, { credentials, signal, times: TIMES })
+    const connect = () => transport.connect(primary.clusterAddress, { credentials, signal, times: TIMES })
+    const connection = await connect()
     const who = (epochs: ReturnType<typeof parsePeer>['epochs']) =>
       toPeerMessage({
         setId: bundle.setId,
@@ -61,7 +72,7 @@ export class RogueSecondary {
         incarnation: 0,
       })
     const reply = await connection.call('bootstrap', { who: who([]), wants_dev_root: false }, {})
-    return new RogueSecondary(connection, who(parsePeer(reply.who).epochs))
+    return new RogueSecondary(connect, connection, who(parsePeer(reply.who).epochs))
   }
 
   /** The answer of the primary to bytes that it is to take for a forwarded request. */
@@ -74,27 +85,39 @@ export class RogueSecondary {
     return JSON.parse(reply.payload.toString()) as JsonObject
   }
 
-  /** Listens to the log from now on, as a secondary that has everything. */
+  /**
+   * Listens to the log from now on, as a secondary that has everything. When it is cut off, as by a keepalive that a busy machine
+   * answers too late, it comes back, and has not heard what was written meanwhile.
+   */
   listen(): void {
-    const stream = this.#connection.streamWals()
-    this.#stream = stream
     const run = async () => {
-      await stream.send({ open: { who: this.#who, position: null, filter: '' } })
       while (!this.#stopped.signal.aborted) {
-        for (const message of await stream.receive()) {
-          this.heard.push(message)
-          if (message.resync) await stream.send({ start: message.resync.position })
-        }
+        await this.#hear().catch((error: unknown) => this.cuts.push(error))
+        await systemClock.sleep(RECONNECT_MS, this.#stopped.signal)
+        this.#connection.close()
+        this.#connection = await this.#connect()
       }
     }
-    this.#listening = run().catch(() => undefined)
+    this.#listening = run().catch((error: unknown) => {
+      if (!this.#stopped.signal.aborted) this.cuts.push(error)
+    })
+  }
+
+  async #hear(): Promise<void> {
+    const stream = this.#connection.streamWals()
+    this.#stream = stream
+    await stream.send({ open: { who: this.#who, position: null, filter: '' } })
+    while (!this.#stopped.signal.aborted) {
+      for (const message of await stream.receive()) {
+        this.#text += asText(message)
+        if (message.resync) await stream.send({ start: message.resync.position })
+      }
+    }
   }
 
   /** Everything that was heard, as text in which names of keys can be looked for. */
   get text(): string {
-    return JSON.stringify(this.heard, (_name, value: unknown) =>
-      isBytes(value) ? Buffer.from(value.data).toString('latin1') : value,
-    )
+    return this.#text
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -102,8 +125,15 @@ export class RogueSecondary {
     this.#stream?.end()
     this.#connection.close()
     await this.#listening
+    // It may have been about to come back.
+    this.#connection.close()
   }
 }
+
+const asText = (message: ReceivedDown): string =>
+  JSON.stringify(message, (_name, value: unknown) =>
+    isBytes(value) ? Buffer.from(value.data).toString('latin1') : value,
+  )
 
 const isBytes = (value: unknown): value is { data: number[] } =>
   typeof value === 'object' && value !== null && (value as { type?: unknown }).type === 'Buffer'
