@@ -47,17 +47,21 @@ const sealOf = async (client: ApiClient): Promise<{ readonly isSealed: boolean; 
 const tryKeys = async (client: ApiClient, lab: Pick<LabAccess, 'clusters'>, cluster: ClusterAccess): Promise<void> => {
   const others = lab.clusters.filter(({ name }) => name !== cluster.name)
   const tried = new Set<string>()
+  let reason = 'they were taken, and it has not opened yet'
   for (const { unsealKeys, threshold } of [cluster, ...others]) {
     const keys = unsealKeys.slice(0, threshold)
     if (keys.length === 0 || tried.has(keys.join())) continue
     tried.add(keys.join())
     await client.call('PUT', 'sys/unseal', { body: { reset: true } })
-    await unseal(client, keys).catch(() => undefined)
+    await unseal(client, keys).catch((error: unknown) => {
+      // The first keys are its own, if the lab holds them.
+      if (tried.size === 1 && error instanceof Error) reason = error.message
+    })
     if (!(await sealOf(client)).isSealed) return
   }
   throw new LabError(
     'remote',
-    `${describeServer(cluster.name)} stays sealed: none of the keys that the lab holds opens it`,
+    `${describeServer(cluster.name)} stays sealed: none of the keys that the lab holds opens it (${reason})`,
   )
 }
 

@@ -104,9 +104,9 @@ export class Joiner {
     const backoff = new Backoff(RETRY, random)
     for (;;) {
       for (const readLeader of this.#leaders) {
-        // It was initialised meanwhile, or it has joined.
-        if (signal.aborted || this.#pending || host().requireRuntime().seal.isInitialized) return
         try {
+          // It was initialised meanwhile, or it has joined. While its cluster restarts nobody knows.
+          if (signal.aborted || this.#pending || host().requireRuntime().seal.isInitialized) return
           return await this.join(readLeader())
         } catch (error) {
           log.info('this server could not join yet', { reason: error instanceof Error ? error.message : String(error) })
