@@ -335,6 +335,14 @@ describe('the house', () => {
     expect(unused).toEqual(UNNAMED)
   })
 
+  it('loads the compiled files in scripts whose types it names', () => {
+    const loads = readSources('scripts').flatMap(({ text }) => [
+      ...text.matchAll(/typeof import\('[./]*\/src\/([^']+)'\)>\(\s*'([^']+)'/g),
+    ])
+    expect(loads.length).toBeGreaterThan(0)
+    expect(loads.filter(([, named, loaded]) => named !== loaded).map(([text]) => text)).toEqual([])
+  })
+
   it('exports by name, keeps no module-level state and escapes no type', () => {
     const wrong = sources.flatMap((source) => {
       const code = codeOf(source.text)

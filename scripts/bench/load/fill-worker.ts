@@ -17,15 +17,16 @@ const { createSystemRandom } = await load<typeof import('../../../src/base/rando
 const { loadConfig } =
   await load<typeof import('../../../src/server/config/load-config.js')>('server/config/load-config.js')
 const { parseServerFlags } = await load<typeof import('../../../src/server/config/flags.js')>('server/config/flags.js')
-const { openStore } = await load<typeof import('../../../src/server/data/open-store.js')>('server/open-store.js')
+const { openStore } = await load<typeof import('../../../src/server/data/open-store.js')>('server/data/open-store.js')
 const { createSealStorage } =
-  await load<typeof import('../../../src/server/wiring/seal-parts.js')>('server/seal-parts.js')
+  await load<typeof import('../../../src/server/wiring/seal-parts.js')>('server/wiring/seal-parts.js')
 const { openGenerations } = await load<typeof import('../../../src/storage/engine/generations.js')>(
   'storage/engine/generations.js',
 )
 const { Barrier } = await load<typeof import('../../../src/storage/barrier/barrier.js')>('storage/barrier/barrier.js')
-const { SealKeys } = await load<typeof import('../../../src/core/seal/seal-keys.js')>('core/seal-keys.js')
-const { dataPrefix } = await load<typeof import('../../../src/core/mounts/mount-entry.js')>('core/mount-entry.js')
+const { SealKeys } = await load<typeof import('../../../src/core/seal/seal-keys.js')>('core/seal/seal-keys.js')
+const { dataPrefix } =
+  await load<typeof import('../../../src/core/mounts/mount-entry.js')>('core/mounts/mount-entry.js')
 const { readJson } = await load<typeof import('../../../src/logical/storage.js')>('logical/storage.js')
 const { V1_PREFIX } = await load<typeof import('../../../src/secrets/kv/layout.js')>('secrets/kv/layout.js')
 
