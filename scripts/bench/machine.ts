@@ -23,6 +23,12 @@ export const bytesWritten = (pid: number): number => {
   return Number(/^wchar: (\d+)/m.exec(io)?.[1] ?? 0)
 }
 
+/** Bytes that a process has caused to be sent to a block device. */
+export const blockBytes = (pid: number): number => {
+  const io = readFileSync(`/proc/${pid}/io`, 'utf8')
+  return Number(/^write_bytes: (\d+)/m.exec(io)?.[1] ?? 0)
+}
+
 /** How often a process has read and written so far, of whatever kind the file is. */
 export const readsAndWrites = (pid: number): number => {
   const io = readFileSync(`/proc/${pid}/io`, 'utf8')

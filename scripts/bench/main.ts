@@ -42,6 +42,7 @@ const HELP = `npm run bench -- [options]
   --sync-keys N     keys of the full sync and of the resync (1000000)
   --dist DIR        compiled program (dist)
   --beside DIR      another compiled program, to which "cpu" puts the same requests in turns
+  --requests TEXT,... only the requests of "cpu" whose names contain one of these, such as "v1 write,batch"
   --json FILE       writes everything as JSON; "-" for standard output`
 
 const { values: flags } = parseArgs({
@@ -53,6 +54,7 @@ const { values: flags } = parseArgs({
     'sync-keys': { type: 'string' },
     dist: { type: 'string', default: path.join(import.meta.dirname, '..', '..', 'dist') },
     beside: { type: 'string' },
+    requests: { type: 'string' },
     json: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
@@ -85,6 +87,7 @@ const main = async (): Promise<number> => {
     dist,
     program,
     beside: flags.beside === undefined ? undefined : path.join(path.resolve(flags.beside), 'main.js'),
+    requests: (flags.requests ?? '').split(',').map((text) => text.trim().toLowerCase()),
     server: async (name, options = {}) => {
       const server = await BenchServer.prepare({ program, name, ...options })
       servers.push(server)

@@ -1,7 +1,7 @@
 import { formatTable } from '../../src/cli/output.js'
 import type { ThroughputRow } from './figures/throughput.js'
 import type { CpuRow } from './figures/context.js'
-import { GOALS, type Goal } from './goals.js'
+import { BARE_MICROS, GOALS, type Goal } from './goals.js'
 import { median } from './stats.js'
 
 export interface Findings {
@@ -11,10 +11,12 @@ export interface Findings {
   readonly cpu: readonly CpuRow[]
 }
 
-const meets = (goal: Goal, value: number, bound: number): boolean =>
+type Bounds = Pick<Goal, 'better' | 'must' | 'aim'>
+
+const meets = (goal: Bounds, value: number, bound: number): boolean =>
   goal.better === 'higher' ? value >= bound : value <= bound
 
-const verdictOf = (goal: Goal, value: number): string => {
+const verdictOf = (goal: Bounds, value: number): string => {
   if (meets(goal, value, goal.aim)) return 'aim'
   return meets(goal, value, goal.must) ? 'must' : 'MISSED'
 }
@@ -35,7 +37,10 @@ export const toJson = ({ figures, notes, throughput, cpu }: Findings) => ({
   }),
   notes: [...notes].map(([name, { values, unit }]) => ({ name, value: median(values), unit, rounds: values })),
   throughput,
-  cpu,
+  cpu: cpu.map((row) => {
+    const bounds = { better: 'lower', must: row.must / BARE_MICROS, aim: row.aim / BARE_MICROS } as const
+    return { ...row, ...bounds, verdict: verdictOf(bounds, row.ofBare) }
+  }),
 })
 
 export const toText = (findings: Findings): string => {
@@ -65,14 +70,15 @@ export const toText = (findings: Findings): string => {
       ]),
     ),
     table(
-      ['request, 64 connections', 'CPU us', 'beside', 'of bare', 'must', 'aim'],
-      cpu.map(({ work, micros, besideMicros, ofBare, must, aim }) => [
+      ['request, 64 connections', 'CPU us', 'beside', 'of bare', 'must', 'aim', 'reached'],
+      cpu.map(({ work, micros, besideMicros, ofBare, must, aim, verdict }) => [
         work,
         micros.toFixed(1),
         besideMicros?.toFixed(1) ?? '-',
         ofBare.toFixed(2),
-        String(must),
-        String(aim),
+        must.toFixed(2),
+        aim.toFixed(2),
+        verdict,
       ]),
     ),
     table(

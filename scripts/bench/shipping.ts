@@ -18,6 +18,8 @@ export interface Shipped {
   readonly rate: number
   /** Processor time of the primary for one entry, from its request until every secondary has it. */
   readonly cpuMicros: number
+  /** The same of all secondaries together. */
+  readonly secondaryMicros: number
 }
 
 const POLL_MS = 10
@@ -35,15 +37,19 @@ export const measureShipping = async (
   const { primary } = fleet
   const first = await lastShipped(primary)
   const before = cpuMs(primary.pid)
+  const takenBefore = cpuOf(fleet.secondaries)
   const { rate, answersInAll } = await generator.load({ ...work, warmupSeconds: 0 }, load.connections, load.seconds)
   const last = first + answersInAll
   for (const secondary of fleet.secondaries) {
     await waitUntil(`${secondary.name} to have all`, async () => (await lastTaken(secondary)) >= last, POLL_MS)
   }
   const spentMs = cpuMs(primary.pid) - before
+  const takenMs = cpuOf(fleet.secondaries) - takenBefore
   const entries = (await lastShipped(primary)) - first
-  return { entries, rate, cpuMicros: (spentMs * 1000) / entries }
+  return { entries, rate, cpuMicros: (spentMs * 1000) / entries, secondaryMicros: (takenMs * 1000) / entries }
 }
+
+const cpuOf = (servers: readonly BenchServer[]): number => servers.reduce((sum, { pid }) => sum + cpuMs(pid), 0)
 
 /** Share of one processor that the primary takes while nobody writes. */
 export const restingShare = async ({ primary }: Fleet, seconds: number): Promise<number> => {

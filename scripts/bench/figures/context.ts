@@ -10,6 +10,7 @@ export interface CpuRow {
   readonly besideMicros: number | undefined
   /** As a multiple of what bare node:http spends on one. */
   readonly ofBare: number
+  /** In microseconds on the machine where the goals were set, as `aim`: see `BARE_MICROS`. */
   readonly must: number
   readonly aim: number
 }
@@ -23,6 +24,8 @@ export interface Bench {
   readonly program: string
   /** Another build of it, to compare with. */
   readonly beside: string | undefined
+  /** Parts of the names of the requests that are asked for, in lower case; an empty one is in every name. */
+  readonly requests: readonly string[]
   readonly syncKeys: number
   readonly isQuick: boolean
   /** A new open server; it is removed at the end, however the bench ends. */

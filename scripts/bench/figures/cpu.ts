@@ -1,8 +1,12 @@
 import { fillForReads, mountEngines, setUpAppRole, worksOf } from '../clusters.js'
 import type { Work } from '../load/generator.js'
 import { warmUp } from '../load/warm-up.js'
+import { residentMb } from '../machine.js'
+import type { BenchServer } from '../servers.js'
 import { median } from '../stats.js'
 import type { Bench } from './context.js'
+import { measureLoginBytes } from './login-bytes.js'
+import { measureShippingCost } from './shipping-cost.js'
 import { Yardsticks } from './yardsticks.js'
 
 const CONNECTIONS = 64
@@ -23,11 +27,14 @@ const GOALS = {
 type Asked = keyof typeof GOALS
 
 interface Subject {
-  readonly pid: number
+  readonly server: BenchServer
   readonly works: Record<Asked, Work>
 }
 
-/** The processor time of a request of each kind: steadier than rates, which the load generator and others share. */
+/**
+ * The processor time of a request of each kind: steadier than rates, which the load generator and others share. Then what a
+ * secondary adds to a write, what a login writes, and the memory after all of it.
+ */
 export const measureCpu = async (bench: Bench): Promise<undefined> => {
   const yardsticks = new Yardsticks(bench.generator, bench.dist)
   try {
@@ -35,7 +42,7 @@ export const measureCpu = async (bench: Bench): Promise<undefined> => {
     const beside = bench.beside === undefined ? undefined : await prepare(bench, bench.beside)
     const bare: number[] = []
     const found = new Map<Asked, { own: number[]; beside: number[] }>()
-    for (const work of worksAsked()) found.set(work, { own: [], beside: [] })
+    for (const work of worksAsked(bench)) found.set(work, { own: [], beside: [] })
     for (let round = 1; round <= bench.rounds; round++) {
       bare.push((await yardsticks.bareHttp(CONNECTIONS, bench.seconds)).cpuMicros)
       for (const [work, micros] of found) {
@@ -59,13 +66,22 @@ export const measureCpu = async (bench: Bench): Promise<undefined> => {
         aim,
       })
     }
+    // Both depend on what was asked before, so they are taken where everything was.
+    if (found.size === Object.keys(GOALS).length) {
+      bench.add('14d', residentMb(own.server.pid))
+      await measureLoginBytes(bench, own.server, own.works['AppRole login, service'])
+    }
+    if (isAsked(bench, 'KV v1 write, shipping')) await measureShippingCost(bench, median(bare))
   } finally {
     yardsticks.close()
   }
   return undefined
 }
 
-const worksAsked = (): Asked[] => Object.keys(GOALS) as Asked[]
+const worksAsked = (bench: Bench): Asked[] => (Object.keys(GOALS) as Asked[]).filter((name) => isAsked(bench, name))
+
+const isAsked = ({ requests }: Bench, name: string): boolean =>
+  requests.some((text) => name.toLowerCase().includes(text))
 
 /** A server that has answered each kind of request so often that its code is compiled. */
 const prepare = async (bench: Bench, program: string): Promise<Subject> => {
@@ -74,9 +90,10 @@ const prepare = async (bench: Bench, program: string): Promise<Subject> => {
   await fillForReads(server)
   const health = { port: server.apiPort, method: 'GET', path: '/v1/sys/health' }
   const works = { ...worksOf(server, await setUpAppRole(server)), 'sys/health': health }
-  for (const work of worksAsked()) await warmUp(bench.generator, works[work], bench.isQuick ? WARM_UP / 10 : WARM_UP)
-  return { pid: server.pid, works }
+  for (const work of worksAsked(bench))
+    await warmUp(bench.generator, works[work], bench.isQuick ? WARM_UP / 10 : WARM_UP)
+  return { server, works }
 }
 
-const ask = async (bench: Bench, { pid, works }: Subject, work: Asked): Promise<number> =>
-  (await bench.generator.loadWithCpu(pid, works[work], CONNECTIONS, bench.seconds)).cpuMicros
+const ask = async (bench: Bench, { server, works }: Subject, work: Asked): Promise<number> =>
+  (await bench.generator.loadWithCpu(server.pid, works[work], CONNECTIONS, bench.seconds)).cpuMicros

@@ -1,0 +1,61 @@
+import { becomePrimary, follow, mountEngines, setUpAppRole, worksOf } from '../clusters.js'
+import type { Work } from '../load/generator.js'
+import { warmUp } from '../load/warm-up.js'
+import { measureShipping } from '../shipping.js'
+import { median } from '../stats.js'
+import type { BenchServer } from '../servers.js'
+import type { Bench } from './context.js'
+
+const CONNECTIONS = 64
+const WARM_UP = 20_000
+
+/** What the share of one write may cost, in microseconds on the machine where the goals were set. */
+const GOALS = { primary: [60, 40], secondary: [60, 45] } as const
+
+interface Writer {
+  readonly server: BenchServer
+  readonly write: Work
+}
+
+/**
+ * What one performance secondary adds to a durable write: on the primary the difference to one that nobody follows, which is
+ * asked in turns with it, and on the secondary all that it spends until it has the write.
+ */
+export const measureShippingCost = async (bench: Bench, bareMicros: number): Promise<void> => {
+  const alone = await prepare(bench, 'alone')
+  const followed = await prepare(bench, 'followed')
+  const secondary = await bench.server('secondary')
+  await follow(followed.server, secondary)
+  for (const { write } of [alone, followed]) {
+    await warmUp(bench.generator, write, bench.isQuick ? WARM_UP / 10 : WARM_UP)
+  }
+  const load = { connections: CONNECTIONS, seconds: bench.seconds }
+  const shares = { primary: [] as number[], secondary: [] as number[] }
+  for (let round = 0; round < bench.rounds; round++) {
+    const first = await measureShipping(bench.generator, { primary: alone.server, secondaries: [] }, alone.write, load)
+    const fleet = { primary: followed.server, secondaries: [secondary] }
+    const shipped = await measureShipping(bench.generator, fleet, followed.write, load)
+    shares.primary.push(shipped.cpuMicros - first.cpuMicros)
+    shares.secondary.push(shipped.secondaryMicros)
+  }
+  for (const side of ['primary', 'secondary'] as const) {
+    const micros = median(shares[side])
+    const [must, aim] = GOALS[side]
+    bench.addCpu({
+      work: `KV v1 write, share of the ${side} in shipping`,
+      micros,
+      besideMicros: undefined,
+      ofBare: micros / bareMicros,
+      must,
+      aim,
+    })
+  }
+}
+
+const prepare = async (bench: Bench, name: string): Promise<Writer> => {
+  const server = await bench.server(name)
+  await mountEngines(server)
+  const { 'KV v1 write': write } = worksOf(server, await setUpAppRole(server))
+  await becomePrimary(server)
+  return { server, write }
+}
