@@ -132,6 +132,9 @@ export const LIMITS = {
   auditWriteMs: 5000,
   /** Lines that wait for a slow audit file. */
   auditWaitingBytesMax: 16 * 1024 * 1024,
+  /** The newest lines of audit devices that are kept to be looked at, and how much of each. */
+  auditTailLines: 200,
+  auditTailCharactersMax: 16 * 1024,
   /** Free on the disk of an audit file for requests to be taken: room for the entries of what they answer. */
   auditHeadroomBytes: 1024 * 1024,
   /** Decrypted values kept ready, by number, and the stored size of each. */

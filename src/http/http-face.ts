@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { letGo } from '../base/garbage.js'
+import { uuid } from '../base/id.js'
 import { LIMITS } from '../base/limits.js'
 import type { Log } from '../base/log.js'
 import type { Random } from '../base/random.js'
@@ -130,10 +131,11 @@ export class HttpFace {
   }
 
   async #renderSide(message: IncomingMessage, method: string, { path, query }: Target): Promise<Rendered> {
-    const { lab, forwardedFor } = this.#options
+    const { lab, forwardedFor, random } = this.#options
     if (!lab || !`${path}/`.startsWith(SIDE)) throw NOT_FOUND
     checkFraming(message.headers)
     return lab({
+      id: uuid(random),
       method,
       path: path.slice(SIDE.length),
       query: parseQuery(query),

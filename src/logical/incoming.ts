@@ -45,6 +45,7 @@ export interface BodyAllowance {
 
 /** A request below `/_understudy/v1`. */
 export interface SideRequest {
+  readonly id: string
   readonly method: string
   /** Below `/_understudy/v1/`, canonical. */
   readonly path: string

@@ -171,6 +171,21 @@ describe('the way to a cluster', () => {
     expect(text).toContain('errors')
   })
 
+  it('leads to what audit devices wrote, for the token of whoever asks and for reading', async () => {
+    const tail = '/A/_understudy/v1/audit'
+    expect(await ask(`${origin}${CLUSTERS}${tail}`)).toMatchObject({ status: 401 })
+    expect(await through(tail)).toMatchObject({ status: 403, text: expect.stringContaining('errors') })
+    expect(await through(tail, { 'x-vault-token': tokenOf() })).toMatchObject({
+      status: 200,
+      text: '{"kept":[],"lines":[]}',
+    })
+    expect(await through(tail, { 'x-vault-token': tokenOf() }, 'POST', '{}')).toMatchObject({ status: 405 })
+    for (const other of ['info', 'faults', 'audit/x', '../v1/sys/mounts'])
+      expect(await askRaw(new URL(origin), `${CLUSTERS}/A/_understudy/v1/${other}`, cookie)).toMatchObject({
+        status: 400,
+      })
+  })
+
   it('is as its document says, verb by verb', async () => {
     const described = describeOwnApi('0').paths as unknown as Record<string, Record<string, Described>>
     const verbs = described[`${CLUSTERS}/{cluster}/v1/{path}`] ?? {}

@@ -126,10 +126,38 @@ describe('a server', () => {
         renameSync(path.join(dataDir, 'lab-image.out'), path.join(dataDir, 'lab-image.in'))
       }
       const example = one.operation.requestBody?.content['application/json'].example
-      const problem = judge(one, await ask(server, one.method, one.path, example))
+      const problem = judge(one, await ask({ ...server, headers }, one.method, one.path, example))
       if (problem) wrong.push([one.method, one.path, problem])
     }
     expect(wrong).toEqual([])
+  })
+
+  it('tells what audit devices wrote to whoever may know of them, and to nobody else', async () => {
+    const { rootToken } = home.record('default').clusters[0] ?? { rootToken: '' }
+    const as = (token: string, more = {}) => ({ ...server, headers: { 'X-Vault-Token': token, ...more } })
+    const audit = '/_understudy/v1/audit'
+    await ask(as(rootToken), 'POST', '/v1/sys/audit/out', { type: 'file', options: { file_path: 'stdout' } })
+    await ask(as(rootToken), 'POST', '/v1/sys/policies/acl/plain', {
+      policy: 'path "sys/audit" { capabilities = ["read"] }',
+    })
+    const made = await ask(as(rootToken), 'POST', '/v1/auth/token/create', { policies: ['plain'] })
+    const { client_token: plain } = (JSON.parse(made.text) as { auth: { client_token: string } }).auth
+    for (const one of [server, as(''), as('hvs.wrong'), as(plain), as(rootToken, { 'X-Vault-Namespace': 'none' })]) {
+      const { status, text } = await ask(one, 'GET', audit)
+      expect([403, 404]).toContain(status)
+      expect(text).not.toContain('lines')
+    }
+    const { kept, lines } = JSON.parse((await ask(as(rootToken), 'GET', audit)).text) as {
+      kept: string[]
+      lines: { device: string; text: string }[]
+    }
+    expect(kept).toEqual(['out/'])
+    const requests = lines.map(({ text }) => (JSON.parse(text) as { request: { path: string } }).request.path)
+    expect(requests).toContain('auth/token/create')
+    expect(requests.at(-1), 'the look itself is written down').toBe('sys/audit')
+    expect(JSON.stringify(lines)).not.toContain(plain)
+    expect(JSON.stringify(lines)).not.toContain(rootToken)
+    await ask(as(rootToken), 'DELETE', '/v1/sys/audit/out')
   })
 
   it('refuses a verb that is not described, and a path that is not', async () => {

@@ -12,7 +12,8 @@ import {
 } from './audit-entry.js'
 import { FileSink } from './audit-file.js'
 import { createRedactor, type WholeDigests } from './audit-hash.js'
-import { type AuditRecord, parseAuditOptions } from './audit-record.js'
+import { type AuditOptions, type AuditRecord, parseAuditOptions } from './audit-record.js'
+import type { AuditTail } from './audit-tail.js'
 import { type AuditSink, discardSink, type LineKind, textSink } from './audit-sink.js'
 
 const NO_KEYS: ReadonlySet<string> = new Set()
@@ -25,6 +26,8 @@ interface AuditSurroundings {
   readonly wholes: WholeDigests
   readonly standardOutput: WriteText
   readonly clock: Clock
+  /** Told of each line once it is written, of devices that write and hide what is secret. */
+  readonly tail: Pick<AuditTail, 'add'>
 }
 
 export class AuditDevice {
@@ -33,13 +36,15 @@ export class AuditDevice {
   readonly #style: AuditStyle
   readonly #sink: AuditSink
   readonly #isTested: boolean
+  readonly #tail: AuditSurroundings['tail'] | undefined
 
   /** Throws LogicalError (400) for options that cannot be. Opens nothing yet. */
-  constructor(record: AuditRecord, { headers, wholes, standardOutput, clock }: AuditSurroundings) {
+  constructor(record: AuditRecord, { headers, wholes, standardOutput, clock, tail }: AuditSurroundings) {
     const options = parseAuditOptions(record.options)
     this.record = record
     this.#prefix = options.prefix
     this.#isTested = options.isTested
+    this.#tail = keepsTail(options) ? tail : undefined
     this.#style = {
       redactor: createRedactor(record.salt, options),
       wholes,
@@ -87,7 +92,13 @@ export class AuditDevice {
     return this.#sink.close()
   }
 
-  #append(line: Record<string, unknown>, kind: LineKind): Promise<void> {
-    return this.#sink.append(`${this.#prefix}${printJson(line)}\n`, kind)
+  async #append(line: Record<string, unknown>, kind: LineKind): Promise<void> {
+    const text = printJson(line)
+    await this.#sink.append(`${this.#prefix}${text}\n`, kind)
+    this.#tail?.add(this.record.path, text)
   }
 }
+
+/** What a device prints with `log_raw` is for nobody but whoever may read its file. */
+export const keepsTail = ({ isRaw, filePath }: Pick<AuditOptions, 'isRaw' | 'filePath'>): boolean =>
+  !isRaw && filePath !== 'discard'

@@ -16,7 +16,7 @@ export interface AuditRecord {
 }
 
 /** The options of a device, parsed. */
-interface AuditOptions {
+export interface AuditOptions {
   /** A path, `stdout` or `discard`. */
   readonly filePath: string
   /** Undefined leaves the mode of the file alone. */

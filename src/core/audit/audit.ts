@@ -8,10 +8,11 @@ import type { Log } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { putJson, readJson, type Storage } from '../../logical/storage.js'
-import { AuditDevice, type WriteText } from './audit-device.js'
+import { AuditDevice, keepsTail, type WriteText } from './audit-device.js'
 import type { AuditEntry, AuditResponseEntry } from './audit-entry.js'
 import { hashText, WholeDigests } from './audit-hash.js'
-import { type AuditRecord, RECORD_PREFIXES, recordKey } from './audit-record.js'
+import { type AuditRecord, parseAuditOptions, RECORD_PREFIXES, recordKey } from './audit-record.js'
+import { AuditTail } from './audit-tail.js'
 import { AuditedHeaders } from './audited-headers.js'
 import { KEYS } from '../../storage/key-families.js'
 
@@ -31,6 +32,7 @@ export class AuditBroker {
   readonly headers: AuditedHeaders
   readonly #options: AuditBrokerOptions
   readonly #wholes = new WholeDigests()
+  readonly #tail = new AuditTail()
   /** By storage key, as they are stored. */
   readonly #devices = new Map<string, AuditDevice>()
   /** Opened and tried, and on their way to the disk; by salt, which no two have. */
@@ -68,6 +70,12 @@ export class AuditBroker {
   /** The records, sorted by path. */
   list(): AuditRecord[] {
     return [...this.#devices.values()].map(({ record }) => record).sort((a, b) => (a.path < b.path ? -1 : 1))
+  }
+
+  /** The newest lines that the devices wrote, and of which devices they are kept. */
+  tail(): { readonly lines: ReturnType<AuditTail['list']>; readonly kept: readonly string[] } {
+    const kept = this.list().filter(({ options }) => keepsTail(parseAuditOptions(options)))
+    return { lines: this.#tail.list(), kept: kept.map(({ path }) => path) }
   }
 
   /** Opens the device, tries it and stores it. Throws 400 for a path in use, an unknown type, or what takes no line. */
@@ -136,6 +144,7 @@ export class AuditBroker {
       wholes: this.#wholes,
       standardOutput,
       clock,
+      tail: this.#tail,
     })
   }
 

@@ -13,7 +13,10 @@ export interface Door {
   readonly isReadOnly: boolean
 }
 
-const PLACE = /^\/_understudy\/v1\/clusters\/([^/]+)\/v1\/(.+)$/
+const PLACE = /^\/_understudy\/v1\/clusters\/([^/]+)\/((?:_understudy\/)?v1)\/(.+)$/
+
+/** Of our own endpoints that of a server which asks for the token of the cluster, and is for reading. */
+const OWN = '_understudy/v1/audit'
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'DELETE'])
 
@@ -32,14 +35,14 @@ const PASSED = ['x-vault-token', 'x-vault-namespace'] as const
 export const isOfDoor = (pathname: string): boolean => pathname.startsWith('/_understudy/v1/clusters/')
 
 /**
- * Hands a request on to the public API of a cluster, as whoever sent it: with the token that came with it or with none, never
+ * Hands a request on to the public API of a cluster, or to what it has for its page, as whoever sent it: with the token that came with it or with none, never
  * with one of ours. Answers as the cluster does, and with 502 where that gives no answer.
  */
 export const answerDoor = async (door: Door, request: http.IncomingMessage, query: string): Promise<Reply> => {
   const { method = '', url = '' } = request
   try {
-    const { name, path } = parsePlace(url.split('?', 1)[0] ?? '')
-    if (!METHODS.has(method)) return refuse(405, `there is no ${method} here`)
+    const { name, root, path } = parsePlace(url.split('?', 1)[0] ?? '')
+    if (!METHODS.has(method) || (root !== 'v1' && method !== 'GET')) return refuse(405, `there is no ${method} here`)
     if (door.isReadOnly && method !== 'GET' && !ALSO_READS.test(path))
       return refuse(403, 'this page is only to look at')
     const raw = await readBytes(request, BODY_BYTES_MAX)
@@ -50,7 +53,7 @@ export const answerDoor = async (door: Door, request: http.IncomingMessage, quer
       status,
       headers: answered,
       bytes,
-    } = await withAnonymousClient(cluster, (client) => client.send(method, `/v1/${path}`, call), ANSWER_MS)
+    } = await withAnonymousClient(cluster, (client) => client.send(method, `/${root}/${path}`, call), ANSWER_MS)
     // Whatever it says that it is, the browser is not to take it for a page.
     const type = /^application\/json\b/.test(answered['content-type'] ?? '') ? 'application/json' : 'text/plain'
     return { status, headers: { 'Content-Type': `${type}; charset=utf-8` }, body: bytes }
@@ -70,14 +73,22 @@ const findCluster = (lab: AnyLab, name: string): ClusterOfNodes => {
 const pairOf = (name: string, value: string | string[] | undefined): [string, string][] =>
   typeof value === 'string' ? [[name, value]] : []
 
+interface Place {
+  readonly name: string
+  /** `v1`, or that of our own endpoints. */
+  readonly root: string
+  readonly path: string
+}
+
 /** Throws a usage error for a path that would be another one once it is read again. */
-const parsePlace = (pathname: string): { readonly name: string; readonly path: string } => {
-  const [, name, rest] = PLACE.exec(pathname) ?? []
-  if (name === undefined || rest === undefined) throw new LabError('usage', `there is no ${pathname}`)
+const parsePlace = (pathname: string): Place => {
+  const [, name, root = '', rest] = PLACE.exec(pathname) ?? []
+  const isThere = root === 'v1' || `${root}/${rest}` === OWN
+  if (name === undefined || rest === undefined || !isThere) throw new LabError('usage', `there is no ${pathname}`)
   try {
     const path = rest.split('/').map(decodeURIComponent)
     if (!path.some((part) => part === '.' || part === '..' || part.includes('/')))
-      return { name: decodeURIComponent(name), path: path.join('/') }
+      return { name: decodeURIComponent(name), root, path: path.join('/') }
   } catch {
     // Below: it is no path either.
   }

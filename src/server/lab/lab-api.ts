@@ -1,8 +1,6 @@
-import { isSameSecret } from '../../crypto/constant-time.js'
-import { sha256 } from '../../crypto/digest.js'
 import { parseDurationMs } from '../../base/duration.js'
 import { packageVersion } from '../../base/package-version.js'
-import { invalid, LogicalError, notFound, sealed, unsupportedOperation } from '../../logical/errors.js'
+import { invalid, notFound, sealed, unsupportedOperation } from '../../logical/errors.js'
 import type { Rendered, SideRequest } from '../../logical/incoming.js'
 import type { JsonObject } from '../../logical/json.js'
 import { printJson } from '../../base/json-print.js'
@@ -20,18 +18,21 @@ import type { OwnOperation } from '../own-api/operation.js'
 import { SERVER_OPERATIONS, type ServerOperation } from '../own-api/server-operations.js'
 import { readMetrics } from '../wiring/metric-reading.js'
 import type { OpenCluster } from '../wiring/open-cluster.js'
+import { requireRight } from './lab-rights.js'
 import type { LabServer } from './lab-server.js'
+import { readOwnAudit } from './own-audit.js'
 import { isStream } from './own-feed.js'
 import { describeNode } from './own-node.js'
 
 type Answer = JsonObject | string | AsyncIterable<Buffer> | undefined
-type Run = (server: LabServer, body: JsonObject) => Answer | Promise<Answer>
+type Run = (server: LabServer, body: JsonObject, request: SideRequest) => Answer | Promise<Answer>
 
 /** The function that runs each described operation. */
 const RUNS: Readonly<Record<ServerOperation, Run>> = {
   'GET info': info,
   'GET losses': losses,
   'GET events': ({ feed }) => feed.open(),
+  'GET audit': (server, _, request) => readOwnAudit(server, request),
   'GET metrics': metrics,
   'GET states': ({ holds }) => ({ states: holds.list() }),
   'POST states/hold': hold,
@@ -67,6 +68,7 @@ export const createLabApi = (
   const isOpen = new Map<OwnOperation, boolean>([
     [SERVER_OPERATIONS['GET metrics'], config.unauthenticatedMetrics],
     [SERVER_OPERATIONS['GET events'], config.hasPage],
+    [SERVER_OPERATIONS['GET audit'], config.hasPage],
   ])
   const isThere = (operation: OwnOperation) => labApi || (!operation.isLabOnly && (isOpen.get(operation) ?? true))
   return async (request) => {
@@ -78,7 +80,7 @@ export const createLabApi = (
     if (!name) throw unsupportedOperation()
     const { isLabOnly }: OwnOperation = SERVER_OPERATIONS[name]
     if (isLabOnly) requireRight(request, labApiToken)
-    const answer = await RUNS[name](server, parseBody(request.body))
+    const answer = await RUNS[name](server, parseBody(request.body), request)
     if (answer === undefined) return { status: 204, contentType: 'application/json', body: '', headers: {} }
     if (typeof answer === 'string')
       return { status: 200, contentType: 'text/plain; version=0.0.4', body: answer, headers: {} }
@@ -94,24 +96,6 @@ const renderJson = (answer: JsonObject): Rendered => ({
   body: printJson(answer),
   headers: {},
 })
-
-/** Without a token whoever reaches the server may change it, but no page that a browser happens to show. */
-const requireRight = (request: SideRequest, token: string): void => {
-  if (token !== '') requireToken(request, token)
-  else if (request.headers.origin !== undefined) {
-    throw new LogicalError('permission-denied', 'permission denied: pages in a browser need a lab_api_token')
-  }
-}
-
-const requireToken = ({ headers }: SideRequest, expected: string): void => {
-  const given = String(headers['x-understudy-token'] ?? '')
-  if (!isSameSecret(sha256(given), sha256(expected))) {
-    throw new LogicalError(
-      'permission-denied',
-      'permission denied: lab_api_token belongs in the header X-Understudy-Token',
-    )
-  }
-}
 
 const parseBody = (body: Buffer): JsonObject => {
   if (body.length === 0) return {}

@@ -1,3 +1,4 @@
+import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
 import type { ClusterNode } from '../nodes/cluster-node.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { ShellView } from '../runtime/shell-view.js'
@@ -14,6 +15,8 @@ export interface LabServer extends Pick<ShellView, 'status' | 'holds' | 'meter'>
   readonly node: Pick<ClusterNode, 'id' | 'state' | 'isServing'> | undefined
   readonly storageGeneration: number
   readonly isPurgePending: boolean
+  /** Answers a request as its HTTP front would have it answered. */
+  handle(request: IncomingRequest): Promise<Rendered>
   /** How it is, as server-sent events. */
   readonly feed: { open(): AsyncIterable<Buffer> }
 }

@@ -26,6 +26,7 @@ export const describeOwnApi = (version: string): JsonObject => ({
   components: {
     securitySchemes: {
       pageSession: { type: 'apiKey', in: 'cookie', name: 'understudy_page_PORT' },
+      clusterToken: { type: 'apiKey', in: 'header', name: 'X-Vault-Token' },
       labToken: { type: 'apiKey', in: 'header', name: 'X-Understudy-Token' },
     },
     schemas: {
@@ -79,7 +80,8 @@ const describeOperation = (operation: OwnOperation, path: string, tag: Tag): Jso
   tags: [tag],
   summary: operation.summary,
   ...(OTHER_SERVERS[tag] ? { servers: [OTHER_SERVERS[tag]] } : {}),
-  ...(tag === 'page' ? { security: [{ pageSession: [] }] } : {}),
+  ...(tag === 'page' ? { security: [{ pageSession: [], ...(operation.asToken ? { clusterToken: [] } : {}) }] } : {}),
+  ...(tag === 'server' && operation.asToken ? { security: [{ clusterToken: [] }] } : {}),
   ...(operation.isLabOnly ? { security: [{}, { labToken: [] }] } : {}),
   ...parametersOf(operation, path),
   ...(operation.body ? { requestBody: { required: true, content: contentOf(operation.body) } } : {}),

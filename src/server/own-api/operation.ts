@@ -5,6 +5,8 @@ export interface OwnOperation {
   readonly summary: string
   /** Of a server: there only with `lab_api`. */
   readonly isLabOnly?: true
+  /** As whoever has this token of the cluster. */
+  readonly asToken?: true
   readonly query?: readonly QueryParameter[]
   readonly body?: Described
   /** Absent: 204, without a body. A text is one for Prometheus; `events` are server-sent, and go on. */

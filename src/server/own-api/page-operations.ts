@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../logical/json.js'
+import { AUDIT_LINES } from './server-operations.js'
 import { flag, listOf, object, oneOf, orNull, type OwnOperation, text, whole } from './operation.js'
 
 const number: JsonObject = { type: 'number' }
@@ -106,6 +107,12 @@ export const PAGE_OPERATIONS = {
     body: publicBody({ policy: 'path "kv/*" { capabilities = ["read"] }' }),
     answer: READ,
     isAlsoEmpty: true,
+  },
+  'GET clusters/{cluster}/_understudy/v1/audit': {
+    summary:
+      'The newest lines that audit devices of the active node of a cluster wrote, for a token that may read sys/audit',
+    asToken: true,
+    answer: AUDIT_LINES,
   },
   'DELETE clusters/{cluster}/v1/{path}': { summary: `${HANDED_ON}: removes` },
 } as const satisfies Readonly<Record<string, OwnOperation>>

@@ -1,11 +1,25 @@
 import { HOLD_STATES } from '../../replication/holds.js'
 import { DISK_STATES } from '../data/disk-faults.js'
-import { flag, listOf, object, oneOf, orNull, type OwnOperation, text, whole } from './operation.js'
+import { type Described, flag, listOf, object, oneOf, orNull, type OwnOperation, text, whole } from './operation.js'
 
 const kind = oneOf('dr', 'performance')
 const lost = object({ index: whole, path: text, operation: text })
 const LOST_EXAMPLE = { index: 41, path: 'logical/7d0c/greeting', operation: 'put' }
 const holdState = oneOf(...HOLD_STATES)
+
+/** `kept`: the devices whose lines are kept; not those that write in the clear or nothing. */
+export const AUDIT_LINES: Described = {
+  schema: object({ kept: listOf(text), lines: listOf(object({ device: text, text })) }),
+  example: {
+    kept: ['file/'],
+    lines: [
+      {
+        device: 'file/',
+        text: '{"time":"2026-01-05T10:00:00.000000Z","type":"request","request":{"operation":"read","path":"kv/data/app"}}',
+      },
+    ],
+  },
+}
 
 /**
  * The operations of a server below `/_understudy/v1/`. There are no others: the code that runs is looked up by these
@@ -83,6 +97,12 @@ export const SERVER_OPERATIONS = {
     summary:
       'How the server and those that it replicates with are, each second, for its page; with lab_api or ui, sealed or not',
     answer: 'events',
+  },
+  'GET audit': {
+    summary:
+      'The newest lines that audit devices of this server wrote, for a token that may read sys/audit; unsealed, with lab_api or ui',
+    asToken: true,
+    answer: AUDIT_LINES,
   },
   'GET metrics': {
     summary: 'Metrics for Prometheus; unsealed, with lab_api or unauthenticated_metrics_access',

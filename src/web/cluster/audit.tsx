@@ -1,10 +1,11 @@
+import { AuditTail } from './audit-tail.js'
 import { ActButton } from './act-button.js'
 import { get, type Json, partOf, textOf } from './call.js'
 import { disableAudit, NEW_AUDIT } from './core-acts.js'
 import { useRead } from './means.js'
 import { Table } from './table.js'
 
-/** Where requests are written down. What is written there is read on the machine of the server. */
+/** Where requests are written down, and what was written last. */
 export const Audit = () => {
   const { value, error, again } = useRead(get('sys/audit'))
   if (!value) return <p class={error === '' ? 'nothing' : 'error'}>{error || 'asking …'}</p>
@@ -27,6 +28,7 @@ export const Audit = () => {
           ))}
         </Table>
       )}
+      {devices.length > 0 && <AuditTail />}
       <p class="acts">
         <ActButton act={NEW_AUDIT} onDone={again} />
       </p>

@@ -6,6 +6,8 @@ export interface Call {
   readonly method: 'GET' | 'POST' | 'DELETE'
   /** Below `/v1/`, as people write it. */
   readonly path: string
+  /** Below `/_understudy/v1/` instead: what no other server has. */
+  readonly isOwn?: true
   readonly query?: Readonly<Record<string, string>>
   /** JSON as text: numbers stay as they were written. */
   readonly body?: string
@@ -20,11 +22,11 @@ export const list = (path: string): Call => get(path, { list: 'true' })
  * The address below the root of an API. Throws for a name that a browser would take for a folder above, which would make it
  * another request than the one that is meant.
  */
-export const addressOf = ({ path, query = {} }: Call): string => {
+export const addressOf = ({ path, isOwn, query = {} }: Call): string => {
   const parts = path.split('/')
   if (parts.some((part) => part === '.' || part === '..')) throw new Error(`there is no path with "." or "..": ${path}`)
   const search = new URLSearchParams(query).toString()
-  return `/v1/${parts.map(encodeURIComponent).join('/')}${search && `?${search}`}`
+  return `${isOwn ? '/_understudy/v1/' : '/v1/'}${parts.map(encodeURIComponent).join('/')}${search && `?${search}`}`
 }
 
 /** A part of an answer that is an object itself; empty where it is not there. */

@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { PageEvent } from '../../lab/web/page-facts.js'
 import { Copy } from '../copy.js'
+import { TIME, ZONE } from '../time.js'
 import { type Filter, filterEvents, GROUPS, type Group, groupOf } from './filter.js'
 
 interface TimelineProps {
@@ -10,15 +11,6 @@ interface TimelineProps {
 }
 
 const ALL = Object.keys(GROUPS) as Group[]
-
-const TIME = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  fractionalSecondDigits: 1,
-  hour12: false,
-})
-const { timeZone: ZONE } = TIME.resolvedOptions()
 
 /** What happened, newest first. */
 export const Timeline = ({ events, clusters, hasEvents }: TimelineProps) => {

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LIMITS } from '../../../src/base/limits.js'
 import type { AuditBroker } from '../../../src/core/audit/audit.js'
 import { createAudit, sampleEntry } from '../../support/audit-samples.js'
 import { refusal } from '../../support/backend-harness.js'
@@ -108,6 +109,48 @@ describe('audit devices', () => {
     expect(code).toBe('invalid-request')
     expect(message).toContain(text)
     expect(audit.isEnabled).toBe(false)
+  })
+})
+
+describe('the tail of audit devices', () => {
+  const textsOf = (audit: AuditBroker) => audit.tail().lines.map(({ path, text }) => `${path} ${text}`)
+
+  it('has what was written, the oldest first, as it was hidden there', async () => {
+    const { audit, enable, lines } = createAudit()
+    await enable('out', { file_path: 'stdout', prefix: 'audit: ' })
+    await audit.logRequest(sampleEntry())
+    await audit.logResponse(sampleEntry())
+    expect(textsOf(audit)).toEqual(lines.map((line) => `out/ ${line.slice('audit: '.length, -1)}`))
+    expect(textsOf(audit).join()).not.toContain('swordfish')
+    expect(audit.tail().kept).toEqual(['out/'])
+  })
+
+  it('has nothing of a device that writes in the clear, that writes nothing, or that failed', async () => {
+    const { audit, enable, output } = createAudit()
+    await enable('raw', { file_path: 'stdout', log_raw: 'true' })
+    await enable('none', { file_path: 'discard' })
+    await audit.logRequest(sampleEntry())
+    await enable('out', { file_path: 'stdout' })
+    output.isBroken = true
+    await audit.logRequest(sampleEntry())
+    expect(audit.tail()).toEqual({ lines: [], kept: ['out/'] })
+  })
+
+  it('is bounded, in its lines and in each of them', async () => {
+    const { audit, enable } = createAudit()
+    await enable('out', { file_path: 'stdout' })
+    const [first, last] = ['first', 'last'].map((id) => sampleEntry({ request: { ...sampleEntry().request, id } }))
+    if (!first || !last) throw new Error('no entries')
+    await audit.logRequest(first)
+    for (let count = 0; count < 2 * LIMITS.auditTailLines; count += 1) await audit.logRequest(sampleEntry())
+    await audit.logRequest(last)
+    const texts = textsOf(audit)
+    expect(texts).toHaveLength(LIMITS.auditTailLines)
+    expect(texts.join()).not.toContain('"id":"first"')
+    expect(texts.at(-1)).toContain('"id":"last"')
+    const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`field-${index}`, 'x']))
+    await audit.logRequest(sampleEntry({ request: { ...sampleEntry().request, data: many } }))
+    expect(audit.tail().lines.at(-1)?.text).toHaveLength(LIMITS.auditTailCharactersMax + ' …'.length)
   })
 })
 

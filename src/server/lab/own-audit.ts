@@ -1,0 +1,35 @@
+import { LogicalError } from '../../logical/errors.js'
+import type { IncomingRequest, SideRequest } from '../../logical/incoming.js'
+import type { JsonObject } from '../../logical/json.js'
+import { ROOT_NAMESPACE } from '../../logical/request.js'
+import type { LabServer } from './lab-server.js'
+
+/**
+ * The newest lines that the audit devices of this server wrote, for whoever may read which devices there are. Throws LogicalError
+ * as a read of `sys/audit` with the same token does; that read is audited as any other.
+ */
+export const readOwnAudit = async (server: LabServer, request: SideRequest): Promise<JsonObject> => {
+  const { status } = await server.handle(devicesRead(request))
+  if (status === 403) throw new LogicalError('permission-denied', 'permission denied')
+  if (status !== 200) throw new LogicalError('unavailable', 'audit devices cannot be read now')
+  const { lines = [], kept = [] } = server.runtime?.cluster?.services.audit.tail() ?? {}
+  return { kept: [...kept], lines: lines.map(({ path, text }) => ({ device: path, text })) }
+}
+
+const devicesRead = ({ id, headers, remoteAddress }: SideRequest): IncomingRequest => ({
+  id,
+  operation: 'read',
+  path: 'sys/audit',
+  namespace: ROOT_NAMESPACE,
+  namespaceHeader: textOf(headers['x-vault-namespace']),
+  data: Object.create(null) as JsonObject,
+  headers: {},
+  remoteAddress,
+  remotePort: 0,
+  clientToken: textOf(headers['x-vault-token']),
+  wrap: undefined,
+  isHead: false,
+})
+
+const textOf = (value: string | readonly string[] | undefined): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined

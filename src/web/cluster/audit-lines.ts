@@ -1,0 +1,58 @@
+import { type Json, listOf, partOf, textOf } from './call.js'
+
+/** A line of an audit device, as far as it could be read. */
+export interface AuditLine {
+  /** Where it stands among those that were answered. */
+  readonly place: number
+  readonly device: string
+  /** In milliseconds since the epoch; undefined where it says none. */
+  readonly atMs: number | undefined
+  /** `request` or `response`. */
+  readonly type: string
+  readonly operation: string
+  readonly path: string
+  readonly who: string
+  readonly error: string
+  /** As it was written. */
+  readonly text: string
+}
+
+/** The newest first. */
+export const auditLinesOf = (answer: Json): readonly AuditLine[] =>
+  listOf(answer, 'lines')
+    .map((line, place) => read(line as Json, place))
+    .reverse()
+
+const read = (line: Json, place: number): AuditLine => {
+  const text = textOf(line, 'text')
+  const json = parse(text)
+  const request = partOf(json, 'request')
+  const atMs = Date.parse(textOf(json, 'time'))
+  return {
+    place,
+    device: textOf(line, 'device'),
+    atMs: Number.isNaN(atMs) ? undefined : atMs,
+    type: textOf(json, 'type'),
+    operation: textOf(request, 'operation'),
+    path: textOf(partOf(request, 'namespace'), 'path') + textOf(request, 'path'),
+    who: textOf(partOf(json, 'auth'), 'display_name'),
+    error: textOf(json, 'error'),
+    text,
+  }
+}
+
+/** A line may be cut short. */
+const parse = (text: string): Json => {
+  try {
+    const json: unknown = JSON.parse(text)
+    return typeof json === 'object' && json !== null ? (json as Json) : {}
+  } catch {
+    return {}
+  }
+}
+
+/** Those in which a text stands, whatever its case. */
+export const findLines = (lines: readonly AuditLine[], wanted: string): readonly AuditLine[] => {
+  const text = wanted.trim().toLowerCase()
+  return lines.filter((line) => line.text.toLowerCase().includes(text))
+}

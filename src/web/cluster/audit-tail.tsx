@@ -1,0 +1,80 @@
+import { useMemo, useState } from 'preact/hooks'
+import { TIME, ZONE } from '../time.js'
+import { auditLinesOf, findLines, type AuditLine } from './audit-lines.js'
+import { type Call, listOf } from './call.js'
+import { useRead } from './means.js'
+import { Table } from './table.js'
+
+const NEWEST: Call = { method: 'GET', path: 'audit', isOwn: true }
+
+const HEADS = [`time, ${ZONE}`, 'what', 'operation', 'path', 'who', 'error', 'device']
+
+/** What the devices wrote last. It is looked at when that is asked for: each look is written down as well. */
+export const AuditTail = () => {
+  const { value, error, again } = useRead(NEWEST)
+  const [wanted, setWanted] = useState('')
+  const lines = useMemo(() => auditLinesOf(value ?? {}), [value])
+  const found = findLines(lines, wanted)
+  if (!value) return <p class={error === '' ? 'nothing' : 'error'}>{error || 'asking …'}</p>
+  if (value.kept === undefined) return <p class="nothing">This server does not tell what was written.</p>
+  if (listOf(value, 'kept').length === 0)
+    return <p class="nothing">What is written in the clear, or to nowhere, is not shown here.</p>
+  return (
+    <section class="audit-tail" aria-label="what was written last">
+      <div class="where">
+        <input
+          type="search"
+          class="sift"
+          aria-label="only lines with"
+          placeholder="only lines with …"
+          autocomplete="off"
+          value={wanted}
+          onInput={({ currentTarget }) => setWanted(currentTarget.value)}
+        />
+        <button type="button" onClick={again}>
+          Look again
+        </button>
+      </div>
+      {error !== '' && <p class="error">{error}</p>}
+      {found.length === 0 && <p class="nothing">{lines.length === 0 ? 'Nothing yet.' : 'No line has that.'}</p>}
+      {found.length > 0 && (
+        <Table caption={`Written last by this server, newest first: ${found.length}`} heads={HEADS} hasActs>
+          {found.map((line) => (
+            <Line key={`${line.device} ${line.text}`} line={line} />
+          ))}
+        </Table>
+      )}
+    </section>
+  )
+}
+
+const Line = ({ line }: { readonly line: AuditLine }) => {
+  const [isShown, setShown] = useState(false)
+  const { atMs, type, operation, path, who, error, device, text } = line
+  return (
+    <>
+      <tr>
+        <td>{atMs === undefined ? '' : TIME.format(atMs)}</td>
+        <td>{type}</td>
+        <td>{operation}</td>
+        <td>{path}</td>
+        <td>{who}</td>
+        <td>{error}</td>
+        <td>{device}</td>
+        <td class="acts">
+          <button type="button" aria-expanded={isShown} onClick={() => setShown(!isShown)}>
+            {isShown ? 'Hide' : 'Whole'}
+            <span class="unseen">{` line ${line.place}`}</span>
+          </button>
+        </td>
+      </tr>
+      {isShown && (
+        <tr>
+          <td colSpan={HEADS.length + 1}>
+            <code class="text">{text}</code>
+          </td>
+        </tr>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,11 @@
+/** Times of this page: local, to a tenth of a second. */
+export const TIME = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 1,
+  hour12: false,
+})
+
+/** The zone that they are of. */
+export const { timeZone: ZONE } = TIME.resolvedOptions()
