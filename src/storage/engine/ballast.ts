@@ -2,6 +2,8 @@ import { open, rm, stat, statfs } from 'node:fs/promises'
 import { LogicalError } from '../../logical/errors.js'
 
 export const BALLAST_BYTES = 8 * 1024 * 1024
+/** Written so much at a time: all of it at once would stay in memory for as long as nothing else asks for any. */
+const PIECE_BYTES = 256 * 1024
 /** Free bytes without which a full disk does not count as usable again. */
 const ROOM_BYTES = 32 * 1024 * 1024
 
@@ -37,7 +39,8 @@ export class Ballast {
     try {
       const file = await open(this.#path, 'w', 0o600)
       try {
-        await file.writeFile(Buffer.alloc(BALLAST_BYTES, 0x55))
+        const piece = Buffer.alloc(PIECE_BYTES, 0x55)
+        for (let at = 0; at < BALLAST_BYTES; at += PIECE_BYTES) await file.writeFile(piece)
         await file.sync()
       } finally {
         await file.close()
