@@ -63,6 +63,12 @@ export const GOALS = [
   atMost('17c', 'lab.reset() in-process', 'ms', 50, 30),
   atMost('18a', 'bytes that a login for a service token puts into the engine', 'kB', 2, 1.5),
   atMost('18b', 'the same: bytes to the block layer', 'kB', 12, 8),
+  atMost('19a', 'full server: start to the first secret read', 's', 3, 2),
+  ratio('19b', 'KV v1 read: processor time on an empty server / on the full one', 0.8, 0.95),
+  ratio('19c', 'KV v1 write: the same', 0.8, 0.95),
+  ratio('19d', 'AppRole login, service: the same', 0.8, 0.95),
+  atMost('19e', 'p99 of reads while tokens are swept', 'ms', 50, 25),
+  atMost('19f', 'p99 of reads while SecretIDs are tidied', 'ms', 50, 25),
 ] as const satisfies readonly Goal[]
 
 /**

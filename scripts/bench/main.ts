@@ -11,6 +11,7 @@ import { measureLibrary } from './figures/library.js'
 import { measureRatios } from './figures/ratios.js'
 import { measureReplication } from './figures/replication.js'
 import { measureResync } from './figures/resync.js'
+import { measureScale } from './figures/scale.js'
 import { measureStart } from './figures/start.js'
 import { measureSync } from './figures/sync.js'
 import { measureThroughput, type ThroughputRow } from './figures/throughput.js'
@@ -29,6 +30,7 @@ const PARTS = {
   'fan-out': measureFanOut,
   filters: measureFilters,
   start: measureStart,
+  scale: measureScale,
   lab: measureLab,
   keeper: measureKeeper,
   library: measureLibrary,
@@ -40,6 +42,7 @@ const HELP = `npm run bench -- [options]
   --seconds S       seconds of one measurement (2)
   --quick           one short round of everything
   --sync-keys N     keys of the full sync and of the resync (1000000)
+  --scale-keys N    keys of the full server of "scale" (100000); its tokens and roles are as many in proportion
   --dist DIR        compiled program (dist)
   --beside DIR      another compiled program, to which "cpu" puts the same requests in turns
   --requests TEXT,... only the requests of "cpu" whose names contain one of these, such as "v1 write,batch"
@@ -52,6 +55,7 @@ const { values: flags } = parseArgs({
     seconds: { type: 'string' },
     quick: { type: 'boolean', default: false },
     'sync-keys': { type: 'string' },
+    'scale-keys': { type: 'string' },
     dist: { type: 'string', default: path.join(import.meta.dirname, '..', '..', 'dist') },
     beside: { type: 'string' },
     requests: { type: 'string' },
@@ -83,6 +87,7 @@ const main = async (): Promise<number> => {
     rounds: Number(flags.rounds ?? (flags.quick ? 1 : 5)),
     seconds: Number(flags.seconds ?? (flags.quick ? 1 : 2)),
     syncKeys: Number(flags['sync-keys'] ?? (flags.quick ? 20_000 : 1_000_000)),
+    scaleKeys: Number(flags['scale-keys'] ?? (flags.quick ? 5000 : 100_000)),
     isQuick: flags.quick,
     dist,
     program,

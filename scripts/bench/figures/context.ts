@@ -27,6 +27,7 @@ export interface Bench {
   /** Parts of the names of the requests that are asked for, in lower case; an empty one is in every name. */
   readonly requests: readonly string[]
   readonly syncKeys: number
+  readonly scaleKeys: number
   readonly isQuick: boolean
   /** A new open server; it is removed at the end, however the bench ends. */
   server(name: string, options?: Partial<ServerOptions>): Promise<BenchServer>
