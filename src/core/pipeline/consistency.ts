@@ -25,6 +25,8 @@ interface ConsistencyOptions {
   readonly isStandby: boolean
   /** How long `await-state` waits, and a performance standby for a token. */
   readonly awaitMs: number
+  /** On a performance standby: resolves to true once it has all that was in the log when this was asked, false where it waits no more. */
+  readonly reachEnd?: ((waitMs: number) => Promise<boolean>) | undefined
 }
 
 const POLL_MS = 10
@@ -69,24 +71,41 @@ export class Consistency {
     if (this.#options.isStandby && (wish === 'forward-active-node' || states.some((state) => !this.#isOwn(state)))) {
       throw new ForActiveNode()
     }
-    if (wish === 'await-state' && (await this.#becomes(isReached))) return
+    const isHopeless = states.some((state) => !this.#isReached(state) && !this.#mayCome(state))
+    if (wish === 'await-state' && !isHopeless && (await this.#becomes(isReached)) === 'reached') return
     throw notReached()
   }
 
-  /** On a performance standby: a token that is not known yet is waited for until it must be, if there is one. Throws 412. */
+  /**
+   * On a performance standby: a token that is not known yet is waited for until it must be, if there is one. One that was handed out
+   * at an index beyond the end of the log is of another log. Throws 412 where nobody can tell in time.
+   */
   async requireToken(presented: string, tokens: Pick<TokenStore, 'awaitedIndex'>): Promise<void> {
     const isReached = () => this.#options.own().localIndex >= tokens.awaitedIndex(presented)
-    if (!isReached() && !(await this.#becomes(isReached))) throw notReached()
+    if (!isReached() && (await this.#becomes(isReached)) === 'late') throw notReached()
   }
 
-  async #becomes(isReached: () => boolean): Promise<boolean> {
-    const { clock, awaitMs } = this.#options
+  /** 'never': everything that is in the log is here, and it is not reached. */
+  async #becomes(isReached: () => boolean): Promise<'reached' | 'never' | 'late'> {
+    const { clock, awaitMs, reachEnd } = this.#options
     const deadline = clock.monotonic() + awaitMs
+    let isAtEnd = false
+    void reachEnd?.(awaitMs).then((isReachedInTime) => {
+      isAtEnd = isReachedInTime
+    })
     while (clock.monotonic() < deadline) {
       await clock.sleep(POLL_MS)
-      if (isReached()) return true
+      const hasAll = isAtEnd
+      if (isReached()) return 'reached'
+      if (hasAll) return 'never'
     }
-    return false
+    return 'late'
+  }
+
+  /** False for a state that no wait brings: of this node's own log, which has no other end, or of one that is not followed. */
+  #mayCome(state: LogState): boolean {
+    if (this.#isOwn(state)) return this.#options.isStandby
+    return this.#options.upstream()?.clusterId === state.clusterId
   }
 
   #isOwn({ clusterId }: LogState): boolean {

@@ -23,6 +23,7 @@ const PAUSE_MS = 500
 /** The store of one node of several, kept in step with the log that they share until it leads or is closed. */
 export class Following {
   readonly store: Store
+  readonly #sharedLog: SharedLog
   readonly #follower: Follower
   readonly #clock: Clock
   readonly #stop = new AbortController()
@@ -30,6 +31,7 @@ export class Following {
 
   private constructor(options: FollowingOptions, store: Store, follower: Follower) {
     this.store = store
+    this.#sharedLog = options.sharedLog
     this.#follower = follower
     this.#clock = options.clock
     this.#following = this.#follow(options)
@@ -76,6 +78,23 @@ export class Following {
       })
       signal.addEventListener('abort', end, { once: true })
     })
+  }
+
+  /** True once reads of this copy show everything that is in the log by now; false after so long, or when it ends. */
+  async reachEnd(waitMs: number): Promise<boolean> {
+    const late = new AbortController()
+    const timer = this.#clock.setTimer(waitMs, () => late.abort())
+    const ends = AbortSignal.any([this.#stop.signal, late.signal])
+    const sinceMs = this.#clock.monotonic()
+    try {
+      const last = await this.#sharedLog.lastIndex(ends)
+      await this.reach(last, Math.max(0, waitMs - (this.#clock.monotonic() - sinceMs)))
+      return this.#follower.seen >= last
+    } catch {
+      return false
+    } finally {
+      timer.cancel()
+    }
   }
 
   /** Applies the rest of the log; from then on the store writes. Rejects when the leadership is lost. */

@@ -11,4 +11,6 @@ export interface RuntimeParts {
   readonly seal: SealManager
   readonly identity: OwnIdentity
   readonly generationSlot: GenerationSlot
+  /** Of a node that follows: true once it has all that is in the shared log by now; false where it waits no more. */
+  reachEnd(waitMs: number): Promise<boolean>
 }

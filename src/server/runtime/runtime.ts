@@ -145,6 +145,10 @@ export class Runtime implements RuntimeParts {
     await this.#following?.reach(index, waitMs)
   }
 
+  async reachEnd(waitMs: number): Promise<boolean> {
+    return (await this.#following?.reachEnd(waitMs)) ?? false
+  }
+
   /** From now on this node writes what all nodes follow. */
   lead(leadership: Leadership): Promise<void> {
     return this.#inOpening(async () => {

@@ -79,6 +79,7 @@ export class OpenCluster {
         isStandby,
         mayForward: config.replication.allowForwardingViaHeader,
         awaitMs: config.replication.bestEffortWalWaitMs,
+        reachEnd: isStandby ? (waitMs) => runtime.reachEnd(waitMs) : undefined,
       }),
     })
   }

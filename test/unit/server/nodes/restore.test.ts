@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import type { ApiAnswer } from '../../../../src/client/api-client.js'
 import { startMemoryNodes } from '../../../support/memory-nodes.js'
 import type { TestNodes } from '../../../support/nodes.js'
 import { until } from '../../../support/until.js'
@@ -10,8 +11,10 @@ afterEach(async () => {
   for (const nodes of ended.splice(0)) await nodes.close()
 })
 
-const open = async (names: readonly string[]) => {
-  const nodes = await startMemoryNodes(names, { more: { storage: { raft: { path: '/nowhere' } } } })
+const RAFT = { storage: { raft: { path: '/nowhere' } } }
+
+const open = async (names: readonly string[], more: object = RAFT) => {
+  const nodes = await startMemoryNodes(names, { more })
   ended.push(nodes)
   await nodes.open()
   const active = await nodes.active()
@@ -49,4 +52,31 @@ test('with a snapshot of another cluster every node is sealed, and opens with th
   for (const node of nodes.all) await nodes.unseal(node)
   const active = await nodes.active()
   expect((await nodes.clientOf(active).send('GET', 'kv/it')).json?.data).toEqual({ value: 'other' })
+})
+
+test('an index of the log that the snapshot is from is not waited for', async () => {
+  const other = await open(['X'])
+  const { bytes: file } = await other.client.send('GET', 'sys/storage/raft/snapshot')
+  const written: ApiAnswer[] = []
+  for (let count = 0; count < 200; count++) {
+    written.push(await other.client.send('PUT', 'kv/it', { body: { value: 'after' } }))
+  }
+  const { auth } = await other.client.call('POST', 'auth/token/create', { body: { policies: ['default'] } })
+  const { client_token: token } = auth as { client_token: string }
+  const { nodes, client } = await open(['A', 'B'], {
+    ...RAFT,
+    replication: { best_effort_wal_wait_duration: '1h' },
+  })
+  expect((await client.send('POST', 'sys/storage/raft/snapshot-force', { raw: file })).status).toBe(204)
+  for (const node of nodes.all) await until(async () => (await node.health()) === 503)
+  nodes.keys = other.nodes.keys
+  nodes.rootToken = other.nodes.rootToken
+  for (const node of nodes.all) await nodes.unseal(node)
+  await nodes.active()
+  const index = String(written.at(-1)?.headers['x-vault-index'])
+  const headers = { 'X-Vault-Index': index, 'X-Vault-Inconsistent': 'await-state' }
+  for (const node of nodes.all) {
+    expect((await node.send('GET', 'auth/token/lookup-self', { token })).status).toBe(403)
+    expect((await nodes.clientOf(node).send('GET', 'sys/mounts', { headers })).status).toBe(200)
+  }
 })
