@@ -49,6 +49,11 @@ const SIDE_ALLOWANCE: BodyAllowance = { bytesMax: 0, valuesMax: 0, isAuthorised:
 
 const NOT_FOUND = new LogicalError('not-found', '')
 
+/** An answer that nobody gets: whatever stands behind it is let go. */
+const abandon = async ({ body }: Rendered): Promise<void> => {
+  if (typeof body !== 'string' && !Buffer.isBuffer(body)) await body[Symbol.asyncIterator]().return?.()
+}
+
 /** From a message to its answer: everything between Express and the handlers. */
 export class HttpFace {
   readonly #options: HttpFaceOptions
@@ -70,7 +75,7 @@ export class HttpFace {
         const body = isBodied ? await this.#readBody(received, head) : NO_BODY
         rendered = await this.#handle(received, head, body, response)
       } else rendered = this.#renderPage(request, verb, target) ?? (await this.#renderSide(request, verb, target))
-      if (response.headersSent) return
+      if (response.headersSent) return await abandon(rendered)
       checkStatus(rendered)
       await respond(request, response, rendered, isLast() || !request.complete, this.#turnEnd)
     } catch (error) {

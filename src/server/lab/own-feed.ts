@@ -31,7 +31,14 @@ export class OwnFeed {
   open(): AsyncIterable<Buffer> {
     if (this.#readers >= LIMITS.ownFeedReadersMax)
       throw new LogicalError('unavailable', `${LIMITS.ownFeedReadersMax} pages are open already`)
-    return this.#read()
+    this.#readers += 1
+    const stream = this.#read()
+    let isOpen = true
+    const leave = () => {
+      if (isOpen) this.#readers -= 1
+      isOpen = false
+    }
+    return { [Symbol.asyncIterator]: () => leaving(stream, leave) }
   }
 
   /** Every stream ends: a server that stops does not wait for who only looks. */
@@ -39,20 +46,33 @@ export class OwnFeed {
     this.#end.abort()
   }
 
-  async *#read(): AsyncGenerator<Buffer> {
+  async *#read(): AsyncGenerator<Buffer, void, void> {
     const { signal } = this.#end
-    this.#readers += 1
-    try {
-      yield Buffer.from(`retry: ${LOOK_EVERY_MS}\n\n`)
-      while (!signal.aborted) {
-        yield Buffer.from(`event: look\ndata: ${printJson(lookAt(this.#server, this.#clock.now()))}\n\n`)
-        await this.#clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
-      }
-    } finally {
-      this.#readers -= 1
+    yield Buffer.from(`retry: ${LOOK_EVERY_MS}\n\n`)
+    while (!signal.aborted) {
+      yield Buffer.from(`event: look\ndata: ${printJson(lookAt(this.#server, this.#clock.now()))}\n\n`)
+      await this.#clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
     }
   }
 }
+
+/** A stream whose reader leaves when it has ended, has failed or is given up: also one that was never begun. */
+const leaving = (stream: AsyncGenerator<Buffer, void, void>, leave: () => void): AsyncIterator<Buffer, void> => ({
+  async next() {
+    try {
+      const read = await stream.next()
+      if (read.done) leave()
+      return read
+    } catch (error) {
+      leave()
+      throw error
+    }
+  },
+  async return() {
+    leave()
+    return stream.return()
+  },
+})
 
 const lookAt = (server: LabServer, nowMs: number): JsonObject => {
   const { runtime, status, meter } = server
