@@ -16,6 +16,7 @@ import {
   type ExportedServer,
   type ExportSource,
   hasTls,
+  headlineOf,
   requireOneServer,
   schemeOf,
   serversOfExport,
@@ -214,15 +215,7 @@ const headOf = ({ topology }: ExportSource, own: readonly Place[], all: readonly
           '`wire` with the condition service_completed_successfully. `docker compose run --rm status` and',
           '`... probe` look at them; `docker compose down -v` ends them, with keys and data.',
         ]
-  return [
-    `The topology ${topology.name}: ${topology.about || 'clusters that replicate'}.`,
-    '',
-    '    docker compose up -d',
-    '',
-    `On the machine: ${where}.`,
-    ...secrets,
-    ...wiring,
-  ]
+  return [headlineOf(topology), '', '    docker compose up -d', '', `On the machine: ${where}.`, ...secrets, ...wiring]
     .map((line) => `# ${line}`.trimEnd())
     .join('\n')
 }

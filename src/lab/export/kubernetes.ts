@@ -15,7 +15,16 @@ import {
   UNPRIVILEGED,
 } from './kubernetes-parts.js'
 import { wiringObjects } from './kubernetes-wiring.js'
-import { API_PORT, CLUSTER_PORT, configText, type ExportSource, hasTls, requireOneServer, schemeOf } from './plan.js'
+import {
+  API_PORT,
+  CLUSTER_PORT,
+  configText,
+  type ExportSource,
+  hasTls,
+  headlineOf,
+  requireOneServer,
+  schemeOf,
+} from './plan.js'
 
 type KubernetesObject = StatefulSet | Service | ConfigMap | Secret | ReturnType<typeof wiringObjects>[number]
 
@@ -37,7 +46,7 @@ export const exportKubernetes = async (source: ExportSource, options: Kubernetes
   requireOneServer(source.topology, 'an export for Kubernetes')
   const { stringify } = loadYaml()
   const head = [
-    `# The topology ${source.topology.name}: ${source.topology.about || 'clusters that replicate'}.`,
+    `# ${headlineOf(source.topology)}`,
     '#',
     `#     kubectl apply -f FILE && kubectl wait --for=condition=complete --timeout=10m job/${options.prefix}-wire`,
     '#',

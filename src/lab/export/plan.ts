@@ -1,5 +1,5 @@
 import { LabError } from '../lab-error.js'
-import { LAB_SETTINGS, type LabSettings, NODE_SETTINGS } from '../settings.js'
+import { LAB_SETTINGS, type LabSettings, NODE_SETTINGS, requireSettings } from '../settings.js'
 import { labTlsFiles } from '../../server/lab/lab-tls.js'
 import { planOf, serversOf, type Topology } from '../topology.js'
 
@@ -61,6 +61,13 @@ export const requireOneServer = (topology: Topology, what: string): void => {
     throw new LabError('usage', `${what} has one server for each cluster, and ${several.join(', ')} has several nodes`)
 }
 
+/** What ends a line for some reader of YAML, and what nobody sees. */
+const BREAKS = /[\p{Cc}\u2028\u2029]+/gu
+
+/** What a topology is, as one line for the head of a file. */
+export const headlineOf = ({ name, about }: Topology): string =>
+  `The topology ${name}: ${about.replace(BREAKS, ' ').trim() || 'clusters that replicate'}.`
+
 /** The parts of a topology that an export leaves out, in words. */
 export const describeLeftOut = (topology: Topology): string[] => {
   const reaches = topology.clusters.filter((name) => (planOf(topology, name).reach ?? 'direct') !== 'direct')
@@ -112,6 +119,8 @@ export const configText = (
     ...(version === undefined ? {} : { reported_version: version }),
     ...settings,
   }
+  // Names stand in the text as they are.
+  requireSettings(own)
   const { certFile, keyFile } = labTlsFiles(tlsDirectory)
   return [
     `storage "raft" {`,

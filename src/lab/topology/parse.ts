@@ -65,7 +65,7 @@ const toTopology = ({ name, about = '', defaults = {}, clusters, links = [] }: T
   ])
   return {
     name,
-    about,
+    about: about.trim(),
     clusters: Object.keys(clusters).sort(),
     links: links.map(toLink),
     plans: Object.fromEntries(plans.filter(([, plan]) => Object.keys(plan).length > 0)),

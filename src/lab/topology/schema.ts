@@ -68,6 +68,9 @@ const SEED: Schema = {
   },
 }
 
+/** Nothing that ends a line before its end, and nothing that steers a terminal. */
+const ONE_LINE = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*\\n?$'
+
 const PLAN: Readonly<Record<string, Schema>> = {
   nodes: {
     type: 'integer',
@@ -117,7 +120,7 @@ export const TOPOLOGY_SCHEMA: Schema & { readonly $schema: string } = {
     apiVersion: { const: 'understudy/v1' },
     kind: { const: 'Topology' },
     name: NAME,
-    about: { type: 'string', description: 'One line for lists.' },
+    about: { type: 'string', pattern: ONE_LINE, title: 'one line', description: 'One line for lists.' },
     defaults: {
       type: 'object',
       description: 'For all clusters that do not say otherwise.',

@@ -50,6 +50,13 @@ describe('topologies that ship with the package', () => {
 })
 
 describe('a topology file', () => {
+  it.each(['\\n', '\\r', '\\e', '\\N', '\\L'])('says what it is in one line, without %s', (code) => {
+    expect(problemsOf(`about: "one${code}two"\nclusters: { A: {} }\n`)).toEqual([
+      expect.stringContaining('but must be one line'),
+    ])
+    expect(parseTopology(`${HEAD}about: >\n  one\n  two\nclusters: { A: {} }\n`, 'mine.yaml').about).toBe('one two')
+  })
+
   it('says everything of its clusters and links', () => {
     const topology = parseTopology(
       `${HEAD}about: all there is

@@ -9,6 +9,7 @@ import { exportCompose } from '../../../../src/lab/export/compose.js'
 import { describeLeftOut } from '../../../../src/lab/export/plan.js'
 import { makeSecrets } from '../../../../src/lab/export/secrets.js'
 import { writeExport } from '../../../../src/lab/export/write-files.js'
+import type { LabSettings } from '../../../../src/lab/settings.js'
 import { requireTopology } from '../../../../src/lab/topology/catalogue.js'
 
 interface ComposeFile {
@@ -37,6 +38,21 @@ it('waits for healthy servers before it wires them, and publishes nothing beyond
   expect(services.status?.profiles).toEqual(['tools'])
   expect(Object.keys(volumes)).toEqual(['a-data', 'b-data', 'c-data', 'keys'])
   expect(file?.text).not.toContain('sleep')
+})
+
+/** Line breaks of YAML 1.1 and 1.2, and what a terminal takes for orders. */
+const SPLIT = 'first\nservices: {evil: {}}\rsecond\u0085third\u2028fourth\u2029fifth\u001b[2J'
+
+it('keeps what a topology says of itself in one line of comment, and takes no setting that there is not', () => {
+  const { topology } = source
+  const [file] = exportCompose({ topology: { ...topology, about: SPLIT } }, { image: 'understudy' })
+  const [head = ''] = (file?.text ?? '').split('\n')
+  expect(head).toBe('# The topology pr-dr: first services: {evil: {}} second third fourth fifth [2J.')
+  expect(Object.keys(read(file?.text ?? '').services)).not.toContain('evil')
+  const name: string = 'lab_api = true\n  lab_api_token'
+  const settings = { [name]: 'mine' } as LabSettings
+  const strange = { ...topology, plans: { A: { settings } } }
+  expect(() => exportCompose({ topology: strange }, { image: 'understudy' })).toThrow('lab_api')
 })
 
 it('splits over machines: each is told the addresses of the others, and one wires them all', () => {
