@@ -1,5 +1,5 @@
-import { systemClock } from '../../src/base/clock.js'
-import { silentLog } from '../../src/base/log.js'
+import { type Clock, systemClock } from '../../src/base/clock.js'
+import { type Log, silentLog } from '../../src/base/log.js'
 import { type PortPair, randomPorts } from '../../src/lab/ports.js'
 import { loadServerConfig } from '../../src/server/config/server-config.js'
 import { Server } from '../../src/server/server.js'
@@ -18,6 +18,9 @@ interface Options {
   readonly settings?: Readonly<Record<string, string>>
   /** The rest of the configuration. */
   readonly more?: object
+  /** Of a node by its name. */
+  readonly clock?: (name: string) => Clock
+  readonly log?: (name: string) => Log
 }
 
 /** A server in this process over a log in memory, with a disk that is empty at each start. */
@@ -65,7 +68,7 @@ export class MemoryNode extends TestNode {
   }
 
   async start(): Promise<void> {
-    const { settings = {}, more = {} } = this.#options
+    const { settings = {}, more = {}, clock = () => systemClock, log = () => silentLog } = this.#options
     const local = { ...this.configOf({ inmem: {} }, settings), ...more }
     const env = { VAULT_LOCAL_CONFIG: JSON.stringify(local), VAULT_RAFT_NODE_ID: this.name }
     const { config, problems } = loadServerConfig([], env)
@@ -73,7 +76,8 @@ export class MemoryNode extends TestNode {
     this.shared = this.#log && new MemorySharedLog(this.#log, systemClock)
     this.#server = await Server.start({
       config,
-      log: silentLog,
+      clock: clock(this.name),
+      log: log(this.name),
       sharedLog: this.shared,
       openStorage: async () => openMemoryGenerations(),
     })

@@ -49,6 +49,7 @@ interface RouterOptions {
   /** True where replicated keys cannot be written on this cluster. */
   readonly isReadOnly: (mount: Pick<MountEntry, 'isLocal'>) => boolean
   readonly presenceOf: (entry: MountEntry) => Presence
+  readonly worksInBackground: boolean
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
@@ -203,7 +204,7 @@ export class Router {
       isReadOnly: () => this.#options.isReadOnly(entry),
     })
     const stop = new AbortController()
-    backend.start?.(stop.signal)
+    if (this.#options.worksInBackground) backend.start?.(stop.signal)
     const close = async () => {
       stop.abort()
       await backend.stop?.()

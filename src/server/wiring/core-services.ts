@@ -106,6 +106,7 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
     singletons,
     storageAt: (prefix) => storage.view(prefix),
     leaseDefaults,
+    worksInBackground: !isStandby,
     isReadOnly: ({ isLocal }) => isStandby || (!isLocal && replication.isSharedReadOnly),
     presenceOf: (entry) => {
       const presence = replication.presenceOf(entry)

@@ -136,10 +136,10 @@ export class OpenCluster {
 
   /**
    * Tokens of a mount that left are refused already. A disaster-recovery copy removes none itself: the removals of its
-   * primary reach it.
+   * primary reach it, as those of the active node reach a standby.
    */
   #removeTokensOf(entry: MountEntry): void {
-    if (entry.kind !== 'auth' || this.replication.isDrSecondary) return
+    if (entry.kind !== 'auth' || !this.#deletesWhatIsLeft) return
     const removal = this.services.tokens.removeStray(entry.namespaceId, routePath(entry))
     this.#inBackground(removal, 'tokens of a mount that left could not be removed')
   }
@@ -149,8 +149,12 @@ export class OpenCluster {
    * disaster-recovery copy as for tokens.
    */
   #removeLocalDataOf(entry: MountEntry): void {
-    if (this.replication.isDrSecondary) return
+    if (!this.#deletesWhatIsLeft) return
     this.#inBackground(this.services.cleanup.runLocal(entry), 'local data of a mount that left could not be deleted')
+  }
+
+  get #deletesWhatIsLeft(): boolean {
+    return !(this.#options.isStandby || this.replication.isDrSecondary)
   }
 
   /** Work that a closing cluster does not finish is no failure: the next start takes it up. */

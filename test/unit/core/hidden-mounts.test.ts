@@ -31,6 +31,7 @@ const createRouter = (log: Log, presence: Presence = 'here') => {
   storage.onChange((key) => void table.refresh(key))
   const router = new Router({
     table,
+    worksInBackground: true,
     namespaces,
     types: new Map([['kv', kvType]]),
     singletons: new Map(),

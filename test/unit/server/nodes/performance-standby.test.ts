@@ -2,6 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, expect, test } from 'vitest'
+import { type Clock, systemClock } from '../../../../src/base/clock.js'
+import { type Log, silentLog } from '../../../../src/base/log.js'
+import { TIDY_INTERVAL_MS } from '../../../../src/auth/approle/tidy.js'
 import { type ApiAnswer, type ApiClient, errorsOf } from '../../../../src/client/api-client.js'
 import { generateRoot } from '../../../../src/lab/replication.js'
 import { type MemoryNode, startLoneNode, startMemoryNodes } from '../../../support/memory-nodes.js'
@@ -372,4 +375,39 @@ test('a token whose entity is on its way to a secondary is taken by all of its n
   for (const node of [a, b]) statuses.push((await node.send('GET', 'auth/token/lookup-self', { token })).status)
   expect(statuses).toEqual([200, 200])
   await fetch(`${a.address}/_understudy/v1/states/release`, { method: 'POST', body: '{}' })
+})
+
+test('a standby does nothing from time to time for mounts, and deletes nothing that they leave', async () => {
+  const intervals = new Map<string, number[]>()
+  const said: string[] = []
+  const clock = (name: string): Clock => ({
+    ...systemClock,
+    setRepeating: (ms, fn) => {
+      intervals.set(name, [...(intervals.get(name) ?? []), ms])
+      return systemClock.setRepeating(ms, fn)
+    },
+  })
+  const log = (name: string): Log => {
+    const say = (text: string) => void said.push(`${name}: ${text}`)
+    const own: Log = { ...silentLog, warn: say, error: say, with: () => own }
+    return own
+  }
+  const { nodes, a, b, c, above } = await open({ ...IMPATIENT, clock, log })
+  await above.call('POST', 'sys/mounts/transit', { body: { type: 'transit' } })
+  for (const path of ['approle', 'gone']) await above.call('POST', `sys/auth/${path}`, { body: { type: 'approle' } })
+  await above.call('POST', 'auth/gone/role/web', { body: { bind_secret_id: false, token_bound_cidrs: '127.0.0.1/8' } })
+  const { data } = (await above.read('auth/gone/role/web/role-id')) as { data: object }
+  await above.call('POST', 'auth/gone/login', { body: data })
+  await nodes.level()
+  await above.call('DELETE', 'sys/auth/gone')
+  await above.call('PUT', 'kv/it', put('behind it'))
+  await nodes.level()
+  for (const node of [b, c]) expect(readingOf(await nodes.clientOf(node).send('GET', 'kv/it'))).toBe('behind it')
+  // AppRole and transit look as often.
+  const workOf = ({ name }: MemoryNode) => intervals.get(name)?.filter((ms) => ms === TIDY_INTERVAL_MS).length
+  expect([workOf(b), workOf(c)]).toEqual([0, 0])
+  expect(workOf(a)).toBeGreaterThanOrEqual(2)
+  expect(said.filter((text) => !text.startsWith('A: '))).toEqual([])
+  await above.call('PUT', 'sys/step-down')
+  expect(workOf(await nodes.active([b, c]))).toBeGreaterThanOrEqual(2)
 })
