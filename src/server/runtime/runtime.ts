@@ -101,7 +101,10 @@ export class Runtime implements RuntimeParts {
       isOneOfSeveral: options.seat !== undefined,
       joining: () => shell.peers?.sealJoin,
     })
-    this.#copy = new StandbyCopy({ options: () => this.#clusterOptions({ isStandby: true }), log })
+    this.#copy = new StandbyCopy({
+      ...options,
+      open: () => OpenCluster.start(this.#clusterOptions({ isStandby: true })),
+    })
     if (options.seat && !this.seal.isInitialized) this.#awaitInitialization()
     const { seal, sealStorage, generationSlot } = this
     const openCluster = () => this.#openCluster()
@@ -152,7 +155,8 @@ export class Runtime implements RuntimeParts {
   /** From now on this node writes what all nodes follow. */
   lead(leadership: Leadership): Promise<void> {
     return this.#inOpening(async () => {
-      await this.#copy.close()
+      // Its audit devices may be slow to close.
+      this.#copy.giveUp()
       await this.#following?.lead(leadership)
       const { rootKey } = this.seal
       // Another node may have rotated the keyring.

@@ -1,34 +1,90 @@
+import { Backoff, STORAGE_BACKOFF } from '../../base/backoff.js'
+import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
-import { OpenCluster } from '../wiring/open-cluster.js'
-import type { OpenClusterOptions } from '../wiring/open-cluster-options.js'
+import type { Random } from '../../base/random.js'
+import type { OpenCluster } from '../wiring/open-cluster.js'
+
+/** What can be read of an open cluster, and ended. */
+interface Copy {
+  readonly replication: { readonly view: Pick<OpenCluster['replication']['view'], 'isReadable'> }
+  close(): Promise<void>
+}
+
+interface StandbyCopyOptions<C extends Copy> {
+  readonly open: () => Promise<C>
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+}
 
 /** The cluster as a performance standby has it open, over the store that follows. */
-export class StandbyCopy {
-  readonly #options: { readonly options: () => OpenClusterOptions; readonly log: Log }
-  #cluster: OpenCluster | undefined
+export class StandbyCopy<C extends Copy = OpenCluster> {
+  readonly #options: StandbyCopyOptions<C>
+  #cluster: C | undefined
+  #stop = new AbortController()
+  /** Attempts after the first one. Never rejects. */
+  #opening: Promise<void> = Promise.resolve()
+  /** Of what was given up. Never rejects. */
+  #closing: Promise<unknown> = Promise.resolve()
 
-  constructor(options: { readonly options: () => OpenClusterOptions; readonly log: Log }) {
+  constructor(options: StandbyCopyOptions<C>) {
     this.#options = options
   }
 
   /** Undefined where it is not open, or the role of the cluster leaves nothing to read. */
-  get readable(): OpenCluster | undefined {
+  get readable(): C | undefined {
     return this.#cluster?.replication.view.isReadable ? this.#cluster : undefined
   }
 
-  /** Without it the node is a standby that hands everything on. */
+  /** Resolves after the first attempt. Until one succeeds the node is a standby that hands everything on. */
   async open(): Promise<void> {
+    this.#stop = new AbortController()
+    const { signal } = this.#stop
+    if (!(await this.#try(signal))) this.#opening = this.#tryAgain(signal)
+  }
+
+  /** From now on nothing that it answers counts. What it has open, such as the files of audit devices, is closed meanwhile. */
+  giveUp(): void {
+    this.#stop.abort(new Error('the copy is given up'))
+    const cluster = this.#cluster
+    this.#cluster = undefined
+    if (cluster) this.#closing = Promise.all([this.#closing, this.#end(cluster)])
+  }
+
+  /** Gives it up, and resolves when nothing of it is open. */
+  async close(): Promise<void> {
+    this.giveUp()
+    await this.#opening
+    await this.#closing
+  }
+
+  async #tryAgain(signal: AbortSignal): Promise<void> {
+    const { clock, random, log } = this.#options
+    const backoff = new Backoff(STORAGE_BACKOFF, random)
+    do {
+      await clock.sleep(backoff.next(), signal).catch(() => undefined)
+      if (signal.aborted) return
+    } while (!(await this.#try(signal)))
+    if (!signal.aborted) log.info('this node answers reads while it is a standby again')
+  }
+
+  /** False when it is to be tried again. */
+  async #try(signal: AbortSignal): Promise<boolean> {
     try {
-      this.#cluster = await OpenCluster.start(this.#options.options())
+      const cluster = await this.#options.open()
+      if (signal.aborted) await this.#end(cluster)
+      else this.#cluster = cluster
+      return true
     } catch (error) {
-      this.#options.log.error('this node cannot answer reads while it is a standby', { error })
+      const text = 'this node cannot answer reads while it is a standby; it tries again'
+      if (!signal.aborted) this.#options.log.error(text, { error })
+      return signal.aborted
     }
   }
 
-  /** From now on nothing that it answers counts. */
-  async close(): Promise<void> {
-    const cluster = this.#cluster
-    this.#cluster = undefined
-    await cluster?.close()
+  async #end(cluster: C): Promise<void> {
+    await cluster.close().catch((error: unknown) => {
+      this.#options.log.error('the copy of a standby did not end cleanly', { error })
+    })
   }
 }
