@@ -123,7 +123,7 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
     connect: (address) => link.connect(address),
     reach: async (index) => {
       const { runtime } = host()
-      if (runtime?.copy) await runtime.reach(index, config.replication.bestEffortWalWaitMs)
+      if (runtime?.copy) await runtime.following?.reach(index, config.replication.bestEffortWalWaitMs)
     },
     timeoutMs: times.forwardingTimeoutMs,
   })

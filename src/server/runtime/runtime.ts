@@ -66,7 +66,7 @@ export class Runtime implements RuntimeParts {
   readonly closedBackend: Backend
   readonly #options: RuntimeOptions
   readonly #statePaths: PathSpec[]
-  readonly #following: Following | undefined
+  readonly following: Following | undefined
   #identity: OwnIdentity | undefined
   /** Of a performance standby. */
   readonly #copy: StandbyCopy
@@ -78,7 +78,7 @@ export class Runtime implements RuntimeParts {
     const { clock, random, log, shell } = options
     this.#options = options
     this.store = store
-    this.#following = following
+    this.following = following
     this.#identity = identity
     this.barrier = new Barrier({ store, clock, random, encryptions: shell.encryptions })
     this.sealStorage = createSealStorage(store)
@@ -140,16 +140,7 @@ export class Runtime implements RuntimeParts {
 
   /** The number of entries of the shared log that are applied here; 0 without one. */
   get appliedIndex(): number {
-    return this.#following?.appliedIndex ?? 0
-  }
-
-  /** Resolves when reads of this copy show everything up to an entry of the shared log, or after so long. */
-  async reach(index: number, waitMs: number): Promise<void> {
-    await this.#following?.reach(index, waitMs)
-  }
-
-  async reachEnd(waitMs: number): Promise<boolean> {
-    return (await this.#following?.reachEnd(waitMs)) ?? false
+    return this.following?.appliedIndex ?? 0
   }
 
   /** From now on this node writes what all nodes follow. */
@@ -157,7 +148,7 @@ export class Runtime implements RuntimeParts {
     return this.#inOpening(async () => {
       // Its audit devices may be slow to close.
       this.#copy.giveUp()
-      await this.#following?.lead(leadership)
+      await this.following?.lead(leadership)
       const { rootKey } = this.seal
       // Another node may have rotated the keyring.
       if (rootKey) this.barrier.unseal(rootKey)
@@ -194,7 +185,7 @@ export class Runtime implements RuntimeParts {
       await this.#close()
     } finally {
       this.barrier.seal()
-      await this.#following?.stop()
+      await this.following?.stop()
       await this.store.close()
     }
   }

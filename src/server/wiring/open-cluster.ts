@@ -79,7 +79,7 @@ export class OpenCluster {
         isStandby,
         mayForward: config.replication.allowForwardingViaHeader,
         awaitMs: config.replication.bestEffortWalWaitMs,
-        reachEnd: isStandby ? (waitMs) => runtime.reachEnd(waitMs) : undefined,
+        reachEnd: isStandby ? async (waitMs) => runtime.following?.reachEnd(waitMs) ?? false : undefined,
       }),
     })
   }
