@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/clock.js'
 import type { Log } from '../../../base/log.js'
+import type { Random } from '../../../base/random.js'
 import { LeasedLeadership } from '../leased-leadership.js'
 import type { Candidate, Leadership } from '../shared-log.js'
 import { type EtcdConnection, isFull } from './etcd-connection.js'
@@ -15,6 +16,7 @@ interface EtcdCampaignOptions {
   readonly news: EtcdNews
   readonly reader: EtcdReader
   readonly clock: Clock
+  readonly random: Random
   readonly log: Log
   readonly leaseMs: number
   readonly bounds: LogBounds

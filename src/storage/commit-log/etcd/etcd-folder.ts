@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/clock.js'
 import type { Log } from '../../../base/log.js'
+import type { Random } from '../../../base/random.js'
 import { decodeBatch, positionOf } from '../raw-batch.js'
 import { type LogEntry, LogRefused } from '../shared-log.js'
 import type { Compare, RequestOp } from './etcd-api.js'
@@ -31,6 +32,7 @@ interface EtcdFolderOptions {
   readonly layout: EtcdLayout
   readonly reader: EtcdReader
   readonly clock: Clock
+  readonly random: Random
   readonly log: Log
   readonly term: string
   readonly bounds: LogBounds
@@ -119,7 +121,7 @@ export class EtcdFolder {
       this.change(operations),
     )
     const change = (operations: readonly RequestOp[]) => this.change(operations)
-    const forgettable = await findForgettable({ connection, ended }, layout)
+    const forgettable = await findForgettable({ connection, layout, ended })
     if (forgettable === 'later') await forgetOthers({ ...this.#options, change }, life)
     else await change(layout.withoutOthers(life))
   }

@@ -9,6 +9,7 @@ import type { LogPosition } from '../shared-log.js'
  *
  * - `base`, `end`: where the image stands, and where the log ends: index, hash, bytes appended so far
  * - `replaced`: the life of the data before which nothing lies in etcd any more; members have it in their files until they are told
+ * - `turn`: a node has a member defragmented, bound to a lease; the others wait
  * - `leader`: who leads, bound to a lease; the revision of its creation is the term
  * - `log/` + 14 hex digits: an entry, or that it lies in so many parts
  * - `parts/` + 14 hex digits + `/` + 4 hex digits: a part of an entry
@@ -21,6 +22,7 @@ export class EtcdLayout {
   readonly end: Buffer
   readonly leader: Buffer
   readonly forgotten: Buffer
+  readonly turn: Buffer
   readonly #prefix: string
 
   constructor(prefix: string) {
@@ -29,6 +31,7 @@ export class EtcdLayout {
     this.end = this.#key('end')
     this.leader = this.#key('leader')
     this.forgotten = this.#key('replaced')
+    this.turn = this.#key('turn')
   }
 
   log(index: number): Buffer {

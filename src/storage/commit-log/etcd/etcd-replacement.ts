@@ -1,4 +1,6 @@
+import type { Clock } from '../../../base/clock.js'
 import type { Log } from '../../../base/log.js'
+import type { Random } from '../../../base/random.js'
 import type { Entry } from '../../engine/engine.js'
 import { positionBehind } from '../raw-batch.js'
 import type { Compare, RequestOp } from './etcd-api.js'
@@ -7,11 +9,13 @@ import { forgetUpTo } from './etcd-forgetting.js'
 import { EtcdImageWriter } from './etcd-image-writer.js'
 import { encodeMark, type EtcdLayout, type ImageMark, type LogMark, parseMark } from './etcd-layout.js'
 
-type Forgetting = Pick<ReplacementOptions, 'connection' | 'layout' | 'log' | 'ended' | 'change'>
+type Forgetting = Pick<ReplacementOptions, 'connection' | 'layout' | 'clock' | 'random' | 'log' | 'ended' | 'change'>
 
 interface ReplacementOptions {
   readonly connection: EtcdConnection
   readonly layout: EtcdLayout
+  readonly clock: Clock
+  readonly random: Random
   readonly log: Log
   readonly term: string
   /** Aborted when the term is over. */

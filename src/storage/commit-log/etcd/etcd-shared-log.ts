@@ -1,3 +1,4 @@
+import { Backoff } from '../../../base/backoff.js'
 import type { Log } from '../../../base/log.js'
 import { positionOf } from '../raw-batch.js'
 import {
@@ -31,7 +32,10 @@ export interface EtcdSharedLogOptions extends EtcdConnectionOptions {
   readonly isOwnMember?: boolean
 }
 
-const FORGETTING_POLL_MS = 50
+/** Between two looks at whether the leader has deleted what was replaced. */
+const FORGETTING_BACKOFF = { initialMs: 50, maxMs: 5000 }
+/** So long a node waits for that before it reads the new data all the same. */
+const FORGETTING_MS_MAX = 60_000
 
 const MIB = 1024 * 1024
 const BOUNDS: LogBounds = { entriesFolded: 8192, bytesFolded: 64 * MIB, entriesMax: 65_536, bytesMax: 256 * MIB }
@@ -96,8 +100,8 @@ export class EtcdSharedLog implements SharedLog {
 
   async campaign(candidate: Candidate, signal: AbortSignal): Promise<Leadership> {
     const parts = { connection: this.#connection, layout: this.#layout, news: this.#news, reader: this.#reader }
-    const { clock, log, leaseMs, bounds } = this.#options
-    const options = { ...parts, clock, log, leaseMs, bounds: { ...BOUNDS, ...bounds } }
+    const { clock, random, log, leaseMs, bounds } = this.#options
+    const options = { ...parts, clock, random, log, leaseMs, bounds: { ...BOUNDS, ...bounds } }
     this.#leadership = await campaign(options, candidate, signal)
     return this.#leadership
   }
@@ -137,9 +141,11 @@ export class EtcdSharedLog implements SharedLog {
 
   async forgetReplaced(signal: AbortSignal): Promise<void> {
     if (!this.#options.isOwnMember) return
-    if (await this.#forget(signal, () => this.leader !== undefined)) return
-    const { log } = this.#options
-    // Nobody leads: this node may be the one that is to, and is not to wait for itself.
+    const { clock, log } = this.#options
+    const untilMs = clock.monotonic() + FORGETTING_MS_MAX
+    if (await this.#forget(signal, () => this.leader !== undefined && clock.monotonic() < untilMs)) return
+    // Nobody leads: this node may be the one that is to, and is not to wait for itself. Or whoever leads cannot delete it now.
+    log.warn('what was replaced is taken out of the files of etcd later')
     this.#forget(this.#connection.ended, () => true).catch((error: unknown) => {
       if (!this.#connection.ended.aborted) log.error('what was replaced may lie in the files of etcd still', { error })
     })
@@ -147,17 +153,20 @@ export class EtcdSharedLog implements SharedLog {
 
   /** False when it was not to be waited for any more. */
   async #forget(signal: AbortSignal, isAwaited: () => boolean): Promise<boolean> {
+    const { clock, random } = this.#options
     const connection = this.#connection
     const ended = AbortSignal.any([signal, connection.ended])
+    const options = { connection, layout: this.#layout, clock, random, ended }
+    const backoff = new Backoff(FORGETTING_BACKOFF, random)
     for (;;) {
-      const found = await findForgettable({ connection, ended }, this.#layout)
+      const found = await findForgettable(options)
       if (found === 'nothing') return true
       if (found !== 'later') {
-        await forgetUpTo({ connection, ended }, found.revision)
+        await forgetUpTo(options, found.revision)
         return true
       }
       if (!isAwaited()) return false
-      await this.#options.clock.sleep(FORGETTING_POLL_MS, ended)
+      await clock.sleep(backoff.next(), ended)
     }
   }
 

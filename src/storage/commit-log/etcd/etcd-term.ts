@@ -1,6 +1,7 @@
 import type { Clock } from '../../../base/clock.js'
 import { SHORT_HASH_BYTES } from '../../../crypto/digest.js'
 import type { Log } from '../../../base/log.js'
+import type { Random } from '../../../base/random.js'
 import type { Entry } from '../../engine/engine.js'
 import type { LogPosition } from '../shared-log.js'
 import type { Compare, RequestOp, TxnResponse } from './etcd-api.js'
@@ -13,6 +14,7 @@ interface EtcdTermOptions {
   readonly connection: EtcdConnection
   readonly layout: EtcdLayout
   readonly clock: Clock
+  readonly random: Random
   /** The revision at which the leader was made this node. */
   readonly term: string
   readonly lease: string

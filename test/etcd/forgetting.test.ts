@@ -1,0 +1,87 @@
+import { afterEach, expect, it } from 'vitest'
+import { systemClock } from '../../src/base/clock.js'
+import { createSystemRandom } from '../../src/base/random.js'
+import type { WatchResponse } from '../../src/storage/commit-log/etcd/etcd-api.js'
+import { EtcdConnection } from '../../src/storage/commit-log/etcd/etcd-connection.js'
+import { EtcdLayout, encodeMark, START_MARK } from '../../src/storage/commit-log/etcd/etcd-layout.js'
+import type { Entry } from '../../src/storage/engine/engine.js'
+import { EtcdProcess } from '../support/etcd.js'
+import { EtcdNode, openEtcdLog } from '../support/etcd-node.js'
+
+/** What was replaced leaves the files of etcd, and how nodes get along over that. */
+
+const never = new AbortController().signal
+const cleanups: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+const layout = new EtcdLayout('/nodes/')
+
+const startEtcd = async () => {
+  const etcd = await EtcdProcess.start()
+  cleanups.push(() => etcd.destroy())
+  const connection = new EtcdConnection({
+    clock: systemClock,
+    random: createSystemRandom(),
+    addresses: [etcd.address],
+    requestTimeoutMs: 5000,
+  })
+  cleanups.push(async () => connection.close())
+  return { etcd, connection }
+}
+
+/** A node with a member of its own, as it sees it. */
+const openLog = async (etcd: EtcdProcess, options = {}) => {
+  const log = await openEtcdLog({ addresses: [etcd.address], isOwnMember: true, ...options })
+  cleanups.push(() => log.close())
+  return log
+}
+
+async function* oneKey(): AsyncGenerator<readonly Entry[]> {
+  yield [{ key: 'd/fresh', value: Buffer.from('fresh') }]
+}
+
+it('one node after the other has its member defragmented', async () => {
+  const { etcd, connection } = await startEtcd()
+  const turns: string[] = []
+  const watch = await connection.watch()
+  watch.on('data', ({ events }: WatchResponse) => void turns.push(...events.map(({ type }) => type)))
+  watch.on('error', () => undefined)
+  watch.write({ create_request: { key: layout.turn } })
+  const leader = await EtcdNode.start({ addresses: [etcd.address], isOwnMember: true })
+  cleanups.push(() => leader.close())
+  const others = [await openLog(etcd), await openLog(etcd), await openLog(etcd)]
+  const leadership = await leader.lead()
+  await leadership.replace(oneKey())
+  await Promise.all(others.map((log) => log.forgetReplaced(never)))
+  await expect.poll(() => turns).toEqual(Array.from({ length: 4 }, () => ['PUT', 'DELETE']).flat())
+})
+
+it('a turn that nobody ends is over with its lease', async () => {
+  const { etcd, connection } = await startEtcd()
+  const leader = await EtcdNode.start({ addresses: [etcd.address], isOwnMember: true })
+  cleanups.push(() => leader.close())
+  const leadership = await leader.lead()
+  const { ID: lease } = await connection.ask('LeaseGrant', { TTL: 1 })
+  const turn = { request_put: { key: layout.turn, value: Buffer.alloc(0), lease } }
+  await connection.ask('Txn', { compare: [], success: [turn] })
+  await leadership.replace(oneKey())
+  const { kvs } = await connection.ask('Range', { key: layout.turn })
+  expect(kvs.filter((one) => one.lease === lease)).toEqual([])
+})
+
+it('a leader that does not delete what was replaced is not waited for without end', async () => {
+  const { etcd, connection } = await startEtcd()
+  const leader = JSON.stringify({ nodeId: 'other', apiAddress: '', clusterAddress: '', activeSinceMs: 0 })
+  const puts = [
+    { key: layout.leader, value: Buffer.from(leader) },
+    { key: layout.base, value: encodeMark({ ...START_MARK, life: 1 }) },
+  ]
+  await connection.ask('Txn', { compare: [], success: puts.map((put) => ({ request_put: put })) })
+  const hasty = { ...systemClock, monotonic: () => 1000 * systemClock.monotonic() }
+  const log = await openLog(etcd, { clock: hasty })
+  expect(log.leader?.nodeId).toBe('other')
+  await log.forgetReplaced(never)
+})
