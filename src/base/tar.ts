@@ -8,11 +8,18 @@ const NAME_BYTES = 100
 const SIZE_AT = 124
 const CHECKSUM_AT = 148
 const TYPE_AT = 156
+/** Types of files, the second as old archives have it. */
+const PLAIN: readonly (number | undefined)[] = [0x30, 0]
 const MAGIC_AT = 257
 
 export interface TarFile {
   readonly name: string
   readonly content: Buffer
+}
+
+interface ReadTarFile extends TarFile {
+  /** False for links, directories, and what describes another entry. */
+  readonly isPlain: boolean
 }
 
 export class TarError extends Error {
@@ -41,7 +48,7 @@ export const tarFile = ({ name, content }: TarFile, timeMs: number): Buffer => {
 export const TAR_END = Buffer.alloc(2 * BLOCK)
 
 /** The files of an archive that comes in pieces. Throws TarError for what is no archive, is cut short, or is too large. */
-export async function* readTar(pieces: AsyncIterable<Buffer>, fileBytesMax: number): AsyncGenerator<TarFile> {
+export async function* readTar(pieces: AsyncIterable<Buffer>, fileBytesMax: number): AsyncGenerator<ReadTarFile> {
   const input = new Pieces(pieces[Symbol.asyncIterator]())
   for (;;) {
     const header = await input.take(BLOCK)
@@ -52,7 +59,7 @@ export async function* readTar(pieces: AsyncIterable<Buffer>, fileBytesMax: numb
     if (size > fileBytesMax) throw new TarError('a file of the archive is too large')
     const content = Buffer.from(await input.take(size))
     await input.take(padding(size))
-    yield { name: parseName(header), content }
+    yield { name: parseName(header), content, isPlain: PLAIN.includes(header[TYPE_AT]) }
   }
 }
 

@@ -1,8 +1,7 @@
-import { readFileSync, realpathSync, rmSync } from 'node:fs'
-import path from 'node:path'
+import { realpathSync } from 'node:fs'
+import { readTar } from '../../base/tar.js'
 import { LabError } from '../lab-error.js'
-import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
-import { docker } from './docker.js'
+import { docker, dockerBytes } from './docker.js'
 import { type KnownKeys, parseKeys } from './keys-file.js'
 
 /** The label of a container by which it is known which cluster its server is of. */
@@ -133,16 +132,25 @@ const copyKeys = async (container: string): Promise<KnownKeys | undefined> => {
   return text === undefined ? undefined : parseKeys(text, `${KEYS_IN_CONTAINER} in the container ${container}`)
 }
 
-/** A file of a container, also of one that has ended. Undefined where it is not there. */
+/** Keys and certificates are far smaller. */
+const FILE_BYTES_MAX = 1 << 20
+
+/**
+ * A file of a container, also of one that has ended. Undefined where it is not there, or is no file of it: what a link in a container
+ * names is not looked for on this machine, so nothing of it gets onto the disk.
+ */
 const copyText = async (container: string, file: string): Promise<string | undefined> => {
-  const directory = makeTemporaryDirectory('copy')
   try {
-    const copy = path.join(directory, path.posix.basename(file))
-    await docker('cp', `${container}:${file}`, copy)
-    return readFileSync(copy, 'utf8')
+    const archive = await dockerBytes(2 * FILE_BYTES_MAX, 'cp', `${container}:${file}`, '-')
+    for await (const { content, isPlain } of readTar(inOnePiece(archive), FILE_BYTES_MAX)) {
+      if (isPlain) return content.toString('utf8')
+    }
   } catch {
-    return undefined
-  } finally {
-    rmSync(directory, { recursive: true, force: true })
+    // It is not there, or too large to be one of ours.
   }
+  return undefined
+}
+
+async function* inOnePiece(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes
 }
