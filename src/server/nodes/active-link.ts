@@ -61,7 +61,11 @@ export class ActiveLink {
     const known = authority()
     if (known && this.#shown?.serverName !== known.identity.serverName) {
       const credentials = callerCredentials(known, random, clock.now(), certificateKeys)
-      this.#shown = { serverName: known.identity.serverName, credentials }
+      const shown = { serverName: known.identity.serverName, credentials }
+      this.#shown = shown
+      credentials.catch(() => {
+        if (this.#shown === shown) this.#shown = undefined
+      })
     }
     if (!this.#shown) throw new LogicalError('unavailable', 'no other node of the cluster was active yet')
     return this.#shown.credentials
