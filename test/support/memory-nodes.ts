@@ -5,6 +5,7 @@ import { loadServerConfig } from '../../src/server/config/server-config.js'
 import { Server } from '../../src/server/server.js'
 import { MemoryLog } from '../../src/storage/commit-log/memory-log.js'
 import { MemorySharedLog } from '../../src/storage/commit-log/memory-shared-log.js'
+import type { Store } from '../../src/storage/store.js'
 import { openMemoryGenerations } from '../../src/storage/engine/memory-generations.js'
 import { TestNode, TestNodes } from './nodes.js'
 
@@ -39,6 +40,11 @@ export class MemoryNode extends TestNode {
 
   get isRunning(): boolean {
     return this.#server !== undefined
+  }
+
+  /** What its data is stored by, where there is any. */
+  get store(): Store | undefined {
+    return this.#server?.host.runtime?.store
   }
 
   /** How often its data was replaced, and once more. */

@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../../../../src/base/clock.js'
 import { type Log, silentLog } from '../../../../src/base/log.js'
 import { TIDY_INTERVAL_MS } from '../../../../src/auth/approle/tidy.js'
 import { type ApiAnswer, type ApiClient, errorsOf } from '../../../../src/client/api-client.js'
+import type { RemotePosition } from '../../../../src/storage/replicable.js'
 import { generateRoot } from '../../../../src/lab/replication.js'
 import { type MemoryNode, startLoneNode, startMemoryNodes } from '../../../support/memory-nodes.js'
 import { joinNodes, level } from '../../../support/node-replication.js'
@@ -410,4 +411,26 @@ test('a standby does nothing from time to time for mounts, and deletes nothing t
   expect(said.filter((text) => !text.startsWith('A: '))).toEqual([])
   await above.call('PUT', 'sys/step-down')
   expect(workOf(await nodes.active([b, c]))).toBeGreaterThanOrEqual(2)
+})
+
+test('in the middle of a resync a standby hands on what it would answer, since its copy may be half of a change', async () => {
+  const { nodes, a, b } = await open()
+  // A redirect is what comes of a read that is not answered here.
+  const headers = { 'X-Vault-No-Request-Forwarding': 'true' }
+  const read = async () =>
+    (
+      await fetch(`${b.address}/v1/kv/it`, {
+        headers: { ...headers, 'X-Vault-Token': nodes.rootToken },
+        redirect: 'manual',
+      })
+    ).status
+  const takeIn = (remote?: RemotePosition) =>
+    a.store?.importMutations([{ key: 'logical/taken-in', value: Buffer.from(String(remote?.index)) }], remote)
+  expect(await read()).toBe(200)
+  await takeIn()
+  await until(async () => b.store?.isResyncing === true)
+  expect(await read()).toBe(307)
+  await takeIn({ index: 1, hash: Buffer.alloc(20), epoch: '' })
+  await until(async () => b.store?.isResyncing === false)
+  expect(await read()).toBe(200)
 })
