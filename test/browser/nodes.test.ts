@@ -30,7 +30,7 @@ describe('a cluster of several nodes', () => {
     await node('A3', 'plain')
     await lab.see('.verdict.well')
     await inTable('A1', 'active')
-    await inTable('A2', 'standby')
+    await inTable('A2', 'performance standby')
     await lab.shoot('nodes')
     await lab.expectNoBarrier()
   })
@@ -70,7 +70,7 @@ describe('a cluster of several nodes', () => {
   it('shows which of them is sealed, and unseals it', async () => {
     const active = await activeName()
     const standby = active === 'A2' ? 'A3' : 'A2'
-    await lab.ask(new RegExp(`node ${standby} standby`))
+    await lab.ask(new RegExp(`node ${standby} performance standby`))
     await lab.press('Seal …')
     await lab.press('Yes, do it')
     await isClosed()
@@ -78,7 +78,7 @@ describe('a cluster of several nodes', () => {
     await lab.ask(new RegExp(`node ${standby} sealed`))
     await lab.press('Unseal')
     await isClosed()
-    await inTable(standby, 'standby')
+    await inTable(standby, 'performance standby')
   })
 
   it('shows which of them are cut from each other', async () => {

@@ -16,6 +16,8 @@ export interface NodeView {
   readonly apiAddress: string
   readonly state: NodeState
   readonly isActive: boolean
+  /** Whether it is a standby that answers reads from its own copy. */
+  readonly isPerformanceStandby: boolean
   /** How many entries of the log that the nodes share it has applied; null where that is not known, or there is none. */
   readonly appliedIndex: number | null
 }
@@ -34,19 +36,32 @@ const STATES = ['sealed', 'initializing', 'standby', 'taking-over', 'active', 'c
  */
 export type NodeState = (typeof STATES)[number]
 
+/** As a server tells it; one of an earlier version does not say of which kind a standby is. */
+interface NodePlace {
+  readonly state: string
+  readonly is_active: boolean
+  readonly is_performance_standby?: boolean
+  readonly applied_index: number
+}
+
 /** Asks a server what it is among those of its cluster; without a client it is stopped. */
 export const askNode = async (
   node: Pick<NodeView, 'name' | 'apiAddress'>,
   client: ApiClient | undefined,
 ): Promise<NodeView> => {
-  const without = (state: NodeState): NodeView => ({ ...node, state, isActive: false, appliedIndex: null })
+  const without = (state: NodeState): NodeView => ({
+    ...{ ...node, state, isActive: false, isPerformanceStandby: false, appliedIndex: null },
+  })
   if (!client) return without('stopped')
   const answer = await client.read('/_understudy/v1/info').catch(() => undefined)
   if (!answer) return without('silent')
-  const place = answer.node as { state: string; is_active: boolean; applied_index: number } | null | undefined
+  const place = answer.node as NodePlace | null | undefined
   if (place) {
     const state = STATES.find((one) => one === place.state) ?? 'silent'
-    return { ...node, state, isActive: place.is_active, appliedIndex: place.applied_index }
+    return {
+      ...{ ...node, state, isActive: place.is_active, appliedIndex: place.applied_index },
+      isPerformanceStandby: place.is_performance_standby === true,
+    }
   }
   const { sealed } = await client.read('sys/seal-status').catch(() => ({ sealed: true }))
   return sealed === true ? without('sealed') : { ...without('active'), isActive: true }

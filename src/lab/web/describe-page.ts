@@ -46,9 +46,11 @@ const describeCluster = (view: ClusterView, requests: PageRequests | null): Page
   problems: view.problems,
 })
 
-const describeNode = ({ name, apiAddress, process, state, isActive, appliedIndex }: NodeRow): PageNode => ({
-  ...{ name, apiAddress, process, state, isActive, appliedIndex },
-})
+const describeNode = (node: NodeRow): PageNode => {
+  const { name, apiAddress, process, isActive, isPerformanceStandby, appliedIndex } = node
+  const state = isPerformanceStandby ? 'performance-standby' : node.state
+  return { name, apiAddress, process, state, isActive, appliedIndex }
+}
 
 const describeRole = ({ mode, state, lastWal }: RoleView): PageRole => ({ mode, state, lastWal })
 

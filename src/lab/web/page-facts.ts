@@ -59,7 +59,7 @@ export interface PageNode {
   readonly name: string
   readonly apiAddress: string
   readonly process: PageProcess
-  /** `active`, `standby`, `sealed`, `taking-over`, `stopped`, `silent` and others that nodes have on the way. */
+  /** `active`, `standby`, `performance-standby`, `sealed`, `taking-over`, `stopped`, `silent` and others that nodes have on the way. */
   readonly state: string
   readonly isActive: boolean
   /** How many entries of the log that the nodes share it has applied; null where that is not known. */

@@ -2,5 +2,15 @@ import type { JsonObject } from '../../logical/json.js'
 import type { LabServer } from './lab-server.js'
 
 /** The place of one of several nodes, in the words of `server/nodes/SPEC.md`; undefined for a cluster alone. */
-export const describeNode = ({ node, runtime }: Pick<LabServer, 'node' | 'runtime'>): JsonObject | undefined =>
-  node && { id: node.id, state: node.state, is_active: node.isServing, applied_index: runtime?.appliedIndex ?? 0 }
+export const describeNode = ({
+  node,
+  runtime,
+  status,
+}: Pick<LabServer, 'node' | 'runtime' | 'status'>): JsonObject | undefined =>
+  node && {
+    id: node.id,
+    state: node.state,
+    is_active: node.isServing,
+    is_performance_standby: status.isPerformanceStandby,
+    applied_index: runtime?.appliedIndex ?? 0,
+  }

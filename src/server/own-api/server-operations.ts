@@ -44,7 +44,9 @@ export const SERVER_OPERATIONS = {
         ),
         purge_pending: flag,
         kinds: object({ dr: text, performance: text }),
-        node: orNull(object({ id: text, state: text, is_active: flag, applied_index: whole })),
+        node: orNull(
+          object({ id: text, state: text, is_active: flag, is_performance_standby: flag, applied_index: whole }),
+        ),
         requests: object({ handled: whole, refused: whole }),
       }),
       example: {

@@ -1,5 +1,6 @@
 import type { PagePlan } from '../../lab/web/page-facts.js'
 import { Copy } from '../copy.js'
+import { ShellLine } from '../shell-line.js'
 
 /** What would be done, and the lines of a shell that do it by hand. */
 export const PlanView = ({ plan: { title, consequence, command, lines } }: { readonly plan: PagePlan }) => (
@@ -9,7 +10,7 @@ export const PlanView = ({ plan: { title, consequence, command, lines } }: { rea
     </p>
     {command !== null && (
       <div class="command">
-        <code>{command}</code>
+        <ShellLine text={command} />
         <Copy command={command} />
       </div>
     )}
@@ -18,7 +19,7 @@ export const PlanView = ({ plan: { title, consequence, command, lines } }: { rea
       <ol tabIndex={0} aria-label="what it does, one after the other">
         {lines.map((line, index) => (
           <li key={index}>
-            <code>{line}</code>
+            <ShellLine text={line} />
           </li>
         ))}
       </ol>

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { PageDrill, PageLine, PageStep, PageWork } from '../../lab/web/page-facts.js'
 import { Copy } from '../copy.js'
+import { ShellLine } from '../shell-line.js'
 import { stop } from './ask.js'
 
 const STATE_WORDS: Readonly<Record<PageWork['state'], string>> = {
@@ -79,7 +80,7 @@ const Calls = ({ lines }: { readonly lines: readonly string[] }) =>
 
 const Line = ({ command }: { readonly command: string }) => (
   <div class="command">
-    <code>{command}</code>
+    <ShellLine text={command} />
     <Copy command={command} />
   </div>
 )

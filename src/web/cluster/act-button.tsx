@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Copy } from '../copy.js'
+import { ShellLine } from '../shell-line.js'
 import { ConfirmButtons } from '../confirm-buttons.js'
 import { type Act, callOf, initialValues, lineOf, type Values } from './acts.js'
 import { answerRows, warningsOf } from './answer.js'
@@ -131,7 +132,7 @@ const CallLine = ({ act, values }: { readonly act: Act; readonly values: Values 
   }
   return (
     <div class="command">
-      <code>{line}</code>
+      <ShellLine text={line} />
       <Copy command={line} what="the call" />
     </div>
   )

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { Heads } from '../heads.js'
 
 interface TableProps {
   readonly caption: string
@@ -15,16 +16,7 @@ export const Table = ({ caption, heads, hasActs = false, children }: TableProps)
   <section class="scroll" tabIndex={0} aria-label={caption}>
     <table>
       <caption>{caption}</caption>
-      <thead>
-        <tr>
-          {heads.map((head) => (
-            <th key={head} scope="col">
-              {head}
-            </th>
-          ))}
-          {hasActs && <td />}
-        </tr>
-      </thead>
+      <Heads heads={heads} hasActs={hasActs} />
       <tbody>{children}</tbody>
     </table>
   </section>

@@ -21,6 +21,7 @@ export interface OwnLook {
     readonly id: string
     readonly state: string
     readonly is_active: boolean
+    readonly is_performance_standby: boolean
     readonly applied_index: number
   } | null
   readonly requests: { readonly handled: number; readonly refused: number }
@@ -94,10 +95,11 @@ const ownCluster = (look: OwnLook): PageCluster => {
 }
 
 const nodeOf = (
-  { id, state, is_active, applied_index }: NonNullable<OwnLook['node']>,
+  { id, state, is_active, is_performance_standby, applied_index }: NonNullable<OwnLook['node']>,
   apiAddress: string,
 ): PageNode => ({
-  ...{ name: id, apiAddress, process: 'elsewhere', state, isActive: is_active, appliedIndex: applied_index },
+  ...{ name: id, apiAddress, process: 'elsewhere', isActive: is_active, appliedIndex: applied_index },
+  state: is_performance_standby ? 'performance-standby' : state,
 })
 
 const clusterOf = (name: string, apiAddress: string, isAnswering: boolean): PageCluster => ({

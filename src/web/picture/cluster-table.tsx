@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { PageFault, PageSurvey } from '../../lab/web/page-facts.js'
+import { Heads } from '../heads.js'
 import { KIND_WORDS, lagOf, nodeStandingOf, rolesOf, standingOf, walOf } from './words.js'
 
 /** The facts of the picture as tables: read by screen readers always, and shown to whoever asks for them. */
@@ -22,7 +23,7 @@ export const ClusterTable = ({ survey }: { readonly survey: PageSurvey }) => {
 const Clusters = ({ survey }: { readonly survey: PageSurvey }) => (
   <table>
     <caption>Clusters</caption>
-    <Heads names={['cluster', 'state', 'roles', 'WAL', 'address']} />
+    <Heads heads={['cluster', 'state', 'roles', 'WAL', 'address']} />
     <tbody>
       {survey.clusters.map((cluster) => (
         <tr key={cluster.name}>
@@ -40,7 +41,7 @@ const Clusters = ({ survey }: { readonly survey: PageSurvey }) => (
 const Nodes = ({ survey: { clusters, faults } }: { readonly survey: PageSurvey }) => (
   <table>
     <caption>Nodes</caption>
-    <Heads names={['node', 'cluster', 'state', 'applied', 'faults', 'address']} />
+    <Heads heads={['node', 'cluster', 'state', 'applied', 'faults', 'address']} />
     <tbody>
       {clusters.flatMap((cluster) =>
         (cluster.nodes ?? []).map((node) => (
@@ -61,7 +62,7 @@ const Nodes = ({ survey: { clusters, faults } }: { readonly survey: PageSurvey }
 const Followers = ({ survey }: { readonly survey: PageSurvey }) => (
   <table>
     <caption>Who follows whom</caption>
-    <Heads names={['secondary', 'primary', 'kind', 'state', 'lag', 'faults']} />
+    <Heads heads={['secondary', 'primary', 'kind', 'state', 'lag', 'faults']} />
     <tbody>
       {survey.links.map((link) => (
         <tr key={`${link.kind} ${link.secondary}`}>
@@ -88,15 +89,3 @@ const textsOf = (faults: PageSurvey['faults'], isMeant: (fault: PageFault) => bo
     .filter(isMeant)
     .map(({ text }) => text)
     .join('; ')
-
-const Heads = ({ names }: { readonly names: readonly string[] }) => (
-  <thead>
-    <tr>
-      {names.map((name) => (
-        <th key={name} scope="col">
-          {name}
-        </th>
-      ))}
-    </tr>
-  </thead>
-)

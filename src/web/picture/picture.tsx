@@ -222,19 +222,19 @@ interface NodeRowProps {
 }
 
 /** One of several servers of a cluster; a button where something can be done to it. */
-const NodeRow = ({ node: { name, isActive, ...node }, signs, onAsk }: NodeRowProps) => {
-  const { word, look } = nodeStandingOf({ name, isActive, ...node })
+const NodeRow = ({ node, signs, onAsk }: NodeRowProps) => {
+  const { word, look } = nodeStandingOf(node)
   const words = (
     <>
       <span class="sign" aria-hidden="true">
-        {isActive ? '●' : look === 'away' ? '✗' : '○'}
+        {node.isActive ? '●' : look === 'away' ? '✗' : '○'}
       </span>
-      <span class="node-name">{name}</span>
+      <span class="node-name">{node.name}</span>
       <span class="word">{word}</span>
       {signs !== '' && <strong>{signs}</strong>}
     </>
   )
-  const place = { class: `node ${look}`, 'data-node': name }
+  const place = { class: `node ${look}`, 'data-node': node.name }
   if (!onAsk)
     return (
       <div {...place} aria-hidden="true">
@@ -242,7 +242,7 @@ const NodeRow = ({ node: { name, isActive, ...node }, signs, onAsk }: NodeRowPro
       </div>
     )
   return (
-    <button type="button" {...place} onClick={() => onAsk({ of: 'node', name })}>
+    <button type="button" {...place} onClick={() => onAsk({ of: 'node', name: node.name })}>
       <span class="unseen">do something to node </span>
       {words}
     </button>

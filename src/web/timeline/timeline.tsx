@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { PageEvent } from '../../lab/web/page-facts.js'
 import { Copy } from '../copy.js'
+import { ShellLine } from '../shell-line.js'
 import { TIME, ZONE } from '../time.js'
 import { type Filter, filterEvents, GROUPS, type Group, groupOf } from './filter.js'
 
@@ -79,7 +80,7 @@ const Row = ({ event: { time, cluster, kind, text, command } }: { readonly event
       <span class="kind">{kind}</span>
       {command !== null && <Copy command={command} />}
     </div>
-    {text === command ? <code>{text}</code> : <span>{text}</span>}
-    {command !== null && text !== command && <code>{command}</code>}
+    {text === command ? <ShellLine text={text} /> : <span>{text}</span>}
+    {command !== null && text !== command && <ShellLine text={command} />}
   </li>
 )

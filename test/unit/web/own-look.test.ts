@@ -81,10 +81,10 @@ describe('the picture of a server', () => {
   })
 
   it('has the place of one of several nodes', () => {
-    const node = { id: 'n2', state: 'standby', is_active: false, applied_index: 7 }
-    expect(surveyOf(look({ node })).clusters[0]?.nodes).toMatchObject([
-      { name: 'n2', state: 'standby', appliedIndex: 7 },
-    ])
+    const node = { id: 'n2', state: 'standby', is_active: false, is_performance_standby: false, applied_index: 7 }
+    const nodesOf = (more: object) => surveyOf(look({ node: { ...node, ...more } })).clusters[0]?.nodes
+    expect(nodesOf({})).toMatchObject([{ name: 'n2', state: 'standby', appliedIndex: 7 }])
+    expect(nodesOf({ is_performance_standby: true })).toMatchObject([{ state: 'performance-standby' }])
   })
 })
 
