@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import type { PageEvent, PageSurvey, PageWork } from '../../src/lab/web/page-facts.js'
+import { PAGE_HEADERS } from '../../src/server/page-files.js'
+
+/** What runs where it is taken for more than text. `note` tells the places apart. */
+export const hostile = (note: string): readonly string[] => [
+  `<img src=/ran-${note} onerror="window.ran='${note}'">`,
+  `"><script>window.ran='${note}'</script>`,
+  `' onfocus=window.ran='${note}' autofocus x='`,
+  `javascript:window.ran='${note}'`,
+]
+
+const WEB = path.join(import.meta.dirname, '..', '..', 'dist', 'web')
+
+const TYPES: Readonly<Record<string, string>> = {
+  'index.html': 'text/html; charset=utf-8',
+  'page.js': 'text/javascript; charset=utf-8',
+  'page.css': 'text/css; charset=utf-8',
+  'icon.svg': 'image/svg+xml',
+}
+
+/** The page as it is built, with its own policy, told what no lab lets anybody be called. */
+export const serveHostilePage = async (messages: {
+  readonly survey: PageSurvey
+  readonly events: readonly PageEvent[]
+  readonly work: PageWork
+}) => {
+  const asked: string[] = []
+  const server = http.createServer(({ url = '/' }, response) => {
+    asked.push(url)
+    for (const [name, value] of Object.entries(PAGE_HEADERS)) response.setHeader(name, value)
+    const file = url.slice(1) || 'index.html'
+    if (TYPES[file] !== undefined)
+      return void response.writeHead(200, { 'Content-Type': TYPES[file] }).end(readFileSync(path.join(WEB, file)))
+    if (url !== '/_understudy/v1/events') return void response.writeHead(404).end()
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+    for (const [name, value] of Object.entries(messages))
+      response.write(`event: ${name}\ndata: ${JSON.stringify(value)}\n\n`)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    /** What the browser asked for. */
+    asked,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
