@@ -96,10 +96,13 @@ export const findKvRegression = (history: readonly Timed<KvOperation>[]): Timed<
 /** The history of several keys: each is an object of its own. */
 export class KvHistory {
   readonly #byKey = new Map<string, Timed<KvOperation>[]>()
+  /** How many operations it has. */
+  size = 0
   /** Writes that were told not to have been done. */
   refusals = 0
 
   add(key: string, operation: Timed<KvOperation>): void {
+    this.size++
     const known = this.#byKey.get(key)
     if (known) known.push(operation)
     else this.#byKey.set(key, [operation])
@@ -109,8 +112,17 @@ export class KvHistory {
     return [...this.#byKey.keys()]
   }
 
+  get all(): readonly Timed<KvOperation>[] {
+    return [...this.#byKey.values()].flat()
+  }
+
+  /** The writes that were acknowledged. */
+  get writes(): readonly Timed<KvOperation>[] {
+    return this.all.filter(({ operation: { kind }, answeredMs }) => kind === 'write' && answeredMs !== Infinity)
+  }
+
   count(isCounted: (operation: KvOperation) => boolean): number {
-    return [...this.#byKey.values()].flat().filter(({ operation }) => isCounted(operation)).length
+    return this.all.filter(({ operation }) => isCounted(operation)).length
   }
 
   /** The first key that went back for this client. */
@@ -130,28 +142,64 @@ export class KvHistory {
     }
     return undefined
   }
+
+  /** What can be said without an order, where every value is written once and every key was read at the end. */
+  get faults(): { readonly lost: readonly string[]; readonly doubled: readonly string[] } {
+    const faults = [...this.#byKey.values()].map(findKvFaults)
+    return { lost: faults.flatMap(({ lost }) => lost), doubled: faults.flatMap(({ doubled }) => doubled) }
+  }
+}
+
+/** The values that were acknowledged and whose version holds another one, or none; and those that were seen as two versions. */
+const findKvFaults = (history: readonly Timed<KvOperation>[]) => {
+  const byVersion = new Map<number, Set<string>>()
+  const versionsOf = new Map<string, Set<number>>()
+  let end = { calledMs: -Infinity, version: 0 }
+  for (const { operation, calledMs } of history) {
+    if (operation.kind === 'conflict' || operation.version === undefined) continue
+    const { version, value } = operation
+    if (operation.kind === 'read' && calledMs >= end.calledMs) end = { calledMs, version }
+    if (value === undefined) continue
+    byVersion.set(version, (byVersion.get(version) ?? new Set()).add(value))
+    versionsOf.set(value, (versionsOf.get(value) ?? new Set()).add(version))
+  }
+  const lost = history.flatMap(({ operation, answeredMs }) => {
+    if (operation.kind !== 'write' || operation.version === undefined || answeredMs === Infinity) return []
+    const { version, value } = operation
+    return version > end.version || (byVersion.get(version)?.size ?? 0) > 1 ? [value] : []
+  })
+  const doubled = [...versionsOf].filter(([, versions]) => versions.size > 1).map(([value]) => value)
+  return { lost, doubled }
+}
+
+interface KvClientHistories {
+  /** Of all that has an order: what the active node answered, to whomever. */
+  readonly active: KvHistory
+  /** Of what this client writes, and reads at its node; the same where that answers nothing by itself. */
+  readonly own: KvHistory
 }
 
 /** One client, which remembers what it asked and was answered. */
 export class KvClient {
   readonly #client: ApiClient
   readonly #mount: string
-  readonly #history: KvHistory
+  readonly #histories: KvClientHistories
 
-  constructor(client: ApiClient, mount: string, history: KvHistory) {
+  constructor(client: ApiClient, mount: string, histories: KvClientHistories) {
     this.#client = client
     this.#mount = mount
-    this.#history = history
+    this.#histories = histories
   }
 
   /** Resolves to the version that is there now; undefined where that was not answered. */
-  async read(key: string): Promise<number | undefined> {
+  async read(key: string, from: 'active' | 'own' = 'active'): Promise<number | undefined> {
     const calledMs = performance.now()
-    const answer = await this.#client.send('GET', `${this.#mount}/data/${key}`).catch(() => undefined)
+    const headers = from === 'active' ? { 'X-Vault-Forward': 'active-node' } : {}
+    const answer = await this.#client.send('GET', `${this.#mount}/data/${key}`, { headers }).catch(() => undefined)
     if (answer?.status !== 200 && answer?.status !== 404) return undefined
     const { data, metadata } = (answer.json?.data ?? {}) as { data?: { v: string }; metadata?: { version: number } }
     const version = metadata?.version ?? 0
-    this.#add(key, calledMs, { kind: 'read', version, value: data?.v })
+    this.#add([this.#histories[from]], key, calledMs, { kind: 'read', version, value: data?.v })
     return version
   }
 
@@ -161,22 +209,24 @@ export class KvClient {
     const body = { data: { v: value }, ...(cas === undefined ? {} : { options: { cas } }) }
     const answer = await this.#client.send('PUT', `${this.#mount}/data/${key}`, { body }).catch(() => undefined)
     const write = { kind: 'write', value, ...(cas === undefined ? {} : { cas }) } as const
+    const { active, own } = this.#histories
     if (answer?.status === 200) {
       const { version } = (answer.json?.data ?? {}) as { version: number }
-      this.#add(key, calledMs, { ...write, version })
+      this.#add(new Set([active, own]), key, calledMs, { ...write, version })
       return true
     }
     if (answer?.status === 400 && cas !== undefined) {
-      this.#add(key, calledMs, { kind: 'conflict', cas })
+      this.#add(new Set([active, own]), key, calledMs, { kind: 'conflict', cas })
       return true
     }
-    if (isRefused(answer)) this.#history.refusals++
-    else this.#history.add(key, { operation: { ...write, version: undefined }, calledMs, answeredMs: Infinity })
+    if (isRefused(answer)) active.refusals++
+    else active.add(key, { operation: { ...write, version: undefined }, calledMs, answeredMs: Infinity })
     return false
   }
 
-  #add(key: string, calledMs: number, operation: KvOperation): void {
-    this.#history.add(key, { operation, calledMs, answeredMs: performance.now() })
+  #add(histories: Iterable<KvHistory>, key: string, calledMs: number, operation: KvOperation): void {
+    const timed = { operation, calledMs, answeredMs: performance.now() }
+    for (const history of histories) history.add(key, timed)
   }
 }
 
