@@ -65,7 +65,8 @@ export class Follower {
 
   /**
    * Applies what is left of the log and makes the store the writer; the first entry of the term says so. Rejects with
-   * `LeadershipLost` when the leadership is lost meanwhile: it may be followed again then.
+   * `LeadershipLost` when the leadership is lost meanwhile, or something else is asked for: it may be followed again then.
+   * A leadership with which it was in vain is the caller's to give up.
    */
   lead(leadership: Leadership): Promise<void> {
     return this.#next(async (stop) => {

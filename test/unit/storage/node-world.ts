@@ -99,22 +99,25 @@ export class TestNode {
     return this.leadership?.isHeld === true
   }
 
-  /** Resolves when this node leads and its store takes writes, or it has failed to. */
+  /** Resolves when this node leads and its store takes writes, or it has failed to and leaves it to others. */
   async lead(): Promise<void> {
     const { life } = this
     if (!life) return
     this.#campaign = new AbortController()
     const candidate = { nodeId: this.name, apiAddress: '', clusterAddress: '' }
+    let leadership: Leadership | undefined
     try {
-      const leadership = await life.shared.campaign(candidate, this.#campaign.signal)
-      void leadership.lost.then(() => {
-        if (this.leadership === leadership) this.leadership = undefined
+      const won = await life.shared.campaign(candidate, this.#campaign.signal)
+      leadership = won
+      void won.lost.then(() => {
+        if (this.leadership === won) this.leadership = undefined
         if (this.life === life) this.#follow(life)
       })
-      await life.follower.lead(leadership)
-      this.leadership = leadership
+      await life.follower.lead(won)
+      this.leadership = won
     } catch {
-      // Crashed, or led too late.
+      // Crashed, led too late, or told to follow meanwhile. A lease that is held is renewed until it is given up.
+      if (this.life === life) await leadership?.resign()
     }
   }
 

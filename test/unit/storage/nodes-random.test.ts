@@ -5,6 +5,8 @@ import { contentOf, NodeWorld, TestNode } from './node-world.js'
 
 const STEPS = 300
 const ROUNDS = 12
+/** A node was elected and told to follow before it led: it has to leave the lead to others. */
+const KEPT_SEEDS = [2_759_900_539]
 const COUNTER = 'logical/counter'
 
 /** A stream of numbers below a bound, from a seed. */
@@ -123,8 +125,8 @@ const isSettled = ({ acknowledged, refused, unknown }: Ledger, count: number): b
   acknowledged.size + refused.size + unknown.size === count
 
 it('three stores over one log end equal, and no write is lost or doubled, whatever happens to whom', async () => {
-  for (let round = 0; round < ROUNDS; round++) {
-    const seed = Math.floor(Math.random() * 2 ** 32)
+  const drawn = Array.from({ length: ROUNDS }, () => Math.floor(Math.random() * 2 ** 32))
+  for (const seed of [...KEPT_SEEDS, ...drawn]) {
     console.log(`seed ${seed}`)
     await play(seed)
   }
