@@ -1,9 +1,10 @@
 import { rmSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
 import { openForInspection } from '../../src/storage/inspect.js'
-import { EtcdProcess, HeldWay } from '../support/etcd.js'
+import { EtcdProcess } from '../support/etcd.js'
+import { HeldWay } from '../support/held-way.js'
 import { type NodeProcess, nodeProcesses } from '../support/node-processes.js'
-import { expectAll, Writers } from '../support/node-writers.js'
+import { expectAll, expectGoesOnWithout, Writers } from '../support/node-writers.js'
 import type { TestNodes } from '../support/nodes.js'
 import { until } from '../support/until.js'
 
@@ -88,15 +89,10 @@ test('an active node that cannot reach the etcd acknowledges nothing, and is lev
     { asks: false, answers: true },
   ]) {
     await writers.more()
-    const cut = await nodes.active()
-    wayOf(cut.name).hold(what)
-    const next = await nodes.active(nodes.without(cut))
-    await nodes.clientOf(next).call('PUT', 'kv/it', { body: { value: `without ${cut.name}` } })
-    wayOf(cut.name).hold({ asks: false, answers: false })
-    await until(async () => [429, 473].includes(await cut.health()))
-    await expect
-      .poll(async () => (await nodes.clientOf(cut).send('GET', 'kv/it')).json?.data)
-      .toEqual({ value: `without ${cut.name}` })
+    await expectGoesOnWithout(nodes, {
+      hinder: ({ name }) => wayOf(name).hold(what),
+      letGo: ({ name }) => wayOf(name).hold({ asks: false, answers: false }),
+    })
   }
   await writers.more()
   await writers.stop()

@@ -3,6 +3,7 @@ import { prepareCopy } from '../../src/storage/commit-log/copy.js'
 import { LeadershipLost, LogRefused, OutcomeUnknown } from '../../src/storage/commit-log/shared-log.js'
 import { MemoryDisk, MemoryEngine } from '../../src/storage/engine/memory-engine.js'
 import { EtcdProcess } from '../support/etcd.js'
+import { ask, makeRoom } from '../support/etcd-questions.js'
 import { sourceOf } from '../support/engine-source.js'
 import { EtcdNode, openEtcdLog } from '../support/etcd-node.js'
 import { contentOf } from '../unit/storage/node-world.js'
@@ -46,25 +47,10 @@ const writeUntilRefused = async (node: EtcdNode, name: string): Promise<{ names:
 const missingIn = (node: EtcdNode, names: readonly string[]) =>
   names.filter((name) => node.store.get(`logical/${name}`)?.toString() !== name)
 
-/** A question to etcd itself. */
-const ask = async (etcd: EtcdProcess, path: string, body: object): Promise<Record<string, unknown>> => {
-  const answer = await fetch(`http://${etcd.address}/v3/${path}`, { method: 'POST', body: JSON.stringify(body) })
-  return (await answer.json()) as Record<string, unknown>
-}
-
 /** How many bytes etcd takes before it is full. It writes in batches, and counts what it has written: a hash makes it write. */
 const roomOf = async (etcd: EtcdProcess, quota: number): Promise<number> => {
   await ask(etcd, 'maintenance/hash', {})
   return quota - Number((await ask(etcd, 'maintenance/status', {})).dbSize)
-}
-
-/** What an operator does about a full etcd. It may fill again at once: what waits to be written has its turn, too. */
-const makeRoom = async (etcd: EtcdProcess): Promise<void> => {
-  const { header } = (await ask(etcd, 'kv/range', { key: 'AA==' })) as { header: { revision: string } }
-  await ask(etcd, 'kv/compaction', { revision: header.revision, physical: true })
-  await ask(etcd, 'maintenance/defragment', {})
-  const { alarms = [] } = (await ask(etcd, 'maintenance/alarm', { action: 'GET' })) as { alarms?: object[] }
-  for (const alarm of alarms) await ask(etcd, 'maintenance/alarm', { ...alarm, action: 'DEACTIVATE' })
 }
 
 describe('stores that share a log in etcd', () => {

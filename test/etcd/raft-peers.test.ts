@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest'
 import { errorsOf } from '../../src/client/api-client.js'
 import { type NodeProcess, raftProcesses } from '../support/node-processes.js'
 import { joinNodes, level } from '../support/node-replication.js'
-import { expectAll, expectKillsSurvived, Writers } from '../support/node-writers.js'
+import { expectAll, expectGoesOnWithout, expectKillsSurvived, Writers } from '../support/node-writers.js'
 import { TestNodes } from '../support/nodes.js'
 import { etcdsOf, join, openFirst, serversOf } from '../support/raft-nodes.js'
 import { findInBytes, storedWindows } from '../support/stored-bytes.js'
@@ -165,23 +165,22 @@ test('what nodes held before they joined another cluster is gone from the etcd b
   expect(heldBy(u)).toEqual([])
 })
 
+const signalEtcd = (node: NodeProcess, name: NodeJS.Signals): void => {
+  const [pid] = etcdsOf(node)
+  if (pid === undefined) throw new Error(`no etcd of ${node.name}`)
+  process.kill(pid, name)
+}
+
 test('another node goes on when the etcd of the active one hangs, and nothing acknowledged is lost', async () => {
   const { nodes } = await open()
   await until(async () => Object.values(await serversOf(nodes)).every(([, isVoter]) => isVoter))
   const writers = new Writers(nodes)
   for (let turn = 0; turn < 2; turn++) {
     await writers.more()
-    const stuck = await nodes.active()
-    const [pid] = etcdsOf(stuck)
-    if (pid === undefined) throw new Error(`no etcd of ${stuck.name}`)
-    process.kill(pid, 'SIGSTOP')
-    const next = await nodes.active(nodes.without(stuck))
-    await nodes.clientOf(next).call('PUT', 'kv/it', { body: { value: `without ${stuck.name}` } })
-    process.kill(pid, 'SIGCONT')
-    await until(async () => [429, 473].includes(await stuck.health()))
-    await expect
-      .poll(async () => (await nodes.clientOf(stuck).send('GET', 'kv/it')).json?.data)
-      .toEqual({ value: `without ${stuck.name}` })
+    await expectGoesOnWithout(nodes, {
+      hinder: (active) => signalEtcd(active, 'SIGSTOP'),
+      letGo: (active) => signalEtcd(active, 'SIGCONT'),
+    })
   }
   await writers.more()
   await writers.stop()

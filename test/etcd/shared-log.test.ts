@@ -4,7 +4,8 @@ import { silentLog } from '../../src/base/log.js'
 import { createSystemRandom } from '../../src/base/random.js'
 import { EtcdSharedLog } from '../../src/storage/commit-log/etcd/etcd-shared-log.js'
 import { describeSharedLog } from '../conformance/shared-log-suite.js'
-import { EtcdProcess, HeldWay } from '../support/etcd.js'
+import { EtcdProcess } from '../support/etcd.js'
+import { HeldWay } from '../support/held-way.js'
 import { FrozenClock } from '../support/frozen-clock.js'
 
 let etcd: EtcdProcess

@@ -9,7 +9,7 @@ import { ETCD } from '../../scripts/support/tiers.js'
 /** Below those that the system gives out by itself: nobody takes it while the process of it is dead. */
 const PORTS = { from: 20_000, count: 12_000 }
 
-const freePort = async (): Promise<number> => {
+export const freePort = async (): Promise<number> => {
   for (;;) {
     const port = PORTS.from + Math.floor(Math.random() * PORTS.count)
     const isFree = await new Promise<boolean>((resolve) => {
@@ -75,6 +75,11 @@ export class EtcdProcess {
     return `127.0.0.1:${this.port}`
   }
 
+  /** Undefined while it does not run. */
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
   /** Starts the process, again after a kill, and resolves when it answers. */
   async run(): Promise<void> {
     const program = ETCD.find((file) => existsSync(file))
@@ -124,62 +129,5 @@ export class EtcdProcess {
       if (answer?.ok) return
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
-  }
-}
-
-/** A way to a port that can be held in either direction: what is sent meanwhile arrives when it is let go. */
-export class HeldWay {
-  readonly port: number
-  readonly #server: net.Server
-  readonly #pairs = new Set<{ readonly near: net.Socket; readonly far: net.Socket }>()
-  #isAskHeld = false
-  #isAnswerHeld = false
-
-  private constructor(server: net.Server) {
-    this.#server = server
-    this.port = (server.address() as net.AddressInfo).port
-  }
-
-  static async to(port: number): Promise<HeldWay> {
-    const server = net.createServer({ pauseOnConnect: true })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const way = new HeldWay(server)
-    server.on('connection', (near) => way.#join(near, net.connect(port, '127.0.0.1')))
-    return way
-  }
-
-  hold(what: { readonly asks: boolean; readonly answers: boolean }): void {
-    this.#isAskHeld = what.asks
-    this.#isAnswerHeld = what.answers
-    for (const pair of this.#pairs) this.#apply(pair)
-  }
-
-  close(): void {
-    this.#server.close()
-    for (const { near, far } of this.#pairs) {
-      near.destroy()
-      far.destroy()
-    }
-  }
-
-  #join(near: net.Socket, far: net.Socket): void {
-    const pair = { near, far }
-    this.#pairs.add(pair)
-    const end = () => {
-      near.destroy()
-      far.destroy()
-      this.#pairs.delete(pair)
-    }
-    for (const socket of [near, far]) socket.setNoDelay(true).on('error', end).on('close', end)
-    near.on('data', (bytes) => far.write(bytes))
-    far.on('data', (bytes) => near.write(bytes))
-    this.#apply(pair)
-  }
-
-  #apply({ near, far }: { readonly near: net.Socket; readonly far: net.Socket }): void {
-    if (this.#isAskHeld) near.pause()
-    else near.resume()
-    if (this.#isAnswerHeld) far.pause()
-    else far.resume()
   }
 }

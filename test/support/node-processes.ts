@@ -13,10 +13,10 @@ type Configure = (directory: string) => { readonly storage: object; readonly set
 export class NodeProcess extends TestNode {
   readonly directory: string
   readonly #configure: Configure
-  readonly #more: object
+  readonly #more: (name: string) => object
   #process: { readonly pid: number; readonly ended: Promise<Ending> } | undefined
 
-  constructor(name: string, ports: PortPair, configure: Configure, more: object = {}) {
+  constructor(name: string, ports: PortPair, configure: Configure, more: (name: string) => object = () => ({})) {
     super(name, ports)
     this.#more = more
     this.directory = mkdtempSync(path.join(tmpdir(), `understudy-node-${name}-`))
@@ -25,6 +25,11 @@ export class NodeProcess extends TestNode {
 
   get isRunning(): boolean {
     return this.#process !== undefined
+  }
+
+  /** Undefined while it does not run. */
+  get pid(): number | undefined {
+    return this.#process?.pid
   }
 
   /** Where it keeps its copy of what lies in etcd. */
@@ -38,7 +43,10 @@ export class NodeProcess extends TestNode {
 
   async start(): Promise<void> {
     const { storage, settings } = this.#configure(path.join(this.directory, 'data'))
-    writeFileSync(this.#files.configFile, JSON.stringify({ ...this.configOf(storage, settings), ...this.#more }))
+    writeFileSync(
+      this.#files.configFile,
+      JSON.stringify({ ...this.configOf(storage, settings), ...this.#more(this.name) }),
+    )
     const started = launchServer(this.name, this.#files, true)
     this.#process = started
     const ended = started.ended.then((ending) => {
@@ -80,23 +88,31 @@ export class NodeProcess extends TestNode {
   }
 }
 
-/** A cluster of several processes over one etcd, or of one process without. `more`: the rest of the configuration. Nothing runs yet. */
+/**
+ * A cluster of several processes over one etcd, with one address or several in the order of preference, or of one process
+ * without. `more`: the rest of the configuration, asked for at each start. Nothing runs yet.
+ */
 export const nodeProcesses = async (
   names: readonly string[],
-  etcdAddress: string | ((name: string) => string) | undefined,
+  etcdAddress: string | ((name: string) => string | readonly string[]) | undefined,
   settings: object = {},
-  more: object = {},
+  more: object | ((name: string) => object) = {},
 ): Promise<TestNodes<NodeProcess>> => {
   const ports = await randomPorts([...names])
   const configureFor =
     (name: string): Configure =>
     (directory) => {
       if (etcdAddress === undefined) return { storage: { file: { path: directory } }, settings }
-      const address = `http://${typeof etcdAddress === 'string' ? etcdAddress : etcdAddress(name)}`
+      const given = typeof etcdAddress === 'string' ? etcdAddress : etcdAddress(name)
+      const address = [given]
+        .flat()
+        .map((one) => `http://${one}`)
+        .join(',')
       const etcd = { address, ha_enabled: 'true', request_timeout: '1s' }
       return { storage: { etcd }, settings: { leader_lease: '2s', data_dir: directory, ...settings } }
     }
-  return new TestNodes(names.map((name) => new NodeProcess(name, portsOf(ports, name), configureFor(name), more)))
+  const moreOf = (name: string): object => (typeof more === 'function' ? more(name) : more)
+  return new TestNodes(names.map((name) => new NodeProcess(name, portsOf(ports, name), configureFor(name), moreOf)))
 }
 
 /** Processes that are to be a cluster by storage "raft". Nothing runs yet, and none knows of another unless they are to join by themselves. */
