@@ -8,6 +8,7 @@ import { measureFilters } from './figures/filters.js'
 import { measureKeeper } from './figures/keeper.js'
 import { measureLab } from './figures/lab.js'
 import { measureLibrary } from './figures/library.js'
+import { measureNodes } from './figures/nodes.js'
 import { measureRatios } from './figures/ratios.js'
 import { measureReplication } from './figures/replication.js'
 import { measureResync } from './figures/resync.js'
@@ -29,6 +30,7 @@ const PARTS = {
   resync: measureResync,
   'fan-out': measureFanOut,
   filters: measureFilters,
+  nodes: measureNodes,
   start: measureStart,
   scale: measureScale,
   lab: measureLab,
@@ -44,7 +46,7 @@ const HELP = `npm run bench -- [options]
   --sync-keys N     keys of the full sync and of the resync (1000000)
   --scale-keys N    keys of the full server of "scale" (100000); its tokens and roles are as many in proportion
   --dist DIR        compiled program (dist)
-  --beside DIR      another compiled program, to which "cpu" puts the same requests in turns
+  --beside DIR      another compiled program, to which "cpu" and "nodes" put the same requests in turns
   --requests TEXT,... only the requests of "cpu" whose names contain one of these, such as "v1 write,batch"
   --json FILE       writes everything as JSON; "-" for standard output`
 
@@ -82,6 +84,11 @@ const main = async (): Promise<number> => {
   const servers: BenchServer[] = []
   const dist = path.resolve(flags.dist)
   const program = path.join(dist, 'main.js')
+  const unopened: Bench['unopened'] = async (name, options = {}) => {
+    const server = await BenchServer.prepare({ program, name, ...options })
+    servers.push(server)
+    return server
+  }
   const bench: Bench = {
     generator: new Generator(),
     rounds: Number(flags.rounds ?? (flags.quick ? 1 : 5)),
@@ -93,9 +100,9 @@ const main = async (): Promise<number> => {
     program,
     beside: flags.beside === undefined ? undefined : path.join(path.resolve(flags.beside), 'main.js'),
     requests: (flags.requests ?? '').split(',').map((text) => text.trim().toLowerCase()),
+    unopened,
     server: async (name, options = {}) => {
-      const server = await BenchServer.prepare({ program, name, ...options })
-      servers.push(server)
+      const server = await unopened(name, options)
       await server.open()
       return server
     },

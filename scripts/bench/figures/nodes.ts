@@ -1,0 +1,77 @@
+import { worksOf, mountEngines } from '../clusters.js'
+import { warmUp } from '../load/warm-up.js'
+import { NodeCluster } from '../node-cluster.js'
+import type { BenchServer } from '../servers.js'
+import { median, quantile } from '../stats.js'
+import type { Bench } from './context.js'
+
+const LEASE = '2s'
+const WRITERS = 32
+const CHANGES = 50
+const WARM_UP = 5000
+
+/** A cluster of several nodes: how long nobody takes writes when another node becomes active, and what the nodes cost. */
+export const measureNodes = async (bench: Bench): Promise<undefined> => {
+  const one = await openAlone(bench, bench.program)
+  if (bench.beside !== undefined) await measureBeside(bench, one, await openAlone(bench, bench.beside))
+  const three = await NodeCluster.open(bench, LEASE)
+  await measureWrites(bench, one, three)
+  const count = bench.isQuick ? 3 : CHANGES
+  for (const [name, change] of [
+    ['kill of the active node', () => three.killActive()],
+    ['step-down', () => three.stepDown()],
+  ] as const) {
+    const times: number[] = []
+    for (let turn = 1; turn <= count; turn++) {
+      times.push(await change())
+      bench.say(`${name} ${turn}: ${times.at(-1)?.toFixed(0)} ms`)
+    }
+    bench.note(`${name} to the first write, p50 of ${count}`, quantile(times, 0.5), 'ms')
+    bench.note(`${name} to the first write, p99 of ${count}`, quantile(times, 0.99), 'ms')
+  }
+  return undefined
+}
+
+const openAlone = async (bench: Bench, program: string): Promise<BenchServer> => {
+  const server = await bench.server('alone', { program })
+  await mountEngines(server)
+  await warmUp(bench.generator, writeTo(server), bench.isQuick ? WARM_UP / 10 : WARM_UP)
+  return server
+}
+
+const writeTo = (server: BenchServer) => {
+  const none = { service: '', batch: '', limited: [] }
+  return worksOf(server, none)['KV v1 write']
+}
+
+/** One node without peers, and the same of another build, in turns. Processor time is steadier than rates. */
+const measureBeside = async (bench: Bench, own: BenchServer, beside: BenchServer): Promise<void> => {
+  const ask = (server: BenchServer) => bench.generator.loadWithCpu(server.pid, writeTo(server), WRITERS, bench.seconds)
+  const rates: number[] = []
+  const micros: number[] = []
+  for (let round = 0; round < bench.rounds; round++) {
+    const [here, there] = [await ask(own), await ask(beside)]
+    rates.push(here.rate / there.rate)
+    micros.push(here.cpuMicros / there.cpuMicros)
+  }
+  bench.note('writes of one node without peers / those of the program beside', median(rates), '')
+  bench.note('the same: processor time of a write', median(micros), '')
+}
+
+const measureWrites = async (bench: Bench, one: BenchServer, three: NodeCluster): Promise<void> => {
+  const active = await three.active()
+  await warmUp(bench.generator, writeTo(active), bench.isQuick ? WARM_UP / 10 : WARM_UP)
+  for (let round = 0; round < bench.rounds; round++) {
+    const alone = await bench.generator.load(writeTo(one), WRITERS, bench.seconds)
+    const shared = await bench.generator.load(writeTo(active), WRITERS, bench.seconds)
+    for (const [name, { rate, p50Ms, p99Ms }] of [
+      ['one node', alone],
+      ['three nodes', shared],
+    ] as const) {
+      bench.note(`${WRITERS} writers, ${name}`, rate, '/s')
+      bench.note(`${WRITERS} writers, ${name}, p50`, p50Ms, 'ms')
+      bench.note(`${WRITERS} writers, ${name}, p99`, p99Ms, 'ms')
+    }
+    bench.note(`${WRITERS} writers, three nodes / one node`, shared.rate / alone.rate, '')
+  }
+}
