@@ -26,11 +26,11 @@ export class EtcdMembers {
       })
     }
     const all = peers.map(({ name, advertised }) => `${name}=${advertised}`).join(',')
-    const starting = peers.map(async ({ name, listen, advertised }) => {
+    for (const { name, listen, advertised } of peers) {
       const flags = ['--name', name, '--listen-peer-urls', listen, '--initial-advertise-peer-urls', advertised]
-      members.set(name, await EtcdProcess.start(...flags, '--initial-cluster', all))
-    })
-    await Promise.all(starting)
+      members.set(name, await EtcdProcess.prepare(...flags, '--initial-cluster', all))
+    }
+    await Promise.all([...members.values()].map((member) => member.run()))
     return new EtcdMembers(ways, members)
   }
 

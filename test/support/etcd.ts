@@ -59,11 +59,20 @@ export class EtcdProcess {
     return EtcdProcess.#start({ flags: ['--client-cert-auth', '--trusted-ca-file', ca, ...own], scheme: 'https' })
   }
 
+  /** One that does not run yet. */
+  static prepare(...flags: string[]): Promise<EtcdProcess> {
+    return EtcdProcess.#prepare({ flags, scheme: 'http' })
+  }
+
   static async #start(options: Options): Promise<EtcdProcess> {
-    const directory = await mkdtemp(path.join(tmpdir(), 'understudy-etcd-'))
-    const etcd = new EtcdProcess([await freePort(), await freePort(), await freePort()], directory, options)
+    const etcd = await EtcdProcess.#prepare(options)
     await etcd.run()
     return etcd
+  }
+
+  static async #prepare(options: Options): Promise<EtcdProcess> {
+    const directory = await mkdtemp(path.join(tmpdir(), 'understudy-etcd-'))
+    return new EtcdProcess([await freePort(), await freePort(), await freePort()], directory, options)
   }
 
   /** Where it keeps what it holds, beside a log of what it was asked. */
