@@ -9,6 +9,17 @@ interface Due {
 }
 
 const START_MS = 1_700_000_000_000
+/** Each time a timer of the clock runs out there is another one. */
+const repeatWith = (clock: Pick<Clock, 'setTimer'>, ms: number, fn: () => void): Timer => {
+  let timer: Timer
+  const again = () => {
+    timer = clock.setTimer(Math.max(ms, 1), again)
+    fn()
+  }
+  timer = clock.setTimer(Math.max(ms, 1), again)
+  return { cancel: () => timer.cancel() }
+}
+
 /** A timer is late by up to so much, as timers are; so seeds differ in which of two comes first. */
 const LATE_MS_MAX = 1
 const IDLE_TURNS_MAX = 10_000
@@ -51,13 +62,7 @@ export class SimulatedClock implements Clock {
   }
 
   setRepeating(ms: number, fn: () => void): Timer {
-    let timer: Timer
-    const again = () => {
-      timer = this.setTimer(Math.max(ms, 1), again)
-      fn()
-    }
-    timer = this.setTimer(Math.max(ms, 1), again)
-    return { cancel: () => timer.cancel() }
+    return repeatWith(this, ms, fn)
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -175,13 +180,7 @@ export class MortalClock implements Clock {
   }
 
   setRepeating(ms: number, fn: () => void): Timer {
-    let timer: Timer
-    const again = () => {
-      timer = this.setTimer(Math.max(ms, 1), again)
-      fn()
-    }
-    timer = this.setTimer(Math.max(ms, 1), again)
-    return { cancel: () => timer.cancel() }
+    return repeatWith(this, ms, fn)
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {

@@ -6,9 +6,9 @@ import { findUnconverged } from '../../lab/convergence.js'
 import { LabError } from '../../lab/lab-error.js'
 import { requireAnyLab } from '../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../lab/lifecycle/lab-host.js'
-import { atActiveNodes } from '../../lab/lifecycle/nodes.js'
+import { atSpeaker, type ClusterOfNodes } from '../../lab/lifecycle/nodes.js'
 import { explainSilence } from '../../lab/lifecycle/silence.js'
-import { chooseClusters } from '../../lab/lifecycle/choose.js'
+import { chooseClusters, findNode } from '../../lab/lifecycle/choose.js'
 import { findMissing, READINESS, type Readiness } from '../../lab/readiness.js'
 import { type Survey, surveyLab } from '../../lab/survey.js'
 import { waitFor } from '../../lab/wait.js'
@@ -60,7 +60,7 @@ export const waitCommand = (output: Output, makeHost: () => LabHost = thisHost):
       const task = { output, host: makeHost(), timeoutMs }
       const wanted = flags.for
       if (isOfLab(wanted)) return waitForLab(labOf(flags, wanted), wanted, task)
-      await Promise.all(serversOf(flags, task.host).map((server) => waitForServer(server, wanted, task)))
+      await Promise.all(serversOf(flags).map((server) => waitForServer(server, wanted, task)))
     })
 
 interface Task {
@@ -129,33 +129,30 @@ const isUnknownHost = (error: unknown): boolean =>
   error instanceof ApiUnreachable && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOTFOUND'
 
 /** A cluster by its letter, or one of its nodes; all clusters where none is named. */
-const placesOf = (lab: AnyLab, name: string | undefined): AnyLab['clusters'][number][] => {
+const placesOf = (lab: AnyLab, name: string | undefined): ClusterOfNodes[] => {
   if (name === undefined) return [...lab.clusters]
-  for (const cluster of lab.clusters) {
-    const node = cluster.nodes?.find((one) => one.name === name)
-    if (node) return [{ ...cluster, ...node, nodes: undefined }]
-  }
-  return chooseClusters<AnyLab['clusters'][number]>(lab, [name])
+  const found = findNode(lab.clusters, name)
+  if (found) return [{ ...found.cluster, ...found.server, nodes: undefined }]
+  return chooseClusters<ClusterOfNodes>(lab, [name])
 }
 
 /** Clusters of a lab by their letters, and nodes; a server by its address. */
-const serversOf = ({ addr, name, cluster }: WaitFlags, host: LabHost): Server[] => {
+const serversOf = ({ addr, name, cluster }: WaitFlags): Server[] => {
   if (addr === undefined) {
-    return placesOf(requireAnyLab(name), cluster).map((one) => serverOf(one, host))
+    return placesOf(requireAnyLab(name), cluster).map(serverOf)
   }
   if (!/^https?:\/\/[^/]+/.test(addr) || !URL.canParse(addr))
     throw new LabError('usage', `"${addr}" is not an address such as http://127.0.0.1:8200`)
   return [{ label: addr, client: new ApiClient({ address: addr, skipVerify: true }) }]
 }
 
-const serverOf = (cluster: AnyLab['clusters'][number], { clock }: LabHost): Server => {
+const serverOf = (cluster: ClusterOfNodes): Server => {
   const label = describeServer(cluster.name)
   const client = clientOf({ ...cluster, rootToken: '' })
   if (!cluster.nodes) return { label, client }
   let address = cluster.apiAddress
   const follow = async () => {
-    const { clusters } = await atActiveNodes({ clusters: [cluster] }, clock)
-    address = clusters[0]?.apiAddress ?? address
+    address = (await atSpeaker(cluster)).apiAddress
   }
   return { label, client: client.with({ address: () => address }), follow }
 }

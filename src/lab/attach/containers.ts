@@ -5,10 +5,10 @@ import {
   type ClusterAccess,
   clientOf,
   describeServer,
-  serversIn,
 } from '../cluster.js'
 import { LabError } from '../lab-error.js'
 import { waitForAnswer } from '../replication.js'
+import { choosePlaces } from '../lifecycle/choose.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { sealCluster, unsealCluster, unsealWithAny } from '../seals.js'
 import type { ProcessVerb, ServerVerb, VerbOptions } from '../server-verbs.js'
@@ -25,7 +25,7 @@ export const workOnAttached = async (
   options: VerbOptions,
   host: LabHost,
 ): Promise<void> => {
-  const places = choosePlaces(lab, names)
+  const places = choosePlaces<AttachedServer, AttachedCluster>(lab, names)
   // Of several nodes none answers before most of them run.
   const containers = verb === 'start' ? places.flatMap(({ server }) => server.container ?? []) : []
   if (containers.length > 1) await docker('start', ...containers)
@@ -35,24 +35,6 @@ export const workOnAttached = async (
     else if (verb === 'unseal') options.onProgress(await unsealCluster(lab, place))
     else options.onProgress(await VERBS[verb]({ lab, place, container: containerOf(lab, place, verb), options, host }))
   }
-}
-
-interface Place {
-  readonly cluster: AttachedCluster
-  readonly server: AttachedServer
-}
-
-const choosePlaces = (lab: AttachedLab, names: readonly string[]): Place[] => {
-  const all = lab.clusters.flatMap((cluster) =>
-    serversIn<AttachedServer>(cluster).map((server): Place => ({ cluster, server })),
-  )
-  if (names.length === 0) return all
-  return names.flatMap((name) => {
-    const chosen = all.filter(({ cluster, server }) => cluster.name === name || server.name === name)
-    if (chosen.length > 0) return chosen
-    const known = lab.clusters.map((cluster) => cluster.name).join(', ')
-    throw new LabError('usage', `the lab "${lab.name}" has no cluster "${name}"; it has ${known}`)
-  })
 }
 
 interface Work {

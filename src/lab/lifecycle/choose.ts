@@ -1,21 +1,44 @@
-import {
-  type AnyLab,
-  type ClusterAccess,
-  type LabRecord,
-  type ServerRecord,
-  serversIn,
-  serversOfLab,
-} from '../cluster.js'
+import { type AnyLab, type ClusterAccess, type LabRecord, type ServerRecord, serversIn } from '../cluster.js'
 import { LabError } from '../lab-error.js'
+import type { ClusterOfNodes, NodeAccess } from './nodes.js'
 
-/** The servers of clusters that are named, or nodes by their own names. */
-export const chooseServers = (lab: LabRecord, names: readonly string[]): ServerRecord[] => {
-  const nodes = serversOfLab(lab)
-  return (names.length === 0 ? lab.clusters.map((cluster) => cluster.name) : names).flatMap((name) => {
-    const node = nodes.find((one) => one.name === name)
-    return node ? [node] : chooseClusters(lab, [name]).flatMap(serversIn)
+interface Named {
+  readonly name: string
+}
+
+/** A cluster that lists its servers where they are several, and is its own where there is one. */
+type ClusterOf<S> = ClusterAccess & S & { readonly nodes?: readonly S[] | undefined }
+
+/** One server, and the cluster that it belongs to. */
+export interface Place<S, C = ClusterOf<S>> {
+  readonly cluster: C
+  readonly server: S
+}
+
+/** The servers of clusters that are named, or nodes by their own names; all where none is named. LabError `usage` for a name that is neither. */
+export const choosePlaces = <S extends Named, C extends ClusterOf<S> = ClusterOf<S>>(
+  lab: Pick<AnyLab, 'name'> & { readonly clusters: readonly C[] },
+  names: readonly string[],
+): Place<S, C>[] => {
+  const all = lab.clusters.flatMap((cluster) => serversIn<S>(cluster).map((server) => ({ cluster, server })))
+  if (names.length === 0) return all
+  return names.flatMap((name) => {
+    const chosen = all.filter(({ cluster, server }) => cluster.name === name || server.name === name)
+    return chosen.length > 0 ? chosen : refuse(lab, name)
   })
 }
+
+export const chooseServers = (lab: LabRecord, names: readonly string[]): ServerRecord[] =>
+  choosePlaces<ServerRecord>(lab, names).map(({ server }) => server)
+
+/** One of several nodes by its name. */
+export const findNode = (
+  clusters: readonly ClusterOfNodes[],
+  name: string,
+): Place<NodeAccess, ClusterOfNodes> | undefined =>
+  clusters
+    .flatMap((cluster) => (cluster.nodes ?? []).map((server) => ({ cluster, server })))
+    .find(({ server }) => server.name === name)
 
 /** The nodes of a cluster that has several; any other name as it is. */
 export const serverNames = ({ clusters }: LabRecord, name: string): readonly string[] =>
@@ -26,12 +49,10 @@ export const chooseClusters = <T extends ClusterAccess>(
   names: readonly string[],
 ): T[] => {
   if (names.length === 0) return [...lab.clusters]
-  return names.map((name) => {
-    const found = lab.clusters.find((cluster) => cluster.name === name)
-    if (found) return found
-    throw new LabError(
-      'usage',
-      `the lab "${lab.name}" has no cluster "${name}"; it has ${lab.clusters.map((one) => one.name).join(', ')}`,
-    )
-  })
+  return names.map((name) => lab.clusters.find((cluster) => cluster.name === name) ?? refuse(lab, name))
+}
+
+const refuse = ({ name: lab, clusters }: Named & { readonly clusters: readonly Named[] }, name: string): never => {
+  const known = clusters.map((cluster) => cluster.name).join(', ')
+  throw new LabError('usage', `the lab "${lab}" has no cluster "${name}"; it has ${known}`)
 }

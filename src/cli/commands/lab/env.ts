@@ -1,6 +1,6 @@
 import { systemClock } from '../../../base/clock.js'
 import { Command, type ErrorOptions, Option } from 'commander'
-import { type AnyLab, type ClusterAccess, type ServerRecord, withRootToken } from '../../../lab/cluster.js'
+import { type AnyLab, type ClusterAccess, withRootToken } from '../../../lab/cluster.js'
 import {
   type ClientEnvironment,
   environmentOf,
@@ -12,7 +12,7 @@ import {
 import { LabError } from '../../../lab/lab-error.js'
 import { requireAnyLab, saveLab } from '../../../lab/lifecycle/lab-directory.js'
 import { atActiveNodes } from '../../../lab/lifecycle/nodes.js'
-import { chooseClusters } from '../../../lab/lifecycle/choose.js'
+import { chooseClusters, findNode } from '../../../lab/lifecycle/choose.js'
 import { runInForeground } from '../../../lab/runner/foreground.js'
 import type { Output } from '../../output.js'
 import { nameOption } from './options.js'
@@ -81,10 +81,10 @@ export const shellCommand = (finish: (status: number) => void): Command =>
 const findEnvironment = async (name: string | undefined, flags: EnvFlags): Promise<ClientEnvironment> => {
   const record = requireAnyLab(flags.name)
   const lab = await atActiveNodes(record, systemClock)
-  const found = name === undefined ? undefined : findNode(record, name)
-  const cluster = await chooseCluster(lab, found?.cluster ?? name, flags.role)
+  const found = name === undefined ? undefined : findNode(record.clusters, name)
+  const cluster = await chooseCluster(lab, found?.cluster.name ?? name, flags.role)
   const keep = (rootToken: string) => saveLab(withRootToken(record, cluster.name, rootToken))
-  return found ? environmentOfNode(lab, cluster, found.node, keep) : environmentOf(lab, cluster, keep)
+  return found ? environmentOfNode(lab, cluster, found.server, keep) : environmentOf(lab, cluster, keep)
 }
 
 const chooseCluster = async (lab: AnyLab, name: string | undefined, role: Role | undefined): Promise<ClusterAccess> => {
@@ -94,15 +94,6 @@ const chooseCluster = async (lab: AnyLab, name: string | undefined, role: Role |
   if (!found) throw new LabError('usage', `the lab "${lab.name}" has no clusters`)
   return found
 }
-
-/** One of several nodes, with the name of its cluster. */
-const findNode = (
-  { clusters }: AnyLab,
-  name: string,
-): { readonly cluster: string; readonly node: Pick<ServerRecord, 'name' | 'apiAddress'> } | undefined =>
-  clusters
-    .flatMap(({ name: cluster, nodes = [] }) => nodes.map((node) => ({ cluster, node })))
-    .find(({ node }) => node.name === name)
 
 const variablesOf = ({ address, caFile, token }: ClientEnvironment): Record<string, string> => ({
   VAULT_ADDR: address,
