@@ -1,5 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
 import path from 'node:path'
 import { formatTable } from '../src/cli/output.js'
 import { type Counts, NOTHING, readCounts, readFailures } from './support/report.js'
@@ -8,7 +8,8 @@ import { hasTests, type Tier, TIERS } from './support/tiers.js'
 
 /**
  * Compiles the program and runs every tier of tests that can run here, each to its end. Says for every tier what became of
- * it; the last line is `N passed, M failed` over all of them.
+ * it; the last line is `N passed, M failed` over all of them. Tiers whose files run one by one are run two at a time where
+ * there are two cores: of each of them the output comes when it has ended.
  *
  *   npm test                     everything
  *   npm test -- unit golden      some tiers
@@ -24,7 +25,7 @@ interface Row {
 
 const reports = mkdtempSync(path.join(tmpdir(), 'understudy-reports-'))
 
-const runTier = async (tier: Tier): Promise<Row> => {
+const runTier = async (tier: Tier, output: number | 'inherit' = 'inherit'): Promise<Row> => {
   const notRun = (reason: string, counts = NOTHING): Row => ({ tier: tier.name, outcome: reason, counts, seconds: '-' })
   if (!hasTests(tier)) return notRun('not run: it has no tests yet')
   const obstacle = tier.findObstacle()
@@ -34,10 +35,9 @@ const runTier = async (tier: Tier): Promise<Row> => {
   if (tier.prepare && (await tier.prepare()) !== 0)
     return notRun('FAILED: it could not be prepared', { ...NOTHING, failed: 1 })
   const file = path.join(reports, `${tier.name}.json`)
-  const status = await run('npx', [
-    ...['vitest', 'run', '--project', tier.name],
-    ...['--reporter=default', '--reporter=json', `--outputFile.json=${file}`],
-  ])
+  // Two at a time would write one cache, which holds nothing but how long files took.
+  const args = ['--no-cache', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
+  const status = await run('npx', ['vitest', 'run', '--project', tier.name, ...args], {}, output)
   const counts = readCounts(file, status)
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
   return {
@@ -47,6 +47,31 @@ const runTier = async (tier: Tier): Promise<Row> => {
     seconds,
     failures: readFailures(file),
   }
+}
+
+/** The output of the tier is printed at once, when it has ended. */
+const runApart = async (tier: Tier): Promise<Row> => {
+  const file = path.join(reports, `${tier.name}.txt`)
+  const output = openSync(file, 'w')
+  const row = await runTier(tier, output)
+  closeSync(output)
+  console.log(`\n=== ${tier.name} has ended\n${readFileSync(file, 'utf8')}`)
+  return row
+}
+
+const SIDE_BY_SIDE = Math.min(2, availableParallelism())
+
+const runTiers = async (tiers: readonly Tier[]): Promise<readonly Row[]> => {
+  const rows: Row[] = []
+  const queue = tiers.filter(({ isOneByOne }) => isOneByOne === true)
+  const isApart = queue.length > 1 && SIDE_BY_SIDE > 1
+  for (const tier of tiers) if (!isApart || !queue.includes(tier)) rows.push(await runTier(tier))
+  if (!isApart) return rows
+  const work = async () => {
+    for (let tier = queue.shift(); tier; tier = queue.shift()) rows.push(await runApart(tier))
+  }
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work))
+  return rows
 }
 
 const chooseTiers = (names: readonly string[]): readonly Tier[] => {
@@ -74,11 +99,11 @@ const printFailures = (rows: readonly Row[]): void => {
 
 const main = async (): Promise<number> => {
   const tiers = chooseTiers(process.argv.slice(2))
-  const rows: Row[] = []
+  let rows: readonly Row[]
   if ((await run('npm', ['run', 'build'])) !== 0) {
-    rows.push({ tier: 'build', outcome: 'FAILED: nothing was run', counts: { ...NOTHING, failed: 1 }, seconds: '-' })
+    rows = [{ tier: 'build', outcome: 'FAILED: nothing was run', counts: { ...NOTHING, failed: 1 }, seconds: '-' }]
   } else {
-    for (const tier of tiers) rows.push(await runTier(tier))
+    rows = await runTiers(tiers)
   }
   printFailures(rows)
   printTable(rows)

@@ -4,12 +4,17 @@ import path from 'node:path'
 /** The directory of the package: scripts run from anywhere. */
 export const ROOT = path.join(import.meta.dirname, '..', '..')
 
-/** Runs a program with this one's output; resolves to its exit status, 1 when it could not be started. */
-export const run = (command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<number> =>
+/** Runs a program with this one's output, or with an open file's; resolves to its exit status, 1 when it could not be started. */
+export const run = (
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  output: number | 'inherit' = 'inherit',
+): Promise<number> =>
   new Promise((resolve) => {
     const child = spawn(command, args, {
       cwd: ROOT,
-      stdio: ['ignore', 'inherit', 'inherit'],
+      stdio: ['ignore', output, output],
       env: { ...process.env, ...env },
     })
     child.once('error', (error) => {

@@ -10,6 +10,8 @@ export interface Tier {
   readonly folder?: string
   /** Why it cannot run here; undefined when it can. */
   readonly findObstacle: () => string | undefined
+  /** Its files run one after the other and wait for much, so that another such tier can run beside it. */
+  readonly isOneByOne?: boolean
   /** What has to be done before; its exit status. */
   readonly prepare?: () => Promise<number>
 }
@@ -22,29 +24,34 @@ export const ETCD: readonly string[] = ['/usr/bin/etcd', '/usr/local/bin/etcd']
 
 const never = () => undefined
 const always = (name: string): Tier => ({ name, findObstacle: never })
+const oneByOne = (tier: Tier): Tier => ({ ...tier, isOneByOne: true })
 
-/** In the order in which they run: what is quick and what others rest on first. */
+/** What is quick and what others rest on first, then what takes longest. */
 export const TIERS: readonly Tier[] = [
-  ...['tidy', 'unit', 'conformance'].map(always),
-  {
-    name: 'etcd',
-    findObstacle: () => (ETCD.some((file) => existsSync(file)) ? undefined : 'no etcd was found'),
-  },
-  ...['golden', 'simulation', 'api', 'topology'].map(always),
-  { ...always('scenarios-in-process'), folder: 'scenarios' },
-  always('scenarios'),
-  {
-    name: 'containers',
-    findObstacle: () => {
-      if (!findEngine()) return 'no Docker engine answers'
-      return findCompose() ? undefined : 'no docker-compose was found'
+  ...['tidy', 'unit', 'conformance', 'golden'].map(always),
+  ...[
+    {
+      name: 'containers',
+      findObstacle: () => {
+        if (!findEngine()) return 'no Docker engine answers'
+        return findCompose() ? undefined : 'no docker-compose was found'
+      },
+      prepare: () => run('npx', ['tsx', 'scripts/image.ts']),
     },
-    prepare: () => run('npx', ['tsx', 'scripts/image.ts']),
-  },
-  {
-    name: 'browser',
-    findObstacle: () => (CHROMIUM.some((file) => existsSync(file)) ? undefined : 'no Chromium was found'),
-  },
+    always('scenarios'),
+    always('api'),
+    { ...always('scenarios-in-process'), folder: 'scenarios' },
+    {
+      name: 'etcd',
+      findObstacle: () => (ETCD.some((file) => existsSync(file)) ? undefined : 'no etcd was found'),
+    },
+    always('simulation'),
+    {
+      name: 'browser',
+      findObstacle: () => (CHROMIUM.some((file) => existsSync(file)) ? undefined : 'no Chromium was found'),
+    },
+    always('topology'),
+  ].map(oneByOne),
 ]
 
 /** Whether a tier has any test file. */

@@ -10,7 +10,7 @@ interface Named {
 type ClusterOf<S> = ClusterAccess & S & { readonly nodes?: readonly S[] | undefined }
 
 /** One server, and the cluster that it belongs to. */
-export interface Place<S, C = ClusterOf<S>> {
+interface Place<S, C = ClusterOf<S>> {
   readonly cluster: C
   readonly server: S
 }
