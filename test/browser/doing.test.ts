@@ -2,11 +2,13 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LabPage } from '../support/lab-page.js'
+import { tellOneStory } from '../support/story.js'
 
 /** A lab that is steered from its page, in a real browser. One story, told in the order of the tests. */
 
 let lab: LabPage
 
+tellOneStory()
 beforeAll(async () => {
   lab = await LabPage.open('pr-dr')
   await lab.see('.verdict.well')
@@ -55,7 +57,7 @@ describe('from the page', () => {
     expect(await lab.page.getByRole('button', { name: 'Do it' }).isDisabled()).toBe(true)
     expect(await lab.page.evaluate('document.activeElement.type')).toBe('number')
     await lab.page.keyboard.type('80')
-    await lab.see('.plan code:text-is("understudy fault latency A B 80ms")')
+    await lab.see('.plan code:has-text("understudy fault latency A B 80ms")')
     await lab.press('Do it')
     await lab.see('.words strong:text-is("80 ms")')
     await lab.ask(LINK)

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LabPage } from '../support/lab-page.js'
+import { tellOneStory } from '../support/story.js'
 import { until } from '../support/until.js'
 
 /** Looking inside the clusters of a lab from its page, in a real browser. One story, told in the order of the tests. */
@@ -8,6 +9,7 @@ const PASSWORD = 'correct-horse-battery'
 
 let lab: LabPage
 
+tellOneStory()
 beforeAll(async () => {
   lab = await LabPage.open('pr-dr')
   await lab.see('.verdict.well')

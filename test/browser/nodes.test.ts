@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LabPage } from '../support/lab-page.js'
+import { tellOneStory } from '../support/story.js'
 
 /** A cluster of several servers on the page of its lab, in a real browser. One story, told in the order of the tests. */
 
 let lab: LabPage
 
+tellOneStory()
 beforeAll(async () => {
   lab = await LabPage.open('single', '--nodes', '3')
 })
@@ -38,7 +40,7 @@ describe('a cluster of several nodes', () => {
   it('is seen to go on with another one when the active node is lost', async () => {
     await lab.ask(/node A1 active/)
     await lab.press('Crash …')
-    await lab.see('.plan code:text-is("understudy crash A1")')
+    await lab.see('.plan code:has-text("understudy crash A1")')
     await lab.press('Yes, do it')
     await isClosed()
     await node('A1', 'away')

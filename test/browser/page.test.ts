@@ -2,12 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { KeeperClient } from '../../src/lab/keeper/keeper-client.js'
 import { LabPage } from '../support/lab-page.js'
 import { Listener } from '../support/page-client.js'
+import { tellOneStory } from '../support/story.js'
 import { until } from '../support/until.js'
 
 /** The page of a lab in a real browser, while things happen to the lab. One story, told in the order of the tests. */
 
 let lab: LabPage
 
+tellOneStory()
 beforeAll(async () => {
   lab = await LabPage.open('dr')
 })

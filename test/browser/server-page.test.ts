@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BrowserPage } from '../support/browser-page.js'
 import { freePorts, Program, STARTED } from '../support/program.js'
+import { tellOneStory } from '../support/story.js'
 
 /** The page that a single server shows of itself, in a real browser. One story, told in the order of the tests. */
 
@@ -14,6 +15,7 @@ let server: Program
 let address: string
 const ui = new BrowserPage()
 
+tellOneStory()
 beforeAll(async () => {
   const { api } = await freePorts()
   address = `http://127.0.0.1:${api}`
@@ -163,11 +165,11 @@ describe('the page of a server', () => {
     expect(await ui.page.locator('.audit-tail').innerText()).not.toContain('swordfish')
     await ui.shoot('audit-tail')
     await ui.expectNoBarrier()
-    await type('only lines with', 'nowhere to be found')
+    await type('only lines with', 'written-later')
     await ui.see('.audit-tail .nothing')
-    await type('only lines with', 'sys/mounts')
+    await send('secret/data/written-later', { data: {} })
     await ui.press('Look again')
-    await ui.see('.audit-tail td:text-is("sys/mounts")')
+    await ui.see('.audit-tail td:text-is("secret/data/written-later")')
     await act('Disable … log/')
     await isClosed()
   })

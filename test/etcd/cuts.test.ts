@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { errorsOf } from '../../src/client/api-client.js'
 import { EtcdProcess } from '../support/etcd.js'
 import { EtcdMembers } from '../support/etcd-members.js'
-import { makeRoom } from '../support/etcd-questions.js'
+import { fill, makeRoom } from '../support/etcd-questions.js'
 import { CutWays, pairsOf } from '../support/held-way.js'
 import { type NodeProcess, nodeProcesses } from '../support/node-processes.js'
 import { expectAll, Writers } from '../support/node-writers.js'
@@ -118,24 +118,22 @@ test('the etcd is full: writes are refused with the reason, reads go on, and so 
   await open(nodes)
   const active = await nodes.active()
   const client = nodes.clientOf(active)
-  const acknowledged: string[] = []
-  const put = (key: string) => client.send('PUT', `kv/${key}`, { body: { value: key.repeat(40_000) } })
-  let answer = await put('k0')
-  for (; answer.status === 204; answer = await put(`k${acknowledged.length}`))
-    acknowledged.push(`k${acknowledged.length}`)
-  expect([answer.status, errorsOf(answer)]).toEqual([503, [expect.stringContaining('database space exceeded')]])
+  const value = 'x'.repeat(100_000)
+  const put = () => client.send('PUT', 'kv/big', { body: { value } })
+  expect((await put()).status).toBe(204)
+  await fill(etcd)
+  const refused = await put()
+  expect([refused.status, errorsOf(refused)]).toEqual([503, [expect.stringContaining('database space exceeded')]])
   const expectReads = async () => {
     for (const node of nodes.all) {
-      for (const key of acknowledged.slice(-3)) {
-        const read = await nodes.clientOf(node).send('GET', `kv/${key}`)
-        expect([read.status, read.json?.data]).toEqual([200, { value: key.repeat(40_000) }])
-      }
+      const read = await nodes.clientOf(node).send('GET', 'kv/big')
+      expect([read.status, read.json?.data]).toEqual([200, { value }])
     }
   }
   await expectReads()
   await until(async () => {
     await makeRoom(etcd)
-    return (await put('after')).status === 204
+    return (await put()).status === 204
   })
   expect(await nodes.active()).toBe(active)
   await nodes.level()

@@ -6,10 +6,14 @@ import type { World } from './world.js'
 /** How far a clock is wrong at most. */
 export const SKEW_MS_MAX = 20_000
 
-/** Nobody waits for longer until something is sealed. */
+/** Nobody waits for longer until something is sealed, or open. */
 const PATIENCE_MS = 2_000
 
-type Fault = (world: World, chance: Chance) => Promise<void> | void
+/** A node that does not reach the shared log answers when it does, which may be when nothing goes wrong any more. */
+const forAWhile = (world: World, work: Promise<unknown>): Promise<unknown> =>
+  Promise.race([work, world.clock.sleep(PATIENCE_MS)])
+
+type Fault = (world: World, chance: Chance) => Promise<unknown> | void
 
 const faultOf = ({ server }: SimulatedNode) => server?.labState
 
@@ -18,7 +22,10 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
   losePower: (world, chance) => chance.pick(world.nodes).crash(true),
   stop: (world, chance) => chance.pick(world.nodes).stop(),
   start: async (world) => {
-    for (const member of world.members) await world.raise(member)
+    for (const member of world.members) {
+      const raised = world.raise(member)
+      await (member.cluster.hasNodes ? forAWhile(world, raised) : raised)
+    }
   },
   cut: (world, chance) => {
     const [from, to] = pickPair(world, chance)
@@ -45,8 +52,8 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
   seal: async (world, chance) => {
     const member = chance.pick(world.members)
     const sealed = world.call(member, { method: 'PUT', path: 'sys/seal' })
-    // A node that does not reach the shared log has forgotten its key by then, and answers when it reaches that.
-    await (member.cluster.hasNodes ? Promise.race([sealed, world.clock.sleep(PATIENCE_MS)]) : sealed)
+    // One that does not reach the shared log has forgotten its key by then.
+    await (member.cluster.hasNodes ? forAWhile(world, sealed) : sealed)
   },
 }
 

@@ -4,7 +4,7 @@ import { type Browser, chromium, type Page } from 'playwright-core'
 import { CHROMIUM } from '../../scripts/support/tiers.js'
 
 /** However slow the machine is, what is waited for on a page comes within this time. */
-const WAIT_MS = 240_000
+const WAIT_MS = 60_000
 
 /** The browser of this machine, without a window. Whoever opens it closes it. */
 export const openBrowser = (): Promise<Browser> =>
