@@ -25,7 +25,7 @@ interface Row {
 
 const reports = mkdtempSync(path.join(tmpdir(), 'understudy-reports-'))
 
-const runTier = async (tier: Tier, output: number | 'inherit' = 'inherit'): Promise<Row> => {
+const runTier = async (tier: Tier, env = {}, output: number | 'inherit' = 'inherit'): Promise<Row> => {
   const notRun = (reason: string, counts = NOTHING): Row => ({ tier: tier.name, outcome: reason, counts, seconds: '-' })
   if (!hasTests(tier)) return notRun('not run: it has no tests yet')
   const obstacle = tier.findObstacle()
@@ -37,7 +37,7 @@ const runTier = async (tier: Tier, output: number | 'inherit' = 'inherit'): Prom
   const file = path.join(reports, `${tier.name}.json`)
   // Two at a time would write one cache, which holds nothing but how long files took.
   const args = ['--no-cache', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
-  const status = await run('npx', ['vitest', 'run', '--project', tier.name, ...args], {}, output)
+  const status = await run('npx', ['vitest', 'run', '--project', tier.name, ...args], env, output)
   const counts = readCounts(file, status)
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
   return {
@@ -49,17 +49,21 @@ const runTier = async (tier: Tier, output: number | 'inherit' = 'inherit'): Prom
   }
 }
 
-/** The output of the tier is printed at once, when it has ended. */
-const runApart = async (tier: Tier): Promise<Row> => {
+/** A tier beside another one has random ports of its own. The output is printed at once, when it has ended. */
+const runApart = async (tier: Tier, place: number): Promise<Row> => {
+  const first = PORTS_FIRST + place * PORTS_COUNT
+  const env = { UNDERSTUDY_RANDOM_PORTS: `${first}-${first + PORTS_COUNT - 1}` }
   const file = path.join(reports, `${tier.name}.txt`)
   const output = openSync(file, 'w')
-  const row = await runTier(tier, output)
+  const row = await runTier(tier, env, output)
   closeSync(output)
   console.log(`\n=== ${tier.name} has ended\n${readFileSync(file, 'utf8')}`)
   return row
 }
 
 const SIDE_BY_SIDE = Math.min(2, availableParallelism())
+const PORTS_FIRST = 12_000
+const PORTS_COUNT = 10_000
 
 const runTiers = async (tiers: readonly Tier[]): Promise<readonly Row[]> => {
   const rows: Row[] = []
@@ -67,10 +71,10 @@ const runTiers = async (tiers: readonly Tier[]): Promise<readonly Row[]> => {
   const isApart = queue.length > 1 && SIDE_BY_SIDE > 1
   for (const tier of tiers) if (!isApart || !queue.includes(tier)) rows.push(await runTier(tier))
   if (!isApart) return rows
-  const work = async () => {
-    for (let tier = queue.shift(); tier; tier = queue.shift()) rows.push(await runApart(tier))
+  const work = async (place: number) => {
+    for (let tier = queue.shift(); tier; tier = queue.shift()) rows.push(await runApart(tier, place))
   }
-  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work))
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, (_, place) => work(place)))
   return rows
 }
 

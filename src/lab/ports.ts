@@ -42,10 +42,27 @@ export const fixedPorts = async (
   return ports
 }
 
+interface PortRange {
+  readonly first: number
+  readonly last: number
+}
+
 /** Below the range that systems give to outgoing connections, any of which could take a port before its server does. */
-const RANDOM_FIRST = 12_000
-const RANDOM_LAST = 32_000
+const RANDOM_RANGE: PortRange = { first: 12_000, last: 32_000 }
 const TRIES = 200
+const PORT_MAX = 65_535
+
+/**
+ * Where random ports are taken from: between a choice and its server another job of the machine may choose the same port,
+ * unless it has a range of its own. Fails with `usage` when the text is no range `first-last` of two ports at least.
+ */
+export const randomRange = (text = process.env.UNDERSTUDY_RANDOM_PORTS): PortRange => {
+  if (text === undefined || text === '') return RANDOM_RANGE
+  const [first, last] = (/^(\d{1,5})-(\d{1,5})$/.exec(text) ?? []).slice(1).map(Number)
+  if (first === undefined || last === undefined || first < 1 || last > PORT_MAX || first >= last)
+    throw new LabError('usage', `UNDERSTUDY_RANDOM_PORTS: "${text}" is no range of ports, such as 20000-29999`)
+  return { first, last }
+}
 
 /**
  * Ports that were free a moment ago, each cluster port one above its API port. All are kept open until the last is known, so
@@ -78,8 +95,9 @@ export const randomSinglePorts = async (
 }
 
 const takePair = async (random: Random, servers: net.Server[], given: ReadonlySet<number>): Promise<PortPair> => {
+  const { first, last } = randomRange()
   for (let tries = 0; tries < TRIES; tries++) {
-    const api = RANDOM_FIRST + 2 * (random.bytes(4).readUInt32BE() % ((RANDOM_LAST - RANDOM_FIRST) / 2))
+    const api = first + 2 * (random.bytes(4).readUInt32BE() % Math.floor((last - first + 1) / 2))
     if (given.has(api) || given.has(api + 1)) continue
     const taken: net.Server[] = []
     try {
@@ -90,7 +108,7 @@ const takePair = async (random: Random, servers: net.Server[], given: ReadonlySe
       await Promise.all(taken.map((server) => new Promise((done) => server.close(done))))
     }
   }
-  throw new LabError('conflict', `no two neighbouring ports between ${RANDOM_FIRST} and ${RANDOM_LAST} are free`)
+  throw new LabError('conflict', `no two neighbouring ports between ${first} and ${last} are free`)
 }
 
 /** Whether a port of this machine could be bound a moment ago. */

@@ -13,7 +13,7 @@ const PATIENCE_MS = 2_000
 const forAWhile = (world: World, work: Promise<unknown>): Promise<unknown> =>
   Promise.race([work, world.clock.sleep(PATIENCE_MS)])
 
-type Fault = (world: World, chance: Chance) => Promise<unknown> | void
+type Fault = (world: World, chance: Chance) => unknown
 
 const faultOf = ({ server }: SimulatedNode) => server?.labState
 

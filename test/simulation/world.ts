@@ -75,7 +75,7 @@ export class World {
   }
 
   /** One act of the story, unless it is left out of it. The name says whose it is; the same acts get the same names again. */
-  async act(name: string, work: () => Promise<unknown> | void): Promise<void> {
+  async act(name: string, work: () => unknown): Promise<void> {
     const count = (this.#counts.get(name) ?? 0) + 1
     this.#counts.set(name, count)
     const act = `${name} #${count}`

@@ -1,5 +1,8 @@
-import { EtcdProcess, freePort } from './etcd.js'
+import { randomSinglePorts } from '../../src/lab/ports.js'
+import { EtcdProcess } from './etcd.js'
 import { CutWays } from './held-way.js'
+
+const NAMES = ['one', 'two', 'three']
 
 /** An etcd of three members, each a process, which reach one another by ways that can be cut. */
 export class EtcdMembers {
@@ -17,8 +20,9 @@ export class EtcdMembers {
     const members = new Map<string, EtcdProcess>()
     const ways = new CutWays(() => pidsOf(members))
     const peers: { name: string; listen: string; advertised: string }[] = []
-    for (const name of ['one', 'two', 'three']) {
-      const port = await freePort()
+    const ports = await randomSinglePorts(NAMES.length)
+    for (const [index, name] of NAMES.entries()) {
+      const port = ports[index] ?? 0
       peers.push({
         name,
         listen: `http://127.0.0.1:${port}`,

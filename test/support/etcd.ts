@@ -1,24 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { ETCD } from '../../scripts/support/tiers.js'
-
-/** Below those that the system gives out by itself: nobody takes it while the process of it is dead. */
-const PORTS = { from: 20_000, count: 12_000 }
-
-export const freePort = async (): Promise<number> => {
-  for (;;) {
-    const port = PORTS.from + Math.floor(Math.random() * PORTS.count)
-    const isFree = await new Promise<boolean>((resolve) => {
-      const server = net.createServer().on('error', () => resolve(false))
-      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-    })
-    if (isFree) return port
-  }
-}
+import { randomSinglePorts } from '../../src/lab/ports.js'
 
 interface Options {
   readonly flags: readonly string[]
@@ -43,8 +29,11 @@ export class EtcdProcess {
   readonly #scheme: 'http' | 'https'
   #child: ChildProcess | undefined
 
-  private constructor(ports: readonly [number, number, number], directory: string, options: Options) {
-    ;[this.port, this.#peerPort, this.#healthPort] = ports
+  private constructor(ports: readonly number[], directory: string, options: Options) {
+    const [port = 0, peerPort = 0, healthPort = 0] = ports
+    this.port = port
+    this.#peerPort = peerPort
+    this.#healthPort = healthPort
     this.#directory = directory
     this.#flags = options.flags
     this.#scheme = options.scheme
@@ -72,7 +61,7 @@ export class EtcdProcess {
 
   static async #prepare(options: Options): Promise<EtcdProcess> {
     const directory = await mkdtemp(path.join(tmpdir(), 'understudy-etcd-'))
-    return new EtcdProcess([await freePort(), await freePort(), await freePort()], directory, options)
+    return new EtcdProcess(await randomSinglePorts(3), directory, options)
   }
 
   /** Where it keeps what it holds, beside a log of what it was asked. */

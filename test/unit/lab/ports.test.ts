@@ -1,8 +1,8 @@
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { thisHost } from '../../../src/lab/lifecycle/lab-host.js'
 import { planLab } from '../../../src/lab/lifecycle/plan.js'
-import { randomPorts, randomSinglePorts } from '../../../src/lab/ports.js'
+import { randomPorts, randomRange, randomSinglePorts } from '../../../src/lab/ports.js'
 import { requireTopology } from '../../../src/lab/topology/catalogue.js'
 
 /** The same seed leads to the same ports, as long as nobody takes one of them. */
@@ -20,6 +20,18 @@ it('gives each cluster two ports of its own', async () => {
   expect([...ports.keys()]).toEqual(clusters)
   for (const { api, cluster } of ports.values()) expect(cluster).toBe(api + 1)
   expect(new Set([...ports.values()].flatMap(({ api, cluster }) => [api, cluster])).size).toBe(12)
+})
+
+it('takes random ports from the range that it is told, and from no other', async () => {
+  vi.stubEnv('UNDERSTUDY_RANDOM_PORTS', '31990-31997')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const ports = await randomSinglePorts(4)
+  expect(ports.every((port) => port >= 31_990 && port <= 31_997)).toBe(true)
+  await expect(randomSinglePorts(10)).rejects.toThrow('no two neighbouring ports between 31990 and 31997 are free')
+})
+
+it.each(['8200', '9000-8000', '8200-8200', '0-100', '100-65536', 'a-b', '1-2-3'])('refuses %s as a range', (text) => {
+  expect(() => randomRange(text)).toThrow(`UNDERSTUDY_RANDOM_PORTS: "${text}" is no range of ports`)
 })
 
 it.each(['lb', 'six'])('gives no port of %s to two', async (name) => {
