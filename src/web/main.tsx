@@ -1,5 +1,5 @@
 import { render } from 'preact'
-import { useEffect, useReducer, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useReducer, useState } from 'preact/hooks'
 import { ActionDialog } from './actions/action-dialog.js'
 import { offersOf, type Subject } from './actions/offers.js'
 import { Inside } from './cluster/inside.js'
@@ -23,7 +23,8 @@ const CONNECTION_TEXTS: Readonly<Record<PageState['connection'], string>> = {
 const App = () => {
   const [state, dispatch] = useReducer(reduce, BEGIN)
   const [asked, ask] = useState<Subject | undefined>()
-  useEffect(() => connect(dispatch), [])
+  // Before anything is painted: the first look is on its way meanwhile.
+  useLayoutEffect(() => connect(dispatch), [])
   const { survey, primaries } = state
   const isStale = state.connection !== 'live'
   const onAsk = survey && survey.verbs.length > 0 && !isStale && state.gone === undefined ? ask : undefined

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useReducer, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useReducer, useState } from 'preact/hooks'
 import { apiAt } from './cluster/api.js'
 import { get, textOf } from './cluster/call.js'
 import { Inside } from './cluster/inside.js'
@@ -20,7 +20,8 @@ export const ServerPage = () => {
   const [session, setSession] = useState<Session | undefined>()
   const place = usePlace() ?? OWN
   const [state, dispatch] = useReducer(reduce, BEGIN)
-  useEffect(() => connectToServer(dispatch), [])
+  // Before anything is painted: the first look is on its way meanwhile.
+  useLayoutEffect(() => connectToServer(dispatch), [])
   const isOverview = place.cluster === OVERVIEW.cluster
   const anyone = useMemo(() => ({ ask: apiAt(''), session: undefined, canWrite: true }), [])
   return (

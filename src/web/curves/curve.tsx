@@ -24,12 +24,16 @@ export const Curve = ({ title, unit, curves, phases }: CurveProps) => {
   useEffect(() => {
     const { current } = element
     if (!current) return undefined
-    const made = new uPlot(optionsFor(curves.lines, current.clientWidth, shaded), dataOf(curves), current)
+    const colours = new Colours()
+    const made = new uPlot(optionsFor(curves.lines, current.clientWidth, colours, shaded), dataOf(curves), current)
     plot.current = made
     const observer = new ResizeObserver(() => made.setSize({ width: current.clientWidth, height: HEIGHT }))
     observer.observe(current)
     const scheme = window.matchMedia('(prefers-color-scheme: dark)')
-    const repaint = () => made.redraw()
+    const repaint = () => {
+      colours.forget()
+      made.redraw()
+    }
     scheme.addEventListener('change', repaint)
     return () => {
       scheme.removeEventListener('change', repaint)
@@ -71,8 +75,22 @@ const Sign = ({ line, index }: { readonly line: Line; readonly index: number }) 
 
 const dataOf = ({ times, lines }: Curves): uPlot.AlignedData => [[...times], ...lines.map(({ values }) => [...values])]
 
-/** Asked whenever it is drawn, since light may become dark. */
-const resolved = (name: string) => () => {
+/** What the names of colours stand for, in light or in dark. To ask costs a look at the whole page: it is done once. */
+class Colours {
+  readonly #found = new Map<string, string>()
+
+  of(name: string): string {
+    const found = this.#found.get(name) ?? find(name)
+    this.#found.set(name, found)
+    return found
+  }
+
+  forget(): void {
+    this.#found.clear()
+  }
+}
+
+const find = (name: string): string => {
   const probe = document.createElement('span')
   probe.style.color = `var(${name})`
   document.body.append(probe)
@@ -84,9 +102,11 @@ const resolved = (name: string) => () => {
 const optionsFor = (
   lines: readonly Line[],
   width: number,
+  colours: Colours,
   phases: { readonly current: readonly Phase[] },
 ): uPlot.Options => {
-  const axis = { stroke: resolved('--soft'), grid: { stroke: resolved('--line'), width: 1 }, ticks: { show: false } }
+  const named = (name: string) => () => colours.of(name)
+  const axis = { stroke: named('--soft'), grid: { stroke: named('--line'), width: 1 }, ticks: { show: false } }
   return {
     width,
     height: HEIGHT,
@@ -101,13 +121,13 @@ const optionsFor = (
       {},
       ...lines.map((line, index) => ({
         label: line.name,
-        stroke: resolved(colourOf(line, index)),
+        stroke: named(colourOf(line, index)),
         width: 2,
         dash: dashOf(index),
         points: { show: false },
       })),
     ],
-    hooks: { drawClear: [(drawn) => shade(drawn, phases.current)] },
+    hooks: { drawClear: [(drawn) => shade(drawn, phases.current, colours)] },
   }
 }
 
@@ -119,7 +139,7 @@ const FONT = '13px system-ui, sans-serif'
 /** Nobody lacks half an entry. */
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000, 1_000_000]
 
-const shade = (drawn: uPlot, phases: readonly Phase[]): void => {
+const shade = (drawn: uPlot, phases: readonly Phase[], colours: Colours): void => {
   const { ctx, bbox } = drawn
   ctx.save()
   ctx.beginPath()
@@ -128,7 +148,7 @@ const shade = (drawn: uPlot, phases: readonly Phase[]): void => {
   for (const [index, { from, to, hasFailed }] of phases.entries()) {
     const left = drawn.valToPos(from, 'x', true)
     ctx.globalAlpha = index % 2 === 0 ? 0.3 : 0.15
-    ctx.fillStyle = resolved(hasFailed ? '--bad' : '--curve-1')()
+    ctx.fillStyle = colours.of(hasFailed ? '--bad' : '--curve-1')
     ctx.fillRect(left, bbox.top, Math.max(1, drawn.valToPos(to, 'x', true) - left), bbox.height)
   }
   ctx.restore()

@@ -1,3 +1,4 @@
+import { Component } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { PageEvent } from '../../lab/web/page-facts.js'
 import { Copy } from '../copy.js'
@@ -72,15 +73,28 @@ const nothingText = (hasEvents: boolean | undefined, count: number): string => {
   return count === 0 ? 'nothing has happened yet' : 'none of the events is of this kind'
 }
 
-const Row = ({ event: { time, cluster, kind, text, command } }: { readonly event: PageEvent }) => (
-  <li class={groupOf(kind)}>
-    <div class="line">
-      <time dateTime={time}>{TIME.format(new Date(time))}</time>
-      {cluster !== null && <b>{cluster}</b>}
-      <span class="kind">{kind}</span>
-      {command !== null && <Copy command={command} />}
-    </div>
-    {text === command ? <ShellLine text={text} /> : <span>{text}</span>}
-    {command !== null && text !== command && <ShellLine text={command} />}
-  </li>
-)
+interface RowProps {
+  readonly event: PageEvent
+}
+
+/** What has happened stays as it is: of a thousand rows none is drawn again when another one comes. */
+class Row extends Component<RowProps> {
+  override shouldComponentUpdate({ event }: RowProps): boolean {
+    return event !== this.props.event
+  }
+
+  override render({ event: { time, cluster, kind, text, command } }: RowProps) {
+    return (
+      <li class={groupOf(kind)}>
+        <div class="line">
+          <time dateTime={time}>{TIME.format(new Date(time))}</time>
+          {cluster !== null && <b>{cluster}</b>}
+          <span class="kind">{kind}</span>
+          {command !== null && <Copy command={command} />}
+        </div>
+        {text === command ? <ShellLine text={text} /> : <span>{text}</span>}
+        {command !== null && text !== command && <ShellLine text={command} />}
+      </li>
+    )
+  }
+}
