@@ -69,6 +69,10 @@ export const GOALS = [
   ratio('19d', 'AppRole login, service: the same', 0.8, 0.95),
   atMost('19e', 'p99 of reads while tokens are swept', 'ms', 50, 25),
   atMost('19f', 'p99 of reads while SecretIDs are tidied', 'ms', 50, 25),
+  atMost('20a', 'page: all its files, gzipped', 'KB', 120, 80),
+  atMost('20b', 'from the end of its HTML to the picture', 'ms', 300, 200),
+  atMost('20c', 'memory of its script after an hour of 12 clusters, a thousand events before', 'MB', 64, 32),
+  atMost('20d', 'work of its thread for one look at them and an event', 'ms', 50, 16),
 ] as const satisfies readonly Goal[]
 
 /**

@@ -9,6 +9,7 @@ import { measureKeeper } from './figures/keeper.js'
 import { measureLab } from './figures/lab.js'
 import { measureLibrary } from './figures/library.js'
 import { measureNodes } from './figures/nodes.js'
+import { measurePage } from './figures/page.js'
 import { measureRatios } from './figures/ratios.js'
 import { measureReplication } from './figures/replication.js'
 import { measureResync } from './figures/resync.js'
@@ -36,6 +37,7 @@ const PARTS = {
   lab: measureLab,
   keeper: measureKeeper,
   library: measureLibrary,
+  page: measurePage,
 } as const satisfies Record<string, (bench: Bench) => Promise<ThroughputRow[] | undefined>>
 
 const HELP = `npm run bench -- [options]
