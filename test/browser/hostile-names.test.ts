@@ -1,7 +1,11 @@
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { PageCluster, PageEvent, PageNode, PageSurvey, PageWork } from '../../src/lab/web/page-facts.js'
 import { BrowserPage } from '../support/browser-page.js'
 import { hostile, serveHostilePage } from '../support/hostile-page.js'
+import { LabHome } from '../support/lab-home.js'
+import { freePorts, Program, STARTED, Workplace } from '../support/program.js'
 
 /** Names and values that would run if they were taken for more than text, wherever one may be chosen, in a real browser. */
 
@@ -107,5 +111,107 @@ describe('whatever the page of a lab is told', () => {
     await expectNothingRan(ui)
     expect(page.asked.filter((url) => !/^\/(?:page\.(?:js|css)|icon\.svg|_understudy\/v1\/.*)?$/.test(url))).toEqual([])
     await ui.expectNoBarrier()
+  })
+})
+
+const VIEWS = ['Mounts', 'Policies', 'AppRoles', 'Tokens', 'Audit', 'Secrets', 'Replication', 'Picture and events']
+const WITH_KEYS = new Set(['Policies', 'AppRoles', 'Tokens', 'Secrets'])
+
+describe('whatever somebody calls what a server has', () => {
+  it('is text and nothing else, or is refused', async () => {
+    const [image = '', script = ''] = hostile('server')
+    using place = new Workplace()
+    const { api, cluster } = await freePorts()
+    const address = `http://127.0.0.1:${api}`
+    const config = {
+      ...{ ui: true, cluster_name: image, storage: { inmem: {} }, lab_api: true },
+      listener: { tcp: { address: `127.0.0.1:${api}`, tls_disable: true, cluster_address: `127.0.0.1:${cluster}` } },
+    }
+    await using server = new Program(['server', `-config=${place.write('hostile.json', JSON.stringify(config))}`])
+    await server.untilPrinted(STARTED)
+    let token = ''
+    const send = async (at: string, body: object, method = 'POST') => {
+      const answer = await fetch(`${address}/v1/${at}`, {
+        method,
+        headers: { 'X-Vault-Token': token },
+        body: JSON.stringify(body),
+      })
+      return {
+        status: answer.status,
+        body: (answer.status === 204 ? {} : await answer.json()) as Record<string, unknown>,
+      }
+    }
+    const made = await send('sys/init', { secret_shares: 1, secret_threshold: 1 })
+    const { keys, root_token } = made.body as { keys: string[]; root_token: string }
+    await send('sys/unseal', { key: keys[0] })
+    token = root_token
+    const name = encodeURIComponent(script.replaceAll('/', '|'))
+    const accepted = async (...calls: readonly [string, object][]) => {
+      for (const [at, body] of calls) expect((await send(at, body)).status, at).toBeLessThan(300)
+    }
+    await accepted(
+      ['sys/mounts/kv', { type: 'kv', options: { version: '2' }, description: image }],
+      ['sys/auth/approle', { type: 'approle', description: script }],
+      [`kv/data/${name}`, { data: { [image]: script } }],
+      [`sys/policies/acl/${name}`, { policy: `# ${script}\npath "x" {}` }],
+      ['auth/approle/role/app', { token_policies: [script] }],
+      ['auth/token/create', { display_name: script, meta: { [image]: script } }],
+      ['sys/replication/dr/primary/enable', {}],
+    )
+    // Each of these is kept as it is, or refused; the page is asked to show what is there.
+    for (const [at, body] of [
+      [`sys/mounts/${name}`, { type: 'kv' }],
+      [`auth/approle/role/${name}`, { token_policies: [script] }],
+      [`sys/audit/${name}`, { type: 'file', description: image, options: { file_path: 'discard' } }],
+      ['sys/replication/dr/primary/secondary-token', { id: image }],
+    ] as const)
+      expect([200, 204, 400, 404, 405], at).toContain((await send(at, body)).status)
+    await using ui = new BrowserPage()
+    await ui.goTo(address)
+    await ui.see('.connection.live')
+    expect(await ui.page.title()).toBe(`${image} · Understudy`)
+    await ui.page.getByLabel('Token (needed)').fill(token)
+    await ui.press('Log in')
+    await ui.see('.who')
+    for (const view of VIEWS) {
+      await ui.page.getByRole('link', { name: view, exact: true }).click()
+      await ui.see(`nav a[aria-current]:text-is("${view}")`)
+      if (view === 'Secrets') await ui.page.getByLabel('Engine').selectOption('kv/')
+      if (WITH_KEYS.has(view)) {
+        await ui.see('.keys .key')
+        for (const key of await ui.page.locator('.keys .key').all()) {
+          await key.click()
+          await ui.see('.secret-view :is(dt, code, p:has-text("It allows everything"))')
+          await expectNothingRan(ui)
+        }
+      }
+      await expectNothingRan(ui)
+      await ui.expectNoBarrier()
+    }
+    await ui.see('[data-cluster]')
+    expect(await ui.page.locator('[data-cluster] .name').innerText()).toBe(image)
+    await expectNothingRan(ui)
+  })
+})
+
+describe('names that a lab shows', () => {
+  it.each(hostile('name'))('are letters, digits and a few signs: %s', async (name) => {
+    await using home = new LabHome()
+    const file = (kind: string, text: string) => {
+      const at = path.join(home.directory, `${kind}.yaml`)
+      writeFileSync(at, text)
+      return at
+    }
+    const quoted = JSON.stringify(name)
+    const head = 'apiVersion: understudy/v1\n'
+    const topology = file('topology', `${head}kind: Topology\nname: t\nclusters:\n  ${quoted}: {}\n`)
+    const drill = file('drill', `${head}kind: Drill\nname: ${quoted}\ntopology: dr\nsteps: [{ crash: A }]\n`)
+    for (const args of [
+      ['up', 'single', '--name', name],
+      ['up', '-f', topology],
+      ['drill', 'run', drill],
+      ['attach', 'other', `${name}=http://127.0.0.1:1`],
+    ])
+      expect((await home.run(...args)).status, args.join(' ')).toBe(1)
   })
 })
