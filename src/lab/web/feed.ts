@@ -15,7 +15,7 @@ import type { PAGE_MESSAGES, PageEvent, PageWork } from './page-facts.js'
 const LOOK_EVERY_MS = 1000
 
 /** Nobody reads more of them on a page. */
-const EVENTS_KEPT = 500
+const EVENTS_KEPT = 1000
 
 /** What was done from the page, for those who come later. */
 const WORKS_KEPT = 20

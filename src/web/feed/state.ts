@@ -30,7 +30,7 @@ export type PageMessage =
 
 export const BEGIN: PageState = { connection: 'connecting', events: [], works: [], samples: [], primaries: {} }
 
-const EVENTS_KEPT = 500
+const EVENTS_KEPT = 1000
 const WORKS_KEPT = 20
 
 export const reduce = (state: PageState, message: PageMessage): PageState => {

@@ -43,7 +43,7 @@ describe('what the page knows', () => {
   it('keeps the newest events and does not grow', () => {
     let state = BEGIN
     for (let id = 1; id <= 5000; id += 1) state = reduce(state, { type: 'events', events: [event(id)] })
-    expect([state.events.length, state.events.at(-1)?.id]).toEqual([500, 5000])
+    expect([state.events.length, state.events.at(-1)?.id]).toEqual([1000, 5000])
   })
 
   it('begins anew with a lab that counts anew', () => {
