@@ -22,6 +22,8 @@ export class Presence {
   readonly #echo: Timer
   readonly #listeners = new Set<() => void>()
   #otherAddresses: readonly string[] = []
+  #told: NodeRecord | undefined
+  #telling: Promise<void> | undefined
   #isOver = false
 
   constructor(options: PresenceOptions) {
@@ -49,20 +51,32 @@ export class Presence {
   }
 
   /** Tells the other nodes how this one is, and looks who is there. Never rejects. */
-  async announce(runtime: Pick<Runtime, 'seal' | 'appliedIndex'> | undefined): Promise<void> {
-    const { sharedLog, self, log } = this.#options
+  announce(runtime: Pick<Runtime, 'seal' | 'appliedIndex'> | undefined): Promise<void> {
     const { appliedIndex = 0, seal } = runtime ?? {}
-    try {
-      await sharedLog.announce({ ...self, isSealed: seal?.isSealed ?? true, appliedIndex })
-      await this.#lookAround()
-    } catch (error) {
-      if (!this.#isOver) log.debug('the other nodes could not be told of this one', { error })
-    }
+    this.#told = { ...this.#options.self, isSealed: seal?.isSealed ?? true, appliedIndex }
+    this.#telling ??= this.#tell().finally(() => {
+      this.#telling = undefined
+    })
+    return this.#telling
   }
 
   end(): void {
     this.#isOver = true
     this.#echo.cancel()
+  }
+
+  /** The newest of what is to be told: while a log does not answer, what it was asked before is not asked again beside that. */
+  async #tell(): Promise<void> {
+    const { sharedLog, log } = this.#options
+    for (let told: NodeRecord | undefined; this.#told && told !== this.#told; ) {
+      told = this.#told
+      try {
+        await sharedLog.announce(told)
+        await this.#lookAround()
+      } catch (error) {
+        if (!this.#isOver) log.debug('the other nodes could not be told of this one', { error })
+      }
+    }
   }
 
   async #lookAround(): Promise<void> {

@@ -25,6 +25,7 @@ export class EtcdNews {
   readonly #options: EtcdNewsOptions
   readonly #listeners = new Set<() => void>()
   readonly #poll: Timer
+  #isChecking = false
   #stream: ClientDuplexStream<object, WatchResponse> | undefined
 
   constructor(options: EtcdNewsOptions) {
@@ -72,14 +73,17 @@ export class EtcdNews {
     return header.revision
   }
 
-  /** What a watch should have told and has not: it is given up for another. */
+  /** What a watch should have told and has not: it is given up for another. Not asked again before there was an answer. */
   async #check(): Promise<void> {
+    if (this.#isChecking) return
+    this.#isChecking = true
     const before = this.end.index
     const term = this.leader?.term
     const isBehind = await this.#read().then(
       () => this.end.index !== before || this.leader?.term !== term,
       () => false,
     )
+    this.#isChecking = false
     if (isBehind) this.#stream?.cancel()
   }
 

@@ -1,0 +1,33 @@
+import { getEventListeners } from 'node:events'
+import { expect, it } from 'vitest'
+import { type Clock, systemClock } from '../../../src/base/clock.js'
+import { createSystemRandom } from '../../../src/base/random.js'
+import { randomSinglePorts } from '../../../src/lab/ports.js'
+import { EtcdConnection } from '../../../src/storage/commit-log/etcd/etcd-connection.js'
+import { EtcdLayout } from '../../../src/storage/commit-log/etcd/etcd-layout.js'
+import { EtcdNews } from '../../../src/storage/commit-log/etcd/etcd-news.js'
+import { until } from '../../support/until.js'
+
+it('asks one question at a time while no etcd answers, however long that is', async () => {
+  const [port = 0] = await randomSinglePorts(1)
+  const connection = new EtcdConnection({
+    clock: systemClock,
+    random: createSystemRandom(),
+    addresses: [`127.0.0.1:${port}`],
+    requestTimeoutMs: 500,
+  })
+  let polls = 0
+  const clock: Clock = {
+    ...systemClock,
+    setRepeating: (ms, fn) =>
+      systemClock.setRepeating(ms, () => {
+        polls += 1
+        fn()
+      }),
+  }
+  const news = new EtcdNews({ connection, layout: new EtcdLayout('/away/'), clock, pollMs: 1 })
+  await until(() => polls > 50)
+  expect(getEventListeners(connection.ended, 'abort').length).toBeLessThanOrEqual(1)
+  news.stop()
+  connection.close()
+})
