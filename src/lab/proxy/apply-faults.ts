@@ -21,7 +21,7 @@ interface PipeOptions {
  * waiting before it, is written to the sink at once; everything else waits its turn in a queue.
  */
 export class Pipe {
-  /** Resolves when the source's end was passed on or either side is gone. */
+  /** Resolves when the source's end was passed on, behind all that it had sent, or either side is gone. */
   readonly finished: Promise<void>
   readonly #options: PipeOptions
   readonly #queue: ChunkQueue
@@ -72,7 +72,7 @@ export class Pipe {
         const { slow_close } = faults()
         if (slow_close) await Promise.race([clock.sleep(slow_close.ms), sinkClosed])
         if (source.errored) reset()
-        else sink.end()
+        else await untilEnded(sink)
         return
       }
       const { timeout, reset_peer, limit_data } = faults()
@@ -93,7 +93,7 @@ export class Pipe {
       else if (!sink.write(passed)) await untilDrained(sink)
       if (room < chunk.bytes.length) {
         source.destroy()
-        sink.end()
+        await untilEnded(sink)
         return
       }
     }
@@ -126,6 +126,9 @@ const passSliced = async (
 
 /** From 0 to 1. */
 const drawShare = (random: Random): number => random.bytes(2).readUInt16BE() / 0xffff
+
+/** What waits for the kernel to take it is dropped with a socket that is destroyed: it is not yet over then. */
+const untilEnded = (sink: net.Socket): Promise<void> => new Promise((resolve) => sink.end(() => resolve()))
 
 const untilDrained = async (sink: net.Socket): Promise<void> => {
   const stop = new AbortController()

@@ -5,7 +5,9 @@ import { setTimeout } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { createSeededRandom, type Random } from '../../../src/base/random.js'
+import { Pipe } from '../../../src/lab/proxy/apply-faults.js'
 import { Link } from '../../../src/lab/proxy/link.js'
+import { LinkDirection } from '../../../src/lab/proxy/link-direction.js'
 import { until } from '../../support/until.js'
 
 const BYTES = 12 * 1024 * 1024
@@ -128,3 +130,41 @@ it('reads no further from a sender whose receiver does not read, without any fau
     expect(received).toBe(total)
   }
 }, 60_000)
+
+it('has passed everything on when it has finished, so that nothing is dropped with its sockets', async () => {
+  const server = net.createServer({ pauseOnConnect: true, allowHalfOpen: true })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const dial = async () => {
+    const socket = net.connect({ port: (server.address() as net.AddressInfo).port, host: '127.0.0.1' })
+    const [[accepted]] = (await Promise.all([once(server, 'connection'), once(socket, 'connect')])) as [
+      [net.Socket],
+      unknown,
+    ]
+    return { socket, accepted }
+  }
+  const [{ socket: sink, accepted: receiver }, { socket: sender, accepted: source }] = [await dial(), await dial()]
+  const direction = new LinkDirection()
+  direction.setFaults({ slicer: { averageBytes: 10 } })
+  const reset = () => undefined
+  const pipe = new Pipe({ source, sink, direction, clock: systemClock, random: createSeededRandom(1), reset })
+  source.on('data', (bytes: Buffer) => pipe.take(bytes))
+  source.resume()
+  let sent = 0
+  // The kernel takes no more, and what waits here is too little for anybody to wait for it.
+  for (; sink.writableLength === 0; sent += 1000) sink.write(Buffer.alloc(1000))
+  sender.end('the last words')
+  let received = 0
+  receiver.on('data', ({ length }: Buffer) => {
+    received += length
+  })
+  await until(() => direction.passedBytes > 0)
+  receiver.resume()
+  await pipe.finished
+  expect(sink.writableLength).toBe(0)
+  sink.destroy()
+  await once(receiver, 'end')
+  expect(received).toBe(sent + 'the last words'.length)
+  for (const socket of [sender, source, receiver]) socket.destroy()
+  server.close()
+})
