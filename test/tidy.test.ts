@@ -110,6 +110,8 @@ const ENTRIES = ['src/web/main.tsx', 'src/main.ts', 'src/index.ts', 'src/vitest.
 interface Import {
   readonly specifier: string
   readonly isType: boolean
+  /** It is imported when it is needed. */
+  readonly isLate?: boolean
   /** `*` stands for all there are. */
   readonly names: readonly string[]
 }
@@ -147,6 +149,7 @@ const readSource = (file: string): Source => {
   const lazy = [...text.matchAll(/\bimport\(\s*'([^']+)'\s*\)/g)].map(([, specifier = '']) => ({
     specifier,
     isType: false,
+    isLate: true,
     names: ['*'],
   }))
   const exports = module.staticExports.flatMap((item) =>
@@ -253,6 +256,22 @@ describe('the house', () => {
         .map((file) => `${page} names ${file}`)
     })
     expect(lost).toEqual([])
+  })
+
+  it('loads gRPC when somebody needs it, and not before', () => {
+    const loaded = new Set<string>()
+    const load = (file: string): readonly string[] => {
+      const source = sources.find((one) => one.file === file)
+      if (!source || loaded.has(file)) return []
+      loaded.add(file)
+      return source.imports
+        .filter(({ isType, isLate }) => !isType && !isLate)
+        .flatMap(({ specifier }) =>
+          specifier.startsWith('@grpc/') ? [show(source)] : load(targetOf(source, specifier)),
+        )
+    }
+    expect(load(path.join(root, 'src/main.ts')).concat(load(path.join(root, 'src/server/server.ts')))).toEqual([])
+    expect(loaded.size).toBeGreaterThan(300)
   })
 
   it('has no circle of files, those of types and of late imports included', () => {

@@ -6,7 +6,6 @@ import type { Log } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
 import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 import { LogicalError } from '../../logical/errors.js'
-import { EtcdSharedLog } from '../../storage/commit-log/etcd/etcd-shared-log.js'
 import type { SharedLog } from '../../storage/commit-log/shared-log.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { openGenerations } from '../../storage/engine/generations.js'
@@ -45,7 +44,7 @@ const openEtcd = async (
   { addresses, isTls, prefix, login, tls, requestTimeoutMs }: EtcdStorageConfig,
   leaseMs: number,
   surroundings: Surroundings,
-): Promise<EtcdSharedLog> => {
+): Promise<SharedLog> => {
   const read = (file: string) => (file === '' ? undefined : readFileSync(file))
   const files = { ca: read(tls.caFile), cert: read(tls.certFile), key: read(tls.keyFile) }
   const late = new AbortController()
@@ -62,6 +61,7 @@ const openEtcd = async (
     tls: isTls ? files : undefined,
   }
   try {
+    const { EtcdSharedLog } = await import('../../storage/commit-log/etcd/etcd-shared-log.js')
     return await EtcdSharedLog.open(options, late.signal)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : cause

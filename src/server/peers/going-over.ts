@@ -1,6 +1,5 @@
 import { uuid } from '../../base/id.js'
 import { LogicalError } from '../../logical/errors.js'
-import { beginLog } from '../../storage/commit-log/etcd/etcd-image.js'
 import { removeGenerations } from '../../storage/engine/generation-record.js'
 import { openCopy } from '../data/shared-storage.js'
 import type { MemberRecord } from './membership.js'
@@ -76,6 +75,7 @@ export class GoingOver {
     await host.pauseWrites()
     try {
       await host.moveData('the cluster is to have several nodes', async (engine) => {
+        const { beginLog } = await import('../../storage/commit-log/etcd/etcd-image.js')
         await beginLog({ ...etcd.connection, prefix: PREFIX }, engine, random, signal)
         const sharedLog = await etcd.openLog(signal)
         const copy = await openCopy(directory, log)

@@ -4,8 +4,8 @@ import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { EtcdConnectionOptions } from '../../storage/commit-log/etcd/etcd-connection.js'
-import { EtcdMembers } from '../../storage/commit-log/etcd/etcd-members.js'
-import { EtcdSharedLog } from '../../storage/commit-log/etcd/etcd-shared-log.js'
+import type { EtcdMembers } from '../../storage/commit-log/etcd/etcd-members.js'
+import type { EtcdSharedLog } from '../../storage/commit-log/etcd/etcd-shared-log.js'
 import { EtcdChild } from './etcd-child.js'
 import type { MemberRecord } from './membership.js'
 import { findEtcd, freeLoopbackAddress, peerBindAddress } from './peer-address.js'
@@ -40,11 +40,16 @@ export class OwnEtcd {
   readonly #connection: EtcdConnectionOptions
   readonly #options: PeersOptions
 
-  private constructor(options: PeersOptions, connection: EtcdConnectionOptions, child: EtcdChild) {
+  private constructor(
+    options: PeersOptions,
+    connection: EtcdConnectionOptions,
+    child: EtcdChild,
+    members: EtcdMembers,
+  ) {
     this.#options = options
     this.#connection = connection
     this.#child = child
-    this.members = new EtcdMembers(connection)
+    this.members = members
   }
 
   /** An empty place for a member, with the certificates that it needs. */
@@ -71,12 +76,10 @@ export class OwnEtcd {
     const child = new EtcdChild({ ...options, program, flags, onRemoved })
     const read = (name: keyof typeof FILES) => readFileSync(path.join(placeOf(directory), FILES[name]))
     const tls = { ca: read('ca'), cert: read('certificate'), key: read('privateKey') }
+    const { EtcdMembers } = await import('../../storage/commit-log/etcd/etcd-members.js')
+    const connection = { clock, random, addresses: [address], tls, requestTimeoutMs: REQUEST_TIMEOUT_MS }
     child.start(onEnd)
-    return new OwnEtcd(
-      options,
-      { clock, random, addresses: [address], tls, requestTimeoutMs: REQUEST_TIMEOUT_MS },
-      child,
-    )
+    return new OwnEtcd(options, connection, child, new EtcdMembers(connection))
   }
 
   get connection(): EtcdConnectionOptions {
@@ -84,9 +87,10 @@ export class OwnEtcd {
   }
 
   /** Resolves when this member takes part in what the others decide. */
-  openLog(signal: AbortSignal): Promise<EtcdSharedLog> {
+  async openLog(signal: AbortSignal): Promise<EtcdSharedLog> {
     const { config, log } = this.#options
     const { leaderLeaseMs: leaseMs } = config.own
+    const { EtcdSharedLog } = await import('../../storage/commit-log/etcd/etcd-shared-log.js')
     return EtcdSharedLog.open({ ...this.#connection, log, prefix: PREFIX, leaseMs, isOwnMember: true }, signal)
   }
 

@@ -1,7 +1,6 @@
 import { constants } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import tls from 'node:tls'
-import { type ConnectionInjector, Server, ServerCredentials } from '@grpc/grpc-js'
 import type { Clock, Timer } from '../../../base/clock.js'
 import { LIMITS } from '../../../base/limits.js'
 import type { Log } from '../../../base/log.js'
@@ -9,8 +8,7 @@ import type { Network, NetworkListener } from '../../../base/network.js'
 import type { ReplicationTimes, ServerIdentity } from '../../types.js'
 import type { ClusterService } from '../service.js'
 import type { ClusterPort } from '../transport.js'
-import { toHandlers } from './handlers.js'
-import { ReplicationService } from '../proto.js'
+import type { Endpoint } from './endpoint.js'
 import type { SecureContexts } from './secure-contexts.js'
 
 export interface ListenerOptions {
@@ -23,8 +21,8 @@ export interface ListenerOptions {
 
 interface Served {
   readonly context: tls.SecureContext
-  readonly server: Server
-  readonly injector: ConnectionInjector
+  /** There is none before somebody is to be served. */
+  readonly endpoint: Promise<Endpoint>
   readonly sockets: Set<tls.TLSSocket>
 }
 
@@ -56,23 +54,13 @@ export class ClusterListener implements ClusterPort {
 
   serve(identity: ServerIdentity, service: ClusterService): void {
     this.withdraw(identity.serverName)
-    const { keepaliveTimeMs, keepaliveTimeoutMs } = this.#options.times
-    const server = new Server({
-      'grpc.max_receive_message_length': LIMITS.rpcMessageBytesMax,
-      'grpc.max_send_message_length': LIMITS.rpcMessageBytesMax,
-      'grpc.keepalive_time_ms': keepaliveTimeMs,
-      'grpc.keepalive_timeout_ms': keepaliveTimeoutMs,
-      'grpc.enable_channelz': 0,
-    })
-    server.addService(ReplicationService.service, toHandlers(service))
     this.#served.set(identity.serverName, {
       context: this.#options.contexts.of({
         key: identity.privateKey,
         cert: identity.certificate,
         ca: identity.certificate,
       }),
-      server,
-      injector: server.createConnectionInjector(ServerCredentials.createInsecure()),
+      endpoint: import('./endpoint.js').then((late) => new late.Endpoint(service, this.#options.times)),
       sockets: new Set(),
     })
   }
@@ -82,8 +70,7 @@ export class ClusterListener implements ClusterPort {
     if (!served) return
     this.#served.delete(serverName)
     for (const socket of served.sockets) socket.destroy()
-    served.injector.destroy()
-    served.server.forceShutdown()
+    void served.endpoint.then((endpoint) => endpoint.close())
   }
 
   cut(serverName: string, commonName: string): void {
@@ -168,7 +155,9 @@ export class ClusterListener implements ClusterPort {
     served.sockets.add(socket)
     socket.once('close', () => served.sockets.delete(socket))
     socket.on('error', () => socket.destroy())
-    served.injector.injectConnection(socket)
+    void served.endpoint.then((endpoint) => {
+      if (!socket.destroyed) endpoint.take(socket)
+    })
   }
 }
 
