@@ -125,6 +125,8 @@ export class TestNode {
   crash(): void {
     this.#campaign?.abort(new Error('crashed'))
     this.life?.shared.crash()
+    // What it was asked while it stood still is answered nowhere, and is of unknown outcome.
+    this.life?.clock.thaw()
     this.life = undefined
     this.leadership = undefined
     this.disk.crash()
