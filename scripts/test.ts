@@ -71,8 +71,19 @@ const runTiers = async (tiers: readonly Tier[]): Promise<readonly Row[]> => {
   const isApart = queue.length > 1 && SIDE_BY_SIDE > 1
   for (const tier of tiers) if (!isApart || !queue.includes(tier)) rows.push(await runTier(tier))
   if (!isApart) return rows
+  const running = new Set<Tier>()
+  /** The next that does not need what another one has; what is left then is for the one beside it. */
+  const take = (): Tier | undefined => {
+    const isFree = (tier: Tier) => !tier.hasFixedPorts || ![...running].some(({ hasFixedPorts }) => hasFixedPorts)
+    const index = queue.findIndex(isFree)
+    return index < 0 ? undefined : queue.splice(index, 1)[0]
+  }
   const work = async (place: number) => {
-    for (let tier = queue.shift(); tier; tier = queue.shift()) rows.push(await runApart(tier, place))
+    for (let tier = take(); tier; tier = take()) {
+      running.add(tier)
+      rows.push(await runApart(tier, place))
+      running.delete(tier)
+    }
   }
   await Promise.all(Array.from({ length: SIDE_BY_SIDE }, (_, place) => work(place)))
   return rows

@@ -12,6 +12,8 @@ export interface Tier {
   readonly findObstacle: () => string | undefined
   /** Its files run one after the other and wait for much, so that another such tier can run beside it. */
   readonly isOneByOne?: boolean
+  /** It uses ports that are fixed, 8200 and more, as another one does that cannot run beside it. */
+  readonly hasFixedPorts?: boolean
   /** What has to be done before; its exit status. */
   readonly prepare?: () => Promise<number>
 }
@@ -30,12 +32,12 @@ const oneByOne = (tier: Tier): Tier => ({ ...tier, isOneByOne: true })
 export const TIERS: readonly Tier[] = [
   ...['tidy', 'unit', 'conformance', 'golden'].map(always),
   ...[
-    // Both use ports that are fixed, 8200 and more: the longest is first, and over before the other one begins.
-    always('api'),
+    { ...always('api'), hasFixedPorts: true },
     always('scenarios'),
     { ...always('scenarios-in-process'), folder: 'scenarios' },
     {
       name: 'containers',
+      hasFixedPorts: true,
       findObstacle: () => {
         if (!findEngine()) return 'no Docker engine answers'
         return findCompose() ? undefined : 'no docker-compose was found'
