@@ -5,6 +5,7 @@ import type { EventDraft } from '../events/event.js'
 import type { Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
 import { findLagBetween, type Status, statusOf } from '../replication.js'
+import { throughRestart } from '../through-restart.js'
 import { nameSilent } from '../unreachable.js'
 import { waitFor } from '../wait.js'
 
@@ -59,21 +60,13 @@ export class Runbook {
     if (this.#options.isDryRun) return {}
     const client = clientOf(step.isAuthenticated ? await this.#holder(cluster) : { ...cluster, rootToken: '' })
     const ask = () => this.#ask(client, step)
-    let outcome: () => Body = () => ({})
     try {
-      await this.wait(`cluster ${cluster.name} to serve again`, async () => {
-        const settled = await ask().then(
-          (answer) => ({ answer }),
-          (error: unknown) => ({ error }),
-        )
-        if ('error' in settled && isRestarting(settled.error)) return 'it is restarting after a replication change'
-        outcome = () => {
-          if ('error' in settled) throw nameSilent(cluster, settled.error)
-          return settled.answer
-        }
-        return undefined
+      const answer = await throughRestart(
+        (fact) => this.wait(`cluster ${cluster.name} to serve again`, fact),
+        ask,
+      ).catch((error: unknown) => {
+        throw nameSilent(cluster, error)
       })
-      const answer = outcome()
       await this.#options.tell?.(eventOf(step, cluster.apiAddress))
       return answer
     } finally {
@@ -172,9 +165,6 @@ export class Runbook {
     return other ? { ...cluster, rootToken: other.rootToken } : cluster
   }
 }
-
-const isRestarting = (error: unknown): boolean =>
-  error instanceof ApiError && error.status === 503 && error.message.includes('is restarting')
 
 const SECRETS: Readonly<Record<string, string>> = {
   token: '<activation token>',

@@ -12,6 +12,7 @@ import { findServer } from '../lifecycle/cluster-server.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { statusOf } from '../replication.js'
 import { unsealWithAny } from '../seals.js'
+import { throughRestart } from '../through-restart.js'
 import { waitFor } from '../wait.js'
 import { type ImagedCluster, imageFile, type Manifest } from './manifest.js'
 
@@ -41,7 +42,7 @@ export const loadLabImage = async (
     await Promise.all(work.map(({ cluster }) => checkImage(imageFile(directory, cluster.name))))
     await new KeeperClient(lab.keeper.socket).heal()
     for (const { cluster } of work) offer(imageFile(directory, cluster.name), path.join(cluster.dataDir, IMAGE_IN))
-    await stopAll(work.map(({ client }) => client))
+    await stopAll(work, options, host)
     saveLab({ ...lab, isLoading: true })
     await Promise.all(work.map(({ client }) => post(client, 'load')))
     const loaded = withKeys(lab, manifest)
@@ -67,11 +68,21 @@ const imagedOf = (manifest: Manifest, { name }: Pick<ClusterRecord, 'name'>): Im
   throw new LabError('conflict', `the snapshot has no cluster ${name}: it is of another lab`)
 }
 
-const stopAll = async (clients: readonly ApiClient[]): Promise<void> => {
-  const stopped = await Promise.allSettled(clients.map((client) => post(client, 'stop')))
+/** A cluster whose role changes at this moment has nothing that could be stopped; it has in a moment. */
+const stopAll = async (
+  work: readonly { readonly cluster: ClusterRecord; readonly client: ApiClient }[],
+  { timeoutMs, signal }: LoadOptions,
+  { clock }: LabHost,
+): Promise<void> => {
+  const stop = ({ cluster, client }: (typeof work)[number]) =>
+    throughRestart(
+      (fact) => waitFor(clock, `cluster ${cluster.name} to stand still`, fact, timeoutMs, signal),
+      () => post(client, 'stop'),
+    )
+  const stopped = await Promise.allSettled(work.map(stop))
   const failed = stopped.find(({ status }) => status === 'rejected')
   if (failed?.status !== 'rejected') return
-  await Promise.all(clients.map((client) => post(client, 'resume').catch(() => undefined)))
+  await Promise.all(work.map(({ client }) => post(client, 'resume').catch(() => undefined)))
   throw failed.reason
 }
 
