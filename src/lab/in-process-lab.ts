@@ -17,7 +17,7 @@ import type { LabEvent } from './events/event.js'
 import type { DrillResult } from './drills/result.js'
 import type { RunDrillOptions } from './drills/run-drill.js'
 import type { InProcessServer } from './runner/in-process.js'
-import { findUnreplicatedSince, loadServerImages, type ServerImages, takeServerImages } from './snapshot/in-process.js'
+import { findUnreplicatedSince, loadMoment, type Moment, putToRest, takeMoment } from './snapshot/in-process.js'
 import { nodeOf, reachOf } from './keeper/routes.js'
 import { type LabLink, Links } from './links.js'
 import { planOf, requireSharedMemory, type Topology, withNodes } from './topology.js'
@@ -29,7 +29,7 @@ export type { ActivateOptions, OperationOptions, WaitOptions } from './library/o
 
 /** A lab at one moment, in memory. */
 interface InProcessSnapshot {
-  readonly images: ServerImages
+  readonly moment: Moment
   readonly keys: ReadonlyMap<string, ClusterKeys>
   readonly skewMs: number
 }
@@ -181,29 +181,40 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     return this.#events
   }
 
-  /** All clusters at one moment, with their keys and the clock of the lab. It is good for this lab, as long as that is open. */
+  /**
+   * All clusters at one moment, with their keys and the clock of the lab. It is good for this lab, as long as that is open. A
+   * cluster of several nodes needs one that is active: rejects with LabError `conflict` where none runs.
+   */
   async snapshot(): Promise<InProcessSnapshot> {
-    if (this.#hasNodes)
-      throw new LabError('usage', 'a lab with several nodes in a cluster has no snapshots and no reset')
     const keys = this.clusters.map(({ name }): [string, ClusterKeys] => [name, this.keys.keysOf(name)])
-    return { images: await takeServerImages(this.#servers), keys: new Map(keys), skewMs: this.clock.skewMs }
+    await Promise.all(this.#severals.filter(({ isRunning }) => isRunning).map((cluster) => cluster.active()))
+    const clusters = this.clusters.map(({ name }) => this.#servers.filter(({ cluster }) => cluster === name))
+    return { moment: await takeMoment(clusters), keys: new Map(keys), skewMs: this.clock.skewMs }
   }
 
   /**
-   * The lab as it was right after its start, or when a snapshot of it was taken: data, keys, clocks, and which clusters run.
-   * Links and disks are healed. Resolves when every secondary that streamed then streams again and has its primary's merkle root.
+   * The lab as it was right after its start, or when a snapshot of it was taken: data, keys, clocks, and which servers run. Of
+   * several nodes the same one need not be active. Links and disks are healed. Resolves when every secondary that streamed then
+   * streams again and has its primary's merkle root.
    */
   async reset(to: InProcessSnapshot | undefined = this.#begin): Promise<void> {
     if (!to) throw new LabError('usage', 'the lab has not started')
-    const isOwn = [...to.images.keys()].every((server) => this.#servers.includes(server))
+    const then = new Map(to.moment.flatMap(({ servers }) => [...servers]))
+    const isOwn = [...then.keys()].every((server) => this.#servers.includes(server))
     if (!isOwn) throw new LabError('usage', 'the snapshot is of another lab')
     this.heal()
-    await loadServerImages(to.images)
+    for (const server of this.#servers) server.mendDisk()
+    // What one of several nodes is given, the others get from it.
+    await Promise.all(this.#severals.map((cluster) => cluster.start()))
+    await loadMoment(to.moment)
     this.clock.advance(to.skewMs - this.clock.skewMs)
     for (const [name, keys] of to.keys) this.keys.set(name, keys)
-    const closed = [...to.images].filter(([server, { state }]) => server.isSealed && !state.isSealed)
-    await Promise.all(closed.map(([{ name }]) => this.cluster(name as Names).start()))
-    const find = () => findUnreplicatedSince(to.images)
+    const isClosed = (server: InProcessServer) => server.isSealed && then.get(server) === 'open'
+    const closed = this.#servers.filter(isClosed).map(({ cluster }) => this.cluster(cluster as Names))
+    // Nodes that are open already may not have all of the data yet.
+    await Promise.all([...new Set([...closed, ...this.#severals])].map((cluster) => cluster.start()))
+    await Promise.all(this.#severals.map((cluster) => putToRest(cluster, then)))
+    const find = () => findUnreplicatedSince(to.moment)
     await waitFor(
       systemClock,
       'every secondary to stream again',
@@ -264,18 +275,17 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     const open = await Promise.all(fresh.map((cluster) => openCluster(cluster, options)))
     await this.#openAll(open)
     await this.#openAll(await makeTopology(open, this.topology, options))
-    if (!this.#hasNodes) this.#begin = await this.snapshot()
+    this.#begin = await this.snapshot()
   }
 
   /** Takes over the keys, and opens every server that they open: those of a secondary seal themselves when it joins. */
   async #openAll(known: readonly ClusterAccess[]): Promise<void> {
     for (const access of known) this.keys.set(access.name, access)
-    await Promise.all(this.clusters.filter(({ nodes }) => nodes.length > 1).map((cluster) => cluster.open()))
+    await Promise.all(this.#severals.map((cluster) => cluster.open()))
   }
 
-  /** Whether a cluster has several servers. */
-  get #hasNodes(): boolean {
-    return this.clusters.some(({ nodes }) => nodes.length > 1)
+  get #severals(): readonly LabCluster[] {
+    return this.clusters.filter(({ nodes }) => nodes.length > 1)
   }
 
   protected override findFaultyLinks(): readonly string[] {

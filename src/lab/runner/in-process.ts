@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import { KeyedLock } from '../../base/keyed-lock.js'
 import { type Log, silentLog } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
-import { type Entry, fillEngine, type ImageState } from '../../server/lab/cluster-image.js'
+import { fillEngine } from '../../server/lab/cluster-image.js'
 import { Server } from '../../server/server.js'
 import type { SharedMemory, SharedMemoryConnection } from '../../server/data/shared-memory.js'
 import type { ServerStorage } from '../../server/data/server-storage.js'
@@ -11,6 +11,7 @@ import { KINDS, type Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
 import type { ClusterNetwork } from '../links.js'
 import { type PortPair, randomPorts } from '../ports.js'
+import { AT_REST, collect, eachOf, isStreaming, type ServerImage } from './server-image.js'
 import { configOf, type ServerPlan } from './server-plan.js'
 
 interface InProcessOptions extends ServerPlan {
@@ -27,17 +28,6 @@ interface InProcessOptions extends ServerPlan {
   readonly random: Random
   readonly log?: Log | undefined
 }
-
-/** All of a server at one moment, in memory. */
-export interface ServerImage {
-  readonly isRunning: boolean
-  readonly state: ImageState
-  readonly chunks: readonly (readonly Entry[])[]
-  /** The kinds of replication that streamed to it. */
-  readonly streams: readonly Kind[]
-}
-
-const AT_REST: ImageState = { skewMs: 0, holds: [], isSealed: true }
 
 /** How often other ports are chosen when somebody else was faster. */
 const PORT_TRIES = 5
@@ -169,9 +159,19 @@ export class InProcessServer {
     }
   }
 
+  /** A fault of its disk is over. */
+  mendDisk(): void {
+    if (this.#server) this.#server.labState.disk.state = 'ok'
+  }
+
+  /** Its clock shows what it showed when the image was taken, and it is held where it was. */
+  behaveAs({ state }: ServerImage): void {
+    this.#server?.images.behaveAs(state)
+  }
+
   /** The server serves and follows nobody from now on, until `loadImage`, and a fault of its disk is over. */
   async stopForImage({ isRunning }: ServerImage): Promise<void> {
-    if (this.#server) this.#server.labState.disk.state = 'ok'
+    this.mendDisk()
     if (isRunning) await this.#server?.images.stop()
     else await this.stop()
   }
@@ -230,18 +230,4 @@ export class InProcessServer {
       openStorage: () => storage.open(),
     })
   }
-}
-
-/** Of a status read of replication: whether the secondary gets what its primary writes. */
-export const isStreaming = ({ mode, state, connection_state }: Readonly<Record<string, unknown>>): boolean =>
-  mode === 'secondary' && state === 'stream-wals' && connection_state === 'ready'
-
-const collect = async (chunks: AsyncIterable<readonly Entry[]>): Promise<(readonly Entry[])[]> => {
-  const all: (readonly Entry[])[] = []
-  for await (const chunk of chunks) all.push(chunk)
-  return all
-}
-
-async function* eachOf(chunks: readonly (readonly Entry[])[]): AsyncGenerator<readonly Entry[]> {
-  yield* chunks
 }

@@ -5,6 +5,7 @@ import { invalid, type LogicalError } from '../../logical/errors.js'
 import type { Engine, Entry } from '../../storage/engine/engine.js'
 import { generationDirectory, readGenerationRecord } from '../../storage/engine/generation-record.js'
 import { LevelEngine } from '../../storage/engine/level-engine.js'
+import { APPLIED_KEY } from '../../storage/raw-keys.js'
 import { readState } from '../../storage/load.js'
 
 /**
@@ -86,12 +87,13 @@ export const checkImage = async (file: string): Promise<ImageState> => {
   return reader.state
 }
 
-/** Fills an engine that is empty. */
+/** Fills an engine that is empty. How much the image has of a log that nodes shared says nothing of the one that they share now. */
 export const fillEngine = async (engine: Engine, chunks: Chunks): Promise<void> => {
   let batch = engine.batch()
   let bytes = 0
   for await (const chunk of chunks) {
     for (const { key, value } of chunk) {
+      if (key === APPLIED_KEY) continue
       batch.put(key, value)
       bytes += key.length + value.length
       if (bytes < BATCH_BYTES) continue

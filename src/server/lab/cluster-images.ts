@@ -145,7 +145,7 @@ export class ClusterImages {
           if (!found) throw new LogicalError('unavailable', 'the lab gave up loading an image')
           await fillEngine(fresh, found.chunks)
           state = found.state
-          this.#apply(found.state)
+          this.behaveAs(found.state)
         },
         // Good when the keys are those that opened the cluster before; otherwise it stays sealed.
         rootKeyAfter: (before) => (state?.isSealed ? undefined : before),
@@ -186,7 +186,8 @@ export class ClusterImages {
     await this.#options.host.settled()
   }
 
-  #apply({ skewMs, holds: held }: ImageState): void {
+  /** Clock and holds as they were when an image was taken. */
+  behaveAs({ skewMs, holds: held }: ImageState): void {
     const { labState, holds } = this.#options
     labState.skewMs = skewMs
     holds.release()

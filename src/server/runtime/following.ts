@@ -17,8 +17,9 @@ interface FollowingOptions extends StoreSurroundings {
   readonly log: Log
 }
 
-/** Before what could not be followed is opened anew. */
+/** Before what could not be followed is opened anew: after a failure, or where other data has taken the place of what is here. */
 const PAUSE_MS = 500
+const REPLACED_PAUSE_MS = 20
 
 /** The store of one node of several, kept in step with the log that they share until it leads or is closed. */
 export class Following {
@@ -115,7 +116,8 @@ export class Following {
     } catch (error) {
       if (signal.aborted) return
       log.warn('the shared log cannot be followed with what is here; it is opened anew', { error })
-      await clock.sleep(PAUSE_MS, signal).catch(() => undefined)
+      const pauseMs = error instanceof ImageNeeded ? REPLACED_PAUSE_MS : PAUSE_MS
+      await clock.sleep(pauseMs, signal).catch(() => undefined)
       if (!signal.aborted) onBroken('the shared log could not be followed')
     }
   }

@@ -1,0 +1,28 @@
+import type { Entry, ImageState } from '../../server/lab/cluster-image.js'
+import type { Kind } from '../kinds.js'
+
+/** All of the data of a server at one moment, in memory. */
+export interface ServerImage {
+  readonly isRunning: boolean
+  readonly state: ImageState
+  readonly chunks: readonly (readonly Entry[])[]
+  /** The kinds of replication that streamed to it. */
+  readonly streams: readonly Kind[]
+}
+
+/** Of a server that does not run. */
+export const AT_REST: ImageState = { skewMs: 0, holds: [], isSealed: true }
+
+/** Of a status read of replication: whether the secondary gets what its primary writes. */
+export const isStreaming = ({ mode, state, connection_state }: Readonly<Record<string, unknown>>): boolean =>
+  mode === 'secondary' && state === 'stream-wals' && connection_state === 'ready'
+
+export const collect = async (chunks: AsyncIterable<readonly Entry[]>): Promise<(readonly Entry[])[]> => {
+  const all: (readonly Entry[])[] = []
+  for await (const chunk of chunks) all.push(chunk)
+  return all
+}
+
+export async function* eachOf(chunks: readonly (readonly Entry[])[]): AsyncGenerator<readonly Entry[]> {
+  yield* chunks
+}
