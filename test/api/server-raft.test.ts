@@ -38,8 +38,49 @@ describe('status', () => {
     expect(config.index).toBeGreaterThan(0)
     const { data: state } = await a.client.read('sys/storage/raft/autopilot/state')
     expect(state).toMatchObject({ healthy: true, leader: 'A', voters: ['A'] })
-    expect((await a.client.send('GET', 'sys/storage/raft/autopilot/configuration')).status).toBe(200)
+    expect(state).toMatchObject({ servers: { A: { stable_since: expect.stringMatching(/^\d{4}-.*Z$/) } } })
     expect((await a.client.send('PUT', 'sys/storage/raft/configuration', { body: {} })).status).toBe(405)
+  })
+
+  it('has measures that can be changed one by one, and stay so', async () => {
+    const path = 'sys/storage/raft/autopilot/configuration'
+    const change = (body: object) => a.client.send('POST', path, { body })
+    const initial = {
+      cleanup_dead_servers: false,
+      dead_server_last_contact_threshold: '24h0m0s',
+      last_contact_threshold: '10s',
+      max_trailing_logs: 1000,
+      min_quorum: 0,
+      server_stabilization_time: '10s',
+      disable_upgrade_migration: false,
+    }
+    expect((await a.client.read(path)).data).toEqual(initial)
+    expect((await change({ min_quorum: 3, last_contact_threshold: '20s' })).status).toBe(204)
+    expect((await change({ cleanup_dead_servers: true, dead_server_last_contact_threshold: 120 })).status).toBe(204)
+    const refused: [object, RegExp][] = [
+      [{}, /no setting was given/],
+      [{ nothing: 1 }, /no setting was given/],
+      [{ min_quorum: 2 }, /min_quorum of at least 3/],
+      [{ min_quorum: -1 }, /min_quorum must not be negative/],
+      [{ min_quorum: 'many' }, /min_quorum/],
+      [{ max_trailing_logs: -1 }, /max_trailing_logs must not be negative/],
+      [{ dead_server_last_contact_threshold: '59s' }, /at least 1m/],
+      [{ last_contact_threshold: '5s' }, /at least 6s/],
+      [{ server_stabilization_time: 'soon' }, /server_stabilization_time/],
+    ]
+    for (const [body, text] of refused) {
+      const answer = await change(body)
+      expect([body, answer.status, errorsOf(answer)]).toEqual([body, 400, [expect.stringMatching(text)]])
+    }
+    await a.server.crash()
+    await a.reopen()
+    expect((await a.client.read(path)).data).toEqual({
+      ...initial,
+      min_quorum: 3,
+      last_contact_threshold: '20s',
+      cleanup_dead_servers: true,
+      dead_server_last_contact_threshold: '2m0s',
+    })
   })
 
   it('is for the storage label raft alone, and says so', async () => {

@@ -23,11 +23,6 @@ const lacksDrToken =
     !written.has('dr-token') &&
     answer.texts.some((text) => text.includes(DR_REFUSAL))
 
-const saysNo =
-  (name: string, ...statuses: readonly number[]) =>
-  ({ command, answer }: Facts): boolean =>
-    command.name === name && statuses.includes(answer.status)
-
 const HINTS: readonly Hint[] = [
   {
     applies: lacksDrToken('text'),
@@ -36,10 +31,6 @@ const HINTS: readonly Hint[] = [
   {
     applies: lacksDrToken('bool'),
     text: 'This server is a DR secondary: with -dr-token this command makes its operation token.',
-  },
-  {
-    applies: saysNo('operator raft autopilot set-config', 404, 405),
-    text: 'This server has no autopilot whose settings could be changed.',
   },
 ]
 

@@ -14,6 +14,8 @@ export interface RaftServer {
   /** It was heard of not long ago. */
   readonly isHealthy: boolean
   readonly lastContactMs: number
+  /** Since when it is healthy without a break, as far as this leader knows; undefined while it is not. */
+  readonly stableSinceMs: number | undefined
   /** How much of the log it has applied. */
   readonly lastIndex: number
   readonly term: number

@@ -5,6 +5,7 @@ import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { removeGenerations } from '../../storage/engine/generation-record.js'
 import type { RaftServer } from '../../core/system/raft-join-paths.js'
 import { openCopy } from '../data/shared-storage.js'
+import { Autopilot } from './autopilot.js'
 import { GoingOver } from './going-over.js'
 import { Joiner } from './joiner.js'
 import { hasCluster, JoinRefused, type LeaderAddress, leaderOf } from './leader-api.js'
@@ -14,7 +15,7 @@ import { peerAddressOf } from './peer-address.js'
 import type { PeersHost, PeersOptions } from './peers-options.js'
 import type { Welcome } from './proof.js'
 import type { PeerRecord } from './roster.js'
-import { aloneServer, findServers, removeServer } from './servers.js'
+import { aloneServer, removeServer } from './servers.js'
 import { Tending } from './tending.js'
 import { requireEtcd, requireWelcoming, Welcomer } from './welcomer.js'
 
@@ -26,6 +27,7 @@ export class Peers {
   readonly #welcomer: Welcomer
   readonly #goingOver: GoingOver
   readonly #tending: Tending
+  readonly #autopilot: Autopilot
   #membership: Membership
   #etcd: OwnEtcd | undefined
   #host: PeersHost | undefined
@@ -52,6 +54,12 @@ export class Peers {
     this.#tending = new Tending({
       ...options,
       members: () => (this.#host?.node?.isServing ? this.#etcd?.members : undefined),
+    })
+    this.#autopilot = new Autopilot({
+      ...options,
+      host: () => this.#host,
+      etcd: () => this.#etcd,
+      remove: (nodeId) => this.remove(nodeId),
     })
   }
 
@@ -131,12 +139,9 @@ export class Peers {
 
   /** Those that belong to the cluster, as the active node knows them. */
   async servers(): Promise<readonly RaftServer[]> {
-    const { config, clock } = this.#options
-    const host = this.#requireHost()
-    const { barrier, store } = host.requireRuntime()
-    if (!this.#etcd || !host.node) return [aloneServer(config, store.position.index)]
-    const options = { members: this.#etcd.members, sharedLog: host.node.sharedLog, nowMs: clock.now() }
-    return findServers(barrier.view(''), options)
+    const { store, cluster } = this.#requireHost().requireRuntime()
+    const alone = { lastIndex: store.position.index, stableSinceMs: cluster?.openedAtMs }
+    return (await this.#autopilot.servers()) ?? [aloneServer(this.#options.config, alone)]
   }
 
   /** Takes a node out for good; one that is none is left as it is. */
@@ -157,6 +162,7 @@ export class Peers {
   async close(): Promise<void> {
     this.stop()
     this.#tending.close()
+    this.#autopilot.close()
     await this.#goingOver.settled()
     await this.#etcd?.close()
   }

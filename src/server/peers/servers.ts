@@ -1,9 +1,12 @@
+import { readAutopilot } from '../../core/system/autopilot-settings.js'
 import type { RaftServer } from '../../core/system/raft-join-paths.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Storage } from '../../logical/storage.js'
 import type { EtcdMembers } from '../../storage/commit-log/etcd/etcd-members.js'
 import type { SharedLog } from '../../storage/commit-log/shared-log.js'
 import type { ServerConfig } from '../config/config.js'
+import type { Contacts } from './contacts.js'
+import type { WatchedServer } from './dead-servers.js'
 import { clusterHost } from './peer-address.js'
 import { peerUrl } from './own-etcd.js'
 import { findPeer, forgetPeer, keepPeer, listPeers } from './roster.js'
@@ -11,50 +14,49 @@ import { findPeer, forgetPeer, keepPeer, listPeers } from './roster.js'
 interface Sources {
   readonly members: EtcdMembers
   readonly sharedLog: Pick<SharedLog, 'nodes' | 'leader'>
-  readonly nowMs: number
+  readonly contacts: Contacts
+  readonly leaderId: string
 }
-
-/** A node tells of itself every five seconds; one that was not heard of for longer than this is not well. */
-const CONTACT_MS = 10_000
 
 /** The one node of a cluster that has no others. */
 export const aloneServer = (
   config: Pick<ServerConfig, 'storage' | 'clusterAddress' | 'own'>,
-  lastIndex: number,
+  { lastIndex, stableSinceMs }: Pick<RaftServer, 'lastIndex' | 'stableSinceMs'>,
 ): RaftServer => ({
   nodeId: config.storage.nodeId,
   clusterAddress: clusterHost(config),
   isVoter: true,
   isHealthy: true,
   lastContactMs: 0,
+  stableSinceMs,
   lastIndex,
   term: 1,
   version: config.own.reportedVersion,
 })
 
-/** Those that were let in and are members of the etcd, and how they are. */
-export const findServers = async (
-  storage: Storage,
-  { members, sharedLog, nowMs }: Sources,
-): Promise<readonly RaftServer[]> => {
+/** Those that were let in and are members of the etcd, and how they are. For the node that leads. */
+export const findServers = async (storage: Storage, sources: Sources): Promise<readonly WatchedServer[]> => {
+  const { members, sharedLog, contacts, leaderId } = sources
   const [records, all, announced] = await Promise.all([listPeers(storage), members.list(), sharedLog.nodes()])
-  return records.flatMap(({ nodeId, peerAddress, clusterAddress }) => {
+  const term = sharedLog.leader?.term ?? 0
+  const thresholdMs = readAutopilot(storage).last_contact_threshold * 1000
+  const ids = records.map(({ nodeId }) => nodeId)
+  const health = contacts.see(ids, { announced, term, thresholdMs })
+  return records.flatMap(({ nodeId, peerAddress, clusterAddress }, at) => {
     const member = all.find(({ peerURLs }) => peerURLs.includes(peerUrl(peerAddress)))
-    if (!member) return []
+    const seen = health[at]
+    if (!member || !seen) return []
     const node = announced.find(({ id }) => id === nodeId)
-    const lastContactMs = node ? Math.max(0, nowMs - node.lastEchoMs) : 0
-    return [
-      {
-        nodeId,
-        clusterAddress,
-        isVoter: !member.isLearner,
-        isHealthy: node !== undefined && lastContactMs < CONTACT_MS,
-        lastContactMs,
-        lastIndex: node?.appliedIndex ?? 0,
-        term: sharedLog.leader?.term ?? 0,
-        version: node?.version ?? '',
-      },
-    ]
+    const known = {
+      nodeId,
+      clusterAddress,
+      isVoter: !member.isLearner,
+      lastIndex: node?.appliedIndex ?? 0,
+      term,
+      version: node?.version ?? '',
+    }
+    // Whoever asks has just been heard of.
+    return [{ ...known, ...seen, ...(nodeId === leaderId && { isHealthy: true, lastContactMs: 0 }) }]
   })
 }
 

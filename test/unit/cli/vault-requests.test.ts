@@ -453,12 +453,6 @@ describe('a server that says no for a reason which a flag would mend', () => {
     answers = [{ status: 403, body: { errors: ['permission denied'] } }]
     expect((await shell.run(['operator', 'raft', 'list-peers'])).stderr).not.toContain('-dr-token')
   })
-
-  it('is told that there is no autopilot to change', async () => {
-    answers = [{ status: 405, body: { errors: ['unsupported operation'] } }]
-    const { stderr } = await shell.run('operator raft autopilot set-config -min-quorum=3'.split(' '))
-    expect(stderr).toContain('has no autopilot')
-  })
 })
 
 describe('a misspelt command', () => {

@@ -60,7 +60,7 @@ export const autopilotCommands: readonly Command[] = [
   }),
   defineCommand({
     name: 'operator raft autopilot set-config',
-    summary: 'Change the measures; refused by Understudy',
+    summary: 'Change by which measures the nodes are healthy, and when one is dead',
     flags: { ...SETTINGS, ...DR_FLAG },
     run: async ({ api, out, flags, isGiven }) => {
       const given = (Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]).filter((name) => isGiven(name))

@@ -1,0 +1,97 @@
+/** sys/storage/raft/autopilot: how healthy the nodes of a cluster are, and by which measures. */
+import { formatGoDuration } from '../../base/duration.js'
+import { definePath, type Handler, type PathSpec } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import type { JsonObject } from '../../logical/json.js'
+import type { Storage } from '../../logical/storage.js'
+import { AUTOPILOT_FIELDS, autopilotBody, decideAutopilot, keepAutopilot, readAutopilot } from './autopilot-settings.js'
+import { type RaftAccess, requireAllowed, requireRaft, statusPath, TOKEN_FIELDS } from './raft-access.js'
+import type { RaftServer } from './raft-join-paths.js'
+
+interface AutopilotDeps extends RaftAccess {
+  readonly nodeId: string
+  /** Where the settings are kept. */
+  readonly storage: Storage
+  /** This server leads, since it answers. */
+  readonly servers: () => Promise<readonly RaftServer[]>
+}
+
+const FIELDS = { ...AUTOPILOT_FIELDS, ...TOKEN_FIELDS } as const
+const SETTINGS = Object.keys(AUTOPILOT_FIELDS) as readonly (keyof typeof AUTOPILOT_FIELDS)[]
+
+export const autopilotPaths = (deps: AutopilotDeps): PathSpec[] => [
+  statusPath('storage/raft/autopilot/state', 'The health of the servers of this cluster.', deps, () => stateBody(deps)),
+  definePath({
+    pattern: 'storage/raft/autopilot/configuration',
+    fields: FIELDS,
+    summary: 'By which measures the servers of this cluster are healthy.',
+    operations: { read: readSettings(deps), update: changeSettings(deps) },
+  }),
+]
+
+const readSettings =
+  (deps: AutopilotDeps): Handler<typeof FIELDS> =>
+  ({ request, values }) => {
+    requireAllowed(deps, request, values.dr_operation_token)
+    requireRaft(deps)
+    return { data: autopilotBody(readAutopilot(deps.storage)) }
+  }
+
+/** What was not given stays as it was. With an operation token and nothing else it is a read. */
+const changeSettings =
+  (deps: AutopilotDeps): Handler<typeof FIELDS> =>
+  async (call) => {
+    const { request, values, supplied } = call
+    if (!SETTINGS.some(supplied)) {
+      if (deps.isDrSecondary()) return readSettings(deps)(call)
+      throw invalid(`no setting was given: ${SETTINGS.join(', ')}`)
+    }
+    requireAllowed(deps, request, values.dr_operation_token)
+    requireRaft(deps)
+    const after = decideAutopilot(readAutopilot(deps.storage), values, supplied)
+    await keepAutopilot(deps.storage, after)
+    return undefined
+  }
+
+const stateBody = async (deps: AutopilotDeps): Promise<JsonObject> => {
+  const servers = await deps.servers()
+  const voters = servers.filter(({ isVoter }) => isVoter)
+  const others = servers.filter(({ isVoter }) => !isVoter)
+  const healthy = voters.filter(({ isHealthy }) => isHealthy)
+  const tolerance = Math.max(0, healthy.length - (Math.floor(voters.length / 2) + 1))
+  return {
+    healthy: servers.every(({ isHealthy }) => isHealthy),
+    failure_tolerance: tolerance,
+    optimistic_failure_tolerance: tolerance,
+    leader: deps.nodeId,
+    voters: voters.map(({ nodeId }) => nodeId),
+    ...(others.length > 0 && { non_voters: others.map(({ nodeId }) => nodeId) }),
+    servers: Object.fromEntries(servers.map((server) => [server.nodeId, serverBody(server, deps)])),
+  }
+}
+
+const serverBody = (server: RaftServer, { nodeId: leaderId }: AutopilotDeps): JsonObject => {
+  const { nodeId, isVoter, isHealthy, stableSinceMs } = server
+  const type = isVoter ? 'voter' : 'non-voter'
+  return {
+    id: nodeId,
+    name: nodeId,
+    address: server.clusterAddress,
+    node_status: isHealthy ? 'alive' : 'failed',
+    node_type: type,
+    status: nodeId === leaderId ? 'leader' : type,
+    healthy: isHealthy,
+    ...(stableSinceMs !== undefined && { stable_since: new Date(stableSinceMs).toISOString() }),
+    last_contact: nodeId === leaderId ? '0s' : formatContact(server.lastContactMs),
+    last_term: server.term,
+    last_index: server.lastIndex,
+    ...(server.version !== '' && { version: server.version }),
+  }
+}
+
+/** As Go writes a duration; milliseconds are enough of it. */
+const formatContact = (ms: number): string => {
+  if (ms < 1000) return `${Math.round(ms)}ms`
+  const wholeMinutes = formatGoDuration(Math.trunc(ms / 60_000) * 60).replace(/0s$/, '')
+  return `${wholeMinutes}${Math.round(ms % 60_000) / 1000}s`
+}

@@ -1,0 +1,86 @@
+/** By which measures the nodes of a cluster are healthy, and when one that is dead is taken out. Times are whole seconds. */
+import { formatGoDuration } from '../../base/duration.js'
+import { invalid } from '../../logical/errors.js'
+import { bool, duration, int } from '../../logical/fields.js'
+import type { JsonObject } from '../../logical/json.js'
+import { putJson, readJson, type ReadStorage, type Storage } from '../../logical/storage.js'
+import { KEYS } from '../../storage/key-families.js'
+
+export interface AutopilotSettings {
+  readonly cleanup_dead_servers: boolean
+  readonly dead_server_last_contact_threshold: number
+  readonly last_contact_threshold: number
+  readonly max_trailing_logs: number
+  readonly min_quorum: number
+  readonly server_stabilization_time: number
+  readonly disable_upgrade_migration: boolean
+}
+
+const DEFAULTS: AutopilotSettings = {
+  cleanup_dead_servers: false,
+  dead_server_last_contact_threshold: 86_400,
+  last_contact_threshold: 10,
+  max_trailing_logs: 1000,
+  min_quorum: 0,
+  server_stabilization_time: 10,
+  disable_upgrade_migration: false,
+}
+
+export const AUTOPILOT_FIELDS = {
+  cleanup_dead_servers: bool('Whether servers that are dead are taken out of the cluster.'),
+  dead_server_last_contact_threshold: duration('Silence after which a server is dead; at least 1m.'),
+  last_contact_threshold: duration('Silence after which a server is unhealthy; at least 6s.'),
+  max_trailing_logs: int('Kept and shown; nothing is judged by it.'),
+  min_quorum: int('Fewest servers with a vote that are left when dead ones are taken out.'),
+  server_stabilization_time: duration('How long a server must be healthy to count for min_quorum.'),
+  disable_upgrade_migration: bool('Kept and shown; votes are not moved to newer versions.'),
+} as const
+
+type Name = keyof AutopilotSettings
+
+const NAMES = Object.keys(DEFAULTS) as readonly Name[]
+
+/** A node tells of itself every five seconds: less silence than this means nothing. */
+const LAST_CONTACT_MIN = 6
+const DEAD_MIN = 60
+/** With fewer servers left, the next loss would end the cluster. */
+const MIN_QUORUM_FOR_CLEANUP = 3
+
+/** What is to hold from now on. Throws LogicalError 400 that names the setting which cannot be. */
+export const decideAutopilot = (
+  before: AutopilotSettings,
+  given: AutopilotSettings,
+  isGiven: (name: Name) => boolean,
+): AutopilotSettings => {
+  const changed = Object.fromEntries(NAMES.filter(isGiven).map((name) => [name, given[name]]))
+  const after = { ...before, ...changed } as AutopilotSettings
+  for (const name of ['max_trailing_logs', 'min_quorum'] as const) {
+    if (after[name] < 0) throw invalid(`${name} must not be negative`)
+  }
+  if (after.last_contact_threshold < LAST_CONTACT_MIN) {
+    throw invalid(`last_contact_threshold must be at least ${LAST_CONTACT_MIN}s: nodes tell of themselves every 5s`)
+  }
+  if (after.dead_server_last_contact_threshold < DEAD_MIN) {
+    throw invalid('dead_server_last_contact_threshold must be at least 1m')
+  }
+  if (after.cleanup_dead_servers && after.min_quorum < MIN_QUORUM_FOR_CLEANUP) {
+    throw invalid(`cleanup_dead_servers needs a min_quorum of at least ${MIN_QUORUM_FOR_CLEANUP}`)
+  }
+  return after
+}
+
+/** Those of the cluster, which all of its nodes have. */
+export const readAutopilot = (storage: ReadStorage): AutopilotSettings => ({
+  ...DEFAULTS,
+  ...readJson<Partial<AutopilotSettings>>(storage, KEYS.autopilot),
+})
+
+export const keepAutopilot = (storage: Storage, settings: AutopilotSettings): Promise<void> =>
+  storage.write((tx) => putJson(tx, KEYS.autopilot, settings))
+
+export const autopilotBody = (settings: AutopilotSettings): JsonObject => ({
+  ...settings,
+  dead_server_last_contact_threshold: formatGoDuration(settings.dead_server_last_contact_threshold),
+  last_contact_threshold: formatGoDuration(settings.last_contact_threshold),
+  server_stabilization_time: formatGoDuration(settings.server_stabilization_time),
+})

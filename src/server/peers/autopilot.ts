@@ -1,0 +1,73 @@
+import type { Timer } from '../../base/clock.js'
+import { readAutopilot } from '../../core/system/autopilot-settings.js'
+import { Contacts } from './contacts.js'
+import { findDeadServer, type WatchedServer } from './dead-servers.js'
+import type { OwnEtcd } from './own-etcd.js'
+import type { PeersHost, PeersOptions } from './peers-options.js'
+import { findServers } from './servers.js'
+
+interface AutopilotOptions extends Pick<PeersOptions, 'config' | 'clock' | 'log'> {
+  readonly host: () => PeersHost | undefined
+  readonly etcd: () => OwnEtcd | undefined
+  readonly remove: (nodeId: string) => Promise<void>
+}
+
+/** Often enough to tell one word of a node from the next. */
+const LOOK_MS = 1000
+
+/** Watches the nodes of the cluster from the active one, and takes out those that are dead, where that is asked for. */
+export class Autopilot {
+  readonly #options: AutopilotOptions
+  readonly #contacts: Contacts
+  readonly #timer: Timer
+  #isBusy = false
+
+  constructor(options: AutopilotOptions) {
+    this.#options = options
+    this.#contacts = new Contacts(options.clock)
+    this.#timer = options.clock.setRepeating(LOOK_MS, () => void this.#look())
+  }
+
+  close(): void {
+    this.#timer.cancel()
+  }
+
+  /** For the node that leads; undefined where there are no others. */
+  async servers(): Promise<readonly WatchedServer[] | undefined> {
+    const { host, etcd, config } = this.#options
+    const [server, members, node] = [host(), etcd()?.members, host()?.node]
+    if (!server || !members || !node) return undefined
+    const { sharedLog } = node
+    const leaderId = config.storage.nodeId
+    const storage = server.requireRuntime().barrier.view('')
+    return findServers(storage, { members, sharedLog, contacts: this.#contacts, leaderId })
+  }
+
+  get #isActive(): boolean {
+    return this.#options.host()?.node?.isServing === true
+  }
+
+  async #look(): Promise<void> {
+    if (!this.#isActive || this.#isBusy) return
+    this.#isBusy = true
+    const { log } = this.#options
+    try {
+      await this.#takeOutDead()
+    } catch (error) {
+      log.debug('the nodes of the cluster could not be looked at', { error })
+    } finally {
+      this.#isBusy = false
+    }
+  }
+
+  async #takeOutDead(): Promise<void> {
+    const { host, config, remove, log } = this.#options
+    const servers = await this.servers()
+    const runtime = host()?.requireRuntime()
+    if (!servers || !runtime) return
+    const dead = findDeadServer(servers, config.storage.nodeId, readAutopilot(runtime.barrier.view('')))
+    if (dead === undefined || !this.#isActive) return
+    log.warn('a node is dead, and is taken out of the cluster', { node: dead })
+    await remove(dead)
+  }
+}
