@@ -7,6 +7,7 @@ import { MemoryLog } from '../../src/storage/commit-log/memory-log.js'
 import { MemorySharedLog } from '../../src/storage/commit-log/memory-shared-log.js'
 import type { Store } from '../../src/storage/store.js'
 import { openMemoryGenerations } from '../../src/storage/engine/memory-generations.js'
+import { copyRest } from '../../src/storage/generations/rest-copy.js'
 import { TestNode, TestNodes } from './nodes.js'
 
 /** Long enough for a machine that stands still for a while: nobody is to lose it by chance. */
@@ -71,6 +72,17 @@ export class MemoryNode extends TestNode {
       unsubscribe?.()
       this.endLead()
     })
+  }
+
+  /** All that it holds goes over to a new generation, as when filtered data is destroyed. Resolves when that is over. */
+  async moveData(): Promise<void> {
+    const host = this.#server?.host
+    if (!host) throw new Error(`${this.name} does not run`)
+    await host.replaceData('a test asks for it', {
+      rootKeyAfter: (rootKey) => rootKey,
+      prepare: (fresh, old) => copyRest(old, fresh, () => false),
+    })
+    await host.settled()
   }
 
   async start(): Promise<void> {

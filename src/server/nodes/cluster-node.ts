@@ -150,9 +150,8 @@ export class ClusterNode implements NodeSeat {
   }
 
   async whileLeading<T>(work: () => Promise<T>): Promise<T> {
-    if (this.otherActive || !this.#on('initializing')) {
+    if (this.otherActive || !this.#on('initializing'))
       throw new LogicalError('unavailable', 'another node of the cluster leads, or it is being initialised')
-    }
     let leadership: Leadership | undefined
     try {
       leadership = await this.#candidacy.leadSoon()
@@ -197,16 +196,17 @@ export class ClusterNode implements NodeSeat {
   async #takeOver(): Promise<void> {
     const leadership = this.#leadership
     if (!leadership) return
-    const { log } = this.#options
+    const { host, log } = this.#options
     void leadership.lost.then((reason) => this.#lost(leadership, reason))
+    const { runtime } = host()
     try {
-      const runtime = this.#requireRuntime()
+      if (!runtime) throw new LogicalError('unavailable', 'the server is stopping')
       await runtime.lead(leadership)
       await this.#options.relayPort.serve(runtime.barrier.view(''))
       await runtime.openCluster()
-      this.#on('opened')
+      if (host().runtime === runtime) this.#on('opened')
     } catch (error) {
-      if (this.#leadership !== leadership) return
+      if (this.#leadership !== leadership || host().runtime !== runtime) return
       log.error('this node could not become active', { error })
       this.#candidacy.rest()
       this.#on('lost')

@@ -222,8 +222,7 @@ export class RuntimeHost implements RuntimeChanges {
   /** Runs one change of the runtime after the other. What `run` throws, nobody else has heard of. */
   #change(reason: string, run: () => Promise<void>): void {
     if (this.#isClosing) return
-    const { log } = this.#options
-    const seat = this.#options.seat()
+    const [log, seat] = [this.#options.log, this.#options.seat()]
     log.info('the cluster restarts after a replication change', { reason })
     seat?.changing()
     this.#showRestarting()
@@ -278,6 +277,7 @@ export class RuntimeHost implements RuntimeChanges {
 
   async #closeRuntime(): Promise<void> {
     const runtime = this.#runtime
+    if (!this.#isClosing) this.#options.seat()?.changing()
     this.#runtime = undefined
     await runtime?.close()
   }
