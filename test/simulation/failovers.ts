@@ -96,7 +96,9 @@ const bringAlong = async (world: World, { primary, secondary }: Servers): Promis
   if (!secondary) return
   const body = { update_primary_addrs: primary.cluster.clusterAddresses }
   const path = 'sys/replication/performance/secondary/update-primary'
-  for (let tries = 1; !(await happens(world, () => follows(world, secondary, 'performance'))); tries++) {
+  const isAlong = async () =>
+    (await follows(world, secondary, 'performance')) && (await knows(world, primary, secondary))
+  for (let tries = 1; !(await happens(world, isAlong)); tries++) {
     if (tries > TRIES_MAX) world.fail(`${secondary.name} does not follow ${primary.name}`)
     await world.call(secondary, { method: 'PUT', path, body })
   }
@@ -105,6 +107,14 @@ const bringAlong = async (world: World, { primary, secondary }: Servers): Promis
 const follows = async (world: World, below: Member, kind: Kind = 'dr'): Promise<boolean> => {
   const { mode, state, connection_state: link } = await world.status(below, kind)
   return mode === 'secondary' && state === 'stream-wals' && link === 'ready'
+}
+
+/** Who follows may have somebody else in mind, or nobody yet: the primary says whom it sees. */
+const knows = async (world: World, primary: Member, { name }: Member): Promise<boolean> => {
+  const { secondaries = [] } = await world.status(primary, 'performance')
+  return (secondaries as readonly Readonly<Record<string, unknown>>[]).some(
+    (row) => row.node_id === name.toLowerCase() && row.connection_status === 'connected',
+  )
 }
 
 /** Whether a fact comes to be in good time. */

@@ -1,3 +1,4 @@
+import { findLagBetween } from '../../src/lab/replication.js'
 import { Chance } from './chance.js'
 import type { Answer } from './calls.js'
 import { judgeCopies, judgeWrites } from './judges.js'
@@ -43,6 +44,8 @@ export const judgeFilter = async (
   await world.until('the filter is to be changed', async () =>
     (await setFilter(world, primary, secondary, isOn)) ? undefined : 'it was not',
   )
+  // What comes after the change comes after all that the change leads to.
+  await world.demand(primary, writeOf('one/after-filter', 'it'))
   await level(world, primary, secondary)
   const isShown = (path: string) => !isOn || !path.startsWith('hidden/')
   await judgeWrites(world, secondary, registers, isShown)
@@ -56,10 +59,9 @@ export const judgeFilter = async (
 
 const level = (world: World, primary: Member, secondary: Member): Promise<void> =>
   world.until('the secondary is to follow the filter', async () => {
-    const { merkle_root: ours } = await world.status(primary, 'performance')
-    const { merkle_root: theirs, state } = await world.status(secondary, 'performance')
-    if (ours !== theirs || state !== 'stream-wals') return `its root is ${theirs}, not ${ours}, and it is in ${state}`
-    return secondary.cluster.server?.isPurgePending ? 'it still destroys what was taken away' : undefined
+    const statusOf = (member: Member) => () => world.status(member, 'performance')
+    const lag = await findLagBetween(statusOf(primary), statusOf(secondary), 'performance')
+    return lag ?? (secondary.cluster.server?.isPurgePending ? 'it still destroys what was taken away' : undefined)
   })
 
 const findCanaries = async (world: World, primary: Member, secondary: Member): Promise<void> => {

@@ -51,8 +51,9 @@ export const judgeCopies = async (world: World, { cluster, name }: Member): Prom
   if (!cluster.hasNodes) return
   await world.until(`the nodes of ${name} are to hold the same`, async () => {
     const [first, ...others] = await Promise.all(cluster.nodes.map((node) => copyOf(world, node)))
-    if (!first) throw new Error('there are no nodes')
+    if (!first) return 'the data of a node is being replaced'
     for (const other of others) {
+      if (!other) return 'the data of a node is being replaced'
       if (other.applied !== first.applied) return `${first.applied} and ${other.applied}`
       const keys = new Set([...first.content.keys(), ...other.content.keys()])
       for (const key of keys)
@@ -69,8 +70,10 @@ interface Copy {
   readonly content: ReadonlyMap<string, string>
 }
 
-const copyOf = async (world: World, { name, server }: SimulatedNode): Promise<Copy> => {
+/** Undefined while another generation takes the place of what it has. */
+const copyOf = async (world: World, { name, server }: SimulatedNode): Promise<Copy | undefined> => {
   if (!server) world.fail(`${name} does not run`)
+  if (!server.runtime) return undefined
   const { engine } = server.host
   const snapshot = engine.snapshot()
   try {

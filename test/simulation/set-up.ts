@@ -33,11 +33,15 @@ export const furnish = async (world: World, member: Member): Promise<void> => {
   world.admin = { role_id: dataOf(read.json).role_id, secret_id: dataOf(made.json).secret_id }
 }
 
-/** A token that may do everything, of a cluster on which no other one is known. */
-const logIn = async (world: World, member: Member): Promise<void> => {
-  const { json } = await world.demand(member, { method: 'PUT', path: 'auth/approle/login', body: world.admin })
-  member.rootToken = String((json.auth as { client_token: string }).client_token)
-}
+/** A token that may do everything, of a cluster on which no other one is known; its other nodes may have to be opened once more. */
+const logIn = (world: World, member: Member): Promise<void> =>
+  world.until(`${member.name} is to let somebody log in`, async () => {
+    if (member.cluster.hasNodes) await world.raise(member)
+    const answer = await world.call(member, { method: 'PUT', path: 'auth/approle/login', body: world.admin })
+    if (answer?.status !== 200) return `the answer is ${answer?.status}`
+    member.rootToken = String((answer.json.auth as { client_token: string }).client_token)
+    return undefined
+  })
 
 const dataOf = (json: Readonly<Record<string, unknown>>) => json.data as Readonly<Record<string, string>>
 
