@@ -173,6 +173,8 @@ export interface ReplicableStore {
   readonly isResyncing: boolean
   /** Forgets what this store followed, as a promotion does. */
   forgetRemote(): Promise<void>
+  /** All of the log goes, and followers of this store resync; the data, and what it follows, stay as they are. */
+  cutLog(): Promise<void>
   /** The epoch that new frames are marked with; empty until one is set. At most 36 ASCII characters. */
   readonly epoch: string
   setEpoch(epoch: string): Promise<void>

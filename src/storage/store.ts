@@ -15,7 +15,7 @@ import type { Category, Tree } from './key-families.js'
 import { dataKey } from './raw-keys.js'
 import type * as Repl from './replicable.js'
 import { entriesOfForeign, type Logged, loggedOfOwn } from './logged-entries.js'
-import { type StageFunction, stageImport } from './commit/stage.js'
+import { type StageFunction, stageCut, stageImport, stageState } from './commit/stage.js'
 import { freshHash } from './store-state.js'
 import { PinnedReads } from './sync/pinned-reads.js'
 import { StoreTransaction } from './commit/store-transaction.js'
@@ -208,15 +208,15 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
 
   async setEpoch(epoch: string): Promise<void> {
     if (!/^[\x21-\x7e]*$/.test(epoch) || epoch.length > EPOCH_BYTES) throw new Error('not an epoch')
-    await this.#committer.run((_batch, state) => ({ state: { ...state, epoch }, changes: [], filtered: [] }))
+    await this.#committer.run((_batch, state) => stageState({ ...state, epoch }))
   }
 
   async forgetRemote(): Promise<void> {
-    await this.#committer.run((_batch, state) => ({
-      state: { ...state, remote: undefined, isResyncing: false },
-      changes: [],
-      filtered: [],
-    }))
+    await this.#committer.run((_batch, state) => stageState({ ...state, remote: undefined, isResyncing: false }))
+  }
+
+  async cutLog(): Promise<void> {
+    await this.#committer.run((batch, state, trees) => stageCut(batch, state, trees, freshHash(this.#random)))
   }
 
   async applyEntries(entries: readonly Repl.WalEntry[], remote: Repl.RemotePosition): Promise<boolean> {

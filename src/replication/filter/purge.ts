@@ -13,10 +13,11 @@ import {
 } from './purge-states.js'
 import { step } from '../state-table.js'
 import { KEYS } from '../../storage/key-families.js'
+import { isInLog, prefixesOf } from './filtered-log.js'
 
 interface PurgeOptions {
   readonly storage: Storage
-  readonly store: Pick<ReplicableStore, 'isResyncing' | 'remotePosition'>
+  readonly store: Pick<ReplicableStore, 'isResyncing' | 'remotePosition' | 'firstIndex' | 'framesAfter' | 'cutLog'>
   /** Ids of the mounts that a filter keeps from this cluster, or from the one it is a DR copy of. */
   readonly filteredMounts: () => ReadonlySet<string>
   /** Asks for a new generation of the directory with what is left. The mark does not go with it. */
@@ -112,11 +113,19 @@ export class FilteredDataPurge {
       await this.#happened({ on: 'found', stage })
       return this.#happened({ on: 'marked' })
     }
-    if (this.#looking.is === 'looking-again' || !stage) return
+    const isLogged = await isInLog(store, filtered)
+    if (this.#looking.is === 'looking-again' || !(stage || isLogged)) return
     // Lifted before it took effect: nothing was taken away.
     if (filtered.size === 0 && stage === 'hidden') return this.#happened({ on: 'lifted' })
     if (store.isResyncing || (filtered.size > 0 && !store.remotePosition)) return
+    if (isLogged) await this.#forgetLog()
     return this.#happened({ on: 'gone' })
+  }
+
+  /** What was deleted before the filter came is in the log yet. */
+  async #forgetLog(): Promise<void> {
+    await this.mark()
+    await this.#options.store.cutLog()
   }
 
   async #happened(event: DestructionEvent): Promise<void> {
@@ -144,11 +153,8 @@ export class FilteredDataPurge {
   }
 
   async #hasDataOf(mounts: ReadonlySet<string>): Promise<boolean> {
-    for (const uuid of mounts) {
-      for (const prefix of [KEYS.secretData, KEYS.authData]) {
-        if ((await this.#options.storage.keys(`${prefix}${uuid}/`, { limit: 1 })).length > 0) return true
-      }
-    }
+    for (const prefix of prefixesOf(mounts))
+      if ((await this.#options.storage.keys(prefix, { limit: 1 })).length > 0) return true
     return false
   }
 }

@@ -148,6 +148,20 @@ export const stageImport = (
   }
 }
 
+/** The state becomes another one, and nothing else does. */
+export const stageState = (state: StoreState): Staged => ({ state, changes: [], filtered: [] })
+
+/** Cuts the log although nothing changes: all of it goes. What is followed, and the trees, stay as they are. */
+export const stageCut = (batch: EngineBatch, state: StoreState, trees: Trees, cutHash: Buffer): Staged => {
+  const { isResyncing, remote } = state
+  const next = cutState(state, cutHash)
+  const saved = isResyncing ? undefined : trees.putCheckpoint(batch)
+  return {
+    ...stageState({ ...next, checkpoint: saved && next.last.index, remote, isResyncing }),
+    ...(saved && { after: saved }),
+  }
+}
+
 /** Both after one another. The result can be gone through more than once, which a generator cannot. */
 const chain = <T>(first: Iterable<T>, second: Iterable<T>): Iterable<T> => ({
   *[Symbol.iterator]() {

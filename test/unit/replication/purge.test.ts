@@ -25,6 +25,9 @@ const make = (): FilteredDataPurge =>
       get remotePosition() {
         return hasPosition ? { index: 1, hash: Buffer.alloc(20), epoch: '' } : undefined
       },
+      firstIndex: 1,
+      framesAfter: async () => [],
+      cutLog: () => Promise.reject(new Error('nothing is in the log')),
     },
     filteredMounts: () => filtered,
     destroy: () => asked++,

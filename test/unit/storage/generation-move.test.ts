@@ -188,7 +188,13 @@ test('the data of a second filter, applied amid the copy for the first, is in no
   const filtered = new Set(['eu'])
   const purge = new FilteredDataPurge({
     storage,
-    store: { isResyncing: false, remotePosition: { ...store.position, epoch: '' } },
+    store: {
+      isResyncing: false,
+      remotePosition: { ...store.position, epoch: '' },
+      firstIndex: store.firstIndex,
+      framesAfter: async () => [],
+      cutLog: () => store.cutLog(),
+    },
     filteredMounts: () => filtered,
     destroy: () => destruction.schedule(),
     random,
