@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { NARROW, WIDE } from '../support/browser-page.js'
 import { LabPage } from '../support/lab-page.js'
 import { tellOneStory } from '../support/story.js'
 
@@ -26,10 +27,18 @@ const isClosed = () => lab.page.waitForSelector('dialog', { state: 'detached' })
 const work = (state: string, title: string) => lab.see(`.works > .work:first-of-type.${state}:has-text("${title}")`)
 const focused = () =>
   lab.page.evaluate('document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent')
+/** As whoever has no mouse gets there. */
+const tabTo = async (name: string | RegExp) => {
+  const isThere = async () => new RegExp(name).test(String(await focused()))
+  for (let count = 0; count < 60 && !(await isThere()); count += 1) await lab.page.keyboard.press('Tab')
+  expect(await focused()).toMatch(name)
+}
 const focusOn = (name: string | RegExp) => lab.page.getByRole('button', { name, exact: true }).focus()
 
 describe('from the page', () => {
   it('a link is cut and healed, by the keyboard alone', async () => {
+    await lab.shoot('healthy')
+    await lab.expectNoBarrier()
     await focusOn(LINK)
     await lab.page.keyboard.press('Enter')
     await lab.see('dialog[open]')
@@ -60,6 +69,7 @@ describe('from the page', () => {
     await lab.see('.plan code:has-text("understudy fault latency A B 80ms")')
     await lab.press('Do it')
     await lab.see('.words strong:text-is("80 ms")')
+    await lab.shoot('delayed')
     await lab.ask(LINK)
     await lab.press('Heal')
     await lab.page.waitForSelector('.words strong', { state: 'detached' })
@@ -117,13 +127,19 @@ describe('from the page', () => {
     await lab.see('.verdict.well')
   })
 
-  it('a cluster fails over to another one, which is shown with the calls that it made', async () => {
-    await lab.ask(CLUSTER_B)
-    await lab.press('Fail over from A …')
+  it('a cluster fails over to another one by the keyboard alone, which is shown with the calls that it made', async () => {
+    await tabTo(CLUSTER_B)
+    await lab.page.keyboard.press('Enter')
+    await lab.see('dialog[open]')
+    await tabTo('Fail over from A …')
+    await lab.page.keyboard.press('Enter')
     await lab.see('.plan li:has-text("sys/replication/dr/secondary/promote")')
+    expect(await focused(), 'nobody is led to force').toBe('Back')
     await lab.shoot('plan')
-    await lab.press('Yes, do it')
+    await tabTo('Yes, do it')
+    await lab.page.keyboard.press('Enter')
     await isClosed()
+    expect(await focused(), 'the focus is back where it was').toMatch(CLUSTER_B)
     await lab.cluster('B', 'primary')
     await work('done', 'B is the DR primary now')
     await lab.event('call', 'sys/replication/dr/secondary/promote')
@@ -189,7 +205,9 @@ describe('from the page', () => {
     expect(await lab.page.locator('img').count()).toBe(0)
   })
 
-  it('a drill is run and watched to its verdict', async () => {
+  it('a drill is run and watched to its verdict, on a small screen', async () => {
+    lab.size = NARROW
+    await lab.page.setViewportSize(NARROW)
     await lab.press('Drill, snapshot, reset …')
     await lab.press('Run a drill …')
     await lab.page.locator('dialog select').selectOption('dr-failover')
@@ -199,6 +217,7 @@ describe('from the page', () => {
     await lab.expectNoBarrier()
     await lab.press('Yes, do it')
     await lab.see('.steps [aria-current=step]')
+    await lab.shoot('drilling')
     await lab.see('.steps .passed:has-text("the primary is lost")')
     await lab.cluster('A', 'away')
     await lab.cluster('B', 'primary')
@@ -207,6 +226,8 @@ describe('from the page', () => {
     await lab.see('.curve[data-phases="6"] canvas')
     await lab.shoot('drilled')
     await lab.expectNoBarrier()
+    lab.size = WIDE
+    await lab.page.setViewportSize(WIDE)
   })
 
   it('what fails says why', async () => {

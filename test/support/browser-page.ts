@@ -7,8 +7,13 @@ import { until } from './until.js'
 
 const { UNDERSTUDY_SCREENSHOTS: SCREENSHOTS } = process.env
 
-const WIDE = { width: 1280, height: 720 } as const
-const NARROW = { width: 390, height: 844 } as const
+export const WIDE = { width: 1280, height: 720 } as const
+export const NARROW = { width: 390, height: 844 } as const
+
+interface Size {
+  readonly width: number
+  readonly height: number
+}
 
 /** A page that is open in a real browser. Disposing of it ends the browser. */
 export class BrowserPage implements AsyncDisposable {
@@ -17,6 +22,8 @@ export class BrowserPage implements AsyncDisposable {
   page!: Page
   /** Whatever the browser itself complained about. */
   errors!: string[]
+  /** Of the window, but while it is looked at in all. */
+  size: Size = WIDE
 
   async goTo(address: string): Promise<void> {
     this.browser = await openBrowser()
@@ -41,7 +48,7 @@ export class BrowserPage implements AsyncDisposable {
     await this.page.getByRole('button', { name, exact: true }).click()
   }
 
-  async looks(colorScheme: 'light' | 'dark', size: { readonly width: number; readonly height: number }): Promise<void> {
+  async looks(colorScheme: 'light' | 'dark', size: Size): Promise<void> {
     await this.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     await this.page.setViewportSize(size)
     await this.seen(`(document.querySelector('.stage svg')?.clientWidth ?? 0) < ${size.width}`)
@@ -55,7 +62,7 @@ export class BrowserPage implements AsyncDisposable {
         expect(await findBarriers(this.page), `${colorScheme}, ${size.width}`).toEqual([])
         expect(await this.page.evaluate('document.documentElement.scrollWidth'), 'nothing sticks out').toBe(size.width)
       }
-    await this.looks('light', WIDE)
+    await this.looks('light', this.size)
   }
 
   /** For people to look at, where they want to. */
@@ -67,7 +74,7 @@ export class BrowserPage implements AsyncDisposable {
         await this.looks(colorScheme, size)
         await this.page.screenshot({ path: path.join(SCREENSHOTS, `${name}-${colorScheme}-${size.width}.png`) })
       }
-    await this.looks('light', WIDE)
+    await this.looks('light', this.size)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -73,10 +73,12 @@ const Confirmation = ({ offer, topology, onBack, onDone }: ConfirmationProps) =>
   const [isBusy, setBusy] = useState(false)
   const offered = useChoices(offer, setProblem)
   const form = useRef<HTMLFormElement>(null)
-  // Before anybody can type: what is typed at once is to arrive there.
+  // Before anybody can type: what is typed at once is to arrive there. Nobody is led to what would be done at any price.
   useLayoutEffect(() => {
     const { current } = form
-    ;(current?.querySelector<HTMLElement>('input, select') ?? current?.querySelector('button'))?.focus()
+    ;(
+      current?.querySelector<HTMLElement>('fieldset input, fieldset select') ?? current?.querySelector('button')
+    )?.focus()
   }, [offered])
   const isSaid = offer.asks === undefined || action.ms !== undefined || (action.name ?? '') !== ''
   const doIt = () => {
