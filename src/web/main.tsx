@@ -1,7 +1,7 @@
 import { render } from 'preact'
 import { useEffect, useLayoutEffect, useReducer, useState } from 'preact/hooks'
 import { ActionDialog } from './actions/action-dialog.js'
-import { offersOf, type Subject } from './actions/offers.js'
+import { type OnAsk, offersOf, type Subject } from './actions/offers.js'
 import { Inside } from './cluster/inside.js'
 import { FIRST_VIEW, hashOf, type Place } from './cluster/place.js'
 import type { Session } from './cluster/session.js'
@@ -36,8 +36,7 @@ const App = () => {
   const inside = survey?.clusters.some(({ name }) => name === place?.cluster) ? place : undefined
   return (
     <>
-      <Header state={state} onAsk={onAsk} />
-      {survey && <Clusters survey={survey} current={inside?.cluster} />}
+      <Header state={state} current={inside?.cluster} onAsk={onAsk} />
       {inside && (
         <main class="inside">
           <h2 class="unseen">{`Cluster ${inside.cluster}`}</h2>
@@ -75,6 +74,9 @@ const Clusters = ({ survey: { clusters }, current }: ClustersProps) => (
     <a href="#/" {...(current === undefined ? { 'aria-current': 'page' } : {})}>
       All clusters
     </a>
+    <span class="soft" aria-hidden="true">
+      inside
+    </span>
     {clusters.map(({ name }) => (
       <a
         key={name}
@@ -88,18 +90,18 @@ const Clusters = ({ survey: { clusters }, current }: ClustersProps) => (
   </nav>
 )
 
-interface HeaderProps {
+interface HeaderProps extends Pick<ClustersProps, 'current'> {
   readonly state: PageState
-  /** Absent where nothing can be done. */
-  readonly onAsk: ((subject: Subject) => void) | undefined
+  readonly onAsk: OnAsk
 }
 
-const Header = ({ state: { survey, connection }, onAsk }: HeaderProps) => (
+const Header = ({ state: { survey, connection }, current, onAsk }: HeaderProps) => (
   <header>
     <h1>
       Understudy{survey && <span class="lab"> {survey.lab}</span>}
       {survey && survey.topology !== survey.lab && <span class="topology"> {survey.topology}</span>}
     </h1>
+    {survey && <Clusters survey={survey} current={current} />}
     {onAsk && (
       <button type="button" class="of-lab" onClick={() => onAsk({ of: 'lab' })}>
         Drill, snapshot, reset …

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import type { Subject } from './actions/offers.js'
+import type { OnAsk } from './actions/offers.js'
 import { Works } from './actions/works.js'
 import { CurvesView } from './curves/curves.js'
 import type { PageState } from './feed/state.js'
@@ -11,8 +11,7 @@ interface OverviewProps {
   readonly state: PageState
   /** It is there and not shown: what was chosen in it stays. */
   readonly isHidden: boolean
-  /** Absent where nothing can be done. */
-  readonly onAsk: ((subject: Subject) => void) | undefined
+  readonly onAsk: OnAsk
 }
 
 /** All clusters that the page knows of: their picture, their curves and what happens. */
@@ -35,9 +34,9 @@ export const Overview = ({ state, isHidden, onAsk }: OverviewProps) => {
         {survey && (
           <Picture survey={survey} primaries={primaries} isStale={state.connection !== 'live'} onAsk={onAsk} />
         )}
-        {survey && survey.problems.length > 1 && <Problems problems={survey.problems} />}
-        {survey && <ClusterTable survey={survey} />}
+        {survey && survey.problems.length > 1 && <Problems problems={survey.problems.slice(1)} />}
         {survey && <CurvesView samples={samples} events={events} />}
+        {survey && <ClusterTable survey={survey} />}
       </section>
       <div class="side">
         {done}
@@ -61,7 +60,7 @@ const Verdict = ({ state: { survey, gone, connection } }: { readonly state: Page
 }
 
 const Problems = ({ problems }: Pick<NonNullable<PageState['survey']>, 'problems'>) => (
-  <ul class="problems" aria-label="what is wrong">
+  <ul class="problems" aria-label="what else is wrong">
     {problems.map((text) => (
       <li key={text}>
         <span aria-hidden="true">! </span>

@@ -26,15 +26,7 @@ export const ServerPage = () => {
   const anyone = useMemo(() => ({ ask: apiAt(''), session: undefined, canWrite: true }), [])
   return (
     <MeansProvider value={anyone}>
-      <Header />
-      <nav class="clusters" aria-label="pages of this server">
-        <a href={hashOf(OWN)} {...(isOverview ? {} : { 'aria-current': 'page' })}>
-          Inside
-        </a>
-        <a href={hashOf(OVERVIEW)} {...(isOverview ? { 'aria-current': 'page' } : {})}>
-          Picture and events
-        </a>
-      </nav>
+      <Header isOverview={isOverview} />
       <main class="inside" hidden={isOverview}>
         <h2 class="unseen">This cluster</h2>
         <Inside root="" place={isOverview ? OWN : place} session={session} canWrite onSession={setSession} />
@@ -44,7 +36,7 @@ export const ServerPage = () => {
   )
 }
 
-const Header = () => {
+const Header = ({ isOverview }: { readonly isOverview: boolean }) => {
   const { value = {}, error } = useRead(get('sys/seal-status'), LOOK_MS)
   const name = textOf(value, 'cluster_name')
   useEffect(() => {
@@ -58,6 +50,14 @@ const Header = () => {
         {name !== '' && <span class="lab"> {name}</span>}
         {version !== '' && <span class="topology"> {version}</span>}
       </h1>
+      <nav class="clusters" aria-label="pages of this server">
+        <a href={hashOf(OWN)} {...(isOverview ? {} : { 'aria-current': 'page' })}>
+          Inside
+        </a>
+        <a href={hashOf(OVERVIEW)} {...(isOverview ? { 'aria-current': 'page' } : {})}>
+          Picture and events
+        </a>
+      </nav>
       <p class={`connection ${error === '' ? 'live' : 'lost'}`} role="status">
         <span aria-hidden="true">{error === '' ? '●' : '○'}</span> {error === '' ? 'live' : `${error}; trying again`}
       </p>

@@ -16,6 +16,8 @@ const fault =
     return `${active.id}: ${describePlace(active)}, ${describeFault(active)}${end}`
   }
 
+const stepWords: Words = (event) => `${text(event, 'drill')}, ${text(event, 'step')}: ${text(event, 'phase')}`
+
 const plain: Words = ({ details }) =>
   Object.entries(details)
     .map(([key, value]) => `${key}=${isWord(value) ? value : JSON.stringify(value)}`)
@@ -38,7 +40,7 @@ const WORDS: Readonly<Record<EventKind, Words>> = {
   node: fromTo,
   role: replicated,
   replication: replicated,
-  drill: plain,
+  drill: (event) => (event.details.phase === undefined ? plain(event) : stepWords(event)),
   note: (event) => text(event, 'text'),
 }
 

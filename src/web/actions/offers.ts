@@ -9,6 +9,9 @@ export type Subject =
   | { readonly of: 'link'; readonly between: readonly [string, string] }
   | { readonly of: 'lab' }
 
+/** Asks what is to be done to something; absent where nothing can be done. */
+export type OnAsk = ((subject: Subject) => void) | undefined
+
 /** Something that can be done to it now. */
 export interface Offer {
   readonly label: string

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { PageDrill, PageLine, PageStep, PageWork } from '../../lab/web/page-facts.js'
 import { Copy } from '../copy.js'
 import { ShellLine } from '../shell-line.js'
@@ -10,7 +10,7 @@ const STATE_WORDS: Readonly<Record<PageWork['state'], string>> = {
   failed: 'failed',
   stopped: 'stopped',
 }
-const STATE_SIGNS: Readonly<Record<PageWork['state'], string>> = { running: '▶', done: '✓', failed: '✗', stopped: '■' }
+const STATE_SIGNS: Readonly<Record<PageWork['state'], string>> = { running: '◐', done: '✓', failed: '✗', stopped: '■' }
 const STEP_SIGNS: Readonly<Record<PageStep['state'], string>> = {
   waiting: '·',
   running: '▶',
@@ -22,9 +22,14 @@ const STEP_SIGNS: Readonly<Record<PageStep['state'], string>> = {
 /** What is and was done from the page, newest first; nothing as long as nothing was. */
 export const Works = ({ works }: { readonly works: readonly PageWork[] }) => {
   const newest = works.at(-1)
+  const section = useRef<HTMLElement>(null)
+  const position = `${newest?.id} ${newest?.state} ${newest?.drill?.steps.findIndex(({ state }) => state === 'running')}`
+  useEffect(() => {
+    if (section.current) showNewest(section.current)
+  }, [position])
   if (!newest) return null
   return (
-    <section class="works" aria-labelledby="works-title">
+    <section class="works" aria-labelledby="works-title" ref={section}>
       <h2 id="works-title" class="unseen">
         What was done from here
       </h2>
@@ -38,7 +43,14 @@ export const Works = ({ works }: { readonly works: readonly PageWork[] }) => {
   )
 }
 
-const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
+/** The step that a drill is at, or else the beginning. Only this list is scrolled: whoever looks at the picture goes on with that. */
+const showNewest = (section: HTMLElement): void => {
+  const step = section.querySelector<HTMLElement>('[aria-current=step]')
+  const top = step ? step.offsetTop - section.offsetTop : 0
+  section.scrollTop = Math.max(0, top - section.clientHeight / 2)
+}
+
+const seconds = (ms: number): string => (ms < 100 ? 'under 0.1 s' : `${(ms / 1000).toFixed(1)} s`)
 
 const Work = ({ work, isNewest }: { readonly work: PageWork; readonly isNewest: boolean }) => (
   <details class={`work ${work.state}`} open={isNewest}>
@@ -47,10 +59,9 @@ const Work = ({ work, isNewest }: { readonly work: PageWork; readonly isNewest: 
         {STATE_SIGNS[work.state]}
       </span>{' '}
       {work.title} <span class="state">{STATE_WORDS[work.state]}</span>{' '}
-      {work.tookMs !== null && <span class="took">{seconds(work.tookMs)}</span>}
+      {work.tookMs !== null && <span class="took">in {seconds(work.tookMs)}</span>}
     </summary>
-    {work.outcome !== '' && <p class="outcome">{work.outcome}</p>}
-    {work.command !== null && <Line command={work.command} />}
+    {work.outcome !== '' && <Outcome work={work} />}
     {work.state === 'running' && work.canBeStopped && <Stop id={work.id} />}
     {work.drill && <Drill drill={work.drill} />}
     <ul>
@@ -58,8 +69,14 @@ const Work = ({ work, isNewest }: { readonly work: PageWork; readonly isNewest: 
         <li key={index}>{text}</li>
       ))}
     </ul>
+    {work.command !== null && <Line command={work.command} />}
     <Calls lines={callsOf(work)} />
   </details>
+)
+
+/** What a drill has measured is what people in the last row came for: large, and one figure a line. */
+const Outcome = ({ work: { outcome, drill } }: { readonly work: PageWork }) => (
+  <p class={`outcome ${drill ? 'measured' : ''}`}>{drill ? outcome.split('  ').join('\n') : outcome}</p>
 )
 
 const textsOf = ({ lines, outcome }: PageWork, wanted: PageLine['kind']): readonly string[] =>

@@ -12,7 +12,7 @@ export const FieldInput = ({ field, value, onChange }: FieldInputProps) => {
   const id = useId()
   const hint = field.hint === undefined ? {} : { 'aria-describedby': `${id}-hint` }
   return (
-    <div class={`field ${field.kind}`}>
+    <div class={`field of-${field.kind}`}>
       <label for={id}>
         {field.label}
         {field.isRequired && <span class="needed"> (needed)</span>}

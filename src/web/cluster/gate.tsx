@@ -43,7 +43,7 @@ export const Gate = ({ children }: { readonly children: ComponentChildren }) => 
   if (status.initialized === false)
     return (
       <section class="gate" aria-label="a new cluster">
-        <p>This cluster is new: it has no keys yet.</p>
+        <p class="said">This cluster is new: it has no keys yet.</p>
         <p class="acts">
           <ActButton
             act={INITIALISE}
@@ -58,7 +58,10 @@ export const Gate = ({ children }: { readonly children: ComponentChildren }) => 
   if (status.sealed !== true) return <>{children}</>
   return (
     <section class="gate" aria-label="a sealed cluster">
-      <p role="status">{`This cluster is sealed: ${textOf(status, 'progress')} of ${textOf(status, 't')} key shares are given.`}</p>
+      <p
+        role="status"
+        class="said"
+      >{`This cluster is sealed: ${textOf(status, 'progress')} of ${textOf(status, 't')} key shares are given.`}</p>
       {canWrite && <Unseal onDone={again} />}
     </section>
   )

@@ -2,11 +2,11 @@ import type { ComponentType } from 'preact'
 import { useCallback, useMemo } from 'preact/hooks'
 import { Audit } from './audit.js'
 import { apiAt } from './api.js'
-import type { Call } from './call.js'
+import { type Call, get, partOf, textOf } from './call.js'
 import { Gate } from './gate.js'
 import { Kv } from './kv/kv.js'
-import { Login } from './login.js'
-import { MeansProvider } from './means.js'
+import { Login, type LoginProps } from './login.js'
+import { MeansProvider, useRead } from './means.js'
 import { Mounts } from './mounts.js'
 import { Policies } from './policies.js'
 import { Tokens } from './tokens.js'
@@ -62,11 +62,26 @@ export const Inside = ({ root, place, session, canWrite, onSession }: InsideProp
         {session && <Who session={session} onLeave={() => leave(ask, session, onSession)} />}
       </nav>
       <Gate>
-        {!session && <Login ask={anyone} onSession={onSession} />}
+        {!session && <Entrance ask={anyone} onSession={onSession} isOpen={isOpen === true} />}
         {(isOpen || session) && <Shown />}
       </Gate>
     </MeansProvider>
   )
+}
+
+const LOOK_MS = 2000
+
+/** Where somebody logs in; a DR secondary lets nobody, and what is open to everybody needs no words about it. */
+const Entrance = ({ isOpen, ...login }: LoginProps & { readonly isOpen: boolean }) => {
+  const { value, error } = useRead(get('sys/replication/status'), LOOK_MS)
+  if (!value && error === '') return null
+  if (textOf(partOf(partOf(value ?? {}, 'data'), 'dr'), 'mode') === 'secondary')
+    return isOpen ? null : (
+      <p class="hint">
+        A DR secondary lets nobody log in before it is promoted. What can be done to it is under Replication.
+      </p>
+    )
+  return <Login {...login} />
 }
 
 /** A token that was got by logging in here is of no use to anybody any more; one that was brought along may be. */

@@ -3,7 +3,7 @@ import { initialValues, type Values } from './acts.js'
 import { FieldInput } from './field-input.js'
 import { type Ask, logIn, type Session, type Way, WAYS } from './session.js'
 
-interface LoginProps {
+export interface LoginProps {
   readonly ask: Ask
   readonly onSession: (session: Session) => void
 }
@@ -60,13 +60,13 @@ export const Login = ({ ask, onSession }: LoginProps) => {
           onChange={(value) => setValues({ ...values, [field.name]: value })}
         />
       ))}
-      <p role="alert" class="error">
-        {problem}
-      </p>
       <p class="buttons">
         <button type="submit" class="main" disabled={isBusy}>
           Log in
         </button>
+      </p>
+      <p role="alert" class="error">
+        {problem}
       </p>
       <p class="hint">The token stays in the memory of this page: it is gone when the page is closed or loaded anew.</p>
     </form>

@@ -10,7 +10,10 @@ interface CurveProps {
   readonly phases: readonly Phase[]
 }
 
-const HEIGHT = 150
+/** A sixth of the window, so that a projector has them below the picture without scrolling. */
+const heightNow = (): number => Math.min(220, Math.max(118, Math.round(window.innerHeight / 6)))
+/** In seconds: of less than this there is nothing to see. */
+const SPAN_MIN = 60
 const COLOURS = 6
 const DASHES: readonly number[][] = [[], [8, 4], [2, 3]]
 
@@ -27,7 +30,7 @@ export const Curve = ({ title, unit, curves, phases }: CurveProps) => {
     const colours = new Colours()
     const made = new uPlot(optionsFor(curves.lines, current.clientWidth, colours, shaded), dataOf(curves), current)
     plot.current = made
-    const observer = new ResizeObserver(() => made.setSize({ width: current.clientWidth, height: HEIGHT }))
+    const observer = new ResizeObserver(() => made.setSize({ width: current.clientWidth, height: heightNow() }))
     observer.observe(current)
     const scheme = window.matchMedia('(prefers-color-scheme: dark)')
     const repaint = () => {
@@ -109,12 +112,15 @@ const optionsFor = (
   const axis = { stroke: named('--soft'), grid: { stroke: named('--line'), width: 1 }, ticks: { show: false } }
   return {
     width,
-    height: HEIGHT,
+    height: heightNow(),
     legend: { show: false },
     cursor: { show: false },
-    scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(1, max) * 1.05] } },
+    scales: {
+      x: { time: true, range: (_, min, max) => [Math.min(min, max - SPAN_MIN), max] },
+      y: { range: (_, __, max) => [0, Math.max(1, max) * 1.05] },
+    },
     axes: [
-      { ...axis, space: 70, font: FONT, values: (_, times) => times.map((time) => TIME.format(time * 1000)) },
+      { ...axis, space: 80, size: 30, font: FONT, values: (_, times) => times.map((time) => TIME.format(time * 1000)) },
       { ...axis, size: 46, font: FONT, incrs: WHOLE },
     ],
     series: [
@@ -135,7 +141,7 @@ const optionsFor = (
 const TIME = new Intl.DateTimeFormat(undefined, {
   ...({ hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false } as const),
 })
-const FONT = '13px system-ui, sans-serif'
+const FONT = '14px system-ui, sans-serif'
 /** Nobody lacks half an entry. */
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000, 1_000_000]
 

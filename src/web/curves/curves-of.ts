@@ -103,15 +103,13 @@ export const phasesOf = (events: readonly PageEvent[], nowMs: number): readonly 
 const RUNNING_SECONDS_MAX = 120
 
 /** What a curve shows, in words: `A → B, DR: 0, at most 12`. */
-export const describe = ({ lines }: Curves, unit: string): string => {
-  if (lines.length === 0) return 'nothing is known yet'
-  return lines
+export const describe = ({ lines }: Curves, unit: string): string =>
+  lines
     .map(({ name, values }) => {
       const known = values.filter((value) => value !== null)
       const now = values.at(-1) ?? null
       return `${name}: ${now === null ? 'unknown' : round(now)}, at most ${round(Math.max(0, ...known))} ${unit}`
     })
     .join('; ')
-}
 
 const round = (value: number): number => Math.round(value * 10) / 10

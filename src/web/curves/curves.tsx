@@ -9,6 +9,12 @@ interface CurvesProps {
   readonly events: readonly PageEvent[]
 }
 
+const CURVES = [
+  { of: 'lag', title: 'Lag, entries', unit: 'entries' },
+  { of: 'requests', title: 'Requests per second', unit: 'per second' },
+  { of: 'wal', title: 'Last entry of the log (WAL)', unit: '' },
+] as const
+
 /** The last quarter of an hour, as far as this page was open. */
 export const CurvesView = ({ samples, events }: CurvesProps) => {
   const shown = useMemo(
@@ -21,9 +27,9 @@ export const CurvesView = ({ samples, events }: CurvesProps) => {
       <h2 id="curves-title" class="unseen">
         The last 15 minutes
       </h2>
-      <Curve title="Lag, entries" unit="entries" curves={shown.lag} phases={phases} />
-      <Curve title="Requests per second" unit="per second" curves={shown.requests} phases={phases} />
-      <Curve title="Last entry of the log (WAL)" unit="" curves={shown.wal} phases={phases} />
+      {CURVES.filter(({ of }) => shown[of].lines.length > 0).map(({ of, ...words }) => (
+        <Curve key={of} {...words} curves={shown[of]} phases={phases} />
+      ))}
     </section>
   )
 }

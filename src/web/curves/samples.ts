@@ -29,12 +29,18 @@ export const withSurvey = (samples: readonly Sample[], survey: PageSurvey): read
   return [...before, toSample(survey)].slice(-SAMPLES_MAX).filter(({ atMs }) => atMs > survey.atMs - KEPT_MS)
 }
 
-const linkKey = ({ kind, primary, secondary }: PageLink): string =>
-  `${primary ?? '?'} → ${secondary}${kind === 'dr' ? ', DR' : ''}`
+/** Undefined while its primary is not known, of which nobody can tell how far behind it is. */
+const linkKey = ({ kind, primary, secondary }: PageLink): string | undefined =>
+  primary === null ? undefined : `${primary} → ${secondary}${kind === 'dr' ? ', DR' : ''}`
 
 const toSample = ({ atMs, clusters, links }: PageSurvey): Sample => ({
   atMs,
-  lag: Object.fromEntries(links.map((link) => [linkKey(link), link.lagEntries])),
+  lag: Object.fromEntries(
+    links.flatMap((link) => {
+      const key = linkKey(link)
+      return key === undefined ? [] : [[key, link.lagEntries]]
+    }),
+  ),
   wal: Object.fromEntries(
     clusters.flatMap((cluster) => {
       const wal = walOf(cluster)

@@ -13,10 +13,13 @@ export interface Layout {
   readonly boxes: ReadonlyMap<string, Box>
   /** All clusters below one another, since there is no room for columns. */
   readonly isStacked: boolean
+  /** There is room between the columns for words that are read from afar. */
+  readonly isRoomy: boolean
 }
 
 const GAP_MIN = 112
 const GAP_MAX = 220
+const GAP_ROOMY = 160
 const BOX_MIN = 176
 const BOX_MAX = 300
 const HEIGHT = 148
@@ -53,7 +56,7 @@ export const layOut = (places: ReadonlyMap<string, Field>, width: number, nodes 
       ] as const,
   )
   const height = 2 * MARGIN + rows * tall + (rows - 1) * ROW_GAP + (columns > 2 ? FOOT : 0)
-  return { width, height, boxes: new Map(boxes), isStacked: false }
+  return { width, height, boxes: new Map(boxes), isStacked: false, isRoomy: columns === 1 || gap >= GAP_ROOMY }
 }
 
 const stack = (places: ReadonlyMap<string, Field>, width: number, tall: number): Layout => {
@@ -65,5 +68,5 @@ const stack = (places: ReadonlyMap<string, Field>, width: number, tall: number):
       ] as const,
   )
   const height = 2 * MARGIN + places.size * (tall + STACK_GAP) - STACK_GAP
-  return { width, height, boxes: new Map(boxes), isStacked: true }
+  return { width, height, boxes: new Map(boxes), isStacked: true, isRoomy: false }
 }

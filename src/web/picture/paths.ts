@@ -21,11 +21,14 @@ const HEAD = 12
 /** Where a sign stands that has only the space beside a box, below the head of its arrow. */
 const BELOW_HEAD = 34
 
+/** How far from the box the words end that stand beside it. */
+const BESIDE_BOX = 6
+
 /** `lane`: counted, so that two arrows between the same boxes do not lie on one another. */
 export const pathBetween = (layout: Layout, from: Box, to: Box, lane: number): ArrowPath => {
   if (layout.isStacked) {
     const { line } = around(from, to, -20 - ((lane * 14) % 42))
-    return { line, words: { x: to.x / 2, y: middle(to) + BELOW_HEAD } }
+    return { line, words: { x: to.x - BESIDE_BOX, y: middle(to) + BELOW_HEAD } }
   }
   if (from.x === to.x)
     return Math.abs(from.y - to.y) < 2 * from.height ? straightDown(from, to, lane) : around(from, to, -52)

@@ -1,31 +1,19 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { PageCluster, PageNode, PageSurvey } from '../../lab/web/page-facts.js'
-import type { Subject } from '../actions/offers.js'
+import type { PageCluster, PageSurvey } from '../../lab/web/page-facts.js'
+import type { OnAsk } from '../actions/offers.js'
 import { type Layout, layOut } from './layout.js'
+import { NodeRow } from './node-row.js'
 import { pathBetween } from './paths.js'
 import { placeClusters } from './places.js'
-import {
-  type Arrow,
-  arrowsOf,
-  detailOf,
-  KIND_WORDS,
-  nodeSignsOf,
-  nodeStandingOf,
-  signsOf,
-  standingOf,
-  walOf,
-} from './words.js'
+import { type Arrow, arrowsOf, detailOf, KIND_WORDS, nodeSignsOf, signsOf, standingOf, walOf } from './words.js'
 
 interface PictureProps {
   readonly survey: PageSurvey
   readonly primaries: Readonly<Record<string, string>>
   /** What is shown may not be so any more. */
   readonly isStale: boolean
-  /** Absent where nothing can be done. */
   readonly onAsk: OnAsk
 }
-
-type OnAsk = ((subject: Subject) => void) | undefined
 
 /**
  * Clusters by place and arrows from primaries to those that follow. The table below it says the same to who cannot see it, and of
@@ -144,12 +132,15 @@ const ArrowWords = ({ arrow, arrows, layout, onAsk }: ArrowWordsProps) => {
   const signs = signsOf(arrow)
   const look = layout.isStacked ? 'narrow' : path.isAbove ? 'above' : path.isDown ? 'down' : ''
   return (
-    <div class={`words ${arrow.state} ${look}`} style={{ left: `${path.words.x}px`, top: `${path.words.y}px` }}>
+    <div
+      class={`words ${arrow.state} ${look} ${layout.isRoomy ? 'roomy' : ''}`}
+      style={{ left: `${path.words.x}px`, top: `${path.words.y}px` }}
+    >
       <div class="state" aria-hidden="true">
         {signs !== '' && <strong>{signs}</strong>}
         {!layout.isStacked && (
           <span>
-            <span class="part">{KIND_WORDS[arrow.kind]}</span> <span class="part">{arrow.lag}</span>
+            <b class="part">{KIND_WORDS[arrow.kind]}</b> <span class="part">{arrow.lag}</span>
           </span>
         )}
         {arrow.stateWords !== '' && <span>{arrow.stateWords}</span>}
@@ -212,39 +203,5 @@ const ClusterBox = ({ cluster, layout, arrows, faults, onAsk }: ClusterBoxProps)
         <NodeRow key={node.name} node={node} signs={nodeSignsOf(node.name, faults)} onAsk={onAsk} />
       ))}
     </div>
-  )
-}
-
-interface NodeRowProps {
-  readonly node: PageNode
-  readonly signs: string
-  readonly onAsk: OnAsk
-}
-
-/** One of several servers of a cluster; a button where something can be done to it. */
-const NodeRow = ({ node, signs, onAsk }: NodeRowProps) => {
-  const { word, look } = nodeStandingOf(node)
-  const words = (
-    <>
-      <span class="sign" aria-hidden="true">
-        {node.isActive ? '●' : look === 'away' ? '✗' : '○'}
-      </span>
-      <span class="node-name">{node.name}</span>
-      <span class="word">{word}</span>
-      {signs !== '' && <strong>{signs}</strong>}
-    </>
-  )
-  const place = { class: `node ${look}`, 'data-node': node.name }
-  if (!onAsk)
-    return (
-      <div {...place} aria-hidden="true">
-        {words}
-      </div>
-    )
-  return (
-    <button type="button" {...place} onClick={() => onAsk({ of: 'node', name: node.name })}>
-      <span class="unseen">do something to node </span>
-      {words}
-    </button>
   )
 }

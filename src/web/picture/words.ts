@@ -70,7 +70,8 @@ export const walOf = ({ dr, performance }: PageCluster): number | undefined => {
 export const lagOf = ({ lagEntries, lagSeconds }: Pick<PageLink, 'lagEntries' | 'lagSeconds'>): string => {
   if (lagEntries === null) return 'lag ?'
   if (lagEntries === 0) return 'lag 0'
-  return `lag ${lagEntries} ${lagEntries === 1 ? 'entry' : 'entries'}, ${(lagSeconds ?? 0).toFixed(1)} s`
+  const entries = `lag ${lagEntries} ${lagEntries === 1 ? 'entry' : 'entries'}`
+  return lagSeconds === null ? entries : `${entries}, ${lagSeconds.toFixed(1)} s`
 }
 
 export interface Arrow {

@@ -119,6 +119,9 @@ it('describes every event in a line, whatever stands in it', () => {
   expect(describeEvent({ ...event, kind: 'drill', details: drill })).toMatch(
     / drill=x step="the primary is lost" verb=crash size=3$/,
   )
+  expect(describeEvent({ ...event, kind: 'drill', details: { ...drill, phase: 'begins' } })).toMatch(
+    / drill {10}x, the primary is lost: begins$/,
+  )
   expect(describeEvent({ ...event, kind: 'fault-set', details: active })).toContain('3: A -> C, latency 80 ms')
   expect(describeEvent({ ...event, kind: 'fault-set', details: { id: 1 } })).toContain('id=1')
 })

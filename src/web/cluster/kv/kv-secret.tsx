@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ActButton } from '../act-button.js'
+import { At } from '../at.js'
 import { type Json, partOf, textOf } from '../call.js'
 import { useRead } from '../means.js'
 import { Table } from '../table.js'
@@ -90,7 +91,9 @@ const Versions = ({ mount, name, shown, versions, onShow, onDone }: VersionsProp
     {versions.map((one) => (
       <tr key={one.version} data-state={one.state} aria-current={one.version === shown ? 'true' : undefined}>
         <th scope="row">{one.version}</th>
-        <td>{one.created}</td>
+        <td>
+          <At time={one.created} />
+        </td>
         <td>{one.state}</td>
         <td class="acts">
           <button type="button" aria-label={`Show version ${one.version}`} onClick={() => onShow(one.version)}>

@@ -54,7 +54,7 @@ export const Ceremony = ({ token, onToken }: CeremonyProps) => {
       </p>
       {token !== '' && (
         <p class="made">
-          It is there, and filled in above: <Secret what="the operation token" value={token} />
+          It is there, and filled in: <Secret what="the operation token" value={token} />
         </p>
       )}
       {attempt && <Progress attempt={attempt} hasPassword={password !== ''} />}

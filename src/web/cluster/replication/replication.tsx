@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { ActButton } from '../act-button.js'
+import { At } from '../at.js'
 import { get, type Json, listOf, partOf, textOf } from '../call.js'
 import { useMeans, useRead } from '../means.js'
 import { Table } from '../table.js'
@@ -21,13 +22,13 @@ export const Replication = () => {
     <>
       {error !== '' && <p class="error">{`this is how it was last: ${error}`}</p>}
       <div class="kinds">
+        {canWrite && textOf(partOf(status, 'dr'), 'mode') === 'secondary' && (
+          <Ceremony token={operationToken} onToken={setOperationToken} />
+        )}
         {KINDS.map((kind) => (
           <OfKind key={kind} kind={kind} all={status} operationToken={operationToken} onDone={again} />
         ))}
       </div>
-      {canWrite && textOf(partOf(status, 'dr'), 'mode') === 'secondary' && (
-        <Ceremony token={operationToken} onToken={setOperationToken} />
-      )}
     </>
   )
 }
@@ -103,7 +104,9 @@ const Peers = ({ caption, peers, actsFor }: PeersProps) =>
         <tr key={`${peer.id} ${peer.clusterAddress}`}>
           <th scope="row">{peer.id || '–'}</th>
           <td>{peer.connection}</td>
-          <td>{peer.lastHeartbeat}</td>
+          <td>
+            <At time={peer.lastHeartbeat} />
+          </td>
           <td>{peer.apiAddress}</td>
           <td>{peer.clusterAddress}</td>
           {actsFor && <td class="acts">{actsFor(peer)}</td>}
