@@ -87,7 +87,7 @@ const OWNERS: Record<string, readonly string[]> = {
 const AMBIENT: readonly { readonly what: RegExp; readonly rooms: readonly string[] }[] = [
   { what: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b/, rooms: ['base'] },
   { what: /(?<![.\w])set(?:Timeout|Interval|Immediate)\(/, rooms: ['base'] },
-  { what: /\bMath\.random\b|\brandomBytes\b|\brandomUUID\b|\bgetRandomValues\b/, rooms: ['base'] },
+  { what: /\bMath\.random\b|\brandomBytes\b|\brandomUUID\b|\bgetRandomValues\(/, rooms: ['base'] },
   { what: /\bconsole\./, rooms: ['base'] },
   { what: /\bprocess\.env\b/, rooms: ['server', 'cli', 'lab'] },
   { what: /(?<![.\w])fetch\(/, rooms: ['client', 'base'] },

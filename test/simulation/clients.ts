@@ -1,4 +1,4 @@
-import { Chance } from './chance.js'
+import { Chance } from '../../src/server/simulated/chance.js'
 import type { Registers } from './registers.js'
 import type { Servers } from './servers.js'
 import { PLACE_NAMES, readOf, valueIn, writeOf } from './values.js'

@@ -1,6 +1,6 @@
-import type { Answer } from './calls.js'
+import type { Answer } from '../../src/server/simulated/calls.js'
 import { SKEW_MS_MAX } from './faults.js'
-import { Chance } from './chance.js'
+import { Chance } from '../../src/server/simulated/chance.js'
 import type { Servers } from './servers.js'
 import type { Member, World } from './world.js'
 

@@ -1,6 +1,6 @@
 import type { Kind } from '../../src/lab/kinds.js'
 import { generateOperationToken } from '../../src/lab/replication.js'
-import { Chance } from './chance.js'
+import { Chance } from '../../src/server/simulated/chance.js'
 import type { Losses } from './losses.js'
 import type { FailoverName } from './plan.js'
 import type { Registers } from './registers.js'

@@ -1,5 +1,5 @@
-import { Chance } from './chance.js'
-import type { SimulatedNode } from './node.js'
+import { Chance } from '../../src/server/simulated/chance.js'
+import type { SimulatedNode } from '../../src/server/simulated/node.js'
 import type { FaultName, NodeFaultName } from './plan.js'
 import type { World } from './world.js'
 

@@ -1,6 +1,6 @@
 import { findLagBetween } from '../../src/lab/replication.js'
-import { Chance } from './chance.js'
-import type { Answer } from './calls.js'
+import { Chance } from '../../src/server/simulated/chance.js'
+import type { Answer } from '../../src/server/simulated/calls.js'
 import { judgeCopies, judgeWrites } from './judges.js'
 import type { Registers } from './registers.js'
 import type { Servers } from './servers.js'

@@ -1,7 +1,7 @@
 import { findLagBetween } from '../../src/lab/replication.js'
 import { listStored, verifyStored } from '../../src/storage/inspect.js'
 import { APPLIED_KEY } from '../../src/storage/raw-keys.js'
-import type { SimulatedNode } from './node.js'
+import type { SimulatedNode } from '../../src/server/simulated/node.js'
 import type { Registers } from './registers.js'
 import type { Link } from './servers.js'
 import { readOf, valueIn } from './values.js'

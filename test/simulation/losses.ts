@@ -10,7 +10,7 @@ export class Losses {
   async collect(world: World, { name, cluster }: Member): Promise<void> {
     const replication = cluster.server?.runtime?.cluster?.replication.replication
     for (const loss of (await replication?.losses()) ?? []) {
-      world.history.tell(name, `lists as lost: ${loss.reason}: ${loss.entries.map(({ path }) => path).join(' ')}`)
+      world.history.tell(name, () => `lists as lost: ${loss.reason}: ${loss.entries.map(({ path }) => path).join(' ')}`)
       this.#lists.set(`${name} ${loss.epoch} ${loss.firstIndex}`, loss)
     }
   }

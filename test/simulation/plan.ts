@@ -1,5 +1,5 @@
 import type { LabSettings } from '../../src/lab/settings.js'
-import { Chance } from './chance.js'
+import { Chance } from '../../src/server/simulated/chance.js'
 import { namesOf, type Topology } from './servers.js'
 
 /** What is different from one seed to the next before anything has happened: how fast everything is, and what goes wrong how often. */

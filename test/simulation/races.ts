@@ -1,5 +1,5 @@
-import { Chance } from './chance.js'
-import type { Answer } from './calls.js'
+import { Chance } from '../../src/server/simulated/chance.js'
+import type { Answer } from '../../src/server/simulated/calls.js'
 import type { Servers } from './servers.js'
 import type { World } from './world.js'
 

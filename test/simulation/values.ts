@@ -1,4 +1,4 @@
-import type { Answer, Call } from './calls.js'
+import type { Answer, Call } from '../../src/server/simulated/calls.js'
 
 /** How a value is written and read at one kind of place. The name is the rest of its path. */
 interface Place {

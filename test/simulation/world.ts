@@ -1,12 +1,13 @@
+import { simulatedServersOf } from '../../src/lab/simulated/servers.js'
 import { Identities } from '../../src/replication/rpc/simulated/identity.js'
-import { Chance } from './chance.js'
-import type { Answer, Call } from './calls.js'
-import { SimulatedCluster } from './cluster.js'
-import { History } from './history.js'
-import { Network } from './network.js'
+import { Chance } from '../../src/server/simulated/chance.js'
+import type { Answer, Call } from '../../src/server/simulated/calls.js'
+import { SimulatedCluster } from '../../src/server/simulated/cluster.js'
+import { History } from '../../src/server/simulated/history.js'
+import { Network } from '../../src/server/simulated/network.js'
 import type { Plan } from './plan.js'
-import type { SimulatedNode } from './node.js'
-import { SimulatedClock } from './simulated-clock.js'
+import type { SimulatedNode } from '../../src/server/simulated/node.js'
+import { SimulatedClock } from '../../src/server/simulated/simulated-clock.js'
 
 /** A promise of the product that did not hold. */
 export class Violation extends Error {
@@ -56,19 +57,24 @@ export class World {
     this.clock = new SimulatedClock(chance)
     this.history = new History(this.clock, isTold)
     this.network = new Network({ clock: this.clock, chance, history: this.history, delayMsMax: networkDelayMsMax })
+    const { counts, ...nodes } = plan.nodes
     const surroundings = {
+      ...nodes,
+      diskDelayMsMax: plan.diskDelayMsMax,
       seed,
       chance,
       clock: this.clock,
       history: this.history,
       network: this.network,
       identities: new Identities(),
-      plan,
       findByApi: (address: string) => this.nodes.find(({ apiAddress }) => apiAddress === address),
     }
     this.members = names.map((name, index) => ({
       name,
-      cluster: new SimulatedCluster(name, index, surroundings),
+      cluster: new SimulatedCluster(
+        { ...nodes, name, servers: simulatedServersOf(name, index, counts[index] ?? 1, plan.settings) },
+        surroundings,
+      ),
       unsealKey: '',
       rootToken: '',
     }))

@@ -1,32 +1,28 @@
-import type { Clock } from '../../src/base/clock.js'
-import { uuid } from '../../src/base/id.js'
-import type { Log } from '../../src/base/log.js'
-import { createSeededRandom, type Random } from '../../src/base/random.js'
-import { renderError } from '../../src/http/status-codes.js'
-import type { PortPair } from '../../src/lab/ports.js'
-import { configOf, type ServerPlan } from '../../src/lab/runner/server-plan.js'
-import { LogicalError } from '../../src/logical/errors.js'
-import type { IncomingRequest, Rendered } from '../../src/logical/incoming.js'
-import { type Operation, ROOT_NAMESPACE } from '../../src/logical/request.js'
-import type { WrappedCall } from '../../src/replication/host.js'
-import type { Identities } from '../../src/replication/rpc/simulated/identity.js'
-import { createSimulatedTransport } from '../../src/replication/rpc/simulated/simulated-transport.js'
-import { loadServerConfig } from '../../src/server/config/server-config.js'
-import type { ServerConfig } from '../../src/server/config/config.js'
-import { Server } from '../../src/server/server.js'
-import { replicationTimes } from '../../src/server/wiring/replication-parts.js'
-import type { MemoryLink } from '../../src/storage/commit-log/memory-link.js'
-import type { MemoryLog } from '../../src/storage/commit-log/memory-log.js'
-import { MemorySharedLog } from '../../src/storage/commit-log/memory-shared-log.js'
-import type { Answer, Call } from './calls.js'
+import { inspect } from 'node:util'
+import type { Clock } from '../../base/clock.js'
+import { uuid } from '../../base/id.js'
+import { createSeededRandom, type Random } from '../../base/random.js'
+import { renderError } from '../../http/status-codes.js'
+import { simulatedCertificateKeys, simulatedJwtKeys } from '../../crypto/simulated-keys.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { Rendered } from '../../logical/incoming.js'
+import type { WrappedCall } from '../../replication/host.js'
+import type { Identities } from '../../replication/rpc/simulated/identity.js'
+import { createSimulatedTransport } from '../../replication/rpc/simulated/simulated-transport.js'
+import type { ServerConfig } from '../config/config.js'
+import { Server } from '../server.js'
+import { replicationTimes } from '../wiring/replication-parts.js'
+import type { MemoryLink } from '../../storage/commit-log/memory-link.js'
+import type { MemoryLog } from '../../storage/commit-log/memory-log.js'
+import { MemorySharedLog } from '../../storage/commit-log/memory-shared-log.js'
+import { type Answer, type Call, incomingOf } from './calls.js'
 import { Disk } from './disk.js'
 import type { History } from './history.js'
 import type { Chance } from './chance.js'
 import { LogLink } from './log-link.js'
 import type { Host, Network } from './network.js'
-import type { Plan } from './plan.js'
+import { toldLog } from './told-log.js'
 import { MortalClock } from './simulated-clock.js'
-import { simulatedCertificateKeys, simulatedJwtKeys } from './simulated-keys.js'
 
 export interface Surroundings {
   readonly seed: string
@@ -35,15 +31,19 @@ export interface Surroundings {
   readonly history: History
   readonly network: Network
   readonly identities: Identities
-  readonly plan: Plan
+  /** How long a step of a disk, and a trip between a node and the log that it shares, take at most, in milliseconds. */
+  readonly diskDelayMsMax: number
+  readonly logDelayMsMax: number
+  /** How fast the clock of a node of several runs. */
+  readonly driftOf: (node: string) => number
   /** Asks for an address of another server's API. */
   readonly findByApi: (address: string) => SimulatedNode | undefined
 }
 
 interface NodeOptions {
   readonly name: string
-  readonly cluster: string
-  readonly ports: PortPair
+  /** Nothing listens where it says: requests come in where the HTTP front would hand them over. */
+  readonly config: ServerConfig
   /** What it shares with the other nodes of its cluster; undefined where it is the only one. */
   readonly log: MemoryLog | undefined
 }
@@ -59,11 +59,6 @@ interface Life extends Host {
   shared: MemorySharedLog | undefined
 }
 
-const OPERATIONS = { GET: 'read', PUT: 'update', DELETE: 'delete', LIST: 'list' } as const satisfies Record<
-  Call['method'],
-  Operation
->
-
 /** One server whose clock, network, disk and chances are simulated; everything above them is the product. */
 export class SimulatedNode {
   readonly name: string
@@ -76,15 +71,14 @@ export class SimulatedNode {
   #lives = 0
   #life: Life | undefined
 
-  constructor({ name, cluster, ports, log }: NodeOptions, surroundings: Surroundings) {
+  constructor({ name, config, log }: NodeOptions, surroundings: Surroundings) {
     this.name = name
     this.#log = log
     this.#surroundings = surroundings
-    this.apiAddress = `http://127.0.0.1:${ports.api}`
-    this.clusterAddress = `127.0.0.1:${ports.cluster}`
-    const { settings, diskDelayMsMax } = surroundings.plan
-    this.#config = readConfig({ name: cluster, node: log && name, settings }, ports)
-    this.#disk = new Disk({ ...surroundings, delayMsMax: diskDelayMsMax })
+    this.apiAddress = config.apiAddress
+    this.clusterAddress = config.clusterBindAddress
+    this.#config = { ...config, listeners: [] }
+    this.#disk = new Disk({ ...surroundings, delayMsMax: surroundings.diskDelayMsMax })
   }
 
   /** Undefined while it does not run. */
@@ -179,7 +173,7 @@ export class SimulatedNode {
       die = () => resolve(undefined)
     })
     const random = createSeededRandom(`${seed} ${this.name} ${++this.#lives}`)
-    const mortal = new MortalClock(clock, this.#log ? this.#surroundings.plan.nodes.driftOf(this.name) : 1)
+    const mortal = new MortalClock(clock, this.#log ? this.#surroundings.driftOf(this.name) : 1)
     return {
       name: this.name,
       isAlive: true,
@@ -198,7 +192,7 @@ export class SimulatedNode {
   #open(life: Life): Promise<Server> {
     const { network, identities } = this.#surroundings
     const { clock, random } = life
-    const log = this.#teller(life)
+    const log = toldLog(this.#surroundings.history, life)
     life.shared = this.#connect(life)
     const times = replicationTimes(this.#config)
     return Server.start({
@@ -218,8 +212,8 @@ export class SimulatedNode {
   }
 
   #connect({ clock }: Life): MemorySharedLog | undefined {
-    const { chance, plan } = this.#surroundings
-    const link = new LogLink({ clock, chance, delayMsMax: plan.nodes.logDelayMsMax })
+    const { chance, logDelayMsMax } = this.#surroundings
+    const link = new LogLink({ clock, chance, delayMsMax: logDelayMsMax })
     return this.#log && new MemorySharedLog(this.#log, clock, link)
   }
 
@@ -230,62 +224,16 @@ export class SimulatedNode {
     return { status: answer.status, body: JSON.stringify(answer.json) }
   }
 
-  async #answer(life: Life, server: Server, { method, path, body = {}, token }: Call): Promise<Rendered> {
-    const data = Object.assign(Object.create(null), body) as IncomingRequest['data']
+  async #answer(life: Life, server: Server, call: Call): Promise<Rendered> {
+    const { method, path, body = {} } = call
     this.#surroundings.history.add(this.name, `is asked for ${method} ${path}`, Buffer.from(JSON.stringify(body)))
-    const request: IncomingRequest = {
-      id: uuid(life.random),
-      operation: OPERATIONS[method],
-      path,
-      namespace: ROOT_NAMESPACE,
-      namespaceHeader: undefined,
-      data,
-      headers: {},
-      remoteAddress: '127.0.0.1',
-      remotePort: 40_000,
-      clientToken: token,
-      wrap: undefined,
-      isHead: false,
-      bodyBytes: 0,
-    }
+    const request = incomingOf(uuid(life.random), call)
     try {
       return await server.handle(request)
     } catch (error) {
       if (!(error instanceof LogicalError))
-        this.#surroundings.history.tell(this.name, `fails inside: ${stackOf(error)}`)
+        this.#surroundings.history.tell(this.name, () => `fails inside: ${inspect(error)}`)
       return renderError(error)
     }
   }
-
-  #teller(life: Life): Log {
-    const tell = (level: string) => (message: string, fields?: Record<string, unknown>) => {
-      if (life.isAlive) this.#surroundings.history.tell(this.name, `${level}: ${message}${shown(fields)}`)
-    }
-    const log: Log = {
-      trace: () => undefined,
-      debug: () => undefined,
-      info: tell('info'),
-      warn: tell('warn'),
-      error: tell('error'),
-      with: () => log,
-    }
-    return log
-  }
-}
-
-const stackOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
-
-const shown = (fields: Record<string, unknown> = {}): string =>
-  Object.entries(fields)
-    .map(([name, value]) => ` ${name}=${value instanceof Error ? value.message : JSON.stringify(value)}`)
-    .join('')
-
-const readConfig = (plan: ServerPlan, ports: PortPair): ServerConfig => {
-  // What a client reads may be on any node, and the judges of a cluster know of none that is behind.
-  const text = JSON.stringify({ ...configOf(plan, ports), disable_performance_standby: true })
-  const env = { VAULT_LOCAL_CONFIG: text, VAULT_RAFT_NODE_ID: plan.node ?? plan.name }
-  const { config, problems } = loadServerConfig([], env)
-  if (!config) throw new Error(problems.map((problem) => problem.text).join('; '))
-  // Requests come in where the HTTP front would hand them over.
-  return { ...config, listeners: [] }
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '../../src/base/clock.js'
+import type { Clock } from '../../base/clock.js'
 
 /**
  * All that happens in a simulation, in order: its hash tells whether two runs were the same, and as a story it can be read.
@@ -22,13 +22,13 @@ export class History {
     this.events++
     this.#hash.update(`${this.#clock.monotonic()} ${who} ${what}\n`)
     if (bytes) this.#hash.update(bytes)
-    this.tell(who, what)
+    this.tell(who, () => what)
   }
 
   /** What belongs to the story and follows from what has happened. */
-  tell(who: string, what: string): void {
+  tell(who: string, what: () => string): void {
     if (this.#isTold)
-      this.#lines.push(`${(this.#clock.monotonic() / 1000).toFixed(6).padStart(12)} ${who.padEnd(4)} ${what}`)
+      this.#lines.push(`${(this.#clock.monotonic() / 1000).toFixed(6).padStart(12)} ${who.padEnd(4)} ${what()}`)
   }
 
   get story(): readonly string[] {

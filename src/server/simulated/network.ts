@@ -1,7 +1,7 @@
-import type { Clock } from '../../src/base/clock.js'
-import { LogicalError } from '../../src/logical/errors.js'
-import { Inbox } from '../../src/replication/rpc/simulated/inbox.js'
-import type { MessageNetwork, Wire, WireMessage } from '../../src/replication/rpc/simulated/wire.js'
+import type { Clock } from '../../base/clock.js'
+import { LogicalError } from '../../logical/errors.js'
+import { Inbox } from '../../replication/rpc/simulated/inbox.js'
+import type { MessageNetwork, Wire, WireMessage } from '../../replication/rpc/simulated/wire.js'
 import type { Chance } from './chance.js'
 import type { History } from './history.js'
 

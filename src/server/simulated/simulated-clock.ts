@@ -1,5 +1,5 @@
-import { type Clock, sleepWith, type Timer } from '../../src/base/clock.js'
-import { nextTurn } from '../../src/base/turn.js'
+import { type Clock, sleepWith, type Timer } from '../../base/clock.js'
+import { nextTurn } from '../../base/turn.js'
 import type { Chance } from './chance.js'
 
 interface Due {

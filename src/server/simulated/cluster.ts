@@ -1,7 +1,17 @@
-import { MemoryLog } from '../../src/storage/commit-log/memory-log.js'
-import type { Server } from '../../src/server/server.js'
+import { MemoryLog } from '../../storage/commit-log/memory-log.js'
+import type { ServerConfig } from '../config/config.js'
+import type { Server } from '../server.js'
 import type { Answer, Call } from './calls.js'
 import { SimulatedNode, type Surroundings } from './node.js'
+
+interface ClusterOptions {
+  readonly name: string
+  /** One, or several that share a log. */
+  readonly servers: readonly { readonly name: string; readonly config: ServerConfig }[]
+  readonly leaseMs: number
+  /** What is older is in the image of the shared log alone. */
+  readonly entriesMax?: number | undefined
+}
 
 /** A cluster of one server, or of several nodes that share a log in memory, with a load balancer in front of them. */
 export class SimulatedCluster {
@@ -9,16 +19,13 @@ export class SimulatedCluster {
   readonly nodes: readonly SimulatedNode[]
   readonly #surroundings: Surroundings
 
-  constructor(name: string, index: number, surroundings: Surroundings) {
-    const { clock, plan } = surroundings
-    const { count, leaseMs, entriesMax } = { ...plan.nodes, count: plan.nodes.counts[index] ?? 1 }
-    const log = count > 1 ? new MemoryLog({ clock, leaseMs, entriesMax }) : undefined
+  constructor({ name, servers, leaseMs, entriesMax }: ClusterOptions, surroundings: Surroundings) {
+    const { clock } = surroundings
+    const log =
+      servers.length > 1 ? new MemoryLog({ clock, leaseMs, ...(entriesMax ? { entriesMax } : {}) }) : undefined
     this.name = name
     this.#surroundings = surroundings
-    this.nodes = Array.from({ length: count }, (_, at) => {
-      const ports = { api: 8200 + index * 10 + at * 2, cluster: 8201 + index * 10 + at * 2 }
-      return new SimulatedNode({ name: log ? `${name}${at + 1}` : name, cluster: name, ports, log }, surroundings)
-    })
+    this.nodes = servers.map((server) => new SimulatedNode({ ...server, log }, surroundings))
   }
 
   get hasNodes(): boolean {

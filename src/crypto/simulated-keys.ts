@@ -11,10 +11,10 @@ import {
   type webcrypto,
 } from 'node:crypto'
 import * as x509 from '@peculiar/x509'
-import type { Random } from '../../src/base/random.js'
-import type { CertificateKeys } from '../../src/crypto/certificates.js'
-import { type JwtKeys, peekClaims } from '../../src/crypto/jwt.js'
-import { ed25519KeyBytes, privateKeyOf } from '../../src/crypto/key-pairs.js'
+import type { Random } from '../base/random.js'
+import type { CertificateKeys } from './certificates.js'
+import { type JwtKeys, peekClaims } from './jwt.js'
+import { ed25519KeyBytes, privateKeyOf } from './key-pairs.js'
 
 /**
  * Keys and signatures that need no threads and leave nothing to chance: Ed25519 signs the same bytes in the same way each

@@ -1,5 +1,5 @@
-import type { Clock } from '../../src/base/clock.js'
-import { MemoryLink } from '../../src/storage/commit-log/memory-link.js'
+import type { Clock } from '../../base/clock.js'
+import { MemoryLink } from '../../storage/commit-log/memory-link.js'
 import type { Chance } from './chance.js'
 
 interface LogLinkOptions {

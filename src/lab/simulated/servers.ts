@@ -1,0 +1,25 @@
+import type { ServerConfig } from '../../server/config/config.js'
+import { loadServerConfig } from '../../server/config/server-config.js'
+import { configOf } from '../runner/server-plan.js'
+import type { LabSettings } from '../settings.js'
+
+const PORT_BASE = 8200
+const PORTS_PER_CLUSTER = 10
+
+/** The servers of the cluster at this place of a lab: their names, and configurations with addresses that nobody listens on. */
+export const simulatedServersOf = (cluster: string, index: number, count: number, settings: LabSettings) =>
+  Array.from({ length: count }, (_, at) => {
+    const node = count > 1 ? `${cluster}${at + 1}` : undefined
+    const api = PORT_BASE + index * PORTS_PER_CLUSTER + at * 2
+    const plan = { name: cluster, node, settings }
+    return { name: node ?? cluster, config: readConfig(plan, { api, cluster: api + 1 }) }
+  })
+
+const readConfig = (plan: Parameters<typeof configOf>[0], ports: Parameters<typeof configOf>[1]): ServerConfig => {
+  // What a client reads may be on any node, and it is not to be behind on one.
+  const text = JSON.stringify({ ...configOf(plan, ports), disable_performance_standby: true })
+  const env = { VAULT_LOCAL_CONFIG: text, VAULT_RAFT_NODE_ID: plan.node ?? plan.name }
+  const { config, problems } = loadServerConfig([], env)
+  if (!config) throw new Error(problems.map((problem) => problem.text).join('; '))
+  return config
+}

@@ -1,0 +1,24 @@
+import type { Log } from '../../base/log.js'
+import type { History } from './history.js'
+import type { Host } from './network.js'
+
+/** The log of one life of a server, as a part of the story. */
+export const toldLog = (history: History, host: Host): Log => {
+  const tell = (level: string) => (message: string, fields?: Record<string, unknown>) => {
+    if (host.isAlive) history.tell(host.name, () => `${level}: ${message}${shown(fields)}`)
+  }
+  const log: Log = {
+    trace: () => undefined,
+    debug: () => undefined,
+    info: tell('info'),
+    warn: tell('warn'),
+    error: tell('error'),
+    with: () => log,
+  }
+  return log
+}
+
+const shown = (fields: Record<string, unknown> = {}): string =>
+  Object.entries(fields)
+    .map(([name, value]) => ` ${name}=${value instanceof Error ? value.message : JSON.stringify(value)}`)
+    .join('')
