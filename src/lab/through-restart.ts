@@ -4,8 +4,9 @@ import { ApiError } from '../client/api-client.js'
 type Wait = (fact: () => Promise<string | undefined>) => Promise<void>
 
 /**
- * Asks a server once more for as long as it says that it restarts, as it does for a moment after each change of role. Rejects
- * with any other failure at once, and as the wait does.
+ * Asks a server once more for as long as it says that it restarts, as it does for a moment after each change of role, or that
+ * none of its nodes is active, as while another one takes over: neither has done anything. Rejects with any other failure at
+ * once, and as the wait does.
  */
 export const throughRestart = async <T>(wait: Wait, ask: () => Promise<T>): Promise<T> => {
   let outcome: (() => T) | undefined
@@ -14,7 +15,8 @@ export const throughRestart = async <T>(wait: Wait, ask: () => Promise<T>): Prom
       const answer = await ask()
       outcome = () => answer
     } catch (error) {
-      if (isRestarting(error)) return 'it is restarting after a replication change'
+      const passing = findPassing(error)
+      if (passing !== undefined) return passing
       outcome = () => {
         throw error
       }
@@ -25,5 +27,13 @@ export const throughRestart = async <T>(wait: Wait, ask: () => Promise<T>): Prom
   return outcome()
 }
 
-const isRestarting = (error: unknown): boolean =>
-  error instanceof ApiError && error.status === 503 && error.message.includes('is restarting')
+/** What the text of a refusal says, and what it means. */
+const PASSING = [
+  ['is restarting', 'it is restarting after a replication change'],
+  ['active cluster node not found', 'none of its nodes is active'],
+] as const
+
+const findPassing = (error: unknown): string | undefined =>
+  error instanceof ApiError && error.status === 503
+    ? PASSING.find(([text]) => error.message.includes(text))?.[1]
+    : undefined

@@ -35,6 +35,9 @@ it.each([[[]], [['--in-process']]])(
       'A2 standby',
       'A3 standby',
     ])
+    const standby = await home.run('exec', 'A2', '--', 'node', 'dist/main.js', 'vault', 'status')
+    expect(standby.stdout).toMatch(/^HA Mode +standby$/m)
+    expect(standby.stdout).toMatch(/^Performance Standby Node +true$/m)
     expect(await kv(home, 'secrets', 'enable', '-path=kv', 'kv')).toMatchObject({ status: 0 })
     expect(await kv(home, 'kv', 'put', 'kv/greeting', 'word=hello')).toMatchObject({ status: 0 })
     expect((await home.run('crash', 'A1')).stderr).toContain('node A1 was killed')

@@ -68,12 +68,18 @@ const leaderRows = (status: JsonMap, leader: JsonMap): Row[] => {
   return [
     enabled,
     ['HA Cluster', textOf(leader.leader_cluster_address) || '<none>'],
-    ['HA Mode', isActive ? 'active' : leader.performance_standby === true ? 'performance standby' : 'standby'],
-    ...(isActive ? [] : [['Active Node Address', textOf(leader.leader_address) || '<none>']]),
+    ['HA Mode', isActive ? 'active' : 'standby'],
     ...(isActive && leader.active_time ? [['Active Since', textOf(leader.active_time)]] : []),
+    ...(isActive ? [] : [['Active Node Address', textOf(leader.leader_address) || '<none>']]),
+    ...(leader.performance_standby === true ? performanceRows(leader) : []),
     ...OPTIONAL_ROWS.flatMap(([name, title]) => (leader[name] ? [[title, goText(leader[name])]] : [])),
   ]
 }
+
+const performanceRows = (leader: JsonMap): Row[] => [
+  ['Performance Standby Node', 'true'],
+  ['Performance Standby Last Remote WAL', goText(leader.performance_standby_last_remote_wal ?? 0)],
+]
 
 const OPTIONAL_ROWS = [
   ['raft_committed_index', 'Raft Committed Index'],

@@ -122,7 +122,10 @@ export const switchOver = async (runbook: Runbook, from: string, to: string): Pr
   await demote(runbook, from, 'dr')
   await promote(runbook, to, 'dr', { token, isForced: false })
   runbook.say(`${to} is the DR primary now`)
-  await follow(runbook, from, to)
+  await follow(runbook, from, to).catch((error: unknown) => {
+    runbook.announce(`${from} does not follow ${to} yet; to try that again: understudy rejoin ${from} ${to}`)
+    throw error
+  })
 }
 
 /** Why a DR secondary does not get what its primary writes; undefined when it does. */

@@ -61,12 +61,7 @@ export class Runbook {
     const client = clientOf(step.isAuthenticated ? await this.#holder(cluster) : { ...cluster, rootToken: '' })
     const ask = () => this.#ask(client, step)
     try {
-      const answer = await throughRestart(
-        (fact) => this.wait(`cluster ${cluster.name} to serve again`, fact),
-        ask,
-      ).catch((error: unknown) => {
-        throw nameSilent(cluster, error)
-      })
+      const answer = await this.#throughRestart(cluster, ask)
       await this.#options.tell?.(eventOf(step, cluster.apiAddress))
       return answer
     } finally {
@@ -102,16 +97,21 @@ export class Runbook {
     if (missing !== undefined) throw new LabError('remote', `it would wait for ${what}: ${missing}`)
   }
 
-  /** How a cluster replicates now; in a dry run, how it would after the calls so far. */
+  /**
+   * How a cluster replicates now; in a dry run, how it would after the calls so far. With `timeoutMs` it is asked once, and has
+   * so long to answer.
+   */
   async status(name: string, kind: Kind, timeoutMs?: number): Promise<Status> {
     const supposed = this.#supposed.get(`${name} ${kind}`)
     if (supposed) return supposed
     const cluster = this.cluster(name)
-    try {
-      return await withAnonymousClient(cluster, (client) => statusOf(client, kind), timeoutMs)
-    } catch (error) {
-      throw nameSilent(cluster, error)
-    }
+    const ask = () => withAnonymousClient(cluster, (client) => statusOf(client, kind), timeoutMs)
+    return timeoutMs === undefined && !this.isDryRun ? this.#throughRestart(cluster, ask) : namingSilent(cluster, ask)
+  }
+
+  #throughRestart<T>(cluster: ClusterAccess, ask: () => Promise<T>): Promise<T> {
+    const wait = (fact: () => Promise<string | undefined>) => this.wait(`cluster ${cluster.name} to serve again`, fact)
+    return namingSilent(cluster, () => throughRestart(wait, ask))
   }
 
   /** Why a secondary is behind; undefined when it is replicated. */
@@ -163,6 +163,14 @@ export class Runbook {
     if (cluster.rootToken !== '') return cluster
     const other = this.lab.clusters.find(({ rootToken }) => rootToken !== '')
     return other ? { ...cluster, rootToken: other.rootToken } : cluster
+  }
+}
+
+const namingSilent = async <T>(cluster: ClusterAccess, ask: () => Promise<T>): Promise<T> => {
+  try {
+    return await ask()
+  } catch (error) {
+    throw nameSilent(cluster, error)
   }
 }
 

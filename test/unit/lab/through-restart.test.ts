@@ -36,6 +36,13 @@ it('asks a server again that restarts, until it has', async () => {
   expect(asked()).toBe(3)
 })
 
+it('asks again while another node takes over', async () => {
+  const taking: [number, object] = [503, { errors: ['local node not active but active cluster node not found'] }]
+  const { ask, asked } = await serve(taking, taking, [200, { data: 'there' }])
+  expect(await ask()).toMatchObject({ data: 'there' })
+  expect(asked()).toBe(3)
+})
+
 it('asks nobody again who refuses', async () => {
   const { ask, asked } = await serve([503, { errors: ['Vault is sealed'] }])
   await expect(ask()).rejects.toThrow('Vault is sealed')
