@@ -3,14 +3,21 @@ import { LabError } from '../lab-error.js'
 
 const BODY_BYTES_MAX = 64 * 1024
 
-/** The body of a request. Rejects with a usage error when it is too large. */
+/** The body of a request. Rejects with a usage error when it is too large, or ends before it is whole. */
 export const readBytes = async (request: http.IncomingMessage, bytesMax: number): Promise<Buffer> => {
   const chunks: Buffer[] = []
   let bytes = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > bytesMax) throw new LabError('usage', 'the body is too large')
-    chunks.push(chunk)
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      if (bytes > bytesMax) throw new LabError('usage', 'the body is too large')
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    // Whoever sent it has gone away: nobody else is to notice.
+    throw request.complete || error instanceof LabError
+      ? error
+      : new LabError('usage', 'the body is not whole', { cause: error })
   }
   return Buffer.concat(chunks)
 }

@@ -20,8 +20,11 @@ const OWN = '_understudy/v1/audit'
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'DELETE'])
 
-/** To find out who somebody is, to end that, and to look up a token changes nothing that is to be looked at. */
-const ALSO_READS = /^auth\/(?:.+\/login(?:\/[^/]+)?|token\/(?:revoke-self|lookup-accessor))$/
+/**
+ * To find out who somebody is, to end that, and to look up a token changes nothing that is to be looked at. Of a method whose
+ * mount has slashes nobody can tell a login from a user or a role of that name.
+ */
+const ALSO_READS = /^auth\/(?:[^/]+\/login(?:\/[^/]+)?|token\/(?:revoke-self|lookup-accessor))$/
 
 /** A role change answers once it is done. */
 const ANSWER_MS = 60_000

@@ -100,11 +100,14 @@ const readEnvironment = (env: Environment, findings: Findings): Record<string, S
   return out
 }
 
+/** Of labs and images: a server started beside them may see them, and has no use for them. */
+const OTHER_VARIABLES: readonly string[] = ['UNDERSTUDY_RANDOM_PORTS', 'UNDERSTUDY_IMAGE', 'UNDERSTUDY_BASE']
+
 /** A misspelt variable would be ignored in silence. */
 const warnOfUnknown = (env: Environment, findings: Findings): void => {
   const known = Object.keys(OWN_KEYS).map((name) => `UNDERSTUDY_${name.toUpperCase()}`)
   for (const variable of Object.keys(env)) {
-    if (!variable.startsWith('UNDERSTUDY_') || known.includes(variable)) continue
+    if (!variable.startsWith('UNDERSTUDY_') || [...known, ...OTHER_VARIABLES].includes(variable)) continue
     const meant = nearest(variable, known)
     const hint = meant === undefined ? '' : `; did you mean ${meant}?`
     findings.warnings.push({ origin: 'environment', text: `there is no setting ${variable}${hint}` })

@@ -283,6 +283,14 @@ describe('the origin of a setting', () => {
     expect(originOf(byFlag, 'understudy.keepalive_time')).toEqual([['5s', 'default']])
   })
 
+  it('is warned of when its variable is misspelt, and not when that is one of labs', () => {
+    const env = { UNDERSTUDY_HARTBEAT_INTERVAL: '2s', UNDERSTUDY_RANDOM_PORTS: '20000-20999' }
+    const { warningTexts } = load(GOOD, env)
+    expect(warningTexts).toEqual([
+      'environment: there is no setting UNDERSTUDY_HARTBEAT_INTERVAL; did you mean UNDERSTUDY_HEARTBEAT_INTERVAL?',
+    ])
+  })
+
   it('is shown for every setting once, and no secret with it', () => {
     const key = 'a'.repeat(64)
     const loaded = load(

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { LabError } from '../../../lab/lab-error.js'
 import type { Topology } from '../../../lab/topology.js'
 import {
   listTopologies,
@@ -49,17 +50,26 @@ export const topologyCommand = (output: Output): Command => {
     .argument('<files...>', 'YAML files')
     .addHelpText('after', examples('topology validate mine.yaml', 'topology validate labs/*.yaml'))
     .action((files: string[]) => {
-      for (const file of files) {
-        const { name, clusters } = readTopologyFile(file)
-        output.data(
-          `${file}: ${name} is a topology of ${clusters.length === 1 ? 'one cluster' : `${clusters.length} clusters`}`,
-        )
-      }
+      const problems = files.flatMap((file) => findProblem(file, output) ?? [])
+      if (problems.length > 0) throw new LabError('usage', problems.join('\n'))
     })
   add('schema', 'print the JSON Schema of topology files, for editors')
     .addHelpText('after', examples('topology schema', 'topology schema > topology.schema.json'))
     .action(() => output.data(printJson(TOPOLOGY_SCHEMA)))
   return topology
+}
+
+/** What is wrong with a file; undefined where nothing is, which is printed. */
+const findProblem = (file: string, output: Output): string | undefined => {
+  try {
+    const { name, clusters } = readTopologyFile(file)
+    const size = clusters.length === 1 ? 'one cluster' : `${clusters.length} clusters`
+    output.data(`${file}: ${name} is a topology of ${size}`)
+    return undefined
+  } catch (error) {
+    if (error instanceof LabError) return error.message
+    throw error
+  }
 }
 
 const printJson = (value: Topology | readonly Topology[] | object): string => JSON.stringify(value, undefined, 2)
