@@ -18,6 +18,9 @@ interface DataPlaneOptions {
   readonly shipBatchBytes: number
 }
 
+/** A resync writes so many times the largest message of the log at once. */
+const BATCHES_AN_IMPORT = 8
+
 /** The streams and calls of this process, over its cluster port and the injected transport. */
 export const createDataPlane = ({ host, port, transport, shipBatchBytes }: DataPlaneOptions): DataPlane => {
   const { store, clock, random, log, settings, recorder } = host
@@ -29,7 +32,9 @@ export const createDataPlane = ({ host, port, transport, shipBatchBytes }: DataP
       return server
     },
     startFollower(kind, options) {
-      const follower = new Follower({ kind, store, ...options, times, clock, random, transport, log, recorder })
+      const importBytes = BATCHES_AN_IMPORT * shipBatchBytes
+      const parts = { importBytes, times, clock, random, transport, log, recorder }
+      const follower = new Follower({ kind, store, ...options, ...parts })
       follower.start()
       return follower
     },

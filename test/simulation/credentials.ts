@@ -49,12 +49,13 @@ export const runCredentials = async (
   const chance = new Chance(`${plan.seed} credentials`)
   while (clock.monotonic() < endMs) {
     await clock.sleep(chance.next() * plan.clientPauseMsMax * PAUSE_TIMES)
-    const what = chance.weighed({ useSecretId: 2, useToken: 2, make: 1, revoke: 2, tryDead: 2, lend: 1 })
+    const what = chance.weighed({ useSecretId: 2, useToken: 2, make: 1, revoke: 2, tryDead: 2, lend: 1, curb: 1 })
     const member = chance.pick(servers.serving)
     await world.act(`credentials ${what}`, () => {
       if (what === 'useSecretId') return useSecretId(world, chance, servers)
       if (what === 'useToken') return useToken(world, servers, member, 1 + chance.below(3))
       if (what === 'make') return make(world, credentials, servers, member)
+      if (what === 'curb') return curb(world, chance, servers)
       if (what === 'lend') return lend(world, credentials, servers, member, 1 + chance.below(TTL_SECONDS_MAX))
       return what === 'revoke'
         ? revoke(world, credentials, servers)
@@ -121,6 +122,30 @@ const lend = async (
   if (token === undefined) return
   passing.push({ isOfSecondary: member === servers.secondary, token, term })
   if (ttlSeconds % 2 === 0) await world.call(member, { method: 'PUT', path: 'auth/token/renew-self', token })
+}
+
+const CURBED = 'curbed'
+const policyOf = (capabilities: string) => `path "one/*" { capabilities = [${capabilities}] }`
+
+/** A policy that takes a right away takes it from whoever has shown a token with it already, once the policy is there. */
+const curb = async (world: World, chance: Chance, servers: Servers): Promise<void> => {
+  const path = `sys/policies/acl/${CURBED}`
+  const setPolicy = (capabilities: string) =>
+    world.call(servers.primary, { method: 'PUT', path, body: { policy: policyOf(capabilities) } })
+  const member = chance.pick(servers.serving)
+  const { term } = servers
+  if (!isGood(await setPolicy('"read", "list"'))) return
+  const made = await world.call(member, { method: 'PUT', path: 'auth/token/create', body: { policies: [CURBED] } })
+  const token = tokenOf(made)
+  if (token === undefined) return
+  const list = { method: 'LIST', path: 'one/', token } as const
+  if (!isGood(await world.call(member, list))) return
+  if (!isGood(await setPolicy('"read"'))) return
+  const shown = await world.call(member, { method: 'GET', path })
+  const { policy } = (shown?.json.data ?? {}) as { readonly policy?: string }
+  if (shown?.status !== 200 || policy !== policyOf('"read"') || !servers.isSettled) return
+  if (isGood(await world.call(member, list)) && term === servers.term && servers.isSettled)
+    world.fail(`${member.name} grants what a policy grants no more`)
 }
 
 /** Whether it was revoked is known when that is answered; until then it may be either. */

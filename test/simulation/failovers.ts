@@ -30,6 +30,24 @@ export const runFailovers = async (world: World, scene: Scene): Promise<void> =>
   }
 }
 
+/**
+ * When nothing goes wrong, and clients go on to write: the primary says that its copy has everything, and whatever it has
+ * acknowledged is on its successor.
+ */
+export const failOverInCalm = async (world: World, scene: Scene): Promise<void> => {
+  const { servers } = scene
+  const [before, after] = placesOf(servers)
+  world.history.add('', `failover: in calm, from ${before.name} to ${after.name}`)
+  await world.until(`${after.name} is to follow`, async () =>
+    (await follows(world, after)) ? undefined : 'it does not',
+  )
+  if (!(await demoteDrained(world, before)))
+    world.fail(`${before.name} has not waited for ${after.name}, which follows it`)
+  await becomes(world, after, 'primary', () => promote(world, after, false))
+  servers.changePlaces()
+  await rejoin(world, scene, new Chance(`${world.plan.seed} calm`))
+}
+
 type Failover = (world: World, scene: Scene, chance: Chance) => Promise<void>
 
 const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
@@ -52,9 +70,14 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
     if (chance.happens(0.5)) before.cluster.crash(chance.happens(0.5))
     await force(world, scene, after)
     await world.clock.sleep(chance.next() * world.plan.activeMs * 0.2)
+    if (chance.happens(0.4)) await world.until(`${before.name} is to hear that it is overtaken`, () => hears(before))
     await rejoin(world, scene, chance)
   },
 }
+
+/** Nobody but its successor tells it. */
+const hears = async (former: Member): Promise<string | undefined> =>
+  former.cluster.server?.runtime?.cluster?.replication.view.fence ? undefined : 'it does not know of its successor'
 
 const placesOf = ({ primary, copy }: Servers): readonly [Member, Member] => {
   if (!copy) throw new Error('nobody is there to take over')

@@ -19,6 +19,8 @@ export interface Plan {
   readonly nodes: NodesPlan
   /** The changes of primary, one after the other; none without a copy that could take over. */
   readonly failovers: readonly FailoverName[]
+  /** One more, planned, when nothing goes wrong any more. */
+  readonly isCalmFailover: boolean
 }
 
 /** What is different where clusters have several nodes. */
@@ -115,6 +117,8 @@ export const planOf = (seed: number): Plan => {
       // A short log makes it more likely that a secondary has to compare everything.
       wal_retention_bytes: chance.pick([1_000, 10_000, 1_000_000]),
       ship_window_bytes: chance.pick([100, 1_000_000]),
+      // A small one has a resync write in many steps.
+      ship_batch_bytes: new Chance(`${seed} batches`).pick([100, 100, 1_000, 262_144]),
       reconnect_backoff_initial: '50ms',
       reconnect_backoff_max: chance.pick(['200ms', '2s']),
     },
@@ -126,6 +130,7 @@ export const planOf = (seed: number): Plan => {
     faults: { ...faults, start: WEIGHTS.start, heal: WEIGHTS.heal },
     nodes: nodesOf(seed),
     failovers: topology === 'performance' ? [] : failoversOf(chance),
+    isCalmFailover: topology !== 'performance' && new Chance(`${seed} calm failover`).happens(0.6),
   }
 }
 

@@ -1,6 +1,6 @@
 import { runClient } from './clients.js'
 import { Credentials, judgeCredentials, runCredentials } from './credentials.js'
-import { runFailovers } from './failovers.js'
+import { failOverInCalm, runFailovers } from './failovers.js'
 import { endFaults, runFaults, runNodeFaults } from './faults.js'
 import { judgeFilter, runFilters } from './filters.js'
 import { judgeCopies, judgeCopy, judgeLevel, judgeStorage, judgeWrites } from './judges.js'
@@ -21,7 +21,9 @@ export const play = async (world: World): Promise<void> => {
   const registers = new Registers()
   const credentials = new Credentials()
   const losses = new Losses()
-  await act(world, { servers, registers, credentials, losses })
+  const parts = { servers, registers, credentials, losses }
+  await act(world, parts)
+  if (world.plan.isCalmFailover) await actInCalm(world, parts)
   const { primary, secondary, copy } = servers
   await judgeLevel(world, servers.links)
   await judgeWrites(world, primary, registers)
@@ -61,3 +63,20 @@ const act = async (world: World, { servers, registers, credentials, losses }: Pa
     Promise.all([runFaults(world, endMs), runNodeFaults(world, endMs)]).then(() => endFaults(world)),
   ])
 }
+
+/** Other clients write while the primary and its copy change places, and nothing goes wrong. */
+const actInCalm = async (world: World, { servers, registers, losses }: Parts): Promise<void> => {
+  const { clock, plan } = world
+  await judgeLevel(world, servers.links)
+  const endMs = clock.monotonic() + CALM_MS
+  const clients = Array.from({ length: plan.clients }, (_, index) =>
+    runClient(world, registers, { index: plan.clients + index, endMs, servers }),
+  )
+  await clock.sleep(CALM_MS / 4)
+  await Promise.all([
+    ...clients,
+    world.act('failover in calm', () => failOverInCalm(world, { servers, registers, losses, endMs })),
+  ])
+}
+
+const CALM_MS = 2_000

@@ -1,4 +1,5 @@
 import type { Answer, Call } from '../../src/server/simulated/calls.js'
+import { CollidingNames } from './colliding.js'
 
 /** How a value is written and read at one kind of place. The name is the rest of its path. */
 interface Place {
@@ -23,11 +24,14 @@ const kv2 = (mount: string): Place => ({
   found: ({ data }) => (data as { readonly value?: unknown }).value,
 })
 
-/** Policies are remembered by whoever has read them. */
+const names = new CollidingNames()
+const policyPath = (name: string) => `sys/policies/acl/${names.of(name)}`
+
+/** Policies are remembered by whoever has read them. Two of them share a sub-page of the tree. */
 const policies: Place = {
-  put: (name, value) => ({ method: 'PUT', path: `sys/policies/acl/${name}`, body: { policy: `# ${value}` } }),
-  delete: (name) => ({ method: 'DELETE', path: `sys/policies/acl/${name}` }),
-  get: (name) => ({ method: 'GET', path: `sys/policies/acl/${name}` }),
+  put: (name, value) => ({ method: 'PUT', path: policyPath(name), body: { policy: `# ${value}` } }),
+  delete: (name) => ({ method: 'DELETE', path: policyPath(name) }),
+  get: (name) => ({ method: 'GET', path: policyPath(name) }),
   found: ({ policy }) => String(policy).slice('# '.length),
 }
 

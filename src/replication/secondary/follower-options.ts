@@ -14,6 +14,8 @@ export interface FollowerOptions {
   /** Where the primary may be, best first, as `https://host:port` or `host:port`. */
   readonly addresses: readonly string[]
   readonly times: ReplicationTimes
+  /** How much a resync writes at once. */
+  readonly importBytes?: number | undefined
   readonly clock: Clock
   readonly random: Random
   readonly transport: ClusterTransport

@@ -18,6 +18,8 @@ export interface ResyncOptions {
   readonly who: () => PeerIdentityMessage
   readonly enter: (state: StreamState) => void
   readonly onProgress: (progress: SyncProgress) => void
+  /** How much is written at once. */
+  readonly importBytes?: number | undefined
 }
 
 /** A store with no more keys than this in a tree takes the primary's whole tree instead of comparing. */
@@ -47,14 +49,14 @@ export const resync = async (
   options: ResyncOptions,
   signal: AbortSignal,
 ): Promise<ResyncResult> => {
-  const { kind, store, hooks, enter, onProgress, log, who } = options
+  const { kind, store, hooks, enter, onProgress, log, who, importBytes } = options
   const position = offer.position ?? { index: 0, hash: Buffer.alloc(0), epoch: '' }
   const call: DiffCall = { connection, session: offer.session, who, signal }
   enter('merkle-diff')
   await hooks.beforeState('merkle-diff', signal)
   log.info('starting merkle diff', { reason: offer.reason })
   const snapshot = store.snapshot()
-  const writer = new StepWriter(store, hooks, onProgress)
+  const writer = new StepWriter(store, hooks, onProgress, importBytes)
   try {
     const trees: readonly Tree[] = kind === 'dr' ? ['replicated', 'local'] : ['replicated']
     const plans: Plan[] = []

@@ -11,14 +11,15 @@ export interface Step {
 
 /** The size of one import: large enough that the disk is not waited for often. */
 const IMPORT_BYTES = 2 * 1024 * 1024
-/** The size of one import of a copy, whose batches are made ready while the one before is written. */
-const COPY_BYTES = 1024 * 1024
+/** Imports of a copy are smaller: their batches are made ready while the one before is written. */
+const COPY_PART = 0.5
 
 /** Gathers steps into imports; one import is on its way to the disk while the next is gathered. */
 export class StepWriter {
   readonly #store: ReplicableStore
   readonly #hooks: Pick<SecondaryHooks, 'beforeFiltered'>
   readonly #onProgress: (progress: SyncProgress) => void
+  readonly #importBytes: number
   #mutations: Mutation[] = []
   #filtered: FilteredHash[] = []
   #bytes = 0
@@ -31,10 +32,12 @@ export class StepWriter {
     store: ReplicableStore,
     hooks: Pick<SecondaryHooks, 'beforeFiltered'>,
     onProgress: (progress: SyncProgress) => void,
+    importBytes = IMPORT_BYTES,
   ) {
     this.#store = store
     this.#hooks = hooks
     this.#onProgress = onProgress
+    this.#importBytes = importBytes
   }
 
   async add({ mutations, filtered }: Step): Promise<void> {
@@ -47,7 +50,7 @@ export class StepWriter {
     this.#bytes += filtered.length * 24
     this.changes += mutations.length + filtered.length
     this.#report()
-    if (this.#bytes >= IMPORT_BYTES) await this.#write(undefined)
+    if (this.#bytes >= this.#importBytes) await this.#write(undefined)
   }
 
   /** Writes a whole tree of the primary over the little that is here. Resolves to the keys that were here before. */
@@ -59,7 +62,7 @@ export class StepWriter {
       copy.add(tree, entries)
       this.changes += copy.length - before
       this.#report()
-      if (copy.bytes >= COPY_BYTES) await this.#write(undefined)
+      if (copy.bytes >= this.#importBytes * COPY_PART) await this.#write(undefined)
     }
     return copy.replaced
   }

@@ -1,0 +1,31 @@
+import { KEYS } from '../../src/storage/key-families.js'
+import { subPageOf } from '../../src/storage/trees/leaf.js'
+
+const SUFFIXES = 1_000
+
+/** Names of two policies that lie in one sub-page of the tree, each beginning as it is asked to. */
+const collide = (one: string, other: string): readonly [string, string] => {
+  const seen = new Map<number, string>()
+  for (let n = 0; n < SUFFIXES; n++) seen.set(subPageOf(`${KEYS.policies}${one}-${n}`), `${one}-${n}`)
+  for (let n = 0; ; n++) {
+    const found = seen.get(subPageOf(`${KEYS.policies}${other}-${n}`))
+    if (found !== undefined) return [found, `${other}-${n}`]
+  }
+}
+
+/** By what they begin with: each even one lies where the one after it does, as hardly any two of 65,536 sub-pages do. */
+export class CollidingNames {
+  readonly #names = new Map<string, string>()
+
+  /** `name` ends in a number. */
+  of(name: string): string {
+    const known = this.#names.get(name)
+    if (known !== undefined) return known
+    const [, stem = '', digits = '0'] = /^(.*?)(\d+)$/.exec(name) ?? []
+    const even = Number(digits) - (Number(digits) % 2)
+    const pair = [`${stem}${even}`, `${stem}${even + 1}`] as const
+    const found = collide(...pair)
+    for (const at of [0, 1] as const) this.#names.set(pair[at], found[at])
+    return this.#names.get(name) ?? name
+  }
+}
