@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { ApiClient } from '../client/api-client.js'
 import type { Route } from './keeper/routes.js'
 import type { OwnEtcdPlan } from './keeper/own-etcd.js'
-import { LabError } from './lab-error.js'
 import type { ProcessIdentity } from './lifecycle/process-identity.js'
 import type { PortPair } from './ports.js'
 import type { Topology } from './topology.js'
@@ -42,6 +41,8 @@ export interface ServerRecord {
   readonly configFile: string
   /** The process as it was started last; null before the first start. */
   readonly process: ProcessIdentity | null
+  /** In a lab that was loaded at other ports than it was saved at. */
+  readonly formerly?: Formerly | undefined
 }
 
 /**
@@ -53,13 +54,11 @@ export interface ClusterRecord extends ClusterAccess, ServerRecord {
   readonly nodes?: readonly ServerRecord[] | undefined
   /** Where others reach it, when that is not at its own ports: `host:port` of API and cluster port. */
   readonly balancer?: PortPair | undefined
-  /** In a lab that was loaded at other ports than it was saved at. */
-  readonly formerly?: Formerly | undefined
   /** The key that it unseals itself with. */
   readonly sealKeyFile?: string | undefined
 }
 
-/** `host:port` of a cluster that was moved, under which others know it still. */
+/** `host:port` of a server that was moved, under which others know it still. */
 export interface Formerly {
   readonly api: readonly string[]
   readonly cluster: readonly string[]
@@ -149,12 +148,6 @@ export const isNode = (name: string): boolean => /\d$/.test(name)
 
 /** `cluster A`, or `node A2` by the name of one of several. */
 export const describeServer = (name: string): string => `${isNode(name) ? 'node' : 'cluster'} ${name}`
-
-/** Throws LabError `usage` where a cluster has several servers. */
-export const requireSingles = ({ clusters }: Pick<LabRecord, 'clusters'>, what: string): void => {
-  const several = clusters.find(({ nodes }) => nodes)
-  if (several) throw new LabError('usage', `cluster ${several.name} has several nodes, and such a lab has no ${what}`)
-}
 
 /** A server that somebody else runs. */
 export interface AttachedServer extends Pick<ClusterAccess, 'name' | 'apiAddress'> {

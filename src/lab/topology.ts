@@ -194,6 +194,10 @@ export const withNodes = (topology: Topology, nodes: NodeCount): Topology => ({
   plans: Object.fromEntries(topology.clusters.map((name) => [name, { ...planOf(topology, name), nodes }])),
 })
 
+/** The servers of all clusters, by name. */
+export const allServersOf = (topology: Topology): readonly string[] =>
+  topology.clusters.flatMap((name) => serversOf(topology, name))
+
 /** The servers of a cluster by name: the cluster's own where it is a single one, else `A1`, `A2` and so on. */
 export const serversOf = (topology: Topology, cluster: string): readonly string[] => {
   const { nodes = 1 } = planOf(topology, cluster)

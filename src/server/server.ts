@@ -103,7 +103,7 @@ export class Server implements ShellView {
       clock: options.clock,
       labState: this.labState,
       holds: this.holds,
-      directory: options.config.storage.path,
+      directory: options.config.storage.path ?? (options.config.own.dataDir || undefined),
     })
     this.feed = new OwnFeed(this, clock)
     this.#listeners = new ApiListeners({

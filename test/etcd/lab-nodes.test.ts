@@ -70,7 +70,6 @@ it.each([[[]], [['--in-process']]])(
     expect((await home.run('fault', 'partition', 'A1', other)).status).toBe(0)
     expect((await home.run('fault', 'ls')).stdout).toMatch(new RegExp(`A1.*${other}`))
     expect((await home.run('heal', '--all')).status).toBe(0)
-    expect((await home.run('reset')).stderr).toContain('such a lab has no reset')
     expect((await home.run('restart', 'A')).status).toBe(0)
     expect((await kv(home, 'kv', 'get', '-field=word', 'kv/greeting')).stdout.trim()).toBe('hello')
     expect((await home.run('down')).status).toBe(0)

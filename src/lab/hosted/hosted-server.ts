@@ -1,4 +1,5 @@
 import { systemClock } from '../../base/clock.js'
+import { makeDirectory } from '../../base/make-directory.js'
 import { createPinoLog, fileSink } from '../../base/pino-log.js'
 import { loadServerConfig } from '../../server/config/server-config.js'
 import type { SharedMemory, SharedMemoryConnection } from '../../server/data/shared-memory.js'
@@ -38,6 +39,8 @@ export class HostedServer {
     const { path } = config.storage
     if (path === undefined && !this.#memory)
       throw new LabError('usage', `${configFile} names no directory for the data`)
+    // A node has its data in memory, and here its images.
+    if (config.own.dataDir) makeDirectory(config.own.dataDir, 0o700)
     this.#storage ??= path === undefined ? createCopyStorage() : createDirectoryStorage(path)
     const storage = this.#storage
     const log = createPinoLog({ level: config.log.level, format: 'json', sink: fileSink(logFile) })

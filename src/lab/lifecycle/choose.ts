@@ -1,4 +1,11 @@
-import { type AnyLab, type ClusterAccess, type LabRecord, type ServerRecord, serversIn } from '../cluster.js'
+import {
+  type AnyLab,
+  type ClusterAccess,
+  type ClusterRecord,
+  type LabRecord,
+  type ServerRecord,
+  serversIn,
+} from '../cluster.js'
 import { LabError } from '../lab-error.js'
 import type { ClusterOfNodes, NodeAccess } from './nodes.js'
 
@@ -26,6 +33,15 @@ export const choosePlaces = <S extends Named, C extends ClusterOf<S> = ClusterOf
     const chosen = all.filter(({ cluster, server }) => cluster.name === name || server.name === name)
     return chosen.length > 0 ? chosen : refuse(lab, name)
   })
+}
+
+/** The server of this name, with its cluster. */
+export const findRecords = (lab: LabRecord, name: string): Place<ServerRecord, ClusterRecord> => {
+  for (const cluster of lab.clusters) {
+    const server = serversIn(cluster).find((one) => one.name === name)
+    if (server) return { cluster, server }
+  }
+  throw new LabError('usage', `the lab "${lab.name}" has no server "${name}"`)
 }
 
 export const chooseServers = (lab: LabRecord, names: readonly string[]): ServerRecord[] =>

@@ -1,14 +1,21 @@
 import path from 'node:path'
 import { createSystemRandom, type Random } from '../../base/random.js'
 import { labTlsFiles } from '../../server/lab/lab-tls.js'
-import { type ClusterRecord, type LabRecord, type ServerRecord, serversIn } from '../cluster.js'
+import {
+  type ClusterRecord,
+  describeServer,
+  type LabRecord,
+  type ServerRecord,
+  serversIn,
+  serversOfLab,
+} from '../cluster.js'
 import { nodeOf, planRoutes, type Reach, reachOf, routeCount } from '../keeper/routes.js'
 import { findEtcd, type OwnEtcdPlan } from '../keeper/own-etcd.js'
 import { LabError } from '../lab-error.js'
 import { type PortPair, randomSinglePorts } from '../ports.js'
 import type { LabSettings } from '../settings.js'
-import { hasPeers, planOf, requireSharedMemory, serversOf, type Topology } from '../topology.js'
-import type { ImagedCluster, Manifest } from '../snapshot/manifest.js'
+import { allServersOf, hasPeers, planOf, requireSharedMemory, serversOf, type Topology } from '../topology.js'
+import { type ImagedServer, imagedServers, type Manifest } from '../snapshot/manifest.js'
 import { planKeeper } from './keeper-process.js'
 import { labDirectory } from './lab-directory.js'
 import type { LabHost } from './lab-host.js'
@@ -41,7 +48,14 @@ export const planLab = async (
   const random = createSystemRandom()
   const dataRoot = dataDir ? path.join(path.resolve(dataDir), `understudy-${name}-${randomWord(random)}`) : directory
   const free = await choosePorts(topology, ports, random)
-  const places: Places = { directory, dataRoot, random, topology, free, imaged: image?.manifest.clusters ?? [] }
+  const places: Places = {
+    directory,
+    dataRoot,
+    random,
+    topology,
+    free,
+    imaged: imagedServers(image?.manifest.clusters ?? []),
+  }
   const clusters: ClusterRecord[] = []
   if (isInProcess) requireSharedMemory(topology)
   const etcd = isInProcess ? undefined : planEtcd(places)
@@ -52,7 +66,7 @@ export const planLab = async (
     clusters.push(labApiToken === undefined ? planned : { ...planned, labApiToken: String(labApiToken) })
   }
   const routes = planRoutes(reachesOf(clusters, topology), free, topology)
-  refuseConfusion(clusters)
+  refuseConfusion(serversOfLab({ clusters }))
   return {
     apiVersion: 'understudy/v1',
     name,
@@ -80,7 +94,7 @@ const choosePorts = async (
   random: Random,
 ): Promise<number[]> => {
   const { clusters } = topology
-  const servers = clusters.flatMap((name) => serversOf(topology, name)).length
+  const servers = allServersOf(topology).length
   const balancers = clusters.filter((name) => planOf(topology, name).reach === 'load-balancer').length
   const given = new Set([...ports.values()].flatMap(({ api, cluster }) => [api, cluster]))
   return [...(await randomSinglePorts(routeCount(servers) + 2 * balancers + ETCD_PORTS + servers, random, given))]
@@ -103,19 +117,19 @@ const planEtcd = ({ directory, dataRoot, free, topology }: Places): OwnEtcdPlan 
   }
 }
 
-/** An address can lead to one cluster only, and that of a lab that was moved leads to where it went. */
-const refuseConfusion = (clusters: readonly ClusterRecord[]): void => {
-  for (const { name, ports } of clusters) {
+/** An address can lead to one server only, and that of a lab that was moved leads to where it went. */
+const refuseConfusion = (servers: readonly ServerRecord[]): void => {
+  for (const { name, ports } of servers) {
     for (const port of [ports.api, ports.cluster]) {
-      const other = clusters.find((one) => one.name !== name && isFormer(one, hostOf(port)))
+      const other = servers.find((one) => one.name !== name && isFormer(one, hostOf(port)))
       if (!other) continue
-      const text = `port ${port} was that of cluster ${other.name} when the snapshot was made, and the others know it by that still`
+      const text = `port ${port} was that of ${describeServer(other.name)} when the snapshot was made, and the others know it by that still`
       throw new LabError('conflict', `${text}: choose another --port-base, or --ports random`)
     }
   }
 }
 
-const isFormer = ({ formerly }: ClusterRecord, address: string): boolean =>
+const isFormer = ({ formerly }: ServerRecord, address: string): boolean =>
   Object.values(formerly ?? {}).some((addresses) => addresses.includes(address))
 
 interface Places {
@@ -125,14 +139,13 @@ interface Places {
   readonly topology: Topology
   /** Ports that nobody has; what takes one takes it out. */
   readonly free: number[]
-  readonly imaged: readonly ImagedCluster[]
+  readonly imaged: readonly ImagedServer[]
 }
 
 const planCluster = (name: string, ports: ReadonlyMap<string, PortPair>, places: Places): ClusterRecord => {
-  const { directory, topology, free, imaged } = places
+  const { directory, topology, free } = places
   const { tls, seal, reach } = planOf(topology, name)
   const [api = 0, cluster = 0] = reach === 'load-balancer' ? free.splice(0, 2) : []
-  const formerly = imaged.find((one) => one.name === name)?.formerly
   const balancer = reach === 'load-balancer' ? { api, cluster } : undefined
   const servers = serversOf(topology, name).map((server): ServerRecord => {
     const pair = ports.get(server)
@@ -152,7 +165,6 @@ const planCluster = (name: string, ports: ReadonlyMap<string, PortPair>, places:
     ...(tls ? { caFile: labTlsFiles(tlsDirectory(directory)).caFile } : {}),
     ...(seal?.type === 'auto' ? { sealKeyFile: path.join(directory, name, 'seal.key') } : {}),
     ...(balancer ? { balancer } : {}),
-    ...(formerly ? { formerly } : {}),
   }
 }
 
@@ -166,18 +178,22 @@ interface PlacedServer {
 
 const planServer = (
   { name, hasTls, ports, balancer, etcdPort }: PlacedServer,
-  { directory, dataRoot, random }: Places,
-): ServerRecord => ({
-  name,
-  apiAddress: `${hasTls ? 'https' : 'http'}://127.0.0.1:${ports.api}`,
-  clusterAddress: `https://127.0.0.1:${balancer?.cluster ?? ports.cluster}`,
-  ports,
-  ...(etcdPort === undefined ? {} : { etcdPort }),
-  dataDir: path.join(dataRoot, name, 'data'),
-  logFile: path.join(directory, name, 'server.log'),
-  configFile: path.join(directory, name, `server-${randomWord(random)}.json`),
-  process: null,
-})
+  { directory, dataRoot, random, imaged }: Places,
+): ServerRecord => {
+  const formerly = imaged.find((one) => one.name === name)?.formerly
+  return {
+    name,
+    apiAddress: `${hasTls ? 'https' : 'http'}://127.0.0.1:${ports.api}`,
+    clusterAddress: `https://127.0.0.1:${balancer?.cluster ?? ports.cluster}`,
+    ports,
+    ...(etcdPort === undefined ? {} : { etcdPort }),
+    dataDir: path.join(dataRoot, name, 'data'),
+    logFile: path.join(directory, name, 'server.log'),
+    configFile: path.join(directory, name, `server-${randomWord(random)}.json`),
+    process: null,
+    ...(formerly ? { formerly } : {}),
+  }
+}
 
 const randomWord = (random: Random): string => random.bytes(RANDOM_WORD_BYTES).toString('hex')
 

@@ -3,9 +3,9 @@ import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
 import { createSystemRandom } from '../../base/random.js'
 import { labTlsFiles, makeLabTls } from '../../server/lab/lab-tls.js'
-import { type ClusterRecord, type LabRecord, type ServerRecord, serversIn } from '../cluster.js'
+import { type ClusterRecord, type LabRecord, type ServerRecord, serversIn, serversOfLab } from '../cluster.js'
 import { etcdAddress } from '../keeper/own-etcd.js'
-import { dialRoutesOf, hiddenRoutesOf, NOWHERE } from '../keeper/routes.js'
+import { dialRoutesOf, hiddenRoutesOf, isRouteOf, NOWHERE } from '../keeper/routes.js'
 import { writeServerConfig } from '../runner/child-process.js'
 import type { ServerPlan } from '../runner/server-plan.js'
 import { newSealKey } from '../seal-key.js'
@@ -46,7 +46,7 @@ export const writeFiles = async (
           },
           logLevel,
           dialRoutes: [
-            ...formerRoutesOf(lab, name),
+            ...formerRoutesOf(lab, cluster, server.name),
             ...dialRoutesOf(lab.keeper.routes, server.name),
             ...hiddenRoutesOf(reaches, server.name),
           ],
@@ -68,11 +68,13 @@ const sharedBy = (
   return { peers: { apiAddresses: nodes.map(({ apiAddress }) => apiAddress), caFile, etcdAddress: hostOf(etcdPort) } }
 }
 
-/** Routes from the addresses that others had when the lab was saved to those that they have now. */
-const formerRoutesOf = (lab: LabRecord, from: string): string[] =>
-  lab.clusters.flatMap(({ name, formerly }) => {
-    if (name === from || !formerly) return []
-    const [api, cluster] = lab.keeper.routes.filter((route) => route.from === from && route.to === name)
+/** Routes from the addresses that the servers of others had when the lab was saved to those that they have now. */
+const formerRoutesOf = ({ clusters, keeper }: LabRecord, { name: own }: ClusterRecord, from: string): string[] =>
+  serversOfLab({ clusters: clusters.filter(({ name }) => name !== own) }).flatMap(({ name, formerly }) => {
+    if (!formerly) return []
+    const [api, cluster] = keeper.routes.filter(
+      (route) => isRouteOf(route, from) && (route.toNode ?? route.to) === name,
+    )
     const lead = (addresses: readonly string[], to: string) => addresses.map((address) => `${address}=${to}`)
     return [
       ...lead(formerly.api, hostOf(api?.port ?? 0)),

@@ -7,7 +7,6 @@ import {
   isAttached,
   type LabRecord,
   type ServerRecord,
-  serversIn,
   withProcess,
 } from '../cluster.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
@@ -17,7 +16,7 @@ import { cannot } from '../live-lab.js'
 import { type Ending, lastLogLines } from '../runner/child-process.js'
 import { sealCluster, unsealCluster, unsealWithAny } from '../seals.js'
 import type { ServerVerb, VerbOptions } from '../server-verbs.js'
-import { chooseServers } from './choose.js'
+import { chooseServers, findRecords } from './choose.js'
 import { claimLab } from './claim.js'
 import { stopAll } from './down.js'
 import { commandIn, requireAnyLab, requireLab, saveLab } from './lab-directory.js'
@@ -69,14 +68,6 @@ const ensureKeeper = async (lab: LabRecord, { timeoutMs, onProgress }: VerbOptio
   if (!launched) return
   saveLab({ ...lab, keeper })
   onProgress('the keeper holds the links of the lab again')
-}
-
-const findRecords = (lab: LabRecord, name: string): Pick<Work, 'cluster' | 'server'> => {
-  for (const cluster of lab.clusters) {
-    const server = serversIn(cluster).find((one) => one.name === name)
-    if (server) return { cluster, server }
-  }
-  throw new LabError('usage', `the lab "${lab.name}" has no server "${name}"`)
 }
 
 interface Work {

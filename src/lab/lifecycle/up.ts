@@ -1,7 +1,14 @@
 import { cpSync } from 'node:fs'
 import path from 'node:path'
 import { describeOwner, findPortOwner } from '../../server/data/owner-of.js'
-import { type ClusterRecord, type LabRecord, type ServerRecord, serversOfLab, withProcess } from '../cluster.js'
+import {
+  type ClusterRecord,
+  describeServer,
+  type LabRecord,
+  type ServerRecord,
+  serversOfLab,
+  withProcess,
+} from '../cluster.js'
 import { Interrupted, LabError } from '../lab-error.js'
 import type { PortPair } from '../ports.js'
 import { type Ending, lastLogLines } from '../runner/child-process.js'
@@ -9,8 +16,9 @@ import type { LabSettings } from '../settings.js'
 import type { Topology } from '../topology.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { giveRootToken, makeTopology, openCluster, type WireOptions } from '../wire.js'
-import { waitForAnswers } from '../replication.js'
 import { loadLabImage } from '../snapshot/load-image.js'
+import { isOfPeers } from '../snapshot/holders.js'
+import { imagedServers } from '../snapshot/manifest.js'
 import { startDirectory } from '../snapshot/reset.js'
 import { takeLabImage } from '../snapshot/take-image.js'
 import { type LabPlan, planLab } from './plan.js'
@@ -86,11 +94,12 @@ const PORT_TRIES = 3
 
 /** Refuses an image with a frozen server: one server of a process cannot be frozen without the others. */
 const refuseFrozen = ({ isInProcess, image }: UpOptions): void => {
-  const frozen = isInProcess && image?.manifest.clusters.find(({ process }) => process === 'paused')
+  const frozen =
+    isInProcess && imagedServers(image?.manifest.clusters ?? []).find(({ process }) => process === 'paused')
   if (frozen)
     throw new LabError(
       'usage',
-      `cluster ${frozen.name} of the snapshot is frozen, which a lab in one process cannot have`,
+      `${describeServer(frozen.name)} of the snapshot is frozen, which a lab in one process cannot have`,
     )
 }
 
@@ -137,8 +146,7 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
     const wire: WireOptions = { ...options, plans: options.topology.plans, signal: failure.signal }
     const work = image ? goOnFrom(image, lab, wire, host) : beginWith(lab, options, wire)
     lab = { ...lab, state: 'running', clusters: await untilAborted(work, failure.signal) }
-    // What nodes share is in no image.
-    if (!lab.clusters.some(({ nodes }) => nodes)) await keepStart(lab, options, host)
+    await keepStart(lab, options, host)
     saveLab(lab)
     await new KeeperClient(keeper.socket).tell({ kind: 'lab-up', details: { topology: lab.topology } })
     return lab
@@ -172,7 +180,6 @@ const goOnFrom = async (
   wire: WireOptions,
   host: LabHost,
 ): Promise<readonly ClusterRecord[]> => {
-  await waitForAnswers(lab.clusters, wire)
   const { clusters } = await loadLabImage(lab, directory, manifest, wire, host)
   return clusters
 }
@@ -180,7 +187,8 @@ const goOnFrom = async (
 /** Keeps the image that `reset` goes back to. */
 const keepStart = async (lab: LabRecord, { image }: UpOptions, host: LabHost): Promise<void> => {
   const start = startDirectory(lab)
-  if (!image) await takeLabImage(lab, start, host)
+  // Nodes that joined one another have taken note of it.
+  if (!image || lab.clusters.some(isOfPeers)) await takeLabImage(lab, start, host)
   else if (image.directory !== start) cpSync(image.directory, start, { recursive: true })
 }
 

@@ -74,7 +74,7 @@ export const configOf = (
   understudy: {
     ...LAB_SETTINGS,
     ...(node === undefined ? {} : NODE_SETTINGS),
-    ...(etcd && path !== undefined ? { data_dir: path } : {}),
+    ...(node !== undefined && !peers && path !== undefined ? { data_dir: path } : {}),
     ...(peers ? { etcd_peer_address: peers.etcdAddress } : {}),
     ...(dialRoutes ? { dial_routes: dialRoutes } : {}),
     ...settings,

@@ -3,18 +3,21 @@ import path from 'node:path'
 import type { ApiClient } from '../../client/api-client.js'
 import { checkImage } from '../../server/lab/cluster-image.js'
 import { IMAGE_IN } from '../../server/lab/cluster-images.js'
-import { type ClusterRecord, clientOf, type LabRecord } from '../cluster.js'
+import { type ClusterRecord, clientOf, isNode, type LabRecord, withAnonymousClient, withProcess } from '../cluster.js'
 import type { FaultRequest } from '../keeper/active-fault.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { LabError } from '../lab-error.js'
 import { saveLab } from '../lifecycle/lab-directory.js'
+import { findRecords } from '../lifecycle/choose.js'
 import { findServer } from '../lifecycle/cluster-server.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
+import { atActiveNodes, openNodes } from '../lifecycle/nodes.js'
 import { statusOf } from '../replication.js'
-import { unsealWithAny } from '../seals.js'
+import { sealCluster, unsealWithAny } from '../seals.js'
 import { throughRestart } from '../through-restart.js'
 import { waitFor } from '../wait.js'
-import { type ImagedCluster, imageFile, type Manifest } from './manifest.js'
+import { makeReceiver } from './holders.js'
+import { type ImagedCluster, type ImagedServer, imagedServers, imageFile, type Manifest } from './manifest.js'
 
 export interface LoadOptions {
   /** Bound on each wait. */
@@ -23,8 +26,9 @@ export interface LoadOptions {
 }
 
 /**
- * Puts an image into the servers of a lab, all of which run. Everything is checked before anything is touched; all clusters
- * stand still before the first has new data, and go on as they were when that fails. Resolves when what streamed streams.
+ * Puts an image into the clusters of a lab, all of whose servers run. Everything is checked before anything is touched; all
+ * clusters stand still before the first has new data, and go on as they were when that fails. Of several nodes one is given the
+ * data, and the others have it from there. Resolves when what streamed streams.
  */
 export const loadLabImage = async (
   lab: LabRecord,
@@ -33,20 +37,19 @@ export const loadLabImage = async (
   options: LoadOptions,
   host: LabHost,
 ): Promise<LabRecord> => {
-  const work = lab.clusters.map((cluster) => ({
-    cluster,
-    imaged: imagedOf(manifest, cluster),
-    client: clientOf({ ...cluster, rootToken: '' }),
-  }))
+  for (const cluster of lab.clusters) imagedOf(manifest, cluster)
+  await Promise.all(lab.clusters.map(({ name }) => checkImage(imageFile(directory, name))))
+  const given = { ...options, clock: host.clock }
+  const receivers = await Promise.all(lab.clusters.map((cluster) => makeReceiver(lab, cluster, given)))
+  const work = receivers.map((cluster) => ({ cluster, client: clientOf({ ...cluster, rootToken: '' }) }))
   try {
-    await Promise.all(work.map(({ cluster }) => checkImage(imageFile(directory, cluster.name))))
     await new KeeperClient(lab.keeper.socket).heal()
     for (const { cluster } of work) offer(imageFile(directory, cluster.name), path.join(cluster.dataDir, IMAGE_IN))
     await stopAll(work, options, host)
     saveLab({ ...lab, isLoading: true })
     await Promise.all(work.map(({ client }) => post(client, 'load')))
     const loaded = withKeys(lab, manifest)
-    await openAll(loaded, manifest)
+    await openAll(loaded, receivers, manifest, given)
     await restoreFaults(loaded, manifest)
     await waitForStreams(loaded, manifest, options, host)
     const rested = await putToRest(loaded, manifest, options, host)
@@ -105,19 +108,24 @@ const withKeys = (lab: LabRecord, manifest: Manifest): LabRecord => {
   return { ...rest, state: 'running', clusters }
 }
 
-const isToRun = ({ process, isSealed }: ImagedCluster): boolean => process === 'running' && !isSealed
+const isToRun = ({ process, isSealed }: ImagedServer): boolean => process === 'running' && !isSealed
 
-const openAll = async (lab: LabRecord, manifest: Manifest): Promise<void> => {
+/** Those first that were given the data: the other nodes have it from them, or join them then. */
+const openAll = async (
+  lab: LabRecord,
+  receivers: readonly ClusterRecord[],
+  manifest: Manifest,
+  options: LoadOptions & Pick<LabHost, 'clock'>,
+): Promise<void> => {
   const open = lab.clusters.filter((cluster) => isToRun(imagedOf(manifest, cluster)))
   await Promise.all(
     open.map(async (cluster) => {
-      const client = clientOf({ ...cluster, rootToken: '' })
-      try {
+      const { apiAddress } = receivers.find(({ name }) => name === cluster.name) ?? cluster
+      await withAnonymousClient({ ...cluster, apiAddress }, async (client) => {
         const { initialized } = await client.read('sys/seal-status')
         if (initialized === true) await unsealWithAny(client, lab, cluster)
-      } finally {
-        client.close()
-      }
+      })
+      await openNodes(lab, cluster, options)
     }),
   )
 }
@@ -135,10 +143,10 @@ const waitForStreams = async (
   { clock }: LabHost,
 ): Promise<void> => {
   if (manifest.faults.length > 0 || !manifest.clusters.every(isToRun)) return
+  const { clusters } = await atActiveNodes(lab, clock)
   await Promise.all(
-    lab.clusters.map(async (cluster) => {
-      const client = clientOf({ ...cluster, rootToken: '' })
-      try {
+    clusters.map((cluster) =>
+      withAnonymousClient(cluster, async (client) => {
         for (const kind of imagedOf(manifest, cluster).streams) {
           const fact = async () => {
             const { state, connection_state: connection } = await statusOf(client, kind)
@@ -148,31 +156,29 @@ const waitForStreams = async (
           }
           await waitFor(clock, `cluster ${cluster.name} to stream again (${kind})`, fact, timeoutMs, signal)
         }
-      } finally {
-        client.close()
-      }
-    }),
+      }),
+    ),
   )
 }
 
-/** Sealed, they have done nothing meanwhile. */
+/** Single ones are sealed by their image, and have done nothing meanwhile. */
 const putToRest = async (
   lab: LabRecord,
   manifest: Manifest,
   { timeoutMs }: LoadOptions,
   host: LabHost,
 ): Promise<LabRecord> => {
-  const ended = new Set<string>()
-  for (const cluster of lab.clusters) {
-    const { process } = imagedOf(manifest, cluster)
-    const running = process === 'running' ? undefined : findServer(lab, cluster, host)
+  let rested = lab
+  for (const { name, process, isSealed } of imagedServers(manifest.clusters)) {
+    const { cluster, server } = findRecords(lab, name)
+    if (isSealed && isNode(name)) await sealCluster(lab, { ...cluster, name, apiAddress: server.apiAddress })
+    const running = process === 'running' ? undefined : findServer(lab, server, host)
     if (!running) continue
     if (!lab.isInProcess) host.servers.signal(running, process === 'paused' ? 'SIGSTOP' : 'SIGKILL')
     else {
-      await new KeeperClient(lab.keeper.socket).work(cluster.name, 'crash', timeoutMs)
-      ended.add(cluster.name)
+      await new KeeperClient(lab.keeper.socket).work(name, 'crash', timeoutMs)
+      rested = withProcess(rested, name, null)
     }
   }
-  const clusters = lab.clusters.map((cluster) => (ended.has(cluster.name) ? { ...cluster, process: null } : cluster))
-  return { ...lab, clusters }
+  return rested
 }

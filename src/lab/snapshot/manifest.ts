@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import type { ClusterAccess, ClusterRecord, Formerly } from '../cluster.js'
+import { type ClusterAccess, type ClusterRecord, type Formerly, type ServerRecord, serversIn } from '../cluster.js'
 import type { ActiveFault } from '../keeper/active-fault.js'
 import { LabError } from '../lab-error.js'
 import type { PortPair } from '../ports.js'
@@ -14,6 +14,8 @@ export interface Manifest {
   readonly kind: 'LabImage'
   readonly lab: string
   readonly topology: Topology
+  /** ISO 8601; of the lab. */
+  readonly createdAt: string
   /** ISO 8601. */
   readonly savedAt: string
   /** How long no cluster wrote anything. */
@@ -23,14 +25,24 @@ export interface Manifest {
   readonly faults: readonly SavedFault[]
 }
 
-export interface ImagedCluster extends Pick<ClusterAccess, 'name' | 'rootToken' | 'unsealKeys' | 'threshold'> {
+/** A server as it was. */
+export interface ImagedServer {
+  readonly name: string
   readonly process: 'running' | 'paused' | 'stopped'
   readonly isSealed: boolean
-  /** Hex; of an auto-unseal seal. */
-  readonly sealKey?: string | undefined
   readonly ports: PortPair
   /** Where the others know it. */
   readonly formerly: Formerly
+}
+
+/** What it says of a server is of its only one; where it has several, one of them was active. */
+export interface ImagedCluster
+  extends ImagedServer,
+    Pick<ClusterAccess, 'name' | 'rootToken' | 'unsealKeys' | 'threshold'> {
+  /** Its servers, where they are several. */
+  readonly nodes?: readonly ImagedServer[] | undefined
+  /** Hex; of an auto-unseal seal. */
+  readonly sealKey?: string | undefined
   /** Kinds of replication in which it streamed from its primary. */
   readonly streams: readonly ('dr' | 'performance')[]
   readonly sha256: string
@@ -56,8 +68,12 @@ export const readManifest = (directory: string): Manifest => {
   throw new LabError('conflict', `${directory} holds no whole image of a lab`)
 }
 
-/** Addresses under which others know a cluster by now, and those that they must not reach. */
-export const formerlyOf = ({ ports, balancer, formerly }: ClusterRecord): Formerly => {
+export const imagedServers = (clusters: readonly ImagedCluster[]): readonly ImagedServer[] =>
+  clusters.flatMap<ImagedServer>(serversIn<ImagedServer>)
+
+/** Addresses under which others know a server by now, and those that they must not reach. */
+export const formerlyOf = ({ balancer }: Pick<ClusterRecord, 'balancer'>, server: ServerRecord): Formerly => {
+  const { ports, formerly } = server
   const at = (port: number | undefined): string[] => (port === undefined ? [] : [`127.0.0.1:${port}`])
   const add = (known: readonly string[] = [], more: readonly string[]): string[] => [...new Set([...known, ...more])]
   return {

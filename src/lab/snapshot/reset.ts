@@ -1,6 +1,14 @@
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { type ClusterRecord, type LabRecord, requireSingles } from '../cluster.js'
+import {
+  type ClusterRecord,
+  type Formerly,
+  type LabRecord,
+  type ServerRecord,
+  serversIn,
+  withProcess,
+  withAnonymousClient,
+} from '../cluster.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { LabError } from '../lab-error.js'
 import { claimLab } from '../lifecycle/claim.js'
@@ -8,9 +16,11 @@ import { findServer, launchCluster } from '../lifecycle/cluster-server.js'
 import { startKeeper } from '../lifecycle/keeper-process.js'
 import { requireLab, saveLab } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
+import type { ProcessFacts } from '../lifecycle/process-table.js'
 import { waitForAnswers } from '../replication.js'
 import { type LoadOptions, loadLabImage } from './load-image.js'
-import { formerlyOf, type ImagedCluster, type Manifest, readManifest } from './manifest.js'
+import { isOfPeers } from './holders.js'
+import { formerlyOf, type ImagedCluster, type ImagedServer, type Manifest, readManifest } from './manifest.js'
 
 /** Where the image lies of how a lab was right after `up`, or of the snapshot that it was loaded from. */
 export const startDirectory = ({ directory }: Pick<LabRecord, 'directory'>): string => path.join(directory, 'start')
@@ -22,7 +32,6 @@ export const resetLab = async (
   host: LabHost,
 ): Promise<{ readonly savedAt: string }> => {
   const lab = requireLab(name)
-  requireSingles(lab, 'reset')
   const directory = startDirectory(lab)
   if (!existsSync(directory))
     throw new LabError(
@@ -51,9 +60,11 @@ export const loadOver = async (
 }
 
 /** The servers run with their own addresses and seal keys: an image that needs others is for a new lab. */
-const requireFit = (lab: LabRecord, { clusters }: Manifest): void => {
+const requireFit = (lab: LabRecord, { clusters, createdAt }: Manifest): void => {
   const isSame = clusters.length === lab.clusters.length && lab.clusters.every((cluster) => fits(cluster, clusters))
-  if (isSame) return
+  // Nodes that have joined one another know those of their own lab alone.
+  const isOther = lab.clusters.some(isOfPeers) && lab.createdAt !== createdAt
+  if (isSame && !isOther) return
   const text = `the lab "${lab.name}" is not the one of the snapshot, or has moved since`
   throw new LabError(
     'conflict',
@@ -64,15 +75,24 @@ const requireFit = (lab: LabRecord, { clusters }: Manifest): void => {
 const fits = (cluster: ClusterRecord, clusters: readonly ImagedCluster[]): boolean => {
   const imaged = clusters.find(({ name }) => name === cluster.name)
   if (!imaged) return false
-  const known = formerlyOf(cluster)
-  const isKnown = (['api', 'cluster', 'hidden'] as const).every((kind) =>
-    imaged.formerly[kind].every((address) => known[kind].includes(address)),
-  )
+  const servers = serversIn<ServerRecord>(cluster)
+  const saved = serversIn<ImagedServer>(imaged)
   const key = cluster.sealKeyFile === undefined ? undefined : readFileSync(cluster.sealKeyFile, 'utf8').trim()
-  return isKnown && key === imaged.sealKey
+  const isSame = servers.length === saved.length && key === imaged.sealKey
+  return isSame && servers.every((server) => isKnownAs(formerlyOf(cluster, server), saved, server))
 }
 
-/** Loads an image into a lab that is there; servers that do not run, or are frozen, begin anew on empty directories. */
+const isKnownAs = (known: Formerly, saved: readonly ImagedServer[], { name }: ServerRecord): boolean => {
+  const formerly = saved.find((one) => one.name === name)?.formerly
+  return (['api', 'cluster', 'hidden'] as const).every(
+    (kind) => formerly?.[kind].every((address) => known[kind].includes(address)) ?? false,
+  )
+}
+
+/**
+ * Loads an image into a lab that is there. Servers that do not run, or are frozen, are started anew: single ones on empty
+ * directories, and a node that was removed from its cluster, since it joins with such a one alone.
+ */
 const loadInto = async (
   name: string,
   directory: string,
@@ -101,27 +121,45 @@ const withAllRunning = async (
   host: LabHost,
 ): Promise<LabRecord> => {
   const { keeper } = await startKeeper(stale, host, timeoutMs, signal)
-  const lab = { ...stale, keeper }
-  const begun = lab.clusters.map((cluster) => {
-    const found = findServer(lab, cluster, host)
-    if (found && !found.isFrozen) return { cluster, isNew: false }
-    if (found) host.servers.signal(found, 'SIGKILL')
-    return { cluster, isNew: true, frozen: found }
-  })
-  const frozen = begun.flatMap((one) => one.frozen ?? [])
-  await host.servers.stop(frozen, { graceMs: 0 })
-  const clusters = await Promise.all(
-    begun.map(async ({ cluster, isNew }) => {
-      if (!isNew) return cluster
-      // With its old data it would follow and be followed before it is given the new.
-      rmSync(cluster.dataDir, { recursive: true, force: true })
-      const { process } = await launchCluster(lab, cluster, host, { timeoutMs })
-      return { ...cluster, process }
-    }),
+  let lab: LabRecord = { ...stale, keeper }
+  const servers = lab.clusters.flatMap((cluster) =>
+    serversIn<ServerRecord>(cluster).map((server) => ({ cluster, server, found: findServer(lab, server, host) })),
   )
-  const running = { ...lab, clusters }
-  saveLab(running)
-  const fresh = begun.flatMap(({ cluster, isNew }) => (isNew ? [cluster] : []))
-  await waitForAnswers(fresh, { clock: host.clock, timeoutMs, signal })
-  return running
+  const launch = async ({ cluster, server }: (typeof servers)[number], isEmpty: boolean) => {
+    // With its old data it would follow and be followed before it is given the new.
+    if (isEmpty) rmSync(server.dataDir, { recursive: true, force: true })
+    const { process } = await launchCluster(lab, server, host, { timeoutMs })
+    lab = withProcess(lab, server.name, process)
+    saveLab(lab)
+    return { ...cluster, apiAddress: server.apiAddress }
+  }
+  const anew = servers.filter(({ found }) => !found || found.isFrozen)
+  await end(
+    anew.flatMap(({ found }) => found ?? []),
+    host,
+  )
+  const launched: ClusterRecord[] = []
+  for (const one of anew) launched.push(await launch(one, !one.cluster.nodes))
+  const wait = { clock: host.clock, timeoutMs, signal }
+  await waitForAnswers(launched, wait)
+  for (const one of servers) {
+    if (!isOfPeers(one.cluster) || !(await isRemoved(one))) continue
+    const process = findServer(lab, one.server, host)
+    await end(process ? [process] : [], host)
+    await launch(one, true)
+  }
+  return lab
 }
+
+const end = async (processes: readonly ProcessFacts[], { servers }: LabHost): Promise<void> => {
+  for (const process of processes) servers.signal(process, 'SIGKILL')
+  await servers.stop(processes, { graceMs: 0 })
+}
+
+const REMOVED_STATUS = 530
+
+const isRemoved = ({ cluster, server }: { readonly cluster: ClusterRecord; readonly server: ServerRecord }) =>
+  withAnonymousClient(
+    { ...cluster, apiAddress: server.apiAddress },
+    async (client) => (await client.send('GET', 'sys/health')).status === REMOVED_STATUS,
+  )

@@ -4,7 +4,7 @@ import { makeDirectory } from '../../base/make-directory.js'
 import { imageOfStopped, type ImageFacts } from '../../server/lab/cluster-image.js'
 import { IMAGE_OUT } from '../../server/lab/cluster-images.js'
 import type { ApiClient } from '../../client/api-client.js'
-import { type ClusterRecord, clientOf, type LabRecord, requireSingles, withAnonymousClient } from '../cluster.js'
+import { type ClusterRecord, clientOf, type LabRecord, type ServerRecord, withAnonymousClient } from '../cluster.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { KINDS, type Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
@@ -13,6 +13,7 @@ import type { LabHost } from '../lifecycle/lab-host.js'
 import { statusOf } from '../replication.js'
 import { topologyOf } from '../topology/catalogue.js'
 import { waitFor } from '../wait.js'
+import { findHolder } from './holders.js'
 import { formerlyOf, type ImagedCluster, imageFile, type Manifest, type SavedFault, writeManifest } from './manifest.js'
 
 const PAUSE_WAIT_MS = 5000
@@ -24,12 +25,11 @@ export const takeLabImage = async (
   host: LabHost,
   signal?: AbortSignal,
 ): Promise<Manifest> => {
-  requireSingles(lab, 'snapshots')
   const topology = topologyOf(lab)
   if (!topology) throw new LabError('conflict', `it is not known any more what the lab "${lab.name}" was made as`)
+  const states = await Promise.all(lab.clusters.map((cluster) => stateOf(lab, cluster, host)))
   rmSync(directory, { recursive: true, force: true })
   makeDirectory(directory, 0o700)
-  const states = lab.clusters.map((cluster) => ({ cluster, process: processOf(lab, cluster, host) }))
   const running = states.filter(({ process }) => process === 'running').map(({ cluster }) => cluster)
   const roles = new Map<string, Pick<ImagedCluster, 'isSealed' | 'streams'>>()
   await Promise.all(
@@ -45,9 +45,10 @@ export const takeLabImage = async (
     kind: 'LabImage',
     lab: lab.name,
     topology,
+    createdAt: lab.createdAt,
     savedAt: new Date(host.clock.now()).toISOString(),
     pausedMs,
-    clusters: states.map(({ cluster, process }) => ({
+    clusters: states.map(({ cluster, process, nodes }) => ({
       name: cluster.name,
       rootToken: cluster.rootToken,
       unsealKeys: cluster.unsealKeys,
@@ -55,7 +56,8 @@ export const takeLabImage = async (
       process,
       ...(cluster.sealKeyFile === undefined ? {} : { sealKey: readFileSync(cluster.sealKeyFile, 'utf8').trim() }),
       ports: cluster.ports,
-      formerly: formerlyOf(cluster),
+      formerly: formerlyOf(cluster, cluster),
+      ...(nodes ? { nodes } : {}),
       ...(roles.get(cluster.name) ?? { isSealed: false, streams: [] }),
       ...(facts.get(cluster.name) ?? { sha256: '', bytes: 0 }),
     })),
@@ -65,14 +67,31 @@ export const takeLabImage = async (
   return manifest
 }
 
-const processOf = (lab: LabRecord, cluster: ClusterRecord, host: LabHost): ImagedCluster['process'] => {
-  const found = findServer(lab, cluster, host)
+interface ClusterState extends Pick<ImagedCluster, 'process' | 'nodes'> {
+  /** At the server that has its data. */
+  readonly cluster: ClusterRecord
+}
+
+const stateOf = async (lab: LabRecord, cluster: ClusterRecord, host: LabHost): Promise<ClusterState> => {
+  if (!cluster.nodes) return { cluster, process: processOf(lab, cluster, host) }
+  const holder = await findHolder(cluster, host.clock)
+  const nodes = cluster.nodes.map(async (server) => {
+    const process = processOf(lab, server, host)
+    const isSealed = process === 'running' && (await withAnonymousClient({ ...cluster, ...server }, isSealedAt))
+    return { name: server.name, process, isSealed, ports: server.ports, formerly: formerlyOf(cluster, server) }
+  })
+  return { cluster: holder, process: 'running', nodes: await Promise.all(nodes) }
+}
+
+const isSealedAt = async (client: ApiClient): Promise<boolean> => (await client.read('sys/seal-status')).sealed === true
+
+const processOf = (lab: LabRecord, server: ServerRecord, host: LabHost): ImagedCluster['process'] => {
+  const found = findServer(lab, server, host)
   return found ? (found.isFrozen ? 'paused' : 'running') : 'stopped'
 }
 
 const rolesOf = async (client: ApiClient): Promise<Pick<ImagedCluster, 'isSealed' | 'streams'>> => {
-  const { sealed } = await client.read('sys/seal-status')
-  if (sealed === true) return { isSealed: true, streams: [] }
+  if (await isSealedAt(client)) return { isSealed: true, streams: [] }
   const streams: Kind[] = []
   for (const kind of KINDS) {
     const { mode, state } = await statusOf(client, kind)

@@ -1,11 +1,12 @@
 import { rmSync } from 'node:fs'
 import type { LabRecord } from '../cluster.js'
+import { LabError } from '../lab-error.js'
 import { labDirectory } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { upLab } from '../lifecycle/up.js'
 import { isFree, type PortPair, randomPorts } from '../ports.js'
-import type { Topology } from '../topology.js'
-import type { Manifest } from './manifest.js'
+import { hasPeers, type Topology } from '../topology.js'
+import { imagedServers, type Manifest } from './manifest.js'
 import { openingDirectory, snapshotPath, unpackSnapshot } from './snapshot-file.js'
 
 interface UpSnapshotOptions {
@@ -40,6 +41,7 @@ export const upImage = (
   host: LabHost,
 ): Promise<LabRecord> => {
   const { topology } = manifest
+  refuseFollowingPeers(manifest)
   return upLab(
     {
       ...options,
@@ -57,10 +59,21 @@ export const upImage = (
   )
 }
 
+/** No server joins a cluster that follows another one, which those of a new lab would have to. */
+const refuseFollowingPeers = ({ topology, clusters }: Manifest): void => {
+  const following = clusters.find(({ name, streams }) => hasPeers(topology, name) && streams.length > 0)
+  if (following)
+    throw new LabError(
+      'usage',
+      `cluster ${following.name} of the snapshot follows another one, and its nodes each have the data: such a cluster comes back in the lab that it was saved in alone, by "understudy snapshot load"`,
+    )
+}
+
 const savedPorts = async ({ clusters }: Manifest): Promise<ReadonlyMap<string, PortPair>> => {
-  const saved = clusters.flatMap(({ ports }) => [ports.api, ports.cluster])
+  const servers = imagedServers(clusters)
+  const saved = servers.flatMap(({ ports }) => [ports.api, ports.cluster])
   const free = await Promise.all(saved.map(isFree))
   return free.every(Boolean)
-    ? new Map(clusters.map(({ name, ports }) => [name, ports]))
-    : randomPorts(clusters.map(({ name }) => name))
+    ? new Map(servers.map(({ name, ports }) => [name, ports]))
+    : randomPorts(servers.map(({ name }) => name))
 }

@@ -54,6 +54,7 @@ beforeEach(async () => {
     kind: 'LabImage',
     lab: 'one',
     topology,
+    createdAt: '2026-01-01T00:00:00.000Z',
     savedAt: '2026-01-01T00:00:00.000Z',
     pausedMs: 3,
     clusters: [

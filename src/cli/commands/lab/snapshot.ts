@@ -10,7 +10,7 @@ import { checkSnapshot, keyPath, readSnapshotHeader, snapshotPath } from '../../
 import { listSnapshots } from '../../../lab/snapshot/kept.js'
 import { saveSnapshot, withSnapshot } from '../../../lab/snapshot/save.js'
 import { upImage } from '../../../lab/snapshot/up-snapshot.js'
-import { planOf, type Topology } from '../../../lab/topology.js'
+import { allServersOf, planOf, type Topology } from '../../../lab/topology.js'
 import { examples } from '../../help.js'
 import { withInterrupt } from '../../interrupt.js'
 import { formatTable, type Output } from '../../output.js'
@@ -123,14 +123,12 @@ const load = async (given: string, flags: Flags, output: Output, host: LabHost):
 }
 
 const choosePorts = ({ ports, portBase }: Flags) => {
-  if (ports === 'random')
-    return ({ clusters }: Topology) =>
-      () =>
-        randomPorts(clusters)
+  if (ports === 'random') return (topology: Topology) => () => randomPorts(allServersOf(topology))
   if (ports === undefined && portBase === undefined) return undefined
   return (topology: Topology) => {
-    const base = parsePort(portBase ?? '8200', lastPortOffset(topology.clusters))
-    return () => fixedPorts(topology.clusters, base, (name) => (portBase ? undefined : planOf(topology, name).ports))
+    const servers = allServersOf(topology)
+    const base = parsePort(portBase ?? '8200', lastPortOffset(servers))
+    return () => fixedPorts(servers, base, (name) => (portBase ? undefined : planOf(topology, name).ports))
   }
 }
 

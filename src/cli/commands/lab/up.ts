@@ -9,7 +9,7 @@ import { drawLab } from '../../../lab/picture.js'
 import { fixedPorts, lastPortOffset, type PortPair, randomPorts } from '../../../lab/ports.js'
 import { proveReplication } from '../../../lab/proof.js'
 import { upSnapshot } from '../../../lab/snapshot/up-snapshot.js'
-import { NODE_STORAGES, planOf, serversOf, type Topology } from '../../../lab/topology.js'
+import { allServersOf, NODE_STORAGES, planOf, type Topology } from '../../../lab/topology.js'
 import { listTopologies, TOPOLOGY_NAMES } from '../../../lab/topology/catalogue.js'
 import { type Interruption, withInterrupt } from '../../interrupt.js'
 import { formatTable, type Output, textWidth } from '../../output.js'
@@ -184,7 +184,7 @@ const stay = async (name: string, { signal, hurry }: Interruption, output: Outpu
 
 /** Mistakes in the flags are told at once; which ports are free is asked later. */
 const portChoice = (topology: Topology, flags: UpFlags): (() => Promise<Map<string, PortPair>>) => {
-  const servers = topology.clusters.flatMap((name) => serversOf(topology, name))
+  const servers = allServersOf(topology)
   if (flags.ports === 'random') return () => randomPorts(servers)
   const base = parsePort(flags.portBase ?? '8200', lastPortOffset(servers))
   return () => fixedPorts(servers, base, (name) => planOf(topology, name).ports)
