@@ -7,7 +7,6 @@ import {
   TLS_LABEL,
 } from '../attach/compose-project.js'
 import { loadYaml } from '../documents/yaml-document.js'
-import { LabError } from '../lab-error.js'
 import {
   CLUSTER_PORT,
   configText,
@@ -17,12 +16,13 @@ import {
   type ExportSource,
   hasTls,
   headlineOf,
-  requireOneServer,
+  peerPortOf,
   schemeOf,
   serversOfExport,
   TOPOLOGY_IN_CONTAINER,
   topologyArgument,
 } from './plan.js'
+import { hostOf, refuseHosts } from './compose-hosts.js'
 import { hasSecrets, type Place, READ_SECRETS, SECRETS, type Service, secretsOf } from './compose-secrets.js'
 import { sealKeyFile } from './secrets.js'
 import { planOf } from '../topology.js'
@@ -45,13 +45,15 @@ const HOSTS_TIMEOUT = '30m'
 export const exportCompose = (source: ExportSource, options: ComposeOptions): ExportedFile[] => {
   const { topology } = source
   if (options.hosts) refuseHosts(source, options.hosts)
-  const places = serversOfExport(topology).map((server) => placeOf(source, server, options.hosts?.get(server.name)))
+  const places = serversOfExport(topology).map((server) =>
+    placeOf(source, server, options.hosts && hostOf(options.hosts, server)),
+  )
   const machines = [...new Set(places.map(({ host }) => host))]
   return machines.flatMap((host, index) => {
     const own = places.filter((place) => place.host === host)
     const prefix = host === undefined ? '' : `${host}/`
     const withWire = index === 0
-    const text = render(source, own, withWire ? places : [], options)
+    const text = render(source, { own, places, isWiring: withWire }, options)
     return [
       { path: `${prefix}${FILE}`, text },
       ...(withWire && source.fileText !== undefined ? [{ path: `${prefix}topology.yaml`, text: source.fileText }] : []),
@@ -73,44 +75,21 @@ const placeOf = ({ topology }: ExportSource, server: ExportedServer, host: strin
   }
 }
 
-/** Names of machines become names of directories, and addresses in the configuration of servers. */
-const HOST = /^[A-Za-z0-9][\w.-]*$/
-
-const refuseHosts = ({ topology }: ExportSource, hosts: ReadonlyMap<string, string>): void => {
-  requireOneServer(topology, 'an export for several machines')
-  const strange = [...hosts.keys()].filter((name) => !topology.clusters.includes(name))
-  if (strange.length > 0)
-    throw new LabError('usage', `the topology ${topology.name} has no cluster ${strange.join(', ')}`)
-  const missing = topology.clusters.filter((name) => !hosts.has(name))
-  if (missing.length > 0) throw new LabError('usage', `--hosts does not say where ${missing.join(', ')} is to run`)
-  const withTls = topology.clusters.filter((name) => hasTls(topology, name))
-  if (withTls.length > 0)
-    throw new LabError(
-      'usage',
-      `--hosts goes without TLS, which ${withTls.join(', ')} has: the certificates of an export are made where it runs, and no other machine knows them`,
-    )
-  for (const host of hosts.values()) {
-    if (!HOST.test(host)) throw new LabError('usage', `"${host}" is not the name or IPv4 address of a machine`)
-    if (host === 'localhost' || host.startsWith('127.'))
-      throw new LabError(
-        'usage',
-        `${host} is another machine to each container: give an address that all of them reach`,
-      )
-  }
+interface Machine {
+  readonly own: readonly Place[]
+  /** Those of the other machines, too. */
+  readonly places: readonly Place[]
+  /** Whether everything is wired from here. */
+  readonly isWiring: boolean
 }
 
-/** `all`: what is wired from here; none when that is done on another machine. */
-const render = (
-  source: ExportSource,
-  own: readonly Place[],
-  all: readonly Place[],
-  options: ComposeOptions,
-): string => {
+const render = (source: ExportSource, { own, places, isWiring }: Machine, options: ComposeOptions): string => {
+  const all = isWiring ? places : []
   const image = `\${UNDERSTUDY_IMAGE:-${options.image}}`
   const document = {
     services: {
       ...secretsOf(own, image),
-      ...Object.fromEntries(own.map((place) => [place.service, serverOf(place, own, source, image)])),
+      ...Object.fromEntries(own.map((place) => [place.service, serverOf(place, places, source, image)])),
       ...(all.length > 0 ? wiringOf(source, own, all, image) : {}),
     },
     volumes: Object.fromEntries([
@@ -123,16 +102,26 @@ const render = (
   return `${headOf(source, own, all)}\n${yaml}`
 }
 
-const serverOf = (place: Place, own: readonly Place[], { topology }: ExportSource, image: string): Service => {
+const serverOf = (place: Place, places: readonly Place[], { topology }: ExportSource, image: string): Service => {
   const { name, cluster, service, port, host, api, isTls, isAutoSealed } = place
-  const nodes = own.filter((one) => one.cluster === cluster)
+  const nodes = places.filter((one) => one.cluster === cluster)
   const isNode = nodes.length > 1
-  const config = configText(topology, place, {
-    api,
-    cluster: host ? `https://${host}:${port + 1}` : `https://${service}:${CLUSTER_PORT}`,
+  const peer = isNode && host ? peerPortOf(place) : undefined
+  const config = configText(topology, cluster, {
+    self: {
+      nodeId: service,
+      api,
+      cluster: host ? `https://${host}:${port + 1}` : `https://${service}:${CLUSTER_PORT}`,
+    },
     tlsDirectory: SECRETS_IN_CONTAINER,
     sealKey: isAutoSealed ? `file://${sealKeyFile(SECRETS_IN_CONTAINER, cluster)}` : undefined,
-    peers: isNode ? { apis: nodes.map((node) => node.api), caFile: isTls ? CA_IN_CONTAINER : undefined } : undefined,
+    peers: isNode
+      ? {
+          apis: nodes.map((node) => node.api),
+          caFile: isTls ? CA_IN_CONTAINER : undefined,
+          etcd: peer === undefined ? undefined : `${host}:${peer}`,
+        }
+      : undefined,
   })
   const published = `\${${name}_PORT:-${port}}:${API_PORT}`
   return {
@@ -143,7 +132,9 @@ const serverOf = (place: Place, own: readonly Place[], { topology }: ExportSourc
       ...(isNode ? { [NODE_LABEL]: name } : {}),
       ...(isTls ? { [TLS_LABEL]: 'true' } : {}),
     },
-    ports: host ? [`${port}:${API_PORT}`, `${port + 1}:${CLUSTER_PORT}`] : [`127.0.0.1:${published}`],
+    ports: host
+      ? [`${port}:${API_PORT}`, `${port + 1}:${CLUSTER_PORT}`, ...(peer === undefined ? [] : [`${peer}:${peer}`])]
+      : [`127.0.0.1:${published}`],
     environment: { VAULT_LOCAL_CONFIG: config.replaceAll('$', '$$$$') },
     volumes: [`${service}-data:/vault/file`, ...(hasSecrets(place) ? [READ_SECRETS] : [])],
     ...(hasSecrets(place) ? { depends_on: { [SECRETS]: { condition: 'service_completed_successfully' } } } : {}),

@@ -40,4 +40,10 @@ export const labelsOf = (prefix: string, cluster?: string): Record<string, strin
 export const tlsSecretOf = (prefix: string): string => `${prefix}-tls`
 export const TLS_DIRECTORY = '/vault/tls'
 
+/** A server of a cluster: the pod of its StatefulSet, which the Service without an address gives a name. */
+export const podOf = (prefix: string, cluster: string, index: number): string => {
+  const service = serviceOf(prefix, cluster)
+  return `${service}-${index}.${service}`
+}
+
 export const serviceOf = (prefix: string, cluster: string): string => `${prefix}-${cluster.toLowerCase()}`

@@ -7,12 +7,14 @@ import {
   type KubernetesOptions,
   labelsOf,
   metadataOf,
+  podOf,
   serviceOf,
   TLS_DIRECTORY,
   tlsSecretOf,
   UNPRIVILEGED,
 } from './kubernetes-parts.js'
 import { labTlsFiles } from '../../server/lab/lab-tls.js'
+import { serversOf } from '../topology.js'
 import { API_PORT, type ExportSource, hasTls, schemeOf } from './plan.js'
 
 const TOPOLOGY_DIRECTORY = '/vault/topology'
@@ -27,9 +29,11 @@ export const wiringObjects = (
   options: KubernetesOptions,
 ): (ConfigMap | PersistentVolumeClaim | Job | Deployment)[] => {
   const { prefix, image } = options
-  const addresses = topology.clusters.map(
-    (name) => `${name}=${schemeOf(topology, name)}://${serviceOf(prefix, name)}:${API_PORT}`,
-  )
+  const addresses = topology.clusters.flatMap((cluster) => {
+    const servers = serversOf(topology, cluster)
+    const hostOf = (index: number) => (servers.length > 1 ? podOf(prefix, cluster, index) : serviceOf(prefix, cluster))
+    return servers.map((name, index) => `${name}=${schemeOf(topology, cluster)}://${hostOf(index)}:${API_PORT}`)
+  })
   const withTls = topology.clusters.some((name) => hasTls(topology, name))
   const file = `${TOPOLOGY_DIRECTORY}/topology.yaml`
   const labels = { ...labelsOf(prefix), 'understudy/part': 'wiring' }

@@ -1,30 +1,23 @@
 import type { StatefulSet } from 'kubernetes-types/apps/v1.js'
-import type { ConfigMap, Container, Secret, Service } from 'kubernetes-types/core/v1.js'
-import { createLabCertificates } from '../../server/lab/lab-tls.js'
+import type { ConfigMap, Container, EnvVar, Secret, Service } from 'kubernetes-types/core/v1.js'
+import { createLabCertificates, labTlsFiles } from '../../server/lab/lab-tls.js'
 import { loadYaml } from '../documents/yaml-document.js'
 import { newSealKey } from '../seal-key.js'
+import { serversOf } from '../topology.js'
 import { topologyText } from '../topology/catalogue.js'
 import {
   CONFINED,
   type KubernetesOptions,
   labelsOf,
   metadataOf,
+  podOf,
   serviceOf,
   TLS_DIRECTORY,
   tlsSecretOf,
   UNPRIVILEGED,
 } from './kubernetes-parts.js'
 import { wiringObjects } from './kubernetes-wiring.js'
-import {
-  API_PORT,
-  CLUSTER_PORT,
-  configText,
-  type ExportSource,
-  hasTls,
-  headlineOf,
-  requireOneServer,
-  schemeOf,
-} from './plan.js'
+import { API_PORT, CLUSTER_PORT, configText, type ExportSource, hasTls, headlineOf, schemeOf } from './plan.js'
 
 type KubernetesObject = StatefulSet | Service | ConfigMap | Secret | ReturnType<typeof wiringObjects>[number]
 
@@ -32,8 +25,9 @@ const SEAL_KEY = 'SEAL_KEY'
 
 /**
  * A topology as objects of Kubernetes: for each cluster a StatefulSet with its configuration, a Service without an address of
- * its own for the other clusters, and one for clients, which leads to it only while it serves them. Pods come and go, so
- * servers unseal themselves, each with a key of its own in a Secret; certificates are in another. A Job initialises and joins them.
+ * its own for the other clusters, and one for clients, which leads to it only while it serves them. The nodes of a cluster are
+ * replicas, which join one another. Pods come and go, so servers unseal themselves, with the key of their cluster in a Secret;
+ * certificates are in another. A Job initialises and joins them.
  */
 const kubernetesObjects = async (source: ExportSource, options: KubernetesOptions): Promise<KubernetesObject[]> => [
   sealKeys(source, options),
@@ -43,7 +37,6 @@ const kubernetesObjects = async (source: ExportSource, options: KubernetesOption
 ]
 
 export const exportKubernetes = async (source: ExportSource, options: KubernetesOptions): Promise<string> => {
-  requireOneServer(source.topology, 'an export for Kubernetes')
   const { stringify } = loadYaml()
   const head = [
     `# ${headlineOf(source.topology)}`,
@@ -89,7 +82,11 @@ const certificates = async ({ topology }: ExportSource, options: KubernetesOptio
   const { prefix, namespace, nowMs } = options
   const services = topology.clusters
     .filter((name) => hasTls(topology, name))
-    .flatMap((name) => [serviceOf(prefix, name), `${serviceOf(prefix, name)}-active`])
+    .flatMap((name) => {
+      const nodes = serversOf(topology, name)
+      const pods = nodes.length > 1 ? nodes.map((_, index) => podOf(prefix, name, index)) : []
+      return [serviceOf(prefix, name), `${serviceOf(prefix, name)}-active`, ...pods]
+    })
   if (services.length === 0) return []
   const elsewhere =
     namespace === undefined ? [] : services.flatMap((name) => [`${name}.${namespace}`, `${name}.${namespace}.svc`])
@@ -111,19 +108,26 @@ const clusterObjects = (
   const service = serviceOf(prefix, name)
   const metadata = (suffix = '') => metadataOf(`${service}${suffix}`, options, name)
   const selector = labelsOf(prefix, name)
+  const isTls = hasTls(topology, name)
+  const scheme = schemeOf(topology, name)
+  const replicas = serversOf(topology, name).length
+  const apis = Array.from({ length: replicas }, (_, index) => `${scheme}://${podOf(prefix, name, index)}:${API_PORT}`)
+  const caFile = isTls ? labTlsFiles(TLS_DIRECTORY).caFile : undefined
+  const cluster = `https://${service}:${CLUSTER_PORT}`
   const place = {
-    api: `${schemeOf(topology, name)}://${service}:${API_PORT}`,
-    cluster: `https://${service}:${CLUSTER_PORT}`,
+    ...(replicas > 1
+      ? { peers: { apis, caFile } }
+      : { self: { nodeId: name.toLowerCase(), api: `${scheme}://${service}:${API_PORT}`, cluster } }),
     tlsDirectory: TLS_DIRECTORY,
     sealKey: `env://${SEAL_KEY}`,
   }
-  const isTls = hasTls(topology, name)
+  const names = replicas > 1 ? podNames(service, scheme) : []
   return [
     {
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: metadata(),
-      data: { 'server.hcl': configText(topology, { name, cluster: name }, place) },
+      data: { 'server.hcl': configText(topology, name, place) },
     },
     {
       apiVersion: 'v1',
@@ -139,14 +143,16 @@ const clusterObjects = (
       metadata: metadata(),
       spec: {
         serviceName: service,
-        replicas: 1,
+        replicas,
+        // No node is ready before a majority of them runs.
+        ...(replicas > 1 ? { podManagementPolicy: 'Parallel' } : {}),
         selector: { matchLabels: selector },
         template: {
           metadata: { labels: selector },
           spec: {
             securityContext: UNPRIVILEGED,
             terminationGracePeriodSeconds: 20,
-            containers: [serverContainer(name, image, prefix, isTls)],
+            containers: [serverContainer({ name, image, prefix, isTls, names })],
             volumes: [
               { name: 'config', configMap: { name: service } },
               ...(isTls
@@ -177,13 +183,34 @@ const READY = '/v1/sys/health'
 /** The group of the volumes is that of the servers; nobody else is to read a key. */
 const GROUP_READS = 0o440
 
-const serverContainer = (name: string, image: string, prefix: string, isTls: boolean): Container => ({
+/** Ready is a node that takes what clients ask: the active one, and a standby, which hands on what it does not answer itself. */
+const READY_NODE = '/v1/sys/health?standbyok=true&perfstandbyok=true'
+
+/** Replicas have one configuration: what a pod is called it learns from its environment. */
+const podNames = (service: string, scheme: string): EnvVar[] => [
+  { name: 'POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+  { name: 'VAULT_RAFT_NODE_ID', value: '$(POD)' },
+  { name: 'VAULT_API_ADDR', value: `${scheme}://$(POD).${service}:${API_PORT}` },
+  { name: 'VAULT_CLUSTER_ADDR', value: `https://$(POD).${service}:${CLUSTER_PORT}` },
+]
+
+interface ServerOfPod {
+  readonly name: string
+  readonly image: string
+  readonly prefix: string
+  readonly isTls: boolean
+  /** Of one of several. */
+  readonly names: readonly EnvVar[]
+}
+
+const serverContainer = ({ name, image, prefix, isTls, names }: ServerOfPod): Container => ({
   name: 'server',
   image,
   args: ['server'],
   env: [
     { name: 'SKIP_CHOWN', value: '1' },
     { name: SEAL_KEY, valueFrom: { secretKeyRef: { name: `${prefix}-seal`, key: name } } },
+    ...names,
   ],
   ports: [
     { name: 'api', containerPort: API_PORT },
@@ -191,7 +218,12 @@ const serverContainer = (name: string, image: string, prefix: string, isTls: boo
   ],
   startupProbe: { httpGet: get(ALIVE, isTls), periodSeconds: 1, failureThreshold: 60 },
   livenessProbe: { httpGet: get(ALIVE, isTls), periodSeconds: 10, timeoutSeconds: 5 },
-  readinessProbe: { httpGet: get(READY, isTls), periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 1 },
+  readinessProbe: {
+    httpGet: get(names.length > 0 ? READY_NODE : READY, isTls),
+    periodSeconds: 2,
+    timeoutSeconds: 5,
+    failureThreshold: 1,
+  },
   securityContext: CONFINED,
   volumeMounts: [
     { name: 'config', mountPath: '/vault/config', readOnly: true },

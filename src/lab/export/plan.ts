@@ -1,4 +1,3 @@
-import { LabError } from '../lab-error.js'
 import { LAB_SETTINGS, type LabSettings, NODE_SETTINGS, requireSettings } from '../settings.js'
 import { labTlsFiles } from '../../server/lab/lab-tls.js'
 import { planOf, serversOf, type Topology } from '../topology.js'
@@ -16,6 +15,12 @@ const PORT_STEP = 10
 
 /** Between the ports of one node of a cluster and those of the next. */
 const NODE_STEP = 2
+
+/** From the API port of a node on the machine to that of its etcd for those of the others. */
+const PEER_STEP = 1000
+
+/** The port on a machine at which a node's etcd is there for those of other machines. */
+export const peerPortOf = ({ port }: Pick<ExportedServer, 'port'>): number => port + PEER_STEP
 
 /** The API port on the machine, of the first of several nodes; that of the other clusters' traffic is one above. */
 const hostPort = (topology: Topology, cluster: string): number =>
@@ -54,13 +59,6 @@ export interface ExportSource {
 export const topologyArgument = ({ topology, fileText }: ExportSource): string =>
   fileText === undefined ? topology.name : TOPOLOGY_IN_CONTAINER
 
-/** Throws LabError `usage` where an export, called `what`, has no place for the nodes of a cluster. */
-export const requireOneServer = (topology: Topology, what: string): void => {
-  const several = topology.clusters.filter((name) => serversOf(topology, name).length > 1)
-  if (several.length > 0)
-    throw new LabError('usage', `${what} has one server for each cluster, and ${several.join(', ')} has several nodes`)
-}
-
 /** What ends a line for some reader of YAML, and what nobody sees. */
 const BREAKS = /[\p{Cc}\u2028\u2029]+/gu
 
@@ -84,16 +82,30 @@ export const hasTls = (topology: Topology, cluster: string): boolean => planOf(t
 /** The URL scheme of the API of a cluster. */
 export const schemeOf = (topology: Topology, cluster: string): string => (hasTls(topology, cluster) ? 'https' : 'http')
 
-/** Where a server is for others, and where it finds what it keeps to itself. */
-interface ServerPlace {
+/** How a server calls itself, and where it is for others. */
+interface ServerSelf {
+  readonly nodeId: string
   readonly api: string
   readonly cluster: string
+}
+
+/** Where a server is for others, and where it finds what it keeps to itself. */
+interface ServerPlace {
+  /** Without it the server has that in its environment: others have the same configuration. */
+  readonly self?: ServerSelf | undefined
   /** The directory with the certificates of a topology that has TLS. */
   readonly tlsDirectory: string
   /** The key it unseals itself with, if it does: `env://` and a variable, or `file://` and a path. */
   readonly sealKey?: string | undefined
   /** Where it is one of several nodes: the APIs of all of them, of which it joins the first that it can. */
-  readonly peers?: { readonly apis: readonly string[]; readonly caFile?: string | undefined } | undefined
+  readonly peers?: PeersPlace | undefined
+}
+
+interface PeersPlace {
+  readonly apis: readonly string[]
+  readonly caFile?: string | undefined
+  /** Where the others reach its etcd, `host:port`, when that is not one port above its cluster port. */
+  readonly etcd?: string | undefined
 }
 
 const joinText = (api: string, caFile: string | undefined): string[] => [
@@ -106,8 +118,8 @@ const joinText = (api: string, caFile: string | undefined): string[] => [
 /** The configuration of one server in a container, as VAULT_LOCAL_CONFIG takes it. */
 export const configText = (
   topology: Topology,
-  { name, cluster: clusterName }: Pick<ExportedServer, 'name' | 'cluster'>,
-  { api, cluster, tlsDirectory, sealKey, peers }: ServerPlace,
+  clusterName: string,
+  { self, tlsDirectory, sealKey, peers }: ServerPlace,
 ): string => {
   const { license, version, settings } = planOf(topology, clusterName)
   // Whoever reaches the port may use what tampers with a server, so it stays off unless the topology asks for it.
@@ -115,6 +127,7 @@ export const configText = (
   const own = {
     ...common,
     ...(peers ? NODE_SETTINGS_OF_EXPORT : {}),
+    ...(peers?.etcd === undefined ? {} : { etcd_peer_address: peers.etcd }),
     ...(license === undefined ? {} : { license }),
     ...(version === undefined ? {} : { reported_version: version }),
     ...settings,
@@ -125,7 +138,7 @@ export const configText = (
   return [
     `storage "raft" {`,
     `  path    = "/vault/file"`,
-    `  node_id = "${name.toLowerCase()}"`,
+    ...(self ? [`  node_id = "${self.nodeId}"`] : []),
     ...(peers?.apis ?? []).flatMap((peer) => joinText(peer, peers?.caFile)),
     `}`,
     `listener "tcp" {`,
@@ -138,8 +151,7 @@ export const configText = (
     ...(sealKey === undefined
       ? []
       : [`seal "static" {`, `  current_key_id = "export"`, `  current_key    = "${sealKey}"`, `}`]),
-    `api_addr     = "${api}"`,
-    `cluster_addr = "${cluster}"`,
+    ...(self ? [`api_addr     = "${self.api}"`, `cluster_addr = "${self.cluster}"`] : []),
     `cluster_name = "${clusterName}"`,
     `understudy {`,
     ...Object.entries(own).map(([key, value]) => `  ${key} = ${JSON.stringify(value)}`),

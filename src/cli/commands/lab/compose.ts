@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { describeServer } from '../../../lab/cluster.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { exportCompose } from '../../../lab/export/compose.js'
 import { systemClock } from '../../../base/clock.js'
@@ -23,7 +24,10 @@ export const composeCommand = (output: Output): Command => {
     (command) =>
       command
         .description('print a compose file that brings a topology up by itself, replicated and restartable')
-        .option('--hosts <places>', 'on several machines, by addresses that all reach, such as A=10.0.0.1,B=10.0.0.2')
+        .option(
+          '--hosts <places>',
+          'on several machines, by addresses that all reach, such as A=10.0.0.1,B=10.0.0.2; A2=10.0.0.3 is of a node',
+        )
         .addHelpText(
           'after',
           examples(
@@ -84,9 +88,9 @@ const split = (text: string | undefined, form: RegExp, what: string): string[] =
 const parseHosts = (text: string): Map<string, string> => {
   const hosts = new Map<string, string>()
   for (const part of text.split(',')) {
-    const [, name, host] = /^([A-Z])=(.+)$/.exec(part.trim()) ?? []
+    const [, name, host] = /^([A-Z]\d?)=(.+)$/.exec(part.trim()) ?? []
     if (!name || !host) throw new LabError('usage', `"${part}" is not of the form A=10.0.0.1`)
-    if (hosts.has(name)) throw new LabError('usage', `--hosts names cluster ${name} twice`)
+    if (hosts.has(name)) throw new LabError('usage', `--hosts names ${describeServer(name)} twice`)
     hosts.set(name, host)
   }
   return hosts

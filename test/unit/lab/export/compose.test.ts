@@ -118,11 +118,34 @@ it('has a service for each node of a cluster, which join one another', () => {
     expect(config).toContain(part)
   expect(services.b?.environment.VAULT_LOCAL_CONFIG).not.toMatch(/retry_join|leader_lease/)
   expect(services.wire?.command).toEqual(expect.arrayContaining(['A3=https://a3:8200', 'B=http://b:8200']))
+})
+
+it('splits the nodes of a cluster over machines as well, where no key of the export would have to be on all of them', () => {
+  const topology = { name: 'n', about: '', clusters: ['A', 'B'], links: [], plans: { A: { nodes: 3 } } } as const
   const hosts = new Map([
     ['A', '10.0.0.1'],
+    ['A3', '10.0.0.2'],
     ['B', '10.0.0.2'],
   ])
-  expect(() => exportCompose({ topology }, { image: 'understudy', hosts })).toThrow('A has several nodes')
+  const [first, second] = exportCompose({ topology }, { image: 'understudy', hosts })
+  const one = read(first?.text ?? '').services
+  const two = read(second?.text ?? '').services
+  expect([Object.keys(one), Object.keys(two)]).toEqual([
+    ['a1', 'a2', 'wire', 'status', 'probe'],
+    ['a3', 'b'],
+  ])
+  expect(two.a3?.ports).toEqual(['8204:8200', '8205:8201', '9204:9204'])
+  const config = two.a3?.environment.VAULT_LOCAL_CONFIG ?? ''
+  expect(config).toContain('etcd_peer_address = "10.0.0.2:9204"')
+  expect(config.match(/leader_api_addr = "[^"]+"/g)).toEqual(
+    ['10.0.0.1:8200', '10.0.0.1:8202', '10.0.0.2:8204'].map((address) => `leader_api_addr = "http://${address}"`),
+  )
+  expect(two.b?.environment.VAULT_LOCAL_CONFIG).not.toMatch(/retry_join|etcd_peer/)
+  expect(one.wire?.command).toEqual(expect.arrayContaining(['A3=http://10.0.0.2:8204', 'B=http://10.0.0.2:8210']))
+  const sealed = { A: { nodes: 3, seal: { type: 'auto', shares: 1, threshold: 1 } } } as const
+  expect(() => exportCompose({ topology: { ...topology, plans: sealed } }, { image: 'understudy', hosts })).toThrow(
+    'nodes of A on several machines',
+  )
 })
 
 it('makes certificates and seal keys in a volume, before the servers that read them', () => {

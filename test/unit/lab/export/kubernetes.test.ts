@@ -135,6 +135,51 @@ describe('objects of Kubernetes', () => {
     expect(containerOf(find('Job', 'lab-wire')).args).toContain('B=http://lab-b:8200')
   })
 
+  it('make the nodes of a cluster replicas, which are told what they are called, and join one another', async () => {
+    const all = await exportObjects('dr', { nodes: 3, tls: true })
+    for (const object of all) await expect(validate(object), object.kind).resolves.toBeUndefined()
+    const set = find('StatefulSet', 'lab-b', all)
+    // In turn, none after the first would begin before that is ready, which takes a majority and the wiring.
+    expect(set.spec).toMatchObject({ replicas: 3, podManagementPolicy: 'Parallel', serviceName: 'lab-b' })
+    expect(find('Service', 'lab-b', all).spec).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: true })
+    const { env, readinessProbe, livenessProbe } = containerOf(set)
+    // Of a DR secondary neither the active node nor a standby serves clients.
+    expect(readinessProbe.httpGet.path).toBe('/v1/sys/health?standbyok=true&perfstandbyok=true')
+    expect(livenessProbe.httpGet.path).toContain('drsecondarycode=200')
+    const variables = Object.fromEntries(env.map(({ name, value }: { name: string; value?: string }) => [name, value]))
+    const told = (name: string) => variables[name].replace('$(POD)', 'lab-b-1')
+    const wire = containerOf(find('Job', 'lab-wire', all))
+    expect(wire.args).toEqual(
+      expect.arrayContaining(['B2=https://lab-b-1.lab-b:8200', 'A1=https://lab-a-0.lab-a:8200']),
+    )
+    const { 'cert.pem': pem = '' } = find('Secret', 'lab-tls', all).data ?? {}
+    const certificate = new X509Certificate(Buffer.from(pem, 'base64'))
+    expect(certificate.checkHost('lab-b-1.lab-b')).toBe('lab-b-1.lab-b')
+
+    const directory = mkdtempSync(path.join(tmpdir(), 'understudy-test-'))
+    try {
+      for (const [name, value] of Object.entries(find('Secret', 'lab-tls', all).data ?? {}))
+        writeFileSync(path.join(directory, name), Buffer.from(value, 'base64'))
+      const text = find('ConfigMap', 'lab-b', all).data?.['server.hcl'] ?? ''
+      writeFileSync(path.join(directory, 'server.hcl'), text.replaceAll('/vault/tls', directory))
+      const names = ['VAULT_RAFT_NODE_ID', 'VAULT_API_ADDR', 'VAULT_CLUSTER_ADDR']
+      const sealKey = Buffer.from(find('Secret', 'lab-seal', all).data?.B ?? '', 'base64').toString()
+      const { problems, warnings, config } = loadServerConfig([`-config=${directory}`], {
+        SEAL_KEY: sealKey,
+        ...Object.fromEntries(names.map((name) => [name, told(name)])),
+      })
+      expect([problems, warnings]).toEqual([[], []])
+      expect(config).toMatchObject({
+        apiAddress: 'https://lab-b-1.lab-b:8200',
+        clusterAddress: 'https://lab-b-1.lab-b:8201',
+        storage: { nodeId: 'lab-b-1' },
+      })
+      expect(JSON.stringify(config?.storage.retryJoin)).toContain('https://lab-b-0.lab-b:8200')
+    } finally {
+      rmSync(directory, { recursive: true, force: true })
+    }
+  })
+
   it('have a certificate for their Services where the topology has TLS', async () => {
     const all = await exportObjects('dr', { tls: true })
     for (const object of all) await expect(validate(object), object.kind).resolves.toBeUndefined()
