@@ -1,11 +1,14 @@
 import type { EventEmitter } from 'node:events'
-import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { AnswerPlace } from '../logical/request.js'
 
 /** Where an answer goes. An answer that waits behind others on its connection has no socket of its own yet. */
 export interface AnswerSink {
-  readonly response: Pick<ServerResponse, 'closed' | 'writableEnded'> & Pick<EventEmitter, 'once'>
+  readonly response: {
+    readonly closed: boolean
+    readonly writableEnded: boolean
+    once(event: 'close', listener: () => void): unknown
+  }
   readonly socket: Pick<Socket, 'destroyed'> & Pick<EventEmitter, 'once' | 'off'> & { destroy(): unknown }
 }
 

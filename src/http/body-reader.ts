@@ -3,6 +3,7 @@ import { LIMITS } from '../base/limits.js'
 import { LogicalError } from '../logical/errors.js'
 import type { BodyAllowance } from '../logical/incoming.js'
 import type { BodyRoom, OpenBody, Place } from './body-room.js'
+import { type Message, WholeMessage } from './whole-message.js'
 
 /** The client went away while it sent its body: there is nobody to answer. */
 export class ClientGone extends Error {}
@@ -34,7 +35,7 @@ export const NO_BODY: ReadBody = { size: 0, take: () => NOTHING, valuesMax: 0, d
 const tooLarge = (): LogicalError => new LogicalError('body-too-large', 'http: request body too large')
 
 /** True for a message that says of itself that it has no body. */
-export const isEmptyBody = ({ headers }: IncomingMessage): boolean => {
+export const isEmptyBody = ({ headers }: Message): boolean => {
   const length = headers['content-length']
   return (length === undefined || length === '0') && headers['transfer-encoding'] === undefined
 }
@@ -43,12 +44,21 @@ export const isEmptyBody = ({ headers }: IncomingMessage): boolean => {
 const announcedBytes = ({ headers }: IncomingMessage): number | undefined =>
   headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
 
+/** Reads the body of a message, or takes it as it has come with its head: then it is one that anybody may send. */
+export const readBody = (message: Message, options: BodyReaderOptions): Promise<ReadBody> =>
+  message instanceof WholeMessage ? takeBody(message, options) : new BodyReader(message, options).read()
+
+const takeBody = async ({ body }: WholeMessage, { bytesMax }: BodyReaderOptions): Promise<ReadBody> => {
+  if (body.length > bytesMax) throw tooLarge()
+  return { size: body.length, take: takeOnce(body), valuesMax: LIMITS.jsonValuesMax, done: NO_BODY.done }
+}
+
 /**
  * Reads one body. It begins as one that nobody speaks for; where it is to be larger it is asked who sends it, and it goes
  * on within what he may send. Memory is taken as bytes arrive, never as they are announced, but for a place in the room.
  * Fails with `body-too-large` beyond the bound of the listener.
  */
-export class BodyReader {
+class BodyReader {
   readonly #request: IncomingMessage
   readonly #options: BodyReaderOptions
   /** Made for those who are asked: most bodies are through before anybody is. */
@@ -213,11 +223,11 @@ const takeOnce = (bytes: Buffer): (() => Buffer) => {
 }
 
 /** A file, by whoever has made sure that its sender may send it. */
-export const readFileBody = async (request: IncomingMessage, room: BodyRoom): Promise<Buffer> => {
+export const readFileBody = async (request: Message, room: BodyRoom): Promise<Buffer> => {
   if (isEmptyBody(request)) return NOTHING
   const bytesMax = LIMITS.snapshotBytesMax
   const allowance = () => ({ bytesMax, valuesMax: 0, isAuthorised: true })
-  const { take, done } = await new BodyReader(request, { room, bytesMax, allowance }).read()
+  const { take, done } = await readBody(request, { room, bytesMax, allowance })
   done()
   return take()
 }

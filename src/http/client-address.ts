@@ -1,6 +1,6 @@
-import type { IncomingMessage } from 'node:http'
 import { type Cidr, canonicalAddress, contains } from '../base/cidr.js'
 import { invalid } from '../logical/errors.js'
+import type { Message } from './whole-message.js'
 
 /** Whom to believe about the address of a client. The names are those of the listener's settings. */
 export interface ForwardedForSettings {
@@ -15,7 +15,7 @@ export interface ForwardedForSettings {
  * The client's address as CIDR rules judge it: that of the TCP peer, or the one that a trusted proxy names. Fails with 400
  * where the settings ask for a header or a proxy that is not there.
  */
-export const clientAddress = (request: IncomingMessage, settings: ForwardedForSettings | undefined): string => {
+export const clientAddress = (request: Message, settings: ForwardedForSettings | undefined): string => {
   const peer = peerAddress(request.socket.remoteAddress)
   if (!settings || settings.authorizedAddrs.length === 0) return peer
   const header = request.headers['x-forwarded-for']

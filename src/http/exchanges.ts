@@ -1,20 +1,19 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../base/clock.js'
+import type { Answer } from './direct-answer.js'
+import type { Message } from './whole-message.js'
 
 interface Exchange {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
+  readonly request: Message
+  readonly response: Answer
   readonly startedMs: number
 }
 
 const SWEEP_MS = 1000
 
-/** The work in flight on one listener: requests that are not answered yet, and open connections. */
+/** The work in flight on one listener: requests that are not answered yet. */
 export class Exchanges {
   readonly #clock: Clock
   readonly #open = new Set<Exchange>()
-  readonly #sockets = new Set<Socket>()
   #sweep: Timer | undefined
   #isClosing = false
   #onEmpty: (() => void) | undefined
@@ -27,12 +26,7 @@ export class Exchanges {
     return this.#isClosing
   }
 
-  addSocket(socket: Socket): void {
-    this.#sockets.add(socket)
-    socket.once('close', () => this.#sockets.delete(socket))
-  }
-
-  begin(request: IncomingMessage, response: ServerResponse): Exchange {
+  begin(request: Message, response: Answer): Exchange {
     const exchange = { request, response, startedMs: this.#clock.monotonic() }
     this.#open.add(exchange)
     return exchange
@@ -53,15 +47,16 @@ export class Exchanges {
     })
   }
 
-  /** Waits for the answers that are due, `drainMs` at most, then ends every connection: with 0 before it returns. */
-  async close(drainMs: number): Promise<void> {
+  /** No more are waited for than are due now: resolves when they are answered, after `drainMs` at the latest. */
+  drain(drainMs: number): Promise<void> | undefined {
     this.#isClosing = true
-    if (this.#open.size > 0 && drainMs > 0) await this.#drained(drainMs)
+    return this.#open.size > 0 && drainMs > 0 ? this.#drained(drainMs) : undefined
+  }
+
+  /** Looks after none any more. True when none is left. */
+  stop(): boolean {
     this.#sweep?.cancel()
-    for (const socket of this.#sockets) {
-      if (this.#open.size > 0) socket.destroy()
-      else socket.destroySoon()
-    }
+    return this.#open.size === 0
   }
 
   #drained(drainMs: number): Promise<void> {

@@ -1,24 +1,25 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { letGo } from '../base/garbage.js'
 import { uuid } from '../base/id.js'
 import { LIMITS } from '../base/limits.js'
 import type { Log } from '../base/log.js'
 import type { Random } from '../base/random.js'
-import { TurnEnd } from '../base/turn.js'
+import type { Clock } from '../base/clock.js'
 import { invalid, LogicalError } from '../logical/errors.js'
 import type { BodyAllowance, BodySender, IncomingRequest, Rendered, SideRequest } from '../logical/incoming.js'
 import type { PathRules } from '../logical/path-rules.js'
 import type { AnswerRoom } from './answer-room.js'
-import { BodyReader, ClientGone, isEmptyBody, NO_BODY, readFileBody, type ReadBody } from './body-reader.js'
+import { ClientGone, isEmptyBody, NO_BODY, readBody, readFileBody, type ReadBody } from './body-reader.js'
 import type { BodyRoom } from './body-room.js'
 import { clientAddress, type ForwardedForSettings } from './client-address.js'
 import { type Received, type RequestHead, readFields, readHead, readRequest, senderOf } from './incoming-request.js'
 import { checkFraming } from './request-headers.js'
-import { respond } from './respond.js'
+import { Sender } from './respond.js'
 import { renderError } from './status-codes.js'
+import type { Answer } from './direct-answer.js'
 import { parseTarget, type Target } from './target.js'
 import { parseQuery } from './url-pairs.js'
 import { welcome } from './welcome.js'
+import type { Message } from './whole-message.js'
 
 export interface HttpFaceOptions {
   /** Serves `/v1`. What it throws is answered as an error; a LogicalError says which. */
@@ -39,6 +40,9 @@ export interface HttpFaceOptions {
   /** Shared by all listeners of a server. */
   readonly answers: AnswerRoom
   readonly bodyBytesMax: number
+  readonly clock: Clock
+  /** How long a client is told that it may keep a connection on which nothing happens. */
+  readonly idleMs: number
 }
 
 const API = '/v1/'
@@ -57,14 +61,15 @@ const abandon = async ({ body }: Rendered): Promise<void> => {
 /** From a message to its answer: everything between Express and the handlers. */
 export class HttpFace {
   readonly #options: HttpFaceOptions
-  readonly #turnEnd = new TurnEnd()
+  readonly #sender: Sender
 
   constructor(options: HttpFaceOptions) {
     this.#options = options
+    this.#sender = new Sender(options.clock, options.idleMs)
   }
 
   /** Answers a message whose verb is `verb`, whatever the parser called it. `isLast` is asked when the answer is ready. */
-  async answer(request: IncomingMessage, response: ServerResponse, verb: string, isLast: () => boolean): Promise<void> {
+  async answer(request: Message, response: Answer, verb: string, isLast: () => boolean): Promise<void> {
     try {
       const target = admit(request)
       let rendered: Rendered
@@ -77,23 +82,23 @@ export class HttpFace {
       } else rendered = this.#renderPage(request, verb, target) ?? (await this.#renderSide(request, verb, target))
       if (response.headersSent) return await abandon(rendered)
       checkStatus(rendered)
-      await respond(request, response, rendered, isLast() || !request.complete, this.#turnEnd)
+      await this.#sender.respond(request, response, rendered, isLast() || !request.complete)
     } catch (error) {
       await this.fail(request, response, error, isLast())
     }
   }
 
   /** Answers with an error. A connection whose message was not read to its end is not used again. */
-  async fail(request: IncomingMessage, response: ServerResponse, error: unknown, isLast: boolean): Promise<void> {
+  async fail(request: Message, response: Answer, error: unknown, isLast: boolean): Promise<void> {
     if (error instanceof ClientGone || isCutShort(error)) return
     this.#report(error, request)
     // The part of the message that has arrived goes through the parser before its end is asked for.
     await undefined
     if (response.headersSent) response.destroy()
-    else await respond(request, response, renderError(error), isLast || !request.complete, this.#turnEnd)
+    else await this.#sender.respond(request, response, renderError(error), isLast || !request.complete)
   }
 
-  #receive(message: IncomingMessage, verb: string, target: Target): Received {
+  #receive(message: Message, verb: string, target: Target): Received {
     const { forwardedFor, rulesOf } = this.#options
     const remoteAddress = clientAddress(message, forwardedFor)
     const path = target.path.slice(API.length)
@@ -103,10 +108,10 @@ export class HttpFace {
   #readBody(received: Received, head: RequestHead): Promise<ReadBody> {
     const { bodies, bodyBytesMax, allowBody } = this.#options
     const allowance = (gone: AbortSignal) => allowBody(senderOf(received, head), gone)
-    return new BodyReader(received.message, { room: bodies, bytesMax: bodyBytesMax, allowance }).read()
+    return readBody(received.message, { room: bodies, bytesMax: bodyBytesMax, allowance })
   }
 
-  async #handle(received: Received, head: RequestHead, body: ReadBody, sink: ServerResponse): Promise<Rendered> {
+  async #handle(received: Received, head: RequestHead, body: ReadBody, sink: Answer): Promise<Rendered> {
     const { handle, random, bodies, answers } = this.#options
     try {
       const fields = readFields(received, head, body)
@@ -122,20 +127,20 @@ export class HttpFace {
     }
   }
 
-  async #readSideBody(message: IncomingMessage): Promise<Buffer> {
+  async #readSideBody(message: Message): Promise<Buffer> {
     if (isEmptyBody(message)) return NO_BODY.take()
     const options = { room: this.#options.bodies, bytesMax: LIMITS.openBodyBytesMax, allowance: () => SIDE_ALLOWANCE }
-    const { take, refusal } = await new BodyReader(message, options).read()
+    const { take, refusal } = await readBody(message, options)
     if (refusal) throw refusal
     return take()
   }
 
-  #renderPage({ headers: { accept } }: IncomingMessage, verb: string, { path }: Target): Rendered | undefined {
+  #renderPage({ headers: { accept } }: Message, verb: string, { path }: Target): Rendered | undefined {
     if (verb !== 'GET' && verb !== 'HEAD') return undefined
     return this.#options.page?.(path, accept ?? '') ?? welcome(path, accept)
   }
 
-  async #renderSide(message: IncomingMessage, method: string, { path, query }: Target): Promise<Rendered> {
+  async #renderSide(message: Message, method: string, { path, query }: Target): Promise<Rendered> {
     const { lab, forwardedFor, random } = this.#options
     if (!lab || !`${path}/`.startsWith(SIDE)) throw NOT_FOUND
     checkFraming(message.headers)
@@ -150,7 +155,7 @@ export class HttpFace {
     })
   }
 
-  #report(error: unknown, request: IncomingMessage): void {
+  #report(error: unknown, request: Message): void {
     if (error instanceof LogicalError && error.code !== 'internal') return
     const { name, message, stack, cause } = error instanceof Error ? error : new Error(String(error))
     this.#options.log.error('a request failed inside', { method: request.method, name, message, stack, cause })
@@ -161,7 +166,7 @@ export class HttpFace {
 const isCutShort = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
 
-const admit = (request: IncomingMessage): Target => {
+const admit = (request: Message): Target => {
   if (request.headers.host === undefined && request.httpVersion === '1.1') throw invalid('missing Host header')
   return parseTarget(request.url ?? '')
 }

@@ -1,7 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerOptions, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
-import type { Clock } from '../base/clock.js'
 import { LIMITS } from '../base/limits.js'
 import { formatHostPort, parseHostPort } from '../base/network.js'
 import { LogicalError } from '../logical/errors.js'
@@ -9,12 +8,17 @@ import { NO_RULES } from '../logical/path-rules.js'
 import { AnswerRoom } from './answer-room.js'
 import { answerBadMessage, answerConnect, linger } from './bad-message.js'
 import { BodyRoom } from './body-room.js'
+import { Connections } from './connections.js'
+import type { Answer, DirectAnswer } from './direct-answer.js'
 import { Exchanges } from './exchanges.js'
 import { createApp } from './express-app.js'
+import { FastLane } from './fast-lane.js'
 import { HttpFace, type HttpFaceOptions } from './http-face.js'
 import { Handshakes } from './handshakes.js'
 import { MessageGate } from './message-gate.js'
+import { findParserHooks, type ParserHooks } from './parser-hooks.js'
 import { isForeign, secureOptions, type TlsSettings } from './tls.js'
+import type { Message, WholeMessage } from './whole-message.js'
 
 /** Bounds of one listener; what is absent is as in `LIMITS`. */
 export interface HttpLimits {
@@ -28,7 +32,7 @@ export interface HttpLimits {
 }
 
 export interface HttpServerOptions
-  extends Omit<HttpFaceOptions, 'bodyBytesMax' | 'bodies' | 'answers' | 'allowBody' | 'rulesOf'> {
+  extends Omit<HttpFaceOptions, 'bodyBytesMax' | 'idleMs' | 'bodies' | 'answers' | 'allowBody' | 'rulesOf'> {
   /** Without it no path has any. */
   readonly rulesOf?: HttpFaceOptions['rulesOf']
   /** Without it everybody is allowed as much as anybody. */
@@ -36,8 +40,9 @@ export interface HttpServerOptions
   /** Without it the listener has a room of its own. */
   readonly bodies?: BodyRoom
   readonly answers?: AnswerRoom
-  readonly clock: Clock
   readonly limits?: HttpLimits | undefined
+  /** Where Node's parser can be asked for messages; undefined leaves them all to Node's server. */
+  readonly findHooks?: (() => ParserHooks | undefined) | undefined
   /** Called at the start and by `reloadTls`. */
   readonly tls?: (() => TlsSettings) | undefined
 }
@@ -58,47 +63,51 @@ const SWEEP_MS = 1000
 export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   const { clock, log, limits = {}, tls } = options
   const bodyBytesMax = limits.bodyBytesMax ?? LIMITS.bodyBytesMax
+  const idleMs = limits.idleMs ?? LIMITS.idleMs
   const rooms = { bodies: new BodyRoom(clock), answers: new AnswerRoom(clock) }
-  const front = new HttpFace({ allowBody: () => ALL, rulesOf: () => NO_RULES, ...rooms, ...options, bodyBytesMax })
+  const front = new HttpFace({
+    allowBody: () => ALL,
+    rulesOf: () => NO_RULES,
+    ...rooms,
+    ...options,
+    bodyBytesMax,
+    idleMs,
+  })
   const exchanges = new Exchanges(clock)
-  const gates = new WeakMap<Socket, MessageGate>()
+  const connections = new Connections(clock)
 
   const isClosing = () => exchanges.isClosing
-  const { app, classes } = createApp((request, response) => {
+  const serve = (request: Message, response: Answer, verb: string) => {
     const exchange = exchanges.begin(request, response)
-    const verb = gates.get(request.socket)?.isList ? 'LIST' : (request.method ?? '')
     const end = () => exchanges.end(exchange)
     front.answer(request, response, verb, isClosing).then(end, (error) => {
       end()
       giveUp(request, error)
     })
+  }
+  const { app, classes } = createApp((request, response) => {
+    serve(request, response, connections.gateOf(request.socket)?.isList ? 'LIST' : (request.method ?? ''))
   })
-  const giveUp = (request: IncomingMessage, error: unknown) => {
+  const serveWhole = (message: WholeMessage, answer: DirectAnswer) => serve(message, answer, message.method)
+  const hooks = (options.findHooks ?? findParserHooks)()
+  if (!hooks) log.debug('every request takes the long way: the HTTP parser of this Node is none that is known', {})
+  const giveUp = (request: Message, error: unknown) => {
     log.error('an answer could not be sent', { error })
     request.socket.destroy()
   }
-  const settings = {
-    ...classes,
-    maxHeaderSize: LIMITS.headerBytesMax,
-    headersTimeout: limits.headerReadMs ?? LIMITS.headerReadMs,
-    requestTimeout: limits.bodyReadMs ?? LIMITS.bodyReadMs,
-    keepAliveTimeout: limits.idleMs ?? LIMITS.idleMs,
-    connectionsCheckingInterval: SWEEP_MS,
-    requireHostHeader: false,
-    noDelay: true,
-  }
-  const server = tls ? createSecureServer({ ...settings, ...secureOptions(tls()) }) : createServer(settings)
-  server.maxConnections = limits.connectionsMax ?? LIMITS.connectionsMax
+  const server = createNodeServer(classes, limits, tls)
+  // Node's own way takes a connection for idle while a message of the fast lane is answered.
+  server.closeIdleConnections = () => connections.endIdle()
 
   /** False, and the connection is cut, when the parser saw a message where the gate let none begin. */
   const mayBegin = (request: IncomingMessage, response: ServerResponse): boolean => {
-    const gate = gates.get(request.socket)
+    const gate = connections.gateOf(request.socket)
     if (gate?.begin(request, response)) return true
     gate?.stop()
     request.socket.destroy()
     return false
   }
-  const fail = (request: IncomingMessage, response: ServerResponse, error: unknown) =>
+  const fail = (request: Message, response: Answer, error: unknown) =>
     void front.fail(request, response, error, exchanges.isClosing).catch((cause) => giveUp(request, cause))
 
   const handshakes = tls && new Handshakes(clock, limits.handshakeMs ?? LIMITS.handshakeMs)
@@ -109,9 +118,9 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
       socket.destroy()
       return
     }
-    const gate = new MessageGate(socket)
-    gates.set(socket, gate)
-    exchanges.addSocket(socket)
+    const lane = FastLane.over(socket, hooks)
+    const gate = new MessageGate(socket, lane && { lane, serve: serveWhole })
+    connections.add(socket, gate)
     socket.destroySoon = () => {
       gate.stop()
       socket.end()
@@ -124,8 +133,10 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   server.on('checkExpectation', (request, response) => {
     if (mayBegin(request, response)) fail(request, response, NO_EXPECTATION)
   })
-  server.on('clientError', (error, socket: Socket) => answerBadMessage(error, socket, gates.get(socket), clock))
-  server.on('connect', (_, socket: Socket) => answerConnect(socket, gates.get(socket), clock))
+  server.on('clientError', (error, socket: Socket) =>
+    answerBadMessage(error, socket, connections.gateOf(socket), clock),
+  )
+  server.on('connect', (_, socket: Socket) => answerConnect(socket, connections.gateOf(socket), clock))
   server.on('tlsClientError', (error) => log.debug('a TLS handshake failed', { error: error.message }))
   server.on('drop', () => log.warn('a connection was refused: there are too many'))
 
@@ -140,6 +151,7 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
           exchanges.watch(limits.requestMs ?? LIMITS.requestMs, ({ request, response }) => {
             if (!response.headersSent) fail(request, response, TOO_SLOW)
           })
+          connections.watch(idleMs)
           const bound = server.address()
           resolve(typeof bound === 'object' && bound ? formatHostPort(bound.address, bound.port) : address)
         })
@@ -150,10 +162,29 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
     close: async (drainMs) => {
       if (!server.listening) return
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      await exchanges.close(drainMs)
+      const draining = exchanges.drain(drainMs)
+      if (draining) await draining
+      const isQuiet = exchanges.stop()
+      connections.close(!isQuiet)
       await closed
     },
   }
+}
+
+const createNodeServer = (classes: ServerOptions, limits: HttpLimits, tls: HttpServerOptions['tls']) => {
+  const settings = {
+    ...classes,
+    maxHeaderSize: LIMITS.headerBytesMax,
+    headersTimeout: limits.headerReadMs ?? LIMITS.headerReadMs,
+    requestTimeout: limits.bodyReadMs ?? LIMITS.bodyReadMs,
+    keepAliveTimeout: limits.idleMs ?? LIMITS.idleMs,
+    connectionsCheckingInterval: SWEEP_MS,
+    requireHostHeader: false,
+    noDelay: true,
+  }
+  const server = tls ? createSecureServer({ ...settings, ...secureOptions(tls()) }) : createServer(settings)
+  server.maxConnections = limits.connectionsMax ?? LIMITS.connectionsMax
+  return server
 }
 
 const ALL = { bytesMax: LIMITS.bodyBytesMax, valuesMax: LIMITS.jsonValuesMax, isAuthorised: true }

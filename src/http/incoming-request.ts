@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import type { Random } from '../base/random.js'
 import { uuid } from '../base/id.js'
 import { invalid, LogicalError } from '../logical/errors.js'
@@ -12,9 +11,10 @@ import type { ReadBody } from './body-reader.js'
 import { checkFraming, checkPatchType, findClientToken, headerText, parseWrap } from './request-headers.js'
 import { originForm } from './target.js'
 import { findParameter, parseQuery } from './url-pairs.js'
+import type { Message } from './whole-message.js'
 
 export interface Received {
-  readonly message: IncomingMessage
+  readonly message: Message
   /** The verb as it was sent: LIST is LIST. */
   readonly verb: string
   /** Canonical, below `/v1/`. */

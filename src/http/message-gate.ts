@@ -1,7 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { type Answer, DirectAnswer } from './direct-answer.js'
+import type { FastLane } from './fast-lane.js'
+import { findEnd, matchedAtEnd } from './blank-line.js'
+import type { Message, WholeMessage } from './whole-message.js'
 
-const HEAD_END = Buffer.from('\r\n\r\n')
 const VERB = Buffer.from('LIST ')
 const CR = 0x0d
 const LF = 0x0a
@@ -13,6 +15,12 @@ type Position =
   | { readonly in: 'sized-body'; readonly left: number }
   | { readonly in: 'chunked-body'; readonly matched: number }
   | { readonly in: 'answer' }
+
+/** What is taken in the fast lane never becomes a request of Node's; it is served at once. */
+interface FastLaneUse {
+  readonly lane: FastLane
+  readonly serve: (message: WholeMessage, answer: DirectAnswer) => void
+}
 
 const START: Position = { in: 'start' }
 const FRESH_HEAD: Position = { in: 'head', matched: 0 }
@@ -28,21 +36,24 @@ const ANSWER: Position = { in: 'answer' }
 export class MessageGate {
   readonly #socket: Socket
   readonly #feed: (chunk: Buffer) => void
+  readonly #fast: FastLaneUse | undefined
   #position: Position = START
   #buffered: Buffer | undefined
-  #request: IncomingMessage | undefined
-  #response: ServerResponse | undefined
+  #request: Message | undefined
+  #response: Answer | undefined
   /** The slice being fed ends with what ends a head. */
   #mayBegin = false
+  #begun = 0
   #isList = false
   #isHolding = false
   #isStopped = false
 
   /** To be made when Node's HTTP server has taken the socket, in the same turn. */
-  constructor(socket: Socket) {
+  constructor(socket: Socket, fast?: FastLaneUse) {
     const [listener] = socket.listeners('data')
     if (!listener) throw new Error('the socket has no HTTP parser')
     this.#socket = socket
+    this.#fast = fast
     this.#feed = (chunk) => listener.call(socket, chunk)
     socket.off('data', listener as (chunk: Buffer) => void)
     socket.on('data', (chunk: Buffer) => this.#take(chunk))
@@ -55,15 +66,25 @@ export class MessageGate {
   }
 
   /** The answer that is due or being sent; undefined between messages. */
-  get openResponse(): ServerResponse | undefined {
+  get openResponse(): Answer | undefined {
     return this.#response?.writableFinished ? undefined : this.#response
   }
 
+  /** Messages that have begun. */
+  get begun(): number {
+    return this.#begun
+  }
+
+  /** Between two messages: one was answered, and none has begun since. */
+  get isIdle(): boolean {
+    if (this.#begun === 0) return false
+    return this.#position.in === 'start' || (this.#position.in === 'answer' && !this.openResponse && !this.#buffered)
+  }
+
   /** The parser has read a head. False when it should not have: the bytes since are not to be trusted. */
-  begin(request: IncomingMessage, response: ServerResponse): boolean {
+  begin(request: Message, response: Answer): boolean {
     if (!this.#mayBegin || this.#request) return false
-    this.#request = request
-    this.#response = response
+    this.#open(request, response)
     return true
   }
 
@@ -72,6 +93,12 @@ export class MessageGate {
     this.#isStopped = true
     this.#buffered = undefined
     this.#socket.resume()
+  }
+
+  #open(request: Message, response: Answer): void {
+    this.#request = request
+    this.#response = response
+    this.#begun++
   }
 
   #take(chunk: Buffer): void {
@@ -111,6 +138,7 @@ export class MessageGate {
     if (rest.length < VERB.length && VERB.subarray(0, rest.length).equals(rest)) return false
     this.#isList = rest[0] === VERB[0] && rest.subarray(0, VERB.length).equals(VERB)
     if (this.#isList) rest.write('LINK', 'latin1')
+    this.#fast?.lane.clear()
     this.#position = FRESH_HEAD
     return true
   }
@@ -118,13 +146,38 @@ export class MessageGate {
   #passHead(buffered: Buffer, matched: number): boolean {
     const end = findEnd(buffered, matched)
     this.#mayBegin = end !== undefined
+    if (end !== undefined) this.#fast?.lane.offer(buffered.length - end, this.#isList)
     this.#handOn(buffered, end ?? buffered.length)
     this.#mayBegin = false
+    const whole = this.#fast?.lane.message
+    if (this.#fast && whole) return this.#serveWhole(this.#fast, whole)
     const request = this.#request
     if (end === undefined) this.#position = { in: 'head', matched: matchedAtEnd(buffered, matched) }
     else if (!request) this.#cut()
     else if (request.headers['transfer-encoding'] !== undefined) this.#position = { in: 'chunked-body', matched: 0 }
     else this.#passed(Number(request.headers['content-length'] ?? 0))
+    return true
+  }
+
+  /** All of its body has come: the parser sees the end of it, and it is served. */
+  #serveWhole({ lane, serve }: FastLaneUse, message: WholeMessage): boolean {
+    const size = Number(message.headers['content-length'] ?? 0)
+    const buffered = this.#buffered
+    if (size > 0 && buffered) {
+      message.body = size === buffered.length ? buffered : buffered.subarray(0, size)
+      this.#buffered = size === buffered.length ? undefined : buffered.subarray(size)
+      lane.passBody(message.body, this.#feed)
+    }
+    if (!message.complete) {
+      this.#cut()
+      return false
+    }
+    // Node's server, which sees no message of the fast lane, has set it behind one of its own.
+    if (this.#socket.timeout) this.#socket.setTimeout(0)
+    const answer = new DirectAnswer(message)
+    this.#open(message, answer)
+    this.#position = ANSWER
+    serve(message, answer)
     return true
   }
 
@@ -184,27 +237,4 @@ export class MessageGate {
     this.stop()
     this.#socket.destroy()
   }
-}
-
-/** Index after the first blank line; `matched` bytes of it came with the chunk before. */
-const findEnd = (chunk: Buffer, matched: number): number | undefined => {
-  if (matched > 0) {
-    const seam = Buffer.concat([HEAD_END.subarray(0, matched), chunk.subarray(0, HEAD_END.length)])
-    const at = seam.indexOf(HEAD_END)
-    if (at >= 0 && at < matched) return at + HEAD_END.length - matched
-  }
-  const at = chunk.indexOf(HEAD_END)
-  return at < 0 ? undefined : at + HEAD_END.length
-}
-
-/** How many bytes of a blank line stand at the end of what was handed on. */
-const matchedAtEnd = (chunk: Buffer, matched: number): number => {
-  const tail =
-    chunk.length >= HEAD_END.length
-      ? chunk.subarray(chunk.length - HEAD_END.length)
-      : Buffer.concat([HEAD_END.subarray(0, matched), chunk])
-  for (let size = Math.min(HEAD_END.length - 1, tail.length); size > 0; size--) {
-    if (tail.subarray(tail.length - size).equals(HEAD_END.subarray(0, size))) return size
-  }
-  return 0
 }

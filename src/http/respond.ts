@@ -1,33 +1,81 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { STATUS_CODES, validateHeaderName, validateHeaderValue } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { TurnEnd } from '../base/turn.js'
+import type { Clock } from '../base/clock.js'
+import { TurnEnd } from '../base/turn.js'
 import type { Rendered } from '../logical/incoming.js'
+import { type Answer, DirectAnswer } from './direct-answer.js'
+import type { Message } from './whole-message.js'
 
 /**
- * Sends an answer as it stands: no charset, no tag, nothing cached. Answers leave together at the end of the turn: one that
+ * Sends answers as they stand: no charset, no tag, nothing cached. Answers leave together at the end of the turn: one that
  * leaves alone wakes a client that has gone back to sleep when the next one leaves, which costs more than the answer.
  */
-export const respond = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  rendered: Rendered,
-  isLast: boolean,
-  turnEnd: TurnEnd,
-): Promise<void> => {
-  const { status, contentType, body } = rendered
-  const headers: string[] = ['Cache-Control', 'no-store', 'Content-Type', contentType]
-  for (const name in rendered.headers) headers.push(name, rendered.headers[name] ?? '')
-  const namespace = request.headers['x-vault-namespace']
-  if (typeof namespace === 'string') headers.push('X-Vault-Namespace', namespace)
-  if (isLast) headers.push('Connection', 'close')
-  if (typeof body === 'string' || Buffer.isBuffer(body)) {
-    if (status !== 204) headers.push('Content-Length', String(Buffer.byteLength(body)))
-    response.writeHead(status, headers)
-    return turnEnd.add(() => response.end(body))
+export class Sender {
+  readonly #clock: Clock
+  readonly #keepAlive: string
+  readonly #turnEnd = new TurnEnd()
+  #second = 0
+  #date = ''
+
+  constructor(clock: Clock, idleMs: number) {
+    this.#clock = clock
+    const seconds = Math.floor(idleMs / 1000)
+    this.#keepAlive = `Connection: keep-alive\r\n${idleMs > 0 ? `Keep-Alive: timeout=${seconds}\r\n` : ''}\r\n`
   }
-  response.writeHead(status, headers)
-  return pipeline(Readable.from(body), response)
+
+  respond(request: Message, response: Answer, rendered: Rendered, isLast: boolean): Promise<void> {
+    const { status, body } = rendered
+    const headers = headersOf(request, rendered, isLast)
+    const isSized = typeof body === 'string' || Buffer.isBuffer(body)
+    if (isSized && status !== 204) headers.push('Content-Length', String(Buffer.byteLength(body)))
+    if (response instanceof DirectAnswer) {
+      if (!isSized) return response.stream(status, headers, body, isLast)
+      const head = this.#printHead(status, headers, isLast)
+      const sent = status === 204 || status === 304 || request.method === 'HEAD' ? '' : body
+      return this.#turnEnd.add(() => response.send(head, sent, isLast))
+    }
+    response.writeHead(status, headers)
+    return isSized ? this.#turnEnd.add(() => response.end(body)) : pipeline(Readable.from(body), response)
+  }
+
+  /** Throws for a name or a value that would not be one. */
+  #printHead(status: number, headers: readonly string[], isLast: boolean): string {
+    let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`
+    for (let at = 0; at + 1 < headers.length; at += 2) {
+      const name = headers[at] ?? ''
+      const value = headers[at + 1] ?? ''
+      if (!OWN.has(name)) {
+        validateHeaderName(name)
+        validateHeaderValue(name, value)
+      }
+      head += `${name}: ${value}\r\n`
+    }
+    return `${head}Date: ${this.#printDate()}\r\n${isLast ? '\r\n' : this.#keepAlive}`
+  }
+
+  #printDate(): string {
+    const nowMs = this.#clock.now()
+    const second = Math.floor(nowMs / 1000)
+    if (second !== this.#second) {
+      this.#second = second
+      this.#date = new Date(nowMs).toUTCString()
+    }
+    return this.#date
+  }
+}
+
+/** Headers whose values are the front's own. */
+const OWN: ReadonlySet<string> = new Set(['Cache-Control', 'Content-Length', 'Connection'])
+
+/** Names and values in turns. */
+const headersOf = (request: Message, { contentType, headers }: Rendered, isLast: boolean): string[] => {
+  const all = ['Cache-Control', 'no-store', 'Content-Type', contentType]
+  for (const name in headers) all.push(name, headers[name] ?? '')
+  const namespace = request.headers['x-vault-namespace']
+  if (typeof namespace === 'string') all.push('X-Vault-Namespace', namespace)
+  if (isLast) all.push('Connection', 'close')
+  return all
 }
 
 /** A whole answer as bytes, for a connection that has no message to answer: it closes after it. */

@@ -25,7 +25,6 @@ export const LONG_LISTS: Readonly<Record<string, number>> = {
   'src/cli/commands/lab/drill-run.ts': 1,
   'src/cli/commands/lab/up.ts': 2,
   'src/crypto/aead.ts': 1,
-  'src/http/respond.ts': 1,
   'src/lab/attach/containers.ts': 1,
   'src/lab/documents/check-schema.ts': 2,
   'src/lab/drills/find/traffic.ts': 1,

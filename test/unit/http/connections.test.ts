@@ -4,281 +4,316 @@ import 'reflect-metadata'
 import { webcrypto } from 'node:crypto'
 import { PemConverter, X509CertificateGenerator } from '@peculiar/x509'
 import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../../src/base/manual-clock.js'
 import { silentLog } from '../../../src/base/log.js'
 import type { TlsSettings } from '../../../src/http/tls.js'
 import type { IncomingRequest, Rendered } from '../../../src/logical/incoming.js'
-import { startFace } from './face-fixture.js'
+import { WAYS } from './face-fixture.js'
 import { RawClient } from './raw-client.js'
 
-const GET = 'GET /v1/a HTTP/1.1\r\nHost: a\r\n\r\n'
-const OK: Rendered = { status: 200, contentType: 'application/json', body: '{}', headers: {} }
+describe.each(WAYS)('%s', (_way, startFace) => {
+  const GET = 'GET /v1/a HTTP/1.1\r\nHost: a\r\n\r\n'
+  const OK: Rendered = { status: 200, contentType: 'application/json', body: '{}', headers: {} }
 
-/** A handler that answers when it is told to. */
-const held = () => {
-  let answer = () => {}
-  let arrived = () => {}
-  const hasArrived = new Promise<void>((resolve) => {
-    arrived = resolve
-  })
-  const handle = (_: IncomingRequest): Promise<Rendered> =>
-    new Promise((resolve) => {
-      answer = () => resolve(OK)
-      arrived()
+  /** A handler that answers when it is told to. */
+  const held = () => {
+    let answer = () => {}
+    let arrived = () => {}
+    const hasArrived = new Promise<void>((resolve) => {
+      arrived = resolve
     })
-  return { handle, hasArrived, answer: () => answer() }
-}
+    const handle = (_: IncomingRequest): Promise<Rendered> =>
+      new Promise((resolve) => {
+        answer = () => resolve(OK)
+        arrived()
+      })
+    return { handle, hasArrived, answer: () => answer() }
+  }
 
-describe('one connection', () => {
-  it('serves any mix of verbs and bodies, one after the other', async () => {
-    await using face = await startFace()
-    const client = await RawClient.connect(face.address)
-    const body = '{"text":"LIST /v1/b HTTP/1.1\\r\\n\\r\\nLIST "}'
-    for (let round = 0; round < 20; round++) {
-      for (const [verb, sent] of [
-        ['LIST', ''],
-        ['PUT', body],
-        ['GET', ''],
-        ['DELETE', ''],
-        ['POST', body],
-        ['LIST', ''],
-        ['LINK', ''],
+  describe('one connection', () => {
+    it('serves any mix of verbs and bodies, one after the other', async () => {
+      await using face = await startFace()
+      const client = await RawClient.connect(face.address)
+      const body = '{"text":"LIST /v1/b HTTP/1.1\\r\\n\\r\\nLIST "}'
+      for (let round = 0; round < 20; round++) {
+        for (const [verb, sent] of [
+          ['LIST', ''],
+          ['PUT', body],
+          ['GET', ''],
+          ['DELETE', ''],
+          ['POST', body],
+          ['LIST', ''],
+          ['LINK', ''],
+        ] as const) {
+          await client.send(`${verb} /v1/a HTTP/1.1\r\nHost: a\r\nContent-Length: ${sent.length}\r\n\r\n${sent}`)
+          const answer = await client.answer()
+          if (verb === 'LINK') expect(answer).toMatchObject({ status: 405, body: '{"errors":[]}' })
+          else if (sent === '') expect(answer?.status).toBe(200)
+          else expect(JSON.parse(answer?.body ?? '').data.fields).toEqual(JSON.parse(body))
+        }
+      }
+      client.destroy()
+    })
+
+    it('stays usable after an error', async () => {
+      await using face = await startFace()
+      const client = await RawClient.connect(face.address)
+      for (const [target, status] of [
+        ['/nowhere', 404],
+        ['/v1/../a', 400],
+        ['/v1/a?list=yes', 400],
+        ['/v1/a', 200],
       ] as const) {
-        await client.send(`${verb} /v1/a HTTP/1.1\r\nHost: a\r\nContent-Length: ${sent.length}\r\n\r\n${sent}`)
-        const answer = await client.answer()
-        if (verb === 'LINK') expect(answer).toMatchObject({ status: 405, body: '{"errors":[]}' })
-        else if (sent === '') expect(answer?.status).toBe(200)
-        else expect(JSON.parse(answer?.body ?? '').data.fields).toEqual(JSON.parse(body))
+        await client.send(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`)
+        expect((await client.answer())?.status).toBe(status)
       }
-    }
-    client.destroy()
-  })
-
-  it('stays usable after an error', async () => {
-    await using face = await startFace()
-    const client = await RawClient.connect(face.address)
-    for (const [target, status] of [
-      ['/nowhere', 404],
-      ['/v1/../a', 400],
-      ['/v1/a?list=yes', 400],
-      ['/v1/a', 200],
-    ] as const) {
-      await client.send(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`)
-      expect((await client.answer())?.status).toBe(status)
-    }
-    client.destroy()
-  })
-
-  it('is closed behind a body that was refused before its end, and the answer arrives', async () => {
-    await using face = await startFace({ limits: { bodyBytesMax: 1000 } })
-    const client = await RawClient.connect(face.address)
-    await client.send(`PUT /v1/a HTTP/1.1\r\nHost: a\r\nContent-Length: 5000000\r\n\r\n${'x'.repeat(500_000)}`)
-    expect(await client.answer()).toMatchObject({ status: 413, headers: { connection: 'close' } })
-    client.end()
-    await client.closed()
-  })
-
-  it('may be given up by the client at any point', async () => {
-    const { handle, hasArrived, answer } = held()
-    await using face = await startFace({ handle })
-    const midway = await RawClient.connect(face.address)
-    await midway.send('PUT /v1/a HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{')
-    midway.destroy()
-    const waiting = await RawClient.connect(face.address)
-    await waiting.send(GET)
-    await hasArrived
-    waiting.destroy()
-    await waiting.closed()
-    answer()
-    const other = await RawClient.connect(face.address)
-    await other.send('GET /other HTTP/1.1\r\nHost: a\r\n\r\n')
-    expect((await other.answer())?.status).toBe(404)
-    other.destroy()
-  })
-})
-
-describe('a stream', () => {
-  it('ends with the client, and is no error of ours', async () => {
-    let end = () => {}
-    const ended = new Promise<void>((resolve) => {
-      end = resolve
+      client.destroy()
     })
-    const body = async function* () {
-      try {
-        for (;;) yield Buffer.alloc(65_536)
-      } finally {
-        end()
-      }
-    }
-    const logged: string[] = []
-    await using face = await startFace({
-      handle: async () => ({ status: 200, contentType: 'application/gzip', body: body(), headers: {} }),
-      log: { ...silentLog, error: (message) => logged.push(message) },
+
+    it('is closed behind a body that was refused before its end, and the answer arrives', async () => {
+      await using face = await startFace({ limits: { bodyBytesMax: 1000 } })
+      const client = await RawClient.connect(face.address)
+      await client.send(`PUT /v1/a HTTP/1.1\r\nHost: a\r\nContent-Length: 5000000\r\n\r\n${'x'.repeat(500_000)}`)
+      expect(await client.answer()).toMatchObject({ status: 413, headers: { connection: 'close' } })
+      client.end()
+      await client.closed()
     })
-    const client = await RawClient.connect(face.address)
-    await client.send(GET)
-    client.destroy()
-    await ended
-    await face.server.close(1000)
-    expect(logged).toEqual([])
-  })
 
-  it('that breaks is logged and cut, so that nobody takes it for whole', async () => {
-    const body = async function* () {
-      yield Buffer.from('begun')
-      throw new Error('the disk is gone')
-    }
-    const logged: string[] = []
-    await using face = await startFace({
-      handle: async () => ({ status: 200, contentType: 'application/gzip', body: body(), headers: {} }),
-      log: { ...silentLog, error: (message) => logged.push(message) },
+    it('may be given up by the client at any point', async () => {
+      const { handle, hasArrived, answer } = held()
+      await using face = await startFace({ handle })
+      const midway = await RawClient.connect(face.address)
+      await midway.send('PUT /v1/a HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{')
+      midway.destroy()
+      const waiting = await RawClient.connect(face.address)
+      await waiting.send(GET)
+      await hasArrived
+      waiting.destroy()
+      await waiting.closed()
+      answer()
+      const other = await RawClient.connect(face.address)
+      await other.send('GET /other HTTP/1.1\r\nHost: a\r\n\r\n')
+      expect((await other.answer())?.status).toBe(404)
+      other.destroy()
     })
-    const client = await RawClient.connect(face.address)
-    await client.send(GET)
-    expect(await client.answer()).toBeUndefined()
-    expect(logged).toEqual(['a request failed inside'])
-  })
-})
-
-describe('closing', () => {
-  it('lets what is in flight finish, and ends idle connections', async () => {
-    const { handle, hasArrived, answer } = held()
-    const { server, address } = await startFace({ handle })
-    const idle = await RawClient.connect(address)
-    await idle.send('GET /other HTTP/1.1\r\nHost: a\r\n\r\n')
-    await idle.answer()
-    const busy = await RawClient.connect(address)
-    await busy.send(GET)
-    await hasArrived
-    const closed = server.close(60_000)
-    await idle.closed()
-    await expect(RawClient.connect(address)).rejects.toThrow(/ECONNREFUSED/)
-    answer()
-    expect(await busy.answer()).toMatchObject({ status: 200, headers: { connection: 'close' } })
-    busy.end()
-    await closed
   })
 
-  it('cuts what does not finish in time', async () => {
-    const { handle, hasArrived } = held()
-    const { server, address } = await startFace({ handle })
-    const busy = await RawClient.connect(address)
-    await busy.send(GET)
-    await hasArrived
-    await server.close(10)
-    expect(await busy.answer()).toBeUndefined()
-  })
-
-  it('of a server that never listened is nothing', async () => {
-    const { server } = await startFace()
-    await server.close(0)
-    await server.close(0)
-  })
-})
-
-describe('limits', () => {
-  it('end a request that nobody answers with 503', async () => {
-    await using face = await startFace({ handle: () => new Promise(() => {}), limits: { requestMs: 50 } })
-    const client = await RawClient.connect(face.address)
-    await client.send(GET)
-    expect(await client.answer()).toMatchObject({ status: 503, body: '{"errors":["the request took too long"]}' })
-    client.destroy()
-  })
-
-  it('refuse connections beyond their number', async () => {
-    await using face = await startFace({ limits: { connectionsMax: 1 } })
-    const first = await RawClient.connect(face.address)
-    await first.send(GET)
-    expect((await first.answer())?.status).toBe(200)
-    const second = await RawClient.connect(face.address)
-    await second.closed()
-    first.destroy()
-  })
-})
-
-describe('listening', () => {
-  it('fails with the error of the system when the address is taken', async () => {
-    const other = createServer()
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
-    const address = other.address()
-    if (typeof address !== 'object' || !address) throw new Error('no address')
-    const { server } = await startFace()
-    await server.close(0)
-    await expect(server.listen(`127.0.0.1:${address.port}`)).rejects.toMatchObject({ code: 'EADDRINUSE' })
-    other.close()
-  })
-})
-
-const makeCertificate = async (name: string): Promise<TlsSettings> => {
-  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
-  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
-  const certificate = await X509CertificateGenerator.createSelfSigned({
-    name: `CN=${name}`,
-    keys,
-    signingAlgorithm: algorithm,
-  })
-  const key = PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY')
-  return { cert: certificate.toString('pem'), key }
-}
-
-const peerName = (address: string, client: Partial<TlsSettings> = {}): Promise<string | undefined> =>
-  new Promise((resolve) => {
-    const [, port] = address.split(':')
-    const socket = connectSecurely({ port: Number(port), rejectUnauthorized: false, ...client }, () => {
-      const { CN } = socket.getPeerCertificate().subject
-      let text = ''
-      socket.on('data', (chunk) => {
-        text += chunk
-        if (text.includes('"operation":"list"')) resolve(String(CN))
-        socket.end()
+  describe('a stream', () => {
+    it('ends with the client, and is no error of ours', async () => {
+      let end = () => {}
+      const ended = new Promise<void>((resolve) => {
+        end = resolve
       })
-      socket.write('LIST /v1/a HTTP/1.1\r\nHost: a\r\n\r\n')
-    })
-    socket.on('error', () => resolve(undefined))
-    socket.on('close', () => resolve(undefined))
-  })
-
-describe('TLS', () => {
-  it('serves LIST too, and takes a new certificate without a restart', async () => {
-    let settings = await makeCertificate('first')
-    await using face = await startFace({ tls: () => settings })
-    expect(await peerName(face.address)).toBe('first')
-    settings = await makeCertificate('second')
-    face.server.reloadTls()
-    expect(await peerName(face.address)).toBe('second')
-    settings = { cert: 'nonsense', key: 'nonsense' }
-    expect(() => face.server.reloadTls()).toThrow()
-    expect(await peerName(face.address)).toBe('second')
-  })
-
-  it('cuts a handshake that goes on byte by byte, and nobody who has ended theirs', async () => {
-    const settings = await makeCertificate('server')
-    await using face = await startFace({ tls: () => settings, limits: { handshakeMs: 1000 } })
-    const { hostname, port } = new URL(`http://${face.address}`)
-    const good = connectSecurely({ host: hostname, port: Number(port), rejectUnauthorized: false })
-    await new Promise((resolve) => good.once('secureConnect', resolve))
-    const slow = connect({ host: hostname, port: Number(port) })
-    slow.on('error', () => undefined)
-    // The beginning of a greeting of 16 KiB.
-    slow.write(Buffer.from([0x16, 0x03, 0x01, 0x40, 0x00]))
-    const dripping = setInterval(() => slow.write(Buffer.alloc(1)), 20)
-    await new Promise((resolve) => slow.once('close', resolve))
-    clearInterval(dripping)
-    const answer = new Promise((resolve) => good.once('data', (data) => resolve(String(data).slice(0, 12))))
-    good.write(GET)
-    expect(await answer).toBe('HTTP/1.1 200')
-    good.destroy()
-  })
-
-  it('with a CA admits its clients and those without a certificate, unless one must be presented', async () => {
-    const [server, friend, stranger] = await Promise.all(['server', 'friend', 'stranger'].map(makeCertificate))
-    if (!server || !friend || !stranger) throw new Error('no certificates')
-    for (const mustPresentCertificate of [false, true]) {
+      const body = async function* () {
+        try {
+          for (;;) yield Buffer.alloc(65_536)
+        } finally {
+          end()
+        }
+      }
+      const logged: string[] = []
       await using face = await startFace({
-        tls: () => ({ ...server, clientCa: friend.cert, mustPresentCertificate }),
+        handle: async () => ({ status: 200, contentType: 'application/gzip', body: body(), headers: {} }),
+        log: { ...silentLog, error: (message) => logged.push(message) },
       })
-      expect(await peerName(face.address, friend)).toBe('server')
-      expect(await peerName(face.address, stranger)).toBeUndefined()
-      expect(await peerName(face.address)).toBe(mustPresentCertificate ? undefined : 'server')
-    }
+      const client = await RawClient.connect(face.address)
+      await client.send(GET)
+      client.destroy()
+      await ended
+      await face.server.close(1000)
+      expect(logged).toEqual([])
+    })
+
+    it('that breaks is logged and cut, so that nobody takes it for whole', async () => {
+      const body = async function* () {
+        yield Buffer.from('begun')
+        throw new Error('the disk is gone')
+      }
+      const logged: string[] = []
+      await using face = await startFace({
+        handle: async () => ({ status: 200, contentType: 'application/gzip', body: body(), headers: {} }),
+        log: { ...silentLog, error: (message) => logged.push(message) },
+      })
+      const client = await RawClient.connect(face.address)
+      await client.send(GET)
+      expect(await client.answer()).toBeUndefined()
+      expect(logged).toEqual(['a request failed inside'])
+    })
+  })
+
+  describe('closing', () => {
+    it('lets what is in flight finish, and ends idle connections', async () => {
+      const { handle, hasArrived, answer } = held()
+      const { server, address } = await startFace({ handle })
+      const idle = await RawClient.connect(address)
+      await idle.send('GET /other HTTP/1.1\r\nHost: a\r\n\r\n')
+      await idle.answer()
+      const busy = await RawClient.connect(address)
+      await busy.send(GET)
+      await hasArrived
+      const closed = server.close(60_000)
+      await idle.closed()
+      await expect(RawClient.connect(address)).rejects.toThrow(/ECONNREFUSED/)
+      answer()
+      expect(await busy.answer()).toMatchObject({ status: 200, headers: { connection: 'close' } })
+      busy.end()
+      await closed
+    })
+
+    it('cuts what does not finish in time', async () => {
+      const { handle, hasArrived } = held()
+      const { server, address } = await startFace({ handle })
+      const busy = await RawClient.connect(address)
+      await busy.send(GET)
+      await hasArrived
+      await server.close(10)
+      expect(await busy.answer()).toBeUndefined()
+    })
+
+    it('of a server that never listened is nothing', async () => {
+      const { server } = await startFace()
+      await server.close(0)
+      await server.close(0)
+    })
+  })
+
+  describe('a connection on which nothing happens', () => {
+    it.each([
+      ['a plain message', ''],
+      ['one with another header twice', 'X-A: a\r\nX-A: b\r\n'],
+    ])('is ended behind %s, and not while it is answered', async (_, header) => {
+      const { handle, hasArrived, answer } = held()
+      const clock = new ManualClock()
+      await using face = await startFace({ clock, handle, limits: { idleMs: 60_000, requestMs: 1_000_000 } })
+      const client = await RawClient.connect(face.address)
+      await client.send(`GET /v1/a HTTP/1.1\r\nHost: a\r\n${header}\r\n`)
+      await hasArrived
+      clock.advance(600_000)
+      answer()
+      expect((await client.answer())?.status).toBe(200)
+      clock.advance(60_000)
+      await client.send('GET /other HTTP/1.1\r\nHost: a\r\n\r\n')
+      expect((await client.answer())?.status).toBe(404)
+      clock.advance(62_000)
+      await client.closed()
+    })
+
+    it('is ended with the beginning of a verb, too', async () => {
+      const clock = new ManualClock()
+      await using face = await startFace({ clock, limits: { idleMs: 60_000 } })
+      const client = await RawClient.connect(face.address)
+      await client.send(`${GET}LIS`)
+      await client.answer()
+      clock.advance(62_000)
+      await client.closed()
+    })
+  })
+
+  describe('limits', () => {
+    it('end a request that nobody answers with 503', async () => {
+      await using face = await startFace({ handle: () => new Promise(() => {}), limits: { requestMs: 50 } })
+      const client = await RawClient.connect(face.address)
+      await client.send(GET)
+      expect(await client.answer()).toMatchObject({ status: 503, body: '{"errors":["the request took too long"]}' })
+      client.destroy()
+    })
+
+    it('refuse connections beyond their number', async () => {
+      await using face = await startFace({ limits: { connectionsMax: 1 } })
+      const first = await RawClient.connect(face.address)
+      await first.send(GET)
+      expect((await first.answer())?.status).toBe(200)
+      const second = await RawClient.connect(face.address)
+      await second.closed()
+      first.destroy()
+    })
+  })
+
+  describe('listening', () => {
+    it('fails with the error of the system when the address is taken', async () => {
+      const other = createServer()
+      await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+      const address = other.address()
+      if (typeof address !== 'object' || !address) throw new Error('no address')
+      const { server } = await startFace()
+      await server.close(0)
+      await expect(server.listen(`127.0.0.1:${address.port}`)).rejects.toMatchObject({ code: 'EADDRINUSE' })
+      other.close()
+    })
+  })
+
+  const makeCertificate = async (name: string): Promise<TlsSettings> => {
+    const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+    const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+    const certificate = await X509CertificateGenerator.createSelfSigned({
+      name: `CN=${name}`,
+      keys,
+      signingAlgorithm: algorithm,
+    })
+    const key = PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY')
+    return { cert: certificate.toString('pem'), key }
+  }
+
+  const peerName = (address: string, client: Partial<TlsSettings> = {}): Promise<string | undefined> =>
+    new Promise((resolve) => {
+      const [, port] = address.split(':')
+      const socket = connectSecurely({ port: Number(port), rejectUnauthorized: false, ...client }, () => {
+        const { CN } = socket.getPeerCertificate().subject
+        let text = ''
+        socket.on('data', (chunk) => {
+          text += chunk
+          if (text.includes('"operation":"list"')) resolve(String(CN))
+          socket.end()
+        })
+        socket.write('LIST /v1/a HTTP/1.1\r\nHost: a\r\n\r\n')
+      })
+      socket.on('error', () => resolve(undefined))
+      socket.on('close', () => resolve(undefined))
+    })
+
+  describe('TLS', () => {
+    it('serves LIST too, and takes a new certificate without a restart', async () => {
+      let settings = await makeCertificate('first')
+      await using face = await startFace({ tls: () => settings })
+      expect(await peerName(face.address)).toBe('first')
+      settings = await makeCertificate('second')
+      face.server.reloadTls()
+      expect(await peerName(face.address)).toBe('second')
+      settings = { cert: 'nonsense', key: 'nonsense' }
+      expect(() => face.server.reloadTls()).toThrow()
+      expect(await peerName(face.address)).toBe('second')
+    })
+
+    it('cuts a handshake that goes on byte by byte, and nobody who has ended theirs', async () => {
+      const settings = await makeCertificate('server')
+      await using face = await startFace({ tls: () => settings, limits: { handshakeMs: 1000 } })
+      const { hostname, port } = new URL(`http://${face.address}`)
+      const good = connectSecurely({ host: hostname, port: Number(port), rejectUnauthorized: false })
+      await new Promise((resolve) => good.once('secureConnect', resolve))
+      const slow = connect({ host: hostname, port: Number(port) })
+      slow.on('error', () => undefined)
+      // The beginning of a greeting of 16 KiB.
+      slow.write(Buffer.from([0x16, 0x03, 0x01, 0x40, 0x00]))
+      const dripping = setInterval(() => slow.write(Buffer.alloc(1)), 20)
+      await new Promise((resolve) => slow.once('close', resolve))
+      clearInterval(dripping)
+      const answer = new Promise((resolve) => good.once('data', (data) => resolve(String(data).slice(0, 12))))
+      good.write(GET)
+      expect(await answer).toBe('HTTP/1.1 200')
+      good.destroy()
+    })
+
+    it('with a CA admits its clients and those without a certificate, unless one must be presented', async () => {
+      const [server, friend, stranger] = await Promise.all(['server', 'friend', 'stranger'].map(makeCertificate))
+      if (!server || !friend || !stranger) throw new Error('no certificates')
+      for (const mustPresentCertificate of [false, true]) {
+        await using face = await startFace({
+          tls: () => ({ ...server, clientCa: friend.cert, mustPresentCertificate }),
+        })
+        expect(await peerName(face.address, friend)).toBe('server')
+        expect(await peerName(face.address, stranger)).toBeUndefined()
+        expect(await peerName(face.address)).toBe(mustPresentCertificate ? undefined : 'server')
+      }
+    })
   })
 })

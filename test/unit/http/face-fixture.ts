@@ -2,6 +2,7 @@ import { systemClock } from '../../../src/base/clock.js'
 import { silentLog } from '../../../src/base/log.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { createHttpServer, type HttpServerOptions } from '../../../src/http/http-server.js'
+import { findParserHooks } from '../../../src/http/parser-hooks.js'
 import { renderAnswer } from '../../../src/logical/envelope.js'
 import type { IncomingRequest, Rendered } from '../../../src/logical/incoming.js'
 import { systemRules, systemRulesOf } from '../../../src/server/system-rules.js'
@@ -33,3 +34,9 @@ export const describe = (request: IncomingRequest): Rendered =>
 /** The same without a word of what was sent. */
 export const acknowledge = async (request: IncomingRequest): Promise<Rendered> =>
   renderAnswer(request, { data: { operation: request.operation } })
+
+/** What holds of the front holds without the fast lane, too. */
+export const WAYS: readonly (readonly [name: string, start: typeof startFace])[] = [
+  ['in the fast lane', (options) => startFace({ findHooks: findParserHooks, ...options })],
+  ['the long way', (options) => startFace({ findHooks: () => undefined, ...options })],
+]

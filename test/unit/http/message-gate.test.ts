@@ -3,7 +3,9 @@ import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { FastLane } from '../../../src/http/fast-lane.js'
 import { MessageGate } from '../../../src/http/message-gate.js'
+import { findParserHooks, parserOf } from '../../../src/http/parser-hooks.js'
 
 /** The server's end of a connection in memory: pieces arrive exactly as they are pushed. */
 class Wire extends Duplex {
@@ -18,7 +20,12 @@ class Wire extends Duplex {
     done()
   }
 
-  setTimeout(): this {
+  timeout = 0
+  longestTimeout = 0
+
+  setTimeout(ms: number): this {
+    this.timeout = ms
+    this.longestTimeout = Math.max(this.longestTimeout, ms)
     return this
   }
 }
@@ -29,26 +36,45 @@ interface Seen {
   readonly body: string
 }
 
-/** Feeds `pieces` to Node's parser through a gate; answers come when `turn` lets them. */
+const hooks = findParserHooks()
+
+/** Feeds `pieces` to Node's parser through a gate with a fast lane; answers come when `turn` lets them. */
 const feed = async (pieces: readonly Buffer[], expectedCount: number, turn: () => Promise<void>) => {
   const wire = new Wire()
   const seen: Seen[] = []
   let open = 0
   let mostOpen = 0
+  let fastCount = 0
+  /** How long the connection might be silent when a message of the fast lane was served. */
+  const timeouts: number[] = []
+  const answer = async (message: Seen, end: () => void) => {
+    await turn()
+    seen.push(message)
+    open--
+    end()
+  }
   const server = createServer({ requireHostHeader: false })
   server.on('connection', (socket: Socket) => {
-    const gate = new MessageGate(socket)
+    const lane = FastLane.over(socket, hooks)
+    if (!lane) throw new Error("Node's parser has changed")
+    const gate = new MessageGate(socket, {
+      lane,
+      serve: ({ method: verb, url, body }, response) => {
+        fastCount++
+        timeouts.push(wire.timeout)
+        mostOpen = Math.max(mostOpen, ++open)
+        void answer({ verb, url, body: body.toString('latin1') }, () => response.send(HEAD, 'ok', false))
+      },
+    })
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       if (!gate.begin(request, response)) throw new Error('two messages at once')
       const verb = gate.isList ? 'LIST' : (request.method ?? '')
       const chunks: Buffer[] = []
       mostOpen = Math.max(mostOpen, ++open)
       request.on('data', (chunk) => chunks.push(chunk))
-      request.on('end', async () => {
-        await turn()
-        seen.push({ verb, url: request.url ?? '', body: Buffer.concat(chunks).toString('latin1') })
-        open--
-        response.end('ok')
+      request.on('end', () => {
+        const body = Buffer.concat(chunks).toString('latin1')
+        void answer({ verb, url: request.url ?? '', body }, () => response.end('ok'))
       })
     })
   })
@@ -66,8 +92,18 @@ const feed = async (pieces: readonly Buffer[], expectedCount: number, turn: () =
   }
   if (expectedCount > 0) await answered
   wire.destroy()
-  return { seen, mostOpen, written: wire.written, isCut: wire.destroyed }
+  return {
+    seen,
+    mostOpen,
+    fastCount,
+    timeouts,
+    longestTimeout: wire.longestTimeout,
+    written: wire.written,
+    isCut: wire.destroyed,
+  }
 }
+
+const HEAD = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n'
 
 const tick = () => new Promise<void>((resolve) => setImmediate(resolve))
 
@@ -171,5 +207,69 @@ describe('the gate in front of the parser', () => {
     const { seen, mostOpen } = await done
     expect(seen.map(({ verb, url }) => verb + url)).toEqual(['GET/1', 'LIST/2', 'GET/3'])
     expect(mostOpen).toBe(1)
+  })
+})
+
+const manyHeaders = (count: number): string => Array.from({ length: count }, (_, n) => `X-${n}: a\r\n`).join('')
+
+const PLAIN = { verb: 'PUT', target: '/v1/a', headers: 'Content-Length: 2\r\n', body: '{}' }
+
+describe('the fast lane', () => {
+  it.each([
+    ['a plain message', {}, 1],
+    ['LIST', { verb: 'LIST', headers: '', body: '' }, 1],
+    ['one that says what is so anyway', { headers: 'Connection: Keep-Alive\r\nContent-Length: 2\r\n' }, 1],
+    ['many headers', { headers: `Content-Length: 2\r\n${manyHeaders(20)}` }, 1],
+    ['a header that comes twice', { headers: 'Content-Length: 2\r\nX-A: b\r\nx-a: b\r\n' }, 0],
+    ['more headers than the parser says at once', { headers: `Content-Length: 2\r\n${manyHeaders(40)}` }, 0],
+    ['a body in chunks', { headers: 'Transfer-Encoding: chunked\r\n', body: '2\r\n{}\r\n0\r\n\r\n' }, 0],
+    ['another path', { target: '/v2/a' }, 0],
+    ['an absolute target', { target: 'http://a/v1/a' }, 0],
+    ['LINK', { verb: 'LINK', headers: '', body: '' }, 0],
+    ['a verb of no API', { verb: 'LOCK', headers: '', body: '' }, 0],
+    ['a name of every object', { headers: 'Content-Length: 2\r\nconstructor: x\r\n' }, 0],
+  ])('%s', async (_, changed, expectedCount) => {
+    const { verb, target, headers, body } = { ...PLAIN, ...changed }
+    const text = `${verb} ${target} HTTP/1.1\r\nHost: a\r\n${headers}\r\n${body}`
+    const { seen, fastCount } = await feed([Buffer.from(text)], 1, tick)
+    expect(seen).toEqual([{ verb, url: target, body: body === '' ? '' : '{}' }])
+    expect(fastCount).toBe(expectedCount)
+  })
+
+  it('is left by a body that comes later, and taken again by what comes behind it', async () => {
+    const plain = 'PUT /v1/a HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}'
+    const pieces = [plain.slice(0, -1), `}${plain}`, plain].map((piece) => Buffer.from(piece))
+    const { seen, fastCount } = await feed(pieces, 3, tick)
+    expect(seen.map(({ body }) => body)).toEqual(['{}', '{}', '{}'])
+    expect(fastCount).toBe(2)
+  })
+
+  it("is not subject to the time that Node's server gives a silent connection between two messages", async () => {
+    const pieces = ['GET /v2/a', 'GET /v1/a'].map((start) => Buffer.from(`${start} HTTP/1.1\r\nHost: a\r\n\r\n`))
+    const { timeouts, longestTimeout } = await feed(pieces, 2, tick)
+    expect(longestTimeout).toBeGreaterThan(0)
+    expect(timeouts).toEqual([0])
+  })
+
+  it("gives Node's parser back as it was", async () => {
+    const parsers = new Set<unknown>()
+    const callbacks: unknown[][] = []
+    const server = createServer()
+    const { head = -1, body = -1, end = -1 } = hooks ?? {}
+    for (let round = 0; round < 3; round++) {
+      const wire = new Wire()
+      server.emit('connection', wire)
+      const parser = parserOf(wire)
+      parsers.add(parser)
+      callbacks.push([parser?.[head], parser?.[body], parser?.[end]])
+      FastLane.over(wire as unknown as Socket, hooks)
+      expect(parser?.[head]).not.toBe(callbacks[0]?.[0])
+      const closed = new Promise((resolve) => wire.once('close', resolve))
+      wire.destroy()
+      await closed
+    }
+    expect(parsers.size).toBe(1)
+    expect(callbacks[1]).toEqual(callbacks[0])
+    expect(callbacks[2]).toEqual(callbacks[0])
   })
 })

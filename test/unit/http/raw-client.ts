@@ -12,11 +12,14 @@ export class RawClient {
   readonly #waiting: { readonly verb: string; readonly resolve: (answer: RawAnswer | undefined) => void }[] = []
   #received = Buffer.alloc(0)
   #isClosed = false
+  /** All that ever came. */
+  raw = ''
 
   private constructor(socket: net.Socket) {
     this.#socket = socket
     socket.on('data', (chunk) => {
       this.#received = Buffer.concat([this.#received, chunk])
+      this.raw += chunk.toString('latin1')
       this.#settle()
     })
     // What a broken connection had received still counts.

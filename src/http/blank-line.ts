@@ -1,0 +1,25 @@
+/** Ends a head, and a body in chunks. */
+const BLANK_LINE = Buffer.from('\r\n\r\n')
+
+/** Index after the first blank line; `matched` bytes of it came with the chunk before. */
+export const findEnd = (chunk: Buffer, matched: number): number | undefined => {
+  if (matched > 0) {
+    const seam = Buffer.concat([BLANK_LINE.subarray(0, matched), chunk.subarray(0, BLANK_LINE.length)])
+    const at = seam.indexOf(BLANK_LINE)
+    if (at >= 0 && at < matched) return at + BLANK_LINE.length - matched
+  }
+  const at = chunk.indexOf(BLANK_LINE)
+  return at < 0 ? undefined : at + BLANK_LINE.length
+}
+
+/** How many bytes of a blank line stand at the end of what was handed on. */
+export const matchedAtEnd = (chunk: Buffer, matched: number): number => {
+  const tail =
+    chunk.length >= BLANK_LINE.length
+      ? chunk.subarray(chunk.length - BLANK_LINE.length)
+      : Buffer.concat([BLANK_LINE.subarray(0, matched), chunk])
+  for (let size = Math.min(BLANK_LINE.length - 1, tail.length); size > 0; size--) {
+    if (tail.subarray(tail.length - size).equals(BLANK_LINE.subarray(0, size))) return size
+  }
+  return 0
+}

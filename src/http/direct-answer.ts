@@ -1,0 +1,97 @@
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { WholeMessage } from './whole-message.js'
+
+/** An answer of either way. */
+export type Answer = ServerResponse | DirectAnswer
+
+/**
+ * The answer to a whole message: its head and body leave in one write on the connection. It has as much of Node's response
+ * as the front asks for.
+ */
+export class DirectAnswer {
+  readonly #message: WholeMessage
+  #state: 'due' | 'sent' | 'closed' = 'due'
+  #onClose: (() => void)[] | undefined
+
+  constructor(message: WholeMessage) {
+    this.#message = message
+  }
+
+  get headersSent(): boolean {
+    return this.#state !== 'due'
+  }
+
+  get writableEnded(): boolean {
+    return this.#state !== 'due'
+  }
+
+  /** The kernel has all of it, or nobody is there to take it. */
+  get writableFinished(): boolean {
+    return this.#state === 'closed'
+  }
+
+  get closed(): boolean {
+    return this.#state === 'closed'
+  }
+
+  once(_: 'close', listener: () => void): void {
+    this.#onClose ??= []
+    this.#onClose.push(listener)
+  }
+
+  /** `head` has no byte beyond Latin-1. */
+  send(head: string, body: string | Buffer, isLast: boolean): void {
+    const { socket } = this.#message
+    this.#state = 'sent'
+    if (!socket.writable) {
+      this.#close()
+      return
+    }
+    const done = () => this.#close()
+    const isText = typeof body === 'string' && Buffer.byteLength(body) === body.length
+    if (isText && body.length <= JOINED_MAX) socket.write(head + body, 'latin1', done)
+    else {
+      socket.cork()
+      socket.write(head, 'latin1')
+      if (typeof body === 'string') socket.write(body, isText ? 'latin1' : 'utf8', done)
+      else socket.write(body, done)
+      socket.uncork()
+    }
+    if (isLast) socket.destroySoon()
+  }
+
+  /** Hands a body on as it comes, in chunks: what Node's response does well. */
+  async stream(status: number, headers: string[], body: AsyncIterable<Buffer>, isLast: boolean): Promise<void> {
+    const { socket, method } = this.#message
+    this.#state = 'sent'
+    const request = Object.assign(new IncomingMessage(socket), { method, httpVersionMajor: 1, httpVersionMinor: 1 })
+    const response = new ServerResponse(request)
+    response.assignSocket(socket)
+    response.writeHead(status, headers)
+    try {
+      await pipeline(Readable.from(body), response)
+    } finally {
+      response.detachSocket(socket)
+      this.#close()
+    }
+    if (isLast) socket.destroySoon()
+  }
+
+  destroy(): void {
+    this.#message.socket.destroy()
+    this.#close()
+  }
+
+  #close(): void {
+    if (this.#state === 'closed') return
+    this.#state = 'closed'
+    const listeners = this.#onClose
+    this.#onClose = undefined
+    for (const listener of listeners ?? []) listener()
+  }
+}
+
+/** Larger bodies are not copied to stand behind their head. */
+const JOINED_MAX = 16 * 1024

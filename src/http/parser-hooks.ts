@@ -1,0 +1,90 @@
+import { createServer } from 'node:http'
+import { Duplex } from 'node:stream'
+
+/** Called by Node's parser with itself as `this`; its arguments are those of `onHead` below. */
+type ParserCallback = (this: unknown, ...found: never[]) => unknown
+
+/** Node's parser of one connection, which calls what stands in its numbered slots. */
+export interface NodeParser {
+  [slot: number]: ParserCallback | undefined
+}
+
+/** Where Node's parser has the callbacks for a head, a piece of a body, and the end of a message; and its numbers of verbs. */
+export interface ParserHooks {
+  readonly head: number
+  readonly body: number
+  readonly end: number
+  readonly verbs: ReadonlyMap<number, string>
+}
+
+const PROBED = ['GET', 'HEAD', 'PUT', 'POST', 'PATCH', 'DELETE', 'LINK'] as const
+const SLOTS = { head: 'kOnHeadersComplete', body: 'kOnBody', end: 'kOnMessageComplete' } as const
+
+/** What the server takes for a connection: nothing leaves it, and nothing comes but what is handed to the parser. */
+class NoWire extends Duplex {
+  override _read(): void {}
+
+  override _write(_chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    done()
+  }
+}
+
+/**
+ * Asks the parser of this Node how it says what it has read, by letting it read one message of each verb. Undefined where
+ * anything is other than it is known to be: what is reached here is no public interface.
+ */
+export const findParserHooks = (): ParserHooks | undefined => {
+  const verbs = new Map<number, string>()
+  const server = createServer({ requireHostHeader: false })
+  let slots: Slots | undefined
+  for (const verb of PROBED) {
+    const wire = new NoWire()
+    server.emit('connection', wire)
+    const parser = parserOf(wire)
+    slots ??= parser && slotsOf(parser)
+    const number = parser && slots && readOne(wire, parser, slots, verb)
+    wire.destroy()
+    if (number === undefined) return undefined
+    verbs.set(number, verb)
+  }
+  return slots && verbs.size === PROBED.length ? { ...slots, verbs } : undefined
+}
+
+/** The parser that Node's HTTP server has given a connection. */
+export const parserOf = (socket: object): NodeParser | undefined => {
+  const parser = 'parser' in socket ? socket.parser : undefined
+  return typeof parser === 'object' && parser !== null ? (parser as NodeParser) : undefined
+}
+
+type Slots = Readonly<Record<keyof typeof SLOTS, number>>
+
+const slotsOf = (parser: NodeParser): Slots | undefined => {
+  const known = parser.constructor as unknown as Readonly<Record<string, unknown>>
+  const slotOf = (name: string): number => {
+    const slot = known[name]
+    return typeof slot === 'number' && typeof parser[slot] === 'function' ? slot : -1
+  }
+  const slots = { head: slotOf(SLOTS.head), body: slotOf(SLOTS.body), end: slotOf(SLOTS.end) }
+  return Object.values(slots).every((slot) => slot >= 0) ? slots : undefined
+}
+
+/** The number of the verb; undefined when the parser says anything else than what it was given. */
+const readOne = (wire: Duplex, parser: NodeParser, { head, body, end }: Slots, verb: string): number | undefined => {
+  const heard: unknown[] = []
+  let number: unknown
+  const before = { head: parser[head], body: parser[body], end: parser[end] }
+  parser[head] = (...found: readonly unknown[]) => {
+    const [major, minor, headers, method, url, , , isUpgrade, isKept] = found
+    number = method
+    heard.push(major, minor, headers, url, isUpgrade, isKept)
+    return 0
+  }
+  parser[body] = (bytes: unknown) => void heard.push(String(bytes))
+  parser[end] = () => void heard.push('end')
+  const [feed] = wire.listeners('data')
+  feed?.call(wire, Buffer.from(`${verb} /v1/a?b HTTP/1.1\r\nHost: c\r\nContent-Length: 2\r\n\r\nde`))
+  Object.assign(parser, { [head]: before.head, [body]: before.body, [end]: before.end })
+  return JSON.stringify(heard) === EXPECTED && typeof number === 'number' ? number : undefined
+}
+
+const EXPECTED = JSON.stringify([1, 1, ['Host', 'c', 'Content-Length', '2'], '/v1/a?b', false, true, 'de', 'end'])
