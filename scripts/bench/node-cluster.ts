@@ -74,6 +74,17 @@ export class NodeCluster {
     }
   }
 
+  /** Resolves when every standby shows what the active node has now. */
+  async level(): Promise<void> {
+    const { last_wal } = await (await this.active()).client().call('GET', 'sys/leader')
+    for (const server of this.all) {
+      await eventually(`${server.name} to show all`, async () => {
+        const { json } = await server.client().send('GET', 'sys/leader')
+        return json?.is_self === true || Number(json?.performance_standby_last_remote_wal) >= Number(last_wal)
+      })
+    }
+  }
+
   /** Milliseconds from the kill of the active node, which is back when this resolves, to the first acknowledged write. */
   async killActive(): Promise<number> {
     const killed = await this.active()

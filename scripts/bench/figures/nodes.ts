@@ -1,4 +1,5 @@
 import { worksOf, mountEngines } from '../clusters.js'
+import { Generator } from '../load/generator.js'
 import { warmUp } from '../load/warm-up.js'
 import { NodeCluster } from '../node-cluster.js'
 import type { BenchServer } from '../servers.js'
@@ -16,6 +17,7 @@ export const measureNodes = async (bench: Bench): Promise<undefined> => {
   if (bench.beside !== undefined) await measureBeside(bench, one, await openAlone(bench, bench.beside))
   const three = await NodeCluster.open(bench, LEASE)
   await measureWrites(bench, one, three)
+  await measureReads(bench, three)
   const count = bench.isQuick ? 3 : CHANGES
   for (const [name, change] of [
     ['kill of the active node', () => three.killActive()],
@@ -39,10 +41,9 @@ const openAlone = async (bench: Bench, program: string): Promise<BenchServer> =>
   return server
 }
 
-const writeTo = (server: BenchServer) => {
-  const none = { service: '', batch: '', limited: [] }
-  return worksOf(server, none)['KV v1 write']
-}
+const NOBODY = { service: '', batch: '', limited: [] }
+
+const writeTo = (server: BenchServer) => worksOf(server, NOBODY)['KV v1 write']
 
 /** One node without peers, and the same of another build, in turns. Processor time is steadier than rates. */
 const measureBeside = async (bench: Bench, own: BenchServer, beside: BenchServer): Promise<void> => {
@@ -73,5 +74,34 @@ const measureWrites = async (bench: Bench, one: BenchServer, three: NodeCluster)
       bench.note(`${WRITERS} writers, ${name}, p99`, p99Ms, 'ms')
     }
     bench.note(`${WRITERS} writers, three nodes / one node`, shared.rate / alone.rate, '')
+  }
+}
+
+/** As many readers at the active node alone, and spread over all nodes, each of which answers from its own copy. */
+const measureReads = async (bench: Bench, three: NodeCluster): Promise<void> => {
+  const active = await three.active()
+  const client = active.client()
+  for (let n = 0; n < 100; n++) await client.write(`kv1/read/${n}`, { word: 'read' })
+  await three.level()
+  const generators = three.all.map(() => new Generator())
+  const readers = Math.floor(WRITERS / three.all.length)
+  const readFrom = async (servers: readonly BenchServer[]): Promise<number> => {
+    const connections = readers * (three.all.length / servers.length)
+    const loads = servers.map((server, at) =>
+      generators[at]?.load(worksOf(server, NOBODY)['KV v1 read'], connections, bench.seconds),
+    )
+    return (await Promise.all(loads)).reduce((sum, load) => sum + (load?.rate ?? 0), 0)
+  }
+  try {
+    await readFrom(three.all)
+    for (let round = 0; round < bench.rounds; round++) {
+      const [alone, spread] = [await readFrom([active]), await readFrom(three.all)]
+      const name = `${readers * three.all.length} readers`
+      bench.note(`${name}, the active node alone`, alone, '/s')
+      bench.note(`${name}, spread over three nodes`, spread, '/s')
+      bench.note(`${name}, spread / alone`, spread / alone, '')
+    }
+  } finally {
+    for (const generator of generators) generator.close()
   }
 }
