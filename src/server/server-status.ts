@@ -1,5 +1,6 @@
 import os from 'node:os'
 import type { ActiveNode, ClusterStatus, NodeFacts } from '../core/status/cluster-status.js'
+import { readRecord } from '../replication/roles/state.js'
 import type { ServerConfig } from './config/config.js'
 import type { Runtime } from './runtime/runtime.js'
 
@@ -142,9 +143,16 @@ const BUILD_DATE = '2025-09-23T13:22:38Z'
 /** The facts that a runtime shows, each value as it is when it is asked for: health needs few of them, and is asked for all the time. */
 class RuntimeReading implements Reading {
   readonly #runtime: Runtime
+  /** As stored; undefined until they are read. */
+  #storedModes: Reading['replicationModes'] | undefined
 
   constructor(runtime: Runtime) {
     this.#runtime = runtime
+    runtime.store.onChange({
+      roles: () => {
+        this.#storedModes = undefined
+      },
+    })
   }
 
   get clusterName(): string {
@@ -157,7 +165,7 @@ class RuntimeReading implements Reading {
     return this.#runtime.store.position.index
   }
   get replicationModes(): Reading['replicationModes'] {
-    return this.#readable?.replication.modes ?? NOTHING.replicationModes
+    return this.#readable?.replication.modes ?? this.#modesOfStandby
   }
   get lastRemoteWal(): number {
     return (this.#readable && this.#runtime.store.remotePosition?.index) ?? 0
@@ -177,6 +185,18 @@ class RuntimeReading implements Reading {
 
   get hasCopy(): boolean {
     return this.#runtime.copy !== undefined
+  }
+
+  /** A plain standby has no cluster open, and is one of a cluster that has its roles all the same. */
+  get #modesOfStandby(): Reading['replicationModes'] {
+    const { barrier, following } = this.#runtime
+    if (barrier.isSealed || !following) return NOTHING.replicationModes
+    const storage = barrier.view('')
+    this.#storedModes ??= {
+      dr: readRecord(storage, 'dr').mode,
+      performance: readRecord(storage, 'performance').mode,
+    }
+    return this.#storedModes
   }
 
   get #cluster(): Runtime['cluster'] {

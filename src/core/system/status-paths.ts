@@ -114,7 +114,7 @@ const healthBody = (
   const body: JsonObject = {
     initialized: state !== 'uninitialized',
     sealed: !isOpen,
-    standby: !isServing || isAnyStandby(state),
+    standby: !isServing || status.isStandby,
     replication_performance_mode: isOpen ? performance : 'unknown',
     replication_dr_mode: isOpen ? dr : 'unknown',
     server_time_utc: Math.floor(clock.now() / 1000),
@@ -127,7 +127,7 @@ const healthBody = (
   if (state === 'removed') body.removed_from_cluster = true
   body.performance_standby = state === 'performanceStandby'
   body.enterprise = true
-  if (isServing && !isAnyStandby(state) && lastWal > 0) body.last_wal = lastWal
+  if (!body.standby && lastWal > 0) body.last_wal = lastWal
   if (status.license !== 'none') body.license = LICENSE
   body.echo_duration_ms = status.echoDurationMs
   body.clock_skew_ms = status.clockSkewMs

@@ -36,10 +36,26 @@ test.each(KINDS)(
   async (kind) => {
     const { primary, secondary, above } = await open(kind)
     expect(await Promise.all(secondary.all.map((node) => node.health()))).toEqual(
-      kind === 'dr' ? [472, 429, 429] : [200, 473, 473],
+      kind === 'dr' ? [472, 472, 472] : [200, 473, 473],
     )
+    const shown = await Promise.all(secondary.all.map((node) => node.send('GET', 'sys/health')))
+    expect(
+      shown.map(({ json }) => [json?.standby, json?.performance_standby, json?.[`replication_${kind}_mode`]]),
+    ).toEqual([
+      [false, false, 'secondary'],
+      [true, kind === 'performance', 'secondary'],
+      [true, kind === 'performance', 'secondary'],
+    ])
+    const [active, standby] = secondary.all as [MemoryNode, MemoryNode]
+    const leader = (await standby.send('GET', 'sys/leader')).json
+    expect(leader).toMatchObject({ is_self: false, leader_address: active.address })
+    expect(await statusOf(standby.anonymous, kind)).toMatchObject({ mode: 'secondary' })
     await above.call('PUT', 'kv/it', { body: { value: 1 } })
     await level(primary, secondary, kind)
+    if (kind === 'dr') {
+      const { status, json } = await standby.send('GET', 'kv/it')
+      expect([status, json?.errors]).toEqual([400, ['path disabled in replication DR secondary mode']])
+    }
     const { secondaries } = (await statusOf(above, kind)) as { secondaries: { cluster_address: string }[] }
     expect(secondaries.map(({ cluster_address }) => cluster_address)).toEqual([secondary.all[0]?.clusterAddress])
   },
