@@ -27,6 +27,8 @@ export interface PathRules {
   /** Needs no token, or looks at it itself; or needs the sudo capability besides that of the operation. */
   readonly access?: 'open' | 'sudo'
   readonly servedWhile?: { readonly [C in Condition]?: 'all' | 'reads' }
+  /** Waits for the other nodes of the cluster, where the data is not here without them. */
+  readonly awaitsNodes?: true
   /** Asked all the time by machines, and telling nothing that a log would be read for. */
   readonly isUnaudited?: true
   /** Exists in the root namespace alone, since it concerns the cluster as a whole. */

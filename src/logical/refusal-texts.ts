@@ -4,4 +4,6 @@ export const DR_REFUSAL = 'path disabled in replication DR secondary mode'
 export const RESTARTING_REFUSAL = 'cluster is restarting after a replication change, try again'
 export const REMOVED_REFUSAL =
   'this node was removed from its cluster; to join one again it must be given an empty path'
+export const AWAITING_NODES_REFUSAL =
+  'too few nodes of the cluster are there: this one cannot be unsealed yet, try again when others run'
 export const STOPPING_REFUSAL = 'the server is stopping'

@@ -211,7 +211,7 @@ export class Server implements ShellView {
     for (const listener of config.listeners) await this.#listeners.open(listener)
     if (config.dev) this.#devSecrets = await openDev(runtime, config, log)
     else await this.host.autoUnseal()
-    this.peers?.joinConfigured()
+    this.peers?.begin()
   }
 
   /** Data that is not sound is left as it is: closed in order it would count as sound from then on. */

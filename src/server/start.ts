@@ -73,12 +73,14 @@ const openPeers = async (config: ServerConfig, log: Log, network: Network): Prom
   const surroundings = { clock: systemClock, random: createSystemRandom(), network, log }
   const peers = await Peers.open({ ...surroundings, config, directory: storage.path })
   const { membership } = peers
-  // What lies there is of no use any more, and stays as it is.
-  if (membership.state === 'removed') return { config, peers, openStorage: async () => openMemoryGenerations() }
   if (membership.state === 'alone') return { config, peers }
+  // What lies there is of no use to a removed node, and stays as it is; the data of a cluster comes from the other nodes.
+  const openStorage = async () => openMemoryGenerations()
+  if (membership.state === 'removed') return { config, peers, openStorage }
   try {
-    const joined = await peers.startNode()
-    return { config: { ...config, storage: { ...storage, nodeId: membership.member.nodeId } }, peers, ...joined }
+    await peers.startNode()
+    const { nodeId } = membership.member
+    return { config: { ...config, storage: { ...storage, nodeId } }, peers, openStorage }
   } catch (error) {
     await peers.close()
     throw error

@@ -35,7 +35,7 @@ const STATUS = {
 } satisfies PathRules
 const STATUS_OF_REMOVED = { ...STATUS, servedWhile: { ...STATUS.servedWhile, removed: 'all' } } satisfies PathRules
 const SNAPSHOT = { ...ROOT, ...SUDO, body: 'file' } satisfies PathRules
-const BOOTSTRAP = { ...ROOT, ...OPEN, servedWhile: { 'writes-paused': 'all' } } satisfies PathRules
+const BOOTSTRAP = { ...ROOT, ...OPEN, servedWhile: { dr: 'all', 'writes-paused': 'all' } } satisfies PathRules
 const ROLE = { ...ROOT, servedWhile: STEERING } satisfies PathRules
 const ROLE_ON_DR = { ...ROOT, servedWhile: { ...WHILE_DR, ...STEERING } } satisfies PathRules
 /** A path of this kind looks at the operation token itself. */
@@ -61,7 +61,7 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
       isUnaudited: true,
       verbs: ['GET', 'PUT', 'POST'],
     },
-    unseal: { ...WRITTEN, ...OPEN, servedWhile: FOR_SHARES, isUnaudited: true },
+    unseal: { ...WRITTEN, ...OPEN, servedWhile: FOR_SHARES, awaitsNodes: true, isUnaudited: true },
     seal: { ...WRITTEN, ...SUDO, servedWhile: { sealed: 'all', bootstrapping: 'all', revoked: 'all', ...STEERING } },
     'step-down': { ...WRITTEN, ...SUDO, servedWhile: STEERING },
     'generate-root/attempt': rootCeremony,

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest'
 import type { ApiClient } from '../../src/client/api-client.js'
-import { type NodeProcess, raftProcesses } from '../support/node-processes.js'
+import type { NodeProcess } from '../support/node-processes.js'
 import { TestNodes } from '../support/nodes.js'
-import { join, openFirst, serversOf } from '../support/raft-nodes.js'
+import { openRaft, untilAllVote } from '../support/raft-nodes.js'
 import { until } from '../support/until.js'
 
 /** What the active one of several nodes makes of the others. */
@@ -13,17 +13,8 @@ afterEach(async () => {
 })
 
 const open = async (names: readonly string[]): Promise<TestNodes<NodeProcess>> => {
-  const nodes = await raftProcesses(names)
-  for (const node of nodes.all) ended.push(() => node.destroy())
-  await Promise.all(nodes.all.map((node) => node.start()))
-  const first = await openFirst(nodes)
-  for (const node of nodes.without(first)) {
-    await join(node, first)
-    await nodes.unseal(node)
-  }
-  await until(
-    async () => Object.values(await serversOf(nodes)).filter(([, isVoter]) => isVoter).length === names.length,
-  )
+  const { nodes } = await openRaft(ended, names)
+  await untilAllVote(nodes)
   return nodes
 }
 
@@ -68,4 +59,6 @@ test('a node that is dead is taken out where that is asked for, and no more of t
   Object.assign(others, { keys: nodes.keys, rootToken: nodes.rootToken })
   expect((await stateOf(others)).failure_tolerance).toBe(1)
   await client.call('PUT', 'kv/it', { body: { value: 'without it' } })
+  await d.start()
+  await until(async () => (await d.health()) === 530)
 })

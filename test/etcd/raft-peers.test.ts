@@ -1,12 +1,11 @@
 import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { errorsOf } from '../../src/client/api-client.js'
-import { type NodeProcess, raftProcesses } from '../support/node-processes.js'
-import { joinNodes, level } from '../support/node-replication.js'
+import type { NodeProcess } from '../support/node-processes.js'
+import { joinNodes } from '../support/node-replication.js'
 import { expectAll, expectGoesOnWithout, expectKillsSurvived, Writers } from '../support/node-writers.js'
 import { TestNodes } from '../support/nodes.js'
-import { etcdsOf, join, openFirst, serversOf } from '../support/raft-nodes.js'
+import { etcdsOf, join, launchRaft, openFirst, openRaft, serversOf, untilAllVote } from '../support/raft-nodes.js'
 import { findInBytes, storedWindows } from '../support/stored-bytes.js'
 import { until } from '../support/until.js'
 
@@ -17,26 +16,8 @@ afterEach(async () => {
   for (const end of ended.splice(0).reverse()) await end()
 })
 
-const launch = async (
-  names: readonly string[],
-  isJoining = false,
-  settings: object = {},
-): Promise<TestNodes<NodeProcess>> => {
-  const nodes = await raftProcesses(names, { isJoining, settings })
-  for (const node of nodes.all) ended.push(() => node.destroy())
-  await Promise.all(nodes.all.map((node) => node.start()))
-  return nodes
-}
-
-const open = async (names = ['A', 'B', 'C'], settings: object = {}) => {
-  const nodes = await launch(names, false, settings)
-  const first = await openFirst(nodes)
-  for (const node of nodes.without(first)) {
-    expect(await join(node, first)).toEqual({ joined: true })
-    await nodes.unseal(node)
-  }
-  return { nodes, first }
-}
+const launch = (names: readonly string[], isJoining = false) => launchRaft(ended, names, { isJoining })
+const open = (names?: readonly string[], settings?: object) => openRaft(ended, names, settings)
 
 test('servers join one that was alone, with its shares, and have what it had', async () => {
   const nodes = await launch(['A', 'B', 'C'])
@@ -62,39 +43,6 @@ test('servers join one that was alone, with its shares, and have what it had', a
 test('active nodes are killed one after the other under load, and nothing acknowledged is lost', async () => {
   const { nodes } = await open()
   await expectKillsSurvived(nodes)
-})
-
-test('with two of three nodes gone a standby goes on reading and says why it does not write, until one is back', async () => {
-  const { nodes, first } = await open(['A', 'B', 'C'], { role_change_wait: '200ms' })
-  const [b, c] = nodes.without(first) as [NodeProcess, NodeProcess]
-  await nodes.clientOf(first).call('PUT', 'kv/it', { body: { value: 1 } })
-  await until(async () => Object.values(await serversOf(nodes)).filter(([, isVoter]) => isVoter).length === 3)
-  await nodes.level()
-  await Promise.all([first.crash(), b.crash()])
-  const client = nodes.clientOf(c)
-  const write = () => client.send('PUT', 'kv/it', { body: { value: 2 } })
-  for (let turn = 0; turn < 3; turn++) {
-    expect((await client.send('GET', 'kv/it')).json?.data).toEqual({ value: 1 })
-    const refused = await write()
-    expect([refused.status, errorsOf(refused)]).toEqual([503, [expect.stringMatching(/active/)]])
-  }
-  expect((await c.send('GET', 'sys/health')).json).toMatchObject({ performance_standby: true, standby: true })
-  await b.start()
-  await nodes.unseal(b)
-  const active = await nodes.active()
-  expect((await write()).status).toBe(204)
-  expect((await nodes.clientOf(active).send('GET', 'kv/it')).json?.data).toEqual({ value: 2 })
-})
-
-test('all nodes are killed, and go on when they are started again', async () => {
-  const { nodes } = await open()
-  await nodes.clientOf(await nodes.active()).call('PUT', 'kv/it', { body: { value: 'kept' } })
-  await Promise.all(nodes.all.map((node) => node.crash()))
-  await Promise.all(nodes.all.map((node) => node.start()))
-  await Promise.all(nodes.all.map((node) => nodes.unseal(node)))
-  const client = nodes.clientOf(await nodes.active())
-  expect((await client.send('GET', 'kv/it')).json?.data).toEqual({ value: 'kept' })
-  await client.call('PUT', 'kv/it', { body: { value: 'new' } })
 })
 
 test('a server with other shares is not let in, and the cluster stays as it was', async () => {
@@ -123,24 +71,6 @@ test('servers that are told of one another at their start join by themselves', a
   const a = await openFirst(nodes)
   for (const node of nodes.without(a)) await nodes.unseal(node)
   expect(await serversOf(nodes)).toEqual({ A: [true, true], B: [false, true] })
-})
-
-test('servers that have joined follow another cluster together, and go on when the active one of them is killed', async () => {
-  const primary = await open()
-  const secondary = await open(['S', 'T', 'U'])
-  await joinNodes(primary.nodes, secondary.nodes, 'dr')
-  const writers = new Writers(primary.nodes)
-  await writers.more()
-  await secondary.first.crash()
-  await primary.first.crash()
-  await writers.more()
-  await secondary.first.start()
-  await secondary.nodes.unseal(secondary.first)
-  await primary.first.start()
-  await primary.nodes.unseal(primary.first)
-  await writers.stop()
-  await level(primary.nodes, secondary.nodes, 'dr')
-  await expectAll(primary.nodes.clientOf(await primary.nodes.active()), writers)
 })
 
 test('what nodes held before they joined another cluster is gone from the etcd beside each of them', async () => {
@@ -237,7 +167,7 @@ test('a primary that gets other nodes is a primary still, on whichever of them',
     await join(node, a)
     await nodes.unseal(node)
   }
-  await until(async () => Object.values(await serversOf(nodes)).filter(([, isVoter]) => isVoter).length === 3)
+  await untilAllVote(nodes)
   await a.crash()
   const next = nodes.clientOf(await nodes.active())
   await next.call('PUT', 'kv/it', { body: { value: 'by the next' } })

@@ -1,7 +1,37 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import type { NodeProcess } from './node-processes.js'
+import { type NodeProcess, raftProcesses } from './node-processes.js'
 import type { TestNodes } from './nodes.js'
+import { until } from './until.js'
+
+type Ended = (() => Promise<void>)[]
+
+/** Servers with storage "raft" that run, until what is in `ended` is called. */
+export const launchRaft = async (
+  ended: Ended,
+  names: readonly string[],
+  options: Parameters<typeof raftProcesses>[1] = {},
+): Promise<TestNodes<NodeProcess>> => {
+  const nodes = await raftProcesses(names, options)
+  for (const node of nodes.all) ended.push(() => node.destroy())
+  await Promise.all(nodes.all.map((node) => node.start()))
+  return nodes
+}
+
+/** The same as one cluster, which the first of them was alone. */
+export const openRaft = async (ended: Ended, names: readonly string[] = ['A', 'B', 'C'], settings: object = {}) => {
+  const nodes = await launchRaft(ended, names, { settings })
+  const first = await openFirst(nodes)
+  for (const node of nodes.without(first)) {
+    await join(node, first)
+    await nodes.unseal(node)
+  }
+  return { nodes, first }
+}
+
+/** Resolves when each of them has a vote. */
+export const untilAllVote = async (nodes: TestNodes<NodeProcess>): Promise<void> =>
+  until(async () => Object.values(await serversOf(nodes)).filter(([, isVoter]) => isVoter).length === nodes.all.length)
 
 /** The first node has a cluster, alone. */
 export const openFirst = async (nodes: TestNodes<NodeProcess>): Promise<NodeProcess> => {

@@ -55,6 +55,8 @@ export class SealKeys {
   readonly #autoSeal: AutoSeal | undefined
   readonly #random: Random
   readonly #shareKey: ShareKeyRecord | undefined
+  /** Of the shares that have opened this node. */
+  #shown: Buffer | undefined
 
   constructor(options: SealKeysOptions) {
     this.#shareKey = options.shareKey
@@ -98,6 +100,21 @@ export class SealKeys {
     return shareKey && rootKey && { shareKey, rootKey }
   }
 
+  /** The same where only the node that leads may write: kept by `keepShown`, should this one come to lead. */
+  remember(shareKey: Buffer): void {
+    this.#shown = shareKey
+  }
+
+  async keepShown(): Promise<void> {
+    if (this.#shown && this.#isOfCluster(this.#shown)) await this.keepShareKey(this.#shown)
+  }
+
+  /** The primary of a set may have new shares since. */
+  #isOfCluster(shareKey: Buffer): boolean {
+    const wrapped = this.#storage.get(KEYS.shareWrappedRoot)
+    return wrapped !== undefined && unwrapKey(shareKey, wrapped, KEYS.shareWrappedRoot) !== undefined
+  }
+
   /** To be called with the key of the shares whenever they were shown, while the barrier is open. */
   async keepShareKey(shareKey: Buffer): Promise<void> {
     if (this.#shareKey && !this.#shareKey.find()?.equals(shareKey)) await this.#shareKey.keep(shareKey)
@@ -110,8 +127,10 @@ export class SealKeys {
   async sealChallenge(secret: Buffer): Promise<Buffer> {
     if (this.#autoSeal) return this.#autoSeal.wrap(secret)
     const shareKey = this.#shareKey?.find()
-    if (!shareKey)
-      throw invalid('the key shares have to be shown once more before a server can join: seal and unseal this one')
+    if (!shareKey || !this.#isOfCluster(shareKey)) {
+      const ways = 'restart and unseal this one, or let a node lead that was unsealed with them (operator step-down)'
+      throw invalid(`the key shares have to be shown once more before a server can join: ${ways}`)
+    }
     return wrapKey(this.#random, shareKey, secret, CHALLENGE)
   }
 

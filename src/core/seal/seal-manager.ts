@@ -7,6 +7,7 @@ import { KeyedLock } from '../../base/keyed-lock.js'
 import type { Log } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
+import { AWAITING_NODES_REFUSAL } from '../../logical/refusal-texts.js'
 import type { SealConfig } from '../../seal/config.js'
 import { combineShares } from '../../seal/key-shares.js'
 import { ROOT_KEY_BYTES } from '../../seal/key-wrapping.js'
@@ -125,7 +126,8 @@ export class SealManager {
     return this.#lock.run('seal', async () => {
       const config = this.#config
       if (!config) throw invalid('Vault is not initialized')
-      if (!this.isSealed || this.#otherCluster?.hasJoined) return
+      if (!this.isSealed || this.#otherCluster?.shares === 'needless') return
+      if (this.#otherCluster?.shares === 'too-early') throw new LogicalError('unavailable', AWAITING_NODES_REFUSAL)
       if (this.keys.isAutoUnseal && !this.keys.isMigrating) {
         throw invalid('this cluster unseals by itself when it starts; recovery keys do not unseal it')
       }
@@ -148,7 +150,8 @@ export class SealManager {
     const opening = await this.keys.findOpening(shares)
     if (!opening) return false
     await this.#open(opening.rootKey, 'stale')
-    if (!this.#isOneOfSeveral) await this.keys.keepShareKey(opening.shareKey)
+    if (this.#isOneOfSeveral) this.keys.remember(opening.shareKey)
+    else await this.keys.keepShareKey(opening.shareKey)
     return true
   }
 
@@ -192,8 +195,9 @@ export class SealManager {
     })
   }
 
-  /** What the auto-unseal seal has wrapped is the root key from now on, if the seal can be asked. For an open cluster. */
+  /** To be called on a node of several that leads from now on: what it could not write before is kept. For an open cluster. */
   async refreshWrapping(): Promise<void> {
+    if (this.#rootKey) await this.keys.keepShown()
     if (this.#rootKey) await this.#refreshIfPossible(this.#rootKey)
   }
 

@@ -17,7 +17,7 @@ interface JoinerOptions extends PeersOptions {
 
 interface Pending extends SealJoin {
   readonly leader: LeaderAddress
-  hasJoined: boolean
+  shares: 'wanted' | 'needless'
 }
 
 const RETRY = { initialMs: 500, maxMs: 4000 }
@@ -58,10 +58,10 @@ export class Joiner {
     if (seal.keys.config) throw hasCluster()
     if (this.#pending) seal.resetUnseal()
     log.info('this server is to join a cluster', { leader: leader.address })
-    const pending = {
+    const pending: Pending = {
       leader,
       config: sealConfig,
-      hasJoined: false,
+      shares: 'wanted',
       open: (shareKey: Buffer) => this.#prove(pending, shareKey),
     }
     this.#pending = pending
@@ -80,7 +80,9 @@ export class Joiner {
 
   /** True where this leader, or one that has let this server in, is the pending one, so that another question changes nothing. */
   #isFor({ address }: LeaderAddress): boolean {
-    return this.#pending?.leader.address === address || this.#pending?.hasJoined === true || this.#proving !== undefined
+    return (
+      this.#pending?.leader.address === address || this.#pending?.shares === 'needless' || this.#proving !== undefined
+    )
   }
 
   async #proveSeal(pending: Pending): Promise<void> {
@@ -143,7 +145,7 @@ export class Joiner {
       const reason = cause instanceof Error ? cause.message : String(cause)
       throw new LogicalError('internal', `what a node needs could not be kept here: ${reason}`, { cause })
     }
-    pending.hasJoined = true
+    pending.shares = 'needless'
     // Another leader may have been named meanwhile.
     this.#pending = pending
     return true

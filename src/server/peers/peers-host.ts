@@ -23,6 +23,8 @@ export const createPeersHost = (
   pauseWrites: () => host.pauseWrites(),
   resumeWrites: () => host.resumeWrites(),
   moveData: (reason, move, rootKey) => host.moveData(reason, async (engine) => watched(await move(engine)), rootKey),
+  autoUnseal: () => host.autoUnseal(),
+  wake: () => host.wake(),
   becomeNode,
   beRemoved,
 })

@@ -30,6 +30,10 @@ export interface PeersHost {
    * one that it had. When it rejects, all is as before.
    */
   moveData(reason: string, move: (engine: Engine) => Promise<EngineSource>, rootKey?: Buffer): Promise<void>
+  /** Opens the cluster by its auto-unseal seal, if it has one: now, or as soon as that can be asked. */
+  autoUnseal(): Promise<void>
+  /** To be called when what requests wait for may be over. */
+  wake(): void
   /** From now on the server serves nothing. */
   beRemoved(): void
   /** From now on the server is one of several that share this log. */

@@ -1,7 +1,5 @@
 import type { SealJoin } from '../../core/seal/seal-join.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
-import type { SharedLog } from '../../storage/commit-log/shared-log.js'
-import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { removeGenerations } from '../../storage/engine/generation-record.js'
 import type { RaftServer } from '../../core/system/raft-join-paths.js'
 import { openCopy } from '../data/shared-storage.js'
@@ -19,6 +17,8 @@ import { aloneServer, removeServer } from './servers.js'
 import { Tending } from './tending.js'
 import { requireEtcd, requireWelcoming, Welcomer } from './welcomer.js'
 
+const AWAITED: SealJoin = { config: { shares: 0, threshold: 0 }, shares: 'too-early', open: async () => false }
+
 /** The other nodes of a server whose storage is labelled `raft`: how it comes to have some, and its member of their etcd. */
 export class Peers {
   readonly #options: PeersOptions
@@ -31,6 +31,8 @@ export class Peers {
   #membership: Membership
   #etcd: OwnEtcd | undefined
   #host: PeersHost | undefined
+  /** The own cluster, while too few others are there to read what it is. */
+  #awaited: SealJoin | undefined
 
   private constructor(options: PeersOptions, membership: Membership) {
     this.#options = options
@@ -73,7 +75,7 @@ export class Peers {
 
   /** A cluster whose shares open this server, which has no data of it yet. */
   get sealJoin(): SealJoin | undefined {
-    return this.#joiner.pending
+    return this.#joiner.pending ?? this.#awaited
   }
 
   serve(host: PeersHost): void {
@@ -81,22 +83,31 @@ export class Peers {
     if (this.#membership.state === 'removed') host.beRemoved()
   }
 
-  /** Tries the nodes of the configuration for as long as there is no cluster here. */
-  joinConfigured(): void {
+  /** Follows the other nodes as soon as they are there; where there are none, tries those of the configuration. */
+  begin(): void {
+    if (this.#etcd) void this.#follow(this.#etcd, 'enough other nodes are there')
+    else this.#joinConfigured()
+  }
+
+  #joinConfigured(): void {
     const { retryJoin = [] } = this.#options.config.storage
     if (this.#membership.state !== 'alone' || retryJoin.length === 0) return
     this.#joiner.keepJoining(retryJoin.map((one) => () => leaderOf(one)))
   }
 
-  /** The log of the cluster that this server belongs to, as soon as enough of its members are there. */
-  async startNode(): Promise<{ readonly sharedLog: SharedLog; readonly openStorage: () => Promise<EngineSource> }> {
+  /** Starts the etcd beside this server, a node of a cluster: what it holds is there once enough of the others are. */
+  async startNode(): Promise<void> {
     const { directory, log } = this.#options
     if (this.#membership.state !== 'joined') throw new Error('there are no other nodes')
     await removeGenerations(directory)
     this.#etcd = await OwnEtcd.start(this.#options, this.#membership.member, () => this.#removed())
+    this.#awaited = AWAITED
     log.info('the etcd of this node is started; the other members are waited for')
-    const sharedLog = await this.#etcd.openLog(this.#stop.signal)
-    return { sharedLog, openStorage: () => openCopy(directory, log) }
+  }
+
+  /** True while a node of a cluster has not found enough of the others. */
+  get isAwaitingOthers(): boolean {
+    return this.#awaited !== undefined
   }
 
   /** False when it goes on trying in the background. Rejects with LogicalError 500 with the cause. */
@@ -182,11 +193,11 @@ export class Peers {
       await this.#keep(before).catch(() => undefined)
       throw error
     }
-    void this.#follow(this.#etcd, Buffer.from(rootKey, 'base64'))
+    void this.#follow(this.#etcd, 'this server has joined a cluster', Buffer.from(rootKey, 'base64'))
   }
 
-  /** As soon as the new member takes part in the decisions of the others. */
-  async #follow(etcd: OwnEtcd, rootKey: Buffer): Promise<void> {
+  /** As soon as this member takes part in the decisions of the others. Without a key it is sealed then, or its seal opens it. */
+  async #follow(etcd: OwnEtcd, reason: string, rootKey?: Buffer): Promise<void> {
     const { directory, log } = this.#options
     const host = this.#requireHost()
     try {
@@ -196,9 +207,12 @@ export class Peers {
         host.becomeNode(sharedLog)
         return copy
       }
-      await host.moveData('this server has joined a cluster', move, rootKey)
+      await host.moveData(reason, move, rootKey)
       this.#joiner.arrived()
+      this.#awaited = undefined
+      host.wake()
       await removeGenerations(directory)
+      if (!rootKey) await host.autoUnseal()
     } catch (error) {
       if (!this.#stop.signal.aborted) log.error('the data of the cluster could not be opened here', { error })
     }

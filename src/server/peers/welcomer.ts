@@ -152,8 +152,8 @@ export const requireEtcd = ({ own }: ServerConfig): void => {
 export const requireWelcoming = ({ cluster }: Runtime): void => {
   if (!cluster) throw new LogicalError('sealed', 'Vault is sealed')
   const { dr, performance } = cluster.replication.modes
-  if ([dr, performance].some((mode) => mode !== 'disabled' && mode !== 'primary')) {
-    throw invalid('no server can join a cluster that follows another one, as yet')
+  if ([dr, performance].includes('bootstrapping')) {
+    throw new LogicalError('unavailable', 'this cluster has no copy of its primary yet, try again')
   }
 }
 

@@ -1,14 +1,14 @@
 import type { Clock } from '../../base/clock.js'
 import { isServedWhile } from '../../core/pipeline/gate.js'
 import type { IncomingRequest } from '../../logical/incoming.js'
-import type { PathRuleTable } from '../../logical/path-rules.js'
 import { isWrite } from '../../logical/request.js'
 import { systemRulesOf } from '../system-rules.js'
 import type { InFlightRequests } from './in-flight.js'
+import type { ShellView } from './shell-view.js'
 import { goneOf, WaitingRoom } from './waiting-room.js'
 
 interface AdmissionOptions {
-  readonly systemRules: PathRuleTable
+  readonly shell: Pick<ShellView, 'systemRules' | 'peers'>
   readonly inFlight: Pick<InFlightRequests, 'settle'>
   readonly clock: Clock
   /** How long a request waits at most; 0 = not at all. */
@@ -35,11 +35,14 @@ export class Admission {
 
   /** Resolves when the request is to be handled now: at once, or when what it waits for is over, or took too long. */
   admit(request: IncomingRequest): Promise<void> {
-    return this.#room.pass(request, () =>
-      this.#options.isRestarting()
-        ? !this.#isServedWhile('restarting', request)
-        : this.#areWritesPaused && this.#isPausedWrite(request),
-    )
+    return this.#room.pass(request, () => this.#isToWait(request))
+  }
+
+  #isToWait(request: IncomingRequest): boolean {
+    const { shell, isRestarting } = this.#options
+    if (shell.peers?.isAwaitingOthers && systemRulesOf(shell.systemRules, request.path).awaitsNodes) return true
+    if (isRestarting()) return !this.#isServedWhile('restarting', request)
+    return this.#areWritesPaused && this.#isPausedWrite(request)
   }
 
   /** The same for a large body, before it is read: nobody knows its token while the runtime is replaced. */
@@ -69,6 +72,6 @@ export class Admission {
   }
 
   #isServedWhile(condition: 'restarting' | 'writes-paused', { operation, path }: IncomingRequest): boolean {
-    return isServedWhile(condition, systemRulesOf(this.#options.systemRules, path), operation)
+    return isServedWhile(condition, systemRulesOf(this.#options.shell.systemRules, path), operation)
   }
 }

@@ -36,7 +36,7 @@ export class RuntimeHost implements RuntimeChanges {
     this.#options = options
     const { clock, inFlight, config, shell } = options
     this.#admission = new Admission({
-      systemRules: shell.systemRules,
+      shell,
       inFlight,
       clock,
       waitMs: config.own.roleChangeWaitMs,

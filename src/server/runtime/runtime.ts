@@ -14,6 +14,7 @@ import { Barrier } from '../../storage/barrier/barrier.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import type { Leadership } from '../../storage/commit-log/shared-log.js'
 import type { Store } from '../../storage/store.js'
+import { requireLicensedRoles } from '../wiring/licensed-roles.js'
 import { ensureIdentity, findIdentity, type OwnIdentity } from '../wiring/cluster-identity.js'
 import type { ServerConfig } from '../config/config.js'
 import { OpenCluster } from '../wiring/open-cluster.js'
@@ -213,8 +214,9 @@ export class Runtime implements RuntimeParts {
     return this.#cluster
   }
 
-  /** Unsealed as one of several nodes. */
+  /** Unsealed as one of several nodes, whose data may have come after its start. */
   async #join(seat: NodeSeat): Promise<void> {
+    requireLicensedRoles(this.#options.config.own.license, this.store)
     if (this.#options.config.isPerformanceStandby && !seat.isLeading) await this.#inOpening(() => this.#copy.open())
     seat.unsealed()
   }

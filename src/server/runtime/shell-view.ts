@@ -10,6 +10,12 @@ import type { StandIns } from '../stand-ins.js'
 import type { ClusterPort, ClusterTransport } from '../../replication/rpc/transport.js'
 import type { EncryptionCount } from '../../storage/barrier/encryption-count.js'
 
+interface OtherNodes {
+  readonly sealJoin: SealJoin | undefined
+  /** True while too few of them are there for this one to have its data. */
+  readonly isAwaitingOthers: boolean
+}
+
 /** The parts of the process that outlive a runtime, as far as a runtime needs them. */
 export interface ShellView {
   readonly status: ClusterStatus
@@ -26,7 +32,7 @@ export interface ShellView {
   /** The root token of `-dev` as it was printed; whether it is still good is not known here. */
   readonly devSecrets: { readonly rootToken: string } | undefined
   /** The other nodes of a server with storage "raft"; undefined with another one. */
-  readonly peers: (RaftNodes & RaftJoining & { readonly sealJoin: SealJoin | undefined }) | undefined
+  readonly peers: (RaftNodes & RaftJoining & OtherNodes) | undefined
   readonly inFlight: () => ReadonlyMap<
     string,
     { startTimeMs: number; remoteAddress: string; path: string; method: string }

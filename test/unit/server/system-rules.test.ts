@@ -43,6 +43,10 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['is served by a node that was removed from its cluster', servedWhile('removed')],
   ['is not refused by an overtaken primary (`fence_client_writes`)', servedWhile('fenced')],
   ['does not wait for a change of role that begins', servedWhile('writes-paused')],
+  [
+    'waits for the other nodes of its cluster, where there is no data without them',
+    named(namesOf(({ awaitsNodes }) => awaitsNodes)),
+  ],
   ['takes a wrapping token for a client token', named(namesOf(({ wrappingToken }) => wrappingToken))],
   ['has names in any case in its body', named(namesOf(({ body }) => body === 'bare'))],
   ['has a file for a body', named(namesOf(({ body }) => body === 'file'))],

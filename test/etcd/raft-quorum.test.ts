@@ -1,0 +1,80 @@
+import { afterEach, expect, test } from 'vitest'
+import { errorsOf } from '../../src/client/api-client.js'
+import type { NodeProcess } from '../support/node-processes.js'
+import { join, openRaft, untilAllVote } from '../support/raft-nodes.js'
+import { until } from '../support/until.js'
+
+/** Nodes with storage "raft" of which too few are there. */
+
+const ended: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const end of ended.splice(0).reverse()) await end()
+})
+
+const open = (names?: readonly string[], settings?: object) => openRaft(ended, names, settings)
+
+test('with two of three nodes gone a standby goes on reading and says why it does not write, until one is back', async () => {
+  const { nodes, first } = await open(['A', 'B', 'C'], { role_change_wait: '200ms' })
+  const [b, c] = nodes.without(first) as [NodeProcess, NodeProcess]
+  await nodes.clientOf(first).call('PUT', 'kv/it', { body: { value: 1 } })
+  await untilAllVote(nodes)
+  await nodes.level()
+  await Promise.all([first.crash(), b.crash()])
+  const client = nodes.clientOf(c)
+  const write = () => client.send('PUT', 'kv/it', { body: { value: 2 } })
+  for (let turn = 0; turn < 3; turn++) {
+    expect((await client.send('GET', 'kv/it')).json?.data).toEqual({ value: 1 })
+    const refused = await write()
+    expect([refused.status, errorsOf(refused)]).toEqual([503, [expect.stringMatching(/active/)]])
+  }
+  expect((await c.send('GET', 'sys/health')).json).toMatchObject({ performance_standby: true, standby: true })
+  await b.start()
+  await nodes.unseal(b)
+  const active = await nodes.active()
+  expect((await write()).status).toBe(204)
+  expect((await nodes.clientOf(active).send('GET', 'kv/it')).json?.data).toEqual({ value: 2 })
+})
+
+test('all nodes are killed, and go on when they are started again', async () => {
+  const { nodes } = await open()
+  await nodes.clientOf(await nodes.active()).call('PUT', 'kv/it', { body: { value: 'kept' } })
+  await Promise.all(nodes.all.map((node) => node.crash()))
+  await Promise.all(nodes.all.map((node) => node.start()))
+  await Promise.all(nodes.all.map((node) => nodes.unseal(node)))
+  const client = nodes.clientOf(await nodes.active())
+  expect((await client.send('GET', 'kv/it')).json?.data).toEqual({ value: 'kept' })
+  await client.call('PUT', 'kv/it', { body: { value: 'new' } })
+})
+
+test('a node that is started while too few others are there says what it is, and opens once they are', async () => {
+  const { nodes } = await open(['A', 'B', 'C'], { role_change_wait: '200ms' })
+  const [a, b, c] = nodes.all as [NodeProcess, NodeProcess, NodeProcess]
+  await nodes.clientOf(await nodes.active()).call('PUT', 'kv/it', { body: { value: 'kept' } })
+  await untilAllVote(nodes)
+  await Promise.all(nodes.all.map((node) => node.crash()))
+  await a.start()
+  const asked = async (method: string, path: string, body?: object): Promise<unknown[]> => {
+    const answer = await a.send(method, path, body && { body })
+    return [answer.status, answer.json?.errors ?? answer.json]
+  }
+  const sealed = { initialized: true, sealed: true }
+  expect(await asked('GET', 'sys/health')).toEqual([503, expect.objectContaining(sealed)])
+  expect(await asked('GET', 'sys/seal-status')).toEqual([200, expect.objectContaining(sealed)])
+  expect(await asked('GET', 'sys/leader')).toEqual([503, ['Vault is sealed']])
+  expect(await asked('GET', 'sys/init')).toEqual([200, { initialized: true }])
+  expect(await asked('PUT', 'sys/init', { secret_shares: 1, secret_threshold: 1 })).toEqual([
+    400,
+    ['Vault is already initialized'],
+  ])
+  expect(await join(a, b)).toEqual({ joined: true })
+  expect(await asked('GET', 'kv/it')).toEqual([503, ['Vault is sealed']])
+  const [key] = nodes.keys
+  expect(await asked('PUT', 'sys/unseal', { key })).toEqual([503, [expect.stringContaining('too few nodes')]])
+  await b.start()
+  await until(async () => Number((await a.anonymous.read('sys/seal-status')).t) === 2)
+  await nodes.unseal(a)
+  await until(async () => Number((await b.anonymous.read('sys/seal-status')).t) === 2)
+  await nodes.unseal(b)
+  expect((await nodes.clientOf(await nodes.active()).send('GET', 'kv/it')).json?.data).toEqual({ value: 'kept' })
+  await c.start()
+})

@@ -1,0 +1,68 @@
+import { afterEach, expect, test } from 'vitest'
+import { errorsOf } from '../../src/client/api-client.js'
+import type { Kind } from '../../src/lab/kinds.js'
+import type { NodeProcess } from '../support/node-processes.js'
+import { joinNodes, level } from '../support/node-replication.js'
+import { expectAll, Writers } from '../support/node-writers.js'
+import { TestNodes } from '../support/nodes.js'
+import { join, launchRaft, openFirst, openRaft } from '../support/raft-nodes.js'
+import { until } from '../support/until.js'
+
+/** Nodes with storage "raft" whose cluster follows another one. */
+
+const ended: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const end of ended.splice(0).reverse()) await end()
+})
+
+const open = (names?: readonly string[], settings?: object) => openRaft(ended, names, settings)
+
+test('servers that have joined follow another cluster together, and go on when the active one of them is killed', async () => {
+  const primary = await open()
+  const secondary = await open(['S', 'T', 'U'])
+  await joinNodes(primary.nodes, secondary.nodes, 'dr')
+  const writers = new Writers(primary.nodes)
+  await writers.more()
+  await secondary.first.crash()
+  await primary.first.crash()
+  await writers.more()
+  await secondary.first.start()
+  await secondary.nodes.unseal(secondary.first)
+  await primary.first.start()
+  await primary.nodes.unseal(primary.first)
+  await writers.stop()
+  await level(primary.nodes, secondary.nodes, 'dr')
+  await expectAll(primary.nodes.clientOf(await primary.nodes.active()), writers)
+})
+
+const only = (all: TestNodes<NodeProcess>, ...nodes: NodeProcess[]): TestNodes<NodeProcess> =>
+  Object.assign(new TestNodes(nodes), { keys: all.keys, rootToken: all.rootToken })
+
+test.each<Kind>(['dr', 'performance'])(
+  'a server joins the nodes of a %s secondary, and follows in their place',
+  async (kind) => {
+    const primary = await launchRaft(ended, ['P'])
+    await openFirst(primary)
+    const joining = await launchRaft(ended, ['S', 'T'])
+    const [s, t] = joining.all as [NodeProcess, NodeProcess]
+    const alone = only(joining, s)
+    await openFirst(alone)
+    await joinNodes(primary, alone, kind)
+    const early = await t.send('PUT', 'sys/storage/raft/join', { body: { leader_api_addr: s.address } })
+    expect([early.status, errorsOf(early)]).toEqual([500, [expect.stringContaining('have to be shown once more')]])
+    await s.crash()
+    await s.start()
+    await primary.unseal(s)
+    await join(t, s)
+    await primary.unseal(t)
+    const nodes = only(primary, s, t)
+    await level(primary, nodes, kind)
+    // Its etcd goes on: without it the other one could not be elected.
+    s.signal('SIGSTOP')
+    const left = only(nodes, t)
+    await until(async () => (await left.serving()) === t)
+    await level(primary, left, kind)
+    await primary.clientOf(await primary.active()).call('PUT', 'kv/it', { body: { value: 'for both' } })
+    await level(primary, nodes, kind)
+  },
+)
