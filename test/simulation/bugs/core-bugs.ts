@@ -38,4 +38,10 @@ export const CORE_BUGS: readonly Bug[] = [
     from: 'renewed(record, ttlSeconds, nowMs)',
     to: 'renewed(record, 3600 + ttlSeconds, nowMs)',
   },
+  {
+    name: 'nobody forgets a policy that another cluster has changed',
+    file: 'server/wiring/caches.ts',
+    from: 'policies: (key) => policies.invalidate(key.slice(KEYS.policies.length)),',
+    to: 'policies: (_) => undefined,',
+  },
 ]

@@ -32,4 +32,10 @@ export const REPLICATION_BUGS: readonly Bug[] = [
     from: 'index = slice.last_index',
     to: 'index = Math.max(slice.first_index, slice.last_index - 1)',
   },
+  {
+    name: 'a comparison leaves out what is missing',
+    file: 'replication/primary/sync-sessions.ts',
+    from: "else if (!theirs.delete(leaf.toString('latin1'))) missing.push(key)",
+    to: "else if (!theirs.delete(leaf.toString('latin1')) && theirs.size === 0) missing.push(key)",
+  },
 ]

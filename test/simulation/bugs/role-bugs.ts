@@ -38,4 +38,22 @@ export const ROLE_BUGS: readonly Bug[] = [
     from: 'behind.length === 0) return child && { after: child.forkIndex, isWhole: true }',
     to: 'behind.length === 0) return child && { after: child.forkIndex + 1, isWhole: true }',
   },
+  {
+    name: 'an overtaken primary is not fenced',
+    file: 'replication/roles/fences.ts',
+    from: "if (record.mode !== 'primary' || !isOvertakenBy(record.epochs, other.epochs)) return false",
+    to: "if (record.mode === 'primary' || !isOvertakenBy(record.epochs, other.epochs)) return false",
+  },
+  {
+    name: 'a demotion goes on to take writes',
+    file: 'replication/roles/decide-primary.ts',
+    from: "{ do: 'fence-writes', kind },",
+    to: '',
+  },
+  {
+    name: 'a successor does not call its former primary',
+    file: 'replication/roles/former-primary.ts',
+    from: '  if (!former) return\n',
+    to: '  if (former || !former) return\n',
+  },
 ]

@@ -98,4 +98,10 @@ export const STORAGE_BUGS: readonly Bug[] = [
     from: 'if (frame.lastIndex > checkpoint) trees.replay(frame)',
     to: 'if (frame.lastIndex > checkpoint + 1) trees.replay(frame)',
   },
+  {
+    name: 'reads stay where they were when a resync has ended',
+    file: 'storage/sync/pinned-reads.ts',
+    from: '      staged.after?.()\n      this.release()',
+    to: '      staged.after?.()',
+  },
 ]
