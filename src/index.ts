@@ -1,3 +1,4 @@
+/// <reference types="node" preserve="true" />
 import type { LabCluster } from './lab/in-process-cluster.js'
 import { InProcessLab, type InProcessLabOptions } from './lab/in-process-lab.js'
 import { requireTopologyOf } from './lab/library/own-topology.js'

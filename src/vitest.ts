@@ -1,3 +1,4 @@
+/// <reference types="node" preserve="true" />
 import { test } from 'vitest'
 import {
   type Lab,

@@ -163,11 +163,16 @@ export class SealManager {
     this.#nonce = ''
   }
 
-  /** Opens the cluster by its auto-unseal seal. False when there is none, or nothing that it could unwrap. */
+  /**
+   * Opens the cluster by its auto-unseal seal. False when there is none, or nothing that it could unwrap. Rejects with
+   * `unavailable` where that may be otherwise later: what unwraps cannot be asked, or gave a key of somebody else.
+   */
   autoUnseal(): Promise<boolean> {
     return this.#lock.run('seal', async () => {
       if (!this.keys.isAutoUnseal || !this.isSealed || !this.keys.config || this.keys.isMigrating) return false
       const unwrapped = await this.keys.findAutoWrapped()
+      if (unwrapped && !this.#barrier.isRootKey(unwrapped.key))
+        throw new LogicalError('unavailable', 'the key that the seal unwraps does not open this cluster')
       if (unwrapped) await this.#open(unwrapped.key, unwrapped.isCurrent ? 'wrapped' : 'stale')
       else this.#log.error('auto-unseal failed: neither the current nor the previous seal key fits')
       return unwrapped !== undefined

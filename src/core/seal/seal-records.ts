@@ -27,6 +27,8 @@ export interface SealBarrier {
   initialize(rootKey: Buffer): Promise<void>
   /** Throws when the root key does not open the stored keyring. */
   unseal(rootKey: Buffer): Promise<void> | void
+  /** Whether the root key opens the stored keyring, sealed or not. */
+  isRootKey(rootKey: Buffer): boolean
   /** Forgets the keyring. */
   seal(): void
 }

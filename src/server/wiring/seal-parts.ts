@@ -53,6 +53,7 @@ export const createSealBarrier = (barrier: Barrier): SealBarrier => ({
     barrier.unseal(rootKey)
   },
   unseal: (rootKey) => barrier.unseal(rootKey),
+  isRootKey: (rootKey) => barrier.isRootKey(rootKey),
   seal: () => barrier.seal(),
 })
 

@@ -217,6 +217,17 @@ describe('auto-unseal by the key of another cluster', () => {
     expect(seal.isSealed).toBe(false)
   })
 
+  test('fails while it gives another key, and opens the cluster when it gives the right one', async () => {
+    const { key, options } = await autoInitialised()
+    const { seal } = await createSeal(options)
+    const right = key.decrypt
+    key.decrypt = async () => Buffer.alloc(32, 7).toString('base64')
+    await expect(seal.autoUnseal()).rejects.toMatchObject({ code: 'unavailable' })
+    expect(seal.isSealed).toBe(true)
+    key.decrypt = right
+    expect(await seal.autoUnseal()).toBe(true)
+  })
+
   test('asks it once at a start, and needs it not when the root key is in memory', async () => {
     const { key, options } = await autoInitialised()
     const { seal } = await createSeal(options)
