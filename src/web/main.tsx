@@ -7,7 +7,7 @@ import { FIRST_VIEW, hashOf, type Place } from './cluster/place.js'
 import type { Session } from './cluster/session.js'
 import { usePlace } from './cluster/use-place.js'
 import { connect } from './feed/connect.js'
-import { BEGIN, type PageState, reduce } from './feed/state.js'
+import { BEGIN, isStale, type PageState, reduce } from './feed/state.js'
 import type { PageSurvey } from '../lab/web/page-facts.js'
 import { Overview } from './overview.js'
 import { ServerPage } from './server-page.js'
@@ -26,8 +26,7 @@ const App = () => {
   // Before anything is painted: the first look is on its way meanwhile.
   useLayoutEffect(() => connect(dispatch), [])
   const { survey, primaries } = state
-  const isStale = state.connection !== 'live'
-  const onAsk = survey && survey.verbs.length > 0 && !isStale && state.gone === undefined ? ask : undefined
+  const onAsk = survey && survey.verbs.length > 0 && !isStale(state) ? ask : undefined
   useEffect(() => {
     document.title = survey ? `${survey.lab} · Understudy` : 'Understudy'
   }, [survey?.lab])
@@ -95,7 +94,7 @@ interface HeaderProps extends Pick<ClustersProps, 'current'> {
   readonly onAsk: OnAsk
 }
 
-const Header = ({ state: { survey, connection }, current, onAsk }: HeaderProps) => (
+const Header = ({ state, state: { survey, connection }, current, onAsk }: HeaderProps) => (
   <header>
     <h1>
       Understudy{survey && <span class="lab"> {survey.lab}</span>}
@@ -107,8 +106,9 @@ const Header = ({ state: { survey, connection }, current, onAsk }: HeaderProps) 
         Drill, snapshot, reset …
       </button>
     )}
-    <p class={`connection ${connection}`} role="status">
-      <span aria-hidden="true">{connection === 'live' ? '●' : '○'}</span> {CONNECTION_TEXTS[connection]}
+    <p class={`connection ${isStale(state) && connection === 'live' ? 'lost' : connection}`} role="status">
+      <span aria-hidden="true">{isStale(state) ? '○' : '●'}</span>{' '}
+      {isStale(state) && connection === 'live' ? 'there is no lab' : CONNECTION_TEXTS[connection]}
     </p>
   </header>
 )

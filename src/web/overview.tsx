@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks'
 import type { OnAsk } from './actions/offers.js'
 import { Works } from './actions/works.js'
 import { CurvesView } from './curves/curves.js'
-import type { PageState } from './feed/state.js'
+import { isStale, type PageState } from './feed/state.js'
 import { ClusterTable } from './picture/cluster-table.js'
 import { Picture } from './picture/picture.js'
 import { Timeline } from './timeline/timeline.js'
@@ -31,10 +31,8 @@ export const Overview = ({ state, isHidden, onAsk }: OverviewProps) => {
           Clusters
         </h2>
         <Verdict state={state} />
-        {survey && (
-          <Picture survey={survey} primaries={primaries} isStale={state.connection !== 'live'} onAsk={onAsk} />
-        )}
-        {survey && survey.problems.length > 1 && <Problems problems={survey.problems.slice(1)} />}
+        {survey && <Picture survey={survey} primaries={primaries} isStale={isStale(state)} onAsk={onAsk} />}
+        {survey && !isStale(state) && survey.problems.length > 1 && <Problems problems={survey.problems.slice(1)} />}
         {survey && <CurvesView samples={samples} events={events} />}
         {survey && <ClusterTable survey={survey} />}
       </section>

@@ -30,6 +30,9 @@ export type PageMessage =
 
 export const BEGIN: PageState = { connection: 'connecting', events: [], works: [], samples: [], primaries: {} }
 
+/** The clusters are shown as they were, and not as they are. */
+export const isStale = ({ connection, gone }: PageState): boolean => connection !== 'live' || gone !== undefined
+
 const EVENTS_KEPT = 1000
 const WORKS_KEPT = 20
 

@@ -4,7 +4,8 @@ import type { PageEvent } from '../../lab/web/page-facts.js'
 export const GROUPS = {
   commands: ['command', 'call', 'drill', 'lab-up', 'lab-down', 'note', 'keeper-started'],
   faults: ['fault-set', 'fault-healed', 'fault-expired'],
-  roles: ['role', 'seal', 'node', 'process'],
+  roles: ['role', 'node'],
+  servers: ['process', 'seal'],
   replication: ['replication'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { PageEvent, PageSurvey, PageWork } from '../../../src/lab/web/page-facts.js'
-import { BEGIN, type PageMessage, type PageState, reduce } from '../../../src/web/feed/state.js'
+import { BEGIN, isStale, type PageMessage, type PageState, reduce } from '../../../src/web/feed/state.js'
 import { filterEvents, GROUPS, type Group } from '../../../src/web/timeline/filter.js'
 
 const event = (id: number, more: Partial<PageEvent> = {}): PageEvent => ({
@@ -88,6 +88,14 @@ describe('what the page knows', () => {
     expect([many.works.length, many.works.at(-1)?.id]).toEqual([20, 100])
   })
 
+  it('is of before while there is no lab, and of now again with the next one', () => {
+    const before = stateAfter({ type: 'survey', survey: survey('A') })
+    expect(isStale(before)).toBe(false)
+    const without = reduce(before, { type: 'gone', reason: 'there is no lab' })
+    expect(isStale(without)).toBe(true)
+    expect(isStale(reduce(without, { type: 'survey', survey: survey('A') }))).toBe(false)
+  })
+
   it('remembers whom a cluster followed while that one does not answer', () => {
     const state = stateAfter({ type: 'survey', survey: survey('A') }, { type: 'survey', survey: survey(null) })
     expect(state.primaries).toEqual({ 'dr B': 'A' })
@@ -107,7 +115,10 @@ describe('the filter of events', () => {
     filterEvents(events, { groups: new Set(groups), cluster, text }).map(({ id }) => id)
 
   it('shows all, newest first', () => expect(idsOf(all)).toEqual([4, 3, 2, 1]))
-  it('goes by kind', () => expect(idsOf(['roles'])).toEqual([3, 1]))
+  it('goes by kind', () => {
+    expect(idsOf(['roles'])).toEqual([1])
+    expect(idsOf(['servers'])).toEqual([3])
+  })
   it('goes by cluster, which events of the whole lab concern as well', () => expect(idsOf(all, 'A')).toEqual([4, 2, 1]))
   it('goes by text, however it is written', () => expect(idsOf(all, '', ' PRIMARY')).toEqual([1]))
 })
