@@ -163,10 +163,7 @@ export class SealManager {
     this.#nonce = ''
   }
 
-  /**
-   * Opens the cluster by its auto-unseal seal. False when there is none, or nothing that it could unwrap. Rejects with
-   * `unavailable` where that may be otherwise later: what unwraps cannot be asked, or gave a key of somebody else.
-   */
+  /** Opens the cluster by its auto-unseal seal. False when nothing could be unwrapped; `unavailable` where that may change. */
   autoUnseal(): Promise<boolean> {
     return this.#lock.run('seal', async () => {
       if (!this.keys.isAutoUnseal || !this.isSealed || !this.keys.config || this.keys.isMigrating) return false

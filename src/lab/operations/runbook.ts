@@ -6,6 +6,7 @@ import type { Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
 import { findLagBetween, type Status, statusOf } from '../replication.js'
 import { throughRestart } from '../through-restart.js'
+import { atSpeaker } from '../lifecycle/nodes.js'
 import { nameSilent } from '../unreachable.js'
 import { waitFor } from '../wait.js'
 
@@ -55,7 +56,7 @@ export class Runbook {
 
   /** A dry run answers nothing. A server that restarts after a change of role is asked again. */
   async call(step: Step): Promise<Body> {
-    const cluster = this.cluster(step.cluster)
+    const cluster = await this.#speaker(step.cluster)
     this.#options.onCall?.(describeStep(step, cluster.apiAddress), step)
     if (this.#options.isDryRun) return {}
     const client = clientOf(step.isAuthenticated ? await this.#holder(cluster) : { ...cluster, rootToken: '' })
@@ -105,8 +106,14 @@ export class Runbook {
     const supposed = this.#supposed.get(`${name} ${kind}`)
     if (supposed) return supposed
     const cluster = this.cluster(name)
-    const ask = () => withAnonymousClient(cluster, (client) => statusOf(client, kind), timeoutMs)
+    const ask = async () =>
+      withAnonymousClient(await this.#speaker(name), (client) => statusOf(client, kind), timeoutMs)
     return timeoutMs === undefined && !this.isDryRun ? this.#throughRestart(cluster, ask) : namingSilent(cluster, ask)
+  }
+
+  /** Of several nodes the one that is active, or may become so: any of them may have died since. */
+  #speaker(name: string): Promise<ClusterAccess> {
+    return atSpeaker(this.cluster(name))
   }
 
   #throughRestart<T>(cluster: ClusterAccess, ask: () => Promise<T>): Promise<T> {
