@@ -31,6 +31,9 @@ interface SealManagerOptions {
   readonly joining?: () => SealJoin | undefined
 }
 
+/** Hands over what a new cluster was given, to whoever asked for it. */
+type Deliver<T> = (made: { readonly shares: readonly Buffer[]; readonly rootToken: string }) => Promise<T>
+
 export class SealManager {
   readonly keys: SealKeys
   readonly #storage: Pick<SealStorage, 'write' | 'clear'>
@@ -98,10 +101,7 @@ export class SealManager {
    * Makes a new cluster: root key, shares, keyring, and what the hook adds. `deliver` may still refuse (a PGP key that
    * cannot encrypt); what it returns is returned. A Shamir cluster is sealed afterwards, an auto-unseal one is open.
    */
-  initialize<T>(
-    config: SealConfig,
-    deliver: (made: { readonly shares: readonly Buffer[]; readonly rootToken: string }) => Promise<T>,
-  ): Promise<T> {
+  initialize<T>(config: SealConfig, deliver: Deliver<T>): Promise<T> {
     return this.#lock.run('seal', async () => {
       if (this.isInitialized) throw invalid('Vault is already initialized')
       await this.#storage.clear()
@@ -212,11 +212,7 @@ export class SealManager {
     }
   }
 
-  async #create<T>(
-    config: SealConfig,
-    rootKey: Buffer,
-    deliver: (made: { shares: readonly Buffer[]; rootToken: string }) => Promise<T>,
-  ): Promise<T> {
+  async #create<T>(config: SealConfig, rootKey: Buffer, deliver: Deliver<T>): Promise<T> {
     const made = await this.keys.newShares(config, rootKey)
     try {
       await this.#barrier.initialize(rootKey)
