@@ -255,7 +255,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     await Promise.all(this.clusters.map((cluster) => cluster.start()))
     const reaches = this.#servers.map(({ name, cluster, ports }) => {
       const { balancer } = this.#provisions.of(cluster)
-      balancer?.leadTo(ports)
+      balancer?.leadTo(() => this.cluster(cluster as Names).activeNode.ports)
       return [
         name,
         { ...reachOf(planOf(this.topology, cluster), ports, balancer?.ports), ...nodeOf(cluster, name) },

@@ -4,6 +4,7 @@ import type { EventDraft } from './events/event.js'
 import { LabError } from './lab-error.js'
 import type { KeyRing } from './library/key-ring.js'
 import { unseal } from './replication.js'
+import type { PortPair } from './ports.js'
 import type { InProcessServer } from './runner/in-process.js'
 import { waitForAutoUnseal } from './seals.js'
 import { askNode, type NodeView } from './status/node-view.js'
@@ -61,6 +62,11 @@ export class LabNode {
   /** `http://127.0.0.1:port`, or `https` where its API speaks TLS; the same after every start. */
   get address(): string {
     return this.#options.server.apiAddress
+  }
+
+  /** Of its own, whatever stands in front of it. */
+  get ports(): PortPair {
+    return this.#options.server.ports
   }
 
   /** `https://127.0.0.1:port`, as others are told it. */

@@ -100,14 +100,14 @@ const portOf = ({ balancer, ports }: Reach, index: number): number => {
   return index === 0 ? api : cluster
 }
 
-/** API and cluster port: the address that others have, and where it leads. */
-const doorsOf = ({ ports, balancer }: Reach): Pick<Route, 'address' | 'target'>[] =>
+/** API and cluster port: the address that others have, and where it leads. A balancer in front of several nodes knows that itself. */
+const doorsOf = ({ ports, balancer, cluster }: Reach): Pick<Route, 'address' | 'target'>[] =>
   [
     { shown: balancer?.api, own: ports.api },
     { shown: balancer?.cluster, own: ports.cluster },
   ].map(({ shown, own }) =>
-    shown === undefined
-      ? { address: `127.0.0.1:${own}` }
+    shown === undefined || cluster !== undefined
+      ? { address: `127.0.0.1:${shown ?? own}` }
       : { address: `127.0.0.1:${shown}`, target: `127.0.0.1:${own}` },
   )
 

@@ -28,10 +28,10 @@ export class Balancer {
     }
   }
 
-  /** New connections are led to these ports from now on. */
-  leadTo({ api, cluster }: PortPair): void {
-    this.#api.target.port = api
-    this.#cluster.target.port = cluster
+  /** Each new connection is led to the ports that are told for it, as those of the active one of several servers. */
+  leadTo(choose: () => PortPair): void {
+    this.#api.choose = () => choose().api
+    this.#cluster.choose = () => choose().cluster
   }
 
   async close(): Promise<void> {
@@ -42,10 +42,16 @@ export class Balancer {
 /** One port, and where it leads. */
 interface Door {
   readonly link: Link
-  readonly target: { port: number }
+  choose: () => number
 }
 
 const openDoor = async (clock: Clock, random: Random): Promise<Door> => {
-  const target = { host: '127.0.0.1', port: 0 }
-  return { link: await Link.open({ target, clock, random }), target }
+  const target = {
+    host: '127.0.0.1',
+    get port() {
+      return door.choose()
+    },
+  }
+  const door: Door = { link: await Link.open({ target, clock, random }), choose: () => 0 }
+  return door
 }

@@ -3,7 +3,6 @@ import { systemClock } from '../../base/clock.js'
 import { parseDurationMs } from '../../base/duration.js'
 import type { Random } from '../../base/random.js'
 import type { ServerStorage } from '../../server/data/server-storage.js'
-import { LabError } from '../lab-error.js'
 import type { Links } from '../links.js'
 import type { InProcessServer } from '../runner/in-process.js'
 import { type LabSettings, NODE_SETTINGS } from '../settings.js'
@@ -36,12 +35,6 @@ export const createServers = (
   const { storage = 'memory', log } = options
   const { tls, sealKeyFile, balancer } = provisions.of(cluster)
   const names = serversOf(topology, cluster)
-  if (balancer && names.length > 1) {
-    throw new LabError(
-      'usage',
-      `cluster ${cluster} has several nodes, which a load balancer in front of it cannot tell apart`,
-    )
-  }
   const settings = { ...settingsOf(planOf(topology, cluster)), ...options.settings }
   const shared =
     names.length > 1 ? new parts.SharedMemory({ clock: systemClock, leaseMs: leaseMsOf(settings) }) : undefined
