@@ -151,7 +151,7 @@ export interface Response {
   data?: Record<string, unknown> | RawJson | null
   warnings?: string[]
   /** A login's result; the core turns it into `auth`. */
-  login?: LoginAuth
+  login?: LoginAuth | undefined
   auth?: AuthAnswer
   /** Asks for wrapping whatever the client said; or names the accessor shown as `wrapped_accessor`. */
   wrap?: WrapRequest

@@ -8,7 +8,11 @@ export type Logged = Pick<LoggedUnit, 'entries' | 'filtered' | 'remote'>
 
 /** A transaction of this cluster. */
 export const loggedOfOwn = (changes: readonly Change[]): Logged => {
-  const operations = changes.flatMap((change) => operationOf(change) ?? [])
+  const operations: WalOperation[] = []
+  for (const change of changes) {
+    const operation = operationOf(change)
+    if (operation) operations.push(operation)
+  }
   const entries = operations.length === 0 ? [] : [entryOf(operations, operations)]
   return { entries, filtered: [], remote: undefined }
 }

@@ -80,10 +80,7 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     this.#writable = categories
   }
 
-  /**
-   * Refuses transactions of `write` with keys of these categories, until `lift`. Resolves when those that began before are
-   * durable: from then on the log has what it will ever have of them.
-   */
+  /** Refuses keys of these categories to `write` until `lift`. Resolves when all that began before is durable and logged. */
   async fence(categories: ReadonlySet<Category>): Promise<void> {
     this.#fenced = categories
     await this.#committer.pause(async () => undefined)
@@ -292,9 +289,10 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
   }
 
   #submit(joins: 'own' | 'applied', { changes, pending }: WriteSet, logged: Logged): Promise<number> {
+    const { entries, filtered, remote } = logged
     const bytes = changes.reduce((sum, change) => sum + changeBytes(change), 0)
     return new Promise((resolve, reject) => {
-      this.#committer.submit({ ...logged, joins, bytes, changes, pending, resolve, reject })
+      this.#committer.submit({ joins, bytes, changes, filtered, pending, entries, remote, resolve, reject })
     })
   }
 }

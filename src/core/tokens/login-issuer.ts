@@ -30,9 +30,10 @@ export class LoginIssuer {
   async issue(
     request: Request,
     mount: OpenMount,
-    { login, ...response }: Response & { login: LoginAuth },
+    response: Response & { login: LoginAuth },
     primaryState?: LogState,
   ): Promise<Response> {
+    const { login } = response
     if (login.entityId !== undefined && primaryState) this.#primaryEntities.expect(login.entityId, primaryState)
     const { auth, warnings } = await this.#tokens.issueLogin({
       mount: mountOf(mount),
@@ -41,10 +42,12 @@ export class LoginIssuer {
       path: request.path,
       entityId: login.entityId ?? (await this.#entityId(request, mount, login)),
     })
-    response.auth = auth
-    response.warnings = response.warnings ? [...response.warnings, ...warnings] : warnings
-    response.mountType = ''
-    return response
+    const answer: Response = response
+    answer.login = undefined
+    answer.auth = auth
+    answer.warnings = answer.warnings ? [...answer.warnings, ...warnings] : warnings
+    answer.mountType = ''
+    return answer
   }
 
   /** On the primary: finds or makes the entity of a login that a secondary forwarded, before the answer goes back. */

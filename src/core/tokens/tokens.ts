@@ -135,9 +135,10 @@ export class TokenStore {
     readonly entityId?: string
   }): Promise<IssuedToken> {
     // A login that is wrong is refused before anything is made.
-    const request = loginTokenRequest(options.login, { ...options, entityId: '' })
-    const entityId = options.entityId ?? (await this.loginEntityId(options))
-    return this.#maker.issue({ ...request, entityId }, options.mount.view)
+    const { login, mount, namespace, path, entityId } = options
+    const request = loginTokenRequest(login, { mount, namespace, path, entityId: entityId ?? '' })
+    const known = entityId === undefined ? { ...request, entityId: await this.loginEntityId(options) } : request
+    return this.#maker.issue(known, mount.view)
   }
 
   /** The entity of a login; empty without an alias. Local mounts have none: entities are shared and they are not. */
@@ -148,7 +149,8 @@ export class TokenStore {
   }): Promise<string> {
     const { alias } = options.login
     if (!alias || options.mount.view.isLocal) return ''
-    const query = { ...alias, mountAccessor: options.mount.accessor, namespaceId: options.namespace.id }
+    const { name, metadata } = alias
+    const query = { name, metadata, mountAccessor: options.mount.accessor, namespaceId: options.namespace.id }
     return (await this.#options.identity.findOrCreate(query)).id
   }
 
