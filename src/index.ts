@@ -2,6 +2,9 @@
 import type { LabCluster } from './lab/in-process-cluster.js'
 import { InProcessLab, type InProcessLabOptions } from './lab/in-process-lab.js'
 import { requireTopologyOf } from './lab/library/own-topology.js'
+import type { SimulatedLabOptions } from './lab/simulated/options.js'
+import type { VirtualLab } from './lab/simulated/virtual-lab.js'
+import type { SimulatedLab } from './lab/simulated/simulated-lab.js'
 import type { Topology } from './lab/topology.js'
 
 /**
@@ -17,6 +20,10 @@ export type {
 } from './lab/in-process-lab.js'
 export type { ClusterKeys, LabCluster, StoppedCluster } from './lab/in-process-cluster.js'
 export type { LabNode, NodeState, NodeView } from './lab/in-process-node.js'
+export type { SimulatedLab, SimulatedLabCluster, SimulatedLabNode } from './lab/simulated/simulated-lab.js'
+export type { SimulatedLabOptions } from './lab/simulated/options.js'
+export type { SimulatedLabClock } from './lab/simulated/virtual-time.js'
+export type { SimulatedLink } from './lab/simulated/link.js'
 export type { LabClock } from './lab/library/lab-clock.js'
 export type { LabLink } from './lab/links.js'
 export type { EventKind, LabEvent } from './lab/events/event.js'
@@ -110,8 +117,21 @@ export type Lab<Names extends string = string> = InProcessLab<Names> &
  * const own = await startLab({ name: 'two', about: 'two strangers', clusters: ['A', 'B'], links: [] })
  * await own.activate('A', 'B', { kind: 'dr' })
  * const filed = await startLab<'A' | 'B'>('test/topology.yaml')
- * await Promise.all([lab.close(), own.close(), filed.close()])
+ * const virtual = await startLab('dr', { simulated: true, seed: 42 }) // no sockets, no files, no real time
+ * await Promise.all([lab.close(), own.close(), filed.close(), virtual.close()])
  */
+export async function startLab<N extends TopologyName>(
+  topology: N,
+  options: SimulatedLabOptions,
+): Promise<SimulatedLab<TopologyClusters[N]>>
+export async function startLab<Names extends string = never>(
+  file: [Names] extends [never] ? TopologyFile : string,
+  options: SimulatedLabOptions,
+): Promise<SimulatedLab<[Names] extends [never] ? string : Names>>
+export async function startLab<const T extends Topology>(
+  topology: T,
+  options: SimulatedLabOptions,
+): Promise<SimulatedLab<T['clusters'][number]>>
 export async function startLab<N extends TopologyName>(
   topology: N,
   options?: InProcessLabOptions,
@@ -124,11 +144,27 @@ export async function startLab<const T extends Topology>(
   topology: T,
   options?: InProcessLabOptions,
 ): Promise<Lab<T['clusters'][number]>>
-export async function startLab(topology: string | Topology, options: InProcessLabOptions = {}): Promise<Lab> {
-  const lab = await InProcessLab.start(requireTopologyOf(topology), options)
+export async function startLab(
+  topology: string | Topology,
+  options: InProcessLabOptions | SimulatedLabOptions = {},
+): Promise<Lab | SimulatedLab> {
+  const lab = await start(requireTopologyOf(topology), options)
   const byName = Object.fromEntries(lab.clusters.map((cluster) => [cluster.name, cluster]))
   return Object.assign(lab, byName)
 }
+
+const start = async (
+  topology: Topology,
+  options: InProcessLabOptions | SimulatedLabOptions,
+): Promise<InProcessLab | VirtualLab> => {
+  if (!isSimulated(options)) return InProcessLab.start(topology, options)
+  // Whoever needs sockets does without it.
+  const { VirtualLab } = await import('./lab/simulated/virtual-lab.js')
+  return VirtualLab.start(topology, options)
+}
+
+const isSimulated = (options: InProcessLabOptions | SimulatedLabOptions): options is SimulatedLabOptions =>
+  options !== null && 'simulated' in options && options.simulated === true
 
 /**
  * `startLab` with a topology whose clusters the compiler does not know by name. Rejects as `startLab` does.

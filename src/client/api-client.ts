@@ -1,6 +1,7 @@
 import http, { type IncomingHttpHeaders } from 'node:http'
 import https from 'node:https'
 import { systemClock } from '../base/clock.js'
+import type { Exchange } from './exchange.js'
 
 /** Where and as whom requests are made. */
 interface ApiClientOptions {
@@ -19,6 +20,8 @@ interface ApiClientOptions {
   readonly clientKeyPem?: string | undefined
   readonly skipVerify?: boolean | undefined
   readonly serverName?: string | undefined
+  /** Takes the place of HTTP. */
+  readonly exchange?: Exchange | undefined
   /** Milliseconds after which a request without a whole answer is given up; 60,000 by default. */
   readonly timeoutMs?: number | undefined
 }
@@ -191,7 +194,7 @@ export class ApiClient {
   }
 
   #sendAs(token: string | undefined, method: string, path: string, call: ApiCall): Promise<ApiAnswer> {
-    const { namespace, labApiToken, timeoutMs = TIMEOUT_MS } = this.#options
+    const { namespace, labApiToken, exchange, timeoutMs = TIMEOUT_MS } = this.#options
     const url = this.urlOf(path, call.query)
     const body = call.raw ?? (call.body === undefined ? undefined : Buffer.from(JSON.stringify(call.body)))
     const headers: Record<string, string> = {
@@ -202,6 +205,7 @@ export class ApiClient {
       ...(body ? { 'Content-Type': contentType(method), 'Content-Length': String(body.length) } : {}),
       ...call.headers,
     }
+    if (exchange) return carry(exchange, { method, url, headers, body, timeoutMs })
     const { request } = url.startsWith('https:') ? https : http
     return new Promise((resolve, reject) => {
       const fail = (error: Error) => reject(new ApiUnreachable(method, String(url), error))
@@ -269,6 +273,13 @@ export class ApiClient {
     const search = new URLSearchParams(pairs).toString()
     return this.address + target.split('/').map(encodeURIComponent).join('/') + (search && `?${search}`)
   }
+}
+
+const carry = async (exchange: Exchange, departure: Parameters<Exchange>[0]): Promise<ApiAnswer> => {
+  const answer = await exchange(departure).catch((cause: Error) => {
+    throw new ApiUnreachable(departure.method, departure.url, cause)
+  })
+  return { ...answer, json: parse(answer.bytes) }
 }
 
 /** Texts of an answer that says no. */

@@ -12,6 +12,7 @@ import { ClientGone, isEmptyBody, NO_BODY, readBody, readFileBody, type ReadBody
 import type { BodyRoom } from './body-room.js'
 import { clientAddress, type ForwardedForSettings } from './client-address.js'
 import { type Received, type RequestHead, readFields, readHead, readRequest, senderOf } from './incoming-request.js'
+import { API, SIDE } from './paths.js'
 import { checkFraming } from './request-headers.js'
 import { Sender } from './respond.js'
 import { renderError } from './status-codes.js'
@@ -44,9 +45,6 @@ export interface HttpFaceOptions {
   /** How long a client is told that it may keep a connection on which nothing happens. */
   readonly idleMs: number
 }
-
-const API = '/v1/'
-const SIDE = '/_understudy/v1/'
 
 /** Our own endpoints take little. */
 const SIDE_ALLOWANCE: BodyAllowance = { bytesMax: 0, valuesMax: 0, isAuthorised: false }

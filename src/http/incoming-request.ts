@@ -13,8 +13,17 @@ import { originForm } from './target.js'
 import { findParameter, parseQuery } from './url-pairs.js'
 import type { Message } from './whole-message.js'
 
-export interface Received {
-  readonly message: Message
+/** Of a message what a request is made of. */
+interface MessageHead extends Pick<Message, 'headers' | 'url'> {
+  readonly socket: {
+    readonly remotePort?: number | undefined
+    once(event: 'close', listener: () => void): unknown
+    off(event: 'close', listener: () => void): unknown
+  }
+}
+
+export interface Received<Head extends MessageHead = Message> {
+  readonly message: Head
   /** The verb as it was sent: LIST is LIST. */
   readonly verb: string
   /** Canonical, below `/v1/`. */
@@ -48,7 +57,7 @@ const wrongVerb = (): LogicalError => new LogicalError('unsupported-operation', 
  * Judges what is known before the body is read: the verb, and headers that speak about the body. Throws LogicalError for
  * requests that HTTP alone refuses.
  */
-export const readHead = ({ message: { headers }, verb, rules }: Received): RequestHead => {
+export const readHead = ({ message: { headers }, verb, rules }: Received<MessageHead>): RequestHead => {
   const operation = operationOf(verb, rules)
   checkFraming(headers)
   if (verb === 'PATCH') checkPatchType(headers)
@@ -58,7 +67,7 @@ export const readHead = ({ message: { headers }, verb, rules }: Received): Reque
 
 /** Who sends the body of a message, as far as its head tells. */
 export const senderOf = (
-  { message: { headers }, path, remoteAddress }: Received,
+  { message: { headers }, path, remoteAddress }: Received<MessageHead>,
   { operation }: RequestHead,
 ): BodySender => ({
   operation,
@@ -73,7 +82,7 @@ export const senderOf = (
  * ignored, and that of a file is no fields.
  */
 export const readFields = (
-  { message, query, rules }: Received,
+  { message, query, rules }: Received<MessageHead>,
   { operation, isFile }: RequestHead,
   { take, valuesMax }: ReadBody,
 ): JsonObject | Promise<JsonObject> =>
@@ -88,7 +97,7 @@ export const readFields = (
 
 /** The request; the body of a file is left to `readFile`. */
 export const readRequest = (
-  received: Received,
+  received: Received<MessageHead>,
   head: RequestHead,
   data: JsonObject,
   { random, readFile, bodyBytes, bodyRefusal, answerRoom }: RequestParts,
@@ -129,7 +138,7 @@ interface RequestParts {
   readonly readFile: () => Promise<Buffer>
   readonly bodyBytes: number
   readonly bodyRefusal: LogicalError | undefined
-  readonly answerRoom: AnswerPlace
+  readonly answerRoom: AnswerPlace | undefined
 }
 
 const isWrite = (operation: Operation): boolean => operation === 'update' || operation === 'patch'

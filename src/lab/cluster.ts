@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { ApiClient } from '../client/api-client.js'
+import type { Exchange } from '../client/exchange.js'
 import type { Route } from './keeper/routes.js'
 import type { OwnEtcdPlan } from './keeper/own-etcd.js'
 import type { ProcessIdentity } from './lifecycle/process-identity.js'
@@ -19,6 +20,8 @@ export interface ClusterAccess {
   readonly nodeAddresses?: readonly string[] | undefined
   /** The certificate authority of its address, where that is no public one. */
   readonly caFile?: string | undefined
+  /** What carries requests to it, where no socket leads there. */
+  readonly exchange?: Exchange | undefined
   /** Token for the endpoints of labs, where not only this machine reaches them. */
   readonly labApiToken?: string | undefined
 }
@@ -203,7 +206,7 @@ export const withAnonymousClient = <T>(
 ): Promise<T> => withClient({ ...cluster, rootToken: '' }, work, timeoutMs)
 
 export const clientOf = (
-  cluster: Pick<ClusterAccess, 'apiAddress' | 'rootToken' | 'caFile' | 'labApiToken'>,
+  cluster: Pick<ClusterAccess, 'apiAddress' | 'rootToken' | 'caFile' | 'labApiToken' | 'exchange'>,
   timeoutMs = 10_000,
 ): ApiClient =>
   new ApiClient({
@@ -211,5 +214,6 @@ export const clientOf = (
     ...(cluster.caFile === undefined ? {} : { caPem: readFileSync(cluster.caFile, 'utf8') }),
     token: cluster.rootToken === '' ? undefined : cluster.rootToken,
     labApiToken: cluster.labApiToken,
+    exchange: cluster.exchange,
     timeoutMs,
   })

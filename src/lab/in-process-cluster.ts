@@ -1,5 +1,6 @@
-import { type Clock, systemClock } from '../base/clock.js'
+import type { Clock } from '../base/clock.js'
 import type { ApiClient } from '../client/api-client.js'
+import type { Exchange } from '../client/exchange.js'
 import type { ClusterAccess } from './cluster.js'
 import type { EventDraft } from './events/event.js'
 import type { Kind } from './kinds.js'
@@ -39,6 +40,7 @@ interface LabClusterOptions {
   readonly clock: Clock
   readonly timeoutMs: number
   readonly keys: KeyRing
+  readonly exchange?: Exchange | undefined
   readonly tell: (draft: EventDraft) => void
 }
 
@@ -64,18 +66,18 @@ export class LabCluster implements ClusterAccess {
   readonly #clock: Clock
   readonly #timeoutMs: number
   readonly #keys: KeyRing
-  readonly #tell: (draft: EventDraft) => void
+  readonly #around: Pick<LabClusterOptions, 'tell' | 'exchange'>
   #client: ApiClient | undefined
   #anonymous: ApiClient | undefined
 
-  constructor({ name, nodes, caFile, clock, timeoutMs, keys, tell }: LabClusterOptions) {
+  constructor({ name, nodes, caFile, clock, timeoutMs, keys, ...around }: LabClusterOptions) {
     this.name = name
     this.nodes = nodes
     this.caFile = caFile
     this.#clock = clock
     this.#timeoutMs = timeoutMs
     this.#keys = keys
-    this.#tell = tell
+    this.#around = around
   }
 
   /** Whether one of its servers runs at least. */
@@ -151,7 +153,7 @@ export class LabCluster implements ClusterAccess {
   /** Makes requests without a token, or with the one that a call names. */
   get anonymous(): ApiClient {
     const { name: cluster, caFile } = this
-    this.#anonymous ??= createLabClient(() => this.address, { cluster, caFile, keys: this.#keys, tell: this.#tell })
+    this.#anonymous ??= createLabClient(() => this.address, { cluster, caFile, keys: this.#keys, ...this.#around })
     return this.#anonymous
   }
 
@@ -205,7 +207,7 @@ export class LabCluster implements ClusterAccess {
         await node.unseal()
         return findBehind(await node.status(), appliedIndex ?? 0)
       }
-      await waitFor(systemClock, `${node.name} to be open`, caughtUp, this.#timeoutMs, undefined, NEAR_PAUSE_MS)
+      await waitFor(this.#clock, `${node.name} to be open`, caughtUp, this.#timeoutMs, undefined, NEAR_PAUSE_MS)
     }
   }
 
@@ -214,7 +216,7 @@ export class LabCluster implements ClusterAccess {
     const find = () => this.nodes.find((node) => node.isActive && node !== except)
     const fact = async () => (find() ? undefined : 'none of its nodes is active')
     const what = `cluster ${this.name} to have ${except ? 'another' : 'an'} active node`
-    await waitFor(systemClock, what, fact, this.#timeoutMs, undefined, NEAR_PAUSE_MS)
+    await waitFor(this.#clock, what, fact, this.#timeoutMs, undefined, NEAR_PAUSE_MS)
     return find() ?? this.active(except)
   }
 

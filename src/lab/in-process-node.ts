@@ -1,4 +1,5 @@
 import type { ApiClient } from '../client/api-client.js'
+import type { Exchange } from '../client/exchange.js'
 import { clientOf } from './cluster.js'
 import type { EventDraft } from './events/event.js'
 import { LabError } from './lab-error.js'
@@ -14,14 +15,21 @@ export type { NodeState, NodeView } from './status/node-view.js'
 /** The remedy for a server that unseals by itself and has not: its keys are recovery keys, which open nothing. */
 const START_ANEW = 'it does so when it starts: stop it first'
 
+/** What a node is, wherever it runs. */
+type LabServer = Pick<
+  InProcessServer,
+  'isRunning' | 'isActive' | 'ports' | 'apiAddress' | 'clusterAddress' | 'start' | 'stop' | 'crash'
+>
+
 interface LabNodeOptions {
   /** `A1`. */
   readonly name: string
   /** `A`. */
   readonly cluster: string
-  readonly server: InProcessServer
+  readonly server: LabServer
   readonly caFile: string | undefined
   readonly keys: KeyRing
+  readonly exchange?: Exchange | undefined
   readonly tell: (draft: EventDraft) => void
 }
 
@@ -150,10 +158,11 @@ export class LabNode {
 /** A client without a token; who wants to know is told of what it changes. */
 export const createLabClient = (
   address: () => string,
-  { cluster, caFile, keys, tell }: Pick<LabNodeOptions, 'cluster' | 'caFile' | 'keys' | 'tell'>,
+  { cluster, caFile, keys, tell, exchange }: Pick<LabNodeOptions, 'cluster' | 'caFile' | 'keys' | 'tell' | 'exchange'>,
 ): ApiClient =>
   clientOf({ apiAddress: address(), rootToken: '', caFile }).with({
     address,
+    exchange,
     onAnswer: async ({ method, path, status }) => {
       if (method === 'GET' || method === 'LIST') return
       tell({ kind: 'call', cluster, details: { method, path, status } })

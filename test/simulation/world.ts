@@ -1,13 +1,12 @@
 import { simulatedServersOf } from '../../src/lab/simulated/servers.js'
-import { Identities } from '../../src/replication/rpc/simulated/identity.js'
-import { Chance } from '../../src/server/simulated/chance.js'
 import type { Answer, Call } from '../../src/server/simulated/calls.js'
-import { SimulatedCluster } from '../../src/server/simulated/cluster.js'
-import { History } from '../../src/server/simulated/history.js'
-import { Network } from '../../src/server/simulated/network.js'
+import type { SimulatedCluster } from '../../src/server/simulated/cluster.js'
+import type { History } from '../../src/server/simulated/history.js'
+import type { Network } from '../../src/server/simulated/network.js'
 import type { Plan } from './plan.js'
 import type { SimulatedNode } from '../../src/server/simulated/node.js'
-import { SimulatedClock } from '../../src/server/simulated/simulated-clock.js'
+import type { SimulatedClock } from '../../src/server/simulated/simulated-clock.js'
+import { SimulatedWorld } from '../../src/server/simulated/world.js'
 
 /** A promise of the product that did not hold. */
 export class Violation extends Error {
@@ -52,32 +51,17 @@ export class World {
   constructor(plan: Plan, names: readonly string[], { isTold = false, only }: Telling = {}) {
     this.#only = only
     const { seed, networkDelayMsMax } = plan
-    const chance = new Chance(`${seed} schedule`)
-    this.plan = plan
-    this.clock = new SimulatedClock(chance)
-    this.history = new History(this.clock, isTold)
-    this.network = new Network({ clock: this.clock, chance, history: this.history, delayMsMax: networkDelayMsMax })
     const { counts, ...nodes } = plan.nodes
-    const surroundings = {
-      ...nodes,
-      diskDelayMsMax: plan.diskDelayMsMax,
-      seed,
-      chance,
-      clock: this.clock,
-      history: this.history,
-      network: this.network,
-      identities: new Identities(),
-      findByApi: (address: string) => this.nodes.find(({ apiAddress }) => apiAddress === address),
-    }
-    this.members = names.map((name, index) => ({
-      name,
-      cluster: new SimulatedCluster(
-        { ...nodes, name, servers: simulatedServersOf(name, index, counts[index] ?? 1, plan.settings) },
-        surroundings,
-      ),
-      unsealKey: '',
-      rootToken: '',
-    }))
+    const clusters = names.map((name, index) => {
+      return { ...nodes, name, servers: simulatedServersOf(name, index, counts[index] ?? 1, plan.settings) }
+    })
+    const { diskDelayMsMax } = plan
+    const world = new SimulatedWorld({ ...nodes, seed, networkDelayMsMax, diskDelayMsMax, isTold, clusters })
+    this.plan = plan
+    this.clock = world.clock
+    this.history = world.history
+    this.network = world.network
+    this.members = world.clusters.map((cluster) => ({ name: cluster.name, cluster, unsealKey: '', rootToken: '' }))
   }
 
   /** One act of the story, unless it is left out of it. The name says whose it is; the same acts get the same names again. */

@@ -1,4 +1,4 @@
-import { systemClock } from '../../base/clock.js'
+import type { Clock } from '../../base/clock.js'
 import { KINDS, type Kind } from '../kinds.js'
 import { findLag } from '../replication.js'
 import { isAt, type KeyOwner } from './key-ring.js'
@@ -78,6 +78,7 @@ const findAwaited = async (
 export const findProblems = async (
   clusters: readonly SeenCluster[],
   faultyLinks: readonly string[],
+  clock: Clock,
 ): Promise<string[]> => {
   const views = await Promise.all(
     clusters.map(async (cluster) => {
@@ -88,11 +89,11 @@ export const findProblems = async (
   )
   const answered = views.flatMap((view) => ('dr' in view ? [view] : []))
   const ask = async (name: string, kind: Kind) => clusters.find((one) => one.name === name)?.status(kind) ?? {}
-  const links = findLinks(answered, [], systemClock.now())
+  const links = findLinks(answered, [], clock.now())
   return [
     ...views.flatMap(({ name, problems }) => problems.map((text) => `${name} ${text}`)),
     ...KINDS.flatMap((kind) => findTwoPrimaries(answered, kind)),
-    ...(await findDifferentRoots(links, answered, ask, systemClock)),
+    ...(await findDifferentRoots(links, answered, ask, clock)),
     ...faultyLinks.map((pair) => `the link ${pair} is cut or has a fault`),
   ]
 }

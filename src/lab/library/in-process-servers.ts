@@ -1,14 +1,13 @@
 import path from 'node:path'
 import { systemClock } from '../../base/clock.js'
-import { parseDurationMs } from '../../base/duration.js'
 import type { Random } from '../../base/random.js'
 import type { ServerStorage } from '../../server/data/server-storage.js'
 import type { Links } from '../links.js'
 import type { InProcessServer } from '../runner/in-process.js'
-import { type LabSettings, NODE_SETTINGS } from '../settings.js'
-import { type ClusterPlan, planOf, serversOf, type Topology } from '../topology.js'
+import { planOf, serversOf, type Topology } from '../topology.js'
 import type { LabClock } from './lab-clock.js'
 import type { InProcessLabOptions } from './options.js'
+import { leaseMsOf, settingsOf } from './plan-settings.js'
 import type { Provisions } from './provisions.js'
 
 type ServerParts = typeof import('../runner/server-parts.js')
@@ -62,14 +61,3 @@ export const createServers = (
       }),
   )
 }
-
-/** The plan of a cluster as settings of its servers. */
-const settingsOf = ({ license, version, settings }: ClusterPlan): LabSettings => ({
-  ...(license ? { license } : {}),
-  ...(version ? { reported_version: version } : {}),
-  ...settings,
-})
-
-/** What it cannot read here the server refuses. */
-const leaseMsOf = ({ leader_lease = NODE_SETTINGS.leader_lease }: LabSettings): number =>
-  parseDurationMs(String(leader_lease)) ?? 0

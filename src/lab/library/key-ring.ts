@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import type { ApiClient, TokenSource } from '../../client/api-client.js'
+import type { Exchange } from '../../client/exchange.js'
 import type { ClusterAccess } from '../cluster.js'
 import { environmentOf } from '../environment.js'
 import { KINDS, type Kind } from '../kinds.js'
@@ -54,12 +55,15 @@ const CHANGES_KEYS = /^sys\/replication\/(?:(?:dr|performance)\/)?(?:primary|sec
 export class KeyRing {
   readonly #owners: () => readonly KeyOwner[]
   readonly #clock: Clock
+  readonly #exchange: Exchange | undefined
   readonly #holdings = new Map<string, Holding>()
   /** All that were ever used: a join that fails leaves a cluster with the ones it had. */
   readonly #shares = new Map<string, Pick<ClusterKeys, 'unsealKeys' | 'threshold'>>()
   readonly #searches = new Map<string, Promise<string | undefined>>()
 
-  constructor(owners: () => readonly KeyOwner[], clock: Clock) {
+  /** `exchange`: what carries requests to all of them, where no socket leads there. */
+  constructor(owners: () => readonly KeyOwner[], clock: Clock, exchange?: Exchange) {
+    this.#exchange = exchange
     this.#owners = owners
     this.#clock = clock
   }
@@ -86,7 +90,8 @@ export class KeyRing {
   access(): readonly ClusterAccess[] {
     return this.#owners().map(({ name, apiAddress, nodeAddresses, caFile }): ClusterAccess => {
       const { rootToken, unsealKeys, threshold } = this.#holdingOf(name)
-      return { name, apiAddress, nodeAddresses, caFile, rootToken, unsealKeys, threshold }
+      const exchange = this.#exchange
+      return { name, apiAddress, nodeAddresses, caFile, exchange, rootToken, unsealKeys, threshold }
     })
   }
 

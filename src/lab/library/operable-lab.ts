@@ -1,4 +1,5 @@
-import { systemClock } from '../../base/clock.js'
+import { type Clock, systemClock } from '../../base/clock.js'
+import type { Exchange } from '../../client/exchange.js'
 import type { LabAccess } from '../cluster.js'
 import { KINDS, type Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
@@ -56,6 +57,12 @@ export interface WaitOptions {
   readonly timeoutMs?: number | undefined
 }
 
+/** What is not as in a process of its own. */
+interface Around {
+  readonly clock?: Clock
+  readonly exchange?: Exchange
+}
+
 /** The operations that work over the API of the clusters alone, wherever the clusters of a test run. */
 export abstract class OperableLab<Names extends string, C extends SeenCluster> {
   abstract readonly clusters: readonly C[]
@@ -63,13 +70,16 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
   protected readonly timeoutMs: number
   protected readonly keys: KeyRing
   readonly #closing: AbortSignal | undefined
+  readonly #clock: Clock
 
-  /** Waits end with the reason of `closing` when it is aborted. */
-  protected constructor(topology: Topology, timeoutMs: number, closing?: AbortSignal) {
+  /** Waits end with the reason of `closing` when it is aborted. `around`: with what it waits, and reaches its clusters. */
+  protected constructor(topology: Topology, timeoutMs: number, closing?: AbortSignal, around: Around = {}) {
+    const { clock = systemClock, exchange } = around
+    this.#clock = clock
     this.topology = topology
     this.timeoutMs = timeoutMs
     this.#closing = closing
-    this.keys = new KeyRing(() => this.clusters, systemClock)
+    this.keys = new KeyRing(() => this.clusters, clock, exchange)
   }
 
   /** Pairs of clusters whose link is known to be cut or to have a fault. */
@@ -141,7 +151,7 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
   async converged(options: WaitOptions = {}): Promise<void> {
     const timeoutMs = this.#boundOf(options)
     const find = () => findUnreplicated(this.clusters, this.topology)
-    await waitFor(systemClock, 'every secondary to be replicated', find, timeoutMs, this.#closing)
+    await waitFor(this.#clock, 'every secondary to be replicated', find, timeoutMs, this.#closing)
     await this.keys.settle()
   }
 
@@ -156,12 +166,12 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
       const problems = await this.problems()
       return problems.length === 0 ? undefined : problems.join('; ')
     }
-    await waitFor(systemClock, 'the lab to be healthy', find, timeoutMs, this.#closing)
+    await waitFor(this.#clock, 'the lab to be healthy', find, timeoutMs, this.#closing)
   }
 
   /** The problems at this moment, in words that name the cluster; empty when the lab is well. */
   problems(): Promise<string[]> {
-    return findProblems(this.clusters, this.findFaultyLinks())
+    return findProblems(this.clusters, this.findFaultyLinks(), this.#clock)
   }
 
   /** The lab as operations and drills work on it. Its clusters are what is known of them at the moment they are asked for. */
@@ -198,7 +208,7 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
     this.requireDifferent(names)
     const keys = this.keys
     const book = new Runbook(this.access(), {
-      clock: systemClock,
+      clock: this.#clock,
       timeoutMs: this.timeoutMs,
       onProgress: () => undefined,
       onCall,

@@ -1,4 +1,5 @@
-import type { IncomingRequest } from '../../logical/incoming.js'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
 import { type Operation, ROOT_NAMESPACE } from '../../logical/request.js'
 
 /** What a client gets. */
@@ -13,6 +14,13 @@ export interface Call {
   readonly path: string
   readonly body?: Readonly<Record<string, unknown>>
   readonly token?: string
+}
+
+/** What an HTTP client gets. */
+export interface WholeAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly bytes: Buffer
 }
 
 const OPERATIONS = { GET: 'read', PUT: 'update', DELETE: 'delete', LIST: 'list' } as const satisfies Record<
@@ -35,4 +43,18 @@ export const incomingOf = (id: string, { method, path, body = {}, token }: Call)
   wrap: undefined,
   isHead: false,
   bodyBytes: 0,
+})
+
+export const bytesOf = async (body: Rendered['body']): Promise<Buffer> => {
+  if (typeof body === 'string') return Buffer.from(body)
+  if (Buffer.isBuffer(body)) return body
+  const chunks: Buffer[] = []
+  for await (const chunk of body) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+/** As a client gets them, with names in small letters. */
+export const headersOf = ({ contentType, headers }: Rendered): IncomingHttpHeaders => ({
+  'content-type': contentType,
+  ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
 })

@@ -31,6 +31,7 @@ export class Network {
   readonly #listening = new Map<string, { readonly host: Host; readonly onWire: (wire: Wire) => void }>()
   readonly #ends = new Set<End>()
   readonly #cuts = new Set<string>()
+  readonly #slow = new Map<string, number>()
   #nextConnection = 1
   /** While it is not, now and then something takes far longer than everything else. */
   isCalm = true
@@ -59,6 +60,22 @@ export class Network {
   heal(): void {
     this.#cuts.clear()
     for (const end of this.#ends) end.pump()
+  }
+
+  /** Ends what was cut in this direction. */
+  mend(from: string, to: string): void {
+    this.#cuts.delete(pathOf(from, to))
+    for (const end of this.#ends) end.pump()
+  }
+
+  /** What is sent in this direction takes so much longer from now on. */
+  slow(from: string, to: string, ms: number): void {
+    if (ms > 0) this.#slow.set(pathOf(from, to), ms)
+    else this.#slow.delete(pathOf(from, to))
+  }
+
+  slowMs(from: string, to: string): number {
+    return this.#slow.get(pathOf(from, to)) ?? 0
   }
 
   isCut(from: string, to: string): boolean {
@@ -177,7 +194,8 @@ class End implements Wire {
 
   #put(message: WireMessage | 'close'): void {
     const { clock, network } = this.#options
-    this.#underWay.push({ dueMs: clock.monotonic() + network.delayMs(), message })
+    const slowMs = this.other ? network.slowMs(this.host.name, this.other.host.name) : 0
+    this.#underWay.push({ dueMs: clock.monotonic() + network.delayMs() + slowMs, message })
     this.pump()
   }
 

@@ -1,8 +1,9 @@
 import { inspect } from 'node:util'
 import type { Clock } from '../../base/clock.js'
 import { uuid } from '../../base/id.js'
-import { createSeededRandom, type Random } from '../../base/random.js'
+import { createSeededRandom } from '../../base/random.js'
 import { renderError } from '../../http/status-codes.js'
+import { answerWhole, type SentMessage } from '../../http/answer-whole.js'
 import { simulatedCertificateKeys, simulatedJwtKeys } from '../../crypto/simulated-keys.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Rendered } from '../../logical/incoming.js'
@@ -10,17 +11,20 @@ import type { WrappedCall } from '../../replication/host.js'
 import type { Identities } from '../../replication/rpc/simulated/identity.js'
 import { createSimulatedTransport } from '../../replication/rpc/simulated/simulated-transport.js'
 import type { ServerConfig } from '../config/config.js'
+import { createLabApi } from '../lab/lab-api.js'
 import { Server } from '../server.js'
+import { systemRulesOf } from '../system-rules.js'
 import { replicationTimes } from '../wiring/replication-parts.js'
 import type { MemoryLink } from '../../storage/commit-log/memory-link.js'
 import type { MemoryLog } from '../../storage/commit-log/memory-log.js'
 import { MemorySharedLog } from '../../storage/commit-log/memory-shared-log.js'
-import { type Answer, type Call, incomingOf } from './calls.js'
+import { type Answer, bytesOf, type Call, headersOf, incomingOf, type WholeAnswer } from './calls.js'
 import { Disk } from './disk.js'
 import type { History } from './history.js'
 import type { Chance } from './chance.js'
+import { beginLife, type Life } from './life.js'
 import { LogLink } from './log-link.js'
-import type { Host, Network } from './network.js'
+import type { Network } from './network.js'
 import { toldLog } from './told-log.js'
 import { MortalClock } from './simulated-clock.js'
 
@@ -46,17 +50,6 @@ interface NodeOptions {
   readonly config: ServerConfig
   /** What it shares with the other nodes of its cluster; undefined where it is the only one. */
   readonly log: MemoryLog | undefined
-}
-
-/** One life of a server. */
-interface Life extends Host {
-  isAlive: boolean
-  readonly clock: MortalClock
-  readonly random: Random
-  readonly died: Promise<undefined>
-  readonly die: () => void
-  server: Server | undefined
-  shared: MemorySharedLog | undefined
 }
 
 /** One server whose clock, network, disk and chances are simulated; everything above them is the product. */
@@ -138,17 +131,47 @@ export class SimulatedNode {
 
   /** Sends a request as a client would; undefined when no answer comes. `from` is where its way begins. */
   async call(call: Call, from?: string): Promise<Answer | undefined> {
-    const { clock, network, history } = this.#surroundings
+    const rendered = await this.#visit(from, (life, server) => this.#answer(life, server, call))
+    if (!rendered) return undefined
+    const body = String(rendered.body)
+    const { history } = this.#surroundings
+    history.add(this.name, `answers ${rendered.status} to ${call.method} ${call.path}`, Buffer.from(body))
+    return { status: rendered.status, json: body === '' ? {} : (JSON.parse(body) as Answer['json']) }
+  }
+
+  /** Sends a message as an HTTP client would; undefined when no answer comes. */
+  async exchange(message: SentMessage): Promise<WholeAnswer | undefined> {
+    const { history } = this.#surroundings
+    const rendered = await this.#visit(undefined, (life, server) => {
+      history.add(this.name, `is asked for ${message.verb} ${message.url}`, message.body)
+      return answerWhole(message, {
+        handle: (request) => server.handle(request),
+        lab: createLabApi(server, this.#config),
+        rulesOf: (path) => systemRulesOf(server.systemRules, path),
+        random: life.random,
+        id: () => uuid(life.random),
+        onBug: (error) => history.tell(this.name, () => `fails inside: ${inspect(error)}`),
+      })
+    })
+    if (!rendered) return undefined
+    const bytes = await bytesOf(rendered.body)
+    history.add(this.name, `answers ${rendered.status} to ${message.verb} ${message.url}`, bytes)
+    return { status: rendered.status, headers: headersOf(rendered), bytes }
+  }
+
+  /** The way to it and back, and what it answers in between. */
+  async #visit(
+    from: string | undefined,
+    answer: (life: Life, server: Server) => Promise<Rendered>,
+  ): Promise<Rendered | undefined> {
+    const { clock, network } = this.#surroundings
     await clock.sleep(network.delayMs())
     const life = this.#life
     if (!life?.server || this.#isCut(from)) return undefined
     await Promise.race([life.clock.thawed(), life.died])
-    const rendered = await Promise.race([this.#answer(life, life.server, call), life.died])
+    const rendered = await Promise.race([answer(life, life.server), life.died])
     await Promise.race([clock.sleep(network.delayMs()), life.died])
-    if (!rendered || !life.isAlive || this.#isCut(from)) return undefined
-    const body = String(rendered.body)
-    history.add(this.name, `answers ${rendered.status} to ${call.method} ${call.path}`, Buffer.from(body))
-    return { status: rendered.status, json: body === '' ? {} : (JSON.parse(body) as Answer['json']) }
+    return life.isAlive && !this.#isCut(from) ? rendered : undefined
   }
 
   #isCut(from: string | undefined): boolean {
@@ -167,26 +190,9 @@ export class SimulatedNode {
   }
 
   #beginLife(): Life {
-    const { clock, seed } = this.#surroundings
-    let die: () => void = () => undefined
-    const died = new Promise<undefined>((resolve) => {
-      die = () => resolve(undefined)
-    })
+    const { clock, seed, driftOf } = this.#surroundings
     const random = createSeededRandom(`${seed} ${this.name} ${++this.#lives}`)
-    const mortal = new MortalClock(clock, this.#log ? this.#surroundings.driftOf(this.name) : 1)
-    return {
-      name: this.name,
-      isAlive: true,
-      get frozenMs() {
-        return mortal.frozenMs
-      },
-      clock: mortal,
-      random,
-      died,
-      die,
-      server: undefined,
-      shared: undefined,
-    }
+    return beginLife(this.name, new MortalClock(clock, this.#log ? driftOf(this.name) : 1), random)
   }
 
   #open(life: Life): Promise<Server> {

@@ -22,7 +22,7 @@ const repeatWith = (clock: Pick<Clock, 'setTimer'>, ms: number, fn: () => void):
 
 /** A timer is late by up to so much, as timers are; so seeds differ in which of two comes first. */
 const LATE_MS_MAX = 1
-const IDLE_TURNS_MAX = 10_000
+export const IDLE_TURNS_MAX = 10_000
 
 /**
  * Time that passes when nothing is left to be done in it. What falls due runs one by one, each to its end before the next:
@@ -80,16 +80,23 @@ export class SimulatedClock implements Clock {
     for (let idle = 0; idle < IDLE_TURNS_MAX; idle++) {
       await nextTurn()
       if (isDone) return ended
-      const next = this.#take()
       // Somebody may work in slices.
-      if (!next) continue
+      if (!this.runNext()) continue
       idle = 0
-      if (next.dueMs > limitMs) throw new Error(`the simulation has not ended after ${limitMs} virtual milliseconds`)
-      this.#elapsedMs = Math.max(this.#elapsedMs, next.dueMs)
-      this.steps++
-      next.fn?.()
+      if (this.#elapsedMs > limitMs)
+        throw new Error(`the simulation has not ended after ${limitMs} virtual milliseconds`)
     }
     throw new Error('nothing is left to happen, and the simulation has not ended')
+  }
+
+  /** Lets what is due next happen, whenever that is. Returns false when nothing is left. */
+  runNext(): boolean {
+    const next = this.#take()
+    if (!next) return false
+    this.#elapsedMs = Math.max(this.#elapsedMs, next.dueMs)
+    this.steps++
+    next.fn?.()
+    return true
   }
 
   #take(): Due | undefined {

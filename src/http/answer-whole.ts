@@ -1,0 +1,82 @@
+import { EventEmitter } from 'node:events'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Random } from '../base/random.js'
+import { LogicalError } from '../logical/errors.js'
+import type { IncomingRequest, Rendered, SideRequest } from '../logical/incoming.js'
+import type { PathRules } from '../logical/path-rules.js'
+import { NO_BODY } from './body-reader.js'
+import { readFields, readHead, readRequest } from './incoming-request.js'
+import { API, SIDE } from './paths.js'
+import { renderError } from './status-codes.js'
+import { parseTarget } from './target.js'
+import { parseQuery } from './url-pairs.js'
+
+/** A message that came over no connection: all of it is there. */
+export interface SentMessage {
+  readonly verb: string
+  /** Path and query, as they were sent. */
+  readonly url: string
+  /** Names in small letters. */
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+interface AnswerOptions {
+  readonly handle: (request: IncomingRequest) => Promise<Rendered>
+  readonly lab: (request: SideRequest) => Promise<Rendered>
+  readonly rulesOf: (path: string) => PathRules
+  readonly random: Random
+  readonly id: () => string
+  /** Told of what was no LogicalError. */
+  readonly onBug: (error: unknown) => void
+}
+
+const REMOTE_ADDRESS = '127.0.0.1'
+const REMOTE_PORT = 40_000
+
+/** Answers a message as an HTTP server would. Nobody bounds its body: whoever has made it is in this process. */
+export const answerWhole = async (message: SentMessage, options: AnswerOptions): Promise<Rendered> => {
+  try {
+    const { path, query } = parseTarget(message.url)
+    if (path.startsWith(API)) return await answerApi(message, path.slice(API.length), query, options)
+    if (!path.startsWith(SIDE)) throw new LogicalError('not-found', '')
+    const { verb: method, headers, body } = message
+    const request = { method, path: path.slice(SIDE.length), query: parseQuery(query), headers, body }
+    return await options.lab({ ...request, id: options.id(), remoteAddress: REMOTE_ADDRESS })
+  } catch (error) {
+    if (!(error instanceof LogicalError)) options.onBug(error)
+    return renderError(error)
+  }
+}
+
+const answerApi = async (
+  { verb, url, headers, body }: SentMessage,
+  path: string,
+  query: string,
+  { handle, rulesOf, random }: AnswerOptions,
+): Promise<Rendered> => {
+  const socket = Object.assign(new EventEmitter(), { remotePort: REMOTE_PORT })
+  const received = {
+    message: { url, headers, socket },
+    verb,
+    path,
+    query,
+    remoteAddress: REMOTE_ADDRESS,
+    rules: rulesOf(path),
+  }
+  const head = readHead(received)
+  const data = await readFields(received, head, {
+    ...NO_BODY,
+    size: body.length,
+    take: () => body,
+    valuesMax: Infinity,
+  })
+  const parts = {
+    random,
+    readFile: async () => body,
+    bodyBytes: body.length,
+    bodyRefusal: undefined,
+    answerRoom: undefined,
+  }
+  return handle(readRequest(received, head, data, parts))
+}

@@ -1,0 +1,167 @@
+import { SimulatedWorld } from '../../server/simulated/world.js'
+import type { ClusterAccess } from '../cluster.js'
+import { LabCluster } from '../in-process-cluster.js'
+import { LabNode } from '../in-process-node.js'
+import { LabError } from '../lab-error.js'
+import { OperableLab } from '../library/operable-lab.js'
+import { leaseMsOf, settingsOf } from '../library/plan-settings.js'
+import type { LabSettings } from '../settings.js'
+import { type Link, planOf, serversOf, type Topology, withNodes } from '../topology.js'
+import { makeTopology, openCluster, type WireOptions } from '../wire.js'
+import { exchangeWith } from './exchange.js'
+import { SimulatedLink } from './link.js'
+import { requireSimulable, requireSimulatedOptions, type SimulatedLabOptions } from './options.js'
+import { SimulatedServer } from './server.js'
+import { simulatedServersOf } from './servers.js'
+import { VirtualTime } from './virtual-time.js'
+
+const TIMEOUT_MS = 120_000
+/** To notice a dead peer costs no time here, and to ask it often does. */
+const SETTINGS: LabSettings = { keepalive_time: '5s', keepalive_timeout: '5s' }
+/** How long a message, a step of a disk, and a trip to the log that nodes share take at most. */
+const DELAYS = { networkDelayMsMax: 2, diskDelayMsMax: 1, logDelayMsMax: 1 }
+
+/** Clusters in virtual time, as `startLab` starts them with `simulated`. */
+export class VirtualLab<Names extends string = string> extends OperableLab<Names, LabCluster> {
+  readonly clock: VirtualTime
+  readonly clusters: readonly LabCluster[]
+  readonly #world: SimulatedWorld
+  readonly #closing: AbortController
+  readonly #links = new Map<string, SimulatedLink>()
+
+  private constructor(
+    topology: Topology,
+    { timeoutMs = TIMEOUT_MS }: SimulatedLabOptions,
+    { world, time }: { readonly world: SimulatedWorld; readonly time: VirtualTime },
+  ) {
+    const closing = new AbortController()
+    const exchange = exchangeWith(world, time)
+    super(topology, timeoutMs, closing.signal, { clock: time, exchange })
+    this.#closing = closing
+    this.#world = world
+    this.clock = time
+    const { keys } = this
+    this.clusters = world.clusters.map(({ name, nodes }) => {
+      const shared = { caFile: undefined, keys, exchange, tell: () => undefined }
+      const servers = nodes.map(
+        (node, at) =>
+          new LabNode({ ...shared, name: `${name}${at + 1}`, cluster: name, server: new SimulatedServer(node, time) }),
+      )
+      return new LabCluster({ ...shared, timeoutMs, name, nodes: servers, clock: time })
+    })
+  }
+
+  /** Starts the clusters, initialises them, joins them as the topology says, and waits until they are replicated. */
+  static async start<N extends string>(given: Topology, options: SimulatedLabOptions): Promise<VirtualLab<N>> {
+    requireSimulatedOptions(options)
+    const { seed = 1, nodes, settings } = options
+    const topology = nodes === undefined ? given : withNodes(given, nodes)
+    requireSimulable(topology)
+    const clusters = topology.clusters.map((name, index) => {
+      const own = { ...SETTINGS, ...settingsOf(planOf(topology, name)), ...settings }
+      const servers = simulatedServersOf(name, index, serversOf(topology, name).length, own)
+      return { name, servers, leaseMs: leaseMsOf(own) }
+    })
+    const world = new SimulatedWorld({ seed: String(seed), ...DELAYS, driftOf: () => 1, clusters })
+    const lab = new VirtualLab<N>(topology, options, { world, time: new VirtualTime(world.clock) })
+    try {
+      await lab.#start(options)
+      return lab
+    } catch (error) {
+      await lab.close()
+      throw error
+    }
+  }
+
+  /** All that has happened until now: how much, and a hash that is the same for the same seed and the same calls. */
+  get history(): { readonly hash: string; readonly events: number } {
+    const { hash, events } = this.#world.history
+    return { hash, events }
+  }
+
+  /**
+   * The link between two clusters, or two nodes. Throws LabError `usage`, with the names there are, where there are no such two.
+   *
+   * @example
+   * lab.link('A', 'B').partition()
+   */
+  link(one: Names | `${Names}${number}`, other: Names | `${Names}${number}`): SimulatedLink {
+    if (one === other) throw new LabError('usage', 'name two clusters')
+    const key = [one, other].sort().join(' ')
+    const found = this.#links.get(key)
+    if (found) return found
+    const made = new SimulatedLink(
+      this.#world.network,
+      [this.#sideOf(one), this.#sideOf(other)],
+      this.#ownMsOf(one, other),
+    )
+    this.#links.set(key, made)
+    return made
+  }
+
+  /** Opens every link again, without latency. */
+  heal(): void {
+    for (const link of this.#links.values()) {
+      link.heal()
+      link.setLatency(0)
+    }
+  }
+
+  /** Ends all servers and waits; nothing of the lab goes on. Closing it again does nothing more. */
+  async close(): Promise<void> {
+    this.#closing.abort(new LabError('interrupted', 'the lab was closed'))
+    for (const cluster of this.#world.clusters) cluster.crash(true)
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  protected override findFaultyLinks(): readonly string[] {
+    return [...this.#links].filter(([, link]) => !link.isClear).map(([key]) => key.replace(' ', '-'))
+  }
+
+  #sideOf(name: string): { readonly name: string; readonly servers: readonly string[] } {
+    const cluster = this.#world.clusters.find((one) => one.name === name)
+    if (cluster) return { name, servers: cluster.nodes.map((node) => node.name) }
+    const nodes = this.#world.nodes.map((node) => node.name)
+    if (!nodes.includes(name))
+      throw new LabError(
+        'usage',
+        `there is no cluster or node ${name} in this lab; its servers are ${nodes.join(', ')}`,
+      )
+    return { name, servers: [name] }
+  }
+
+  /** The latency that the topology gives the link between two clusters. */
+  #ownMsOf(one: string, other: string): number {
+    const found = this.topology.links.find((link) => isLinkOf(link, one, other) || isLinkOf(link, other, one))
+    return found?.latencyMs ?? 0
+  }
+
+  async #start({ shares = 1, threshold = shares }: SimulatedLabOptions): Promise<void> {
+    for (const { primary, secondary } of this.topology.links) this.link(primary as Names, secondary as Names)
+    await Promise.all(this.clusters.map((cluster) => cluster.start()))
+    const options: WireOptions = {
+      shares,
+      threshold,
+      plans: this.topology.plans,
+      timeoutMs: this.timeoutMs,
+      clock: this.clock,
+      onProgress: () => undefined,
+      signal: this.#closing.signal,
+    }
+    const open = await Promise.all(this.access().clusters.map((cluster) => openCluster(cluster, options)))
+    await this.#openAll(open)
+    await this.#openAll(await makeTopology(open, this.topology, options))
+  }
+
+  /** Takes over the keys, and opens every server that they open: those of a secondary seal themselves when it joins. */
+  async #openAll(known: readonly ClusterAccess[]): Promise<void> {
+    for (const access of known) this.keys.set(access.name, access)
+    await Promise.all(this.clusters.filter(({ nodes }) => nodes.length > 1).map((cluster) => cluster.open()))
+  }
+}
+
+const isLinkOf = ({ primary, secondary }: Link, one: string, other: string): boolean =>
+  primary === one && secondary === other

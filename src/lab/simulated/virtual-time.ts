@@ -1,0 +1,87 @@
+import { type Clock, sleepWith, type Timer } from '../../base/clock.js'
+import { parseDurationMs } from '../../base/duration.js'
+import { nextTurn } from '../../base/turn.js'
+import { IDLE_TURNS_MAX, type SimulatedClock } from '../../server/simulated/simulated-clock.js'
+import { LabError } from '../lab-error.js'
+
+/**
+ * The time of a simulated lab. It passes while somebody of the test waits for an answer, a fact or this clock, as fast as
+ * what falls due can be done, and stands still otherwise.
+ *
+ * @example
+ * import { type SimulatedLabClock, startLab } from 'understudy-lab'
+ *
+ * await using lab = await startLab('single', { simulated: true })
+ * const clock: SimulatedLabClock = lab.clock
+ * await clock.advance('31m') // whatever falls due in half an hour has happened
+ */
+export interface SimulatedLabClock extends Clock {
+  /** Lets time pass: milliseconds, or a duration such as `31m`. Resolves when all that falls due in it has happened. */
+  advance(duration: string | number): Promise<void>
+}
+
+/** Has time pass for as long as somebody waits, and no longer. */
+export class VirtualTime implements SimulatedLabClock {
+  readonly #clock: SimulatedClock
+  readonly #waiting = new Set<(error: Error) => void>()
+  #isPassing = false
+
+  constructor(clock: SimulatedClock) {
+    this.#clock = clock
+  }
+
+  /** Has time pass until this ends. Several may be under way at once. Rejects when nothing is left that could end it. */
+  async passUntil<T>(work: Promise<T>): Promise<T> {
+    let giveUp: (error: Error) => void = () => undefined
+    const stuck = new Promise<never>((_, reject) => {
+      giveUp = reject
+    })
+    this.#waiting.add(giveUp)
+    if (!this.#isPassing) void this.#pass()
+    try {
+      return await Promise.race([work, stuck])
+    } finally {
+      this.#waiting.delete(giveUp)
+    }
+  }
+
+  now(): number {
+    return this.#clock.now()
+  }
+
+  monotonic(): number {
+    return this.#clock.monotonic()
+  }
+
+  setTimer(ms: number, fn: () => void): Timer {
+    return this.#clock.setTimer(ms, fn)
+  }
+
+  setRepeating(ms: number, fn: () => void): Timer {
+    return this.#clock.setRepeating(ms, fn)
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return this.passUntil(sleepWith(this.#clock, ms, signal))
+  }
+
+  async advance(duration: string | number): Promise<void> {
+    const ms = typeof duration === 'number' ? duration : parseDurationMs(duration)
+    if (ms === undefined || !(ms >= 0 && ms < Number.POSITIVE_INFINITY))
+      throw new LabError('usage', `"${duration}" is not a duration such as 31m, nor a number of milliseconds from 0 on`)
+    await this.sleep(ms)
+  }
+
+  /** One thing after the other, each to its end before the next. */
+  async #pass(): Promise<void> {
+    this.#isPassing = true
+    for (let idle = 0; idle < IDLE_TURNS_MAX; idle++) {
+      await nextTurn()
+      if (this.#waiting.size === 0) break
+      if (this.#clock.runNext()) idle = 0
+    }
+    this.#isPassing = false
+    const error = new LabError('timeout', 'nothing is left to happen in this lab that could end the wait')
+    for (const giveUp of this.#waiting) giveUp(error)
+  }
+}

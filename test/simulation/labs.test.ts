@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest'
+import { ApiUnreachable, LabError, startLab, type Topology } from '../../src/index.js'
+
+/** What a test of a user does, from its first call to its last. */
+const story = async (seed: number) => {
+  await using lab = await startLab('dr', { simulated: true, seed })
+  await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
+  await Promise.all(Array.from({ length: 5 }, (_, n) => lab.A.client.write(`kv/${n}`, { n })))
+  lab.link('A', 'B').partition()
+  await lab.A.client.write('kv/late', { word: 'late' })
+  lab.link('A', 'B').heal()
+  await lab.converged()
+  return lab.history
+}
+
+describe('a simulated lab', () => {
+  it('ends leases when their time is over, without any of ours', async () => {
+    await using lab = await startLab('single', { simulated: true })
+    const { auth } = await lab.A.client.write('auth/token/create', { ttl: '30m' })
+    const { client_token: token } = auth as { client_token: string }
+    const own = () => lab.A.anonymous.send('GET', 'auth/token/lookup-self', { token })
+    expect(await own()).toMatchObject({ status: 200 })
+    await lab.clock.advance('29m')
+    expect(await own()).toMatchObject({ status: 200 })
+    const beforeMs = lab.clock.monotonic()
+    await lab.clock.advance('31m')
+    expect(lab.clock.monotonic() - beforeMs).toBeGreaterThanOrEqual(31 * 60_000)
+    expect(await own()).toMatchObject({ status: 403 })
+  })
+
+  it('holds back what is sent over a link that is cut, and catches up when it is whole', async () => {
+    await using lab = await startLab('pr', { simulated: true, seed: 2 })
+    await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
+    await lab.converged()
+    lab.link('A', 'C').partition('A')
+    await lab.A.client.write('kv/late', { word: 'late' })
+    await lab.clock.advance('1m')
+    expect(await lab.problems()).toContain('the link A-C is cut or has a fault')
+    expect((await lab.C.client.send('GET', 'kv/late')).status).toBe(404)
+    lab.link('A', 'C').heal()
+    await lab.healthy()
+    expect((await lab.C.client.read('kv/late')).data).toEqual({ word: 'late' })
+  })
+
+  it('has a secondary lag by the latency of its link', async () => {
+    await using lab = await startLab('pr', { simulated: true, seed: 3 })
+    await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
+    await lab.converged()
+    lab.link('A', 'C').setLatency(2_000, 'A')
+    await lab.A.client.write('kv/late', { word: 'late' })
+    await lab.clock.advance(1_500)
+    expect((await lab.C.client.send('GET', 'kv/late')).status).toBe(404)
+    await lab.clock.advance(1_500)
+    expect((await lab.C.client.send('GET', 'kv/late')).status).toBe(200)
+  })
+
+  it('has the latency that the topology gives a link, and is well with it', async () => {
+    const link = { kind: 'performance', primary: 'A', secondary: 'C', latencyMs: 500 } as const
+    const topology = {
+      name: 'far',
+      about: 'C is far away',
+      clusters: ['A', 'C'],
+      links: [link],
+    } as const satisfies Topology
+    await using lab = await startLab(topology, { simulated: true, seed: 9 })
+    await lab.healthy()
+    await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
+    await lab.clock.advance(400)
+    expect((await lab.C.client.send('GET', 'sys/mounts')).json?.data).not.toHaveProperty('kv/')
+    lab.link('A', 'C').setLatency(1_000)
+    expect(await lab.problems()).toContain('the link A-C is cut or has a fault')
+    lab.heal()
+    await lab.converged()
+    expect(await lab.problems()).toEqual([])
+    expect((await lab.C.client.send('GET', 'sys/mounts')).json?.data).toHaveProperty('kv/')
+  })
+
+  it.each([1, 3] as const)('fails over to a copy with %i servers a cluster, and back', async (nodes) => {
+    await using lab = await startLab('dr', { simulated: true, seed: 4, nodes })
+    await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
+    await lab.A.client.write('kv/one', { n: 1 })
+    await lab.converged()
+    await lab.A.crash()
+    expect(lab.A.isRunning).toBe(false)
+    await lab.failover('A', 'B')
+    expect((await lab.B.client.read('kv/one')).data).toEqual({ n: 1 })
+    await lab.B.client.write('kv/two', { n: 2 })
+    await lab.A.start()
+    await lab.rejoin('A', 'B')
+    await lab.switchover('B', 'A')
+    await lab.healthy()
+    expect((await lab.A.client.read('kv/two')).data).toEqual({ n: 2 })
+  })
+
+  it('has another node take over when the active one is killed', async () => {
+    await using lab = await startLab('single', { simulated: true, seed: 5, nodes: 3 })
+    const before = lab.A.nodes.find(({ isActive }) => isActive)
+    await before?.crash()
+    await lab.clock.advance('30s')
+    const after = lab.A.nodes.find(({ isActive }) => isActive)
+    expect(after?.name).not.toBe(before?.name)
+    expect(await lab.A.client.read('sys/mounts')).toMatchObject({ data: {} })
+  })
+
+  it('has the same history of the same seed and calls each time, and another of another seed', async () => {
+    const [first, again, other] = [await story(6), await story(6), await story(7)]
+    expect(again).toEqual(first)
+    expect(first.events).toBeGreaterThan(50)
+    expect(other.hash).not.toBe(first.hash)
+  })
+
+  it('stands still while nobody waits', async () => {
+    await using lab = await startLab('single', { simulated: true })
+    const { hash } = lab.history
+    const beforeMs = lab.clock.monotonic()
+    for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => void setImmediate(resolve))
+    expect(lab.clock.monotonic()).toBe(beforeMs)
+    expect(lab.history.hash).toBe(hash)
+  })
+
+  it('has room for hundreds of clusters', async () => {
+    const clusters = Array.from({ length: 200 }, (_, index) => `N${index}`)
+    const pairs = Array.from({ length: 20 }, (_, index) => index)
+    const links = pairs.map(
+      (index) => ({ kind: 'dr', primary: `N${index * 2}`, secondary: `N${index * 2 + 1}` }) as const,
+    )
+    const topology: Topology = { name: 'many', about: 'pairs, and clusters by themselves', clusters, links }
+    await using lab = await startLab(topology, { simulated: true, seed: 8 })
+    await lab.clock.advance('10s')
+    await lab.healthy()
+    expect(await lab.cluster('N199').client.read('sys/health')).toMatchObject({ sealed: false })
+  })
+})
+
+describe('a simulated lab refuses', () => {
+  const one: Topology = { name: 'one', about: 'one', clusters: ['A'], links: [] }
+  const usage = (text: string) => expect.objectContaining({ code: 'usage', message: expect.stringContaining(text) })
+
+  it('what needs files, sockets or logs', async () => {
+    const start = (options: object) => startLab('single', { simulated: true, ...options } as { simulated: true })
+    await expect(start({ storage: 'disk' })).rejects.toEqual(usage('takes no option "storage"'))
+    await expect(start({ sed: 1 })).rejects.toEqual(usage('did you mean "seed"'))
+    await expect(start({ timeoutMs: 0 })).rejects.toEqual(usage('above 0'))
+    await expect(startLab({ ...one, plans: { A: { tls: true } } }, { simulated: true })).rejects.toEqual(
+      usage('has TLS'),
+    )
+    await expect(startLab({ ...one, plans: { A: { reach: 'load-balancer' } } }, { simulated: true })).rejects.toEqual(
+      usage('reach "load-balancer"'),
+    )
+  })
+
+  it('a duration, a link and a latency that are none', async () => {
+    await using lab = await startLab('dr', { simulated: true })
+    await expect(lab.clock.advance('soon')).rejects.toEqual(usage('"soon" is not a duration'))
+    await expect(lab.clock.advance(-1)).rejects.toThrow(LabError)
+    expect(() => lab.link('A', 'A')).toThrow(LabError)
+    expect(() => lab.link('A', 'B').setLatency(Number.NaN)).toThrow(LabError)
+    expect(() => lab.link('A', 'B').partition('C')).toThrow(LabError)
+  })
+
+  it('requests to a cluster that does not run, and all once it is closed', async () => {
+    const lab = await startLab('single', { simulated: true })
+    const { client } = lab.A
+    await lab.A.crash()
+    await expect(client.read('sys/mounts')).rejects.toThrow(ApiUnreachable)
+    await lab.close()
+    await lab.close()
+    await expect(lab.converged()).rejects.toMatchObject({ code: 'interrupted' })
+  })
+})
