@@ -7,14 +7,14 @@ import { type Outcome, simulate } from '../test/simulation/simulate.js'
  * Plays whole clusters on a simulated clock, network and disk. The same seed has the same history each time, which its hash
  * tells. Of a seed that fails the shortest story that still does is looked for, and printed; of many seeds, of the first one.
  *
- *   npm run simulate -- --seeds 200 [--from 1]        one seed after the other
+ *   npm run simulate -- --seeds 200 [--from 1]        one seed after the other; with --hashes the hash of each, to compare
  *   npm run simulate -- --seed 17 [--trace]           one of them, as a story
  *   npm run simulate -- --soak [--from 1] [--keep F]  until it is stopped; seeds that fail are kept in F, and tried first
  *
  * With --whole nothing is left out of what fails.
  */
 const USAGE =
-  'npm run simulate -- (--seeds N [--from N] | --seed N [--trace] | --soak [--from N] [--keep FILE]) [--whole]'
+  'npm run simulate -- (--seeds N [--from N] [--hashes] | --seed N [--trace] | --soak [--from N] [--keep FILE]) [--whole]'
 const KEPT = 'failing-seeds.txt'
 
 interface Settings {
@@ -25,6 +25,8 @@ interface Settings {
   readonly kept: string | undefined
   readonly isTold: boolean
   readonly isWhole: boolean
+  /** Of each seed the hash is told. */
+  readonly areHashesTold: boolean
 }
 
 const readSettings = (): Settings | undefined => {
@@ -37,9 +39,10 @@ const readSettings = (): Settings | undefined => {
       keep: { type: 'string' },
       trace: { type: 'boolean', default: false },
       whole: { type: 'boolean', default: false },
+      hashes: { type: 'boolean', default: false },
     },
   })
-  const { seed, soak, keep, trace: isTold, whole: isWhole } = values
+  const { seed, soak, keep, trace: isTold, whole: isWhole, hashes: areHashesTold } = values
   const [seeds, from, one] = [Number(values.seeds ?? 1), Number(values.from), Number(seed ?? 0)]
   const isSound =
     [seeds, from, one].every(Number.isSafeInteger) &&
@@ -55,6 +58,7 @@ const readSettings = (): Settings | undefined => {
     kept: soak ? (keep ?? KEPT) : undefined,
     isTold,
     isWhole,
+    areHashesTold,
   }
 }
 
@@ -99,6 +103,7 @@ const playMany = async (settings: Settings): Promise<number> => {
     const outcome = await simulate(seed)
     played++
     virtualMs += outcome.virtualMs
+    if (settings.areHashesTold) console.log(`seed ${seed}: ${outcome.hash}`)
     kept?.played(seed, outcome.failure?.message)
     if (outcome.failure) {
       failed.push(seed)
