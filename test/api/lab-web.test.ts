@@ -80,10 +80,11 @@ describe('who may look', () => {
       { 'sec-fetch-site': 'cross-site' },
       { 'sec-fetch-site': 'same-site' },
     ]
-    for (const headers of refused)
-      expect(await ask(`${origin}/page.js`, { cookie, ...headers }), JSON.stringify(headers)).toMatchObject({
-        status: 403,
-      })
+    for (const path of ['page.js', '_understudy/v1/events', '_understudy/v1/clusters/A/v1/sys/mounts'])
+      for (const headers of refused)
+        expect(await ask(`${origin}/${path}`, { cookie, ...headers }), JSON.stringify(headers)).toMatchObject({
+          status: 403,
+        })
     expect(await ask(origin, { cookie, 'sec-fetch-site': 'cross-site' }), 'a link may lead here').toMatchObject({
       status: 200,
     })

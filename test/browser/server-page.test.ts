@@ -225,6 +225,12 @@ describe('the page of a server', () => {
       expect(await read('/ui/')).toBe('TypeError')
       expect(await read('/ui/page.js')).toBe('TypeError')
       expect(await read('/v1/sys/health')).toBe('TypeError')
+      expect(await read('/_understudy/v1/events'), 'what happens').toBe('TypeError')
+      await stranger.evaluate(
+        `fetch('${address}/_understudy/v1/clock', { method: 'POST', mode: 'no-cors', body: '{"skew":"5m"}' })`,
+      )
+      const faults = await (await fetch(`${address}/_understudy/v1/faults`)).json()
+      expect(faults, 'nothing is done for it').toMatchObject({ skew_ms: 0 })
       const framed = stranger.frames().filter((frame) => frame.url().includes('/ui/'))
       for (const frame of framed) expect(await frame.evaluate('document.body.innerText')).not.toContain('Log in')
     } finally {

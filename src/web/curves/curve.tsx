@@ -116,7 +116,7 @@ const optionsFor = (
     legend: { show: false },
     cursor: { show: false },
     scales: {
-      x: { time: true, range: (_, min, max) => [Math.min(min, max - SPAN_MIN), max] },
+      x: { time: true, range: spanOf },
       y: { range: (_, __, max) => [0, Math.max(1, max) * 1.05] },
     },
     axes: [
@@ -135,6 +135,12 @@ const optionsFor = (
     ],
     hooks: { drawClear: [(drawn) => shade(drawn, phases.current, colours)] },
   }
+}
+
+/** All that there is; of a single moment uPlot itself would show a day. */
+const spanOf = ({ data: [times] }: uPlot): [number, number] => {
+  const last = times.at(-1) ?? 0
+  return [Math.min(times[0] ?? last, last - SPAN_MIN), last]
 }
 
 /** Of a quarter of an hour nobody needs the day. */
