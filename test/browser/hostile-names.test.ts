@@ -156,6 +156,7 @@ describe('whatever somebody calls what a server has', () => {
       [`sys/policies/acl/${name}`, { policy: `# ${script}\npath "x" {}` }],
       ['auth/approle/role/app', { token_policies: [script] }],
       ['auth/token/create', { display_name: script, meta: { [image]: script } }],
+      ['sys/audit/kept', { type: 'file', options: { file_path: 'stdout' } }],
       ['sys/replication/dr/primary/enable', {}],
     )
     // Each of these is kept as it is, or refused; the page is asked to show what is there.
@@ -164,12 +165,20 @@ describe('whatever somebody calls what a server has', () => {
       [`auth/approle/role/${name}`, { token_policies: [script] }],
       [`sys/audit/${name}`, { type: 'file', description: image, options: { file_path: 'discard' } }],
       ['sys/replication/dr/primary/secondary-token', { id: image }],
+      [`sys/namespaces/${name}`, {}],
+      [`auth/token/create/${name}`, {}],
     ] as const)
       expect([200, 204, 400, 404, 405], at).toContain((await send(at, body)).status)
     await using ui = new BrowserPage()
     await ui.goTo(address)
     await ui.see('.connection.live')
     expect(await ui.page.title()).toBe(`${image} · Understudy`)
+    await ui.page.getByLabel('Token (needed)').fill(script)
+    await ui.page.getByLabel('Namespace').fill(image)
+    await ui.press('Log in')
+    await ui.see('.login .error:not(:empty)')
+    await expectNothingRan(ui)
+    await ui.page.getByLabel('Namespace').fill('')
     await ui.page.getByLabel('Token (needed)').fill(token)
     await ui.press('Log in')
     await ui.see('.who')
@@ -185,11 +194,19 @@ describe('whatever somebody calls what a server has', () => {
           await expectNothingRan(ui)
         }
       }
+      if (view === 'Audit') {
+        await ui.see('.audit-tail td:has-text("window.ran")')
+        await ui.page
+          .getByRole('button', { name: /^Whole line/ })
+          .first()
+          .click()
+        await ui.see('.audit-tail code.text')
+      }
       await expectNothingRan(ui)
       await ui.expectNoBarrier()
     }
     await ui.see('[data-cluster]')
-    expect(await ui.page.locator('[data-cluster] .name').innerText()).toBe(image)
+    expect(await ui.page.locator('[data-cluster] .name').textContent()).toBe(image)
     await expectNothingRan(ui)
   })
 })

@@ -26,7 +26,7 @@ const TYPES: Readonly<Record<string, string>> = {
 export const serveHostilePage = async (messages: {
   readonly survey: PageSurvey
   readonly events: readonly PageEvent[]
-  readonly work: PageWork
+  readonly work?: PageWork
 }) => {
   const asked: string[] = []
   const server = http.createServer(({ url = '/' }, response) => {

@@ -30,6 +30,8 @@ const MARGIN = 8
 /** Beside stacked boxes, for the arrows. */
 const GUTTER = 76
 const STACK_GAP = 20
+/** Above all, for the words of arrows that have to stand below one another between near columns. */
+const HEADROOM = 56
 /** Below all, for arrows that pass others by. */
 const FOOT = 48
 
@@ -42,6 +44,8 @@ export const layOut = (places: ReadonlyMap<string, Field>, width: number, nodes 
   if (room < BOX_MIN) return stack(places, width, tall)
   const boxWidth = Math.min(room, BOX_MAX)
   const gap = columns === 1 ? 0 : Math.min(GAP_MAX, (width - 2 * MARGIN - columns * boxWidth) / (columns - 1))
+  const isRoomy = columns === 1 || gap >= GAP_ROOMY
+  const top = MARGIN + (isRoomy ? 0 : HEADROOM)
   const left = (width - columns * boxWidth - (columns - 1) * gap) / 2
   const boxes = [...places].map(
     ([name, { column, row }]) =>
@@ -49,14 +53,14 @@ export const layOut = (places: ReadonlyMap<string, Field>, width: number, nodes 
         name,
         {
           x: left + column * (boxWidth + gap),
-          y: MARGIN + row * (tall + ROW_GAP),
+          y: top + row * (tall + ROW_GAP),
           width: boxWidth,
           height: tall,
         },
       ] as const,
   )
-  const height = 2 * MARGIN + rows * tall + (rows - 1) * ROW_GAP + (columns > 2 ? FOOT : 0)
-  return { width, height, boxes: new Map(boxes), isStacked: false, isRoomy: columns === 1 || gap >= GAP_ROOMY }
+  const height = top + MARGIN + rows * tall + (rows - 1) * ROW_GAP + (columns > 2 ? FOOT : 0)
+  return { width, height, boxes: new Map(boxes), isStacked: false, isRoomy }
 }
 
 const stack = (places: ReadonlyMap<string, Field>, width: number, tall: number): Layout => {

@@ -165,6 +165,17 @@ const Do = ({ what, onClick }: { readonly what: string; readonly onClick: () => 
 /** Longer names of clusters have a line of their own, in smaller letters. */
 const NAME_SHORT = 5
 
+/** Where names are told apart. */
+const END = 6
+
+/** Of a name that is too long the middle is left out: those of one lab often begin the same. */
+const Name = ({ name }: { readonly name: string }) => (
+  <span class="name" title={name}>
+    <span class="start">{name.length > NAME_SHORT ? name.slice(0, -END) : name}</span>
+    {name.length > NAME_SHORT && <span>{name.slice(-END)}</span>}
+  </span>
+)
+
 interface ClusterBoxProps {
   readonly cluster: PageCluster
   readonly layout: Layout
@@ -187,7 +198,7 @@ const ClusterBox = ({ cluster, layout, arrows, faults, onAsk }: ClusterBoxProps)
         <Do what={`cluster ${cluster.name}, ${word}`} onClick={() => onAsk({ of: 'cluster', name: cluster.name })} />
       )}
       <div class={`top ${cluster.name.length > NAME_SHORT ? 'long' : ''}`} aria-hidden="true">
-        <span class="name">{cluster.name}</span>
+        <Name name={cluster.name} />
         <span class="word">{word}</span>
       </div>
       <span class="roles" aria-hidden="true">

@@ -70,8 +70,16 @@ export const walOf = ({ dr, performance }: PageCluster): number | undefined => {
 export const lagOf = ({ lagEntries, lagSeconds }: Pick<PageLink, 'lagEntries' | 'lagSeconds'>): string => {
   if (lagEntries === null) return 'lag ?'
   if (lagEntries === 0) return 'lag 0'
-  const entries = `lag ${lagEntries} ${lagEntries === 1 ? 'entry' : 'entries'}`
-  return lagSeconds === null ? entries : `${entries}, ${lagSeconds.toFixed(1)} s`
+  const entries = `lag ${lagEntries < 10_000 ? lagEntries : COMPACT.format(lagEntries)} ${lagEntries === 1 ? 'entry' : 'entries'}`
+  return lagSeconds === null ? entries : `${entries}, ${durationOf(lagSeconds)}`
+}
+
+/** Of ten thousand entries nobody reads the last. */
+const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
+
+const durationOf = (seconds: number): string => {
+  if (seconds < 600) return `${seconds.toFixed(1)} s`
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`
 }
 
 export interface Arrow {

@@ -219,5 +219,9 @@ describe('arrows', () => {
   it('say the lag in entries and seconds', () => {
     expect(lagOf({ lagEntries: 1, lagSeconds: 0.44 })).toBe('lag 1 entry, 0.4 s')
     expect(lagOf({ lagEntries: 12, lagSeconds: 3 })).toBe('lag 12 entries, 3.0 s')
+    expect(lagOf({ lagEntries: 9999, lagSeconds: 599 })).toBe('lag 9999 entries, 599.0 s')
+    expect(lagOf({ lagEntries: 1_234_567, lagSeconds: 3600 })).toBe('lag 1.2M entries, 60 min')
+    expect(lagOf({ lagEntries: 10_000, lagSeconds: 98_765 })).toBe('lag 10K entries, 27 h')
+    expect(lagOf({ lagEntries: 3, lagSeconds: null }), 'nobody knows for how long').toBe('lag 3 entries')
   })
 })
