@@ -106,7 +106,7 @@ const authorised = (act: Act, operationToken: string): Act => ({
     ...(act.fields ?? []),
     {
       ...{ name: 'dr_operation_token', label: 'Operation token', kind: 'secret', initial: operationToken },
-      hint: 'made below, share by share',
+      hint: 'made on this page, share by share',
     },
   ],
 })
