@@ -140,7 +140,7 @@ test('a node that is removed serves nothing, and joins again with an empty path'
   expect((await remove('')).json).toEqual({ errors: ['no server id provided'] })
   await until(async () => (await remove('C')).status === 204)
   await until(async () => (await c.health()) === 530)
-  expect(await c.anonymous.read('sys/seal-status')).toMatchObject({ removed_from_cluster: true })
+  expect(await c.anonymous.read('sys/seal-status')).toMatchObject({ removed_from_cluster: true, sealed: true })
   expect((await nodes.clientOf(c).send('GET', 'kv/it')).status).toBe(503)
   expect(Object.keys(await serversOf(nodes))).toEqual(['A', 'B'])
   await client.call('PUT', 'kv/it', { body: { value: 'without it' } })

@@ -58,6 +58,7 @@ const sealRows = (status: JsonMap): Row[] => {
     ['Storage Type', textOf(status.storage_type)],
     ...(status.cluster_name ? [['Cluster Name', textOf(status.cluster_name)]] : []),
     ...(status.cluster_id ? [['Cluster ID', textOf(status.cluster_id)]] : []),
+    ...(status.removed_from_cluster === true ? [['Removed From Cluster', 'true']] : []),
   ]
 }
 

@@ -73,7 +73,9 @@ export const sealPaths = ({ seal, status, stepDown }: SealPathsDeps): PathSpec[]
 ]
 
 export const sealStatusBody = (seal: SealManager, status: ClusterStatus): JsonObject => {
-  const now = seal.status()
+  const { isRemoved } = status
+  // Whatever a removed node still holds is of no use to anybody.
+  const now = { ...seal.status(), ...(isRemoved && { isSealed: true }) }
   return {
     type: now.type,
     initialized: now.isInitialized,
@@ -84,7 +86,7 @@ export const sealStatusBody = (seal: SealManager, status: ClusterStatus): JsonOb
     nonce: now.nonce,
     recovery_seal: now.isRecoverySeal,
     ...(now.isRecoverySeal && { recovery_seal_type: 'shamir' }),
-    ...(status.isRemoved && { removed_from_cluster: true }),
+    ...(isRemoved && { removed_from_cluster: true }),
     version: status.reportedVersion,
     migration: now.isMigrating,
     ...(!now.isSealed && { cluster_name: status.clusterName, cluster_id: status.clusterId }),
