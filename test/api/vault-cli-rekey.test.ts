@@ -1,5 +1,5 @@
 /** New key shares, by the commands that operators type, and what else they ask of one server. */
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ServerProcess, startServerProcess } from '../support/server-process.js'
@@ -112,6 +112,18 @@ describe('what else operators ask', () => {
       stderr: '',
     })
     expect(readFileSync(file).length).toBeGreaterThan(100)
+  })
+
+  it('what is in the file of a snapshot, where it is whole', async () => {
+    const file = path.join(shell.home, 'b.snap')
+    await ok(`operator raft snapshot save ${file}`)
+    const shown = await ok(`operator raft snapshot inspect ${file}`)
+    expect(shown).toMatch(/\nIndex +[1-9]\d*\n/)
+    expect(shown).toMatch(/\nsys +[1-9]\d* +[1-9]\d*\n/)
+    expect(shown).toMatch(/\nTotal +[1-9]\d* +[1-9]\d*\n$/)
+    writeFileSync(file, readFileSync(file).subarray(0, 300))
+    const damaged = await shell.run(words(`operator raft snapshot inspect ${file}`))
+    expect(damaged).toMatchObject({ status: 1, stderr: expect.stringContaining('the snapshot cannot be used') })
   })
 
   it('-format=json after the path, as scripts write it to a file', async () => {

@@ -16,6 +16,7 @@ import { generateRootCommand } from './operator/generate-root.js'
 import { autopilotCommands } from './operator/autopilot.js'
 import { initCommand } from './operator/init.js'
 import { raftCommands } from './operator/raft.js'
+import { snapshotInspectCommand } from './operator/snapshot-inspect.js'
 import { rekeyCommand } from './operator/rekey.js'
 import { sealCommands } from './operator/seal.js'
 import { policyCommands } from './policy.js'
@@ -45,6 +46,7 @@ const ALL: readonly Command[] = [
   generateRootCommand,
   rekeyCommand,
   ...raftCommands,
+  snapshotInspectCommand,
   ...autopilotCommands,
   versionHistoryCommand,
   ...refusedCommands,

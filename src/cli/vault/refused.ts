@@ -14,7 +14,6 @@ const REASONS: Readonly<Record<string, string>> = {
     'understudy doctor looks at the machine, and the server lists all that is wrong with its configuration.',
   'operator import': 'there are no sources to import from here.',
   'operator migrate': 'there is one kind of storage here, and nothing to move data from.',
-  'operator raft snapshot inspect': 'snapshots of this server are read by this server alone.',
   'operator usage': 'clients are not counted here.',
   'operator utilization': 'nothing is counted here for a report.',
   debug: 'the server has neither profiles nor loggers to collect; its metrics are below sys/metrics.',
