@@ -5,8 +5,8 @@ type Wait = (fact: () => Promise<string | undefined>) => Promise<void>
 
 /**
  * Asks a server once more for as long as it says that it restarts, as it does for a moment after each change of role, or that
- * none of its nodes is active, as while another one takes over: neither has done anything. Rejects with any other failure at
- * once, and as the wait does.
+ * none of its nodes is active, as while another one takes over, or that it is still being given an image by a command that
+ * was ended: none of them has done anything. Rejects with any other failure at once, and as the wait does.
  */
 export const throughRestart = async <T>(wait: Wait, ask: () => Promise<T>): Promise<T> => {
   let outcome: (() => T) | undefined
@@ -31,6 +31,7 @@ export const throughRestart = async <T>(wait: Wait, ask: () => Promise<T>): Prom
 const PASSING = [
   ['is restarting', 'it is restarting after a replication change'],
   ['active cluster node not found', 'none of its nodes is active'],
+  ['an image is being loaded already', 'an image is being loaded already'],
 ] as const
 
 const findPassing = (error: unknown): string | undefined =>

@@ -176,7 +176,8 @@ it('starts nothing for a file that is not whole, and leaves nothing half when it
     await atAnyMoment(home.begin('snapshot', 'load', 'good'), 1500)
   }
   // Writes go on by themselves, and whatever was interrupted is mended by doing it again.
-  expect((await home.run('snapshot', 'load', 'good')).status).toBe(0)
+  const last = await home.run('snapshot', 'load', 'good')
+  expect(last, last.stderr).toMatchObject({ status: 0 })
   expect((await home.run('status')).status).toBe(0)
   await enableKv(home, 'default')
   await write(home, 'default', 'A', 'kv/a', 'works')

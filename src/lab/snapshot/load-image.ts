@@ -44,8 +44,9 @@ export const loadLabImage = async (
   const work = receivers.map((cluster) => ({ cluster, client: clientOf({ ...cluster, rootToken: '' }) }))
   try {
     await new KeeperClient(lab.keeper.socket).heal()
-    for (const { cluster } of work) offer(imageFile(directory, cluster.name), path.join(cluster.dataDir, IMAGE_IN))
     await stopAll(work, options, host)
+    // Not before: what an earlier command offered may be on its way still.
+    for (const { cluster } of work) offer(imageFile(directory, cluster.name), path.join(cluster.dataDir, IMAGE_IN))
     saveLab({ ...lab, isLoading: true })
     await Promise.all(work.map(({ client }) => post(client, 'load')))
     const loaded = withKeys(lab, manifest)

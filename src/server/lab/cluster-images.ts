@@ -169,13 +169,13 @@ export class ClusterImages {
     await this.#options.host.settled()
   }
 
-  /** The image that lies in the data directory; it is gone afterwards. */
+  /** The image that lies in the data directory; it is gone before it is loaded, so that the next one may lie there then. */
   async loadFile(): Promise<void> {
     const file = path.join(this.#requireDirectory(), IMAGE_IN)
     await checkImage(file)
     const reader = await ImageReader.open(file)
-    await this.load({ state: reader.state, chunks: reader.entries() })
     await rm(file, { force: true })
+    await this.load({ state: reader.state, chunks: reader.entries() })
   }
 
   /** Starts the cluster again with the data that it had. */

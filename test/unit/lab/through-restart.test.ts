@@ -36,9 +36,12 @@ it('asks a server again that restarts, until it has', async () => {
   expect(asked()).toBe(3)
 })
 
-it('asks again while another node takes over', async () => {
-  const taking: [number, object] = [503, { errors: ['local node not active but active cluster node not found'] }]
-  const { ask, asked } = await serve(taking, taking, [200, { data: 'there' }])
+it.each([
+  ['while another node takes over', 'local node not active but active cluster node not found'],
+  ['while it is given an image', 'an image is being loaded already'],
+])('asks again %s', async (_, text) => {
+  const passing: [number, object] = [503, { errors: [text] }]
+  const { ask, asked } = await serve(passing, passing, [200, { data: 'there' }])
   expect(await ask()).toMatchObject({ data: 'there' })
   expect(asked()).toBe(3)
 })
