@@ -129,9 +129,14 @@ describe('the page of a lab', () => {
     const { origin } = new URL(lab.page.url())
     await lab.page.goto('about:blank')
     const cookie = `${name}=${value}`
-    const others = Array.from({ length: 32 }, () => new Listener(`${origin}/_understudy/v1/events`, { cookie }))
+    const listen = () => new Listener(`${origin}/_understudy/v1/events`, { cookie })
+    const others = Array.from({ length: 32 }, listen)
     try {
-      await until(() => others.every(({ survey }) => survey !== undefined))
+      await until(() => {
+        // The page has a place until the server hears that it has gone.
+        for (const [at, { text }] of others.entries()) if (text.includes('event: full')) others[at] = listen()
+        return others.every(({ survey }) => survey !== undefined)
+      })
       await lab.page.goto(origin)
       await lab.see('.connection.full:has-text("no place")')
       others.pop()?.[Symbol.dispose]()
