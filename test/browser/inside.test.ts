@@ -11,7 +11,7 @@ let lab: LabPage
 
 tellOneStory()
 beforeAll(async () => {
-  lab = await LabPage.open('pr-dr')
+  lab = await LabPage.open('pr-dr', '--shamir', '3/2')
   await lab.see('.verdict.well')
 })
 afterAll(async () => {
