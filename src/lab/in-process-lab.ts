@@ -1,6 +1,5 @@
 import { systemClock } from '../base/clock.js'
 import { createSeededRandom, createSystemRandom, type Random } from '../base/random.js'
-import type { ClusterAccess } from './cluster.js'
 import { LabCluster } from './in-process-cluster.js'
 import { LabNode } from './in-process-node.js'
 import type { OpenRoute } from './keeper/open-routes.js'
@@ -12,6 +11,7 @@ import { EventStream } from './library/event-stream.js'
 import { createServers, type Foundation } from './library/in-process-servers.js'
 import { createLabClock, type LabClock } from './library/lab-clock.js'
 import type { Provisions } from './library/provisions.js'
+import { wireLab } from './library/wire-lab.js'
 import { LocalEvents } from './live/local-events.js'
 import type { LabEvent } from './events/event.js'
 import type { DrillResult } from './drills/result.js'
@@ -22,7 +22,6 @@ import { nodeOf, reachOf } from './keeper/routes.js'
 import { type LabLink, Links } from './links.js'
 import { planOf, requireSharedMemory, type Topology, withNodes } from './topology.js'
 import { NEAR_PAUSE_MS, waitFor } from './wait.js'
-import { makeTopology, openCluster, type WireOptions } from './wire.js'
 
 export type { InProcessLabOptions } from './library/options.js'
 export type { ActivateOptions, OperationOptions, WaitOptions } from './library/operable-lab.js'
@@ -262,26 +261,9 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
       ] as const
     })
     await this.#links.open(new Map(reaches), { topology: this.topology, clock: systemClock, random: this.#random })
-    const options: WireOptions = {
-      shares,
-      threshold,
-      plans: this.topology.plans,
-      timeoutMs: this.timeoutMs,
-      clock: systemClock,
-      onProgress: () => undefined,
-      signal: this.#closing.signal,
-    }
-    const fresh = this.access().clusters
-    const open = await Promise.all(fresh.map((cluster) => openCluster(cluster, options)))
-    await this.#openAll(open)
-    await this.#openAll(await makeTopology(open, this.topology, options))
+    const { timeoutMs } = this
+    await wireLab(this, this.keys, { shares, threshold, timeoutMs, clock: systemClock, signal: this.#closing.signal })
     this.#begin = await this.snapshot()
-  }
-
-  /** Takes over the keys, and opens every server that they open: those of a secondary seal themselves when it joins. */
-  async #openAll(known: readonly ClusterAccess[]): Promise<void> {
-    for (const access of known) this.keys.set(access.name, access)
-    await Promise.all(this.#severals.map((cluster) => cluster.open()))
   }
 
   get #severals(): readonly LabCluster[] {

@@ -1,13 +1,12 @@
 import { SimulatedWorld } from '../../server/simulated/world.js'
-import type { ClusterAccess } from '../cluster.js'
 import { LabCluster } from '../in-process-cluster.js'
 import { LabNode } from '../in-process-node.js'
 import { LabError } from '../lab-error.js'
 import { OperableLab } from '../library/operable-lab.js'
 import { leaseMsOf, settingsOf } from '../library/plan-settings.js'
+import { wireLab } from '../library/wire-lab.js'
 import type { LabSettings } from '../settings.js'
 import { type Link, planOf, serversOf, type Topology, withNodes } from '../topology.js'
-import { makeTopology, openCluster, type WireOptions } from '../wire.js'
 import { exchangeWith } from './exchange.js'
 import { SimulatedLink } from './link.js'
 import { requireSimulable, requireSimulatedOptions, type SimulatedLabOptions } from './options.js'
@@ -142,24 +141,8 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
   async #start({ shares = 1, threshold = shares }: SimulatedLabOptions): Promise<void> {
     for (const { primary, secondary } of this.topology.links) this.link(primary as Names, secondary as Names)
     await Promise.all(this.clusters.map((cluster) => cluster.start()))
-    const options: WireOptions = {
-      shares,
-      threshold,
-      plans: this.topology.plans,
-      timeoutMs: this.timeoutMs,
-      clock: this.clock,
-      onProgress: () => undefined,
-      signal: this.#closing.signal,
-    }
-    const open = await Promise.all(this.access().clusters.map((cluster) => openCluster(cluster, options)))
-    await this.#openAll(open)
-    await this.#openAll(await makeTopology(open, this.topology, options))
-  }
-
-  /** Takes over the keys, and opens every server that they open: those of a secondary seal themselves when it joins. */
-  async #openAll(known: readonly ClusterAccess[]): Promise<void> {
-    for (const access of known) this.keys.set(access.name, access)
-    await Promise.all(this.clusters.filter(({ nodes }) => nodes.length > 1).map((cluster) => cluster.open()))
+    const { timeoutMs, clock } = this
+    await wireLab(this, this.keys, { shares, threshold, timeoutMs, clock, signal: this.#closing.signal })
   }
 }
 

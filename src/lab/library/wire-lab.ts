@@ -1,0 +1,27 @@
+import type { ClusterAccess } from '../cluster.js'
+import type { LabCluster } from '../in-process-cluster.js'
+import type { Topology } from '../topology.js'
+import { makeTopology, openCluster, type WireOptions } from '../wire.js'
+import type { KeyRing } from './key-ring.js'
+
+interface FreshLab {
+  readonly clusters: readonly LabCluster[]
+  readonly topology: Topology
+}
+
+/** Initialises the clusters of a lab, which run, and joins them as its topology says. Every server is open afterwards. */
+export const wireLab = async (
+  { clusters, topology }: FreshLab,
+  keys: KeyRing,
+  given: Omit<WireOptions, 'plans' | 'onProgress'>,
+): Promise<void> => {
+  const options: WireOptions = { ...given, plans: topology.plans, onProgress: () => undefined }
+  // Those of a secondary seal themselves when it joins.
+  const openAll = async (known: readonly ClusterAccess[]) => {
+    for (const one of known) keys.set(one.name, one)
+    await Promise.all(clusters.filter(({ nodes }) => nodes.length > 1).map((cluster) => cluster.open()))
+  }
+  const open = await Promise.all(keys.access().map((cluster) => openCluster(cluster, options)))
+  await openAll(open)
+  await openAll(await makeTopology(open, topology, options))
+}
