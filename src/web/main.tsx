@@ -94,7 +94,7 @@ interface HeaderProps extends Pick<ClustersProps, 'current'> {
   readonly onAsk: OnAsk
 }
 
-const Header = ({ state, state: { survey, connection }, current, onAsk }: HeaderProps) => (
+const Header = ({ state, state: { survey }, current, onAsk }: HeaderProps) => (
   <header>
     <h1>
       Understudy{survey && <span class="lab"> {survey.lab}</span>}
@@ -106,11 +106,19 @@ const Header = ({ state, state: { survey, connection }, current, onAsk }: Header
         Drill, snapshot, reset …
       </button>
     )}
-    <p class={`connection ${isStale(state) && connection === 'live' ? 'lost' : connection}`} role="status">
-      <span aria-hidden="true">{isStale(state) ? '○' : '●'}</span>{' '}
-      {isStale(state) && connection === 'live' ? 'there is no lab' : CONNECTION_TEXTS[connection]}
-    </p>
+    <Connection {...state} />
   </header>
 )
+
+/** Whether what is shown is what is now. */
+const Connection = ({ connection, gone }: PageState) => {
+  const isGone = connection === 'live' && gone !== undefined
+  return (
+    <p class={`connection ${isGone ? 'lost' : connection}`} role="status">
+      <span aria-hidden="true">{connection === 'live' && !isGone ? '●' : '○'}</span>{' '}
+      {isGone ? 'there is no lab' : CONNECTION_TEXTS[connection]}
+    </p>
+  )
+}
 
 render(location.pathname.startsWith('/ui/') ? <ServerPage /> : <App />, document.body)
