@@ -59,7 +59,7 @@ export const upImage = (
   )
 }
 
-/** No server joins a cluster that follows another one, which those of a new lab would have to. */
+/** The nodes of such a cluster would have to join one that follows another already, which a new lab does not have them do. */
 const refuseFollowingPeers = ({ topology, clusters }: Manifest): void => {
   const following = clusters.find(({ name, streams }) => hasPeers(topology, name) && streams.length > 0)
   if (following)
