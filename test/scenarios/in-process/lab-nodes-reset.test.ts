@@ -1,9 +1,7 @@
 import { expect, it } from 'vitest'
 import { type LabCluster, startLab } from '../../../src/index.js'
 import { until } from '../../support/until.js'
-
-const wordOn = async ({ client }: LabCluster, path: string) =>
-  ((await client.send('GET', path)).json as { data?: { word?: string } } | undefined)?.data?.word
+import { wordOn } from '../../support/word-on.js'
 
 const statesOf = async ({ nodes }: LabCluster) =>
   (await Promise.all(nodes.map((node) => node.status()))).map(({ state }) => state).sort()
@@ -27,16 +25,16 @@ it('goes back to its start and to snapshots, whichever nodes are active, run or 
   await lab.reset(kept)
   expect(lab.clock.skewMs).toBe(0)
   for (const cluster of lab.clusters) expect(await statesOf(cluster)).toEqual(['active', 'standby', 'standby'])
-  expect(await wordOn(lab.A, 'kv/a')).toBe('kept')
-  expect(await wordOn(lab.C, 'kv/a')).toBe('kept')
+  expect(await wordOn(lab.A.client, 'kv/a')).toBe('kept')
+  expect(await wordOn(lab.C.client, 'kv/a')).toBe('kept')
   await lab.A.client.write('kv/b', { word: 'after' })
-  await until(async () => (await wordOn(lab.C, 'kv/b')) === 'after')
+  await until(async () => (await wordOn(lab.C.client, 'kv/b')) === 'after')
   await lab.healthy()
 
   await lab.reset()
   // Every node has the data by now: any of them can be active at once.
   for (const cluster of lab.clusters) if (cluster.name !== 'B') await cluster.stepDown()
-  expect(await wordOn(lab.A, 'kv/a')).toBeUndefined()
+  expect(await wordOn(lab.A.client, 'kv/a')).toBeUndefined()
   await lab.A.client.write('sys/mounts/kv', KV)
   await lab.A.client.write('kv/c', { word: 'again' })
   await lab.converged()
@@ -46,10 +44,10 @@ it('goes back to its start and to snapshots, whichever nodes are active, run or 
     await cluster.active()
   }
   await lab.A.client.write('kv/d', { word: 'by another' })
-  await until(async () => (await wordOn(lab.C, 'kv/d')) === 'by another')
+  await until(async () => (await wordOn(lab.C.client, 'kv/d')) === 'by another')
   await lab.A.crash()
   await lab.failover('A', 'B', { force: true })
-  expect(await wordOn(lab.B, 'kv/c')).toBe('again')
+  expect(await wordOn(lab.B.client, 'kv/c')).toBe('again')
 })
 
 it('brings back nodes as they were, those that were sealed or stopped, too, and what was wrong with their servers', async () => {
@@ -82,5 +80,5 @@ it('brings back nodes as they were, those that were sealed or stopped, too, and 
   await expect(lab.snapshot()).rejects.toThrow('none of the nodes of cluster A is active')
   await lab.reset()
   expect(await statesOf(lab.A)).toEqual(['active', 'standby', 'standby'])
-  expect(await wordOn(lab.A, 'kv/a')).toBeUndefined()
+  expect(await wordOn(lab.A.client, 'kv/a')).toBeUndefined()
 })

@@ -1,9 +1,7 @@
 import { expect, it } from 'vitest'
 import { startLab } from '../../../src/index.js'
 import { until } from '../../support/until.js'
-
-const wordOn = async (client: { send(method: string, path: string): Promise<{ json?: unknown }> }, path: string) =>
-  ((await client.send('GET', path)).json as { data?: { word?: string } } | undefined)?.data?.word
+import { wordOn } from '../../support/word-on.js'
 
 it.each(['memory', 'disk'] as const)(
   'a lab with storage in %s goes back to its start and to snapshots',

@@ -99,6 +99,18 @@ describe.each(WAYS)('%s', (_way, startFace) => {
   })
 
   describe('a stream', () => {
+    /** A client that has asked for it, and what is logged as an error. */
+    const asking = async (body: AsyncIterable<Buffer>) => {
+      const logged: string[] = []
+      const face = await startFace({
+        handle: async () => ({ status: 200, contentType: 'application/gzip', body, headers: {} }),
+        log: { ...silentLog, error: (message) => logged.push(message) },
+      })
+      const client = await RawClient.connect(face.address)
+      await client.send(GET)
+      return { client, face, logged }
+    }
+
     it('ends with the client, and is no error of ours', async () => {
       let end = () => {}
       const ended = new Promise<void>((resolve) => {
@@ -111,13 +123,8 @@ describe.each(WAYS)('%s', (_way, startFace) => {
           end()
         }
       }
-      const logged: string[] = []
-      await using face = await startFace({
-        handle: async () => ({ status: 200, contentType: 'application/gzip', body: body(), headers: {} }),
-        log: { ...silentLog, error: (message) => logged.push(message) },
-      })
-      const client = await RawClient.connect(face.address)
-      await client.send(GET)
+      const { client, face, logged } = await asking(body())
+      await using _ = face
       client.destroy()
       await ended
       await face.server.close(1000)
@@ -129,13 +136,8 @@ describe.each(WAYS)('%s', (_way, startFace) => {
         yield Buffer.from('begun')
         throw new Error('the disk is gone')
       }
-      const logged: string[] = []
-      await using face = await startFace({
-        handle: async () => ({ status: 200, contentType: 'application/gzip', body: body(), headers: {} }),
-        log: { ...silentLog, error: (message) => logged.push(message) },
-      })
-      const client = await RawClient.connect(face.address)
-      await client.send(GET)
+      const { client, face, logged } = await asking(body())
+      await using _ = face
       expect(await client.answer()).toBeUndefined()
       expect(logged).toEqual(['a request failed inside'])
     })
