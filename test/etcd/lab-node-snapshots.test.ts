@@ -23,22 +23,16 @@ const activeOf = async (home: LabHome) => {
 }
 
 const begin = async (home: LabHome, ...flags: string[]) => {
-  await passes(home, 'up', ...flags, '--nodes', '3', '--ports', 'random')
+  await home.passes('up', ...flags, '--nodes', '3', '--ports', 'random')
   expect(await vault(home, 'default', 'A', 'secrets', 'enable', '-path=kv', 'kv')).toMatchObject({ status: 0 })
   await put(home, 'default', 'A', 'kept')
-}
-
-const passes = async (home: LabHome, ...words: string[]) => {
-  const done = await home.run(...words)
-  expect(done, `${words.join(' ')}\n${done.stderr}`).toMatchObject({ status: 0 })
-  return done
 }
 
 it('comes back over itself and as another lab that replicates, with nodes that were sealed', {
   timeout: 300_000,
 }, async () => {
   await using home = new LabHome()
-  const run = (...words: string[]) => passes(home, ...words)
+  const run = (...words: string[]) => home.passes(...words)
   await begin(home, 'dr')
   await run('wait', '--for', 'replicated')
   await run('seal', 'A3')
@@ -70,7 +64,7 @@ it('comes back where each node has the data, also one that was removed, and as a
   timeout: 300_000,
 }, async () => {
   await using home = new LabHome()
-  const run = (...words: string[]) => passes(home, ...words)
+  const run = (...words: string[]) => home.passes(...words)
   await begin(home, 'single', '--storage', 'raft', '--shamir', '3/2')
   await run('snapshot', 'save', 'one')
   await put(home, 'default', 'A', 'later')
@@ -93,7 +87,7 @@ it('comes back where each node has the data, also one that was removed, and as a
 
 it('comes back in one process, with nodes that unseal themselves', { timeout: 300_000 }, async () => {
   await using home = new LabHome()
-  const run = (...words: string[]) => passes(home, ...words)
+  const run = (...words: string[]) => home.passes(...words)
   await begin(home, 'single', '--in-process', '--seal', 'auto')
   await run('stop', 'A2')
   await run('snapshot', 'save', 'one')

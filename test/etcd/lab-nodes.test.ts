@@ -21,8 +21,6 @@ const nodesOf = async (home: LabHome): Promise<readonly NodeSeen[]> => {
 const activeOf = async (home: LabHome): Promise<NodeSeen | undefined> =>
   (await nodesOf(home)).find(({ isActive }) => isActive)
 
-const kv = (home: LabHome, ...words: string[]) => home.run('exec', 'A', '--', 'node', 'dist/main.js', 'vault', ...words)
-
 it.each([[[]], [['--in-process']]])(
   'the nodes of a lab are seen, killed, sealed and started by name: up %j',
   { timeout: 300_000 },
@@ -35,14 +33,14 @@ it.each([[[]], [['--in-process']]])(
       'A2 standby',
       'A3 standby',
     ])
-    const standby = await home.run('exec', 'A2', '--', 'node', 'dist/main.js', 'vault', 'status')
+    const standby = await home.vault('A2', 'status')
     expect(standby.stdout).toMatch(/^HA Mode +standby$/m)
     expect(standby.stdout).toMatch(/^Performance Standby Node +true$/m)
-    expect(await kv(home, 'secrets', 'enable', '-path=kv', 'kv')).toMatchObject({ status: 0 })
-    expect(await kv(home, 'kv', 'put', 'kv/greeting', 'word=hello')).toMatchObject({ status: 0 })
+    expect(await home.vault('A', 'secrets', 'enable', '-path=kv', 'kv')).toMatchObject({ status: 0 })
+    expect(await home.vault('A', 'kv', 'put', 'kv/greeting', 'word=hello')).toMatchObject({ status: 0 })
     expect((await home.run('crash', 'A1')).stderr).toContain('node A1 was killed')
     // The environment is that of the next active node, as soon as there is one.
-    expect((await kv(home, 'kv', 'get', '-field=word', 'kv/greeting')).stdout.trim()).toBe('hello')
+    expect((await home.vault('A', 'kv', 'get', '-field=word', 'kv/greeting')).stdout.trim()).toBe('hello')
     const status = await home.run('status')
     expect(status).toMatchObject({ status: 2 })
     expect(status.stderr).toContain('A has a node A1 that is stopped')
@@ -71,7 +69,7 @@ it.each([[[]], [['--in-process']]])(
     expect((await home.run('fault', 'ls')).stdout).toMatch(new RegExp(`A1.*${other}`))
     expect((await home.run('heal', '--all')).status).toBe(0)
     expect((await home.run('restart', 'A')).status).toBe(0)
-    expect((await kv(home, 'kv', 'get', '-field=word', 'kv/greeting')).stdout.trim()).toBe('hello')
+    expect((await home.vault('A', 'kv', 'get', '-field=word', 'kv/greeting')).stdout.trim()).toBe('hello')
     expect((await home.run('down')).status).toBe(0)
     expect(home.processes()).toEqual([])
     expect(home.left()).toEqual([])

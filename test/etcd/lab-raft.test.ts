@@ -7,27 +7,25 @@ import { until } from '../support/until.js'
 
 /** Labs of which each node has the data, with a quorum of their own. */
 
-const kv = (home: LabHome, ...words: string[]) => home.run('exec', 'A', '--', 'node', 'dist/main.js', 'vault', ...words)
-
 it('nodes with storage "raft" are up as voters, and all come back together', { timeout: 300_000 }, async () => {
   await using home = new LabHome()
   const up = await home.run('up', 'single', '--nodes', '3', '--storage', 'raft', '--ports', 'random', '--shamir', '3/2')
   expect(up, up.stderr).toMatchObject({ status: 0 })
   expect(home.record('default')).not.toHaveProperty('etcd')
-  const peers = await kv(home, 'operator', 'raft', 'list-peers', '-format=json')
+  const peers = await home.vault('A', 'operator', 'raft', 'list-peers', '-format=json')
   const { servers } = (
     JSON.parse(peers.stdout) as { data: { config: { servers: { node_id: string; voter: boolean }[] } } }
   ).data.config
   expect(servers.map(({ node_id, voter }) => `${node_id} ${voter}`)).toEqual(['A1 true', 'A2 true', 'A3 true'])
-  expect(await kv(home, 'secrets', 'enable', '-path=kv', 'kv')).toMatchObject({ status: 0 })
-  expect(await kv(home, 'kv', 'put', 'kv/greeting', 'word=hello')).toMatchObject({ status: 0 })
+  expect(await home.vault('A', 'secrets', 'enable', '-path=kv', 'kv')).toMatchObject({ status: 0 })
+  expect(await home.vault('A', 'kv', 'put', 'kv/greeting', 'word=hello')).toMatchObject({ status: 0 })
   expect((await home.run('stop')).status).toBe(0)
   expect(home.servers()).toEqual([])
   // None of them answers before another one is there.
   const start = await home.run('start')
   expect(start, start.stderr).toMatchObject({ status: 0 })
   await until(async () => (await home.run('status')).status === 0)
-  expect((await kv(home, 'kv', 'get', '-field=word', 'kv/greeting')).stdout.trim()).toBe('hello')
+  expect((await home.vault('A', 'kv', 'get', '-field=word', 'kv/greeting')).stdout.trim()).toBe('hello')
   expect((await home.run('down')).status).toBe(0)
   expect(home.processes()).toEqual([])
   expect(home.left()).toEqual([])

@@ -21,6 +21,18 @@ export class LabHome implements AsyncDisposable {
     return runProgram(args, this.options)
   }
 
+  /** Runs what is to succeed. */
+  async passes(...args: string[]) {
+    const done = await this.run(...args)
+    if (done.status !== 0) throw new Error(`understudy ${args.join(' ')}: ${done.status}\n${done.stderr}`)
+    return done
+  }
+
+  /** The `vault`-named command line at a cluster or a node of the lab `default`. */
+  vault(place: string, ...args: string[]) {
+    return this.run('exec', place, '--', process.execPath, 'dist/main.js', 'vault', ...args)
+  }
+
   begin(...args: string[]): Program {
     return new Program(args, this.options)
   }
