@@ -1,7 +1,7 @@
 import { systemClock } from '../base/clock.js'
 import { createSeededRandom, createSystemRandom, type Random } from '../base/random.js'
 import { LabCluster } from './in-process-cluster.js'
-import { LabNode } from './in-process-node.js'
+import { LabNode, nodeNamed } from './in-process-node.js'
 import type { OpenRoute } from './keeper/open-routes.js'
 import { LabError } from './lab-error.js'
 import type { ClusterKeys } from './library/key-ring.js'
@@ -133,10 +133,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
 
   /** One server, such as `A2`. Throws LabError `usage`, with the names there are. */
   node(name: NodeName<Names>): LabNode {
-    const all = this.clusters.flatMap(({ nodes }) => nodes)
-    const found = all.find((node) => node.name === name)
-    if (found) return found
-    throw new LabError('usage', `there is no node ${name}; there are ${all.map((node) => node.name).join(', ')}`)
+    return nodeNamed(this.clusters, name)
   }
 
   /** Every proxy between two of the servers. */

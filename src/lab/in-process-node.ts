@@ -155,6 +155,14 @@ export class LabNode {
   }
 }
 
+/** Of all nodes of these clusters. Throws LabError `usage`, with the names there are. */
+export const nodeNamed = (clusters: readonly { readonly nodes: readonly LabNode[] }[], name: string): LabNode => {
+  const all = clusters.flatMap(({ nodes }) => nodes)
+  const found = all.find((node) => node.name === name)
+  if (found) return found
+  throw new LabError('usage', `there is no node ${name}; there are ${all.map((node) => node.name).join(', ')}`)
+}
+
 /** A client without a token; who wants to know is told of what it changes. */
 export const createLabClient = (
   address: () => string,

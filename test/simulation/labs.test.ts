@@ -158,6 +158,21 @@ describe('a simulated lab refuses', () => {
     expect(() => lab.link('A', 'B').partition('C')).toThrow(LabError)
   })
 
+  it('what other labs have, and says why', async () => {
+    await using lab = await startLab('dr', { simulated: true, nodes: 3 })
+    const untyped = (one: object) => one as Record<string, (...given: unknown[]) => unknown>
+    expect(() => untyped(lab).drill?.('dr-failover')).toThrow(
+      usage('a simulated lab has no "drill": drills are played'),
+    )
+    for (const name of ['events', 'localEvents', 'snapshot', 'reset', 'routes'])
+      expect(() => untyped(lab)[name]).toThrow(usage(`a simulated lab has no "${name}"`))
+    const link = untyped(lab.link('A', 'B'))
+    for (const name of ['hold', 'release', 'setFault', 'clearFaults', 'resetConnections'])
+      expect(() => link[name]).toThrow(usage(`a link of a simulated lab has no "${name}"`))
+    expect(lab.node('B2')).toBe(lab.B.nodes[1])
+    expect(() => lab.node('B4')).toThrow(usage('there is no node B4'))
+  })
+
   it('requests to a cluster that does not run, and all once it is closed', async () => {
     const lab = await startLab('single', { simulated: true })
     const { client } = lab.A

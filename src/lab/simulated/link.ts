@@ -1,5 +1,7 @@
 import type { Network } from '../../server/simulated/network.js'
 import { LabError } from '../lab-error.js'
+import type { LabLink } from '../links.js'
+import { refuse } from './not-offered.js'
 
 /** Two sides, and the servers of each. */
 type Sides = readonly [SideOfLink, SideOfLink]
@@ -7,6 +9,15 @@ type Sides = readonly [SideOfLink, SideOfLink]
 interface SideOfLink {
   readonly name: string
   readonly servers: readonly string[]
+}
+
+const FAULTS = 'it can be cut and slowed: partition, heal, setLatency'
+const NOT_OFFERED: Readonly<Record<Exclude<keyof LabLink, keyof SimulatedLink>, string>> = {
+  hold: 'what is sent waits while it is cut',
+  release: 'what is sent waits while it is cut',
+  setFault: FAULTS,
+  clearFaults: FAULTS,
+  resetConnections: FAULTS,
 }
 
 /**
@@ -28,6 +39,10 @@ export class SimulatedLink {
   readonly #network: Network
   readonly #sides: Sides
   readonly #ownMs: number
+
+  static {
+    refuse(SimulatedLink.prototype, 'a link of a simulated lab', NOT_OFFERED)
+  }
 
   /** `ownMs`: the latency that it always has. */
   constructor(network: Network, sides: Sides, ownMs: number) {

@@ -49,7 +49,7 @@ export interface SimulatedLabCluster
 
 /**
  * A lab in virtual time, with its clusters by name: `lab.A`. It has clients, operations, links and a clock; addresses, TLS,
- * drills, snapshots and events are for labs that are not simulated.
+ * drills, snapshots and events are for labs that are not simulated, and who asks for them all the same gets LabError `usage`.
  *
  * @example
  * import type { SimulatedLab } from 'understudy-lab'
@@ -62,10 +62,12 @@ export interface SimulatedLabCluster
  */
 export type SimulatedLab<Names extends string = string> = Omit<
   VirtualLab<Names>,
-  'clusters' | 'cluster' | 'access' | 'clock'
+  'clusters' | 'cluster' | 'node' | 'access' | 'clock'
 > & {
   readonly clock: SimulatedLabClock
   readonly clusters: readonly SimulatedLabCluster[]
   /** The same as `lab.A`, for names that are only known when the program runs. Throws LabError `usage`. */
   cluster(name: Names): SimulatedLabCluster
+  /** One server, such as `A2`. Throws LabError `usage`, with the names there are. */
+  node(name: `${Names}${number}`): SimulatedLabNode
 } & (string extends Names ? unknown : Readonly<Record<Names, SimulatedLabCluster>>)

@@ -1,6 +1,7 @@
 import { SimulatedWorld } from '../../server/simulated/world.js'
 import { LabCluster } from '../in-process-cluster.js'
-import { LabNode } from '../in-process-node.js'
+import type { InProcessLab } from '../in-process-lab.js'
+import { LabNode, nodeNamed } from '../in-process-node.js'
 import { LabError } from '../lab-error.js'
 import { OperableLab } from '../library/operable-lab.js'
 import { leaseMsOf, settingsOf } from '../library/plan-settings.js'
@@ -9,6 +10,7 @@ import type { LabSettings } from '../settings.js'
 import { type Link, planOf, serversOf, type Topology, withNodes } from '../topology.js'
 import { exchangeWith } from './exchange.js'
 import { SimulatedLink } from './link.js'
+import { refuse } from './not-offered.js'
 import { requireSimulable, requireSimulatedOptions, type SimulatedLabOptions } from './options.js'
 import { SimulatedServer } from './server.js'
 import { simulatedServersOf } from './servers.js'
@@ -20,6 +22,15 @@ const SETTINGS: LabSettings = { keepalive_time: '5s', keepalive_timeout: '5s' }
 /** How long a message, a step of a disk, and a trip to the log that nodes share take at most. */
 const DELAYS = { networkDelayMsMax: 2, diskDelayMsMax: 1, logDelayMsMax: 1 }
 
+const NOT_OFFERED: Readonly<Record<Exclude<keyof InProcessLab, keyof VirtualLab>, string>> = {
+  drill: 'drills are played in real time; its own failover, switchover and rejoin are there',
+  events: 'they are told in real time; history has the hash of all that has happened',
+  localEvents: 'events are told in real time',
+  snapshot: 'the same seed and the same calls lead to the same moment',
+  reset: 'start another one with the same seed',
+  routes: 'its network has no proxies; links are cut and slowed by link',
+}
+
 /** Clusters in virtual time, as `startLab` starts them with `simulated`. */
 export class VirtualLab<Names extends string = string> extends OperableLab<Names, LabCluster> {
   readonly clock: VirtualTime
@@ -27,6 +38,10 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
   readonly #world: SimulatedWorld
   readonly #closing: AbortController
   readonly #links = new Map<string, SimulatedLink>()
+
+  static {
+    refuse(VirtualLab.prototype, 'a simulated lab', NOT_OFFERED)
+  }
 
   private constructor(
     topology: Topology,
@@ -96,6 +111,11 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
     )
     this.#links.set(key, made)
     return made
+  }
+
+  /** One server, such as `A2`. Throws LabError `usage`, with the names there are. */
+  node(name: `${Names}${number}`): LabNode {
+    return nodeNamed(this.clusters, name)
   }
 
   /** Opens every link again, without latency. */
