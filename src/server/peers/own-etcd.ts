@@ -25,6 +25,8 @@ const DATA = 'data'
 const REQUEST_TIMEOUT_MS = 2000
 /** etcd takes 2 GiB unless it is told; more than this it does not advise. */
 const QUOTA_BYTES = 8 * 1024 ** 3
+/** What etcd takes by itself. */
+const ELECTION_MS_MAX = 1000
 
 /** The name under which etcd knows a node: no character of it means anything to etcd. */
 export const memberName = (nodeId: string): string => Buffer.from(nodeId).toString('hex')
@@ -72,7 +74,10 @@ export class OwnEtcd {
     const { config, directory, clock, random } = options
     const program = findEtcd(config.own.etcdPath)
     const address = await freeLoopbackAddress()
-    const flags = flagsOf(placeOf(directory), member, { client: address, peer: await peerBindAddress(config) })
+    const flags = [
+      ...flagsOf(placeOf(directory), member, { client: address, peer: await peerBindAddress(config) }),
+      ...electionFlags(config.own.leaderLeaseMs),
+    ]
     const child = new EtcdChild({ ...options, program, flags, onRemoved })
     const read = (name: keyof typeof FILES) => readFileSync(path.join(placeOf(directory), FILES[name]))
     const tls = { ca: read('ca'), cert: read('certificate'), key: read('privateKey') }
@@ -133,6 +138,12 @@ export const startFirst = async (
 
 const placeOf = (directory: string): string => path.join(directory, 'etcd')
 
+/** Without a leader of its own etcd gives no answer: it has to have one again before a lease is over. */
+const electionFlags = (leaseMs: number): readonly string[] => {
+  const electionMs = Math.min(ELECTION_MS_MAX, Math.round(leaseMs / 4))
+  return ['--election-timeout', `${electionMs}`, '--heartbeat-interval', `${Math.round(electionMs / 10)}`, '--pre-vote']
+}
+
 const flagsOf = (
   place: string,
   { nodeId, peerAddress, initialCluster, token, isFirst }: MemberRecord,
@@ -148,6 +159,8 @@ const flagsOf = (
     ...['--initial-cluster', initialCluster, '--initial-cluster-token', token],
     ...['--initial-cluster-state', isFirst ? 'new' : 'existing'],
     ...['--quota-backend-bytes', String(QUOTA_BYTES)],
+    // Nodes at rest still tell that they are there. Whoever reads an image is done long before.
+    ...['--auto-compaction-mode', 'periodic', '--auto-compaction-retention', '1h'],
     ...['--client-cert-auth', '--trusted-ca-file', file('ca')],
     ...['--cert-file', file('certificate'), '--key-file', file('privateKey')],
     ...['--peer-client-cert-auth', '--peer-trusted-ca-file', file('ca')],

@@ -40,9 +40,10 @@ export type RequestOp =
   | { readonly request_delete_range: { readonly key: Buffer; readonly range_end?: Buffer } }
 
 export interface Compare {
-  readonly target: 'CREATE' | 'VALUE'
+  readonly target: 'CREATE' | 'MOD' | 'VALUE'
   readonly key: Buffer
   readonly create_revision?: string
+  readonly mod_revision?: string
   readonly value?: Buffer
 }
 

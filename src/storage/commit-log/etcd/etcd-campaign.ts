@@ -5,7 +5,7 @@ import { LeasedLeadership } from '../leased-leadership.js'
 import type { Candidate, Leadership } from '../shared-log.js'
 import { type EtcdConnection, isFull } from './etcd-connection.js'
 import { EtcdFolder, type LogBounds } from './etcd-folder.js'
-import { type EtcdLayout, type LogMark, parseMark } from './etcd-layout.js'
+import { encodeHeartbeat, type EtcdLayout, type LogMark, parseMark } from './etcd-layout.js'
 import type { EtcdNews } from './etcd-news.js'
 import type { EtcdReader } from './etcd-reader.js'
 import { EtcdTerm } from './etcd-term.js'
@@ -42,8 +42,11 @@ export const campaign = async (
     ends.throwIfAborted()
     const changed = news.next(ends)
     try {
-      const won = news.leader ? undefined : await tryLead(options, candidate, ends)
-      if (won) return begin(options, won)
+      if (news.leader) await depose(options, ends)
+      else {
+        const won = await tryLead(options, candidate, ends)
+        if (won) return begin(options, won)
+      }
     } catch (error) {
       if (ends.aborted || !isFull(error)) throw error
       log.warn('etcd has no room for a lease', { error })
@@ -52,6 +55,21 @@ export const campaign = async (
     }
     await changed
   }
+}
+
+/** Takes a leader that is silent out of the way, unless there was a heartbeat since. */
+const depose = async ({ connection, layout, news, log }: EtcdCampaignOptions, ends: AbortSignal): Promise<void> => {
+  const revision = news.silentSince
+  if (revision === undefined) return
+  const { succeeded } = await connection.ask(
+    'Txn',
+    {
+      compare: [{ target: 'MOD', key: layout.heartbeat, mod_revision: revision }],
+      success: [layout.leader, layout.heartbeat].map((key) => ({ request_delete_range: { key } })),
+    },
+    ends,
+  )
+  if (succeeded) log.info('no heartbeat of the leader came for a whole lease; it leads no more')
 }
 
 /** Undefined when another was first. */
@@ -70,7 +88,11 @@ const tryLead = async (
       'Txn',
       {
         compare: [{ target: 'CREATE', key: layout.leader, create_revision: '0' }],
-        success: [{ request_put: { key: layout.leader, value, lease } }, ...read.slice(1)],
+        success: [
+          { request_put: { key: layout.leader, value, lease } },
+          ...read.slice(1),
+          { request_put: { key: layout.heartbeat, value: encodeHeartbeat(leaseMs), lease } },
+        ],
         failure: read,
       },
       ends,

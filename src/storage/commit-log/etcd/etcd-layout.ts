@@ -11,6 +11,7 @@ import type { LogPosition } from '../shared-log.js'
  * - `replaced`: the life of the data before which nothing lies in etcd any more; members have it in their files until they are told
  * - `turn`: a node has a member defragmented, bound to a lease; the others wait
  * - `leader`: who leads, bound to a lease; the revision of its creation is the term
+ * - `heartbeat`: written by the leader with each renewal of the lease that it is bound to: how long that is. Missing while etcd is full
  * - `log/` + 14 hex digits: an entry, or that it lies in so many parts
  * - `parts/` + 14 hex digits + `/` + 4 hex digits: a part of an entry
  * - `data/` + 4 hex digits + `/` + raw key: the image: the part of the value of a key, from 0; the first says how many there are.
@@ -21,6 +22,7 @@ export class EtcdLayout {
   readonly base: Buffer
   readonly end: Buffer
   readonly leader: Buffer
+  readonly heartbeat: Buffer
   readonly forgotten: Buffer
   readonly turn: Buffer
   readonly #prefix: string
@@ -30,6 +32,7 @@ export class EtcdLayout {
     this.base = this.#key('base')
     this.end = this.#key('end')
     this.leader = this.#key('leader')
+    this.heartbeat = this.#key('heartbeat')
     this.forgotten = this.#key('replaced')
     this.turn = this.#key('turn')
   }
@@ -171,6 +174,12 @@ export const parseMark = (value: Buffer | undefined): ImageMark => {
     throw new LogicalError('internal', `etcd holds data of format ${format}, which is of another version`)
   return { index, hash: Buffer.from(hash, 'hex'), bytes, life: life ?? 0 }
 }
+
+export const encodeHeartbeat = (leaseMs: number): Buffer => Buffer.from(JSON.stringify({ leaseMs }))
+
+/** How long the lease is whose holder wrote it, in milliseconds. */
+export const parseHeartbeat = (value: Buffer): number =>
+  (JSON.parse(value.toString('utf8')) as { leaseMs: number }).leaseMs
 
 /** What lies in etcd under one key: within its limit for a request, with room for what goes along. */
 const PART_BYTES = 1024 * 1024

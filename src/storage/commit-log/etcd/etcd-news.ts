@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../../../base/clock.js'
 import type { LeaderRecord } from '../shared-log.js'
 import type { KeyValue, WatchResponse } from './etcd-api.js'
 import type { EtcdConnection } from './etcd-connection.js'
-import { after, type EtcdLayout, parseMark, START_MARK, type LogMark } from './etcd-layout.js'
+import { after, type EtcdLayout, parseHeartbeat, parseMark, START_MARK, type LogMark } from './etcd-layout.js'
 
 interface EtcdNewsOptions {
   readonly connection: EtcdConnection
@@ -18,10 +18,21 @@ const leaderOf = ({ value, create_revision }: KeyValue): LeaderRecord => ({
   term: Number(create_revision),
 })
 
+/** The last heartbeat of the leader. */
+interface Heard {
+  /** At which it was written. */
+  readonly revision: string
+  /** When this node heard of it, by its own monotonic clock. */
+  readonly heardMs: number
+  readonly leaseMs: number
+}
+
 /** Where the log ends and who leads, kept up by a watch. */
 export class EtcdNews {
   leader: LeaderRecord | undefined
   end: LogMark = START_MARK
+  #heard: Heard | undefined
+  #silence: Timer | undefined
   readonly #options: EtcdNewsOptions
   readonly #listeners = new Set<() => void>()
   readonly #poll: Timer
@@ -39,18 +50,28 @@ export class EtcdNews {
     void this.#follow(revision)
   }
 
+  /**
+   * The revision of the last heartbeat where none came for a whole lease. By its own clock the leader's has ended then, however
+   * long etcd lets it go on, which gives every lease its whole time again when another of its members leads.
+   */
+  get silentSince(): string | undefined {
+    const heard = this.#heard
+    return heard && this.#options.clock.monotonic() >= heard.heardMs + heard.leaseMs ? heard.revision : undefined
+  }
+
   stop(): void {
     this.#poll.cancel()
+    this.#silence?.cancel()
     this.#stream?.cancel()
   }
 
-  /** Called after each change. Returns the unsubscribe function. */
+  /** Called after each change, and when a leader has been silent for its lease. Returns the unsubscribe function. */
   onNews(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
-  /** Resolves with the next change, or when the signal is aborted. */
+  /** Resolves with the next of these, or when the signal is aborted. */
   next(ends: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
@@ -69,6 +90,7 @@ export class EtcdNews {
     const { kvs, header } = await connection.ask('Range', { key: layout.end, range_end: after(layout.leader) })
     const find = (key: Buffer) => kvs.find((one) => one.key.equals(key))
     const leader = find(layout.leader)
+    this.#hear(find(layout.heartbeat))
     this.#learn(leader && leaderOf(leader), parseMark(find(layout.end)?.value))
     return header.revision
   }
@@ -120,14 +142,30 @@ export class EtcdNews {
 
   #take(kv: KeyValue | undefined, key: Buffer): void {
     const { layout } = this.#options
-    if (key.equals(layout.leader)) this.#learn(kv && leaderOf(kv), this.end)
+    if (key.equals(layout.heartbeat)) this.#hear(kv)
+    else if (key.equals(layout.leader)) this.#learn(kv && leaderOf(kv), this.end)
     else this.#learn(this.leader, parseMark(kv?.value))
+  }
+
+  #hear(heartbeat: KeyValue | undefined): void {
+    if (heartbeat?.mod_revision === this.#heard?.revision) return
+    this.#silence?.cancel()
+    this.#heard = undefined
+    if (!heartbeat) return
+    const { clock } = this.#options
+    const leaseMs = parseHeartbeat(heartbeat.value)
+    this.#heard = { revision: heartbeat.mod_revision, heardMs: clock.monotonic(), leaseMs }
+    this.#silence = clock.setRepeating(leaseMs, () => this.#tell())
   }
 
   #learn(leader: LeaderRecord | undefined, end: LogMark): void {
     if (leader?.term === this.leader?.term && end.index === this.end.index) return
     this.leader = leader
     this.end = end
+    this.#tell()
+  }
+
+  #tell(): void {
     for (const listener of [...this.#listeners]) listener()
   }
 }

@@ -8,7 +8,15 @@ import type { Compare, RequestOp, TxnResponse } from './etcd-api.js'
 import { type EtcdConnection, isFull, refuseWhenFull } from './etcd-connection.js'
 import { type EtcdFolder, OtherLeads } from './etcd-folder.js'
 import { replaceContent } from './etcd-replacement.js'
-import { encodeMark, entryHashOf, type EtcdLayout, type LogMark, parseMark, splitValue } from './etcd-layout.js'
+import {
+  encodeHeartbeat,
+  encodeMark,
+  entryHashOf,
+  type EtcdLayout,
+  type LogMark,
+  parseMark,
+  splitValue,
+} from './etcd-layout.js'
 
 interface EtcdTermOptions {
   readonly connection: EtcdConnection
@@ -24,6 +32,12 @@ interface EtcdTermOptions {
   readonly ended: AbortSignal
   readonly folder: EtcdFolder
   readonly log: Log
+}
+
+interface ChangeOptions {
+  readonly failure?: readonly RequestOp[]
+  readonly ends?: AbortSignal
+  readonly onRetry?: () => void
 }
 
 /** What one leader asks of etcd: each change depends on that it leads still. */
@@ -72,9 +86,30 @@ export class EtcdTerm {
     return { index, hash }
   }
 
+  /** Where etcd counts the time of the lease, and where the other nodes do (`EtcdNews.silentSince`). */
   async renew(): Promise<boolean> {
     const { connection, lease, leaseMs } = this.#options
-    return (await connection.keepAlive(lease, leaseMs / 3)) > 0
+    const [seconds, isLeader] = await Promise.all([connection.keepAlive(lease, leaseMs / 3), this.#beat()])
+    return seconds > 0 && isLeader
+  }
+
+  /** A full etcd takes no heartbeat. Without one nobody waits for the next: etcd alone counts the lease then. */
+  async #beat(): Promise<boolean> {
+    const { layout, lease, leaseMs, clock, ended } = this.#options
+    const { heartbeat: key } = layout
+    const late = new AbortController()
+    const patience = clock.setTimer(leaseMs / 3, () => late.abort(new Error('etcd gave no answer in time')))
+    const ends = AbortSignal.any([late.signal, ended])
+    try {
+      const put = { request_put: { key, value: encodeHeartbeat(leaseMs), lease } }
+      const beat = await this.#change([], [put], { ends }).catch((error: unknown) => {
+        if (!isFull(error)) throw error
+        return this.#change([], [{ request_delete_range: { key } }], { ends })
+      })
+      return beat.succeeded
+    } finally {
+      patience.cancel()
+    }
   }
 
   async release(): Promise<void> {
@@ -88,8 +123,11 @@ export class EtcdTerm {
     const reads = [{ request_range: { key } }, { request_range: { key: layout.end } }]
     let isRetried = false
     try {
-      const { succeeded, responses } = await this.#change([this.#isEnd()], puts, reads, () => {
-        isRetried = true
+      const { succeeded, responses } = await this.#change([this.#isEnd()], puts, {
+        failure: reads,
+        onRetry: () => {
+          isRetried = true
+        },
       })
       return succeeded || isThere(responses, end)
     } catch (error) {
@@ -106,12 +144,11 @@ export class EtcdTerm {
   #change(
     compare: readonly Compare[],
     success: readonly RequestOp[],
-    failure: readonly RequestOp[] = [],
-    onRetry?: () => void,
+    { failure = [], ends = this.#options.ended, onRetry }: ChangeOptions = {},
   ): Promise<TxnResponse> {
-    const { connection, layout, term, ended } = this.#options
+    const { connection, layout, term } = this.#options
     const leads: Compare = { target: 'CREATE', key: layout.leader, create_revision: term }
-    return connection.ask('Txn', { compare: [leads, ...compare], success, failure }, ended, onRetry)
+    return connection.ask('Txn', { compare: [leads, ...compare], success, failure }, ends, onRetry)
   }
 
   #isEnd(): Compare {

@@ -1,0 +1,104 @@
+import { afterEach, expect, it } from 'vitest'
+import { systemClock } from '../../src/base/clock.js'
+import { createSystemRandom } from '../../src/base/random.js'
+import { EtcdConnection } from '../../src/storage/commit-log/etcd/etcd-connection.js'
+import { EtcdLayout } from '../../src/storage/commit-log/etcd/etcd-layout.js'
+import type { EtcdSharedLog } from '../../src/storage/commit-log/etcd/etcd-shared-log.js'
+import { EtcdProcess } from '../support/etcd.js'
+import { openEtcdLog } from '../support/etcd-node.js'
+import { ask, fill, makeRoom } from '../support/etcd-questions.js'
+import { HeldWay } from '../support/held-way.js'
+import { until } from '../support/until.js'
+
+/** How the nodes themselves count the time of a leader's lease, by its heartbeats. */
+
+const LEASE_MS = 2000
+const never = new AbortController().signal
+const layout = new EtcdLayout('/nodes/')
+const cleanups: (() => void | Promise<void>)[] = []
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+const startEtcd = async (...flags: string[]): Promise<{ etcd: EtcdProcess; connection: EtcdConnection }> => {
+  const etcd = await EtcdProcess.start(...flags)
+  cleanups.push(() => etcd.destroy())
+  const options = { clock: systemClock, random: createSystemRandom(), requestTimeoutMs: 5000 }
+  const connection = new EtcdConnection({ ...options, addresses: [etcd.address] })
+  cleanups.push(() => connection.close())
+  return { etcd, connection }
+}
+
+const openLog = async (address: string): Promise<EtcdSharedLog> => {
+  const log = await openEtcdLog({ addresses: [address], leaseMs: LEASE_MS })
+  cleanups.push(() => log.close())
+  return log
+}
+
+const stand = (log: EtcdSharedLog, nodeId: string) =>
+  log.campaign({ nodeId, apiAddress: '', clusterAddress: '' }, never)
+
+/** etcd lets a lease go on, as it does with all of them when another member leads. */
+const keepAlive = (connection: EtcdConnection, lease: string): void => {
+  const timer = systemClock.setRepeating(LEASE_MS / 4, () => {
+    connection.keepAlive(lease, LEASE_MS).catch(() => undefined)
+  })
+  cleanups.push(() => timer.cancel())
+}
+
+const keyOf = async (connection: EtcdConnection, key: Buffer) =>
+  (await connection.ask('Range', { key })).kvs[0]
+
+it('another node leads when no heartbeat came for a lease, although etcd lets that go on', async () => {
+  const { etcd, connection } = await startEtcd()
+  const way = await HeldWay.to(etcd.port)
+  cleanups.push(() => way.close())
+  const first = await openLog(`127.0.0.1:${way.port}`)
+  const second = await openLog(etcd.address)
+  const leadership = await stand(first, 'first')
+  keepAlive(connection, (await keyOf(connection, layout.leader))?.lease ?? '')
+  const elected = stand(second, 'second')
+  way.hold({ asks: true, answers: true })
+  const next = await elected
+  expect(leadership.isHeld).toBe(false)
+  expect(next.term).toBeGreaterThan(leadership.term)
+  way.hold({ asks: false, answers: false })
+})
+
+it('a leader whose heartbeats come is left alone, and one that was deposed learns of it with its next', async () => {
+  const { etcd, connection } = await startEtcd()
+  const first = await openLog(etcd.address)
+  const leadership = await stand(first, 'first')
+  const started = await keyOf(connection, layout.heartbeat)
+  const second = await openLog(etcd.address)
+  const elected = stand(second, 'second')
+  await until(async () => (await keyOf(connection, layout.heartbeat))?.mod_revision !== started?.mod_revision)
+  expect(leadership.isHeld).toBe(true)
+  await connection.ask('Txn', { compare: [], success: [{ request_delete_range: { key: layout.leader } }] })
+  expect(await leadership.lost).toBe('its lease has ended')
+  expect((await elected).isHeld).toBe(true)
+})
+
+it('a full etcd takes no heartbeats: nobody waits for them until there is room again', async () => {
+  const { etcd, connection } = await startEtcd('--quota-backend-bytes', String(16 * 1024 * 1024))
+  const first = await openLog(etcd.address)
+  const second = await openLog(etcd.address)
+  const leadership = await stand(first, 'first')
+  const withdrawn = new AbortController()
+  const elected = second.campaign({ nodeId: 'second', apiAddress: '', clusterAddress: '' }, withdrawn.signal)
+  elected.catch(() => undefined)
+  const heartbeat = () => keyOf(connection, layout.heartbeat)
+  await fill(etcd)
+  await until(async () => (await heartbeat()) === undefined)
+  const fullMs = systemClock.monotonic()
+  // Longer than the second node would wait for a heartbeat.
+  await until(() => systemClock.monotonic() > fullMs + 1.5 * LEASE_MS)
+  expect(leadership.isHeld).toBe(true)
+  await makeRoom(etcd)
+  await until(async () => (await heartbeat()) !== undefined)
+  expect(leadership.isHeld).toBe(true)
+  expect((await ask(etcd, 'maintenance/alarm', { action: 'GET' })).alarms ?? []).toEqual([])
+  withdrawn.abort(new Error('withdrawn'))
+  await expect(elected).rejects.toThrow('withdrawn')
+})
