@@ -1,3 +1,4 @@
+import type { FilterRecord } from './filter/filter-record.js'
 import type { EpochChain } from './roles/epoch.js'
 import type { SurplusEntries } from './secondary/recent-frames.js'
 
@@ -128,6 +129,8 @@ export interface PrimaryHooks {
 export interface KeyFilter {
   /** Equal on both sides when both know the same rule and mounts; never empty. Another one means: compare everything. */
   readonly fingerprint: string
+  /** What it was compiled from. */
+  readonly rule: FilterRecord
   shows(key: string): boolean
 }
 
@@ -157,8 +160,8 @@ export interface SecondaryHooks {
    * nobody is followed until an operator says so.
    */
   stopAhead(surplus: SurplusEntries, primaryIndex: number): Promise<void>
-  /** A comparison is complete, and the data is the primary's but for what the filter holds back. */
-  onCompared(): Promise<void>
+  /** A comparison is complete, and the data is the primary's but for what the filter holds back: `rule` as it was offered. */
+  onCompared(rule: string): Promise<void>
   /** The first copy, or a later one, is complete: state is about to become stream-wals. */
   onSynced(): Promise<void>
   /** Known addresses of the primary, newest first, to be kept for the next start. */

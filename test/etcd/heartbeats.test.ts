@@ -47,8 +47,7 @@ const keepAlive = (connection: EtcdConnection, lease: string): void => {
   cleanups.push(() => timer.cancel())
 }
 
-const keyOf = async (connection: EtcdConnection, key: Buffer) =>
-  (await connection.ask('Range', { key })).kvs[0]
+const keyOf = async (connection: EtcdConnection, key: Buffer) => (await connection.ask('Range', { key })).kvs[0]
 
 it('another node leads when no heartbeat came for a lease, although etcd lets that go on', async () => {
   const { etcd, connection } = await startEtcd()

@@ -5,13 +5,12 @@ import { putJson, readJson } from '../../logical/storage.js'
 import type { CompiledFilter, FilterRule, MountFact, NamespaceFact } from './compile-filter.js'
 import {
   compileRecord,
-  digestOf,
   type FilterRecord,
   followMount,
   followNamespaceGone,
   type MountChange,
 } from './filter-record.js'
-import type { KnownFilter } from './settled-filter.js'
+import { knownFilter, type KnownFilter } from './settled-filter.js'
 import { KEYS } from '../../storage/key-families.js'
 
 const REMEMBERED_MAX = 2 * LIMITS.secondariesMax
@@ -177,7 +176,7 @@ export class FilterStore {
     if (known) return known
     if (this.#remembered.size > REMEMBERED_MAX) this.#remembered.clear()
     const record = readJson<FilterRecord>(this.#storage, filterKey(id))
-    const read = { record, digest: record ? digestOf(record) : '' }
+    const read = knownFilter(record)
     this.#remembered.set(id, read)
     return read
   }

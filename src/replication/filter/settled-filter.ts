@@ -1,5 +1,5 @@
 import { putJson, readJson, type Storage } from '../../logical/storage.js'
-import type { FilterRecord } from './filter-record.js'
+import { digestOf, type FilterRecord } from './filter-record.js'
 import { KEYS } from '../../storage/key-families.js'
 
 /**
@@ -14,7 +14,12 @@ export interface KnownFilter {
   readonly record: FilterRecord | undefined
 }
 
-const NONE: KnownFilter = { digest: '', record: undefined }
+export const knownFilter = (record: FilterRecord | undefined): KnownFilter => ({
+  digest: record ? digestOf(record) : '',
+  record,
+})
+
+const NONE = knownFilter(undefined)
 
 export class SettledFilter {
   readonly #storage: Storage

@@ -183,6 +183,7 @@ export class Shipper {
         local_root: kind === 'dr' ? trees.local.root() : Buffer.alloc(0),
         is_filtered: filter !== undefined,
         is_filter_new: isFilterNew,
+        rule: filter ? JSON.stringify(filter.rule) : '',
         filtered_digest: filteredDigest(await session.snapshot.filtered('replicated')),
         reason,
       },

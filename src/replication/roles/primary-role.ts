@@ -163,8 +163,10 @@ export class PrimaryRole implements PrimaryHooks {
     const { kind, filters } = this.#options
     if (kind !== 'performance') return undefined
     const record = this.#record()
-    const compiled = filters.compiled(filterIdOf(record, secondaryId, filters))
-    return compiled && { fingerprint: compiled.fingerprint, shows: (key) => !compiled.isFiltered(key) }
+    const id = filterIdOf(record, secondaryId, filters)
+    const compiled = filters.compiled(id)
+    const { record: rule } = filters.known(id)
+    return compiled && rule && { fingerprint: compiled.fingerprint, rule, shows: (key) => !compiled.isFiltered(key) }
   }
 
   #record(): PrimaryRecord {

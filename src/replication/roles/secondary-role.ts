@@ -1,5 +1,6 @@
 import { continueAlignment, keepAlignment } from './alignment.js'
 import { compareEpochs, isOvertakenBy } from './epoch.js'
+import type { FilterRecord } from '../filter/filter-record.js'
 import type { FilterStore } from '../filter/filter-store.js'
 import type { Holds } from '../holds.js'
 import type { ReplicationHost } from '../host.js'
@@ -7,7 +8,7 @@ import { keepSurplusLoss, LOSS_REASONS } from './keep-losses.js'
 import type { RoleRecords } from './role-records.js'
 import type { SurplusEntries } from '../secondary/recent-frames.js'
 import type { KindRecord, SecondaryRecord } from './state.js'
-import type { SettledFilter } from '../filter/settled-filter.js'
+import { knownFilter, type SettledFilter } from '../filter/settled-filter.js'
 import type { HoldState, Kind, SecondaryHooks, PeerIdentity } from '../types.js'
 
 /** No rule has this fingerprint. */
@@ -85,10 +86,13 @@ export class SecondaryRole implements SecondaryHooks {
     return isFilterInEffect() ? (filters.compiled(id)?.fingerprint ?? '') : ''
   }
 
-  async onCompared(): Promise<void> {
+  /** The filter that is known may be another one already, as when it was lifted in the moment of the offer. */
+  async onCompared(rule: string): Promise<void> {
     const { kind, filters, settledFilter, host } = this.#options
     if (kind === 'dr') return keepAlignment(host)
-    await settledFilter.keep(filters.known(ownFilterId(this.#record(), host, filters)))
+    const compared = knownFilter(rule === '' ? undefined : (JSON.parse(rule) as FilterRecord))
+    const known = filters.known(ownFilterId(this.#record(), host, filters))
+    await settledFilter.keep(known.digest === compared.digest ? known : compared)
   }
 
   reindex(): Promise<void> {

@@ -129,7 +129,7 @@ export class StreamReader {
     if (syncStartMs !== undefined) recorder?.record('vault.replication.merkleSync', endMs - syncStartMs)
     if (isEqual) {
       this.#unequal = 0
-      await this.#hooks.onCompared()
+      await this.#hooks.onCompared(offer.rule)
       await this.#goOn(position)
       await this.#stream.send({ start: position })
       return

@@ -27,7 +27,11 @@ const keysIn = (store: Store, slice: FrameSliceMessage): string[] => {
 }
 
 const everything = { filter: undefined }
-const deny: KeyFilter = { fingerprint: 'deny', shows: (key) => !key.startsWith('logical/secret/') }
+const deny: KeyFilter = {
+  fingerprint: 'deny',
+  rule: { mode: 'deny', paths: ['secret/'] },
+  shows: (key) => !key.startsWith('logical/secret/'),
+}
 
 describe('a frame on its way to a secondary', () => {
   test('is sent as the bytes it is to a copy, and where nothing in it is local', async () => {

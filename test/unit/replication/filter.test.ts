@@ -18,7 +18,11 @@ import { until } from '../../support/until.js'
 
 afterEach(stopAll)
 
-const withoutEu: KeyFilter = { fingerprint: 'deny eu', shows: (key) => !key.startsWith('logical/eu/') }
+const withoutEu: KeyFilter = {
+  fingerprint: 'deny eu',
+  rule: { mode: 'deny', paths: ['eu/'] },
+  shows: (key) => !key.startsWith('logical/eu/'),
+}
 
 const keysOf = async (store: Store): Promise<string[]> => {
   const keys: string[] = []

@@ -1,7 +1,8 @@
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { ControlCluster, SHARED_KEY } from '../../support/control-cluster.js'
 import { sliceOf } from '../../../src/replication/primary/filter-frame.js'
 import { until } from '../../support/until.js'
+import { KEYS } from '../../../src/storage/key-families.js'
 
 /** A secondary whose filter changes behind its back, or halfway, is brought in line before anything else. */
 
@@ -80,6 +81,25 @@ test('a filter that is lifted just before a crash of the secondary is lifted aft
   await until(() => c.holds.list().some(({ isReached }) => isReached))
   c.holds.release()
   await until(() => c.readValue(SHARED_KEY) === 'filtered')
+})
+
+test('a filter that is lifted in the instant in which a comparison is offered under it is lifted', async () => {
+  const { a, c } = await filteredPair()
+  c.network.down()
+  await until(() => c.status('performance').connection_state !== 'ready')
+  const { filters } = a.replication.context
+  // What is stored can be read before those that follow the change are told of it.
+  const told = vi.spyOn(filters, 'invalidate').mockImplementation(() => undefined)
+  await a.call('delete', `${FILTER}/c`)
+  await a.store.cutLog()
+  c.network.isDown = false
+  await until(() => streams(c)() && c.replication.context.filters.find('c') === undefined)
+  expect(c.readValue(SHARED_KEY)).toBeUndefined()
+  told.mockRestore()
+  filters.invalidate(`${KEYS.filters}c`)
+  await c.restart()
+  await until(() => streams(c)() && c.readValue(SHARED_KEY) === 'filtered')
+  expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
 })
 
 test('without its primary a secondary does not take a lifted filter for data', async () => {
@@ -238,7 +258,8 @@ test('a key that was deleted behind the filter goes from the secondary, where it
   const place = c.store.remotePosition
   if (!filter || !place) throw new Error('there is no filter, or nobody was followed')
   for (const frame of (await a.store.framesAfter(place.index, 1_000_000)) ?? []) {
-    const shown = { fingerprint: filter.fingerprint, shows: (key: string) => !filter.isFiltered(key) }
+    const rule = { mode: 'deny' as const, paths: ['secret/'] }
+    const shown = { fingerprint: filter.fingerprint, rule, shows: (key: string) => !filter.isFiltered(key) }
     const slice = sliceOf(a.store, frame, { kind: 'performance', filter: shown })
     const sent = c.store.parseFrame(slice.frame)
     const position = { index: frame.lastIndex, hash: frame.hash, epoch: place.epoch }

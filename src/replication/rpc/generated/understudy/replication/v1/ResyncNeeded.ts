@@ -11,6 +11,7 @@ export interface ResyncNeeded {
   'filtered_digest'?: (Buffer | Uint8Array | string);
   'reason'?: (string);
   'is_filter_new'?: (boolean);
+  'rule'?: (string);
 }
 
 export interface ResyncNeeded__Output {
@@ -22,4 +23,5 @@ export interface ResyncNeeded__Output {
   'filtered_digest': (Buffer);
   'reason': (string);
   'is_filter_new': (boolean);
+  'rule': (string);
 }
