@@ -12,7 +12,7 @@ interface LeaderCalls {
   append(index: number, entry: Buffer): Promise<boolean>
   /** Undefined where `append` says false. */
   replace(content: Content): Promise<LogPosition | undefined>
-  /** False when the lease has ended. */
+  /** False when the lease has ended. No answer after the time of a lease is of use. */
   renew(): Promise<boolean>
   /** Ends the lease. */
   release(): Promise<void>
@@ -39,7 +39,6 @@ export class LeasedLeadership implements Leadership {
   readonly #lease: OwnLease
   readonly #renewal: Timer
   #lose: (reason: string) => void = () => undefined
-  #isRenewing = false
   #isResigning = false
   /** One append at a time is on its way, so that no order but theirs is possible. */
   #appends: Promise<unknown> = Promise.resolve()
@@ -129,17 +128,14 @@ export class LeasedLeadership implements Leadership {
     return new LeadershipLost()
   }
 
+  /** Asked at each third, whatever has become of those before: an answer that takes longer renews the lease all the same. */
   async #renew(): Promise<void> {
-    if (this.#isRenewing) return
-    this.#isRenewing = true
     const sentMs = this.#options.clock.monotonic()
     try {
       if (await this.#options.calls.renew()) this.#lease.renew(sentMs)
       else this.finish('its lease has ended')
     } catch {
       // The next third asks again, until the lease has ended by the own clock.
-    } finally {
-      this.#isRenewing = false
     }
   }
 }

@@ -89,7 +89,7 @@ export class EtcdTerm {
   /** Where etcd counts the time of the lease, and where the other nodes do (`EtcdNews.silentSince`). */
   async renew(): Promise<boolean> {
     const { connection, lease, leaseMs } = this.#options
-    const [seconds, isLeader] = await Promise.all([connection.keepAlive(lease, leaseMs / 3), this.#beat()])
+    const [seconds, isLeader] = await Promise.all([connection.keepAlive(lease, leaseMs), this.#beat()])
     return seconds > 0 && isLeader
   }
 
@@ -98,7 +98,7 @@ export class EtcdTerm {
     const { layout, lease, leaseMs, clock, ended } = this.#options
     const { heartbeat: key } = layout
     const late = new AbortController()
-    const patience = clock.setTimer(leaseMs / 3, () => late.abort(new Error('etcd gave no answer in time')))
+    const patience = clock.setTimer(leaseMs, () => late.abort(new Error('etcd gave no answer in time')))
     const ends = AbortSignal.any([late.signal, ended])
     try {
       const put = { request_put: { key, value: encodeHeartbeat(leaseMs), lease } }
