@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Bench, CpuRow } from './figures/context.js'
@@ -86,6 +86,10 @@ const main = async (): Promise<number> => {
   const servers: BenchServer[] = []
   const dist = path.resolve(flags.dist)
   const program = path.join(dist, 'main.js')
+  if (!existsSync(program)) {
+    console.error(`there is no program in ${dist}: run npm run build, or name another directory with --dist`)
+    return 1
+  }
   const unopened: Bench['unopened'] = async (name, options = {}) => {
     const server = await BenchServer.prepare({ program, name, ...options })
     servers.push(server)
