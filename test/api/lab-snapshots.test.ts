@@ -80,6 +80,18 @@ it('brings a lab back at other ports while the first goes on, and it replicates'
   await write(home, 'three', 'B', 'kv/e', 'moved twice')
   await until(async () => (await read(home, 'three', 'C', 'kv/e')) === 'moved twice')
   await until(async () => (await rootOf(home, 'three', 'A', 'dr')) === (await rootOf(home, 'three', 'B', 'dr')))
+
+  const removed = await home.run('snapshot', 'remove', 'one')
+  expect(removed).toMatchObject({ status: 0, stderr: expect.stringContaining('one.snapshot and its key') })
+  expect(await home.run('snapshot', 'remove', 'one')).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('there is no snapshot'),
+  })
+  const other = path.join(home.directory, 'other.snapshot')
+  writeFileSync(other, 'of something else')
+  expect((await home.run('snapshot', 'remove', other)).status).toBe(1)
+  expect((await home.run('snapshot', 'remove', file)).status).toBe(0)
+  expect([other, file, `${file}.key`].map((one) => existsSync(one))).toEqual([true, false, false])
 })
 
 it('goes back to the start, whatever was done meanwhile', { timeout: 600_000 }, async () => {

@@ -18,6 +18,9 @@ import { describeStep, type Runbook, type Step } from './runbook.js'
  * the fact that the next one needs.
  */
 
+const DECODING =
+  'the operation token is the encoded_token of the last share, decoded with the otp of its attempt: vault operator generate-root -dr-token -decode=<encoded_token> -otp=<otp>'
+
 /** A one-time token that a DR secondary takes for an operation, from the key shares that the lab holds. */
 export const operationToken = async (runbook: Runbook, name: string): Promise<string> => {
   const attempt = {
@@ -32,6 +35,7 @@ export const operationToken = async (runbook: Runbook, name: string): Promise<st
     const [{ threshold } = { threshold: 1 }] = runbook.keysFor(name)
     for (let share = 0; share < threshold; share += 1)
       await runbook.call({ ...update, body: { nonce: '<nonce>', key: '<key share>' } })
+    runbook.announce(DECODING)
     return '<operation token>'
   }
   for (const { unsealKeys, threshold } of runbook.keysFor(name)) {

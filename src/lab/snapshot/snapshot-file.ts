@@ -133,6 +133,16 @@ export const readSnapshotHeader = async (file: string): Promise<SnapshotHeader> 
   return header as SnapshotHeader
 }
 
+/** Removes a snapshot and its key. Of a file that was named itself its beginning tells that it is one. */
+export const removeSnapshot = async (nameOrFile: string): Promise<string> => {
+  const file = snapshotPath(nameOrFile)
+  if (!existsSync(file)) throw new LabError('usage', missing(file))
+  if (path.dirname(file) !== snapshotsDirectory()) await readSnapshotHeader(file)
+  rmSync(file)
+  rmSync(keyPath(file), { force: true })
+  return file
+}
+
 const missing = (file: string): string => {
   const others = listSnapshots()
   return `there is no snapshot ${file}; ${others.length > 0 ? `there is ${others.join(', ')}` : '"understudy snapshot save NAME" makes one'}`

@@ -6,7 +6,13 @@ import { listLabs } from '../../../lab/lifecycle/state-directory.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
 import { fixedPorts, lastPortOffset, randomPorts } from '../../../lab/ports.js'
 import { loadOver, resetLab } from '../../../lab/snapshot/reset.js'
-import { checkSnapshot, keyPath, readSnapshotHeader, snapshotPath } from '../../../lab/snapshot/snapshot-file.js'
+import {
+  checkSnapshot,
+  keyPath,
+  readSnapshotHeader,
+  removeSnapshot,
+  snapshotPath,
+} from '../../../lab/snapshot/snapshot-file.js'
 import { listSnapshots } from '../../../lab/snapshot/kept.js'
 import { saveSnapshot, withSnapshot } from '../../../lab/snapshot/save.js'
 import { upImage } from '../../../lab/snapshot/up-snapshot.js'
@@ -25,7 +31,7 @@ interface Flags {
   readonly json?: true
 }
 
-/** `understudy snapshot save|load|list|show`: a whole lab in one file, and back again. */
+/** `understudy snapshot save|load|list|show|remove`: a whole lab in one file, and back again. */
 export const snapshotCommand = (output: Output, makeHost: () => LabHost = thisHost): Command => {
   const snapshot = new Command('snapshot')
     .description('keep a lab as it is at one moment, and bring it back')
@@ -72,6 +78,10 @@ export const snapshotCommand = (output: Output, makeHost: () => LabHost = thisHo
       if (flags.json) return output.data(JSON.stringify(found, undefined, 2))
       output.data(formatTable(Object.entries(found).map(([key, value]) => [key, String(value)])))
     })
+  add('remove', 'remove a snapshot and its key')
+    .argument('<snapshot>', 'a name, or a file')
+    .addHelpText('after', examples('snapshot remove before-the-drill', 'snapshot remove ./class.snapshot'))
+    .action(async (given: string) => output.progress(`removed ${await removeSnapshot(given)} and its key`))
   return snapshot
 }
 
