@@ -117,14 +117,8 @@ export class ClusterNode implements NodeSeat {
   }
 
   async sealed(): Promise<void> {
-    const { host } = this.#options
-    const before = host().runtime
     this.#on('sealed')
-    if (this.#state !== 'ceasing') return
-    await this.#ceasing
-    // What was being replaced meanwhile may have been opened again with the key that it had.
-    const { runtime } = host()
-    if (runtime !== before) await runtime?.seal.seal()
+    if (this.#state === 'ceasing') await this.#ceasing
   }
 
   /** Another node is to be active. Throws LogicalError 503 where this one is not. */

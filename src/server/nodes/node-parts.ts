@@ -134,6 +134,7 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
     room,
     rulesOf: (path) => systemRulesOf(options.systemRules, path),
     answerHere: (request) => requests().answerHere(request),
+    admit: (request) => host().admit(request),
   })
   const unsubscribe = sharedLog.onLeader(wake)
   return {

@@ -20,6 +20,8 @@ interface StandbyOptions {
   readonly rulesOf: (path: string) => PathRules
   /** Answers what concerns this node alone. */
   readonly answerHere: (request: IncomingRequest) => Promise<Rendered>
+  /** Resolves when the runtime that is to answer is in place, or that took too long. */
+  readonly admit: (request: IncomingRequest) => Promise<void>
 }
 
 /** The cluster as far as it is applied here. */
@@ -61,10 +63,12 @@ export class Standby {
   }
 
   async answer(request: IncomingRequest): Promise<Rendered> {
-    const { relay, rulesOf, answerHere } = this.#options
+    const { relay, rulesOf, answerHere, admit } = this.#options
     if (this.#isAnsweredHere(request)) return answerHere(request)
     if (request.path === SEAL_PATH) {
       await relay.send(request, 'rights')
+      // What has answered before may be on its way to be replaced.
+      await admit(request)
       return answerHere(request)
     }
     // A file does not fit into a message between nodes.

@@ -4,8 +4,9 @@ import { sealStatusBody } from '../../core/system/seal-paths.js'
 import { ALREADY_INITIALIZED } from '../../core/system/init-paths.js'
 import { statusPaths } from '../../core/system/status-paths.js'
 import type { Backend } from '../../logical/backend.js'
-import { invalid } from '../../logical/errors.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
+import { RESTARTING_REFUSAL } from '../../logical/refusal-texts.js'
 import type { Request, Response } from '../../logical/request.js'
 import type { FreshStart } from '../../replication/host.js'
 import type { Runtime } from './runtime.js'
@@ -47,10 +48,11 @@ export class RestartView {
     for (const [path, answer] of replicationAnswers(kinds)) this.#answers.set(path, answer)
   }
 
-  #find({ path, operation }: Request): Response | undefined {
+  #find({ path, operation }: Request): Response {
     if (path === 'sys/init' && operation === 'update') throw invalid(ALREADY_INITIALIZED)
     const kept = operation === (path === 'sys/unseal' ? 'update' : 'read') ? this.#answers.get(path) : undefined
-    return kept && { ...kept }
+    if (!kept) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
+    return { ...kept }
   }
 }
 

@@ -1,3 +1,4 @@
+import type { SealManager } from '../../core/seal/seal-manager.js'
 import type { FreshStart } from '../../replication/host.js'
 import type { Engine } from '../../storage/engine/engine.js'
 
@@ -22,6 +23,10 @@ export interface Ceasing {
 
 /** How a runtime is replaced by another one, as far as what runs in it may ask for that. */
 export interface RuntimeChanges {
+  /** What is in place; undefined while it is being replaced. */
+  readonly runtime: { readonly seal: Pick<SealManager, 'seal'> } | undefined
+  /** Resolves when no change is under way. */
+  settled(): Promise<void>
   /** Opens the cluster by its auto-unseal seal, if it has one: now, or as soon as that can be asked. */
   autoUnseal(): Promise<void>
   /** The runtime is built anew from its records. Returns at once. */

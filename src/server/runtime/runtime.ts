@@ -27,6 +27,7 @@ import { StandbyCopy } from './standby-copy.js'
 import type { NodeSeat } from './node-seat.js'
 import type { RuntimeChanges } from './runtime-changes.js'
 import type { RuntimeParts } from './runtime-parts.js'
+import { sealPlace } from './seal-place.js'
 import { createStatePaths } from './state-paths.js'
 import type { ShellView } from './shell-view.js'
 
@@ -92,10 +93,7 @@ export class Runtime implements RuntimeParts {
       hooks: {
         createCluster: () => this.#createCluster(),
         onUnsealed: async () => (options.seat ? this.#join(options.seat) : this.#open()),
-        onSealed: async () => {
-          await this.#close()
-          await options.seat?.sealed()
-        },
+        onSealed: () => this.#close().then(() => sealPlace(this, options)),
       },
       random,
       log,

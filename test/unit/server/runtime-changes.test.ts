@@ -4,6 +4,7 @@ import { Server } from '../../../src/server/server.js'
 import { loadServerConfig } from '../../../src/server/config/server-config.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
 import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
+import { copyRest } from '../../../src/storage/generations/rest-copy.js'
 import { until } from '../../support/until.js'
 
 const CONFIG = {
@@ -104,4 +105,23 @@ test('encryptions are counted on when a role change makes a new runtime', async 
   server.host.restart('a test')
   await until(() => isOpen(server) && server.runtime?.barrier !== barrier)
   expect(server.runtime?.barrier.encryptions).toBeGreaterThanOrEqual(before)
+})
+
+test('a server that is sealed while its data is replaced is sealed afterwards', async () => {
+  const server = await startServer()
+  const { host } = server
+  let sealing: Promise<void> | undefined
+  const { runtime } = host
+  await host.replaceData('a test', {
+    rootKeyAfter: (rootKey) => rootKey,
+    prepare: async (fresh, old) => {
+      // As by a request that came before.
+      sealing = runtime?.seal.seal()
+      await copyRest(old, fresh, () => false)
+    },
+  })
+  await sealing
+  await host.settled()
+  expect(host.runtime).not.toBe(runtime)
+  expect(host.runtime?.seal).toMatchObject({ isInitialized: true, isSealed: true })
 })
