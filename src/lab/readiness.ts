@@ -12,9 +12,16 @@ export const findMissing = async (client: ApiClient, wanted: Readiness): Promise
   if (json?.initialized !== true) return 'it is not initialised'
   if (json.sealed === true) return 'it is sealed'
   if (wanted === 'unsealed') return undefined
-  if (wanted === 'active') return status === 200 ? undefined : `sys/health answers ${status}`
+  if (wanted === 'active') return findInactive(status, json)
   const missing = await Promise.all((['dr', 'performance'] as const).map((kind) => findUnreplicated(client, kind)))
   return missing.find((text) => text !== undefined)
+}
+
+const findInactive = (status: number, { replication_dr_mode }: Record<string, unknown>): string | undefined => {
+  if (status === 200) return undefined
+  return replication_dr_mode === 'secondary'
+    ? 'it is a DR secondary, on which no node serves clients before it is promoted; "replicated" is how far it comes until then'
+    : `sys/health answers ${status}`
 }
 
 /** A secondary streams from its primary; a primary has every secondary that it knows connected. */

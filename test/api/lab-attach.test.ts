@@ -28,6 +28,10 @@ it('wires servers that run already, works on them as a lab, and forgets it witho
   expect((await on('env', 'B')).stdout).toContain('B is a DR secondary')
   for (const state of ['replicated', 'converged', 'healthy'])
     expect((await on('wait', '--for', state)).status, state).toBe(0)
+  expect(await on('wait', '--for', 'active', '--cluster', 'B', '--timeout', '100ms')).toMatchObject({
+    status: 4,
+    stderr: expect.stringContaining('it is a DR secondary, on which no node serves clients'),
+  })
   expect((await on('probe', '--for', '300ms')).stdout).toMatch(/^B +its last WAL +\d+ /m)
   expect(await on('switchover', 'A', 'B')).toMatchObject({ status: 0 })
   expect((await on('env', '--role', 'dr-primary')).stdout).toContain(b.address)
