@@ -38,6 +38,8 @@ interface Surroundings {
 interface KeeperOptions extends Surroundings {
   readonly routes: readonly Route[]
   readonly random: Random
+  /** Whether a node was active when it was looked at last. */
+  readonly isActive?: (node: string) => boolean
 }
 
 const DIRECTIONS: readonly Direction[] = ['up', 'down']

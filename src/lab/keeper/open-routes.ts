@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import { parseHostPort } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
 import { Link } from '../proxy/link.js'
-import type { Route } from './routes.js'
+import type { NodeDoor, Route } from './routes.js'
 
 /** Where a route listens, with the proxy that does. */
 export interface OpenRoute extends Route {
@@ -12,6 +12,8 @@ export interface OpenRoute extends Route {
 interface Surroundings {
   readonly clock: Clock
   readonly random: Random
+  /** Of several nodes behind a balancer, asked anew for each connection. */
+  readonly isActive?: ((node: string) => boolean) | undefined
 }
 
 /** Rejects, with everything closed again, when one of the ports is taken. Whoever opens them closes them. */
@@ -24,9 +26,18 @@ export const openRoutes = async (routes: readonly Route[], around: Surroundings)
   throw failed.reason
 }
 
-const openRoute = async (route: Route, { clock, random }: Surroundings): Promise<OpenRoute> => {
-  const { port, address, target = address, latencyMs, jitterMs } = route
+const openRoute = async (route: Route, { clock, random, isActive = () => false }: Surroundings): Promise<OpenRoute> => {
+  const { port, address, target = address, behind, latencyMs, jitterMs } = route
   const distance = latencyMs ? { ms: latencyMs, ...(jitterMs ? { jitterMs } : {}) } : undefined
-  const link = await Link.open({ port, target: parseHostPort(target), clock, random, distance })
+  const where = behind ? activeOf(behind, isActive) : parseHostPort(target)
+  const link = await Link.open({ port, target: where, clock, random, distance })
   return { ...route, port: link.port, link }
 }
+
+/** The first stands for all while none is known to be active: it knows where to go. */
+const activeOf = (behind: readonly NodeDoor[], isActive: (node: string) => boolean) => ({
+  host: '127.0.0.1',
+  get port() {
+    return (behind.find(({ node }) => isActive(node)) ?? behind[0])?.port ?? 0
+  },
+})

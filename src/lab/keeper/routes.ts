@@ -17,9 +17,16 @@ export interface Route {
   readonly port: number
   /** Where it leads, `host:port`, when that is not the address itself. */
   readonly target?: string | undefined
+  /** Several nodes, with a port of 127.0.0.1 each: it leads to the one that is active. */
+  readonly behind?: readonly NodeDoor[] | undefined
   /** Every byte takes so long, each way. */
   readonly latencyMs?: number | undefined
   readonly jitterMs?: number | undefined
+}
+
+export interface NodeDoor {
+  readonly node: string
+  readonly port: number
 }
 
 /** How a server is reached by the others. */
@@ -87,18 +94,22 @@ export const planRoutes = (
   free: readonly number[],
   topology?: Pick<Topology, 'links'>,
 ): Route[] => {
-  const balancers = [...reaches].flatMap(([to, reach]) =>
-    reach.balancer
-      ? doorsOf(reach).map((door, index) => ({ from: OUTSIDE, to, ...door, port: portOf(reach, index) }))
-      : [],
-  )
-  return [...planLinks(reaches, free, topology), ...balancers]
+  const balancers = new Set([...reaches.values()].flatMap(({ balancer }) => balancer ?? []))
+  const behind = (balancer: PortPair) => [...reaches].filter(([, reach]) => reach.balancer === balancer)
+  return [
+    ...planLinks(reaches, free, topology),
+    ...[...balancers].flatMap((balancer) => balancerRoutes(balancer, behind(balancer))),
+  ]
 }
 
-const portOf = ({ balancer, ports }: Reach, index: number): number => {
-  const { api, cluster } = balancer ?? ports
-  return index === 0 ? api : cluster
-}
+const balancerRoutes = (balancer: PortPair, servers: readonly (readonly [string, Reach])[]): Route[] =>
+  (['api', 'cluster'] as const).map((which) => {
+    const behind = servers.map(([node, { ports }]): NodeDoor => ({ node, port: ports[which] }))
+    const [[name, { cluster: to = name }]] = servers as [[string, Reach]]
+    const port = balancer[which]
+    const route = { from: OUTSIDE, to, address: `127.0.0.1:${port}`, port }
+    return behind.length > 1 ? { ...route, behind } : { ...route, target: `127.0.0.1:${behind[0]?.port}` }
+  })
 
 /** API and cluster port: the address that others have, and where it leads. A balancer in front of several nodes knows that itself. */
 const doorsOf = ({ ports, balancer, cluster }: Reach): Pick<Route, 'address' | 'target'>[] =>

@@ -40,7 +40,9 @@ export const runKeeper = async (
 ): Promise<{ close(): Promise<void> }> => {
   const log = new EventLog({ lab, directory, clock, skewMsOf: (cluster) => keeper.skewMsOf(cluster) })
   const tell = log.append.bind(log)
-  const keeper = await Keeper.open({ routes, clusters: () => clusters, clock, random, tell })
+  const watch: Watch = new Watch({ clusters, clock, tell, onSeen: (cluster) => keeper.remind(cluster) })
+  const isActive = (node: string) => watch.isActive(node)
+  const keeper = await Keeper.open({ routes, clusters: () => clusters, clock, random, tell, isActive })
   log.append({ kind: 'keeper-started', details: {} })
   const toxiproxy = new ToxiproxyControl(new Proxies(keeper, { clock, random }))
   if (toxiproxyPort !== null)
@@ -49,7 +51,6 @@ export const runKeeper = async (
     })
   const ownEtcd = etcd && new OwnEtcd(etcd, { clock, tell })
   const control = await serveKeeper({ keeper, log, toxiproxy, servers }, socket)
-  const watch = new Watch({ clusters, clock, tell, onSeen: (cluster) => keeper.remind(cluster) })
   watch.start()
   return {
     close: async () => {

@@ -48,6 +48,12 @@ export class Watch {
     this.#agent.destroy()
   }
 
+  /** As of the last look. */
+  isActive(name: string): boolean {
+    const { process, seal, node } = this.#known.get(name) ?? {}
+    return process === 'running' && seal === 'unsealed' && node === 'active'
+  }
+
   async #follow(cluster: WatchedCluster): Promise<void> {
     const { clock } = this.#options
     const { signal } = this.#stop

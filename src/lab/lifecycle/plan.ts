@@ -147,11 +147,6 @@ const planCluster = (name: string, ports: ReadonlyMap<string, PortPair>, places:
   const { tls, seal, reach } = planOf(topology, name)
   const [api = 0, cluster = 0] = reach === 'load-balancer' ? free.splice(0, 2) : []
   const balancer = reach === 'load-balancer' ? { api, cluster } : undefined
-  if (reach === 'load-balancer' && serversOf(topology, name).length > 1)
-    throw new LabError(
-      'usage',
-      `cluster ${name} has several nodes, which the load balancer of a lab of the command line cannot tell apart`,
-    )
   const servers = serversOf(topology, name).map((server): ServerRecord => {
     const pair = ports.get(server)
     if (!pair) throw new LabError('usage', `no ports were chosen for ${server}`)

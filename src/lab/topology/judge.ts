@@ -15,7 +15,6 @@ interface Judged {
 interface Planned {
   readonly nodes?: number
   readonly seal?: string
-  readonly reach?: string
   readonly ports?: { readonly api: number; readonly cluster?: number }
   readonly seed?: { readonly mounts?: object | null; readonly secrets?: object | null }
 }
@@ -52,16 +51,13 @@ export const findTopologyProblems = (file: Judged, placeOf: PlaceOf): Problem[] 
 
 type Report = (path: Path, text: string) => Problem
 
-const judgePlan = ({ nodes = 1, seal = '', reach, ports }: Planned, path: Path, problem: Report): Problem[] => {
+const judgePlan = ({ nodes = 1, seal = '', ports }: Planned, path: Path, problem: Report): Problem[] => {
   const [, shares = 1, threshold = 1] = (/ (\d+)\/(\d+)$/.exec(seal) ?? []).map(Number)
   return [
     ...(NODE_COUNTS.some((one) => one === nodes)
       ? []
       : [problem([...path, 'nodes'], `nodes must be ${NODE_COUNTS.join(', ')}`)]),
     ...(nodes > 1 && ports ? [problem([...path, 'ports'], 'ports are chosen for several nodes: nodes must be 1')] : []),
-    ...(nodes > 1 && reach === 'load-balancer'
-      ? [problem([...path, 'nodes'], 'a load balancer cannot tell several nodes apart: nodes must be 1')]
-      : []),
     ...(shares < 1 || shares > SHARES_MAX || threshold < 1 || threshold > shares
       ? [
           problem(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type ActiveFault, isDown, directionState, type LinkFault } from '../../../src/lab/keeper/active-fault.js'
-import { dialRoutesOf, planRoutes, routeCount } from '../../../src/lab/keeper/routes.js'
+import { dialRoutesOf, planRoutes, type Reach, routeCount } from '../../../src/lab/keeper/routes.js'
 
 const active = (id: number, fault: LinkFault, isOneWay = false): ActiveFault => ({
   id,
@@ -58,4 +58,35 @@ it('gives every cluster a proxy of its own for every address of the others', () 
   expect(dialRoutesOf(routes, 'A').map((route) => route.split('=')[0])).toEqual(
     [101, 201, 102, 202].map((port) => `127.0.0.1:${port}`),
   )
+})
+
+it('leads from a load balancer to one server, or to whichever of several is active', () => {
+  const pair = (api: number) => ({ api, cluster: api + 1 })
+  const ofB = { cluster: 'B', hidden: [], balancer: pair(900) }
+  const reaches = new Map<string, Reach>([
+    ['A', { ports: pair(100), hidden: [], balancer: pair(800) }],
+    ['B1', { ...ofB, ports: pair(200) }],
+    ['B2', { ...ofB, ports: pair(300) }],
+  ])
+  const routes = planRoutes(reaches, []).filter(({ from }) => from === 'outside')
+  expect(routes.map(({ to, port, target, behind: nodes }) => [to, port, target ?? nodes])).toEqual([
+    ['A', 800, '127.0.0.1:100'],
+    ['A', 801, '127.0.0.1:101'],
+    [
+      'B',
+      900,
+      [
+        { node: 'B1', port: 200 },
+        { node: 'B2', port: 300 },
+      ],
+    ],
+    [
+      'B',
+      901,
+      [
+        { node: 'B1', port: 201 },
+        { node: 'B2', port: 301 },
+      ],
+    ],
+  ])
 })

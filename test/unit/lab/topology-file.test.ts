@@ -122,10 +122,6 @@ links:
   it.each([
     ['clusters:\n  A:\n    seel: auto\n', '6:5: there is no "clusters.A.seel"; did you mean "seal"?'],
     ['clusters:\n  A: { nodes: 2 }\n', '5:15: nodes must be 1, 3, 5'],
-    [
-      'clusters:\n  A: { nodes: 3, reach: load-balancer }\n',
-      '5:15: a load balancer cannot tell several nodes apart: nodes must be 1',
-    ],
     ['clusters:\n  A: { seal: shamir 2/5 }\n', '5:14: a threshold of 5 does not go with 2 shares (1 to 255)'],
     ['clusters:\n  A: { seal: shamir 5/1 }\n', '5:14: several shares need a threshold of at least 2'],
     ['clusters:\n  a:\n', '5:3: "a" in clusters must be one letter, A to Z'],
