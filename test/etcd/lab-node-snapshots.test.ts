@@ -85,6 +85,24 @@ it('comes back where each node has the data, also one that was removed, and as a
   await until(isHealthy(home, 'two'))
 })
 
+it('comes back as another lab whose nodes each have the data and follow another cluster', {
+  timeout: 600_000,
+}, async () => {
+  await using home = new LabHome()
+  const run = (...words: string[]) => home.passes(...words)
+  await begin(home, 'dr', '--storage', 'raft', '--shamir', '3/2')
+  await run('wait', '--for', 'converged')
+  await run('snapshot', 'save', 'one')
+  await run('down')
+  await run('up', '--snapshot', 'one', '--name', 'two', '--ports', 'random', '--timeout', '2m')
+  await put(home, 'two', 'A', 'of the second')
+  await run('wait', '--for', 'converged', '--name', 'two')
+  await run('crash', 'A', '--name', 'two')
+  await run('crash', 'B1', '--name', 'two')
+  await run('failover', 'A', 'B', '--force', '--name', 'two')
+  expect(await wordOn(home, 'two', 'B')).toBe('of the second')
+})
+
 it('comes back in one process, with nodes that unseal themselves', { timeout: 300_000 }, async () => {
   await using home = new LabHome()
   const run = (...words: string[]) => home.passes(...words)

@@ -1,11 +1,10 @@
 import { rmSync } from 'node:fs'
 import type { LabRecord } from '../cluster.js'
-import { LabError } from '../lab-error.js'
 import { labDirectory } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { upLab } from '../lifecycle/up.js'
 import { isFree, type PortPair, randomPorts } from '../ports.js'
-import { hasPeers, type Topology } from '../topology.js'
+import type { Topology } from '../topology.js'
 import { imagedServers, type Manifest } from './manifest.js'
 import { openingDirectory, snapshotPath, unpackSnapshot } from './snapshot-file.js'
 
@@ -41,7 +40,6 @@ export const upImage = (
   host: LabHost,
 ): Promise<LabRecord> => {
   const { topology } = manifest
-  refuseFollowingPeers(manifest)
   return upLab(
     {
       ...options,
@@ -57,16 +55,6 @@ export const upImage = (
     },
     host,
   )
-}
-
-/** The nodes of such a cluster would have to join one that follows another already, which a new lab does not have them do. */
-const refuseFollowingPeers = ({ topology, clusters }: Manifest): void => {
-  const following = clusters.find(({ name, streams }) => hasPeers(topology, name) && streams.length > 0)
-  if (following)
-    throw new LabError(
-      'usage',
-      `cluster ${following.name} of the snapshot follows another one, and its nodes each have the data: such a cluster comes back in the lab that it was saved in alone, by "understudy snapshot load"`,
-    )
 }
 
 const savedPorts = async ({ clusters }: Manifest): Promise<ReadonlyMap<string, PortPair>> => {
