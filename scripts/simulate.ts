@@ -1,5 +1,8 @@
-import { inspect, parseArgs } from 'node:util'
+import { availableParallelism } from 'node:os'
+import { parseArgs } from 'node:util'
 import { KeptSeeds } from '../test/simulation/kept-seeds.js'
+import { type Played, playedOf } from '../test/simulation/played.js'
+import { Players } from '../test/simulation/players.js'
 import { shrink } from '../test/simulation/shrink.js'
 import { type Outcome, simulate } from '../test/simulation/simulate.js'
 
@@ -11,10 +14,10 @@ import { type Outcome, simulate } from '../test/simulation/simulate.js'
  *   npm run simulate -- --seed 17 [--trace]           one of them, as a story
  *   npm run simulate -- --soak [--from 1] [--keep F]  until it is stopped; seeds that fail are kept in F, and tried first
  *
- * With --whole nothing is left out of what fails.
+ * With --whole nothing is left out of what fails. Many seeds are played by a process for each core, or by --jobs of them.
  */
 const USAGE =
-  'npm run simulate -- (--seeds N [--from N] [--hashes] | --seed N [--trace] | --soak [--from N] [--keep FILE]) [--whole]'
+  'npm run simulate -- (--seeds N [--from N] [--hashes] | --seed N [--trace] | --soak [--from N] [--keep FILE]) [--jobs N] [--whole]'
 const KEPT = 'failing-seeds.txt'
 
 interface Settings {
@@ -22,6 +25,8 @@ interface Settings {
   /** Infinite in a soak. */
   readonly seeds: number
   readonly from: number
+  /** Processes. */
+  readonly jobs: number
   readonly kept: string | undefined
   readonly isTold: boolean
   readonly isWhole: boolean
@@ -35,6 +40,7 @@ const readSettings = (): Settings | undefined => {
       seed: { type: 'string' },
       seeds: { type: 'string' },
       from: { type: 'string', default: '1' },
+      jobs: { type: 'string', default: `${availableParallelism()}` },
       soak: { type: 'boolean', default: false },
       keep: { type: 'string' },
       trace: { type: 'boolean', default: false },
@@ -43,10 +49,11 @@ const readSettings = (): Settings | undefined => {
     },
   })
   const { seed, soak, keep, trace: isTold, whole: isWhole, hashes: areHashesTold } = values
-  const [seeds, from, one] = [Number(values.seeds ?? 1), Number(values.from), Number(seed ?? 0)]
+  const [seeds, from] = [Number(values.seeds ?? 1), Number(values.from)]
+  const [one, jobs] = [Number(seed ?? 0), Number(values.jobs)]
   const isSound =
-    [seeds, from, one].every(Number.isSafeInteger) &&
-    seeds > 0 &&
+    [seeds, from, one, jobs].every(Number.isSafeInteger) &&
+    Math.min(seeds, jobs) > 0 &&
     [seed !== undefined, values.seeds !== undefined, soak].filter(Boolean).length === 1 &&
     (soak || keep === undefined) &&
     (seed !== undefined || !isTold)
@@ -55,6 +62,7 @@ const readSettings = (): Settings | undefined => {
     seed: seed === undefined ? undefined : one,
     seeds: soak ? Number.POSITIVE_INFINITY : seeds,
     from,
+    jobs,
     kept: soak ? (keep ?? KEPT) : undefined,
     isTold,
     isWhole,
@@ -62,15 +70,19 @@ const readSettings = (): Settings | undefined => {
   }
 }
 
-const tell = ({ seed, hash, events, virtualMs, failure, story }: Outcome): void => {
-  for (const line of story) console.log(line)
+const tell = ({ seed, hash, events, virtualMs, failure }: Played): void => {
   const facts = `${hash}  ${events} events in ${(virtualMs / 1000).toFixed(1)} virtual seconds`
-  console.log(`seed ${seed}: ${facts}${failure ? `\n  FAILED: ${inspect(failure)}` : ''}`)
+  console.log(`seed ${seed}: ${facts}${failure ? `\n  FAILED: ${failure.text}` : ''}`)
+}
+
+const tellStory = (outcome: Outcome): void => {
+  for (const line of outcome.story) console.log(line)
+  tell(playedOf(outcome))
 }
 
 const playOne = async (seed: number, { isTold, isWhole }: Settings): Promise<number> => {
   const outcome = await simulate(seed, { isTold })
-  if (!outcome.failure || isWhole) tell(outcome)
+  if (!outcome.failure || isWhole) tellStory(outcome)
   else await tellShrunk(seed, isTold)
   return outcome.failure ? 1 : 0
 }
@@ -79,7 +91,7 @@ const tellShrunk = async (seed: number, isTold: boolean): Promise<void> => {
   const shrunk = await shrink(seed)
   if (!shrunk) throw new Error(`seed ${seed} has failed once and does not fail again`)
   const { outcome, tries } = shrunk
-  tell(isTold ? outcome : { ...outcome, story: [] })
+  tellStory(isTold ? outcome : { ...outcome, story: [] })
   console.log(`  ${outcome.acts.length} acts are left after ${tries} tries:`)
   for (const { name, atMs } of outcome.acts) console.log(`  ${(atMs / 1000).toFixed(3).padStart(9)} ${name}`)
 }
@@ -99,15 +111,16 @@ const playMany = async (settings: Settings): Promise<number> => {
   process.once('SIGINT', () => {
     isStopped = true
   })
-  for (const seed of seedsOf(settings, kept)) {
-    const outcome = await simulate(seed)
+  await using players = await Players.start(settings.jobs)
+  for await (const one of players.play(seedsOf(settings, kept))) {
+    const { seed, hash, failure } = one
     played++
-    virtualMs += outcome.virtualMs
-    if (settings.areHashesTold) console.log(`seed ${seed}: ${outcome.hash}`)
-    kept?.played(seed, outcome.failure?.message)
-    if (outcome.failure) {
+    virtualMs += one.virtualMs
+    if (settings.areHashesTold) console.log(`seed ${seed}: ${hash}`)
+    kept?.played(seed, failure?.message)
+    if (failure) {
       failed.push(seed)
-      tell(outcome)
+      tell(one)
     }
     if (isStopped) break
   }

@@ -1,15 +1,21 @@
-import { expect, it } from 'vitest'
-import { simulate } from './simulate.js'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { Players } from './players.js'
 
-/** As many as two minutes have room for on a small machine. */
-const SEEDS = 50
-const FIRST = 1
+/** As many as two minutes have room for on a small machine, in parts that a busy one gets done in its time. */
+const SEEDS = 200
+const PART = 25
 
-it(`promises hold on the seeds from ${FIRST} to ${FIRST + SEEDS - 1}`, async () => {
+let players: Players
+beforeAll(async () => {
+  players = await Players.start()
+})
+afterAll(() => players[Symbol.asyncDispose]())
+
+const firsts = Array.from({ length: SEEDS / PART }, (_, index) => 1 + index * PART)
+
+it.each(firsts)(`promises hold on ${PART} seeds from %i on`, async (first) => {
   const failed: string[] = []
-  for (let seed = FIRST; seed < FIRST + SEEDS; seed++) {
-    const { failure } = await simulate(seed)
-    if (failure) failed.push(`npm run simulate -- --trace --seed ${seed}: ${failure.stack}`)
-  }
+  for await (const { seed, failure } of players.play(Array.from({ length: PART }, (_, index) => first + index)))
+    if (failure) failed.push(`npm run simulate -- --trace --seed ${seed}: ${failure.text}`)
   expect(failed).toEqual([])
 })
