@@ -3,6 +3,7 @@ import type { Engine, EngineSnapshot } from './engine/engine.js'
 import type { MerkleTree } from './trees/merkle.js'
 import type { Tree } from './key-families.js'
 import { STATE_KEY } from './raw-keys.js'
+import { LogicalError } from '../logical/errors.js'
 import { parseState, type StoreState } from './store-state.js'
 
 export interface Frozen {
@@ -13,7 +14,8 @@ export interface Frozen {
 
 /**
  * Data and trees at one index. The batch in flight is either wholly in the engine's snapshot or not at all; the state
- * record in the snapshot tells which, and the frozen trees follow it.
+ * record in the snapshot tells which, and the frozen trees follow it. One that has failed may be there as well, which nothing
+ * follows before the storage was opened again: until then there is no such index, and this throws LogicalError `unavailable`.
  */
 export const freeze = (engine: Engine, committer: Committer): Frozen => {
   const snapshot = engine.snapshot()
@@ -22,7 +24,12 @@ export const freeze = (engine: Engine, committer: Committer): Frozen => {
   const state = parseState(bytes)
   const trees = { replicated: committer.trees.replicated.frozen(), local: committer.trees.local.frozen() }
   if (state.revision !== committer.state.revision) {
-    for (const { tree, subPage, delta } of committer.inFlight?.changes ?? []) trees[tree].change(subPage, delta)
+    const { inFlight } = committer
+    if (!inFlight) {
+      void snapshot.close().catch(() => undefined)
+      throw new LogicalError('unavailable', 'the storage failed, and what it holds is not known before it was opened again')
+    }
+    for (const { tree, subPage, delta } of inFlight.changes) trees[tree].change(subPage, delta)
   }
   return { snapshot, state, trees }
 }

@@ -137,7 +137,10 @@ export interface ReplicableStore {
   onCommit(listener: (commit: Commit, frame: Frame | undefined) => void): () => void
   /** True when a frame that ends at this index with this hash is in the log (or is its end). */
   hasPosition(position: WalPosition): boolean
-  /** Whether the log, where it is kept and not just being trimmed, should lead through this place and does not. */
+  /**
+   * Whether the log, where it is kept and not just being trimmed, should lead through this place and does not. Of a place
+   * beyond its end that is not said while more may be stored than is known.
+   */
   isAstray(position: WalPosition): boolean
   /** Frames after `index`, from memory where they are recent, else from disk, coalesced up to `maxBytes`; empty at the end. Undefined when trimmed away. */
   framesAfter(index: number, maxBytes: number): Promise<readonly Frame[] | undefined>

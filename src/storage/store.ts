@@ -180,7 +180,8 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
   }
 
   isAstray(position: Repl.WalPosition): boolean {
-    return this.#committer.wal.isAstray(position)
+    const { wal, isEndKnown } = this.#committer
+    return (isEndKnown || position.index <= wal.last.index) && wal.isAstray(position)
   }
 
   hasPosition(position: Repl.WalPosition): boolean {

@@ -100,6 +100,11 @@ export class Committer {
     return this.#inFlight
   }
 
+  /** False while a batch is being written, or was when the storage failed: what is stored may be further than the log. */
+  get isEndKnown(): boolean {
+    return this.#inFlight === undefined && this.#failure === undefined
+  }
+
   onCommit(listener: CommitListener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)

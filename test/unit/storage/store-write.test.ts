@@ -235,6 +235,29 @@ describe('a batch that fails', () => {
   })
 })
 
+describe('a batch that is written and fails all the same', () => {
+  it('is in no snapshot, and no place of it is astray, before the storage was opened again', async () => {
+    const { store, engine, clock } = await openFixture()
+    await put(store, 'logical/a', '1')
+    engine.lateFailure = new Error('the answer was lost')
+    await expect(put(store, 'logical/b', '1')).rejects.toThrow('the answer was lost')
+    engine.lateFailure = undefined
+    expect(store.position.index).toBe(1)
+    expect(() => store.snapshot()).toThrow(expect.objectContaining({ code: 'unavailable' }))
+    // Who has it from a snapshot that was taken while it was written has nothing that this log is sure to lack.
+    expect(store.isAstray({ index: 2, hash: Buffer.alloc(20) })).toBe(false)
+    while (store.position.index < 2) {
+      clock.advance(1000)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    const snapshot = store.snapshot()
+    expect(snapshot.position.index).toBe(2)
+    expect(snapshot.trees.replicated.root()).toEqual(store.trees.replicated.root())
+    await snapshot.close()
+    expect(store.isAstray({ index: 2, hash: Buffer.alloc(20) })).toBe(true)
+  })
+})
+
 describe('a pause of writes', () => {
   it('begins when the batch before it is written, and reads go on while nothing else is', async () => {
     const { store, engine } = await openFixture()
