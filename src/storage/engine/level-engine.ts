@@ -10,6 +10,7 @@ import { LargeValues } from './large-values.js'
 import { LevelBatch } from './level-batch.js'
 import { getStored, type Native, type NativeSnapshot, openNative } from './level-native.js'
 import { damagedData, hasCode } from './level-failure.js'
+import { isReference } from './value-reference.js'
 import type { Acknowledged, Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
 
 /** A scan fetches so much at once: entries, and bytes held by the iterator. */
@@ -125,7 +126,11 @@ export class LevelEngine implements Engine {
 
   has(key: string, snapshot?: EngineSnapshot): boolean {
     this.#requireOpen()
-    return getStored(this.#db, key, nativeOf(snapshot)) !== undefined
+    if (snapshot === undefined && this.#recent.find(key) !== undefined) return true
+    const stored = getStored(this.#db, key, nativeOf(snapshot))
+    // Most often whoever asks reads the value next.
+    if (stored !== undefined && snapshot === undefined && !isReference(stored)) this.#recent.add(key, stored)
+    return stored !== undefined
   }
 
   async *scan(range: KeyRange, options: ScanOptions = {}): AsyncGenerator<readonly Entry[]> {

@@ -6,6 +6,7 @@ import { LIMITS } from '../../../src/base/limits.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { nextTurn } from '../../../src/base/turn.js'
 import type { EngineBatch } from '../../../src/storage/engine/engine.js'
+import { LARGE_VALUE_BYTES } from '../../../src/storage/engine/large-values.js'
 import { LevelEngine } from '../../../src/storage/engine/level-engine.js'
 import { RecentValues } from '../../../src/storage/engine/recent-values.js'
 
@@ -108,6 +109,19 @@ describe('an engine that remembers them', () => {
         const first = Number(engine.get(order ? 'da' : 'db')?.toString() ?? 0)
         expect(Number(engine.get(order ? 'db' : 'da')?.toString() ?? 0)).toBeGreaterThanOrEqual(first)
       })
+    }
+  })
+
+  it('reads what it was asked for only whether it was there, large values too', async () => {
+    const large = Buffer.alloc(LARGE_VALUE_BYTES, 1)
+    const batch = engine.batch()
+    batch.put('da', bytes('1'))
+    batch.put('dlarge', large)
+    await batch.write({ isDurable: false })
+    for (let round = 0; round < 2; round++) {
+      expect(['da', 'dlarge', 'dnone'].map((key) => engine.has(key))).toEqual([true, true, false])
+      expect(engine.get('da')).toEqual(bytes('1'))
+      expect(engine.get('dlarge')?.equals(large)).toBe(true)
     }
   })
 
