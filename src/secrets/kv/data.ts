@@ -5,13 +5,14 @@ import { invalid, LogicalError, notFound } from '../../logical/errors.js'
 import { int, map, string } from '../../logical/fields.js'
 import { storedJson } from '../../logical/json.js'
 import type { Response } from '../../logical/request.js'
-import { putJson, type ReadStorage, type Transaction } from '../../logical/storage.js'
+import type { ReadStorage, Transaction } from '../../logical/storage.js'
 import { checkCas, parseCas } from './cas.js'
 import type { ConfigStore } from './config.js'
 import { metadataKey, versionKey } from './layout.js'
 import { mergeDocument, mergeInTurns } from './merged-document.js'
 import { dropOldVersions } from './max-versions.js'
-import { addVersion, describeVersion, isReadable, type KeyMetadata, newMetadata, readMetadata } from './metadata.js'
+import { addVersion, describeVersion, isReadable, type KeyMetadata, newMetadata } from './metadata.js'
+import { putMetadata, readMetadata } from './stored-metadata.js'
 import { deleteVersions } from './versions.js'
 
 const FIELDS = {
@@ -44,7 +45,7 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
     const number = metadata.currentVersion
     const version = metadata.versions[number]
     if (!version) throw new Error('a version just added is not there')
-    putJson(tx, metadataKey(path), metadata)
+    putMetadata(tx, path, metadata)
     tx.put(versionKey(path, number), text)
     return { data: describeVersion(metadata, number, version) }
   }

@@ -5,11 +5,11 @@ import { type BackendContext, type Call, definePath, type PathSpec } from '../..
 import { invalid, notFound } from '../../logical/errors.js'
 import { bool, duration, int, pairs, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
-import { putJson } from '../../logical/storage.js'
 import type { ConfigStore } from './config.js'
 import { parseCustomMetadata, patchCustomMetadata } from './custom-metadata.js'
 import { folder, METADATA_PREFIX, metadataKey, versionKey } from './layout.js'
-import { describeInList, type KeyMetadata, newMetadata, readMetadata } from './metadata.js'
+import { describeInList, type KeyMetadata, newMetadata } from './metadata.js'
+import { putMetadata, readMetadata } from './stored-metadata.js'
 
 const FIELDS = {
   path: string('Location of the secret.'),
@@ -41,7 +41,7 @@ export const metadataPaths = ({ storage, clock }: BackendContext, config: Config
     checkMaxVersions(call)
     return storage.write((tx) => {
       const metadata = readMetadata(tx, path) ?? newMetadata(clock.now())
-      putJson(tx, metadataKey(path), {
+      putMetadata(tx, path, {
         ...withSettings(metadata, call),
         customMetadata: call.supplied('custom_metadata') ? custom : metadata.customMetadata,
       })
@@ -57,7 +57,7 @@ export const metadataPaths = ({ storage, clock }: BackendContext, config: Config
       const metadata = readMetadata(tx, path)
       if (!metadata) throw notFound()
       const sent = request.data.custom_metadata
-      putJson(tx, metadataKey(path), {
+      putMetadata(tx, path, {
         ...withSettings(metadata, call),
         customMetadata: call.supplied('custom_metadata')
           ? patchCustomMetadata(metadata.customMetadata, sent, values.custom_metadata)

@@ -1,8 +1,6 @@
 /** The record that version 2 keeps about a key beside its data: its versions, and how many are kept. Pure functions. */
 import { formatTime } from '../../base/rfc3339.js'
-import { type ReadStorage, readJson } from '../../logical/storage.js'
 import type { KvConfig } from './config.js'
-import { metadataKey } from './layout.js'
 
 export interface KeyMetadata {
   createdMs: number
@@ -24,9 +22,6 @@ export interface VersionMetadata {
   deletedMs?: number
   destroyed?: true
 }
-
-export const readMetadata = (storage: ReadStorage, path: string): KeyMetadata | undefined =>
-  path === '' ? undefined : readJson<KeyMetadata>(storage, metadataKey(path))
 
 export const newMetadata = (nowMs: number): KeyMetadata => ({
   createdMs: nowMs,

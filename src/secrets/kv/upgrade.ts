@@ -3,9 +3,9 @@
  * was interrupted goes on where it stopped, and until it has ended the mount must not be used.
  */
 import type { Storage } from '../../logical/storage.js'
-import { putJson } from '../../logical/storage.js'
-import { metadataKey, V1_PREFIX, versionKey } from './layout.js'
+import { V1_PREFIX, versionKey } from './layout.js'
 import { newMetadata } from './metadata.js'
+import { putMetadata } from './stored-metadata.js'
 
 const CHUNK_KEYS = 100
 
@@ -26,7 +26,7 @@ export const upgradeToV2 = async (storage: Storage, nowMs: number): Promise<void
         const metadata = newMetadata(nowMs)
         metadata.currentVersion = 1
         metadata.versions[1] = { createdMs: nowMs }
-        putJson(tx, metadataKey(path), metadata)
+        putMetadata(tx, path, metadata)
         tx.put(versionKey(path, 1), value)
         tx.delete(key)
       }

@@ -4,9 +4,10 @@ import { invalid } from '../../logical/errors.js'
 import { any, string } from '../../logical/fields.js'
 import { RawNumber } from '../../base/json.js'
 import type { JsonValue } from '../../logical/json.js'
-import { putJson, type Transaction } from '../../logical/storage.js'
-import { metadataKey, versionKey } from './layout.js'
-import { isReadable, type KeyMetadata, readMetadata, type VersionMetadata } from './metadata.js'
+import type { Transaction } from '../../logical/storage.js'
+import { versionKey } from './layout.js'
+import { isReadable, type KeyMetadata, type VersionMetadata } from './metadata.js'
+import { putMetadata, readMetadata } from './stored-metadata.js'
 
 const FIELDS = {
   path: string('Location of the secret.'),
@@ -73,7 +74,7 @@ const changeEach = (
     const version = metadata.versions[number]
     if (version) change(version, number)
   }
-  putJson(tx, metadataKey(path), metadata)
+  putMetadata(tx, path, metadata)
 }
 
 /** Integers and texts of integers, in a list, alone or separated by commas. Throws 400 for anything else. */
