@@ -152,6 +152,11 @@ export interface Response {
   warnings?: string[]
   /** A login's result; the core turns it into `auth`. */
   login?: LoginAuth | undefined
+  /**
+   * Settles with a write that the login has queued. Whoever takes the login may queue more behind it, and answers nothing
+   * before it is durable.
+   */
+  loginStored?: Promise<void> | undefined
   auth?: AuthAnswer
   /** Asks for wrapping whatever the client said; or names the accessor shown as `wrapped_accessor`. */
   wrap?: WrapRequest

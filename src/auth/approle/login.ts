@@ -14,6 +14,7 @@ import { checkSource, checkSubset } from './cidr-rules.js'
 import type { MountData } from './mount-data.js'
 import type { Role } from './roles.js'
 import { checkSecretIdLength, type SecretId } from './secret-id-records.js'
+import type { TakenUse } from './secret-ids.js'
 
 const LOGIN_FIELDS = {
   role_id: string('The RoleID.', '', { isRequired: true }),
@@ -22,6 +23,9 @@ const LOGIN_FIELDS = {
 
 export const LOGIN_PATH = 'login'
 
+/** Of a role without SecretIDs. */
+const NO_USE: { readonly [Part in keyof TakenUse]: undefined } = { secretId: undefined, stored: undefined }
+
 export const loginPath = (data: MountData, lockout: Lockout): PathSpec => {
   const login = async ({ request, values }: Call<typeof LOGIN_FIELDS>): Promise<Response> => {
     const roleId = values.role_id.trim()
@@ -29,20 +33,24 @@ export const loginPath = (data: MountData, lockout: Lockout): PathSpec => {
     lockout.check(roleId)
     const role = data.roles.findByRoleId(roleId)
     if (!role) throw wrongIds()
-    const secretId = role.bindSecretId ? await takeUse(role, values.secret_id.trim()) : undefined
-    // Others may have failed while this one waited for its turn.
-    lockout.check(roleId)
-    checkAddresses(role, secretId, request)
+    const { secretId, stored } = role.bindSecretId ? await takeUse(role, values.secret_id.trim()) : NO_USE
+    try {
+      // Others may have failed while this one waited for its turn.
+      lockout.check(roleId)
+      checkAddresses(role, secretId, request)
+    } catch (error) {
+      await stored
+      throw error
+    }
     lockout.unlock(roleId)
-    return { login: loginOf(role, secretId) }
+    return { login: loginOf(role, secretId), loginStored: stored }
   }
 
-  /** The SecretID as it was before this use. */
-  const takeUse = async (role: Role, value: string): Promise<SecretId> => {
+  const takeUse = async (role: Role, value: string): Promise<TakenUse> => {
     if (value === '') throw invalid('missing secret_id')
     checkSecretIdLength(value, 'failed to create HMAC of secret_id')
-    const record = await data.secretIdsOf(role).use(value).catch(onForwarded(role))
-    if (record) return record
+    const taken = await data.secretIdsOf(role).use(value).catch(onForwarded(role))
+    if (taken) return taken
     lockout.fail(role.roleId)
     throw wrongIds()
   }

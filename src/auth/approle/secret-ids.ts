@@ -13,6 +13,13 @@ export const noRole = (name: string): LogicalError =>
 
 const REMOVALS_AT_ONCE = 500
 
+/** A SecretID as it was before a use was taken of it. */
+export interface TakenUse {
+  readonly secretId: SecretId
+  /** Settles with the write that has taken it; undefined for an unlimited one. */
+  readonly stored: Promise<void> | undefined
+}
+
 export class SecretIds {
   readonly #roles: Roles
   readonly #store: SecretIdStore
@@ -53,22 +60,25 @@ export class SecretIds {
   }
 
   /**
-   * Takes one use: the last one removes the SecretID, an unlimited one is not written at all. Answers the record as it was
-   * before, or undefined when there is none (any more).
+   * Takes one use: the last one removes the SecretID, an unlimited one is not written at all. Undefined when there is none
+   * (any more). The use is queued when this resolves: nobody else takes it, and what is written next is never durable without
+   * it.
    */
-  async use(secretId: string): Promise<SecretId | undefined> {
+  async use(secretId: string): Promise<TakenUse | undefined> {
     const key = this.#store.keyOf(this.#role, secretId)
     const seen = await this.#findAt(key)
-    if (!seen || seen.numUses === 0) return seen
-    return this.#store.storage.write((tx) => {
-      const record = this.#store.read(key, tx)
-      if (!record || hasExpired(record, this.#nowMs())) return undefined
-      if (record.numUses === 1) this.#store.remove(tx, key, record)
-      if (record.numUses > 1) {
-        this.#store.update(tx, key, { ...record, numUses: record.numUses - 1, updatedAtMs: this.#nowMs() })
-      }
-      return record
-    })
+    if (!seen) return undefined
+    if (seen.numUses === 0) return { secretId: seen, stored: undefined }
+    const taken: SecretId[] = []
+    const stored = this.#store.storage.write((tx) => void taken.push(...this.#takeUse(tx, key)))
+    const [record] = taken
+    if (!record) {
+      await stored
+      return undefined
+    }
+    // Whoever waits for it may be waiting for something else when it fails.
+    stored.catch(() => undefined)
+    return { secretId: record, stored }
   }
 
   /** Nothing happens when there is no such SecretID. */
@@ -120,6 +130,17 @@ export class SecretIds {
         for (const key of keys) this.#store.removeAt(tx, key)
       })
     }
+  }
+
+  /** The record of which a use was taken, if there is one. */
+  #takeUse(tx: Transaction, key: string): readonly SecretId[] {
+    const record = this.#store.read(key, tx)
+    if (!record || hasExpired(record, this.#nowMs())) return []
+    if (record.numUses === 1) this.#store.remove(tx, key, record)
+    if (record.numUses > 1) {
+      this.#store.update(tx, key, { ...record, numUses: record.numUses - 1, updatedAtMs: this.#nowMs() })
+    }
+    return [record]
   }
 
   #isOwn(key: string): boolean {

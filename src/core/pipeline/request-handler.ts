@@ -3,14 +3,7 @@ import { hasBody } from '../../logical/envelope.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance, BodySender, IncomingRequest } from '../../logical/incoming.js'
 import { NO_RULES } from '../../logical/path-rules.js'
-import {
-  isWrite,
-  type LoginAuth,
-  type NamespaceRef,
-  type Request,
-  type Response,
-  ROOT_NAMESPACE,
-} from '../../logical/request.js'
+import { isWrite, type NamespaceRef, type Request, type Response, ROOT_NAMESPACE } from '../../logical/request.js'
 import type { AuditBroker } from '../audit/audit.js'
 import { AuditedRun } from './audited-run.js'
 import { Authoriser, type AuthoriserOptions } from '../acl/authoriser.js'
@@ -18,7 +11,7 @@ import { FULL_ALLOWANCE, openAllowance } from './body-allowance.js'
 import type { Consistency, LogState } from './consistency.js'
 import { type AnsweredAlone, ForActiveNode, lookEarly } from './for-active-node.js'
 import { checkGate, GATES, isServedWhile, type OpenState } from './gate.js'
-import { LoginIssuer } from '../tokens/login-issuer.js'
+import { LoginIssuer, type LoginResponse } from '../tokens/login-issuer.js'
 import { rawSize, readInRoom } from './large-answers.js'
 import type { NamespaceStore } from '../namespaces/namespaces.js'
 import type { PrimaryEntities } from '../identity/primary-entities.js'
@@ -177,7 +170,7 @@ export class RequestHandler {
     if (entity) return entity
     const route = this.#routeOrFail(request, found)
     const response = await dispatch(route.mount.backend, request, route.path)
-    if (response?.login) await this.#logins.addEntity(request, route.mount, response.login)
+    if (hasLogin(response)) await this.#logins.addEntity(request, route.mount, response)
     return response
   }
 
@@ -250,8 +243,7 @@ export class RequestHandler {
   }
 }
 
-const hasLogin = (response: Response | undefined): response is Response & { login: LoginAuth } =>
-  response?.login !== undefined
+const hasLogin = (response: Response | undefined): response is LoginResponse => response?.login !== undefined
 
 const isOpen = (state: OpenState, { rules }: Route): boolean =>
   rules.access === 'open' || GATES[state].isTokenless === true

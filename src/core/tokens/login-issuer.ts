@@ -7,6 +7,8 @@ import { ENTITY_PATH, type PrimaryEntities } from '../identity/primary-entities.
 import type { OpenMount, Router } from '../mounts/router.js'
 import type { TokenStore } from './tokens.js'
 
+export type LoginResponse = Response & { login: LoginAuth }
+
 /**
  * From a good login to a token. The token is made by the cluster that answers, whoever examined the credentials; the entity
  * behind it is shared, so on a performance secondary the primary makes it.
@@ -27,10 +29,14 @@ export class LoginIssuer {
   }
 
   /** `primaryState`: the log of the primary, where that has examined the credentials. */
-  async issue(
+  issue(request: Request, mount: OpenMount, response: LoginResponse, primaryState?: LogState): Promise<Response> {
+    return onceStored(response, () => this.#issue(request, mount, response, primaryState))
+  }
+
+  async #issue(
     request: Request,
     mount: OpenMount,
-    response: Response & { login: LoginAuth },
+    response: LoginResponse,
     primaryState?: LogState,
   ): Promise<Response> {
     const { login } = response
@@ -51,8 +57,11 @@ export class LoginIssuer {
   }
 
   /** On the primary: finds or makes the entity of a login that a secondary forwarded, before the answer goes back. */
-  async addEntity(request: Request, mount: OpenMount, login: LoginAuth): Promise<void> {
-    login.entityId = await this.#tokens.loginEntityId({ login, mount: mountOf(mount), namespace: request.namespace })
+  addEntity(request: Request, mount: OpenMount, response: LoginResponse): Promise<void> {
+    const { login } = response
+    return onceStored(response, async () => {
+      login.entityId = await this.#tokens.loginEntityId({ login, mount: mountOf(mount), namespace: request.namespace })
+    })
   }
 
   /** On the primary: answers a secondary that asks for an entity; undefined for any other request. */
@@ -79,6 +88,17 @@ export class LoginIssuer {
       const alias = { accessor: mount.entry.accessor, name: login.alias.name }
       return this.#primaryEntities.ask(request, alias)
     }
+  }
+}
+
+/** Neither what `work` makes of a login nor why it cannot is told before what the login has queued is durable. */
+const onceStored = async <T>(response: LoginResponse, work: () => Promise<T>): Promise<T> => {
+  const { loginStored } = response
+  response.loginStored = undefined
+  try {
+    return await work()
+  } finally {
+    await loginStored
   }
 }
 

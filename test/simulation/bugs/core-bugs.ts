@@ -17,8 +17,8 @@ export const CORE_BUGS: readonly Bug[] = [
   {
     name: 'a SecretID is looked at before its use is counted',
     file: 'auth/approle/secret-ids.ts',
-    from: 'if (!record || hasExpired(record, this.#nowMs())) return undefined\n      if (record.numUses === 1)',
-    to: 'if (!record) return seen\n      if (record.numUses === 1)',
+    from: 'if (!record) {\n      await stored\n      return undefined\n    }',
+    to: 'if (!record) return { secretId: seen, stored }',
   },
   {
     name: 'a SecretID with more than one use loses none',

@@ -59,7 +59,9 @@ export class ApproleMount {
     const request = makeRequest(operation, path, body, more)
     let rendered: { status: number; body: unknown }
     try {
-      rendered = renderAnswer(request, await this.harness.call(operation, path, body, more))
+      const response = await this.harness.call(operation, path, body, more)
+      await response?.loginStored
+      rendered = renderAnswer(request, response)
     } catch (error) {
       rendered = renderError(error)
       if (rendered.status === 500) throw error
@@ -107,6 +109,7 @@ export class ApproleMount {
     const body = { role_id: roleId, ...(secretId !== undefined && { secret_id: secretId }) }
     const response: Response | undefined = await this.harness.call('update', 'login', body, { remoteAddress })
     if (!response?.login) throw new Error('there was no login')
+    await response.loginStored
     return response.login
   }
 }

@@ -139,6 +139,13 @@ describe('login', () => {
       expect((await approle.lookup('c', secretId)).data?.secret_id_num_uses).toBe(2)
     })
 
+    it('are stored before a login is refused for its address', async () => {
+      await approle.makeRole('c', { secret_id_bound_cidrs: '127.0.0.0/8' })
+      const { secretId } = await approle.issue('c', { num_uses: 3 })
+      approle.storage.commitError = new Error('the disk is full')
+      await expect(approle.login('c', secretId, '1.2.3.4')).rejects.toThrow('the disk is full')
+    })
+
     it('without a limit make no write at all', async () => {
       const { writes } = approle.storage
       await approle.auth('r', issued.secretId)
