@@ -140,6 +140,9 @@ export const LIMITS = {
   /** Decrypted values kept ready, by number, and the stored size of each. */
   openedValuesMax: 2048,
   openedValueBytesMax: 2048,
+  /** Hashes of RoleIDs and accessors that a mount keeps ready, by number, and the length of what they are of. */
+  saltedTextsMax: 1024,
+  saltedTextCharactersMax: 64,
   /** Stored values kept ready, by number, and the size of each. */
   recentValuesMax: 4096,
   recentValueBytesMax: 2048,

@@ -59,6 +59,8 @@ export class SecretIdStore {
   readonly storage: Storage
   readonly folders: Folders
   readonly #salt: Salt
+  /** By the role's record, with which they go. */
+  readonly #foldersOf = new WeakMap<Role, string>()
 
   constructor(storage: Storage, folders: Folders, salt: Salt) {
     this.storage = storage
@@ -68,7 +70,12 @@ export class SecretIdStore {
 
   /** Where all SecretIDs of a role lie. */
   folderOf(role: Role): string {
-    return `${this.folders.secretIds}${hmacSha256Hex(Buffer.from(role.hmacKey), role.name)}/`
+    let folder = this.#foldersOf.get(role)
+    if (folder === undefined) {
+      folder = `${this.folders.secretIds}${hmacSha256Hex(Buffer.from(role.hmacKey), role.name)}/`
+      this.#foldersOf.set(role, folder)
+    }
+    return folder
   }
 
   keyOf(role: Role, secretId: string): string {
