@@ -60,6 +60,17 @@ const freezeAll = (value: unknown): void => {
   for (const member of Object.values(value)) freezeAll(member)
 }
 
+/** Puts what `readRecord` reads: nobody parses it as long as the storage hands out the same buffer. Freezes the record. */
+export const putRecord = (tx: Transaction, key: string, record: object): void => {
+  const text = JSON.stringify(record)
+  // Not cut from a larger buffer, which would stay as long as this one is remembered.
+  const value = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
+  value.write(text)
+  freezeAll(record)
+  records.set(value, record)
+  tx.put(key, value)
+}
+
 export const putJson = (tx: Transaction, key: string, value: unknown): void => {
   tx.put(key, Buffer.from(JSON.stringify(value)))
 }

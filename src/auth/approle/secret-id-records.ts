@@ -10,6 +10,7 @@ import { hmacSha256Hex } from '../../crypto/hmac.js'
 import { invalid } from '../../logical/errors.js'
 import {
   putJson,
+  putRecord,
   type ReadStorage,
   readJson,
   readRecord,
@@ -105,7 +106,7 @@ export class SecretIdStore {
 
   /** Writes what has changed of a SecretID whose accessor stays. */
   update(tx: Transaction, key: string, record: SecretId): void {
-    putJson(tx, key, record)
+    putRecord(tx, key, record)
   }
 
   remove(tx: Transaction, key: string, record: SecretId): void {

@@ -201,7 +201,9 @@ export class Barrier {
   #toStored(key: string, value: Buffer): Buffer {
     if (isPlainKey(key)) return value
     this.#encryptions.add()
-    return sealValue(this.#random, this.#requireUnsealed().keyring, key, value)
+    const stored = sealValue(this.#random, this.#requireUnsealed().keyring, key, value)
+    this.#opened.renew(key, stored, value)
+    return stored
   }
 
   #wrap(rootKey: Buffer, keyring: Keyring): Buffer {

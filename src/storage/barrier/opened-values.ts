@@ -25,7 +25,20 @@ export class OpenedValues {
     if (stored.length <= LIMITS.openedValueBytesMax) this.#opened.set(key, { stored, plain })
   }
 
+  /** A key whose value was asked for not long ago is written anew: it will be asked for again. */
+  renew(key: string, stored: Buffer, plain: Buffer): void {
+    // One that is cut from a larger buffer would hold on to all of it.
+    const isWhole = plain.buffer.byteLength === plain.length
+    if (isWhole && this.#opened.get(key) !== undefined) this.add(key, wholeCopyOf(stored), plain)
+  }
+
   clear(): void {
     this.#opened.clear()
   }
+}
+
+const wholeCopyOf = (bytes: Buffer): Buffer => {
+  const copy = Buffer.allocUnsafeSlow(bytes.length)
+  bytes.copy(copy)
+  return copy
 }

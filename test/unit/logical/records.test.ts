@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { readRecord } from '../../../src/logical/storage.js'
+import { putRecord, readRecord } from '../../../src/logical/storage.js'
 import { lowerNames } from '../../../src/logical/token-fields.js'
 import { MemoryStorage } from '../../support/memory-storage.js'
 
@@ -20,6 +20,15 @@ it('a record that is read again and again is one object until it changes, and no
   await put(storage, { names: ['b'] })
   expect(readRecord(storage, 'role')).toEqual({ names: ['b'] })
   expect(first).toEqual({ names: ['a'] })
+})
+
+it('a record that was put as one is read as the object that was put, and stands as its JSON', async () => {
+  const storage = new MemoryStorage()
+  const record = { names: ['ä'] }
+  await storage.write((tx) => putRecord(tx, 'role', record))
+  expect(readRecord(storage, 'role')).toBe(record)
+  expect(() => record.names.push('b')).toThrow(TypeError)
+  expect(storage.get('role')).toEqual(Buffer.from('{"names":["ä"]}'))
 })
 
 it('lists of names come out as if none were in order already', () => {

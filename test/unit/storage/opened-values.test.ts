@@ -37,6 +37,19 @@ describe('values that were decrypted', () => {
     expect(values.find('left', bytes('sealed'))).toBeUndefined()
   })
 
+  it('follow a key that is written anew, where they were asked for and are a buffer of their own', () => {
+    const values = new OpenedValues()
+    const whole = Buffer.alloc(3, 'new')
+    values.renew('k', bytes('resealed'), whole)
+    expect(values.find('k', bytes('resealed'))).toBeUndefined()
+    values.add('k', bytes('sealed'), bytes('old'))
+    values.renew('k', bytes('resealed'), bytes('cut'))
+    expect(values.find('k', bytes('sealed'))).toEqual(bytes('old'))
+    values.renew('k', bytes('resealed'), whole)
+    expect(values.find('k', bytes('resealed'))).toBe(whole)
+    expect(values.find('k', bytes('sealed'))).toBeUndefined()
+  })
+
   it('are gone after clearing', () => {
     const values = new OpenedValues()
     values.add('k', bytes('sealed'), bytes('plain'))
