@@ -47,6 +47,7 @@ const openEtcd = async (
 ): Promise<SharedLog> => {
   const read = (file: string) => (file === '' ? undefined : readFileSync(file))
   const files = { ca: read(tls.caFile), cert: read(tls.certFile), key: read(tls.keyFile) }
+  const { EtcdSharedLog } = await import('../../storage/commit-log/etcd/etcd-shared-log.js')
   const late = new AbortController()
   const timer = surroundings.clock.setTimer(requestTimeoutMs * FIRST_ANSWER_TIMES, () =>
     late.abort(new Error('no member has answered')),
@@ -61,7 +62,6 @@ const openEtcd = async (
     tls: isTls ? files : undefined,
   }
   try {
-    const { EtcdSharedLog } = await import('../../storage/commit-log/etcd/etcd-shared-log.js')
     return await EtcdSharedLog.open(options, late.signal)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : cause
