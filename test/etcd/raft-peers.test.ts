@@ -158,6 +158,19 @@ test('a node that is removed serves nothing, and joins again with an empty path'
   expect(state).toMatchObject({ healthy: true, failure_tolerance: 1, leader: 'A', voters: ['A', 'B', 'C'] })
 })
 
+test('when the active node is removed another one is active at once, however long a lease is', async () => {
+  const { nodes, first } = await open(undefined, { leader_lease: '1h' })
+  await untilAllVote(nodes)
+  const body = { server_id: first.name }
+  expect((await nodes.clientOf(first).send('POST', 'sys/storage/raft/remove-peer', { body })).status).toBe(204)
+  const left = nodes.without(first)
+  const next = await nodes.active(left)
+  expect((await nodes.clientOf(next).send('PUT', 'kv/it', { body: { value: 'without it' } })).status).toBe(204)
+  await until(async () => (await first.health()) === 530)
+  await first.stop()
+  expect(Object.keys(await serversOf(nodes)).sort()).toEqual(left.map(({ name }) => name))
+})
+
 test('a primary that gets other nodes is a primary still, on whichever of them', async () => {
   const nodes = await launch(['A', 'B', 'C'])
   const a = await openFirst(nodes)

@@ -22,7 +22,7 @@ export interface PeersOptions {
 export interface PeersHost {
   /** Throws LogicalError 503 where there is none. */
   requireRuntime(): Runtime
-  readonly node: { readonly isServing: boolean; readonly sharedLog: SharedLog } | undefined
+  readonly node: { readonly isServing: boolean; readonly sharedLog: SharedLog; stepDown(): void } | undefined
   pauseWrites(): Promise<void>
   resumeWrites(): void
   /**

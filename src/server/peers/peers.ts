@@ -13,7 +13,8 @@ import { peerAddressOf } from './peer-address.js'
 import type { PeersHost, PeersOptions } from './peers-options.js'
 import type { Welcome } from './proof.js'
 import type { PeerRecord } from './roster.js'
-import { aloneServer, removeServer } from './servers.js'
+import { removeNode } from './removal.js'
+import { aloneServer } from './servers.js'
 import { Tending } from './tending.js'
 import { requireEtcd, requireWelcoming, Welcomer } from './welcomer.js'
 
@@ -159,10 +160,10 @@ export class Peers {
   async remove(nodeId: string): Promise<void> {
     const servers = await this.servers()
     if (!servers.some((server) => server.nodeId === nodeId)) return
-    if (!this.#etcd || servers.length === 1) throw invalid('the only node of a cluster cannot be removed')
+    const { node } = this.#requireHost()
+    if (!this.#etcd || !node || servers.length === 1) throw invalid('the only node of a cluster cannot be removed')
     const storage = this.#requireHost().requireRuntime().barrier.view('')
-    await removeServer(storage, this.#etcd.members, nodeId)
-    this.#options.log.info('a node was removed from the cluster', { node: nodeId })
+    await removeNode(nodeId, { ...this.#options, node, storage, members: this.#etcd.members, servers })
   }
 
   /** Nothing is waited for any more. */

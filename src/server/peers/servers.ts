@@ -2,6 +2,7 @@ import { readAutopilot } from '../../core/system/autopilot-settings.js'
 import type { RaftServer } from '../../core/system/raft-join-paths.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Storage } from '../../logical/storage.js'
+import type { Member } from '../../storage/commit-log/etcd/etcd-api.js'
 import type { EtcdMembers } from '../../storage/commit-log/etcd/etcd-members.js'
 import type { SharedLog } from '../../storage/commit-log/shared-log.js'
 import type { ServerConfig } from '../config/config.js'
@@ -9,7 +10,7 @@ import type { Contacts } from './contacts.js'
 import type { WatchedServer } from './dead-servers.js'
 import { clusterHost } from './peer-address.js'
 import { peerUrl } from './own-etcd.js'
-import { findPeer, forgetPeer, keepPeer, listPeers } from './roster.js'
+import { findPeer, forgetPeer, keepPeer, listPeers, type PeerRecord } from './roster.js'
 
 interface Sources {
   readonly members: EtcdMembers
@@ -60,13 +61,17 @@ export const findServers = async (storage: Storage, sources: Sources): Promise<r
   })
 }
 
-/** Throws LogicalError 503 where the members that are left would be too few, or cannot be asked. */
+/** The member of a node that was let in; undefined where it has none any more. */
+export const findMember = async (members: EtcdMembers, { peerAddress }: PeerRecord): Promise<Member | undefined> => {
+  const url = peerUrl(peerAddress)
+  return (await members.list()).find(({ peerURLs }) => peerURLs.includes(url))
+}
+
+/** Of another node. Throws LogicalError 503 where the members that are left would be too few, or cannot be asked. */
 export const removeServer = async (storage: Storage, members: EtcdMembers, nodeId: string): Promise<void> => {
   const record = findPeer(storage, nodeId)
   if (!record) return
-  const url = peerUrl(record.peerAddress)
-  const member = (await members.list()).find(({ peerURLs }) => peerURLs.includes(url))
-  // Whoever removes itself can write nothing afterwards.
+  const member = await findMember(members, record)
   await forgetPeer(storage, nodeId)
   try {
     if (member) await members.remove(member.ID)
