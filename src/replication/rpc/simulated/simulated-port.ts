@@ -115,13 +115,16 @@ const answer = (service: ClusterService, commonName: string, method: string, cal
   else call.end({ code: 'invalid', text: `there is no call "${method}"` })
 }
 
+/** A reason that is there already: without one each abort makes an error with its stack, for nobody. */
+const ANSWERED = new LogicalError('unavailable', 'the call has been answered')
+
 /** The caller of a call whose end is of interest to nobody else. */
 const callerOf = (commonName: string, call: WireCall): Caller & { readonly end: () => void } => {
   const gone = new AbortController()
   call.onEnd((end) => {
     if ('lost' in end) gone.abort(end.lost)
   })
-  return { commonName, gone: gone.signal, end: () => gone.abort() }
+  return { commonName, gone: gone.signal, end: () => gone.abort(ANSWERED) }
 }
 
 const answerUnary = <M extends UnaryMethod>(
