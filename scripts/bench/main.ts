@@ -14,6 +14,7 @@ import { measureRatios } from './figures/ratios.js'
 import { measureReplication } from './figures/replication.js'
 import { measureResync } from './figures/resync.js'
 import { measureScale } from './figures/scale.js'
+import { measureSimulated } from './figures/simulated.js'
 import { measureStart } from './figures/start.js'
 import { measureSync } from './figures/sync.js'
 import { measureThroughput, type ThroughputRow } from './figures/throughput.js'
@@ -37,6 +38,7 @@ const PARTS = {
   lab: measureLab,
   keeper: measureKeeper,
   library: measureLibrary,
+  simulated: measureSimulated,
   page: measurePage,
 } as const satisfies Record<string, (bench: Bench) => Promise<ThroughputRow[] | undefined>>
 
