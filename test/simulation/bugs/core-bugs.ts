@@ -18,7 +18,7 @@ export const CORE_BUGS: readonly Bug[] = [
     name: 'a SecretID is looked at before its use is counted',
     file: 'auth/approle/secret-ids.ts',
     from: 'if (!record) {\n      await stored\n      return undefined\n    }',
-    to: 'if (!record) return { secretId: seen, stored }',
+    to: 'if (!record) {\n      await stored\n      return { secretId: seen, stored }\n    }',
   },
   {
     name: 'a SecretID with more than one use loses none',
