@@ -42,6 +42,8 @@ export interface HttpFaceOptions {
   readonly answers: AnswerRoom
   readonly bodyBytesMax: number
   readonly clock: Clock
+  /** Headers that each answer has besides its own: names and values in turns. */
+  readonly ownHeaders?: readonly string[]
   /** How long a client is told that it may keep a connection on which nothing happens. */
   readonly idleMs: number
 }
@@ -63,7 +65,7 @@ export class HttpFace {
 
   constructor(options: HttpFaceOptions) {
     this.#options = options
-    this.#sender = new Sender(options.clock, options.idleMs)
+    this.#sender = new Sender(options.clock, options.idleMs, options.ownHeaders)
   }
 
   /** Answers a message whose verb is `verb`, whatever the parser called it. `isLast` is asked when the answer is ready. */

@@ -14,12 +14,14 @@ import type { Message } from './whole-message.js'
 export class Sender {
   readonly #clock: Clock
   readonly #keepAlive: string
+  readonly #ownHeaders: readonly string[]
   readonly #turnEnd = new TurnEnd()
   #second = 0
   #date = ''
 
-  constructor(clock: Clock, idleMs: number) {
+  constructor(clock: Clock, idleMs: number, ownHeaders: readonly string[] = []) {
     this.#clock = clock
+    this.#ownHeaders = ownHeaders
     const seconds = Math.floor(idleMs / 1000)
     this.#keepAlive = `Connection: keep-alive\r\n${idleMs > 0 ? `Keep-Alive: timeout=${seconds}\r\n` : ''}\r\n`
   }
@@ -27,6 +29,7 @@ export class Sender {
   respond(request: Message, response: Answer, rendered: Rendered, isLast: boolean): Promise<void> {
     const { status, body } = rendered
     const headers = headersOf(request, rendered, isLast)
+    if (this.#ownHeaders.length > 0) headers.push(...this.#ownHeaders)
     const isSized = typeof body === 'string' || Buffer.isBuffer(body)
     if (isSized && status !== 204) headers.push('Content-Length', String(Buffer.byteLength(body)))
     if (response instanceof DirectAnswer) {

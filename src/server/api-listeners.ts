@@ -2,15 +2,15 @@ import { AnswerRoom } from '../http/answer-room.js'
 import type { AnswerPlace } from '../logical/request.js'
 import { BodyRoom } from '../http/body-room.js'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../http/http-server.js'
-import type { ListenerConfig } from './config/config.js'
+import type { ListenerConfig, ServerConfig } from './config/config.js'
 import { parseForwardedFor } from './forwarded-for.js'
+import { ownHeadersOf } from './own-headers.js'
 import { serveOwnPage } from './own-page.js'
 import { readTls } from './tls-files.js'
 
 interface ListenersOptions
-  extends Omit<HttpServerOptions, 'bodies' | 'answers' | 'tls' | 'limits' | 'forwardedFor' | 'page'> {
-  /** Whether they serve the page for browsers. */
-  readonly hasPage: boolean
+  extends Omit<HttpServerOptions, 'bodies' | 'answers' | 'tls' | 'limits' | 'forwardedFor' | 'page' | 'ownHeaders'> {
+  readonly config: Pick<ServerConfig, 'hasPage' | 'responseHeaders' | 'storage'>
 }
 
 /** The open ports of the API. They share the room for bodies and answers, since a server has one memory. */
@@ -24,7 +24,7 @@ export class ApiListeners {
 
   constructor(options: ListenersOptions) {
     this.#options = options
-    this.#page = options.hasPage ? serveOwnPage() : undefined
+    this.#page = options.config.hasPage ? serveOwnPage() : undefined
     this.#bodies = new BodyRoom(options.clock)
     this.#answers = new AnswerRoom(options.clock)
   }
@@ -43,6 +43,7 @@ export class ApiListeners {
     const server = createHttpServer({
       ...this.#options,
       page: this.#page,
+      ownHeaders: ownHeadersOf(this.#options.config),
       bodies: this.#bodies,
       answers: this.#answers,
       tls: tls && (() => readTls(tls)),

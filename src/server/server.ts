@@ -111,7 +111,7 @@ export class Server implements ShellView {
       rulesOf: (path) => systemRulesOf(this.systemRules, path),
       allowBody: (sender, gone) => this.#requests.allowBody(sender, gone),
       lab: createLabApi(this, config),
-      hasPage: config.hasPage,
+      config,
       clock,
       random,
       log,

@@ -20,6 +20,8 @@ export interface ServerConfig {
   readonly disableClustering: boolean
   /** Whether this node, while it is not the active one, answers reads from its own copy. */
   readonly isPerformanceStandby: boolean
+  /** Whether each answer names the machine, or the node with storage "raft". */
+  readonly responseHeaders: { readonly hasHostname: boolean; readonly hasNodeId: boolean }
   /** Whether it serves a page for browsers at `/ui/`. */
   readonly hasPage: boolean
   readonly defaultLeaseTtlSeconds: number

@@ -84,6 +84,10 @@ const assemble = (sources: ConfigSources, parts: Parts): ServerConfig => {
     isPerformanceStandby:
       !settled.flag('disable_performance_standby', [files.root.disable_performance_standby]) &&
       parts.own.license === 'enterprise',
+    responseHeaders: {
+      hasHostname: settled.flag('enable_response_header_hostname', [files.root.enable_response_header_hostname]),
+      hasNodeId: settled.flag('enable_response_header_raft_node_id', [files.root.enable_response_header_raft_node_id]),
+    },
     hasPage: settled.flag('ui', [files.root.ui], parts.dev !== undefined),
     ...resolveLeaseTtls(files, settled, findings),
     log: resolveLog(sources),

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { afterEach, expect, test } from 'vitest'
 import { errorsOf } from '../../../../src/client/api-client.js'
 import { type MemoryNode, startMemoryNodes } from '../../../support/memory-nodes.js'
@@ -111,6 +112,23 @@ test('a client that wants no forwarding is told where to go', async () => {
   expect((await nodes.clientOf(a).send('GET', 'sys/mounts', { headers })).status).toBe(200)
   const snapshot = await nodes.clientOf(b).send('GET', 'sys/storage/raft/snapshot')
   expect([snapshot.status, snapshot.headers.location]).toEqual([307, `${a.address}/v1/sys/storage/raft/snapshot`])
+})
+
+test('an answer names the node that gives it, whoever has made it, where that is asked for', async () => {
+  const more = { enable_response_header_hostname: true, enable_response_header_raft_node_id: true }
+  const nodes = await startMemoryNodes(['A', 'B'], { more: { ...more, storage: { raft: { path: '/nowhere' } } } })
+  ended.push(nodes)
+  await nodes.open()
+  for (const node of nodes.all) {
+    for (const path of ['sys/health', 'sys/storage/raft/configuration', 'nothing']) {
+      const { headers } = await nodes.clientOf(node).send('GET', path)
+      expect([headers['x-vault-raft-node-id'], headers['x-vault-hostname']]).toEqual([node.name, hostname()])
+    }
+  }
+  const { b } = await open(['A', 'B'])
+  expect(Object.keys((await b.send('GET', 'sys/health')).headers).filter((name) => name.startsWith('x-vault'))).toEqual(
+    [],
+  )
 })
 
 test('sys/seal seals the node that is asked, alone', async () => {
