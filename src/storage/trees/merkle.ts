@@ -22,8 +22,8 @@ const parentOf = (children: Buffer): Buffer => shortHash(children)
 
 /** For reading only. */
 const EMPTY_PAGE = Buffer.alloc(PAGE_BYTES)
-const EMPTY_GROUPS = Buffer.alloc(GROUPS * HASH, parentOf(Buffer.alloc(SPAN)))
-const EMPTY_PAGES = Buffer.alloc(PAGES * HASH, parentOf(EMPTY_GROUPS.subarray(0, SPAN)))
+const EMPTY_GROUPS = Buffer.alloc(SPAN, parentOf(Buffer.alloc(SPAN)))
+const EMPTY_PAGES = Buffer.alloc(PAGES * HASH, parentOf(EMPTY_GROUPS))
 
 export const pageOf = (subPage: number): number => subPage >>> 8
 const groupOf = (subPage: number): number => subPage >>> 4
@@ -31,7 +31,8 @@ const groupOf = (subPage: number): number => subPage >>> 4
 export class MerkleTree implements TreeHashes {
   /** The sub-pages of each page that has some that are not zero, or had. */
   readonly #subPages: (Buffer | undefined)[]
-  readonly #groups: Buffer
+  /** The groups of the same pages. */
+  readonly #groups: (Buffer | undefined)[]
   readonly #pages: Buffer
   #root: Buffer | undefined
   /** Groups and pages whose hash is to be computed anew: 1. */
@@ -41,8 +42,8 @@ export class MerkleTree implements TreeHashes {
   readonly #unsavedPages: Uint8Array
 
   constructor(from?: MerkleTree) {
-    this.#subPages = from ? from.#subPages.map((page) => page && Buffer.from(page)) : []
-    this.#groups = Buffer.from(from ? from.#groups : EMPTY_GROUPS)
+    this.#subPages = from ? copyOf(from.#subPages) : []
+    this.#groups = from ? copyOf(from.#groups) : []
     this.#pages = Buffer.from(from ? from.#pages : EMPTY_PAGES)
     this.#root = from ? from.#root : undefined
     this.#dirtyGroups = from ? Uint8Array.from(from.#dirtyGroups) : new Uint8Array(GROUPS)
@@ -137,7 +138,7 @@ export class MerkleTree implements TreeHashes {
 
   groups(page: number): Buffer {
     this.#settle()
-    return Buffer.from(this.#groups.subarray(page * FAN_OUT * HASH, (page + 1) * FAN_OUT * HASH))
+    return Buffer.from(this.#groups[page] ?? EMPTY_GROUPS)
   }
 
   subPages(group: number): Buffer {
@@ -165,10 +166,15 @@ export class MerkleTree implements TreeHashes {
   }
 
   #settle(): void {
-    for (const group of marked(this.#dirtyGroups)) parentOf(this.#childrenOf(group)).copy(this.#groups, group * HASH)
+    for (const group of marked(this.#dirtyGroups)) {
+      const page = Math.floor(group / FAN_OUT)
+      const groups = this.#groups[page] ?? Buffer.from(EMPTY_GROUPS)
+      this.#groups[page] = groups
+      parentOf(this.#childrenOf(group)).copy(groups, (group % FAN_OUT) * HASH)
+    }
     this.#dirtyGroups.fill(0)
     for (const page of marked(this.#dirtyPages)) {
-      parentOf(this.#groups.subarray(page * SPAN, (page + 1) * SPAN)).copy(this.#pages, page * HASH)
+      parentOf(this.#groups[page] ?? EMPTY_GROUPS).copy(this.#pages, page * HASH)
     }
     this.#dirtyPages.fill(0)
   }
@@ -176,6 +182,9 @@ export class MerkleTree implements TreeHashes {
 
 /** Where the hash of a sub-page lies among those of its page. */
 const placeInPage = (subPage: number): number => (subPage % SUB_PAGES_PER_PAGE) * HASH
+
+const copyOf = (pages: readonly (Buffer | undefined)[]): (Buffer | undefined)[] =>
+  pages.map((page) => page && Buffer.from(page))
 
 const marked = (marks: Uint8Array): number[] => {
   const found: number[] = []
