@@ -173,6 +173,13 @@ describe('a simulated lab refuses', () => {
     expect(() => lab.node('B4')).toThrow(usage('there is no node B4'))
   })
 
+  it('what was stored, and so the memory for it, once it is closed', async () => {
+    await using lab = await startLab('single', { simulated: true })
+    await lab.close()
+    await lab.A.start()
+    expect(await lab.A.anonymous.read('sys/seal-status')).toMatchObject({ initialized: false })
+  })
+
   it('requests to a cluster that does not run, and all once it is closed', async () => {
     const lab = await startLab('single', { simulated: true })
     const { client } = lab.A

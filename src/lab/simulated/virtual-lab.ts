@@ -129,7 +129,7 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
   /** Ends all servers and waits; nothing of the lab goes on. Closing it again does nothing more. */
   async close(): Promise<void> {
     this.#closing.abort(new LabError('interrupted', 'the lab was closed'))
-    for (const cluster of this.#world.clusters) cluster.crash(true)
+    for (const node of this.#world.nodes) node.loseDisk()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
