@@ -90,6 +90,16 @@ export class SimulatedNode {
     this.#life?.clock.freeze(ms)
   }
 
+  /** So many of the next batches are written to its disk, and it hears that they are not. */
+  failDisk(batches: number): void {
+    this.#disk.failuresLeft = batches
+  }
+
+  /** How many of them there were. */
+  get diskFailures(): number {
+    return this.#disk.failures
+  }
+
   /** The machine is another one when it starts again, with an empty disk. */
   loseDisk(): void {
     this.crash(true)
