@@ -38,10 +38,4 @@ export const REPLICATION_BUGS: readonly Bug[] = [
     from: "else if (!theirs.delete(leaf.toString('latin1'))) missing.push(key)",
     to: "else if (!theirs.delete(leaf.toString('latin1')) && theirs.size === 0) missing.push(key)",
   },
-  {
-    name: 'what is filtered stays on the copy of a secondary',
-    file: 'replication/roles/own-filter.ts',
-    from: "const original = running.dr.follower?.primary?.clusterId ?? ''",
-    to: "if (running.dr.follower) return undefined\n  const original = ''",
-  },
 ]
