@@ -91,11 +91,20 @@ const LOOKS: Readonly<Record<string, Look>> = {
   },
 }
 
-/** Where the two differ, each with both of them. */
-const findStale = async ({ server }: SimulatedNode): Promise<readonly string[]> => {
-  const runtime = server?.runtime
+/** Where the two differ, each with both of them; nothing of a server that ends, or is sealed, meanwhile. */
+const findStale = async (node: SimulatedNode): Promise<readonly string[]> => {
+  const runtime = node.server?.runtime
   const cluster = runtime?.cluster
   if (!runtime || !cluster) return []
+  try {
+    return await differencesIn(runtime, cluster)
+  } catch (error) {
+    if (node.server?.runtime === runtime && runtime.cluster === cluster && !runtime.seal.isSealed) throw error
+    return []
+  }
+}
+
+const differencesIn = async (runtime: Runtime, cluster: OpenCluster): Promise<readonly string[]> => {
   const found: string[] = []
   for (const [what, look] of Object.entries(LOOKS))
     for (const [name, remembered, stored] of await look(runtime, cluster)) {

@@ -2,7 +2,7 @@ import type { Kind } from '../../src/lab/kinds.js'
 import { generateOperationToken } from '../../src/lab/replication.js'
 import { Chance } from '../../src/server/simulated/chance.js'
 import type { Losses } from './losses.js'
-import type { FailoverName } from './plan.js'
+import type { FailoverName, Plan } from './plan.js'
 import type { Registers } from './registers.js'
 import type { Servers } from './servers.js'
 import type { Member, World } from './world.js'
@@ -14,7 +14,7 @@ const TRIES_MAX = 6
 /** How long a copy whose disk is slow goes on to be told of more than it has. */
 const SLOW_MS = 2_000
 /** How much longer a message takes where a link is slow: not so long that a heartbeat is missed. */
-const SLOW_LINK_MS = { '100ms': 100, '1s': 500 } as const
+const slowLinkMs = ({ settings }: Plan): number => (settings.heartbeat_interval === '1s' ? 500 : 100)
 
 interface Scene {
   readonly servers: Servers
@@ -47,7 +47,7 @@ export const failOverInCalm = async (world: World, scene: Scene): Promise<void> 
   )
   const chance = new Chance(`${world.plan.seed} calm`)
   const { plan } = world
-  const slowMs = new Chance(`${plan.seed} slow link`).pick([0, SLOW_LINK_MS[plan.settings.heartbeat_interval]])
+  const slowMs = new Chance(`${plan.seed} slow link`).pick([0, slowLinkMs(plan)])
   betweenNodes(before, after, (from, to) => world.network.slow(from, to, slowMs))
   const isDrained = await demoteDrained(world, before)
   // Over a slow link the connection may have been given up meanwhile.

@@ -8,7 +8,7 @@ export interface Plan {
   readonly topology: Topology
   readonly networkDelayMsMax: number
   readonly diskDelayMsMax: number
-  readonly settings: LabSettings & { readonly heartbeat_interval: '100ms' | '1s' }
+  readonly settings: LabSettings
   readonly clients: number
   /** How long clients work and things go wrong. */
   readonly activeMs: number
@@ -131,7 +131,7 @@ export const planOf = (seed: number): Plan => {
     networkDelayMsMax: chance.pick([1, 5, 20, 80]),
     diskDelayMsMax: chance.pick([0.2, 2, 10, 40]),
     settings: {
-      heartbeat_interval: chance.pick(['100ms', '1s'] as const),
+      heartbeat_interval: chance.pick(['100ms', '1s']),
       // A short log makes it more likely that a secondary has to compare everything.
       wal_retention_bytes: chance.pick([1_000, 10_000, 1_000_000]),
       ship_window_bytes: chance.pick([100, 1_000_000]),

@@ -71,4 +71,10 @@ export const ROLE_BUGS: readonly Bug[] = [
       "await context.host.wipeAndRestart({ keyMaterial: await context.host.exportKeyMaterial(), records: [], joining: { kind, setId: '' } })\n" +
       'throw error })',
   },
+  {
+    name: 'a demotion does not wait for anybody',
+    file: 'replication/roles/drain.ts',
+    from: 'const isBehind = (view: SecondaryView | undefined) => (view?.appliedIndex ?? 0) < index',
+    to: 'const isBehind = (_: SecondaryView | undefined) => index < 0',
+  },
 ]
