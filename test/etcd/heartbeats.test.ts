@@ -79,6 +79,21 @@ it('a leader whose heartbeats come is left alone, and one that was deposed learn
   expect((await elected).isHeld).toBe(true)
 })
 
+it('nobody is told any more what etcd held long ago, also where nodes only tell that they are there', async () => {
+  const { etcd, connection } = await startEtcd()
+  const log = await openEtcdLog({ addresses: [etcd.address], leaseMs: LEASE_MS, bounds: { historyMs: 200 } })
+  cleanups.push(() => log.close())
+  await stand(log, 'first')
+  const { mod_revision: revision } = (await keyOf(connection, layout.heartbeat)) ?? {}
+  const atThatTime = () =>
+    connection.ask('Range', { key: layout.heartbeat, revision: revision ?? '' }).then(
+      () => 'there',
+      (error: unknown) => String(error),
+    )
+  expect(await atThatTime()).toBe('there')
+  await until(async () => (await atThatTime()).includes('compacted'))
+})
+
 it('a full etcd takes no heartbeats: nobody waits for them until there is room again', async () => {
   const { etcd, connection } = await startEtcd('--quota-backend-bytes', String(16 * 1024 * 1024))
   const first = await openLog(etcd.address)

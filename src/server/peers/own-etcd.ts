@@ -159,8 +159,6 @@ const flagsOf = (
     ...['--initial-cluster', initialCluster, '--initial-cluster-token', token],
     ...['--initial-cluster-state', isFirst ? 'new' : 'existing'],
     ...['--quota-backend-bytes', String(QUOTA_BYTES)],
-    // Nodes at rest still tell that they are there. Whoever reads an image is done long before.
-    ...['--auto-compaction-mode', 'periodic', '--auto-compaction-retention', '1h'],
     ...['--client-cert-auth', '--trusted-ca-file', file('ca')],
     ...['--cert-file', file('certificate'), '--key-file', file('privateKey')],
     ...['--peer-client-cert-auth', '--peer-trusted-ca-file', file('ca')],

@@ -11,8 +11,6 @@ import { encodeMark, type EtcdLayout, type ImageMark, type LogMark, parseMark } 
 import { forgetOthers } from './etcd-replacement.js'
 import type { EtcdReader } from './etcd-reader.js'
 
-/** What is older than this may be forgotten: whoever reads an image has so long for it. */
-const HISTORY_MS = 120_000
 const RETRY_MS = 1000
 
 /** The log between the image and its end: the image is kept up from there on, and writers wait at the bounds. */
@@ -21,6 +19,8 @@ export interface LogBounds {
   readonly bytesFolded: number
   readonly entriesMax: number
   readonly bytesMax: number
+  /** What is older than this may be forgotten: whoever reads an image has so long for it. */
+  readonly historyMs: number
 }
 
 export class OtherLeads extends Error {
@@ -56,6 +56,7 @@ export class EtcdFolder {
   #full: Error | undefined
   /** What may be forgotten when the time has come. */
   #history: { readonly revision: string; readonly atMs: number } | undefined
+  #isForgetting = false
 
   constructor(options: EtcdFolderOptions, end: LogMark) {
     this.#options = options
@@ -65,7 +66,12 @@ export class EtcdFolder {
 
   /** Runs until the term is over. */
   async run(): Promise<void> {
-    const { ended, log, clock } = this.#options
+    const { ended, log, clock, bounds } = this.#options
+    // Nodes at rest still tell that they are there.
+    const forgetting = clock.setRepeating(bounds.historyMs, () => {
+      this.#isForgetting = true
+      this.#wake()
+    })
     while (!ended.aborted) {
       try {
         await this.#begin()
@@ -78,6 +84,7 @@ export class EtcdFolder {
         await clock.sleep(RETRY_MS, ended).catch(() => undefined)
       }
     }
+    forgetting.cancel()
     this.#wakeWriters()
   }
 
@@ -127,7 +134,7 @@ export class EtcdFolder {
   }
 
   async #step(): Promise<void> {
-    const { bounds, reader, ended } = this.#options
+    const { bounds, connection, layout, reader, ended } = this.#options
     const replacement = this.#replacement
     this.#replacement = undefined
     if (replacement) {
@@ -137,6 +144,11 @@ export class EtcdFolder {
     if (this.#isOver(bounds.entriesFolded, bounds.bytesFolded)) {
       await this.#fold(await reader.entriesAfter(this.#base, ended))
       return
+    }
+    if (this.#isForgetting) {
+      this.#isForgetting = false
+      const { header } = await connection.ask('Range', { key: layout.base }, ended)
+      return this.#forget(header.revision)
     }
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve
@@ -179,9 +191,9 @@ export class EtcdFolder {
 
   /** etcd keeps what was until it is told that nobody needs it. */
   async #forget(revision: string): Promise<void> {
-    const { clock, connection, log, ended } = this.#options
+    const { bounds, clock, connection, log, ended } = this.#options
     const nowMs = clock.monotonic()
-    if (this.#history && nowMs - this.#history.atMs < HISTORY_MS) return
+    if (this.#history && nowMs - this.#history.atMs < bounds.historyMs) return
     const known = this.#history
     this.#history = { revision, atMs: nowMs }
     if (!known) return

@@ -155,7 +155,17 @@ export class EtcdNews {
     const { clock } = this.#options
     const leaseMs = parseHeartbeat(heartbeat.value)
     this.#heard = { revision: heartbeat.mod_revision, heardMs: clock.monotonic(), leaseMs }
-    this.#silence = clock.setRepeating(leaseMs, () => this.#tell())
+    this.#awaitSilence(leaseMs, leaseMs)
+  }
+
+  /** Timers may fire a moment early; and what a candidate then tries may fail. */
+  #awaitSilence(ms: number, leaseMs: number): void {
+    const { clock } = this.#options
+    this.#silence = clock.setTimer(ms, () => {
+      const leftMs = this.#heard ? this.#heard.heardMs + leaseMs - clock.monotonic() : 0
+      this.#awaitSilence(leftMs > 0 ? leftMs : leaseMs, leaseMs)
+      if (leftMs <= 0) this.#tell()
+    })
   }
 
   #learn(leader: LeaderRecord | undefined, end: LogMark): void {

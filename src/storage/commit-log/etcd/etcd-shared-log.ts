@@ -38,7 +38,10 @@ const FORGETTING_BACKOFF = { initialMs: 50, maxMs: 5000 }
 const FORGETTING_MS_MAX = 60_000
 
 const MIB = 1024 * 1024
-const BOUNDS: LogBounds = { entriesFolded: 8192, bytesFolded: 64 * MIB, entriesMax: 65_536, bytesMax: 256 * MIB }
+const BOUNDS: LogBounds = {
+  ...{ entriesFolded: 8192, bytesFolded: 64 * MIB, entriesMax: 65_536, bytesMax: 256 * MIB },
+  historyMs: 120_000,
+}
 
 /** A node's connection to the log of its cluster in an etcd, 3.4 or newer. */
 export class EtcdSharedLog implements SharedLog {
