@@ -141,6 +141,7 @@ test('a node that is removed serves nothing, and joins again with an empty path'
   await until(async () => (await remove('C')).status === 204)
   await until(async () => (await c.health()) === 530)
   expect(await c.anonymous.read('sys/seal-status')).toMatchObject({ removed_from_cluster: true, sealed: true })
+  expect((await c.anonymous.read('/_understudy/v1/info')).node).toMatchObject({ state: 'removed', is_active: false })
   expect((await nodes.clientOf(c).send('GET', 'kv/it')).status).toBe(503)
   expect(Object.keys(await serversOf(nodes))).toEqual(['A', 'B'])
   await client.call('PUT', 'kv/it', { body: { value: 'without it' } })

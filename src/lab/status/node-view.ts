@@ -2,7 +2,7 @@ import type { ApiClient } from '../../client/api-client.js'
 
 /**
  * How one server of a cluster is: a single one is `active` while it is open. The others as the nodes of a cluster call
- * them; `stopped` does not run, and `silent` does not answer.
+ * them; `removed` was taken out of its cluster, `stopped` does not run, and `silent` does not answer.
  *
  * @example
  * import { type NodeView, startLab } from 'understudy-lab'
@@ -22,7 +22,17 @@ export interface NodeView {
   readonly appliedIndex: number | null
 }
 
-const STATES = ['sealed', 'initializing', 'standby', 'taking-over', 'active', 'ceasing', 'stopped', 'silent'] as const
+const STATES = [
+  'sealed',
+  'initializing',
+  'standby',
+  'taking-over',
+  'active',
+  'ceasing',
+  'removed',
+  'stopped',
+  'silent',
+] as const
 
 /**
  * The state of one server of a cluster.
