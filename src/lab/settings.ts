@@ -31,8 +31,33 @@ export const NODE_SETTINGS: LabSettings = {
   role_change_wait: '10s',
 }
 
+/** They name files, programs and addresses of the machine that a server runs on: a lab makes them itself, where it needs them. */
+const OF_PLACES: ReadonlySet<string> = new Set<OwnKey>([
+  'address_file',
+  'data_dir',
+  'dial_routes',
+  'etcd_path',
+  'etcd_peer_address',
+])
+
+/** Those that clusters of a lab may have. */
+const NAMES = Object.keys(OWN_KEYS).filter((name) => !OF_PLACES.has(name))
+
+/** What is wrong with the name of a setting for a lab, if anything. */
+export const findSettingProblem = (name: string): string | undefined => {
+  if (NAMES.includes(name)) return undefined
+  if (OF_PLACES.has(name)) return `the setting "${name}" is not for labs: it is of the machine that a server runs on`
+  const meant = nearest(name, NAMES)
+  return `there is no setting "${name}"${meant ? `; did you mean "${meant}"?` : ''}`
+}
+
 /** A server only warns of a setting that it does not know; in a test nobody would see that. */
-export const requireSettings = (settings: LabSettings): void => requireKeys('setting', settings, Object.keys(OWN_KEYS))
+export const requireSettings = (settings: LabSettings): void => {
+  for (const name of Object.keys(settings)) {
+    const problem = findSettingProblem(name)
+    if (problem !== undefined) throw new LabError('usage', problem)
+  }
+}
 
 /** Throws LabError `usage` with the nearest known name where an object has one that is not known. */
 export const requireKeys = (what: string, given: object, known: readonly string[]): void => {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
 import { createSystemRandom } from '../../base/random.js'
@@ -16,7 +16,10 @@ import { LabError } from '../lab-error.js'
 import { makeDirectories } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { listSnapshots, SNAPSHOT_SUFFIX, snapshotsDirectory } from './kept.js'
-import { imageFile, type Manifest, readManifest, writeManifest } from './manifest.js'
+import { serversOf } from '../topology.js'
+import { topologyDocument } from '../topology/document.js'
+import { parseTopology } from '../topology/parse.js'
+import { imagedServers, imageFile, type Manifest, readManifest, writeManifest } from './manifest.js'
 
 /**
  * A lab in one file. What opens its clusters lies in it sealed, by a key of its own in a file beside it that only its owner
@@ -35,7 +38,6 @@ interface SnapshotHeader {
 
 const VERSION = 1
 const NAME = /^[A-Za-z0-9][\w.-]*$/
-const CLUSTER = /^[A-Z]$/
 
 /** Where snapshots are opened, each in a directory of its own. */
 export const openingDirectory = (host: Pick<LabHost, 'me' | 'table'>): string => {
@@ -136,8 +138,9 @@ export const readSnapshotHeader = async (file: string): Promise<SnapshotHeader> 
 /** Removes a snapshot and its key. Of a file that was named itself its beginning tells that it is one. */
 export const removeSnapshot = async (nameOrFile: string): Promise<string> => {
   const file = snapshotPath(nameOrFile)
-  if (!existsSync(file)) throw new LabError('usage', missing(file))
-  if (path.dirname(file) !== snapshotsDirectory()) await readSnapshotHeader(file)
+  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw new LabError('usage', missing(file))
+  const isKept = path.dirname(file) === snapshotsDirectory() && file.endsWith(SNAPSHOT_SUFFIX)
+  if (!isKept) await readSnapshotHeader(file)
   rmSync(file)
   rmSync(keyPath(file), { force: true })
   return file
@@ -146,6 +149,22 @@ export const removeSnapshot = async (nameOrFile: string): Promise<string> => {
 const missing = (file: string): string => {
   const others = listSnapshots()
   return `there is no snapshot ${file}; ${others.length > 0 ? `there is ${others.join(', ')}` : '"understudy snapshot save NAME" makes one'}`
+}
+
+/**
+ * Whoever has sealed a snapshot may be anybody, for the key comes along, and names in it become those of files, and settings
+ * those of servers: its topology is judged as a file with one is.
+ */
+const judged = (manifest: Manifest, file: string): Manifest => {
+  const topology = parseTopology(topologyDocument(manifest.topology), file)
+  for (const cluster of manifest.clusters) {
+    if (!topology.clusters.includes(cluster.name))
+      throw new LabError('conflict', `${file} is damaged: its topology has no cluster "${cluster.name}"`)
+    const servers = serversOf(topology, cluster.name)
+    const other = imagedServers([cluster]).find(({ name }) => !servers.includes(name))
+    if (other) throw new LabError('conflict', `${file} is damaged: its topology has no server "${other.name}"`)
+  }
+  return { ...manifest, topology }
 }
 
 /** Opens and checks all of it into a directory that is made anew. Nothing is left there when it fails. */
@@ -157,10 +176,8 @@ export const unpackSnapshot = async (file: string, directory: string): Promise<M
   try {
     const bytes = await openSealedFile(file, key)
     const parts = unpacked(bytes, file)
-    const manifest = JSON.parse(String(parts[0])) as Manifest
+    const manifest = judged(JSON.parse(String(parts[0])) as Manifest, file)
     for (const [index, { name }] of manifest.clusters.entries()) {
-      // The name becomes that of a file; whoever has sealed the snapshot may be anybody, for the key comes along.
-      if (!CLUSTER.test(name)) throw new LabError('conflict', `${file} is damaged: "${name}" is no name of a cluster`)
       const part = parts[index + 1]
       if (!part) throw new LabError('conflict', `${file} is damaged: it lacks cluster ${name}`)
       writeFileSync(imageFile(directory, name), part, { mode: 0o600 })

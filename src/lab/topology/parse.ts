@@ -1,11 +1,9 @@
 import type * as Yaml from 'yaml'
 import { parseDurationMs } from '../../base/duration.js'
-import { nearest } from '../../base/nearest.js'
-import { OWN_KEYS } from '../../server/config/tables.js'
 import { checkSchema } from '../documents/check-schema.js'
 import { loadYaml, type Problem, readYaml, refuseProblems, type YamlDocument } from '../documents/yaml-document.js'
 import type { Kind } from '../kinds.js'
-import type { LabSettings } from '../settings.js'
+import { findSettingProblem, type LabSettings } from '../settings.js'
 import type { ClusterPlan, Link, NodeCount, NodeStorage, SealPlan, Seed, Topology } from '../topology.js'
 import { findTopologyProblems } from './judge.js'
 import { TOPOLOGY_SCHEMA } from './schema.js'
@@ -118,14 +116,11 @@ const findSettingProblems = (document: YamlDocument): Problem[] => {
   return paths.flatMap((path) => {
     const node = document.resolve(nodeAt(document, path))
     const isThere = isMap(node) && nodeAt(document, path) !== nodeAt(document, path.slice(0, -1))
-    return isThere ? (node as Yaml.YAMLMap).items.flatMap(({ key }) => unknownSetting(document, key) ?? []) : []
+    return isThere ? (node as Yaml.YAMLMap).items.flatMap(({ key }) => settingProblem(document, key) ?? []) : []
   })
 }
 
-const unknownSetting = (document: YamlDocument, key: unknown): Problem | undefined => {
-  const name = String(key)
-  if (Object.hasOwn(OWN_KEYS, name)) return undefined
-  const guess = nearest(name, Object.keys(OWN_KEYS))
-  const text = `there is no setting "${name}"${guess ? `; did you mean "${guess}"?` : ''}`
-  return { ...document.placeOf(key), text }
+const settingProblem = (document: YamlDocument, key: unknown): Problem | undefined => {
+  const text = findSettingProblem(String(key))
+  return text === undefined ? undefined : { ...document.placeOf(key), text }
 }

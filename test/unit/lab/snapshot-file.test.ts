@@ -21,6 +21,7 @@ import {
   keyPath,
   packSnapshot,
   prepareSnapshot,
+  removeSnapshot,
   unpackSnapshot,
 } from '../../../src/lab/snapshot/snapshot-file.js'
 import { findTopology } from '../../../src/lab/topology/catalogue.js'
@@ -104,9 +105,42 @@ it('writes nothing outside its directory, whoever has sealed the file', async ()
     writeManifest(directory, { ...rest, clusters: clusters.map((cluster) => ({ ...cluster, name })) })
     await packSnapshot(directory, file)
     rmSync(imageFile(directory, name))
-    await expect(unpackSnapshot(file, target)).rejects.toThrow('no name of a cluster')
+    await expect(unpackSnapshot(file, target)).rejects.toThrow('its topology has no cluster')
     expect([existsSync(imageFile(target, name)), existsSync(target)], name).toEqual([false, false])
   }
+})
+
+it('judges the topology of a snapshot as one of a file, whoever has sealed it', async () => {
+  const manifest = readManifest(directory)
+  const [cluster] = manifest.clusters
+  if (!cluster) throw new Error('no cluster')
+  const { topology } = manifest
+  const settings = { address_file: path.join(directory, 'precious') }
+  const nodes = ['A1', 'A2', '../../outside'].map((name) => ({ ...cluster, name }))
+  const odd: readonly [string, object][] = [
+    ['must be one letter', { topology: { ...topology, clusters: ['A', '../../outside'] } }],
+    ['is not for labs', { topology: { ...topology, plans: { A: { settings } } } }],
+    [
+      'no server "../../outside"',
+      { topology: { ...topology, plans: { A: { nodes: 3 } } }, clusters: [{ ...cluster, nodes }] },
+    ],
+  ]
+  for (const [text, part] of odd) {
+    writeManifest(directory, { ...manifest, ...part })
+    await packSnapshot(directory, file)
+    await expect(unpackSnapshot(file, target)).rejects.toThrow(text)
+    expect(existsSync(target)).toBe(false)
+  }
+})
+
+it('removes snapshots and nothing else', async () => {
+  await packSnapshot(directory, file)
+  for (const other of [keyPath(file), directory]) {
+    await expect(removeSnapshot(other), other).rejects.toMatchObject({ name: 'LabError' })
+    expect(existsSync(other)).toBe(true)
+  }
+  await removeSnapshot(file)
+  expect([file, keyPath(file)].map((one) => existsSync(one))).toEqual([false, false])
 })
 
 it('refuses a file that was cut anywhere or changed anywhere, and leaves nothing of it', {
