@@ -2,6 +2,7 @@
 import { test } from 'vitest'
 import {
   type Lab,
+  LabError,
   startLab,
   type StartLabOptions,
   type Topology,
@@ -53,8 +54,9 @@ export interface LabFixtures<T extends AnyTopology> {
  *   expect(await lab.C.client.read('sys/mounts')).toHaveProperty('kv/')
  * })
  */
-export const labTest = <const T extends AnyTopology>(topology: T, options: StartLabOptions = {}) =>
-  test.extend<LabFixtures<T>>({
+export const labTest = <const T extends AnyTopology>(topology: T, options: StartLabOptions = {}) => {
+  requireReal(options)
+  return test.extend<LabFixtures<T>>({
     labs: [
       // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture depends on
       async ({}, use) => {
@@ -66,6 +68,16 @@ export const labTest = <const T extends AnyTopology>(topology: T, options: Start
     ],
     lab: async ({ labs }, use) => use(await labs.next()),
   })
+}
+
+/** For JavaScript, which has no compiler: the same lab is reset for each test, which a simulated one cannot be. */
+const requireReal = (options: object): void => {
+  if (!('simulated' in options) || options.simulated !== true) return
+  throw new LabError(
+    'usage',
+    'labTest takes no simulated labs: start one in each test, startLab(topology, { simulated: true, seed })',
+  )
+}
 
 /**
  * A lab that is handed out again and again, as if it were new: for test runners other than vitest, and hooks of one's
@@ -86,6 +98,7 @@ export class FreshLabs<const T extends AnyTopology> {
   #lab: Promise<Lab<ClustersOf<T>>> | undefined
 
   constructor(topology: T, options: StartLabOptions) {
+    requireReal(options)
     // The compiler has said already what it knows of the names; `startLab` looks at what is there.
     this.#start = async () => (await startLab(topology as Topology, options)) as Lab<ClustersOf<T>>
   }

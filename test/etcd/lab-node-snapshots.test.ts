@@ -93,6 +93,9 @@ it('comes back as another lab whose nodes each have the data and follow another 
   await begin(home, 'dr', '--storage', 'raft', '--shamir', '3/2')
   await run('wait', '--for', 'converged')
   await run('snapshot', 'save', 'one')
+  // A DR secondary tells of votes only whoever has an operation token.
+  await run('switchover', 'A', 'B')
+  await run('reset', '--timeout', '2m')
   await run('down')
   await run('up', '--snapshot', 'one', '--name', 'two', '--ports', 'random', '--timeout', '2m')
   await put(home, 'two', 'A', 'of the second')

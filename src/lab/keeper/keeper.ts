@@ -172,8 +172,13 @@ export class Keeper {
   #requireLink({ between: [one, other], at }: LinkFaultRequest): void {
     if (at && this.#routes.some(({ name }) => name === at.proxy)) return
     if (this.#routes.some((route) => isBetween(route, one, other))) return
-    for (const cluster of [one, other]) this.#clusterOf(cluster)
+    for (const end of [one, other]) if (!this.#hasEnd(end)) this.#clusterOf(end)
     throw new LabError('usage', `there is no link between ${one} and ${other}`)
+  }
+
+  /** A cluster of several nodes goes by its own name as well. */
+  #hasEnd(name: string): boolean {
+    return this.#routes.some(({ from, to }) => from === name || to === name)
   }
 
   #clusterOf(cluster: string): WatchedCluster {

@@ -8,6 +8,7 @@ import {
   withAnonymousClient,
   withClient,
 } from '../cluster.js'
+import { statusOf } from '../replication.js'
 import { unsealWithAny } from '../seals.js'
 import { NODE_LEASE_MS } from '../settings.js'
 import { askNode, findBehind, type NodeView } from '../status/node-view.js'
@@ -127,10 +128,14 @@ export const openNode = async (
   })
 }
 
-/** A member without a vote counts for no quorum, which a user who kills others takes for granted. */
+/**
+ * A member without a vote counts for no quorum, which a user who kills others takes for granted. A DR secondary tells of votes
+ * only whoever has an operation token.
+ */
 const waitForVotes = (cluster: ClusterOfNodes, { clock, timeoutMs, signal }: WaitOptions): Promise<void> =>
   withClient(cluster, async (client) => {
     const fact = async () => {
+      if ((await statusOf(client, 'dr')).mode === 'secondary') return undefined
       const voters = await votersOf(client)
       const missing = (cluster.nodes ?? []).map(({ name }) => name).filter((name) => !voters.includes(name))
       return missing.length > 0 ? `${missing.join(' and ')} ${missing.length > 1 ? 'have' : 'has'} none yet` : undefined

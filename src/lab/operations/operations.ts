@@ -81,7 +81,8 @@ export const failOver = async (
     )
     await demote(runbook, lost, 'dr')
   }
-  await promote(runbook, to, 'dr', { token, isForced })
+  const promotion = promote(runbook, to, 'dr', { token, isForced })
+  await (isPlanned ? sayingHowToGoOn(runbook, { from: lost, to }, promotion) : promotion)
   runbook.say(`${to} is the DR primary now`)
 }
 
@@ -124,12 +125,26 @@ export const switchOver = async (runbook: Runbook, from: string, to: string): Pr
   // A demotion waits for whoever is connected: what the other one lacks beyond that would be lost.
   await runbook.need(`${to} to stream from ${from}`, () => findCut(runbook, from, to))
   await demote(runbook, from, 'dr')
-  await promote(runbook, to, 'dr', { token, isForced: false })
+  await sayingHowToGoOn(runbook, { from, to }, promote(runbook, to, 'dr', { token, isForced: false }))
   runbook.say(`${to} is the DR primary now`)
   await follow(runbook, from, to).catch((error: unknown) => {
     runbook.announce(`${from} does not follow ${to} yet; to try that again: understudy rejoin ${from} ${to}`)
     throw error
   })
+}
+
+/** Between a demotion and the promotion there is no primary: whoever is left there is told. */
+const sayingHowToGoOn = async (
+  runbook: Runbook,
+  { from, to }: { readonly from: string; readonly to: string },
+  promotion: Promise<void>,
+): Promise<void> => {
+  try {
+    await promotion
+  } catch (error) {
+    runbook.announce(`${from} is demoted, and ${to} may not be promoted; to go on: understudy failover ${from} ${to}`)
+    throw error
+  }
 }
 
 /** Why a DR secondary does not get what its primary writes; undefined when it does. */
