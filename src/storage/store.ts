@@ -181,7 +181,7 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
 
   isAstray(position: Repl.WalPosition): boolean {
     const { wal, isEndKnown } = this.#committer
-    return (isEndKnown || position.index <= wal.last.index) && wal.isAstray(position)
+    return (isEndKnown() || position.index <= wal.last.index) && wal.isAstray(position)
   }
 
   hasPosition(position: Repl.WalPosition): boolean {

@@ -59,7 +59,7 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
   failDisk: (world, chance) => {
     const node = chance.pick(world.nodes)
     // One that cannot read its data when it starts ends, and somebody has to start it anew.
-    if (node.server) node.failDisk(1)
+    if (node.server) node.disk.failuresLeft = 1
   },
 }
 
@@ -132,7 +132,7 @@ export const endFaults = async (world: World): Promise<void> => {
     node.logLink?.heal()
     const state = faultOf(node)
     if (state) Object.assign(state.disk, { state: 'ok' })
-    node.failDisk(0)
+    node.disk.failuresLeft = 0
     if (state) state.skewMs = 0
   }
   for (const member of world.members) await world.open(member)

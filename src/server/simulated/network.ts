@@ -85,10 +85,7 @@ export class Network {
   /** Every connection between the two breaks: what is under way on it never arrives. */
   reset(one: string, other: string): void {
     for (const end of [...this.#ends])
-      if (end.host.name === one && end.other?.host.name === other) {
-        end.other.breakOff()
-        end.breakOff()
-      }
+      if (end.host.name === one && end.other?.host.name === other) for (const each of [end, end.other]) each.breakOff()
   }
 
   get cuts(): readonly string[] {
@@ -180,9 +177,8 @@ class End implements Wire {
 
   /** The connection breaks, and this end hears of it. */
   breakOff(): void {
-    const { onGone } = this.#options
     this.#underWay.splice(0)
-    onGone(this)
+    this.#options.onGone(this)
     this.#inbox.end()
   }
 

@@ -90,14 +90,8 @@ export class SimulatedNode {
     this.#life?.clock.freeze(ms)
   }
 
-  /** So many of the next batches are written to its disk, and it hears that they are not. */
-  failDisk(batches: number): void {
-    this.#disk.failuresLeft = batches
-  }
-
-  /** How many of them there were. */
-  get diskFailures(): number {
-    return this.#disk.failures
+  get disk(): Pick<Disk, 'failuresLeft' | 'failures'> {
+    return this.#disk
   }
 
   /** The machine is another one when it starts again, with an empty disk. */

@@ -101,9 +101,7 @@ export class Committer {
   }
 
   /** False while a batch is being written, or was when the storage failed: what is stored may be further than the log. */
-  get isEndKnown(): boolean {
-    return this.#inFlight === undefined && this.#failure === undefined
-  }
+  readonly isEndKnown = (): boolean => this.#inFlight === undefined && this.#failure === undefined
 
   onCommit(listener: CommitListener): () => void {
     this.#listeners.add(listener)
