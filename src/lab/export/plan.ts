@@ -121,7 +121,9 @@ export const configText = (
   clusterName: string,
   { self, tlsDirectory, sealKey, peers }: ServerPlace,
 ): string => {
-  const { license, version, settings } = planOf(topology, clusterName)
+  const { license, version, settings = {} } = planOf(topology, clusterName)
+  // Names stand in the text as they are.
+  requireSettings(settings)
   // Whoever reaches the port may use what tampers with a server, so it stays off unless the topology asks for it.
   const { lab_api: _, ...common } = LAB_SETTINGS
   const own = {
@@ -132,8 +134,6 @@ export const configText = (
     ...(version === undefined ? {} : { reported_version: version }),
     ...settings,
   }
-  // Names stand in the text as they are.
-  requireSettings(own)
   const { certFile, keyFile } = labTlsFiles(tlsDirectory)
   return [
     `storage "raft" {`,
