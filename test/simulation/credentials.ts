@@ -49,22 +49,12 @@ export const runCredentials = async (
   const chance = new Chance(`${plan.seed} credentials`)
   while (clock.monotonic() < endMs) {
     await clock.sleep(chance.next() * plan.clientPauseMsMax * PAUSE_TIMES)
-    const what = chance.weighed({
-      useSecretId: 2,
-      useToken: 2,
-      make: 1,
-      revoke: 2,
-      tryDead: 2,
-      lend: 1,
-      curb: 1,
-      endFamily: 1,
-    })
+    const what = chance.weighed({ useSecretId: 2, useToken: 2, make: 1, revoke: 2, tryDead: 2, lend: 1, curb: 1 })
     const member = chance.pick(servers.serving)
     await world.act(`credentials ${what}`, () => {
       if (what === 'useSecretId') return useSecretId(world, chance, servers)
       if (what === 'useToken') return useToken(world, servers, member, 1 + chance.below(3))
       if (what === 'make') return make(world, credentials, servers, member)
-      if (what === 'endFamily') return endFamily(world, servers, member)
       if (what === 'curb') return curb(world, chance, servers)
       if (what === 'lend') return lend(world, credentials, servers, member, 1 + chance.below(TTL_SECONDS_MAX))
       return what === 'revoke'
@@ -132,36 +122,6 @@ const lend = async (
   if (token === undefined) return
   passing.push({ isOfSecondary: member === servers.secondary, token, term })
   if (ttlSeconds % 2 === 0) await world.call(member, { method: 'PUT', path: 'auth/token/renew-self', token })
-}
-
-/** A token, its child and the child of that die at once: who finds one of them dead finds the first one dead. */
-const endFamily = async (world: World, servers: Servers, member: Member): Promise<void> => {
-  const { term } = servers
-  const create = async (token: string | undefined) =>
-    tokenOf(
-      await world.call(member, {
-        method: 'PUT',
-        path: 'auth/token/create',
-        body: { policies: ['all'] },
-        ...(token === undefined ? {} : { token }),
-      }),
-    )
-  const oldest = await create(undefined)
-  const child = oldest && (await create(oldest))
-  const youngest = child && (await create(child))
-  if (!youngest) return
-  const isDead = async (token: string) => (await world.call(member, { ...LOOK_UP, token }))?.status === 403
-  const body = { token: oldest }
-  const revoked = world.call(member, { method: 'PUT', path: 'auth/token/revoke', body })
-  for (let tries = 0; tries < TRIES * TRIES; tries++) {
-    const descendant = tries % 2 === 0 ? youngest : child
-    if (!(await isDead(descendant))) continue
-    const isAlive = isGood(await world.call(member, { ...LOOK_UP, token: oldest }))
-    if (isAlive && term === servers.term && servers.isSettled)
-      world.fail(`${member.name} has ended what a token created before the token`)
-    break
-  }
-  await revoked
 }
 
 const CURBED = 'curbed'
