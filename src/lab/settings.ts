@@ -43,20 +43,21 @@ const OF_PLACES: ReadonlySet<string> = new Set<OwnKey>([
 /** Those that clusters of a lab may have. */
 const NAMES = Object.keys(OWN_KEYS).filter((name) => !OF_PLACES.has(name))
 
+const findPlace = (name: string): string | undefined =>
+  OF_PLACES.has(name) ? `the setting "${name}" is not for labs: it is of the machine that a server runs on` : undefined
+
 /** What is wrong with the name of a setting for a lab, if anything. */
 export const findSettingProblem = (name: string): string | undefined => {
   if (NAMES.includes(name)) return undefined
-  if (OF_PLACES.has(name)) return `the setting "${name}" is not for labs: it is of the machine that a server runs on`
   const meant = nearest(name, NAMES)
-  return `there is no setting "${name}"${meant ? `; did you mean "${meant}"?` : ''}`
+  return findPlace(name) ?? `there is no setting "${name}"${meant ? `; did you mean "${meant}"?` : ''}`
 }
 
 /** A server only warns of a setting that it does not know; in a test nobody would see that. */
 export const requireSettings = (settings: LabSettings): void => {
-  for (const name of Object.keys(settings)) {
-    const problem = findSettingProblem(name)
-    if (problem !== undefined) throw new LabError('usage', problem)
-  }
+  const [problem] = Object.keys(settings).flatMap((name) => findPlace(name) ?? [])
+  if (problem !== undefined) throw new LabError('usage', problem)
+  requireKeys('setting', settings, NAMES)
 }
 
 /** Throws LabError `usage` with the nearest known name where an object has one that is not known. */

@@ -79,10 +79,8 @@ export const failOver = async (
     runbook.announce(
       `${lost} is alive, so this is a planned failover: ${lost} is demoted first and takes no more writes, then ${to} is promoted and nothing is lost`,
     )
-    await demote(runbook, lost, 'dr')
-  }
-  const promotion = promote(runbook, to, 'dr', { token, isForced })
-  await (isPlanned ? sayingHowToGoOn(runbook, { from: lost, to }, promotion) : promotion)
+    await handOver(runbook, { from: lost, to, token })
+  } else await promote(runbook, to, 'dr', { token, isForced })
   runbook.say(`${to} is the DR primary now`)
 }
 
@@ -124,8 +122,7 @@ export const switchOver = async (runbook: Runbook, from: string, to: string): Pr
   const token = await operationToken(runbook, to)
   // A demotion waits for whoever is connected: what the other one lacks beyond that would be lost.
   await runbook.need(`${to} to stream from ${from}`, () => findCut(runbook, from, to))
-  await demote(runbook, from, 'dr')
-  await sayingHowToGoOn(runbook, { from, to }, promote(runbook, to, 'dr', { token, isForced: false }))
+  await handOver(runbook, { from, to, token })
   runbook.say(`${to} is the DR primary now`)
   await follow(runbook, from, to).catch((error: unknown) => {
     runbook.announce(`${from} does not follow ${to} yet; to try that again: understudy rejoin ${from} ${to}`)
@@ -133,18 +130,16 @@ export const switchOver = async (runbook: Runbook, from: string, to: string): Pr
   })
 }
 
-/** Between a demotion and the promotion there is no primary: whoever is left there is told. */
-const sayingHowToGoOn = async (
+/** Demotes the one and promotes the other. Between the two there is no primary: whoever is left there is told. */
+const handOver = async (
   runbook: Runbook,
-  { from, to }: { readonly from: string; readonly to: string },
-  promotion: Promise<void>,
+  { from, to, token }: { readonly from: string; readonly to: string; readonly token: string },
 ): Promise<void> => {
-  try {
-    await promotion
-  } catch (error) {
+  await demote(runbook, from, 'dr')
+  await promote(runbook, to, 'dr', { token, isForced: false }).catch((error: unknown) => {
     runbook.announce(`${from} is demoted, and ${to} may not be promoted; to go on: understudy failover ${from} ${to}`)
     throw error
-  }
+  })
 }
 
 /** Why a DR secondary does not get what its primary writes; undefined when it does. */
