@@ -191,7 +191,12 @@ export const requireSingle = (topology: Topology, what: string): void => {
 /** The same topology with so many servers in every cluster. */
 export const withNodes = (topology: Topology, nodes: NodeCount): Topology => ({
   ...topology,
-  plans: Object.fromEntries(topology.clusters.map((name) => [name, { ...planOf(topology, name), nodes }])),
+  plans: Object.fromEntries(
+    topology.clusters.map((name) => {
+      const { ports, ...plan } = planOf(topology, name)
+      return [name, { ...plan, nodes, ...(nodes === 1 && ports && { ports }) }]
+    }),
+  ),
 })
 
 /** The servers of all clusters, by name. */

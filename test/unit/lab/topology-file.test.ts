@@ -9,6 +9,8 @@ import {
   TOPOLOGY_NAMES,
   topologyText,
 } from '../../../src/lab/topology/catalogue.js'
+import { withNodes } from '../../../src/lab/topology.js'
+import { topologyDocument } from '../../../src/lab/topology/document.js'
 import { parseTopology } from '../../../src/lab/topology/parse.js'
 import { TOPOLOGY_SCHEMA } from '../../../src/lab/topology/schema.js'
 
@@ -26,6 +28,14 @@ const problemsOf = (rest: string, head = HEAD): string[] => {
       .map((line) => line.replace('mine.yaml:', ''))
   }
 }
+
+it('is the same after it was written as a document, also with a count of nodes of the command line', () => {
+  const seal = 'clusters: { A: { seal: shamir 5/3, ports: { api: 9200 }, tls: true }, B: null }\n'
+  const links = 'links: [{ kind: dr, primary: A, secondary: B, latency: 80ms, jitter: 5ms }]\n'
+  for (const topology of [...listTopologies(), parseTopology(HEAD + seal + links, 'mine.yaml')])
+    for (const one of [topology, withNodes(topology, 1), withNodes(topology, 3)])
+      expect(parseTopology(topologyDocument(one), 'mine.yaml')).toEqual({ ...one, plans: one.plans ?? {} })
+})
 
 describe('topologies that ship with the package', () => {
   it('are the files that lie there, each under its own name', () => {
