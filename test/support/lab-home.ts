@@ -65,8 +65,17 @@ export class LabHome implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const pid of this.processes()) process.kill(pid, 'SIGKILL')
+    for (const pid of this.processes()) killIfThere(pid)
     rmSync(this.directory, { recursive: true, force: true })
+  }
+}
+
+/** An etcd ends with its owner, which may have been killed the moment before. */
+const killIfThere = (pid: number): void => {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 
