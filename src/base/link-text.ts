@@ -42,8 +42,9 @@ export const linkText = (error: unknown, { isTls, authorityHint }: LinkSurroundi
   const known = BY_CODE[code]
   if (known !== undefined) return code.startsWith('E') && !code.startsWith('ERR_') ? `${known} (${code})` : known
   if (isTls && NO_TLS.test(text)) return 'no TLS is spoken there: https:// on an http port?'
-  if (!isTls && (NO_HTTP.test(text) || CLOSED.test(text))) return 'no HTTP is spoken there: http:// on an https port?'
-  if (CLOSED.test(text)) return 'the connection was closed before there was an answer'
+  if (!isTls && NO_HTTP.test(text)) return 'no HTTP is spoken there: http:// on an https port?'
+  if (CLOSED.test(text))
+    return `the connection was closed before there was an answer${isTls ? '' : ': has its server ended, or is it http:// on an https port?'}`
   if (TLS_DUMP.test(error.message))
     return `TLS failed: ${typeof reason === 'string' ? reason : 'the other side refused'}`
   return error.message.split('\n')[0] ?? ''

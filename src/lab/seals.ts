@@ -47,7 +47,7 @@ const sealOf = async (client: ApiClient): Promise<{ readonly isSealed: boolean; 
 const tryKeys = async (client: ApiClient, lab: Pick<LabAccess, 'clusters'>, cluster: ClusterAccess): Promise<void> => {
   const others = lab.clusters.filter(({ name }) => name !== cluster.name)
   const tried = new Set<string>()
-  let reason = 'they were taken, and it has not opened yet'
+  let refusal = ''
   for (const { unsealKeys, threshold } of [cluster, ...others]) {
     const keys = unsealKeys.slice(0, threshold)
     if (keys.length === 0 || tried.has(keys.join())) continue
@@ -55,14 +55,15 @@ const tryKeys = async (client: ApiClient, lab: Pick<LabAccess, 'clusters'>, clus
     await client.call('PUT', 'sys/unseal', { body: { reset: true } })
     await unseal(client, keys).catch((error: unknown) => {
       // The first keys are its own, if the lab holds them.
-      if (tried.size === 1 && error instanceof Error) reason = error.message
+      if (tried.size === 1 && error instanceof Error) refusal = error.message
     })
     if (!(await sealOf(client)).isSealed) return
   }
-  throw new LabError(
-    'remote',
-    `${describeServer(cluster.name)} stays sealed: none of the keys that the lab holds opens it (${reason})`,
-  )
+  const why =
+    refusal === ''
+      ? 'it has taken the keys, and is not open yet'
+      : `none of the keys that the lab holds opens it (${refusal})`
+  throw new LabError('remote', `${describeServer(cluster.name)} stays sealed: ${why}`)
 }
 
 /** A machine that starts much at once is slow. */

@@ -48,7 +48,7 @@ const untilTrue = async (
   const deadline = clock.monotonic() + timeoutMs
   for (;;) {
     signal?.throwIfAborted()
-    const missing = await told(clock, fact, deadline - clock.monotonic())
+    const missing = await told(clock, fact, deadline - clock.monotonic(), wait.missing)
     if (missing === undefined) return
     wait.missing = missing
     if (clock.monotonic() >= deadline) {
@@ -65,9 +65,10 @@ const FACT_MS_MIN = 250
 const TOLD = new LabError('interrupted', 'the fact was told')
 
 /** Asks the fact once. One that says nothing until the end, as of a server that is paused, is waited for no longer. */
-const told = async (clock: Clock, fact: Fact, leftMs: number): Promise<string | undefined> => {
+const told = async (clock: Clock, fact: Fact, leftMs: number, before = ''): Promise<string | undefined> => {
   const isTold = new AbortController()
-  const late = clock.sleep(Math.max(leftMs, FACT_MS_MIN), isTold.signal).then(() => 'no answer')
+  const silence = before === '' ? 'no answer' : `${before}; no answer since then`
+  const late = clock.sleep(Math.max(leftMs, FACT_MS_MIN), isTold.signal).then(() => silence)
   const answer = fact().catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
   try {
     return await Promise.race([answer, late])

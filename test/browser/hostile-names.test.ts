@@ -171,7 +171,8 @@ describe('whatever somebody calls what a server has', () => {
       expect([200, 204, 400, 404, 405], at).toContain((await send(at, body)).status)
     await using ui = new BrowserPage()
     await ui.goTo(address)
-    await ui.see('.connection.live')
+    // The name of the cluster is asked for apart from the connection; until it is there the title is the program's.
+    await ui.seen(`document.title !== 'Understudy'`)
     expect(await ui.page.title()).toBe(`${image} · Understudy`)
     await ui.page.getByLabel('Token (needed)').fill(script)
     await ui.page.getByLabel('Namespace').fill(image)

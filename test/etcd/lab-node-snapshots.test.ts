@@ -70,6 +70,9 @@ it('comes back where each node has the data, also one that was removed, and as a
   await put(home, 'default', 'A', 'later')
   const standby = (await activeOf(home)) === 'A3' ? 'A2' : 'A3'
   expect(await vault(home, 'default', 'A', 'operator', 'raft', 'remove-peer', standby)).toMatchObject({ status: 0 })
+  const restarted = await home.run('restart', standby)
+  expect(restarted.stderr).toContain(`${standby} was removed from its cluster`)
+  expect(restarted.status).toBe(5)
   await run('snapshot', 'load', 'one')
   expect(await wordOn(home, 'default', 'A')).toBe('kept')
   await until(isHealthy(home, 'default'))

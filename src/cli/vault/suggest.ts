@@ -8,10 +8,14 @@ const SHOWN_MAX = 3
 
 /**
  * Names that look most like the beginning of `words`, best first; none when nothing comes near. A name of so many words is
- * compared with as many of `words`.
+ * compared with as many of `words`. Where words are the name of a family, only what belongs to it can have been meant.
  */
 export const suggest = (words: readonly string[], names: Iterable<string>): string[] => {
-  const near = [...names].flatMap((name) => {
+  const known = new Set(names)
+  const family = words.findLastIndex((_, at) => known.has(words.slice(0, at + 1).join(' '))) + 1
+  const within = words.slice(0, family).map((word) => `${word} `)
+  const near = [...known].flatMap((name) => {
+    if (!name.startsWith(within.join(''))) return []
     const typed = words.slice(0, name.split(' ').length).join(' ')
     const slips = countSlips(typed, name)
     const count = name.split(' ').length

@@ -68,7 +68,18 @@ export const chooseClusters = <T extends ClusterAccess>(
   return names.map((name) => lab.clusters.find((cluster) => cluster.name === name) ?? refuse(lab, name))
 }
 
-const refuse = ({ name: lab, clusters }: Named & { readonly clusters: readonly Named[] }, name: string): never => {
-  const known = clusters.map((cluster) => cluster.name).join(', ')
-  throw new LabError('usage', `the lab "${lab}" has no cluster "${name}"; it has ${known}`)
+interface MaybeOfNodes extends Named {
+  readonly nodes?: readonly Named[] | undefined
+}
+
+const refuse = (
+  { name: lab, clusters }: Named & { readonly clusters: readonly MaybeOfNodes[] },
+  name: string,
+): never => {
+  const nodes = clusters.flatMap((cluster) => cluster.nodes ?? [])
+  const known = [...clusters, ...nodes].map((one) => one.name).join(', ')
+  throw new LabError(
+    'usage',
+    `the lab "${lab}" has no cluster ${nodes.length > 0 ? 'and no node ' : ''}"${name}"; it has ${known}`,
+  )
 }

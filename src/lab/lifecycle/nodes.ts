@@ -8,6 +8,7 @@ import {
   withAnonymousClient,
   withClient,
 } from '../cluster.js'
+import { LabError } from '../lab-error.js'
 import { statusOf } from '../replication.js'
 import { unsealWithAny } from '../seals.js'
 import { NODE_LEASE_MS } from '../settings.js'
@@ -76,7 +77,7 @@ const askNodes = async (cluster: ClusterOfNodes): Promise<AskedNodes> => {
   const ask = (server: NodeAccess) =>
     withAnonymousClient({ ...cluster, ...server }, (client) => askNode(server, client), ANSWER_MS)
   const views = await Promise.all(servers.map(ask))
-  const isOpen = ({ state }: NodeView) => !['sealed', 'initializing', 'stopped', 'silent'].includes(state)
+  const isOpen = ({ state }: NodeView) => !['sealed', 'initializing', 'removed', 'stopped', 'silent'].includes(state)
   const chosen = (is: (view: NodeView) => boolean) =>
     servers.filter((_, index) => views.slice(index, index + 1).some(is))
   return {
@@ -114,17 +115,29 @@ interface Opening {
   readonly appliedIndex?: number
 }
 
-/** Unseals one node with what the lab holds, as soon as it has joined its cluster, and waits until it has applied so much. */
+/**
+ * Unseals one node with what the lab holds, as soon as it has joined its cluster, and waits until it has applied so much.
+ * LabError `conflict` for one that was removed from its cluster.
+ */
 export const openNode = async (
   { lab, cluster, node, appliedIndex = 0 }: Opening,
   { clock, timeoutMs, signal }: WaitOptions,
 ): Promise<void> => {
   await withAnonymousClient({ ...cluster, apiAddress: node.apiAddress }, async (client) => {
+    let isRemoved = false
     const caughtUp = async () => {
+      isRemoved = (await askNode(node, client)).state === 'removed'
+      if (isRemoved) return undefined
+      if ((await client.read('sys/seal-status')).initialized !== true) return 'it has not joined its cluster yet'
       await unsealWithAny(client, lab, cluster)
       return findBehind(await askNode(node, client), appliedIndex)
     }
     await waitFor(clock, `${node.name} to be open`, caughtUp, timeoutMs, signal)
+    if (isRemoved)
+      throw new LabError(
+        'conflict',
+        `${node.name} was removed from its cluster, and joins again with empty storage only`,
+      )
   })
 }
 

@@ -116,9 +116,10 @@ const describeState = (view: ClusterView): string => {
   return roles.length > 0 ? roles.join('; ') : 'no replication'
 }
 
-/** `0`, or `12 entries, 3.4 s`. */
+/** `0`, or `12 entries, 3.4 s`; `12 entries` of one that has heard from nobody. */
 const describeLag = ({ lagEntries, lagSeconds }: FollowView): string => {
   if (lagEntries === null) return '?'
   if (lagEntries === 0) return '0'
-  return `${lagEntries} ${lagEntries === 1 ? 'entry' : 'entries'}, ${(lagSeconds ?? 0).toFixed(1)} s`
+  const entries = `${lagEntries} ${lagEntries === 1 ? 'entry' : 'entries'}`
+  return lagSeconds === null ? entries : `${entries}, ${lagSeconds.toFixed(1)} s`
 }

@@ -12,7 +12,7 @@ export interface FollowView {
   readonly connectionState: string
   /** Changes that it has not yet taken over; null where that cannot be told, since its primary does not answer. */
   readonly lagEntries: number | null
-  /** How far back in time it is; 0 when it has everything. */
+  /** How far back in time it is; 0 when it has everything; null where it lacks something and has heard from nobody. */
   readonly lagSeconds: number | null
   /** RFC 3339; empty when it never heard from its primary. */
   readonly lastHeartbeat: string
@@ -42,10 +42,9 @@ const describe = (
   nowMs: number,
 ): FollowView => {
   const { name } = secondary
-  const { state, connectionState, lastWal, lastHeartbeat, ageMs, mode } = secondary[kind]
+  const { state, connectionState, lastWal, lastHeartbeat, mode } = secondary[kind]
   const primary = findPrimary(secondary, clusters, kind)
   const lagEntries = primary && mode === 'secondary' ? Math.max(0, primary[kind].lastKindWal - lastWal) : null
-  const silentMs = lastHeartbeat === '' || connectionState === 'ready' ? 0 : nowMs - Date.parse(lastHeartbeat)
   const between = (one: ActiveFault) =>
     isOfLink(one) && primary !== undefined && one.between.includes(name) && one.between.includes(primary.name)
   return {
@@ -55,7 +54,7 @@ const describe = (
     state: mode === 'bootstrapping' ? mode : state,
     connectionState,
     lagEntries,
-    lagSeconds: lagEntries === null ? null : lagEntries === 0 ? 0 : Math.max(ageMs, silentMs) / 1000,
+    lagSeconds: lagEntries === null ? null : lagEntries === 0 ? 0 : secondsBehind(secondary[kind], nowMs),
     lastHeartbeat,
     faults: faults.filter(between).map(({ id }) => id),
   }
@@ -76,4 +75,10 @@ export const findPrimary = <T extends RoleHolder>(
   const likely = addressed.length > 0 ? addressed : primaries
   if (likely.length === 1) return likely[0]
   return likely.find((one) => one[kind].connectedSecondaries.includes(secondaryId))
+}
+
+const secondsBehind = ({ ageMs, connectionState, lastHeartbeat }: RoleHolder[Kind], nowMs: number): number | null => {
+  if (connectionState === 'ready') return ageMs / 1000
+  if (lastHeartbeat !== '') return Math.max(ageMs, nowMs - Date.parse(lastHeartbeat)) / 1000
+  return ageMs > 0 ? ageMs / 1000 : null
 }

@@ -89,7 +89,11 @@ export class EtcdChild {
     return new Promise((resolve) => {
       const { program, flags } = this.#options
       // What etcd reads from the environment is not the server's to be read so.
-      const env = { PATH: '/usr/local/bin:/usr/bin:/bin', ETCD_UNSUPPORTED_ARCH: ARCHITECTURES[process.arch] ?? '' }
+      const unsupported = ARCHITECTURES[process.arch]
+      const env = {
+        PATH: '/usr/local/bin:/usr/bin:/bin',
+        ...(unsupported === undefined ? {} : { ETCD_UNSUPPORTED_ARCH: unsupported }),
+      }
       const child = spawn('/bin/sh', ['-c', WATCH, program, ...flags], {
         stdio: ['pipe', 'ignore', 'pipe'],
         env,

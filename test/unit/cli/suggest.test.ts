@@ -24,6 +24,12 @@ describe('a suggestion', () => {
     expect(suggest(line.split(' '), NAMES)).toEqual(meant)
   })
 
+  it('of a family that was named is one of that family', () => {
+    const names = [...NAMES, 'operator init', 'operator raft', 'operator raft join']
+    expect(suggest('operator raft demote'.split(' '), names)).toEqual([])
+    expect(suggest('operator raft jion'.split(' '), names)).toEqual(['operator raft join'])
+  })
+
   it('is none for what is right, and for what is like nothing', () => {
     expect(suggest(['kv'], NAMES)).toEqual([])
     expect(suggest(['xyzzy'], NAMES)).toEqual([])

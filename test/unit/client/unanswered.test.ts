@@ -58,3 +58,12 @@ it('a fact that is asked of it is waited for no longer than is asked for', async
   })
   client.close()
 })
+
+it('what was seen of it before is said too', async () => {
+  let turns = 0
+  const fact = () => (turns++ === 0 ? Promise.resolve('it is sealed') : new Promise<undefined>(() => undefined))
+  await expect(waitFor(systemClock, 'it to be active', fact, 50)).rejects.toMatchObject({
+    code: 'timeout',
+    message: 'gave up waiting for it to be active after 50 ms: it is sealed; no answer since then',
+  })
+})

@@ -65,6 +65,12 @@ it('draws who follows whom by their roles of now, how far, and with equal roots'
   ])
 })
 
+it('says no time of one that lacks something and has heard from nobody', () => {
+  const unheard = { ...secondary, connectionState: 'connecting', lastHeartbeat: '', ageMs: 0 }
+  const row = draw([cluster('A', { dr: primary }), cluster('B', { dr: unheard })])[1]
+  expect(row).toMatch(/\| 12 entries \|/)
+})
+
 it('draws faults on the arrows they are on', () => {
   const clusters = [cluster('A', { dr: primary }), cluster('B', { dr: secondary })]
   const fault = (id: number, name: 'partition' | 'hold', between: [string, string]): ActiveFault => ({
