@@ -39,6 +39,8 @@ export class LeasedLeadership implements Leadership {
   readonly #lease: OwnLease
   readonly #renewal: Timer
   #lose: (reason: string) => void = () => undefined
+  /** Whoever waits for an answer: a promise that lasts keeps a trace of each who has ever raced with it. */
+  readonly #waiting = new Set<(reason: string) => void>()
   #isResigning = false
   /** One append at a time is on its way, so that no order but theirs is possible. */
   #appends: Promise<unknown> = Promise.resolve()
@@ -89,6 +91,7 @@ export class LeasedLeadership implements Leadership {
     this.#renewal.cancel()
     this.#lease.end()
     this.#lose(reason)
+    for (const wait of this.#waiting) wait(reason)
   }
 
   #inOrder<T>(work: () => Promise<T>): Promise<T> {
@@ -116,11 +119,22 @@ export class LeasedLeadership implements Leadership {
 
   /** What was answered before the leadership was lost. Rejects with what is known otherwise. */
   async #outcome<T>(asked: Promise<T>): Promise<T> {
-    const answer = await Promise.race([asked.catch(refusalOf), this.lost.then((reason) => new OutcomeUnknown(reason))])
+    const answer = await this.#untilLost(asked.catch(refusalOf))
     if (answer instanceof LogRefused) this.#refusal = answer
     if (answer instanceof OutcomeUnknown) this.finish('what became of an entry is not known')
     if (answer instanceof LogRefused || answer instanceof OutcomeUnknown) throw answer
     return answer
+  }
+
+  #untilLost<T>(asked: Promise<T>): Promise<T | OutcomeUnknown> {
+    return new Promise((resolve) => {
+      const lose = (reason: string) => resolve(new OutcomeUnknown(reason))
+      this.#waiting.add(lose)
+      void asked.then((answer) => {
+        this.#waiting.delete(lose)
+        resolve(answer)
+      })
+    })
   }
 
   #overtaken(): LeadershipLost {

@@ -1,12 +1,19 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/manual-clock.js'
 import { LeasedLeadership } from '../../../src/storage/commit-log/leased-leadership.js'
 import { LOG_START } from '../../../src/storage/commit-log/raw-batch.js'
+import type { LogPosition } from '../../../src/storage/commit-log/shared-log.js'
 
 const LEASE_MS = 3000
 
 /** A leadership whose renewals are answered after so long; undefined: never. */
-const lead = (clock: ManualClock, answeredAfterMs: number | undefined) => {
+const lead = (
+  clock: ManualClock,
+  answeredAfterMs: number | undefined,
+  replace?: () => Promise<LogPosition>,
+): LeasedLeadership => {
   const renew = async () => {
     if (answeredAfterMs === undefined) return new Promise<boolean>(() => undefined)
     await clock.sleep(answeredAfterMs)
@@ -19,7 +26,7 @@ const lead = (clock: ManualClock, answeredAfterMs: number | undefined) => {
     sentMs: clock.monotonic(),
     term: 1,
     end: LOG_START,
-    calls: { renew, append: unasked, replace: unasked, release: unasked },
+    calls: { renew, append: unasked, replace: replace ?? unasked, release: unasked },
   })
 }
 
@@ -46,4 +53,24 @@ it('loses a lease whose renewals come too late, or never', async () => {
     expect(leadership.isHeld).toBe(false)
     expect(await leadership.lost).toBe('its lease could not be renewed in time')
   }
+})
+
+setFlagsFromString('--expose-gc')
+const collect: () => void = runInNewContext('gc')
+
+it('keeps nothing of what was answered, however long it lasts', async () => {
+  const clock = new ManualClock()
+  const asked: WeakRef<object>[] = []
+  const answer = (index: number) => {
+    const position = { index, hash: Buffer.alloc(20) }
+    asked.push(new WeakRef(position))
+    return position
+  }
+  const leadership = lead(clock, 0, async () => answer(asked.length + 1))
+  const nothing = (async function* () {})()
+  for (let turn = 0; turn < 10; turn++) await leadership.replace(nothing)
+  await pass(clock, 50)
+  collect()
+  expect(asked.filter((one) => one.deref() !== undefined).length).toBeLessThan(3)
+  leadership.finish('done')
 })

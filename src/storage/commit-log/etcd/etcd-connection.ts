@@ -1,6 +1,7 @@
 import { type ClientDuplexStream, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js'
 import { Backoff } from '../../../base/backoff.js'
 import type { Clock } from '../../../base/clock.js'
+import { linkSignals } from '../../../base/linked-signal.js'
 import type { Random } from '../../../base/random.js'
 import { LogRefused } from '../shared-log.js'
 import { createMembers, type EtcdCalls, type EtcdMember, type WatchResponse } from './etcd-api.js'
@@ -93,7 +94,8 @@ export class EtcdConnection {
     signal?: AbortSignal,
     onRetry: () => void = () => undefined,
   ): Promise<Response<N>> {
-    const ends = signal ? AbortSignal.any([signal, this.ended]) : this.ended
+    using linked = signal && linkSignals([signal, this.ended])
+    const ends = linked?.signal ?? this.ended
     const backoff = new Backoff(RECONNECT, this.#options.random)
     for (;;) {
       ends.throwIfAborted()

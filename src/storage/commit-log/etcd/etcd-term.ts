@@ -1,4 +1,5 @@
 import type { Clock } from '../../../base/clock.js'
+import { linkSignals } from '../../../base/linked-signal.js'
 import { SHORT_HASH_BYTES } from '../../../crypto/digest.js'
 import type { Log } from '../../../base/log.js'
 import type { Random } from '../../../base/random.js'
@@ -99,7 +100,8 @@ export class EtcdTerm {
     const { heartbeat: key } = layout
     const late = new AbortController()
     const patience = clock.setTimer(leaseMs, () => late.abort(new Error('etcd gave no answer in time')))
-    const ends = AbortSignal.any([late.signal, ended])
+    using linked = linkSignals([late.signal, ended])
+    const ends = linked.signal
     try {
       const put = { request_put: { key, value: encodeHeartbeat(leaseMs), lease } }
       const beat = await this.#change([], [put], { ends }).catch((error: unknown) => {

@@ -1,0 +1,31 @@
+import { getEventListeners } from 'node:events'
+import { expect, it } from 'vitest'
+import { linkSignals } from '../../../src/base/linked-signal.js'
+
+const two = () => [new AbortController(), new AbortController()] as const
+
+it.each([0, 1])('is aborted with signal %i, for its reason', (which) => {
+  const sources = two()
+  using linked = linkSignals(sources.map(({ signal }) => signal))
+  expect(linked.signal.aborted).toBe(false)
+  const reason = new Error('enough')
+  sources[which]?.abort(reason)
+  expect(linked.signal.reason).toBe(reason)
+})
+
+it('is aborted from the beginning where one of them is', () => {
+  const [one, other] = two()
+  one.abort(new Error('before'))
+  using linked = linkSignals([other.signal, one.signal])
+  expect(linked.signal.reason).toBe(one.signal.reason)
+})
+
+it('leaves nothing with them when it is disposed of', () => {
+  const sources = two()
+  const signals = sources.map(({ signal }) => signal)
+  const linked = linkSignals(signals)
+  linked[Symbol.dispose]()
+  sources[0].abort()
+  expect(linked.signal.aborted).toBe(false)
+  for (const signal of signals) expect(getEventListeners(signal, 'abort')).toEqual([])
+})
