@@ -2,7 +2,7 @@ import type { Kind } from '../../src/lab/kinds.js'
 import { generateOperationToken } from '../../src/lab/replication.js'
 import { Chance } from '../../src/server/simulated/chance.js'
 import type { Losses } from './losses.js'
-import type { FailoverName } from './plan.js'
+import type { FailoverName, Plan } from './plan.js'
 import type { Registers } from './registers.js'
 import type { Servers } from './servers.js'
 import type { Member, World } from './world.js'
@@ -11,6 +11,10 @@ const DR = 'sys/replication/dr'
 /** Somebody who waits for this long for what does not come does without it. */
 const PATIENCE_MS = 20_000
 const TRIES_MAX = 6
+/** How long a copy whose disk is slow goes on to be told of more than it has. */
+const SLOW_MS = 2_000
+/** How much longer a message takes where a link is slow: not so long that a heartbeat is missed. */
+const slowLinkMs = ({ settings }: Plan): number => (settings.heartbeat_interval === '1s' ? 500 : 100)
 
 interface Scene {
   readonly servers: Servers
@@ -41,12 +45,19 @@ export const failOverInCalm = async (world: World, scene: Scene): Promise<void> 
   await world.until(`${after.name} is to follow`, async () =>
     (await follows(world, after)) ? undefined : 'it does not',
   )
-  if (!(await demoteDrained(world, before)))
-    world.fail(`${before.name} has not waited for ${after.name}, which follows it`)
   const chance = new Chance(`${world.plan.seed} calm`)
+  const { plan } = world
+  const slowMs = new Chance(`${plan.seed} slow link`).pick([0, slowLinkMs(plan)])
+  betweenNodes(before, after, (from, to) => world.network.slow(from, to, slowMs))
+  const isDrained = await demoteDrained(world, before)
+  // Over a slow link the connection may have been given up meanwhile.
+  if (!isDrained && slowMs === 0) world.fail(`${before.name} has not waited for ${after.name}, which follows it`)
   if (chance.happens(0.5)) before.cluster.crash(true)
-  await becomes(world, after, 'primary', () => promote(world, after, false))
-  servers.changePlaces()
+  if (isDrained) {
+    await becomes(world, after, 'primary', () => promote(world, after, false))
+    servers.changePlaces()
+  } else await force(world, scene, after)
+  betweenNodes(before, after, (from, to) => world.network.slow(from, to, 0))
   await world.open(before)
   await rejoin(world, scene, chance)
 }
@@ -66,6 +77,64 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
     else await force(world, scene, after)
     await rejoin(world, scene, chance)
   },
+  /**
+   * The copy takes over when others have followed the primary further than it has. They hear late of each other, and the
+   * former primary, which may be up, hears last.
+   */
+  lagging: async (world, scene, chance) => {
+    const { servers } = scene
+    const [before, after] = placesOf(servers)
+    const { clock, network, plan, history } = world
+    const pause = () => clock.sleep(chance.next() * plan.activeMs * 0.2)
+    const cut = (one: Member, other: Member) => betweenNodes(one, other, (from, to) => network.cut(from, to))
+    const mend = (one: Member, other: Member) => betweenNodes(one, other, (from, to) => network.mend(from, to))
+    history.add('', `failover: lagging, from ${before.name} to ${after.name}`)
+    cut(before, after)
+    await pause()
+    if (chance.happens(0.3)) before.cluster.crash(chance.happens(0.5))
+    if (servers.secondary && chance.happens(0.5)) cut(after, servers.secondary)
+    await force(world, scene, after)
+    await pause()
+    if (servers.secondary) {
+      mend(after, servers.secondary)
+      // It goes back and forth between the two that it knows.
+      for (let times = chance.below(4); times > 0; times--) {
+        await pause()
+        await tellAddresses(world, servers.secondary, after, before)
+        betweenNodes(after, servers.secondary, (from, to) => network.reset(from, to))
+        cut(after, servers.secondary)
+        await pause()
+        mend(after, servers.secondary)
+      }
+    }
+    mend(before, after)
+    await world.open(before)
+    await rejoin(world, scene, chance)
+  },
+  /** The primary is dead, and the copy is asked to take over if it has all that it was told of; it is slow to take that in. */
+  asked: async (world, scene, chance) => {
+    const { servers, registers } = scene
+    const [before, after] = placesOf(servers)
+    world.history.add('', `failover: asked, from ${before.name} to ${after.name}`)
+    const disk = after.cluster.server?.labState.disk
+    if (disk) Object.assign(disk, { state: 'slow', delayMs: chance.between(100, 800) })
+    await world.clock.sleep(chance.next() * SLOW_MS)
+    before.cluster.crash(true)
+    servers.beginTerm()
+    registers.shake()
+    const told = { epoch: '', index: 0 }
+    const isTaken = await happens(world, () => {
+      Object.assign(told, replicationOf(after)?.context.running.dr.follower?.announced)
+      return promote(world, after, false)
+    })
+    if (isTaken) {
+      await world.open(after)
+      judgeTakeOver(world, after, told)
+      servers.changePlaces()
+    } else await force(world, scene, after)
+    await world.open(before)
+    await rejoin(world, scene, chance)
+  },
   /** The copy takes over, whatever it lacks, and whether the primary is dead or not. */
   forced: async (world, scene, chance) => {
     const [before, after] = placesOf(scene.servers)
@@ -78,6 +147,15 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
   },
 }
 
+/** Between two clusters, each way. */
+const betweenNodes = (one: Member, other: Member, work: (from: string, to: string) => void): void => {
+  for (const { name: from } of one.cluster.nodes)
+    for (const { name: to } of other.cluster.nodes) {
+      work(from, to)
+      work(to, from)
+    }
+}
+
 /** Nobody but its successor tells it. */
 const hears = async (former: Member): Promise<string | undefined> =>
   former.cluster.server?.runtime?.cluster?.replication.view.fence ? undefined : 'it does not know of its successor'
@@ -85,6 +163,16 @@ const hears = async (former: Member): Promise<string | undefined> =>
 const placesOf = ({ primary, copy }: Servers): readonly [Member, Member] => {
   if (!copy) throw new Error('nobody is there to take over')
   return [primary, copy]
+}
+
+const replicationOf = ({ cluster }: Member) => cluster.server?.runtime?.cluster?.replication.replication
+
+/** Who takes over without force has all that the primary has told it of. */
+const judgeTakeOver = (world: World, after: Member, told: { readonly epoch: string; readonly index: number }): void => {
+  const record = replicationOf(after)?.context.roles.record('dr')
+  const epoch = record && 'epochs' in record ? record.epochs.at(-1) : undefined
+  if (epoch && epoch.parent === told.epoch && epoch.forkIndex < told.index)
+    world.fail(`${after.name} took over with ${epoch.forkIndex} of ${told.index} entries that it was told of`)
 }
 
 const force = async (world: World, { servers, registers }: Scene, after: Member): Promise<void> => {
@@ -120,15 +208,21 @@ const rejoin = async (world: World, { servers, losses }: Scene, chance: Chance):
 /** One who was never told of the address at which the primary is now is told by its operator. */
 const bringAlong = async (world: World, { primary, secondary }: Servers): Promise<void> => {
   if (!secondary) return
-  const body = { update_primary_addrs: primary.cluster.clusterAddresses }
-  const path = 'sys/replication/performance/secondary/update-primary'
   const isAlong = async () =>
     (await follows(world, secondary, 'performance')) && (await knows(world, primary, secondary))
   for (let tries = 1; !(await happens(world, isAlong)); tries++) {
     if (tries > TRIES_MAX) world.fail(`${secondary.name} does not follow ${primary.name}`)
-    await world.call(secondary, { method: 'PUT', path, body })
+    await tellAddresses(world, secondary, primary)
   }
 }
+
+/** Where a secondary is to look for its primary. */
+const tellAddresses = (world: World, secondary: Member, ...primaries: readonly Member[]) =>
+  world.call(secondary, {
+    method: 'PUT',
+    path: 'sys/replication/performance/secondary/update-primary',
+    body: { update_primary_addrs: primaries.flatMap(({ cluster }) => cluster.clusterAddresses) },
+  })
 
 const follows = async (world: World, below: Member, kind: Kind = 'dr'): Promise<boolean> => {
   const { mode, state, connection_state: link } = await world.status(below, kind)

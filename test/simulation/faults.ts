@@ -55,6 +55,12 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
     // One that does not reach the shared log has forgotten its key by then.
     await (member.cluster.hasNodes ? forAWhile(world, sealed) : sealed)
   },
+  reset: (world, chance) => world.network.reset(...pickPair(world, chance)),
+  failDisk: (world, chance) => {
+    const node = chance.pick(world.nodes)
+    // One that cannot read its data when it starts ends, and somebody has to start it anew.
+    if (node.server) node.disk.failuresLeft = 1
+  },
 }
 
 const pickPair = (world: World, chance: Chance): [string, string] => {
@@ -126,6 +132,7 @@ export const endFaults = async (world: World): Promise<void> => {
     node.logLink?.heal()
     const state = faultOf(node)
     if (state) Object.assign(state.disk, { state: 'ok' })
+    node.disk.failuresLeft = 0
     if (state) state.skewMs = 0
   }
   for (const member of world.members) await world.open(member)

@@ -29,40 +29,77 @@ export const runFilters = async (world: World, servers: Servers, secondary: Memb
     await clock.sleep(chance.next() * plan.clientPauseMsMax * PAUSE_TIMES)
     if (clock.monotonic() >= endMs) return
     const isOn = chance.happens(0.5)
-    await world.act('filter', async () => void (await setFilter(world, servers.primary, secondary, isOn)))
+    const change = () => setFilter(world, servers.primary, secondary, isOn)
+    if (plan.hasFilterStorms && chance.happens(0.5))
+      await world.act('filter storm', () => storm(world, chance, servers, secondary))
+    else await world.act('filter', change)
   }
 }
 
-/** With the filter in place nothing of the mount is on the secondary, in no key and in no value; without it everything is. */
-export const judgeFilter = async (
-  world: World,
-  primary: Member,
-  secondary: Member,
-  registers: Registers,
-): Promise<void> => {
+const CHANGES_MAX = 4
+
+/** Several changes in a row, each of which may meet the moment in which a connection breaks or a process dies. */
+const storm = async (world: World, chance: Chance, servers: Servers, secondary: Member): Promise<void> => {
+  const { clock, network, plan } = world
+  const momentMs = 4 * (plan.networkDelayMsMax + plan.diskDelayMsMax)
+  for (let left = 1 + chance.below(CHANGES_MAX); left > 0; left--) {
+    const { primary } = servers
+    const changed = setFilter(world, primary, secondary, chance.happens(0.5))
+    await clock.sleep(chance.next() * momentMs)
+    const broken = chance.weighed({ none: 2, connection: 4, process: 1 })
+    if (broken === 'connection')
+      for (const one of primary.cluster.nodes)
+        for (const other of secondary.cluster.nodes) {
+          network.reset(one.name, other.name)
+          network.reset(other.name, one.name)
+        }
+    if (broken === 'process') chance.pick([...primary.cluster.nodes, ...secondary.cluster.nodes]).crash(false)
+    await changed
+    await clock.sleep(chance.next() * momentMs)
+  }
+}
+
+/** What the last filter has led to is judged first: another one would have everything compared. */
+export const judgeFilter = async (world: World, servers: Servers, registers: Registers): Promise<void> => {
+  const { primary, secondary } = servers
+  if (!secondary) return
+  const before = await world.read(primary, { method: 'GET', path: pathFor(secondary) })
+  await judgeShown(world, servers, registers, before.status === 200)
   const isOn = new Chance(`${world.plan.seed} filter in the end`).happens(0.6)
   await world.until('the filter is to be changed', async () =>
     (await setFilter(world, primary, secondary, isOn)) ? undefined : 'it was not',
   )
   // What comes after the change comes after all that the change leads to.
   await world.demand(primary, writeOf('one/after-filter', 'it'))
-  await level(world, primary, secondary)
+  await judgeShown(world, servers, registers, isOn)
+}
+
+/** With the filter in place nothing of the mount is on the secondary, in no key and in no value; without it everything is. */
+const judgeShown = async (world: World, servers: Servers, registers: Registers, isOn: boolean): Promise<void> => {
+  const { primary, secondary, secondaryCopy } = servers
+  if (!secondary) return
+  await level(world, servers)
   const isShown = (path: string) => !isOn || !path.startsWith('hidden/')
   await judgeWrites(world, secondary, registers, isShown)
   if (!isOn) return
   for (let serial = 0; serial < CANARIES; serial++)
     await world.demand(primary, writeOf(`hidden/canary-${serial}`, `${serial}`))
-  await level(world, primary, secondary)
-  await judgeCopies(world, secondary)
-  await findCanaries(world, primary, secondary)
+  await level(world, servers)
+  for (const member of secondaryCopy ? [secondary, secondaryCopy] : [secondary]) {
+    await judgeCopies(world, member)
+    await findCanaries(world, primary, member)
+  }
 }
 
-const level = (world: World, primary: Member, secondary: Member): Promise<void> =>
-  world.until('the secondary is to follow the filter', async () => {
-    const statusOf = (member: Member) => () => world.status(member, 'performance')
-    const lag = await findLagBetween(statusOf(primary), statusOf(secondary), 'performance')
-    return lag ?? (secondary.cluster.server?.isPurgePending ? 'it still destroys what was taken away' : undefined)
-  })
+/** Everybody below the primary has what it has, and has destroyed what was taken away. */
+const level = async (world: World, { links }: Servers): Promise<void> => {
+  for (const { kind, above, below } of links)
+    await world.until(`${below.name} is to follow the filter`, async () => {
+      const statusOf = (member: Member) => () => world.status(member, kind)
+      const lag = await findLagBetween(statusOf(above), statusOf(below), kind)
+      return lag ?? (below.cluster.server?.isPurgePending ? 'it still destroys what was taken away' : undefined)
+    })
+}
 
 const findCanaries = async (world: World, primary: Member, secondary: Member): Promise<void> => {
   const { json } = await world.demand(primary, { method: 'GET', path: 'sys/mounts/hidden' })

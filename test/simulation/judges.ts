@@ -33,7 +33,7 @@ export const judgeWrites = async (
   }
 }
 
-/** The log is whole, and the trees say what is stored. */
+/** The log is whole, and the trees say what is stored: those that are stored themselves, and those that are worked with. */
 export const judgeStorage = async (world: World, { cluster }: Member): Promise<void> => {
   for (const { name, server } of cluster.nodes) {
     if (!server) world.fail(`${name} does not run`)
@@ -43,6 +43,9 @@ export const judgeStorage = async (world: World, { cluster }: Member): Promise<v
         `the storage of ${name} is not sound: ${found.logProblem ?? ''} ${found.damage.join(', ')} ` +
           `${found.corruptPages.replicated.size} and ${found.corruptPages.local.size} pages of the trees are wrong`,
       )
+    const { replicated, local } = (await server.runtime?.store.examine())?.pages ?? {}
+    if (replicated?.size || local?.size)
+      world.fail(`${name} works with trees that have ${replicated?.size} and ${local?.size} wrong pages`)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { LabSettings } from '../../src/lab/settings.js'
 import { Chance } from '../../src/server/simulated/chance.js'
-import { namesOf, type Topology } from './servers.js'
+import { hasCopy, namesOf, type Topology } from './servers.js'
 
 /** What is different from one seed to the next before anything has happened: how fast everything is, and what goes wrong how often. */
 export interface Plan {
@@ -19,6 +19,8 @@ export interface Plan {
   readonly nodes: NodesPlan
   /** The changes of primary, one after the other; none without a copy that could take over. */
   readonly failovers: readonly FailoverName[]
+  /** Filters change several times in a row, and connections break meanwhile. */
+  readonly hasFilterStorms: boolean
   /** One more, planned, when nothing goes wrong any more. */
   readonly isCalmFailover: boolean
 }
@@ -38,7 +40,7 @@ export interface NodesPlan {
 
 export type NodeFaultName = 'stepDown' | 'freeze' | 'cutLog' | 'loseLogAnswers' | 'loseDisk'
 
-export type FailoverName = 'planned' | 'forced'
+export type FailoverName = 'planned' | 'forced' | 'lagging' | 'asked'
 
 export type FaultName =
   | 'kill'
@@ -52,8 +54,10 @@ export type FaultName =
   | 'fullDisk'
   | 'skew'
   | 'seal'
+  | 'reset'
+  | 'failDisk'
 
-const WEIGHTS: Readonly<Record<FaultName, number>> = {
+const WEIGHTS: Readonly<Record<Exclude<FaultName, keyof typeof MORE_WEIGHTS>, number>> = {
   kill: 3,
   losePower: 3,
   stop: 1,
@@ -66,6 +70,9 @@ const WEIGHTS: Readonly<Record<FaultName, number>> = {
   skew: 1,
   seal: 1,
 }
+
+/** Drawn by themselves, so that they do not matter to the rest. */
+const MORE_WEIGHTS = { reset: 2, failDisk: 2 } as const
 
 const NODE_WEIGHTS: Readonly<Record<NodeFaultName, number>> = {
   stepDown: 3,
@@ -100,13 +107,24 @@ const CLUSTERS_MAX = 3
 export const hasNodes = ({ nodes, topology }: Plan): boolean =>
   nodes.counts.slice(0, namesOf(topology).length).some((count) => count > 1)
 
+/** Some seeds do without some faults: what else goes wrong is seen longer then. */
+const drawFaults = <Name extends string>(weights: Readonly<Record<Name, number>>, chance: Chance) =>
+  Object.fromEntries(
+    Object.entries<number>(weights).map(([name, weight]) => [
+      name,
+      chance.happens(0.3) ? 0 : weight * chance.between(0.5, 2),
+    ]),
+  ) as Record<Name, number>
+
 export const planOf = (seed: number): Plan => {
   const chance = new Chance(`${seed} plan`)
-  const faults = Object.fromEntries(
-    // Some seeds do without some faults: what else goes wrong is seen longer then.
-    Object.entries(WEIGHTS).map(([name, weight]) => [name, chance.happens(0.3) ? 0 : weight * chance.between(0.5, 2)]),
-  ) as Record<FaultName, number>
-  const topology = chance.weighed({ dr: 3, performance: 4, both: 3 })
+  const faults = {
+    ...drawFaults(WEIGHTS, chance),
+    ...drawFaults(MORE_WEIGHTS, new Chance(`${seed} more faults`)),
+  }
+  const drawn = chance.weighed({ dr: 3, performance: 4, both: 3 })
+  const isBelow = drawn === 'performance' && new Chance(`${seed} copy of the secondary`).happens(0.4)
+  const topology: Topology = isBelow ? 'below' : drawn
   return {
     seed: String(seed),
     topology,
@@ -129,10 +147,17 @@ export const planOf = (seed: number): Plan => {
     // Whatever went wrong has to come to an end now and then.
     faults: { ...faults, start: WEIGHTS.start, heal: WEIGHTS.heal },
     nodes: nodesOf(seed),
-    failovers: topology === 'performance' ? [] : failoversOf(chance),
-    isCalmFailover: topology !== 'performance' && new Chance(`${seed} calm failover`).happens(0.6),
+    failovers: hasCopy(topology) ? failoversOf(String(seed), chance) : [],
+    hasFilterStorms: new Chance(`${seed} filter storms`).happens(0.5),
+    isCalmFailover: hasCopy(topology) && new Chance(`${seed} calm failover`).happens(0.6),
   }
 }
 
-const failoversOf = (chance: Chance): readonly FailoverName[] =>
-  Array.from({ length: chance.pick([0, 1, 1, 1, 2, 2]) }, () => chance.pick(['planned', 'forced']))
+/** Half of the forced ones are of a copy that is behind, or is asked whether it is. */
+const failoversOf = (seed: string, chance: Chance): readonly FailoverName[] => {
+  const kinds = new Chance(`${seed} kinds of failovers`)
+  return Array.from({ length: chance.pick([0, 1, 1, 1, 2, 2]) }, () => {
+    const name = chance.pick(['planned', 'forced'] as const)
+    return name === 'planned' ? name : kinds.pick(['forced', 'forced', 'lagging', 'lagging', 'asked'] as const)
+  })
+}

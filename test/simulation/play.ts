@@ -1,3 +1,4 @@
+import { judgeCaches, runLooks } from './caches.js'
 import { runClient } from './clients.js'
 import { Credentials, judgeCredentials, runCredentials } from './credentials.js'
 import { failOverInCalm, runFailovers } from './failovers.js'
@@ -10,6 +11,7 @@ import { Registers } from './registers.js'
 import { judgeRevocation } from './revocation.js'
 import { Servers } from './servers.js'
 import { furnish, initialiseAll, join } from './set-up.js'
+import { watch } from './watch.js'
 import type { World } from './world.js'
 
 /** From new clusters to the last judgement. */
@@ -23,20 +25,24 @@ export const play = async (world: World): Promise<void> => {
   const losses = new Losses()
   const parts = { servers, registers, credentials, losses }
   await act(world, parts)
+  await judgeCaches(world)
   if (world.plan.isCalmFailover) await actInCalm(world, parts)
-  const { primary, secondary, copy } = servers
+  const { primary, secondary, copy, secondaryCopy } = servers
   await judgeLevel(world, servers.links)
   await judgeWrites(world, primary, registers)
   await judgeLosses(world, primary, registers, losses)
   await judgeCredentials(world, credentials, servers)
-  if (secondary) await judgeFilter(world, primary, secondary, registers)
+  if (secondary) await judgeFilter(world, servers, registers)
   await judgeLevel(world, servers.links)
   if (copy) await judgeCopy(world, primary, copy)
+  if (secondary && secondaryCopy) await judgeCopy(world, secondary, secondaryCopy)
   for (const member of world.members) {
     await judgeCopies(world, member)
     await judgeStorage(world, member)
   }
-  for (const link of servers.links) await judgeRevocation(world, link)
+  await judgeCaches(world)
+  // From below: what is written on a secondary goes up to its primary.
+  for (const link of servers.links.toReversed()) await judgeRevocation(world, link)
 }
 
 interface Parts {
@@ -58,6 +64,8 @@ const act = async (world: World, { servers, registers, credentials, losses }: Pa
     ...clients,
     runCredentials(world, credentials, { endMs, servers }),
     runRaces(world, { servers, endMs }),
+    runLooks(world, endMs),
+    watch(world, registers, endMs),
     ...(secondary ? [runFilters(world, servers, secondary, endMs)] : []),
     runFailovers(world, { servers, registers, losses, endMs }),
     Promise.all([runFaults(world, endMs), runNodeFaults(world, endMs)]).then(() => endFaults(world)),
@@ -79,4 +87,4 @@ const actInCalm = async (world: World, { servers, registers, losses }: Parts): P
   ])
 }
 
-const CALM_MS = 2_000
+const CALM_MS = 3_000

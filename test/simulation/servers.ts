@@ -1,8 +1,11 @@
 import type { Kind } from '../../src/lab/kinds.js'
 import type { Member, World } from './world.js'
 
-/** Which secondaries there are: one for disaster recovery, one that serves clients, or one of each. */
-export type Topology = 'dr' | 'performance' | 'both'
+/** Which secondaries there are: one for disaster recovery, one that serves clients, one of each, or one that serves and its copy. */
+export type Topology = 'dr' | 'performance' | 'both' | 'below'
+
+/** The primary has a copy that could take over. */
+export const hasCopy = (topology: Topology): boolean => topology === 'dr' || topology === 'both'
 
 export interface Link {
   readonly kind: Kind
@@ -16,6 +19,8 @@ export class Servers {
   #copy: Member | undefined
   /** Serves clients and asks the primary; undefined where there is none. */
   readonly secondary: Member | undefined
+  /** Its copy for disaster recovery. */
+  readonly secondaryCopy: Member | undefined
   #term = 0
   /** How far a failover is that may lose something. */
   #stage: 'over' | 'ahead' | 'promoted' = 'over'
@@ -23,8 +28,9 @@ export class Servers {
   constructor(world: World) {
     const { topology } = world.plan
     this.#primary = world.member('A')
-    this.#copy = topology === 'performance' ? undefined : world.member('B')
+    this.#copy = hasCopy(topology) ? world.member('B') : undefined
     this.secondary = topology === 'dr' ? undefined : world.member(topology === 'both' ? 'C' : 'B')
+    this.secondaryCopy = topology === 'below' ? world.member('C') : undefined
   }
 
   get primary(): Member {
@@ -41,10 +47,11 @@ export class Servers {
   }
 
   get links(): readonly Link[] {
-    const { primary: above, copy, secondary } = this
+    const { primary: above, copy, secondary, secondaryCopy } = this
     return [
       ...(copy ? [{ kind: 'dr', above, below: copy } as const] : []),
       ...(secondary ? [{ kind: 'performance', above, below: secondary } as const] : []),
+      ...(secondary && secondaryCopy ? [{ kind: 'dr', above: secondary, below: secondaryCopy } as const] : []),
     ]
   }
 
@@ -83,4 +90,5 @@ export class Servers {
   }
 }
 
-export const namesOf = (topology: Topology): readonly string[] => (topology === 'both' ? ['A', 'B', 'C'] : ['A', 'B'])
+export const namesOf = (topology: Topology): readonly string[] =>
+  topology === 'both' || topology === 'below' ? ['A', 'B', 'C'] : ['A', 'B']

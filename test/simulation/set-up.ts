@@ -1,3 +1,4 @@
+import { Chance } from '../../src/server/simulated/chance.js'
 import type { Link } from './servers.js'
 import type { Member, World } from './world.js'
 
@@ -48,14 +49,15 @@ const dataOf = (json: Readonly<Record<string, unknown>>) => json.data as Readonl
 /** Makes `below` a secondary of `above`, and waits until it has everything. */
 export const join = async (world: World, { kind, above, below }: Link): Promise<void> => {
   const base = `sys/replication/${kind}`
+  const tokenBefore = below.rootToken
   await world.demand(above, { method: 'PUT', path: `${base}/primary/enable` })
   await world.until(`${above.name} is to be a primary`, async () => {
     const { mode } = await world.status(above, kind)
     return mode === 'primary' ? undefined : `it is ${mode}`
   })
+  if (new Chance(`${world.plan.seed} vain`).happens(0.5)) await joinInVain(world, { kind, above, below })
   const body = { id: below.name.toLowerCase() }
-  const issued = await world.demand(above, { method: 'PUT', path: `${base}/primary/secondary-token`, body })
-  const { token } = issued.json.wrap_info as { token: string }
+  const token = await activationToken(world, { kind, above, below }, body.id)
   await world.demand(below, { method: 'PUT', path: `${base}/secondary/enable`, body: { token } })
   below.unsealKey = above.unsealKey
   await world.until(`${below.name} is to follow ${above.name}`, async () => {
@@ -67,4 +69,26 @@ export const join = async (world: World, { kind, above, below }: Link): Promise<
   if (below.cluster.hasNodes) await world.open(below)
   if (kind === 'dr') below.rootToken = above.rootToken
   else await logIn(world, below)
+  const { status } = (await world.call(below, { ...LOOK_UP, token: tokenBefore })) ?? {}
+  if (status === 200) world.fail(`${below.name} was wiped, and takes a token that it had before`)
+}
+
+const LOOK_UP = { method: 'GET', path: 'auth/token/lookup-self' } as const
+
+const activationToken = async (world: World, { kind, above }: Link, id: string): Promise<string> => {
+  const path = `sys/replication/${kind}/primary/secondary-token`
+  const { json } = await world.demand(above, { method: 'PUT', path, body: { id } })
+  return (json.wrap_info as { token: string }).token
+}
+
+/** With a token that is worth nothing any more nobody is let in, and loses nothing by having tried. */
+const joinInVain = async (world: World, link: Link): Promise<void> => {
+  const { kind, above, below } = link
+  const token = await activationToken(world, link, 'vain')
+  const revoke = `sys/replication/${kind}/primary/revoke-secondary`
+  await world.demand(above, { method: 'PUT', path: revoke, body: { id: 'vain' } })
+  const enable = `sys/replication/${kind}/secondary/enable`
+  const answer = await world.call(below, { method: 'PUT', path: enable, body: { token } })
+  if (answer && answer.status < 300) world.fail(`${below.name} joins with a token that was revoked`)
+  await world.demand(below, { ...LOOK_UP })
 }

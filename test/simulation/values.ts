@@ -27,12 +27,18 @@ const kv2 = (mount: string): Place => ({
 const names = new CollidingNames()
 const policyPath = (name: string) => `sys/policies/acl/${names.of(name)}`
 
+const granting = (value: string) => `path "${value}" { capabilities = ["read"] }`
+
+/** The path that a policy of a client grants something on; empty for another policy. */
+export const grantedBy = (policy: string): string =>
+  /^path "(.*)" { capabilities = \["read"\] }$/.exec(policy)?.[1] ?? ''
+
 /** Policies are remembered by whoever has read them. Two of them share a sub-page of the tree. */
 const policies: Place = {
-  put: (name, value) => ({ method: 'PUT', path: policyPath(name), body: { policy: `# ${value}` } }),
+  put: (name, value) => ({ method: 'PUT', path: policyPath(name), body: { policy: granting(value) } }),
   delete: (name) => ({ method: 'DELETE', path: policyPath(name) }),
   get: (name) => ({ method: 'GET', path: policyPath(name) }),
-  found: ({ policy }) => String(policy).slice('# '.length),
+  found: ({ policy }) => grantedBy(String(policy)),
 }
 
 const PLACES: Readonly<Record<string, Place>> = {

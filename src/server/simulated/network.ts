@@ -82,6 +82,12 @@ export class Network {
     return this.#cuts.has(pathOf(from, to))
   }
 
+  /** Every connection between the two breaks: what is under way on it never arrives. */
+  reset(one: string, other: string): void {
+    for (const end of [...this.#ends])
+      if (end.host.name === one && end.other?.host.name === other) for (const each of [end, end.other]) each.breakOff()
+  }
+
   get cuts(): readonly string[] {
     return [...this.#cuts]
   }
@@ -167,6 +173,13 @@ class End implements Wire {
 
   close(): void {
     if (this.#inbox.shut()) this.#put('close')
+  }
+
+  /** The connection breaks, and this end hears of it. */
+  breakOff(): void {
+    this.#underWay.splice(0)
+    this.#options.onGone(this)
+    this.#inbox.end()
   }
 
   /** Nobody is at this end any more; what is under way from it still arrives. */

@@ -90,6 +90,10 @@ export class SimulatedNode {
     this.#life?.clock.freeze(ms)
   }
 
+  get disk(): Pick<Disk, 'failuresLeft' | 'failures'> {
+    return this.#disk
+  }
+
   /** The machine is another one when it starts again, with an empty disk. */
   loseDisk(): void {
     this.crash(true)

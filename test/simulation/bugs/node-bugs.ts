@@ -20,4 +20,10 @@ export const NODE_BUGS: readonly Bug[] = [
     from: "opened: REJECTED,\n    lost: CEASE,\n    'stepped-down': REST",
     to: "opened: REJECTED,\n    lost: REJECTED,\n    'stepped-down': REST",
   },
+  {
+    name: 'the trees do not follow what another node commits',
+    file: 'storage/commit/committer.ts',
+    from: 'this.#adopt(staged)\n    this.overlay.settle(leaves)',
+    to: 'this.#adopt({ ...staged, changes: [] })\n    this.overlay.settle(leaves)',
+  },
 ]

@@ -56,4 +56,25 @@ export const ROLE_BUGS: readonly Bug[] = [
     from: '  if (!former) return\n',
     to: '  if (former || !former) return\n',
   },
+  {
+    name: 'a wipe keeps the tokens',
+    file: 'server/wiring/replication-parts.ts',
+    from: "records: [...records, ...(await nodeRecords(barrier.view('')))],",
+    to: "records: [...records, ...(await barrier.view('').keys('sys/token/')).map((key) => ({ key, value: barrier.view('').get(key) }))],",
+  },
+  {
+    name: 'a secondary is wiped before its activation token is judged',
+    file: 'replication/paths/operate-secondary.ts',
+    from: 'const joined = await redeem(context, kind, fields, undefined)',
+    to:
+      'const joined = await redeem(context, kind, fields, undefined).catch(async (error) => {\n' +
+      "await context.host.wipeAndRestart({ keyMaterial: await context.host.exportKeyMaterial(), records: [], joining: { kind, setId: '' } })\n" +
+      'throw error })',
+  },
+  {
+    name: 'a demotion does not wait for anybody',
+    file: 'replication/roles/drain.ts',
+    from: 'const isBehind = (view: SecondaryView | undefined) => (view?.appliedIndex ?? 0) < index',
+    to: 'const isBehind = (_: SecondaryView | undefined) => index < 0',
+  },
 ]

@@ -1,0 +1,157 @@
+import { ManualClock } from '../../src/base/manual-clock.js'
+import { createSeededRandom } from '../../src/base/random.js'
+import { PolicyStore } from '../../src/core/acl/policies.js'
+import { IdentityStore } from '../../src/core/identity/identity.js'
+import { MountTable } from '../../src/core/mounts/mount-table.js'
+import { NamespaceStore } from '../../src/core/namespaces/namespaces.js'
+import { TOKEN_KEYS } from '../../src/core/tokens/token-record.js'
+import { TokenTable } from '../../src/core/tokens/token-table.js'
+import { ROOT_NAMESPACE } from '../../src/logical/request.js'
+import { FilterStore } from '../../src/replication/filter/filter-store.js'
+import { SettledFilter } from '../../src/replication/filter/settled-filter.js'
+import { readRecord } from '../../src/replication/roles/state.js'
+import type { OpenCluster } from '../../src/server/wiring/open-cluster.js'
+import type { Runtime } from '../../src/server/runtime/runtime.js'
+import { Chance } from '../../src/server/simulated/chance.js'
+import type { SimulatedNode } from '../../src/server/simulated/node.js'
+import { KEYS } from '../../src/storage/key-families.js'
+import { grantedBy } from './values.js'
+import type { World } from './world.js'
+
+/** What a part of a server says of what it remembers, and what one that has just been made says of what is stored. */
+type Pairs = Iterable<readonly [name: string, remembered: unknown, stored: unknown]>
+
+type Look = (runtime: Runtime, cluster: OpenCluster) => Pairs | Promise<Pairs>
+
+/** Nothing is drawn, and nothing ends, where stored values are read. */
+const UNUSED = createSeededRandom('unused')
+const UNUSED_CLOCK = new ManualClock()
+
+/** Row by row of two tables. */
+const rowsOf = <T>(remembered: readonly T[], stored: readonly T[], idOf: (row: T) => string): Pairs => {
+  const ids = new Set([...remembered, ...stored].map(idOf))
+  const rowIn = (rows: readonly T[], id: string) => rows.find((row) => idOf(row) === id)
+  return [...ids].map((id) => [id, rowIn(remembered, id), rowIn(stored, id)])
+}
+
+const LOOKS: Readonly<Record<string, Look>> = {
+  mounts: async ({ barrier }, { services }) => {
+    const fresh = new MountTable(barrier.view(''), services.namespaces)
+    await fresh.load()
+    return rowsOf(services.table.all(), fresh.all(), ({ uuid }) => uuid)
+  },
+  namespaces: async ({ barrier }, { services }) => {
+    const fresh = new NamespaceStore(barrier.view(''))
+    await fresh.load()
+    return rowsOf(services.namespaces.all(), fresh.all(), ({ id }) => id)
+  },
+  policies: async ({ barrier }, { services }) => {
+    const fresh = new PolicyStore({ storage: barrier.view(KEYS.policies) })
+    const names = await fresh.list(ROOT_NAMESPACE.id)
+    return names.flatMap((name) => {
+      const path = grantedBy(fresh.find(ROOT_NAMESPACE.id, name)?.text ?? '')
+      if (path === '') return []
+      const rightsIn = (store: PolicyStore) => store.aclFor([name], ROOT_NAMESPACE, undefined).capabilities(path)
+      return [[name, rightsIn(services.policies), rightsIn(fresh)] as const]
+    })
+  },
+  entities: async ({ barrier }, { services }) => {
+    const storage = barrier.view(KEYS.identity)
+    const fresh = new IdentityStore({ storage, random: UNUSED, clock: UNUSED_CLOCK })
+    const entities = await fresh.list(ROOT_NAMESPACE.id)
+    return entities.map(({ id }) => [id, services.identity.findEntity(id), fresh.findEntity(id)])
+  },
+  tokens: async ({ barrier }, { services }) => {
+    const { namespaces, tokens } = services
+    const findNamespace = (id: string) => namespaces.findById(id)
+    const fresh = new TokenTable({ storage: barrier.view(''), random: UNUSED, findNamespace })
+    const keys = await barrier.view('').keys(TOKEN_KEYS.ids)
+    return keys.flatMap((key) => {
+      const id = key.slice(TOKEN_KEYS.ids.length)
+      const found = tokens.findStored(id)
+      return found ? [[id, found, fresh.find(id)] as const] : []
+    })
+  },
+  filters: async ({ barrier }, { replication }) => {
+    const { filters, settledFilter } = replication.replication.context
+    const storage = barrier.view('')
+    const fresh = new FilterStore({ storage, mounts: () => [], namespaces: () => [] })
+    const ids = await storage.list(KEYS.filters)
+    return [
+      ['settled', settledFilter.current, new SettledFilter(storage).current],
+      ...ids.map((id) => [id, filters.known(id), fresh.known(id)] as const),
+    ]
+  },
+  roles: ({ barrier }, { replication }) => {
+    const { records } = replication.replication.context.roles
+    const stored = (kind: 'dr' | 'performance') => readRecord(barrier.view(''), kind)
+    return [
+      ['dr', records.dr, stored('dr')],
+      ['performance', records.performance, stored('performance')],
+    ]
+  },
+}
+
+/** Where the two differ, each with both of them; nothing of a server that ends, or is sealed, meanwhile. */
+const findStale = async (node: SimulatedNode): Promise<readonly string[]> => {
+  const runtime = node.server?.runtime
+  const cluster = runtime?.cluster
+  if (!runtime || !cluster) return []
+  try {
+    return await differencesIn(runtime, cluster)
+  } catch (error) {
+    if (node.server?.runtime === runtime && runtime.cluster === cluster && !runtime.seal.isSealed) throw error
+    return []
+  }
+}
+
+const differencesIn = async (runtime: Runtime, cluster: OpenCluster): Promise<readonly string[]> => {
+  const found: string[] = []
+  for (const [what, look] of Object.entries(LOOKS))
+    for (const [name, remembered, stored] of await look(runtime, cluster)) {
+      const [one, other] = [JSON.stringify(remembered), JSON.stringify(stored)]
+      if (one !== other) found.push(`${what} ${name}: remembered is ${one}, and stored ${other}`)
+    }
+  return found
+}
+
+/** What was written a moment ago is heard of when the disk has answered: what differs for so long stays different. */
+const PATIENCE_MS = 2_000
+/** Between two looks at most, as a part of the whole time. */
+const PAUSE_PART = 0.2
+
+/** What differs, and since when. */
+class Stale {
+  #since = new Map<string, number>()
+
+  /** Fails for what has differed for too long. */
+  async look(world: World): Promise<number> {
+    const nowMs = world.clock.monotonic()
+    const since = new Map<string, number>()
+    for (const node of world.nodes)
+      for (const text of await findStale(node)) {
+        const stale = `${node.name} remembers what is not stored: ${text}`
+        since.set(stale, this.#since.get(stale) ?? nowMs)
+        if (nowMs - (since.get(stale) ?? nowMs) > PATIENCE_MS) world.fail(stale)
+      }
+    this.#since = since
+    return since.size
+  }
+}
+
+/** Asks every server again and again for all that it remembers: what it had not read, it remembers from then on. */
+export const runLooks = async (world: World, endMs: number): Promise<void> => {
+  const { clock, plan } = world
+  const chance = new Chance(`${plan.seed} looks`)
+  const stale = new Stale()
+  while (clock.monotonic() < endMs) {
+    await stale.look(world)
+    await clock.sleep(chance.next() * plan.activeMs * PAUSE_PART)
+  }
+}
+
+/** In the end, when nobody writes: what is remembered is what is stored. */
+export const judgeCaches = async (world: World): Promise<void> => {
+  const stale = new Stale()
+  while ((await stale.look(world)) > 0) await world.clock.sleep(PATIENCE_MS / 4)
+}

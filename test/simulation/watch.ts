@@ -1,0 +1,103 @@
+import { LogicalError } from '../../src/logical/errors.js'
+import { compareEpochs, type EpochChain, isOvertakenBy } from '../../src/replication/roles/epoch.js'
+import type { OpenCluster } from '../../src/server/wiring/open-cluster.js'
+import type { Runtime } from '../../src/server/runtime/runtime.js'
+import { findVersion } from '../../src/secrets/kv/data.js'
+import { KEYS } from '../../src/storage/key-families.js'
+import type { Kind } from '../../src/lab/kinds.js'
+import type { Registers } from './registers.js'
+import type { Member, World } from './world.js'
+
+/** Often enough to see each of the steps in which a resync writes. */
+const PAUSE_MS = 10
+
+/** Looks at every cluster every few milliseconds, for what is wrong for a moment alone. */
+export const watch = async (world: World, registers: Registers, endMs: number): Promise<void> => {
+  const judges = world.members.flatMap((member) => [
+    new EpochJudge(world, member),
+    new PairJudge(world, member, registers),
+  ])
+  while (world.clock.monotonic() < endMs) {
+    await world.clock.sleep(PAUSE_MS)
+    for (const judge of judges) judge.look()
+  }
+}
+
+/** A follower never goes back to who was overtaken by whom it has followed. */
+class EpochJudge {
+  readonly #world: World
+  readonly #member: Member
+  readonly #followed = new Map<Kind, { readonly setId: string; readonly epochs: EpochChain }>()
+
+  constructor(world: World, member: Member) {
+    this.#world = world
+    this.#member = member
+  }
+
+  look(): void {
+    const roles = this.#member.cluster.server?.runtime?.cluster?.replication.replication.context.roles
+    if (!roles) return
+    for (const kind of ['dr', 'performance'] as const) {
+      const record = roles.record(kind)
+      if (record.mode !== 'secondary' || !record.hasFollowed) {
+        this.#followed.delete(kind)
+        continue
+      }
+      const { setId, epochs } = record
+      const before = this.#followed.get(kind)
+      if (before?.epochs === epochs) continue
+      this.#followed.set(kind, { setId, epochs })
+      if (before?.setId !== setId || compareEpochs(before.epochs, epochs) === 'same') continue
+      if (!isOvertakenBy(before.epochs, epochs))
+        this.#world.fail(
+          `${this.#member.name} goes back from epoch ${before.epochs.at(-1)?.number} to ${epochs.at(-1)?.number}`,
+        )
+    }
+  }
+}
+
+/** A server that serves reads while everything on it is compared shows what one transaction wrote whole. */
+class PairJudge {
+  readonly #world: World
+  readonly #member: Member
+  readonly #registers: Registers
+  /** Those that had all of what they show when they were looked at last: after a crash amid a resync there is no such moment. */
+  readonly #whole = new WeakSet<Runtime>()
+  #diskFailures = 0
+
+  constructor(world: World, member: Member, registers: Registers) {
+    this.#world = world
+    this.#member = member
+    this.#registers = registers
+  }
+
+  look(): void {
+    const { server, nodes } = this.#member.cluster
+    const runtime = server?.runtime
+    const cluster = runtime?.cluster
+    if (!runtime || !cluster) return
+    const { follower } = cluster.replication.replication.context.running.performance
+    if (follower?.state === 'stream-wals' && !runtime.store.isResyncing) this.#whole.add(runtime)
+    // A storage that has failed is read anew, as after a crash.
+    const diskFailures = nodes.reduce((sum, node) => sum + node.disk.failures, 0)
+    if (server.labState.disk.state !== 'ok' || diskFailures > this.#diskFailures) this.#whole.delete(runtime)
+    this.#diskFailures = diskFailures
+    if (follower?.state === 'merkle-sync' && this.#whole.has(runtime)) this.#judge(runtime, cluster)
+  }
+
+  #judge({ barrier }: Runtime, { services }: OpenCluster): void {
+    const mount = services.table.find('secret', 'root', 'two/')
+    if (!mount) return
+    const storage = barrier.view(`${KEYS.secretData}${mount.uuid}/`)
+    for (const path of this.#registers.paths) {
+      const [place, name = ''] = path.split('/')
+      if (place !== 'two') continue
+      try {
+        findVersion(storage, name, 0, this.#world.clock.now())
+      } catch (error) {
+        if (!(error instanceof LogicalError && error.code === 'internal')) continue
+        this.#world.fail(`${this.#member.name} shows half of what was written of ${path}: ${error.message}`)
+      }
+    }
+  }
+}
