@@ -16,13 +16,16 @@ export type PairKind =
   | { readonly type: 'ec'; readonly curve: 'P-256' | 'P-384' | 'P-521' }
   | { readonly type: 'rsa'; readonly bits: 2048 | 3072 | 4096 }
 
+/** Makes a private key, as bytes. */
+export type MakePrivateKey = (kind: PairKind) => Promise<Buffer>
+
 const generate = promisify(generateKeyPair)
 
 /** Files and the storage need threads of the same few that make keys, and an RSA key takes a second of one. */
 const POOL = new KeyedLock()
 
 /** Does not hold the event loop, nor more than one thread however many are asked for. */
-export const createPrivateKeyBytes = async (kind: PairKind): Promise<Buffer> => {
+export const createPrivateKeyBytes: MakePrivateKey = async (kind) => {
   const { privateKey } = await POOL.run('', () => generateAs(kind))
   return privateKey.export({ format: 'der', type: 'pkcs8' })
 }

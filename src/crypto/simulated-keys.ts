@@ -4,6 +4,7 @@ import {
   createHmac,
   createPrivateKey,
   createPublicKey,
+  generateKeyPairSync,
   type JsonWebKey,
   type KeyObject,
   sign,
@@ -14,7 +15,7 @@ import * as x509 from '@peculiar/x509'
 import type { Random } from '../base/random.js'
 import type { CertificateKeys } from './certificates.js'
 import { type JwtKeys, peekClaims } from './jwt.js'
-import { ed25519KeyBytes, privateKeyOf } from './key-pairs.js'
+import { ed25519KeyBytes, type MakePrivateKey, type PairKind, privateKeyOf } from './key-pairs.js'
 
 /**
  * Keys and signatures that need no threads and leave nothing to chance: Ed25519 signs the same bytes in the same way each
@@ -45,7 +46,8 @@ const exported = ({ key, type }: SimulatedKey): Buffer =>
 export const simulatedCertificateKeys = (random: Random): CertificateKeys => {
   const subtle = {
     generateKey: async (algorithm: { readonly name: string }) => {
-      const privateKey = algorithm === SIGNING ? privateKeyOf(ed25519KeyBytes(random.bytes(32))) : p521Key(random)
+      const privateKey =
+        algorithm === SIGNING ? privateKeyOf(ed25519KeyBytes(random.bytes(32))) : ecKey('P-521', random)
       return { privateKey: keyOf(privateKey), publicKey: keyOf(createPublicKey(privateKey)) }
     },
     importKey: async (_format: string, bytes: Buffer) =>
@@ -65,18 +67,36 @@ export const simulatedCertificateKeys = (random: Random): CertificateKeys => {
 }
 
 /** Any number below the order of the curve is a private key, and the one public key follows from it. */
-const p521Key = (random: Random): KeyObject => {
-  const pair = createECDH('secp521r1')
-  const number = Buffer.concat([Buffer.alloc(1), random.bytes(P521_BYTES - 1)])
+const ecKey = (crv: EcCurve, random: Random): KeyObject => {
+  const { name, bytes } = CURVES[crv]
+  const pair = createECDH(name)
+  const number = Buffer.concat([Buffer.alloc(1), random.bytes(bytes - 1)])
   pair.setPrivateKey(number)
   const point = pair.getPublicKey()
-  const [d, x, y] = [number, point.subarray(1, 1 + P521_BYTES), point.subarray(1 + P521_BYTES)].map((one) =>
+  const [d, x, y] = [number, point.subarray(1, 1 + bytes), point.subarray(1 + bytes)].map((one) =>
     one.toString('base64url'),
   )
-  return createPrivateKey({ key: { kty: 'EC', crv: 'P-521', d, x, y } as JsonWebKey, format: 'jwk' })
+  return createPrivateKey({ key: { kty: 'EC', crv, d, x, y } as JsonWebKey, format: 'jwk' })
 }
 
-const P521_BYTES = 66
+type EcCurve = Extract<PairKind, { readonly type: 'ec' }>['curve']
+
+/** As OpenSSL calls them, and the bytes of a number. */
+const CURVES = {
+  'P-256': { name: 'prime256v1', bytes: 32 },
+  'P-384': { name: 'secp384r1', bytes: 48 },
+  'P-521': { name: 'secp521r1', bytes: 66 },
+} as const satisfies Record<EcCurve, unknown>
+
+/** Drawn like anything else, but for RSA keys, which the library draws by itself. */
+export const simulatedPrivateKeys = (random: Random): MakePrivateKey => {
+  const make = (kind: PairKind): KeyObject => {
+    if (kind.type === 'ed25519') return privateKeyOf(ed25519KeyBytes(random.bytes(32)))
+    if (kind.type === 'ec') return ecKey(kind.curve, random)
+    return generateKeyPairSync('rsa', { modulusLength: kind.bits }).privateKey
+  }
+  return async (kind) => make(kind).export({ format: 'der', type: 'pkcs8' })
+}
 
 const HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url')
 

@@ -1,4 +1,4 @@
-import { PasswordWorker } from '../auth/userpass/password-worker.js'
+import { type Passwords, PasswordWorker } from '../auth/userpass/password-worker.js'
 import { skewedClock, systemClock } from '../base/clock.js'
 import { LIMITS } from '../base/limits.js'
 import { systemNetwork } from '../base/network.js'
@@ -50,7 +50,7 @@ export class Server implements ShellView {
   readonly meter = new Meter()
   readonly encryptions = new EncryptionCount()
   readonly labState = new LabState()
-  readonly passwords = new PasswordWorker()
+  readonly passwords: Passwords
   readonly systemRules: PathRuleTable
   readonly peers: Peers | undefined
   readonly standIns: StandIns | undefined
@@ -61,7 +61,6 @@ export class Server implements ShellView {
   readonly host: RuntimeHost
   #nodes: NodeParts | undefined
   readonly #requests: Requests
-  /** For labs. */
   readonly images: ClusterImages
   readonly feed: OwnFeed
   #clusterPort: ClusterPort | undefined
@@ -71,6 +70,7 @@ export class Server implements ShellView {
     this.#options = { ...options, clock: skewedClock(options.clock, () => this.labState.skewMs) }
     this.peers = options.peers
     this.standIns = options.standIns
+    this.passwords = options.standIns?.passwords ?? new PasswordWorker()
     this.status = new ServerStatus(options.config)
     this.systemRules = systemRules(options.config)
     this.#inFlight = new InFlightRequests(options.clock)

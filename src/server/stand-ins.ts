@@ -1,5 +1,7 @@
+import type { Passwords } from '../auth/userpass/password-worker.js'
 import type { CertificateKeys } from '../crypto/certificates.js'
 import type { JwtKeys } from '../crypto/jwt.js'
+import type { MakePrivateKey } from '../crypto/key-pairs.js'
 import type { ReplicationHost } from '../replication/host.js'
 import type { ClusterTransport } from '../replication/rpc/transport.js'
 
@@ -9,4 +11,6 @@ export interface StandIns {
   readonly fetchWrapped: ReplicationHost['fetchWrapped']
   readonly certificateKeys: CertificateKeys
   readonly jwtKeys: JwtKeys
+  readonly passwords: Passwords
+  readonly makePrivateKey: MakePrivateKey
 }

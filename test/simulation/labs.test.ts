@@ -13,7 +13,45 @@ const story = async (seed: number) => {
   return lab.history
 }
 
+/** A user is made, and logs in with the right password and with a wrong one. */
+const passwords = async (seed: number) => {
+  await using lab = await startLab('single', { simulated: true, seed })
+  const { client } = lab.A
+  await client.write('sys/auth/userpass', { type: 'userpass' })
+  await client.write('auth/userpass/users/ann', { password: 'secret' })
+  await client.write('auth/userpass/login/ann', { password: 'secret' })
+  const { status } = await client.send('PUT', 'auth/userpass/login/ann', { body: { password: 'other' } })
+  expect(status).toBe(400)
+  return lab.history
+}
+
+/** A key of each form that is a pair. */
+const keyPairs = async (seed: number) => {
+  await using lab = await startLab('single', { simulated: true, seed })
+  const { client } = lab.A
+  await client.write('sys/mounts/transit', { type: 'transit' })
+  for (const type of ['ed25519', 'ecdsa-p256', 'ecdsa-p384', 'ecdsa-p521'])
+    await client.write(`transit/keys/${type}`, { type })
+  return lab.history
+}
+
 describe('a simulated lab', () => {
+  it('draws key pairs from its seed', async () => {
+    expect(await keyPairs(12)).toEqual(await keyPairs(12))
+  })
+
+  it('makes RSA keys, which no seed determines, at once', async () => {
+    await using lab = await startLab('single', { simulated: true })
+    await lab.A.client.write('sys/mounts/transit', { type: 'transit' })
+    await lab.A.client.write('transit/keys/rsa', { type: 'rsa-2048' })
+    const { data } = await lab.A.client.write('transit/encrypt/rsa', { plaintext: 'AAAA' })
+    expect(data).toMatchObject({ ciphertext: expect.stringMatching(/^vault:v1:/) })
+  })
+
+  it('has the same history with passwords each time, since no thread works on them', async () => {
+    expect(await passwords(11)).toEqual(await passwords(11))
+  })
+
   it('ends leases when their time is over, without any of ours', async () => {
     await using lab = await startLab('single', { simulated: true })
     const { auth } = await lab.A.client.write('auth/token/create', { ttl: '30m' })

@@ -8,6 +8,7 @@ export interface Passwords {
   /** `salt`: with version and cost, as bcrypt writes it. */
   hash(password: string, salt: string): Promise<string>
   isMatch(password: string, hash: string): Promise<boolean>
+  close(): Promise<void>
 }
 
 type Task = readonly [kind: 'hash' | 'compare', password: string, text: string]

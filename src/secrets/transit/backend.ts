@@ -2,6 +2,7 @@
  * Encryption as a service: clients send what is to be encrypted or signed, and the keys stay here. Keys are replicated like all
  * data of a mount; a secondary uses them itself and hands on only what changes them.
  */
+import { createPrivateKeyBytes, type MakePrivateKey } from '../../crypto/key-pairs.js'
 import type { Backend, BackendContext, BackendType } from '../../logical/backend.js'
 import { backupPaths } from './backup-paths.js'
 import { datakeyPath } from './datakey-paths.js'
@@ -14,8 +15,8 @@ import { Rotation } from './rotation.js'
 import { signingPaths } from './signing-paths.js'
 import { toolPaths } from './tool-paths.js'
 
-const createTransit = (context: BackendContext): Backend => {
-  const keys = new KeyStore(context)
+const createTransit = (context: BackendContext, makePrivateKey: MakePrivateKey): Backend => {
+  const keys = new KeyStore(context, makePrivateKey)
   const rotation = new Rotation(keys)
   return {
     type: 'transit',
@@ -34,4 +35,9 @@ const createTransit = (context: BackendContext): Backend => {
   }
 }
 
-export const transitType: BackendType = { name: 'transit', kind: 'secret', factory: createTransit, localPrefixes: [] }
+export const createTransitType = (makePrivateKey: MakePrivateKey = createPrivateKeyBytes): BackendType => ({
+  name: 'transit',
+  kind: 'secret',
+  factory: (context) => createTransit(context, makePrivateKey),
+  localPrefixes: [],
+})

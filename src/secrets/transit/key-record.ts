@@ -1,6 +1,6 @@
 /** A key as it is stored: all its versions in one record, so that a copy of it is whole or not there. */
 import type { Random } from '../../base/random.js'
-import { createPrivateKeyBytes } from '../../crypto/key-pairs.js'
+import type { MakePrivateKey } from '../../crypto/key-pairs.js'
 import { type KeyType, type KeyTypeName, keyTypeOf } from './key-types.js'
 
 interface KeyVersion {
@@ -41,8 +41,17 @@ const HMAC_KEY_BYTES = 32
 
 export const typeOf = (record: KeyRecord): KeyType => keyTypeOf(record.type)
 
-export const makeVersion = async (type: KeyType, random: Random, nowMs: number): Promise<KeyVersion> => {
-  const material = type.form === 'symmetric' ? random.bytes(type.keyBytes) : await createPrivateKeyBytes(type.pair)
+interface Maker {
+  readonly random: Random
+  readonly makePrivateKey: MakePrivateKey
+}
+
+export const makeVersion = async (
+  type: KeyType,
+  { random, makePrivateKey }: Maker,
+  nowMs: number,
+): Promise<KeyVersion> => {
+  const material = type.form === 'symmetric' ? random.bytes(type.keyBytes) : await makePrivateKey(type.pair)
   return {
     createdMs: nowMs,
     material: material.toString('base64'),

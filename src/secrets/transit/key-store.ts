@@ -1,5 +1,6 @@
 /** The keys of one mount. A change is one transaction over one record. */
 import { LIMITS } from '../../base/limits.js'
+import type { MakePrivateKey } from '../../crypto/key-pairs.js'
 import type { BackendContext } from '../../logical/backend.js'
 import { invalid, LogicalError, unsupportedPath } from '../../logical/errors.js'
 import { putJson, type ReadStorage, readJson, type Transaction } from '../../logical/storage.js'
@@ -11,9 +12,11 @@ const NAME = /^\w(?:[\w.-]*\w)?$/
 
 export class KeyStore {
   readonly context: BackendContext
+  readonly #makePrivateKey: MakePrivateKey
 
-  constructor(context: BackendContext) {
+  constructor(context: BackendContext, makePrivateKey: MakePrivateKey) {
     this.context = context
+    this.#makePrivateKey = makePrivateKey
   }
 
   find(name: string): KeyRecord | undefined {
@@ -46,9 +49,8 @@ export class KeyStore {
     const present = this.find(name)
     if (present) return { record: present, isNew: false }
     this.#refuseIfReadOnly()
-    const { clock, random, storage } = this.context
-    const first = await makeVersion(type, random, clock.now())
-    return storage.write((tx) => {
+    const first = await this.#makeVersion(type)
+    return this.context.storage.write((tx) => {
       const other = readKey(tx, name)
       if (other) return { record: other, isNew: false }
       const record = newRecord(name, type, settings, first)
@@ -72,8 +74,7 @@ export class KeyStore {
   async rotate(name: string, isDue: (record: KeyRecord) => boolean = () => true): Promise<KeyRecord> {
     const present = this.require(name, 'key not found')
     this.#refuseIfReadOnly()
-    const { clock, random } = this.context
-    const version = await makeVersion(typeOf(present), random, clock.now())
+    const version = await this.#makeVersion(typeOf(present))
     return this.change(name, 'key not found', (record) => {
       if (record.type !== present.type) throw invalid('the key was replaced by another one meanwhile')
       if (!isDue(record)) return record
@@ -82,6 +83,11 @@ export class KeyStore {
       }
       return withVersion(record, version)
     })
+  }
+
+  #makeVersion(type: KeyType): ReturnType<typeof makeVersion> {
+    const { clock, random } = this.context
+    return makeVersion(type, { random, makePrivateKey: this.#makePrivateKey }, clock.now())
   }
 
   /** Nothing is made that could not be kept: a key takes a second of a processor. */

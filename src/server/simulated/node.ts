@@ -4,7 +4,6 @@ import { uuid } from '../../base/id.js'
 import { createSeededRandom } from '../../base/random.js'
 import { renderError } from '../../http/status-codes.js'
 import { answerWhole, type SentMessage } from '../../http/answer-whole.js'
-import { simulatedCertificateKeys, simulatedJwtKeys } from '../../crypto/simulated-keys.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Rendered } from '../../logical/incoming.js'
 import type { WrappedCall } from '../../replication/host.js'
@@ -25,6 +24,7 @@ import type { Chance } from './chance.js'
 import { beginLife, type Life } from './life.js'
 import { LogLink } from './log-link.js'
 import type { Network } from './network.js'
+import { simulatedSecrets } from './secrets.js'
 import { toldLog } from './told-log.js'
 import { MortalClock } from './simulated-clock.js'
 
@@ -215,8 +215,7 @@ export class SimulatedNode {
       standIns: {
         transport: createSimulatedTransport({ network: network.viewOf(life), clock, times, log, identities }),
         fetchWrapped: (call) => this.#fetchWrapped(call),
-        certificateKeys: simulatedCertificateKeys(random),
-        jwtKeys: simulatedJwtKeys(random),
+        ...simulatedSecrets(random),
       },
     })
   }

@@ -45,7 +45,7 @@ export class OpenCluster {
       replication,
       forwarder,
       isStandby,
-      types: createBackendTypes(config, shell.passwords),
+      types: createBackendTypes(config, shell),
       leaseDefaults: config,
       apiAddress: () => config.apiAddress,
       meter: shell.meter,

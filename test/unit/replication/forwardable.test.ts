@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createApproleType, DEFAULT_APPROLE_OPTIONS } from '../../../src/auth/approle/backend.js'
 import { FORWARDED, isForwardable } from '../../../src/replication/forwarding/forwardable.js'
 import { kvType } from '../../../src/secrets/kv/backend.js'
-import { transitType } from '../../../src/secrets/transit/backend.js'
+import { createTransitType } from '../../../src/secrets/transit/backend.js'
 import { BackendHarness } from '../../support/backend-harness.js'
 import { makeIdentity } from '../../support/identity-mount.js'
 import { makeUserpass } from '../auth/userpass/userpass-mount.js'
@@ -33,7 +33,7 @@ const BACKENDS = [
   makeIdentity().harness,
   new BackendHarness(kvType.factory, { options: { version: '1' } }),
   new BackendHarness(kvType.factory, { options: { version: '2' } }),
-  new BackendHarness(transitType.factory),
+  new BackendHarness(createTransitType().factory),
 ].map(({ backend }) => backend)
 
 test('every write of every mount is either handed on to the primary or answered by the secondary, on purpose', () => {

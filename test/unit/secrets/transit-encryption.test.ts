@@ -1,12 +1,12 @@
 import { createDecipheriv, hkdfSync, createHmac } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../../src/logical/json.js'
-import { transitType } from '../../../src/secrets/transit/backend.js'
+import { createTransitType } from '../../../src/secrets/transit/backend.js'
 import { BackendHarness, dataOf, refusal } from '../../support/backend-harness.js'
 
 let transit: BackendHarness
 beforeEach(() => {
-  transit = new BackendHarness(transitType.factory)
+  transit = new BackendHarness(createTransitType().factory)
 })
 
 type Shown = Record<string, unknown>

@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../../src/logical/json.js'
 import { putJson, readJson } from '../../../src/logical/storage.js'
-import { transitType } from '../../../src/secrets/transit/backend.js'
+import { createTransitType } from '../../../src/secrets/transit/backend.js'
 import { ROTATION_INTERVAL_MS } from '../../../src/secrets/transit/rotation.js'
 import { BackendHarness, dataOf, refusal } from '../../support/backend-harness.js'
 import { until } from '../../support/until.js'
 
 let transit: BackendHarness
 beforeEach(() => {
-  transit = new BackendHarness(transitType.factory)
+  transit = new BackendHarness(createTransitType().factory)
 })
 
 const refused = async (path: string, body = {}) => refusal(transit.write(path, body))
@@ -277,7 +277,7 @@ describe('where nothing can be written', () => {
   it('a key is used, and what would change one is for the primary', async () => {
     const state = { isReadOnly: false }
     const secondary = new BackendHarness((context) =>
-      transitType.factory({
+      createTransitType().factory({
         ...context,
         isReadOnly: () => state.isReadOnly,
       }),

@@ -1,12 +1,12 @@
 import { createHash, createHmac, createPrivateKey, createPublicKey, verify } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../../src/logical/json.js'
-import { transitType } from '../../../src/secrets/transit/backend.js'
+import { createTransitType } from '../../../src/secrets/transit/backend.js'
 import { BackendHarness, dataOf, refusal } from '../../support/backend-harness.js'
 
 let transit: BackendHarness
 beforeEach(() => {
-  transit = new BackendHarness(transitType.factory)
+  transit = new BackendHarness(createTransitType().factory)
 })
 
 type Shown = Record<string, unknown>
@@ -309,7 +309,7 @@ describe('a backup', () => {
     expect(await transit.write('restore/b', { backup: kept })).toBeUndefined()
     expect(await post('decrypt/b', { ciphertext })).toEqual({ plaintext: input })
     await transit.call('delete', 'keys/a')
-    const elsewhere = new BackendHarness(transitType.factory)
+    const elsewhere = new BackendHarness(createTransitType().factory)
     await elsewhere.write('restore', { backup: kept })
     expect(dataOf(await elsewhere.write('decrypt/a', { ciphertext }))).toEqual({ plaintext: input })
     expect(dataOf(await elsewhere.read('keys/a'))).toMatchObject({

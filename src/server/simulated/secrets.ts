@@ -1,0 +1,12 @@
+import { InlinePasswords } from '../../auth/userpass/inline-passwords.js'
+import type { Random } from '../../base/random.js'
+import { simulatedCertificateKeys, simulatedJwtKeys, simulatedPrivateKeys } from '../../crypto/simulated-keys.js'
+import type { StandIns } from '../stand-ins.js'
+
+/** Keys and passwords that need no threads. */
+export const simulatedSecrets = (random: Random): Omit<StandIns, 'transport' | 'fetchWrapped'> => ({
+  certificateKeys: simulatedCertificateKeys(random),
+  jwtKeys: simulatedJwtKeys(random),
+  passwords: new InlinePasswords(),
+  makePrivateKey: simulatedPrivateKeys(random),
+})
