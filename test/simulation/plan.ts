@@ -107,6 +107,10 @@ const CLUSTERS_MAX = 3
 export const hasNodes = ({ nodes, topology }: Plan): boolean =>
   nodes.counts.slice(0, namesOf(topology).length).some((count) => count > 1)
 
+/** Somebody who serves clients is compared with its primary soon, and written over in many steps. */
+export const resyncsInSteps = ({ topology, settings }: Plan): boolean =>
+  topology !== 'dr' && settings.wal_retention_bytes === 1_000 && settings.ship_batch_bytes === 100
+
 /** Some seeds do without some faults: what else goes wrong is seen longer then. */
 const drawFaults = <Name extends string>(weights: Readonly<Record<Name, number>>, chance: Chance) =>
   Object.fromEntries(

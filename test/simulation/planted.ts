@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { bundle } from './bundle.js'
+import type { Plan } from './plan.js'
 import type * as Simulation from './simulate.js'
 
 /** A small change of the product that breaks a promise. */
@@ -11,6 +12,8 @@ export interface Bug {
   /** Occurs exactly once in it. */
   readonly from: string
   readonly to: string
+  /** Seeds of other plans do not show it, or seldom; without it all of them may. */
+  readonly needs?: (plan: Plan) => boolean
 }
 
 /** The simulation, over a copy of the product that has this bug. */

@@ -1,5 +1,4 @@
-import { NODE_BUGS } from './bugs/node-bugs.js'
-import { hasNodes, planOf } from './plan.js'
+import { planOf } from './plan.js'
 import { type Bug, loadPlanted } from './planted.js'
 
 /** Those that have shown most until now come first: three clusters, two failovers, clients in a hurry. */
@@ -13,9 +12,11 @@ export interface Found {
   readonly failure: string
 }
 
-const seedsFor = (bug: Bug, seeds: number): readonly number[] => {
-  const all = [...new Set([...FIRST, ...Array.from({ length: seeds }, (_, index) => index + 1)])]
-  return (NODE_BUGS.includes(bug) ? all.filter((seed) => hasNodes(planOf(seed))) : all).slice(0, seeds)
+/** The first ones that have what the bug needs. */
+const seedsFor = ({ needs = () => true }: Bug, seeds: number): readonly number[] => {
+  const found = FIRST.filter((seed) => needs(planOf(seed)))
+  for (let seed = 1; found.length < seeds; seed++) if (!FIRST.includes(seed) && needs(planOf(seed))) found.push(seed)
+  return found.slice(0, seeds)
 }
 
 /** Plants a bug and plays one seed after the other until one fails. Undefined when none of so many does. */

@@ -1,7 +1,7 @@
+import { hasNodes } from '../plan.js'
 import type { Bug } from '../planted.js'
 
-/** Of clusters with several nodes. */
-export const NODE_BUGS: readonly Bug[] = [
+const BUGS: readonly Bug[] = [
   {
     name: 'a lease is trusted for longer than it is given',
     file: 'storage/commit-log/own-lease.ts',
@@ -27,3 +27,6 @@ export const NODE_BUGS: readonly Bug[] = [
     to: 'this.#adopt({ ...staged, changes: [] })\n    this.overlay.settle(leaves)',
   },
 ]
+
+/** Of clusters with several nodes. */
+export const NODE_BUGS: readonly Bug[] = BUGS.map((bug) => ({ ...bug, needs: hasNodes }))

@@ -1,3 +1,4 @@
+import { resyncsInSteps } from '../plan.js'
 import type { Bug } from '../planted.js'
 
 /** Of what is stored, and of the log. */
@@ -109,5 +110,12 @@ export const STORAGE_BUGS: readonly Bug[] = [
     file: 'storage/log/wal.ts',
     from: 'return this.hashAt(index)?.equals(hash) ?? false',
     to: 'return this.hashAt(index) !== undefined || hash.length === 0',
+  },
+  {
+    name: 'only the last batch of a resync is told of',
+    file: 'storage/sync/pinned-reads.ts',
+    from: 'const mutations = [...keys.map((key) => ({ key })), ...commit.mutations]',
+    to: 'const mutations = commit.mutations',
+    needs: resyncsInSteps,
   },
 ]
