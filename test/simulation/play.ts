@@ -9,6 +9,7 @@ import { judgeLosses, Losses } from './losses.js'
 import { runRaces } from './races.js'
 import { Registers } from './registers.js'
 import { judgeRevocation } from './revocation.js'
+import { runRoleWalk } from './role-walk.js'
 import { Servers } from './servers.js'
 import { furnish, initialiseAll, join } from './set-up.js'
 import { watch } from './watch.js'
@@ -43,6 +44,7 @@ export const play = async (world: World): Promise<void> => {
   await judgeCaches(world)
   // From below: what is written on a secondary goes up to its primary.
   for (const link of servers.links.toReversed()) await judgeRevocation(world, link)
+  await runRoleWalk(world)
 }
 
 interface Parts {

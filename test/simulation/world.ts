@@ -4,6 +4,7 @@ import type { SimulatedCluster } from '../../src/server/simulated/cluster.js'
 import type { History } from '../../src/server/simulated/history.js'
 import type { Network } from '../../src/server/simulated/network.js'
 import type { Plan } from './plan.js'
+import { RoleJudge } from './role-judge.js'
 import type { SimulatedNode } from '../../src/server/simulated/node.js'
 import type { SimulatedClock } from '../../src/server/simulated/simulated-clock.js'
 import { SimulatedWorld } from '../../src/server/simulated/world.js'
@@ -41,6 +42,7 @@ export class World {
   readonly history: History
   readonly network: Network
   readonly members: readonly Member[]
+  readonly roles = new RoleJudge((text) => this.fail(text))
   /** What logs in where everything is allowed. */
   admin: Readonly<Record<string, unknown>> = {}
   /** What was done, in order. */
@@ -92,7 +94,8 @@ export class World {
 
   /** A request with the root token, unless another one is given. An answer that tells of a bug is a violation. */
   async call({ cluster, rootToken }: Member, call: Call): Promise<Answer | undefined> {
-    const answer = await this.#sound(cluster, { token: rootToken, ...call })
+    const whole = { token: rootToken, ...call }
+    const answer = await this.roles.watch(cluster, whole, () => this.#sound(cluster, whole))
     const { serving } = cluster
     if (serving.length > 1) this.fail(`${serving.map(({ name }) => name).join(' and ')} are active at once`)
     return answer

@@ -77,4 +77,11 @@ export const ROLE_BUGS: readonly Bug[] = [
     from: 'const isBehind = (view: SecondaryView | undefined) => (view?.appliedIndex ?? 0) < index',
     to: 'const isBehind = (_: SecondaryView | undefined) => index < 0',
   },
+  {
+    name: 'a DR copy that is disabled wakes its performance role',
+    file: 'replication/roles/decide-secondary.ts',
+    from: "if (facts.stages.performance !== 'disabled') change.push({ do: 'become-disabled', kind: 'performance' })",
+    to: '',
+    needs: ({ topology }) => topology === 'both',
+  },
 ]

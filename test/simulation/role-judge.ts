@@ -1,0 +1,165 @@
+import type { Kind } from '../../src/lab/kinds.js'
+import type { Answer, Call } from '../../src/server/simulated/calls.js'
+import type { SimulatedCluster } from '../../src/server/simulated/cluster.js'
+import {
+  after,
+  type Answered,
+  answersOf,
+  comesTo,
+  describeRoles,
+  NEW_ROLES,
+  parseRoleCall,
+  type RoleCall,
+  type Roles,
+  shows,
+  UNKNOWN_TOKEN,
+} from './role-model.js'
+
+/** A call that is under way. */
+interface Watched {
+  readonly change: RoleCall | undefined
+  /** The roles that the cluster may have had since it was sent. */
+  readonly seen: Set<Roles>
+  /** No change of a role was under way at the same time. */
+  isAlone: boolean
+}
+
+type Fail = (text: string) => never
+
+/** Knows from all that a cluster has answered which roles it may have, and so what it may answer next. */
+class KnownRoles {
+  readonly #name: string
+  readonly #fail: Fail
+  readonly #underWay = new Set<Watched>()
+  readonly #spent = new Map<string, 'bad' | 'unsure'>()
+  #possible: ReadonlySet<Roles> = new Set(NEW_ROLES)
+  /** What a client shows of itself is known to be good. */
+  areTokensSure = true
+  /** Nothing is in the way of a change. */
+  isUndisturbed = false
+
+  constructor(name: string, fail: Fail) {
+    this.#name = name
+    this.#fail = fail
+  }
+
+  get possible(): Iterable<Roles> {
+    return this.#possible
+  }
+
+  async watch(call: Call, ask: () => Promise<Answer | undefined>): Promise<Answer | undefined> {
+    const watched = this.#begin(parseRoleCall(call, (token) => this.#judge(token)))
+    const answer = await ask()
+    this.#underWay.delete(watched)
+    const { change } = watched
+    if (change) this.#judgeChange(watched, change, answer)
+    else this.#judgeStatus(watched, call, answer)
+    this.#spread()
+    return answer
+  }
+
+  #judge(token: string): 'good' | 'unsure' | 'bad' {
+    if (token === UNKNOWN_TOKEN) return 'bad'
+    return this.#spent.get(token) ?? (this.areTokensSure ? 'good' : 'unsure')
+  }
+
+  #begin(change: RoleCall | undefined): Watched {
+    const changes = [...this.#underWay].filter((one) => one.change)
+    const watched = { change, seen: new Set<Roles>(), isAlone: changes.length === 0 }
+    if (change) for (const other of this.#underWay) other.isAlone = false
+    this.#underWay.add(watched)
+    this.#spread()
+    return watched
+  }
+
+  /** Each sees what all the others may bring about. */
+  #spread(): void {
+    for (const one of this.#underWay) {
+      const others = [...this.#underWay].flatMap((other) => (other === one ? [] : (other.change ?? [])))
+      for (const roles of closureOf(this.#possible, others)) one.seen.add(roles)
+    }
+  }
+
+  #judgeChange(watched: Watched, change: RoleCall, answer: Answer | undefined): void {
+    const answered = answeredOf(answer)
+    const from = [...watched.seen]
+    const where = () => `${this.#name}, which is ${describeRoles(this.#possible)}`
+    const what = `${change.kind} ${change.action} with ${change.credential === 'none' ? 'no' : `a ${change.credential}`} token`
+    if (answered === 'other') this.#fail(`${where()}, answers ${answer?.status} to ${what}`)
+    if (answered === 'unknown') {
+      if (this.isUndisturbed && watched.isAlone)
+        this.#fail(
+          `${where()}, answers ${answer?.status} to ${what}, and nothing is in its way: ${JSON.stringify(answer?.json)}`,
+        )
+    } else if (!from.some((roles) => answersOf(roles, change).includes(answered)))
+      this.#fail(`${where()}, answers ${answered} to ${what}: ${JSON.stringify(answer?.json)}`)
+    const isDone = answered === 'ok' || answered === 'unknown'
+    if (isDone) this.#spend(change, answered === 'ok' ? 'bad' : 'unsure')
+    if (!watched.isAlone || answered === 'unknown') {
+      this.#possible = closureOf(watched.seen, [change])
+      return
+    }
+    const before = from.filter((roles) => answersOf(roles, change).includes(answered))
+    this.#possible = new Set(isDone ? before.flatMap((roles) => after(roles, change)) : before)
+  }
+
+  /** An operation token ends with the role that it was made for. */
+  #spend({ action, body }: RoleCall, as: 'bad' | 'unsure'): void {
+    if (action !== 'secondary/promote' && action !== 'secondary/disable') return
+    if (typeof body.dr_operation_token === 'string') this.#spent.set(body.dr_operation_token, as)
+  }
+
+  #judgeStatus(watched: Watched, { path }: Call, answer: Answer | undefined): void {
+    const [, kind] = STATUS.exec(path) ?? []
+    if (!kind || answer?.status !== 200) return
+    const { mode } = answer.json.data as { readonly mode: unknown }
+    const fit = [...watched.seen].filter((roles) => shows(roles, kind as Kind, mode))
+    if (fit.length === 0)
+      this.#fail(`${this.#name} shows itself as ${kind} ${mode} and can only be ${describeRoles(watched.seen)}`)
+    if (watched.isAlone) this.#possible = new Set(fit)
+  }
+}
+
+const STATUS = /^sys\/replication\/(dr|performance)\/status$/
+
+/** Whatever these roles may have become by themselves and by some of the changes. */
+const closureOf = (from: Iterable<Roles>, changes: readonly RoleCall[]): Set<Roles> => {
+  const reached = new Set(from)
+  for (const roles of reached) {
+    for (const next of comesTo(roles)) reached.add(next)
+    for (const change of changes)
+      if (answersOf(roles, change).includes('ok')) for (const next of after(roles, change)) reached.add(next)
+  }
+  return reached
+}
+
+/** `unknown`: no answer, or one that says no more than that something was in the way. */
+const answeredOf = (answer: Answer | undefined): Answered | 'unknown' | 'other' => {
+  if (!answer) return 'unknown'
+  const { status, json } = answer
+  if (status < 300) return 'ok'
+  if (status === 400 || status === 403) return status
+  if (status !== 503) return 'other'
+  return JSON.stringify(json.errors).includes('provide the \\"force\\" argument') ? 'unsafe' : 'unknown'
+}
+
+/** Compares what clusters answer to who changes their roles with what the contract predicts of it. */
+export class RoleJudge {
+  readonly #fail: Fail
+  readonly #known = new Map<string, KnownRoles>()
+
+  constructor(fail: Fail) {
+    this.#fail = fail
+  }
+
+  of({ name }: SimulatedCluster): KnownRoles {
+    const known = this.#known.get(name) ?? new KnownRoles(name, this.#fail)
+    this.#known.set(name, known)
+    return known
+  }
+
+  /** Of several nodes one may tell what has been, and go on with what was given up: such a cluster is not judged. */
+  watch(cluster: SimulatedCluster, call: Call, ask: () => Promise<Answer | undefined>): Promise<Answer | undefined> {
+    return cluster.hasNodes || !call.path.startsWith('sys/replication/') ? ask() : this.of(cluster).watch(call, ask)
+  }
+}

@@ -1,0 +1,184 @@
+import type { Kind } from '../../src/lab/kinds.js'
+import { generateOperationToken } from '../../src/lab/replication.js'
+import { Chance } from '../../src/server/simulated/chance.js'
+import { answersOf, isOperation, ROLE_ACTIONS, type RoleAction, type RoleCall, UNKNOWN_TOKEN } from './role-model.js'
+import type { Member, World } from './world.js'
+
+/** So many seeds end with it. */
+const PART = 0.5
+const STEPS_MIN = 4
+const STEPS_MAX = 10
+/** Steps that the contract grants are rare among all that there are. */
+const TRIES = 4
+const PATIENCE_MS = 20_000
+const CALL_MS_MAX = 100
+const IDS = ['a', 'b', 'c', 'walk']
+
+/**
+ * When the story is over, clusters are told to become whatever comes to mind, whether that is possible or not. What they
+ * answer is judged with every call (`role-judge.ts`): nothing is in the way then but what this does by itself.
+ */
+export const runRoleWalk = async (world: World): Promise<void> => {
+  const chance = new Chance(`${world.plan.seed} roles`)
+  const members = world.members.filter(({ cluster }) => !cluster.hasNodes)
+  if (!chance.happens(PART) || members.length === 0) return
+  const spent: string[] = []
+  const steps = STEPS_MIN + chance.below(STEPS_MAX - STEPS_MIN)
+  for (let step = 0; step < steps; step++) {
+    const member = chance.pick(members)
+    await settle(world, member)
+    const draft = draw(world, member, chance)
+    const isTwofold = chance.happens(0.15)
+    const crashMs = chance.happens(0.15) ? chance.next() * CALL_MS_MAX : undefined
+    await world.act(`role ${draft.kind} ${draft.action}`, async () => {
+      const known = world.roles.of(member.cluster)
+      const send = await prepare(world, member, draft, { spent, chance })
+      known.isUndisturbed = crashMs === undefined
+      await Promise.all([
+        send(),
+        ...(isTwofold ? [send()] : []),
+        ...(crashMs === undefined ? [] : [world.clock.sleep(crashMs).then(() => member.cluster.crash(true))]),
+      ])
+      known.isUndisturbed = false
+    })
+  }
+  for (const member of members) await settle(world, member)
+}
+
+interface Draft {
+  readonly kind: Kind
+  readonly action: RoleAction
+  readonly credential: 'good' | 'bad' | 'none'
+  readonly body: Readonly<Record<string, unknown>>
+  /** The cluster that gives a token, where one is asked for. */
+  readonly giver: Member | undefined
+}
+
+/** More often than not what the cluster may grant. */
+const draw = (world: World, member: Member, chance: Chance): Draft => {
+  let draft = drawAny(world, member, chance)
+  const possible = [...world.roles.of(member.cluster).possible]
+  const isGranted = (call: RoleCall) => possible.some((roles) => answersOf(roles, call).includes('ok'))
+  for (let tries = 1; tries < TRIES && !isGranted(draft); tries++) draft = drawAny(world, member, chance)
+  return draft
+}
+
+const drawAny = (world: World, member: Member, chance: Chance): Draft => {
+  const kind = chance.pick(['dr', 'performance'] as const)
+  const action = chance.pick(ROLE_ACTIONS)
+  const credential = chance.weighed({ good: 8, bad: 1, none: 1 })
+  const giver = chance.pick(world.members.filter((other) => other !== member))
+  const what = chance.weighed({ token: 6, blank: 2, unknown: 1 })
+  const id = chance.pick(IDS)
+  const force = chance.happens(0.5)
+  if (action === 'secondary/promote') return { kind, action, credential, body: { force }, giver: undefined }
+  if (action === 'primary/secondary-token' || action === 'primary/revoke-secondary')
+    return { kind, action, credential, body: { id }, giver: undefined }
+  if (action !== 'secondary/enable' && action !== 'secondary/update-primary')
+    return { kind, action, credential, body: {}, giver: undefined }
+  if (what === 'token') return { kind, action, credential, body: {}, giver }
+  const token = what === 'blank' && action === 'secondary/update-primary' ? '' : UNKNOWN_TOKEN
+  return { kind, action, credential, body: { token }, giver: undefined }
+}
+
+interface Means {
+  /** Operation tokens that were given already. */
+  readonly spent: string[]
+  readonly chance: Chance
+}
+
+/** Gets whatever has to be sent along; the outcome sends the call. */
+const prepare = async (world: World, member: Member, draft: Draft, { spent, chance }: Means) => {
+  const { kind, action, credential, giver } = draft
+  const path = `sys/replication/${kind}/${action}`
+  const token = giver && (await activationToken(world, giver, kind, chance))
+  const body = giver ? { token: token ?? UNKNOWN_TOKEN } : draft.body
+  const client = { good: member.rootToken, bad: UNKNOWN_TOKEN, none: '' }[credential]
+  const operation = isOperation(kind, action)
+    ? await operationToken(world, member, credential, { spent, chance })
+    : undefined
+  return async () => {
+    const call = { method: 'PUT', path, body: { ...body, dr_operation_token: operation ?? '' } } as const
+    const answer = await world.call(member, { ...call, token: operation === undefined ? client : '' })
+    if (answer?.status !== 200 || action !== 'secondary/enable' || !giver) return
+    member.unsealKey = giver.unsealKey
+    if (kind === 'dr') member.rootToken = giver.rootToken
+  }
+}
+
+const activationToken = async (
+  world: World,
+  giver: Member,
+  kind: Kind,
+  chance: Chance,
+): Promise<string | undefined> => {
+  const body = { id: `walk-${chance.below(1_000_000)}` }
+  const answer = await world.call(giver, {
+    method: 'PUT',
+    path: `sys/replication/${kind}/primary/secondary-token`,
+    body,
+  })
+  return (answer?.json.wrap_info as { readonly token: string } | null | undefined)?.token
+}
+
+/** One that was made for it or, now and then, one that has done its work. */
+const operationToken = async (
+  world: World,
+  member: Member,
+  credential: Draft['credential'],
+  { spent, chance }: Means,
+): Promise<string> => {
+  if (credential === 'none') return ''
+  if (credential === 'bad') return chance.pick([UNKNOWN_TOKEN, ...spent])
+  const made = await generate(world, member)
+  if (made === undefined) return UNKNOWN_TOKEN
+  spent.push(made)
+  return made
+}
+
+/** With whichever share is that of this cluster; undefined where it is no DR secondary. */
+const generate = async (world: World, member: Member): Promise<string | undefined> => {
+  const path = 'sys/replication/dr/secondary/generate-operation-token/attempt'
+  for (const key of new Set([member.unsealKey, ...world.members.map(({ unsealKey }) => unsealKey)])) {
+    let isRefused = false
+    const made = await generateOperationToken(
+      async (to, body = {}) => {
+        const answer = await world.call(member, { method: 'PUT', path: to, body, token: '' })
+        isRefused = !answer || answer.status >= 300
+        return isRefused ? {} : { ...answer?.json }
+      },
+      [key],
+    )
+    if (made !== undefined && !isRefused) return made
+    await world.call(member, { method: 'DELETE', path, token: '' })
+  }
+  return undefined
+}
+
+/** It is open, and what it is asked with is known to be good, or known to be of no use. */
+const settle = async (world: World, member: Member): Promise<void> => {
+  await world.open(member)
+  const known = world.roles.of(member.cluster)
+  const endMs = world.clock.monotonic() + PATIENCE_MS
+  for (;;) {
+    const { mode } = await world.status(member, 'dr')
+    await world.status(member, 'performance')
+    known.areTokensSure = mode === 'secondary' || mode === 'bootstrapping' || (await hasToken(world, member))
+    if (known.areTokensSure || world.clock.monotonic() > endMs) return
+    await world.clock.sleep(1_000)
+  }
+}
+
+/** One that is good there, of whichever cluster it was once, or a new one. */
+const hasToken = async (world: World, member: Member): Promise<boolean> => {
+  for (const token of new Set([member.rootToken, ...world.members.map(({ rootToken }) => rootToken)])) {
+    const answer = await world.call(member, { method: 'GET', path: 'auth/token/lookup-self', token })
+    if (answer?.status !== 200) continue
+    member.rootToken = token
+    return true
+  }
+  const answer = await world.call(member, { method: 'PUT', path: 'auth/approle/login', body: world.admin, token: '' })
+  if (answer?.status !== 200) return false
+  member.rootToken = String((answer.json.auth as { readonly client_token: string }).client_token)
+  return true
+}
