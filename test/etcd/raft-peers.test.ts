@@ -1,4 +1,5 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import type { NodeProcess } from '../support/node-processes.js'
@@ -117,6 +118,11 @@ test('another node goes on when the etcd of the active one hangs, and nothing ac
   await expectAll(nodes.clientOf(await nodes.active()), writers)
 })
 
+const placesOf = (nodes: readonly NodeProcess[]): readonly string[] =>
+  readdirSync(tmpdir())
+    .filter((name) => nodes.some(({ pid }) => name.startsWith(`understudy-etcd-${pid}-`)))
+    .map((name) => path.join(tmpdir(), name))
+
 test('an etcd that ends is started again, and ends with its server however that ends', async () => {
   const { nodes, first } = await open(['A', 'B'])
   const [b] = nodes.without(first) as [NodeProcess]
@@ -125,10 +131,14 @@ test('an etcd that ends is started again, and ends with its server however that 
   for (const pid of etcdsOf(first)) process.kill(pid, 'SIGKILL')
   await until(async () => (await client.send('PUT', 'kv/it', { body: { value: 'again' } })).status === 204)
   expect(etcdsOf(first).length).toBe(1)
+  const places = placesOf([first, b])
+  expect(places).toHaveLength(2)
   await b.crash()
   await until(() => etcdsOf(b).length === 0)
   await first.stop()
   expect(etcdsOf(first)).toEqual([])
+  // Nor is anything left of where clients reached them.
+  await until(() => !places.some((place) => existsSync(place)))
 })
 
 test('a node that is removed serves nothing, and joins again with an empty path', async () => {

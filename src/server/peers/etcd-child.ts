@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { Backoff } from '../../base/backoff.js'
 import type { Clock } from '../../base/clock.js'
@@ -9,6 +11,9 @@ interface EtcdChildOptions {
   /** Its path. */
   readonly program: string
   readonly flags: readonly string[]
+  /** A directory, and the file in it that etcd makes to listen on. */
+  readonly startedIn: string
+  readonly socket: string
   /** Told when the others have taken this member out for good: it is not started again. */
   readonly onRemoved: () => void
   readonly clock: Clock
@@ -17,15 +22,18 @@ interface EtcdChildOptions {
 }
 
 /**
- * Runs the program, tells it to end when a line comes, and kills it when there is nobody any more who could send one: so it ends
- * with the server, however that ends.
+ * Runs the program, and tells it to end when a line comes. When there is nobody any more who could send one it kills the program,
+ * and removes the directory: so nothing is left of a server that was killed. Where the program ends before, nobody kills.
  */
 const WATCH = [
   'exec 3<&0',
   '"$0" "$@" </dev/null 3<&- &',
   'etcd=$!',
-  '{ if read -r line <&3; then kill -TERM $etcd; read -r line <&3; fi; kill -KILL $etcd; } >/dev/null 2>&1 &',
-  'wait $etcd',
+  '{ if read -r line <&3; then kill -TERM $etcd; read -r line <&3; fi; trap "" TERM',
+  'kill -KILL $etcd; rm -f "$SOCKET"; rmdir "$PWD"; } >/dev/null 2>&1 &',
+  'killer=$!',
+  'wait $etcd; code=$?',
+  'kill $killer; exit $code',
 ].join('\n')
 
 const RESTART = { initialMs: 250, maxMs: 10_000 }
@@ -87,16 +95,20 @@ export class EtcdChild {
   #run(): Promise<number | string | null> {
     this.#lines = []
     return new Promise((resolve) => {
-      const { program, flags } = this.#options
+      const { program, flags, startedIn, socket } = this.#options
+      // One that was killed has left it, and nobody can listen on it again.
+      rmSync(path.join(startedIn, socket), { force: true })
       // What etcd reads from the environment is not the server's to be read so.
       const unsupported = ARCHITECTURES[process.arch]
       const env = {
         PATH: '/usr/local/bin:/usr/bin:/bin',
+        SOCKET: socket,
         ...(unsupported === undefined ? {} : { ETCD_UNSUPPORTED_ARCH: unsupported }),
       }
       const child = spawn('/bin/sh', ['-c', WATCH, program, ...flags], {
         stdio: ['pipe', 'ignore', 'pipe'],
         env,
+        cwd: startedIn,
         // The keys of a terminal that end the server do not end etcd before it.
         detached: true,
       })

@@ -1,14 +1,14 @@
 import { rm, writeFile } from 'node:fs/promises'
-import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
+import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { EtcdConnectionOptions } from '../../storage/commit-log/etcd/etcd-connection.js'
 import type { EtcdMembers } from '../../storage/commit-log/etcd/etcd-members.js'
 import type { EtcdSharedLog } from '../../storage/commit-log/etcd/etcd-shared-log.js'
 import { EtcdChild } from './etcd-child.js'
 import type { MemberRecord } from './membership.js'
-import { findEtcd, freeLoopbackAddress, peerBindAddress } from './peer-address.js'
+import { findEtcd, peerBindAddress } from './peer-address.js'
 import type { PeersOptions } from './peers-options.js'
 
 /** PEM. */
@@ -28,6 +28,9 @@ const QUOTA_BYTES = 8 * 1024 ** 3
 /** What etcd takes by itself. */
 const ELECTION_MS_MAX = 1000
 
+/** etcd wants the form of a host with a port, and makes a file of that name in the directory that it is started in. */
+const SOCKET = 'client:1'
+
 /** The name under which etcd knows a node: no character of it means anything to etcd. */
 export const memberName = (nodeId: string): string => Buffer.from(nodeId).toString('hex')
 
@@ -35,23 +38,25 @@ export const nodeIdOf = (name: string): string => Buffer.from(name, 'hex').toStr
 
 export const peerUrl = (peerAddress: string): string => `https://${peerAddress}`
 
-/** The etcd beside this server: a member of that of all nodes, which talk to it over loopback alone. */
+/** The etcd beside this server: a member of that of all nodes. Clients reach it by a socket in a directory of this user's alone. */
 export class OwnEtcd {
   readonly members: EtcdMembers
   readonly #child: EtcdChild
   readonly #connection: EtcdConnectionOptions
   readonly #options: PeersOptions
+  readonly #startedIn: string
 
   private constructor(
     options: PeersOptions,
     connection: EtcdConnectionOptions,
     child: EtcdChild,
-    members: EtcdMembers,
+    { members, startedIn }: { readonly members: EtcdMembers; readonly startedIn: string },
   ) {
     this.#options = options
     this.#connection = connection
     this.#child = child
     this.members = members
+    this.#startedIn = startedIn
   }
 
   /** An empty place for a member, with the certificates that it needs. */
@@ -72,19 +77,19 @@ export class OwnEtcd {
     onEnd?: (reason: string) => void,
   ): Promise<OwnEtcd> {
     const { config, directory, clock, random } = options
-    const program = findEtcd(config.own.etcdPath)
-    const address = await freeLoopbackAddress()
+    const program = path.resolve(findEtcd(config.own.etcdPath))
     const flags = [
-      ...flagsOf(placeOf(directory), member, { client: address, peer: await peerBindAddress(config) }),
+      ...flagsOf(placeOf(directory), member, await peerBindAddress(config)),
       ...electionFlags(config.own.leaderLeaseMs),
     ]
-    const child = new EtcdChild({ ...options, program, flags, onRemoved })
-    const read = (name: keyof typeof FILES) => readFileSync(path.join(placeOf(directory), FILES[name]))
-    const tls = { ca: read('ca'), cert: read('certificate'), key: read('privateKey') }
     const { EtcdMembers } = await import('../../storage/commit-log/etcd/etcd-members.js')
-    const connection = { clock, random, addresses: [address], tls, requestTimeoutMs: REQUEST_TIMEOUT_MS }
+    // Not beside the data: not every file system that a container is given has sockets.
+    const startedIn = makeTemporaryDirectory('etcd')
+    const child = new EtcdChild({ ...options, program, flags, startedIn, socket: SOCKET, onRemoved })
+    const addresses = [`unix:${path.join(startedIn, SOCKET)}`]
+    const connection = { clock, random, addresses, requestTimeoutMs: REQUEST_TIMEOUT_MS }
     child.start(onEnd)
-    return new OwnEtcd(options, connection, child, new EtcdMembers(connection))
+    return new OwnEtcd(options, connection, child, { members: new EtcdMembers(connection), startedIn })
   }
 
   get connection(): EtcdConnectionOptions {
@@ -102,6 +107,7 @@ export class OwnEtcd {
   async close(): Promise<void> {
     this.members.close()
     await this.#child.stop()
+    await rm(this.#startedIn, { recursive: true, force: true })
   }
 }
 
@@ -136,7 +142,7 @@ export const startFirst = async (
   }
 }
 
-const placeOf = (directory: string): string => path.join(directory, 'etcd')
+const placeOf = (directory: string): string => path.resolve(directory, 'etcd')
 
 /** Without a leader of its own etcd gives no answer: it has to have one again before a lease is over. */
 const electionFlags = (leaseMs: number): readonly string[] => {
@@ -147,20 +153,18 @@ const electionFlags = (leaseMs: number): readonly string[] => {
 const flagsOf = (
   place: string,
   { nodeId, peerAddress, initialCluster, token, isFirst }: MemberRecord,
-  bound: { readonly client: string; readonly peer: string },
+  peerBound: string,
 ): readonly string[] => {
   const file = (name: keyof typeof FILES) => path.join(place, FILES[name])
-  const client = `https://${bound.client}`
+  const client = `unix://${SOCKET}`
   return [
     ...['--name', memberName(nodeId), '--data-dir', path.join(place, DATA)],
     ...['--logger', 'zap', '--log-outputs', 'stderr', '--log-level', 'warn'],
     ...['--listen-client-urls', client, '--advertise-client-urls', client],
-    ...['--listen-peer-urls', peerUrl(bound.peer), '--initial-advertise-peer-urls', peerUrl(peerAddress)],
+    ...['--listen-peer-urls', peerUrl(peerBound), '--initial-advertise-peer-urls', peerUrl(peerAddress)],
     ...['--initial-cluster', initialCluster, '--initial-cluster-token', token],
     ...['--initial-cluster-state', isFirst ? 'new' : 'existing'],
     ...['--quota-backend-bytes', String(QUOTA_BYTES)],
-    ...['--client-cert-auth', '--trusted-ca-file', file('ca')],
-    ...['--cert-file', file('certificate'), '--key-file', file('privateKey')],
     ...['--peer-client-cert-auth', '--peer-trusted-ca-file', file('ca')],
     ...['--peer-cert-file', file('certificate'), '--peer-key-file', file('privateKey')],
     // A node is known by the authority of its certificate; behind a proxy it comes from another address.

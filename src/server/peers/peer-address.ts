@@ -29,17 +29,6 @@ export const peerBindAddress = async ({ clusterBindAddress, own }: AddressConfig
   return formatHostPort(net.isIP(host) ? host : (await lookup(host, { family: 4 })).address, bound)
 }
 
-/** A loopback address that nobody listens on now. */
-export const freeLoopbackAddress = (): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const server = net.createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as net.AddressInfo
-      server.close(() => resolve(formatHostPort('127.0.0.1', port)))
-    })
-  })
-
 /** The path of the program etcd. Throws LogicalError 503 where there is none. */
 export const findEtcd = (configured: string, searched = process.env.PATH ?? ''): string => {
   if (configured !== '') {
