@@ -3,8 +3,9 @@ import { standbyRefusal } from '../../replication/rpc/active-node.js'
 import { refusingService } from '../../replication/rpc/refusing-service.js'
 import type { ClusterPort } from '../../replication/rpc/transport.js'
 import { serverIdentityOf } from '../../replication/credentials/ca.js'
+import { isSecondaryStage } from '../../replication/roles/machine.js'
 import { KINDS } from '../../replication/roles/role-records.js'
-import { readRecord } from '../../replication/roles/state.js'
+import { readRecord, stageOf } from '../../replication/roles/state.js'
 import type { ServerIdentity } from '../../replication/types.js'
 import type { LeaderRecord } from '../../storage/commit-log/shared-log.js'
 import type { Runtime } from '../runtime/runtime.js'
@@ -57,11 +58,13 @@ export class StandbyPort {
     }
   }
 
-  /** Those that the active node shows to its secondaries. */
+  /** Those that the active node shows to its secondaries: none of the role that a DR secondary keeps for later. */
   #identities(): readonly ServerIdentity[] {
     const { barrier } = this.#options.following() ?? {}
     if (!barrier || barrier.isSealed) return []
-    const records = KINDS.map((kind) => readRecord(barrier.view(''), kind))
+    const storage = barrier.view('')
+    if (isSecondaryStage(stageOf(readRecord(storage, 'dr')))) return []
+    const records = KINDS.map((kind) => readRecord(storage, kind))
     return records.flatMap((record) => (record.mode === 'primary' ? [serverIdentityOf(record.ca)] : []))
   }
 }

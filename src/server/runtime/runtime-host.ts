@@ -219,18 +219,18 @@ export class RuntimeHost implements RuntimeChanges {
     return this.#runtime?.seal.rootKey
   }
 
-  /** Runs one change of the runtime after the other. What `run` throws, nobody else has heard of. */
+  /** One change of the runtime after the other; by one a server may become a node. What `run` throws, nobody else has heard of. */
   #change(reason: string, run: () => Promise<void>): void {
     if (this.#isClosing) return
-    const [log, seat] = [this.#options.log, this.#options.seat()]
+    const { log, seat } = this.#options
     log.info('the cluster restarts after a replication change', { reason })
-    seat?.changing()
+    seat()?.changing()
     this.#showRestarting()
     this.#changing = this.#changing.then(async () => {
       // The change before this one has put a runtime in place that is served again.
       this.#showRestarting()
       await run().catch((error: unknown) => log.error('a change of the cluster failed', { reason, error }))
-      seat?.changed()
+      seat()?.changed()
     })
   }
 
