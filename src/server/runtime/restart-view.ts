@@ -12,9 +12,13 @@ import type { FreshStart } from '../../replication/host.js'
 import type { Runtime } from './runtime.js'
 import type { ShellView } from './shell-view.js'
 
+type RestartShell = Pick<ShellView, 'status' | 'systemRules'> & {
+  readonly peers: Pick<NonNullable<ShellView['peers']>, 'isAwaitingOthers'> | undefined
+}
+
 /**
- * Answers while the runtime is being rebuilt: status reads as they were the moment before, shares that nobody needs, and 503
- * for everything else, which has waited in vain by then. Nothing here touches the data, which may be on its way to another
+ * Answers while the runtime is being rebuilt: status reads as they were the moment before, shares that nobody needs (those of
+ * a node that finds the others only now are needed), and 503 for everything else, which has waited in vain by then. Nothing here touches the data, which may be on its way to another
  * generation.
  */
 export class RestartView {
@@ -22,7 +26,8 @@ export class RestartView {
   readonly #answers: Map<string, Response>
   readonly #kinds: { readonly dr: JsonObject; readonly performance: JsonObject }
 
-  constructor(runtime: Runtime, { status, systemRules }: ShellView, clock: Clock) {
+  constructor(runtime: Pick<Runtime, 'cluster' | 'seal'>, shell: RestartShell, clock: Clock) {
+    const { status, systemRules, peers } = shell
     const replication = runtime.cluster?.replication
     this.#kinds = {
       dr: replication?.statusData('dr') ?? { mode: 'disabled' },
@@ -32,9 +37,9 @@ export class RestartView {
     this.#answers = new Map<string, Response>([
       ['sys/init', bare({ initialized: true })],
       ['sys/seal-status', bare(sealStatusBody(runtime.seal, status))],
-      ['sys/unseal', bare(sealStatusBody(runtime.seal, status))],
       ...replicationAnswers(this.#kinds),
     ])
+    if (!peers?.isAwaitingOthers) this.#answers.set('sys/unseal', bare(sealStatusBody(runtime.seal, status)))
     const seal = { isInitialized: true, isSealed: runtime.seal.isSealed }
     this.backend = {
       ...createSystemBackend(statusPaths({ seal, status, clock }), systemRules),

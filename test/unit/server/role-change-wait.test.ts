@@ -6,6 +6,8 @@ import { ApiClient, errorsOf } from '../../../src/client/api-client.js'
 import type { IncomingRequest } from '../../../src/logical/incoming.js'
 import { loadServerConfig } from '../../../src/server/config/server-config.js'
 import { Server } from '../../../src/server/server.js'
+import type { Request } from '../../../src/logical/request.js'
+import { RestartView } from '../../../src/server/runtime/restart-view.js'
 import { WaitingRoom } from '../../../src/server/runtime/waiting-room.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
 import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
@@ -161,4 +163,18 @@ test('how much may wait is bounded in number and in bytes, and whoever has left 
   room.wake()
   await Promise.all([...empty, second])
   expect(room.size).toBe(0)
+})
+
+test('shares of a node that finds the others only now are refused meanwhile, and not dropped', async () => {
+  const { server } = await startServer()
+  const { runtime, status, systemRules } = server
+  if (!runtime) throw new Error('no runtime')
+  const unseal = { path: 'sys/unseal', operation: 'update' } as Request
+  const answered = (isAwaitingOthers: boolean) =>
+    new RestartView(runtime, { status, systemRules, peers: { isAwaitingOthers } }, systemClock).backend.fallback?.(
+      unseal,
+      unseal.path,
+    )
+  expect(answered(false)).toMatchObject({ data: { sealed: false } })
+  expect(() => answered(true)).toThrow(RESTARTING)
 })
