@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import type { Clock } from '../base/clock.js'
 import type { ApiClient } from '../client/api-client.js'
-import { type ClusterAccess, type ClusterKeys, clientOf } from './cluster.js'
+import { type ClusterAccess, type ClusterKeys, clientOf, withAnonymousClient, withClient } from './cluster.js'
 import type { Kind } from './kinds.js'
 import { LabError } from './lab-error.js'
+import { atSpeaker, type ClusterOfNodes } from './lifecycle/nodes.js'
 import {
   enablePrimary,
   enableSecondary,
@@ -57,7 +58,7 @@ export const openCluster = async <T extends ClusterAccess>(cluster: T, options: 
 }
 
 /** Makes a topology of clusters that are open: what each begins with is written as soon as it can be. */
-export const makeTopology = async <T extends ClusterAccess>(
+export const makeTopology = async <T extends ClusterOfNodes>(
   open: readonly T[],
   { links, plans = {} }: Topology,
   options: WireOptions,
@@ -106,7 +107,7 @@ export const giveRootToken = async <T extends ClusterAccess>(
 }
 
 /** Makes the links in their order. A secondary takes over the shares of its primary, and its old root token is dead. */
-export const joinClusters = async <T extends ClusterAccess>(
+export const joinClusters = async <T extends ClusterOfNodes>(
   clusters: readonly T[],
   links: readonly Link[],
   options: WireOptions,
@@ -138,38 +139,45 @@ const ensurePrimary = async (cluster: ClusterAccess, kind: Kind): Promise<void> 
   }
 }
 
-const connect = async <T extends ClusterAccess>(
-  primary: ClusterAccess,
+const connect = async <T extends ClusterOfNodes>(
+  primary: ClusterOfNodes,
   secondary: T,
   link: Link,
   options: WireOptions,
 ): Promise<T> => {
   const { clock, timeoutMs, onProgress, signal } = options
-  const above = clientOf(primary)
-  const below = clientOf(secondary)
   const caPem = primary.caFile === undefined ? undefined : readFileSync(primary.caFile, 'utf8')
   const what = `${secondary.name} to follow ${primary.name} (${link.kind})`
-  await waitFor(clock, what, () => joinSecondary(above, below, link, caPem), timeoutMs, signal)
-  const openClient = below.with({ token: undefined })
-  await waitFor(clock, what, () => findLag(above, openClient, link.kind), timeoutMs, signal)
+  /** Another of several nodes may become active at any time, and those that are not seal themselves when their cluster joins. */
+  const wait = (
+    withBelow: typeof withAnonymousClient<string | undefined>,
+    fact: (above: ApiClient, below: ApiClient) => Promise<string | undefined>,
+  ) => {
+    const ask = async () => {
+      const [from, to] = await Promise.all([atSpeaker(primary), atSpeaker(secondary)])
+      return withClient(from, (above) => withBelow(to, (below) => fact(above, below)))
+    }
+    return waitFor(clock, what, ask, timeoutMs, signal)
+  }
+  await wait(withClient, (above, below) => joinSecondary(above, below, link, caPem))
+  await wait(withAnonymousClient, (above, below) => findLag(above, below, link.kind))
   const keys = primary.unsealKeys
   const rootToken =
-    link.kind === 'dr' ? '' : await newRootToken(openClient, keys.slice(0, primary.threshold), what, options)
-  for (const client of [above, below, openClient]) client.close()
+    link.kind === 'dr' ? '' : await newRootToken(secondary, keys.slice(0, primary.threshold), what, options)
   onProgress(`cluster ${secondary.name} is a ${link.kind} secondary of ${primary.name} and replicated`)
   return { ...secondary, rootToken, unsealKeys: keys, threshold: primary.threshold }
 }
 
 /** A secondary may restart once more while it settles into its role; it is asked again until it has. */
 const newRootToken = async (
-  client: ApiClient,
+  cluster: ClusterOfNodes,
   keys: readonly string[],
   what: string,
   { clock, timeoutMs, signal }: WireOptions,
 ): Promise<string> => {
   let token = ''
   const generate = async () => {
-    token = await generateRoot(client, keys)
+    token = await withAnonymousClient(await atSpeaker(cluster), (client) => generateRoot(client, keys))
     return undefined
   }
   await waitFor(clock, `a root token, ${what}`, generate, timeoutMs, signal)

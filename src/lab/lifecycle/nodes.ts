@@ -14,9 +14,12 @@ import { unsealWithAny } from '../seals.js'
 import { NODE_LEASE_MS } from '../settings.js'
 import { askNode, findBehind, type NodeView } from '../status/node-view.js'
 import { waitFor } from '../wait.js'
-import type { WireOptions } from '../wire.js'
 
-type WaitOptions = Pick<WireOptions, 'clock' | 'timeoutMs' | 'signal'>
+interface WaitOptions {
+  readonly clock: Clock
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+}
 
 const ANSWER_MS = 1000
 

@@ -141,9 +141,10 @@ const start = async (work: Work): Promise<string> => {
   })
   const client = clientOf({ ...cluster, apiAddress: server.apiAddress, rootToken: '' })
   try {
-    await waitForAnswer(host.clock, client, server.name, options.timeoutMs, failure.signal)
-    if (server.etcdPort === undefined) await unsealWithAny(client, lab, cluster)
-    else await openNode({ lab, cluster, node: server }, { ...options, clock: host.clock, signal: failure.signal })
+    if (server.etcdPort === undefined) {
+      await waitForAnswer(host.clock, client, server.name, options.timeoutMs, failure.signal)
+      await unsealWithAny(client, lab, cluster)
+    } else await openNode({ lab, cluster, node: server }, { ...options, clock: host.clock, signal: failure.signal })
     return `${nameOf(work)} is open at ${server.apiAddress}`
   } finally {
     client.close()

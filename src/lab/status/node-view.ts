@@ -73,8 +73,9 @@ export const askNode = async (
       isPerformanceStandby: place.is_performance_standby === true,
     }
   }
-  const { sealed } = await client.read('sys/seal-status').catch(() => ({ sealed: true }))
-  return sealed === true ? without('sealed') : { ...without('active'), isActive: true }
+  const seal: Readonly<Record<string, unknown>> = await client.read('sys/seal-status').catch(() => ({ sealed: true }))
+  if (seal.removed_from_cluster === true) return without('removed')
+  return seal.sealed === true ? without('sealed') : { ...without('active'), isActive: true }
 }
 
 /** Why a node is not open with all that is known; undefined when it is. What it has to apply yet may seal it, as a join does. */

@@ -1,0 +1,41 @@
+import { afterEach, expect, it } from 'vitest'
+import { systemClock } from '../../../src/base/clock.js'
+import { statusOf } from '../../../src/lab/replication.js'
+import { joinClusters } from '../../../src/lab/wire.js'
+import { type MemoryNode, startLoneNode, startMemoryNodes } from '../../support/memory-nodes.js'
+import type { TestNodes } from '../../support/nodes.js'
+
+const ended: TestNodes<MemoryNode>[] = []
+afterEach(async () => {
+  for (const nodes of ended.splice(0).reverse()) await nodes.close()
+})
+
+const accessOf = (name: string, nodes: TestNodes<MemoryNode>, first: MemoryNode) => ({
+  ...{ name, apiAddress: first.address, rootToken: nodes.rootToken, unsealKeys: nodes.keys, threshold: 2 },
+  ...(nodes.all.length > 1 && { nodes: nodes.all.map((node) => ({ name: node.name, apiAddress: node.address })) }),
+})
+
+it.each(['dr', 'performance'] as const)(
+  'a cluster of several nodes becomes a %s secondary by whichever is active, also where the first has sealed itself',
+  async (kind) => {
+    const settings = { lab_api: 'true', heartbeat_interval: '100ms' }
+    const primary = await startLoneNode('A', { settings })
+    ended.push(primary)
+    await primary.open()
+    const secondary = await startMemoryNodes(['B1', 'B2'], { settings })
+    ended.push(secondary)
+    await secondary.open()
+    const active = await secondary.active()
+    const [sealed] = secondary.without(active)
+    const [a] = primary.all
+    if (!a || !sealed) throw new Error('no nodes')
+    await secondary.clientOf(sealed).call('PUT', 'sys/seal')
+    const joined = await joinClusters(
+      [accessOf('A', primary, a), accessOf('B', secondary, sealed)],
+      [{ kind, primary: 'A', secondary: 'B' }],
+      { shares: 3, threshold: 2, timeoutMs: 20_000, clock: systemClock, onProgress: () => undefined },
+    )
+    expect((await statusOf(active.anonymous, kind)).state).toBe('stream-wals')
+    expect(joined.map(({ rootToken }) => rootToken !== '')).toEqual([true, kind === 'performance'])
+  },
+)
