@@ -176,11 +176,17 @@ const settle = async (
       waitFor(
         lab.clock,
         `${watcher.cluster} to have the first value`,
-        async () => ((await watcher.see('first', wal)) ? undefined : 'it is not there; a filter may hold it back'),
+        async () => ((await watcher.see('first', wal)) ? undefined : whyNotThere(lab, watcher)),
         SETTLE_MS,
       ),
     ),
   )
+}
+
+const whyNotThere = async (lab: LiveLab, { cluster, by }: Watcher): Promise<string> => {
+  const { connection_state: state } = await statusOf(lab.anonymous(cluster), by === 'wal' ? 'dr' : 'performance')
+  if (state !== 'ready') return `it is not there; the way to its primary is ${String(state)}`
+  return by === 'wal' ? 'it is not there yet' : 'it is not there; a filter may hold it back'
 }
 
 const watch = async (

@@ -298,6 +298,13 @@ describe('arguments of a lab', () => {
     const { status, stderr } = await runProgram(['up', 'single', '--ports', 'random'], { env: { HOME: '/proc' } })
     expect([status, stderr]).toEqual([1, expect.stringMatching(/cannot be made: .*; set XDG_STATE_HOME/)])
   })
+
+  it('are refused where a file takes the place of their data', async () => {
+    await using home = new LabHome()
+    const { status, stderr } = await home.run('up', 'single', '--ports', 'random', '--data-dir', import.meta.filename)
+    expect([status, stderr]).toEqual([1, expect.stringContaining('is no directory; give --data-dir another directory')])
+    expect((await home.run('ls')).stdout).not.toContain('incomplete')
+  })
 })
 
 /** A process that has nothing to do with labs. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { nearest } from '../../base/nearest.js'
 import { type AnyLab, type AttachedLab, isAttached, type LabRecord, serversOfLab } from '../cluster.js'
@@ -24,7 +24,9 @@ export const labDirectory = (name: string): string => {
  * what it has just allowed, as below `/proc`.
  */
 export const makeDirectories = (directory: string, mend = 'set XDG_STATE_HOME to a directory of your own'): void => {
-  if (existsSync(directory)) return
+  const there = statSync(directory, { throwIfNoEntry: false })
+  if (there && !there.isDirectory()) throw new LabError('usage', `${directory} is no directory; ${mend}`)
+  if (there) return
   makeDirectories(path.dirname(directory), mend)
   try {
     mkdirSync(directory, { mode: 0o700 })

@@ -113,7 +113,9 @@ const describeState = (view: ClusterView): string => {
     const more = mode === 'secondary' ? [state, connectionState].filter((word) => word !== '' && word !== 'ready') : []
     return [`${KIND_WORDS[kind]} ${mode}${more.length > 0 ? `: ${more.join(', ')}` : ''}`]
   })
-  return roles.length > 0 ? roles.join('; ') : 'no replication'
+  if (roles.length > 0) return roles.join('; ')
+  // As of several nodes none of which is active.
+  return KINDS.every((kind) => view[kind].mode === '-') ? 'roles not known' : 'no replication'
 }
 
 /** `0`, or `12 entries, 3.4 s`; `12 entries` of one that has heard from nobody. */

@@ -71,6 +71,11 @@ it('says no time of one that lacks something and has heard from nobody', () => {
   expect(row).toMatch(/\| 12 entries \|/)
 })
 
+it('does not take a cluster that does not say its roles for one without any', () => {
+  const clusters = [cluster('A', {}), cluster('B', { dr: NO_ROLE, performance: NO_ROLE })]
+  expect(draw(clusters).map((row) => row.split(' | ')[1])).toEqual(['no replication', 'roles not known'])
+})
+
 it('draws faults on the arrows they are on', () => {
   const clusters = [cluster('A', { dr: primary }), cluster('B', { dr: secondary })]
   const fault = (id: number, name: 'partition' | 'hold', between: [string, string]): ActiveFault => ({

@@ -5,6 +5,7 @@ import { describeStep } from '../../../lab/drills/describe.js'
 import { type Drill, RUNNERS, type Step } from '../../../lab/drills/drill.js'
 import { describeExpectation } from '../../../lab/drills/expectations/describe-expectation.js'
 import { readDrillFile } from '../../../lab/drills/parse.js'
+import { isDocumentFile } from '../../../lab/documents/yaml-document.js'
 import { topologyName } from '../../../lab/topology/catalogue.js'
 import { examples } from '../../help.js'
 import { formatTable, type Output, textWidth } from '../../output.js'
@@ -63,7 +64,10 @@ const listCommand = (output: Output): Command =>
       if (flags.json) output.data(JSON.stringify(drills, undefined, 2))
       else if (drills.length === 0) output.progress('no drills ship with this package')
       else {
-        const rows = drills.map(({ name, topology, purpose }) => [name, topology, firstSentence(purpose)])
+        const rows = listDrills().map(({ name, topology, purpose }) => [
+          ...[name, isDocumentFile(topology) ? `${topologyName(topology)} (its own)` : topology],
+          firstSentence(purpose),
+        ])
         output.data(formatTable(rows, textWidth()))
       }
     })
