@@ -142,4 +142,11 @@ export const MISSED_BUGS: readonly (Bug & { readonly why: string })[] = [
     to: "if (running.dr.follower) return undefined\n  const original = ''",
     why: 'A disk in memory forgets what is deleted, and whether the copy has moved what is left to a new generation is not judged.',
   },
+  {
+    name: 'a full disk ends who forgets the former primary',
+    file: 'replication/roles/former-primary.ts',
+    from: '      (error: unknown) => {\n',
+    to: "      (error: unknown) => {\n        if (kind === 'dr') throw error\n",
+    why: 'The disk has to be full in the moment in which a successor has been heard of by everybody, which forty seeds did not bring about.',
+  },
 ]

@@ -27,12 +27,6 @@ export const ROLE_BUGS: readonly Bug[] = [
     to: '.filter((entry) => entry.index > index + 1)',
   },
   {
-    name: 'a full disk ends who forgets the former primary',
-    file: 'replication/roles/former-primary.ts',
-    from: '      (error: unknown) => {\n',
-    to: "      (error: unknown) => {\n        if (kind === 'dr') throw error\n",
-  },
-  {
     name: 'a fork is an entry too far',
     file: 'replication/roles/epoch.ts',
     from: 'behind.length === 0) return child && { after: child.forkIndex, isWhole: true }',
