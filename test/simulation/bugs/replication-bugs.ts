@@ -39,12 +39,6 @@ export const REPLICATION_BUGS: readonly Bug[] = [
     to: "else if (!theirs.delete(leaf.toString('latin1')) && theirs.size === 0) missing.push(key)",
   },
   {
-    name: 'a primary takes any place for one of its own',
-    file: 'replication/primary/shipper.ts',
-    from: 'const isKnown = position !== null && store.hasPosition(position)',
-    to: 'const isKnown = position !== null && position.index <= store.position.index',
-  },
-  {
     name: 'a filter that changes is not heard of by who is streaming',
     file: 'replication/primary/shipping.ts',
     from: "  streaming: {\n    opened: never,\n    'filter-changed': streamUpTo,",

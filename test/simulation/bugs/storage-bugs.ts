@@ -106,12 +106,6 @@ export const STORAGE_BUGS: readonly Bug[] = [
     to: '      staged.after?.()',
   },
   {
-    name: 'any place of the log is taken for a known one',
-    file: 'storage/log/wal.ts',
-    from: 'return this.hashAt(index)?.equals(hash) ?? false',
-    to: 'return this.hashAt(index) !== undefined || hash.length === 0',
-  },
-  {
     name: 'only the last batch of a resync is told of',
     file: 'storage/sync/pinned-reads.ts',
     from: 'const mutations = [...keys.map((key) => ({ key })), ...commit.mutations]',
