@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Clock } from '../../base/clock.js'
+import { limitSignal } from '../../base/linked-signal.js'
 import type { Network } from '../../base/network.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
@@ -54,25 +55,20 @@ export const askLeader = async (
   body: JsonObject,
   { network, clock, signal }: { readonly network: Network; readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<JsonObject> => {
-  const late = new AbortController()
-  const timer = clock.setTimer(CALL_MS, () => late.abort(new Error(`no answer within ${CALL_MS / 1000} s`)))
-  try {
-    const answer = await callApi(
-      {
-        url: apiUrl(address, `sys/storage/raft/bootstrap/${what}`),
-        method: 'PUT',
-        token: '',
-        body,
-        tls: { caPems: caPem === '' ? [] : [caPem], clientCertPem, clientKeyPem, ...(serverName && { serverName }) },
-        signal: AbortSignal.any([signal, late.signal]),
-        authorityHint: 'check leader_ca_cert',
-      },
-      network,
-    )
-    return readData(address, answer)
-  } finally {
-    timer.cancel()
-  }
+  using limited = limitSignal(clock, CALL_MS, signal, `no answer within ${CALL_MS / 1000} s`)
+  const answer = await callApi(
+    {
+      url: apiUrl(address, `sys/storage/raft/bootstrap/${what}`),
+      method: 'PUT',
+      token: '',
+      body,
+      tls: { caPems: caPem === '' ? [] : [caPem], clientCertPem, clientKeyPem, ...(serverName && { serverName }) },
+      signal: limited.signal,
+      authorityHint: 'check leader_ca_cert',
+    },
+    network,
+  )
+  return readData(address, answer)
 }
 
 const readData = (address: string, { status, body }: { status: number; body: string }): JsonObject => {

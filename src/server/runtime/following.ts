@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.js'
+import { limitSignal } from '../../base/linked-signal.js'
 import type { Log } from '../../base/log.js'
 import { prepareCopy } from '../../storage/commit-log/copy.js'
 import { Follower } from '../../storage/commit-log/follower.js'
@@ -83,18 +84,14 @@ export class Following {
 
   /** True once reads of this copy show everything that is in the log by now; false after so long, or when it ends. */
   async reachEnd(waitMs: number): Promise<boolean> {
-    const late = new AbortController()
-    const timer = this.#clock.setTimer(waitMs, () => late.abort())
-    const ends = AbortSignal.any([this.#stop.signal, late.signal])
+    using limited = limitSignal(this.#clock, waitMs, this.#stop.signal, 'the end was not reached in time')
     const sinceMs = this.#clock.monotonic()
     try {
-      const last = await this.#sharedLog.lastIndex(ends)
+      const last = await this.#sharedLog.lastIndex(limited.signal)
       await this.reach(last, Math.max(0, waitMs - (this.#clock.monotonic() - sinceMs)))
       return this.#follower.seen >= last
     } catch {
       return false
-    } finally {
-      timer.cancel()
     }
   }
 

@@ -1,6 +1,7 @@
 /** The transit key of another cluster that a seal names: its use, and the renewal of the token for it. */
 import { readFileSync } from 'node:fs'
 import type { Clock } from '../../base/clock.js'
+import { limitSignal } from '../../base/linked-signal.js'
 import type { Log } from '../../base/log.js'
 import type { Network } from '../../base/network.js'
 import { LogicalError } from '../../logical/errors.js'
@@ -36,32 +37,27 @@ const CALL_MS = 10_000
 const createAsk = (config: TransitSealConfig, { network, clock, signal }: TransitSurroundings): Ask => {
   const { address, token, namespace, tls } = config
   return async (method, path, body) => {
-    const stop = new AbortController()
-    const timer = clock.setTimer(CALL_MS, () => stop.abort(new Error(`no answer within ${CALL_MS / 1000} s`)))
-    try {
-      const answer = await callApi(
-        {
-          url: apiUrl(address, path),
-          method,
-          token,
-          ...(namespace === '' ? {} : { headers: { 'X-Vault-Namespace': namespace } }),
-          ...(body && { body }),
-          tls: {
-            caPems: tls.caFile === '' ? [] : [readPem(tls.caFile)],
-            clientCertPem: readPem(tls.certFile),
-            clientKeyPem: readPem(tls.keyFile),
-            serverName: tls.serverName,
-            skipVerify: tls.skipVerify,
-          },
-          signal: AbortSignal.any([signal, stop.signal]),
-          authorityHint: 'check tls_ca_cert',
+    using limited = limitSignal(clock, CALL_MS, signal, `no answer within ${CALL_MS / 1000} s`)
+    const answer = await callApi(
+      {
+        url: apiUrl(address, path),
+        method,
+        token,
+        ...(namespace === '' ? {} : { headers: { 'X-Vault-Namespace': namespace } }),
+        ...(body && { body }),
+        tls: {
+          caPems: tls.caFile === '' ? [] : [readPem(tls.caFile)],
+          clientCertPem: readPem(tls.certFile),
+          clientKeyPem: readPem(tls.keyFile),
+          serverName: tls.serverName,
+          skipVerify: tls.skipVerify,
         },
-        network,
-      )
-      return readAnswer(answer, `${method} ${address}/v1/${path}`)
-    } finally {
-      timer.cancel()
-    }
+        signal: limited.signal,
+        authorityHint: 'check tls_ca_cert',
+      },
+      network,
+    )
+    return readAnswer(answer, `${method} ${address}/v1/${path}`)
   }
 }
 

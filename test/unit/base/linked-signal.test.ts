@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { expect, it } from 'vitest'
-import { linkSignals } from '../../../src/base/linked-signal.js'
+import { limitSignal, linkSignals } from '../../../src/base/linked-signal.js'
+import { ManualClock } from '../../../src/base/manual-clock.js'
 
 const two = () => [new AbortController(), new AbortController()] as const
 
@@ -28,4 +29,14 @@ it('leaves nothing with them when it is disposed of', () => {
   sources[0].abort()
   expect(linked.signal.aborted).toBe(false)
   for (const signal of signals) expect(getEventListeners(signal, 'abort')).toEqual([])
+})
+
+it('is aborted when its time is over, and not when it was disposed of before', () => {
+  const clock = new ManualClock()
+  const { signal } = new AbortController()
+  using late = limitSignal(clock, 100, signal, 'too late')
+  limitSignal(clock, 100, signal, 'never')[Symbol.dispose]()
+  clock.advance(100)
+  expect(String(late.signal.reason)).toBe('Error: too late')
+  expect(getEventListeners(signal, 'abort')).toHaveLength(1)
 })

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.js'
-import { linkSignals } from '../../../base/linked-signal.js'
+import { limitSignal } from '../../../base/linked-signal.js'
 import { SHORT_HASH_BYTES } from '../../../crypto/digest.js'
 import type { Log } from '../../../base/log.js'
 import type { Random } from '../../../base/random.js'
@@ -98,20 +98,14 @@ export class EtcdTerm {
   async #beat(): Promise<boolean> {
     const { layout, lease, leaseMs, clock, ended } = this.#options
     const { heartbeat: key } = layout
-    const late = new AbortController()
-    const patience = clock.setTimer(leaseMs, () => late.abort(new Error('etcd gave no answer in time')))
-    using linked = linkSignals([late.signal, ended])
-    const ends = linked.signal
-    try {
-      const put = { request_put: { key, value: encodeHeartbeat(leaseMs), lease } }
-      const beat = await this.#change([], [put], { ends }).catch((error: unknown) => {
-        if (!isFull(error)) throw error
-        return this.#change([], [{ request_delete_range: { key } }], { ends })
-      })
-      return beat.succeeded
-    } finally {
-      patience.cancel()
-    }
+    using limited = limitSignal(clock, leaseMs, ended, 'etcd gave no answer in time')
+    const ends = limited.signal
+    const put = { request_put: { key, value: encodeHeartbeat(leaseMs), lease } }
+    const beat = await this.#change([], [put], { ends }).catch((error: unknown) => {
+      if (!isFull(error)) throw error
+      return this.#change([], [{ request_delete_range: { key } }], { ends })
+    })
+    return beat.succeeded
   }
 
   async release(): Promise<void> {
