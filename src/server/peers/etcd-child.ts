@@ -1,19 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { Backoff } from '../../base/backoff.js'
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
+import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 
 interface EtcdChildOptions {
   /** Its path. */
   readonly program: string
+  /** But for where clients reach it. */
   readonly flags: readonly string[]
-  /** A directory, and the file in it that etcd makes to listen on. */
-  readonly startedIn: string
-  readonly socket: string
   /** Told when the others have taken this member out for good: it is not started again. */
   readonly onRemoved: () => void
   readonly clock: Clock
@@ -36,6 +36,10 @@ const WATCH = [
   'kill $killer; exit $code',
 ].join('\n')
 
+/** etcd wants the form of a host with a port, and makes a file of that name in the directory that it is started in. */
+const SOCKET = 'client:1'
+const CLIENT_FLAGS = ['--listen-client-urls', `unix://${SOCKET}`, '--advertise-client-urls', `unix://${SOCKET}`]
+
 const RESTART = { initialMs: 250, maxMs: 10_000 }
 /** What has run for so long has not failed at its start. */
 const SOUND_MS = 30_000
@@ -49,6 +53,8 @@ const REMOVED = /data-dir used by this member must be removed|permanently remove
 export class EtcdChild {
   readonly #options: EtcdChildOptions
   readonly #stop = new AbortController()
+  /** Not beside the data: not every file system that a container is given has sockets. */
+  readonly #directory = makeTemporaryDirectory('etcd')
   #child: ChildProcess | undefined
   #running: Promise<void> = Promise.resolve()
   #lines: string[] = []
@@ -57,6 +63,11 @@ export class EtcdChild {
 
   constructor(options: EtcdChildOptions) {
     this.#options = options
+  }
+
+  /** Where clients reach it, as gRPC writes it: nobody but this user does. */
+  get address(): string {
+    return `unix:${path.join(this.#directory, SOCKET)}`
   }
 
   /** `onEnd`: told why, each time that it ends by itself. */
@@ -72,6 +83,7 @@ export class EtcdChild {
     const late = this.#options.clock.setTimer(END_MS, () => this.#child?.stdin?.end())
     await this.#running
     late.cancel()
+    await rm(this.#directory, { recursive: true, force: true })
   }
 
   async #keepRunning(): Promise<void> {
@@ -95,20 +107,20 @@ export class EtcdChild {
   #run(): Promise<number | string | null> {
     this.#lines = []
     return new Promise((resolve) => {
-      const { program, flags, startedIn, socket } = this.#options
+      const { program, flags } = this.#options
       // One that was killed has left it, and nobody can listen on it again.
-      rmSync(path.join(startedIn, socket), { force: true })
+      rmSync(path.join(this.#directory, SOCKET), { force: true })
       // What etcd reads from the environment is not the server's to be read so.
       const unsupported = ARCHITECTURES[process.arch]
       const env = {
         PATH: '/usr/local/bin:/usr/bin:/bin',
-        SOCKET: socket,
+        SOCKET,
         ...(unsupported === undefined ? {} : { ETCD_UNSUPPORTED_ARCH: unsupported }),
       }
-      const child = spawn('/bin/sh', ['-c', WATCH, program, ...flags], {
+      const child = spawn('/bin/sh', ['-c', WATCH, program, ...flags, ...CLIENT_FLAGS], {
         stdio: ['pipe', 'ignore', 'pipe'],
         env,
-        cwd: startedIn,
+        cwd: this.#directory,
         // The keys of a terminal that end the server do not end etcd before it.
         detached: true,
       })

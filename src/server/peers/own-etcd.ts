@@ -1,7 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
-import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { EtcdConnectionOptions } from '../../storage/commit-log/etcd/etcd-connection.js'
 import type { EtcdMembers } from '../../storage/commit-log/etcd/etcd-members.js'
@@ -28,9 +27,6 @@ const QUOTA_BYTES = 8 * 1024 ** 3
 /** What etcd takes by itself. */
 const ELECTION_MS_MAX = 1000
 
-/** etcd wants the form of a host with a port, and makes a file of that name in the directory that it is started in. */
-const SOCKET = 'client:1'
-
 /** The name under which etcd knows a node: no character of it means anything to etcd. */
 export const memberName = (nodeId: string): string => Buffer.from(nodeId).toString('hex')
 
@@ -38,25 +34,23 @@ export const nodeIdOf = (name: string): string => Buffer.from(name, 'hex').toStr
 
 export const peerUrl = (peerAddress: string): string => `https://${peerAddress}`
 
-/** The etcd beside this server: a member of that of all nodes. Clients reach it by a socket in a directory of this user's alone. */
+/** The etcd beside this server: a member of that of all nodes. */
 export class OwnEtcd {
   readonly members: EtcdMembers
   readonly #child: EtcdChild
   readonly #connection: EtcdConnectionOptions
   readonly #options: PeersOptions
-  readonly #startedIn: string
 
   private constructor(
     options: PeersOptions,
     connection: EtcdConnectionOptions,
     child: EtcdChild,
-    { members, startedIn }: { readonly members: EtcdMembers; readonly startedIn: string },
+    members: EtcdMembers,
   ) {
     this.#options = options
     this.#connection = connection
     this.#child = child
     this.members = members
-    this.#startedIn = startedIn
   }
 
   /** An empty place for a member, with the certificates that it needs. */
@@ -83,13 +77,10 @@ export class OwnEtcd {
       ...electionFlags(config.own.leaderLeaseMs),
     ]
     const { EtcdMembers } = await import('../../storage/commit-log/etcd/etcd-members.js')
-    // Not beside the data: not every file system that a container is given has sockets.
-    const startedIn = makeTemporaryDirectory('etcd')
-    const child = new EtcdChild({ ...options, program, flags, startedIn, socket: SOCKET, onRemoved })
-    const addresses = [`unix:${path.join(startedIn, SOCKET)}`]
-    const connection = { clock, random, addresses, requestTimeoutMs: REQUEST_TIMEOUT_MS }
+    const child = new EtcdChild({ ...options, program, flags, onRemoved })
+    const connection = { clock, random, addresses: [child.address], requestTimeoutMs: REQUEST_TIMEOUT_MS }
     child.start(onEnd)
-    return new OwnEtcd(options, connection, child, { members: new EtcdMembers(connection), startedIn })
+    return new OwnEtcd(options, connection, child, new EtcdMembers(connection))
   }
 
   get connection(): EtcdConnectionOptions {
@@ -107,7 +98,6 @@ export class OwnEtcd {
   async close(): Promise<void> {
     this.members.close()
     await this.#child.stop()
-    await rm(this.#startedIn, { recursive: true, force: true })
   }
 }
 
@@ -156,11 +146,9 @@ const flagsOf = (
   peerBound: string,
 ): readonly string[] => {
   const file = (name: keyof typeof FILES) => path.join(place, FILES[name])
-  const client = `unix://${SOCKET}`
   return [
     ...['--name', memberName(nodeId), '--data-dir', path.join(place, DATA)],
     ...['--logger', 'zap', '--log-outputs', 'stderr', '--log-level', 'warn'],
-    ...['--listen-client-urls', client, '--advertise-client-urls', client],
     ...['--listen-peer-urls', peerUrl(peerBound), '--initial-advertise-peer-urls', peerUrl(peerAddress)],
     ...['--initial-cluster', initialCluster, '--initial-cluster-token', token],
     ...['--initial-cluster-state', isFirst ? 'new' : 'existing'],
