@@ -1,6 +1,7 @@
 import type { Answer } from '../../src/server/simulated/calls.js'
 import { SKEW_MS_MAX } from './faults.js'
 import { Chance } from '../../src/server/simulated/chance.js'
+import { LOOK_UP } from './set-up.js'
 import type { Servers } from './servers.js'
 import type { Member, World } from './world.js'
 
@@ -29,7 +30,6 @@ const isSure = (servers: Servers, issued: Issued): boolean => issued.isOfSeconda
 
 /** How many may try at once to use up what allows fewer. */
 const TRIES = 5
-const LOOK_UP = { method: 'GET', path: 'auth/token/lookup-self' } as const
 const PAUSE_TIMES = 4
 /** Of a token that ends by itself. Clocks are set right again before the end, so every one of them has ended then. */
 const TTL_SECONDS_MAX = 10

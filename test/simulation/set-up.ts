@@ -73,7 +73,7 @@ export const join = async (world: World, { kind, above, below }: Link): Promise<
   if (status === 200) world.fail(`${below.name} was wiped, and takes a token that it had before`)
 }
 
-const LOOK_UP = { method: 'GET', path: 'auth/token/lookup-self' } as const
+export const LOOK_UP = { method: 'GET', path: 'auth/token/lookup-self' } as const
 
 const activationToken = async (world: World, { kind, above }: Link, id: string): Promise<string> => {
   const path = `sys/replication/${kind}/primary/secondary-token`

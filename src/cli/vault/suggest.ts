@@ -13,9 +13,9 @@ const SHOWN_MAX = 3
 export const suggest = (words: readonly string[], names: Iterable<string>): string[] => {
   const known = new Set(names)
   const family = words.findLastIndex((_, at) => known.has(words.slice(0, at + 1).join(' '))) + 1
-  const within = words.slice(0, family).map((word) => `${word} `)
+  const within = words.slice(0, family).join(' ')
   const near = [...known].flatMap((name) => {
-    if (!name.startsWith(within.join(''))) return []
+    if (family > 0 && !name.startsWith(`${within} `)) return []
     const typed = words.slice(0, name.split(' ').length).join(' ')
     const slips = countSlips(typed, name)
     const count = name.split(' ').length

@@ -3,7 +3,7 @@ import { standbyRefusal } from '../../replication/rpc/active-node.js'
 import { refusingService } from '../../replication/rpc/refusing-service.js'
 import type { ClusterPort } from '../../replication/rpc/transport.js'
 import { serverIdentityOf } from '../../replication/credentials/ca.js'
-import { isSecondaryStage } from '../../replication/roles/machine.js'
+import { isDormant } from '../../replication/roles/machine.js'
 import { KINDS } from '../../replication/roles/role-records.js'
 import { readRecord, stageOf } from '../../replication/roles/state.js'
 import type { ServerIdentity } from '../../replication/types.js'
@@ -63,8 +63,11 @@ export class StandbyPort {
     const { barrier } = this.#options.following() ?? {}
     if (!barrier || barrier.isSealed) return []
     const storage = barrier.view('')
-    if (isSecondaryStage(stageOf(readRecord(storage, 'dr')))) return []
-    const records = KINDS.map((kind) => readRecord(storage, kind))
-    return records.flatMap((record) => (record.mode === 'primary' ? [serverIdentityOf(record.ca)] : []))
+    const records = { dr: readRecord(storage, 'dr'), performance: readRecord(storage, 'performance') }
+    const stages = { dr: stageOf(records.dr), performance: stageOf(records.performance) }
+    return KINDS.flatMap((kind) => {
+      const record = records[kind]
+      return record.mode === 'primary' && !isDormant(kind, { stages }) ? [serverIdentityOf(record.ca)] : []
+    })
   }
 }

@@ -18,16 +18,15 @@ type RestartShell = Pick<ShellView, 'status' | 'systemRules'> & {
 
 /**
  * Answers while the runtime is being rebuilt: status reads as they were the moment before, shares that nobody needs (those of
- * a node that finds the others only now are needed), and 503 for everything else, which has waited in vain by then. Nothing here touches the data, which may be on its way to another
- * generation.
+ * a node that finds the others only now are needed), and 503 for everything else, which has waited in vain by then. Nothing
+ * here touches the data, which may be on its way to another generation.
  */
 export class RestartView {
   readonly backend: Backend
   readonly #answers: Map<string, Response>
   readonly #kinds: { readonly dr: JsonObject; readonly performance: JsonObject }
 
-  constructor(runtime: Pick<Runtime, 'cluster' | 'seal'>, shell: RestartShell, clock: Clock) {
-    const { status, systemRules, peers } = shell
+  constructor(runtime: Runtime, { status, systemRules, peers }: RestartShell, clock: Clock) {
     const replication = runtime.cluster?.replication
     this.#kinds = {
       dr: replication?.statusData('dr') ?? { mode: 'disabled' },

@@ -55,16 +55,18 @@ const listCommand = (output: Output): Command =>
     .option('--json', 'print JSON')
     .addHelpText('after', examples('drill list', 'drill list --json'))
     .action((flags: { json?: true }) => {
-      const drills = listDrills().map(({ name, topology, purpose, runners }) => ({
-        name,
-        topology: topologyName(topology),
-        purpose,
-        runners,
-      }))
-      if (flags.json) output.data(JSON.stringify(drills, undefined, 2))
-      else if (drills.length === 0) output.progress('no drills ship with this package')
+      const drills = listDrills()
+      if (flags.json) {
+        const shown = drills.map(({ name, topology, purpose, runners }) => ({
+          name,
+          topology: topologyName(topology),
+          purpose,
+          runners,
+        }))
+        output.data(JSON.stringify(shown, undefined, 2))
+      } else if (drills.length === 0) output.progress('no drills ship with this package')
       else {
-        const rows = listDrills().map(({ name, topology, purpose }) => [
+        const rows = drills.map(({ name, topology, purpose }) => [
           ...[name, isDocumentFile(topology) ? `${topologyName(topology)} (its own)` : topology],
           firstSentence(purpose),
         ])
