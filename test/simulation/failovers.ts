@@ -122,9 +122,10 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
     before.cluster.crash(true)
     servers.beginTerm()
     registers.shake()
-    const told = { epoch: '', index: 0 }
+    let told = NOTHING_TOLD
     const isTaken = await happens(world, () => {
-      Object.assign(told, replicationOf(after)?.context.running.dr.follower?.announced)
+      // A disk that fails does not keep what it was told, so that a start may have forgotten it.
+      told = replicationOf(after)?.context.running.dr.follower?.announced ?? NOTHING_TOLD
       return promote(world, after, false)
     })
     if (isTaken) {
@@ -167,8 +168,15 @@ const placesOf = ({ primary, copy }: Servers): readonly [Member, Member] => {
 
 const replicationOf = ({ cluster }: Member) => cluster.server?.runtime?.cluster?.replication.replication
 
+interface Told {
+  readonly epoch: string
+  readonly index: number
+}
+
+const NOTHING_TOLD: Told = { epoch: '', index: 0 }
+
 /** Who takes over without force has all that the primary has told it of. */
-const judgeTakeOver = (world: World, after: Member, told: { readonly epoch: string; readonly index: number }): void => {
+const judgeTakeOver = (world: World, after: Member, told: Told): void => {
   const record = replicationOf(after)?.context.roles.record('dr')
   const epoch = record && 'epochs' in record ? record.epochs.at(-1) : undefined
   if (epoch && epoch.parent === told.epoch && epoch.forkIndex < told.index)
@@ -191,9 +199,7 @@ const rejoin = async (world: World, { servers, losses }: Scene, chance: Chance):
   if (isAnew) await becomes(world, below, 'disabled', () => withToken(world, below, 'disable', {}))
   for (let tries = 1; ; tries++) {
     if (tries > TRIES_MAX) world.fail(`${below.name} does not follow ${above.name}`)
-    await world.call(above, { method: 'PUT', path: `${DR}/primary/revoke-secondary`, body: { id } })
-    const issued = await world.persist(above, { method: 'PUT', path: `${DR}/primary/secondary-token`, body: { id } })
-    const { token } = issued.json.wrap_info as { readonly token: string }
+    const token = await issue(world, above, id)
     if (isAnew) await world.call(below, { method: 'PUT', path: `${DR}/secondary/enable`, body: { token } })
     else await withToken(world, below, 'update-primary', { token })
     if (await happens(world, () => follows(world, below))) break
@@ -203,6 +209,19 @@ const rejoin = async (world: World, { servers, losses }: Scene, chance: Chance):
   await bringAlong(world, servers)
   for (const member of world.members) await losses.collect(world, member)
   servers.settle()
+}
+
+/** A new activation token for an id, which may be taken: by whoever had it before, or by an answer that was lost. */
+const issue = async (world: World, above: Member, id: string): Promise<string> => {
+  let token = ''
+  await world.until(`${above.name} is to issue a token`, async () => {
+    await world.call(above, { method: 'PUT', path: `${DR}/primary/revoke-secondary`, body: { id } })
+    const issued = await world.call(above, { method: 'PUT', path: `${DR}/primary/secondary-token`, body: { id } })
+    if (issued?.status !== 200) return `the answer is ${issued?.status} ${JSON.stringify(issued?.json)}`
+    token = (issued.json.wrap_info as { readonly token: string }).token
+    return undefined
+  })
+  return token
 }
 
 /** One who was never told of the address at which the primary is now is told by its operator. */

@@ -116,18 +116,6 @@ export class World {
     return answer
   }
 
-  /** Asks until it is granted, whatever goes wrong meanwhile. */
-  async persist(member: Member, call: Call): Promise<Answer> {
-    let granted: Answer | undefined
-    await this.until(`${call.method} ${call.path} on ${member.name}`, async () => {
-      const answer = await this.call(member, call)
-      if (answer && answer.status < 300) granted = answer
-      return granted ? undefined : `the answer is ${answer?.status} ${JSON.stringify(answer?.json)}`
-    })
-    if (!granted) throw new Error('nothing was granted')
-    return granted
-  }
-
   /** For what must be granted while nothing goes wrong. */
   async demand(member: Member, call: Call): Promise<Answer> {
     const answer = await this.call(member, call)
