@@ -23,6 +23,10 @@ export interface Plan {
   readonly hasFilterStorms: boolean
   /** One more, planned, when nothing goes wrong any more. */
   readonly isCalmFailover: boolean
+  /** Everybody is asked all the time how it is. */
+  readonly isStatusAsked: boolean
+  /** In the end bits of what is stored are turned over. */
+  readonly areBitsTurned: boolean
 }
 
 /** What is different where clusters have several nodes. */
@@ -154,6 +158,8 @@ export const planOf = (seed: number): Plan => {
     failovers: hasCopy(topology) ? failoversOf(String(seed), chance) : [],
     hasFilterStorms: new Chance(`${seed} filter storms`).happens(0.5),
     isCalmFailover: hasCopy(topology) && new Chance(`${seed} calm failover`).happens(0.6),
+    isStatusAsked: new Chance(`${seed} status asked`).happens(0.6),
+    areBitsTurned: new Chance(`${seed} bits turned`).happens(0.3),
   }
 }
 

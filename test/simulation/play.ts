@@ -1,5 +1,7 @@
+import { runBits } from './bits.js'
 import { judgeCaches, runLooks } from './caches.js'
 import { runClient } from './clients.js'
+import { judgeLogs, runCounts } from './counts.js'
 import { Credentials, judgeCredentials, runCredentials } from './credentials.js'
 import { failOverInCalm, runFailovers } from './failovers.js'
 import { endFaults, runFaults, runNodeFaults } from './faults.js'
@@ -12,6 +14,7 @@ import { judgeRevocation } from './revocation.js'
 import { runRoleWalk } from './role-walk.js'
 import { Servers } from './servers.js'
 import { furnish, initialiseAll, join } from './set-up.js'
+import { runStatusReads } from './status.js'
 import { watch } from './watch.js'
 import type { World } from './world.js'
 
@@ -42,8 +45,11 @@ export const play = async (world: World): Promise<void> => {
     await judgeStorage(world, member)
   }
   await judgeCaches(world)
+  await runBits(world, servers, registers)
+  await judgeLevel(world, servers.links)
   // From below: what is written on a secondary goes up to its primary.
   for (const link of servers.links.toReversed()) await judgeRevocation(world, link)
+  judgeLogs(world)
   await runRoleWalk(world)
 }
 
@@ -69,6 +75,8 @@ const act = async (world: World, { servers, registers, credentials, losses }: Pa
     runLooks(world, endMs),
     watch(world, registers, endMs),
     ...(secondary ? [runFilters(world, servers, secondary, endMs)] : []),
+    runStatusReads(world, endMs),
+    runCounts(world, endMs),
     runFailovers(world, { servers, registers, losses, endMs }),
     Promise.all([runFaults(world, endMs), runNodeFaults(world, endMs)]).then(() => endFaults(world)),
   ])

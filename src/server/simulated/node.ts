@@ -84,13 +84,18 @@ export class SimulatedNode {
     return this.#life?.shared?.link
   }
 
+  /** What it waits with; undefined while it does not run. */
+  get clock(): Pick<MortalClock, 'frozenMs' | 'timers'> | undefined {
+    return this.#life?.clock
+  }
+
   /** Nothing of it goes on for so long, as of a process whose machine stands still; its clock does. */
   freeze(ms: number): void {
     this.#surroundings.history.add(this.name, `stands still for ${ms.toFixed(3)} ms`)
     this.#life?.clock.freeze(ms)
   }
 
-  get disk(): Pick<Disk, 'failuresLeft' | 'failures'> {
+  get disk(): Pick<Disk, 'failuresLeft' | 'failures' | 'turnBit'> {
     return this.#disk
   }
 
@@ -130,7 +135,8 @@ export class SimulatedNode {
     if (!life) return
     this.#surroundings.history.add(this.name, isPowerLost ? 'loses power' : 'is killed')
     this.#end(life, !isPowerLost)
-    this.#disk.losePower()
+    if (isPowerLost) this.#disk.losePower()
+    else this.#disk.release()
   }
 
   /** Sends a request as a client would; undefined when no answer comes. `from` is where its way begins. */
@@ -173,6 +179,7 @@ export class SimulatedNode {
     const life = this.#life
     if (!life?.server || this.#isCut(from)) return undefined
     await Promise.race([life.clock.thawed(), life.died])
+    if (!life.isAlive) return undefined
     const rendered = await Promise.race([answer(life, life.server), life.died])
     await Promise.race([clock.sleep(network.delayMs()), life.died])
     return life.isAlive && !this.#isCut(from) ? rendered : undefined
@@ -200,10 +207,11 @@ export class SimulatedNode {
   }
 
   #open(life: Life): Promise<Server> {
-    const { network, identities } = this.#surroundings
+    const { network, identities, chance, logDelayMsMax } = this.#surroundings
     const { clock, random } = life
     const log = toldLog(this.#surroundings.history, life)
-    life.shared = this.#connect(life)
+    const link = new LogLink({ clock, chance, delayMsMax: logDelayMsMax })
+    life.shared = this.#log && new MemorySharedLog(this.#log, clock, link)
     const times = replicationTimes(this.#config)
     return Server.start({
       config: this.#config,
@@ -218,12 +226,6 @@ export class SimulatedNode {
         ...simulatedSecrets(random),
       },
     })
-  }
-
-  #connect({ clock }: Life): MemorySharedLog | undefined {
-    const { chance, logDelayMsMax } = this.#surroundings
-    const link = new LogLink({ clock, chance, delayMsMax: logDelayMsMax })
-    return this.#log && new MemorySharedLog(this.#log, clock, link)
   }
 
   async #fetchWrapped({ address, step, token }: WrappedCall): Promise<{ status: number; body: string }> {

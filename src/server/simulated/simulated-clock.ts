@@ -194,6 +194,11 @@ export class MortalClock implements Clock {
     return sleepWith(this, ms, signal)
   }
 
+  /** How many are set. */
+  get timers(): number {
+    return this.#timers.size
+  }
+
   /** Nothing falls due for so long, and then all of it does. */
   freeze(ms: number): void {
     this.#thawsMs = this.#clock.monotonic() + ms

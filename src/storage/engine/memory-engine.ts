@@ -18,6 +18,11 @@ const leavesOf = (snapshot: EngineSnapshot): FrozenLeaves => {
   return snapshot.leaves
 }
 
+interface Operation {
+  readonly key: string
+  readonly value: Buffer | undefined
+}
+
 /**
  * A disk in memory: it outlives the engines that are opened on it one after the other, as a disk outlives processes. It
  * knows how to undo the writes that no durable write has followed, for a loss of power.
@@ -29,20 +34,37 @@ export class MemoryDisk {
   settled: Acknowledged | undefined
   /** The engine that has the disk open. */
   owner: Engine | undefined
-  #undo: { readonly key: string; readonly value: Buffer | undefined }[] = []
+  /** What each batch that no durable one has followed has replaced. */
+  #undo: Operation[][] = []
 
-  apply(operations: readonly { key: string; value: Buffer | undefined }[], isDurable: boolean): void {
+  apply(operations: readonly Operation[], isDurable: boolean): void {
+    const replaced: Operation[] = []
     for (const { key, value } of operations) {
-      if (!isDurable) this.#undo.push({ key, value: this.map.get(key) })
+      if (!isDurable) replaced.push({ key, value: this.map.get(key) })
       this.#set(key, value)
     }
     // As in a log file: what is synced makes everything before it durable too.
     if (isDurable) this.#undo = []
+    else this.#undo.push(replaced)
   }
 
-  /** Power loss: what was not made durable is gone, and whoever had the disk open has it no longer. */
-  crash(): void {
-    for (const { key, value } of this.#undo.reverse()) this.#set(key, value)
+  /** Batches that a loss of power may take. */
+  get unsynced(): number {
+    return this.#undo.length
+  }
+
+  /** The process that had the disk open has ended; all that it wrote is there. */
+  release(): void {
+    this.owner = undefined
+  }
+
+  /**
+   * Power loss: of the batches that were not made durable the first so many are there, as where a log file is torn, and whoever
+   * had the disk open has it no longer.
+   */
+  crash(kept = 0): void {
+    const lost = this.#undo.slice(kept).flat()
+    for (const { key, value } of lost.reverse()) this.#set(key, value)
     this.#undo = []
     this.acknowledged = this.settled
     this.owner = undefined
@@ -92,7 +114,7 @@ export class MemoryEngine implements Engine {
 
   batch(): EngineBatch {
     this.#requireOpen()
-    const operations: { key: string; value: Buffer | undefined }[] = []
+    const operations: Operation[] = []
     return {
       put: (key, value) => void operations.push({ key, value }),
       delete: (key) => void operations.push({ key, value: undefined }),

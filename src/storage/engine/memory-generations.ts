@@ -8,9 +8,9 @@ export class MemoryDirectory {
   generation = 1
   disk = new MemoryDisk()
 
-  /** Power loss: loses what was not durable and frees the directory for the next process. */
-  crash(): void {
-    this.disk.crash()
+  /** Power loss: loses what was not durable, but for the first so many batches, and frees the directory for the next process. */
+  crash(keptBatches = 0): void {
+    this.disk.crash(keptBatches)
   }
 }
 

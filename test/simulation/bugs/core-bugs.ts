@@ -44,4 +44,11 @@ export const CORE_BUGS: readonly Bug[] = [
     from: 'policies: (key) => policies.invalidate(key.slice(KEYS.policies.length)),',
     to: 'policies: (_) => undefined,',
   },
+  {
+    name: 'whoever asks how a server is waits while it restarts',
+    file: 'server/runtime/admission.ts',
+    from: "if (isRestarting()) return !this.#isServedWhile('restarting', request)",
+    to: "if (isRestarting()) return !this.#isServedWhile('restarting', request) || !isWrite(request.operation)",
+    needs: ({ isStatusAsked, diskDelayMsMax }) => isStatusAsked && diskDelayMsMax >= 10,
+  },
 ]

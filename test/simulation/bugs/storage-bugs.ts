@@ -112,4 +112,31 @@ export const STORAGE_BUGS: readonly Bug[] = [
     to: 'const mutations = commit.mutations',
     needs: resyncsInSteps,
   },
+  {
+    name: 'a value that does not open is taken for none',
+    file: 'storage/barrier/barrier.ts',
+    from: '    return stored === undefined ? undefined : this.#open(key, stored)\n',
+    to: `    if (stored === undefined) return undefined
+    try {
+      return this.#open(key, stored)
+    } catch {
+      return undefined
+    }
+`,
+    needs: ({ areBitsTurned }) => areBitsTurned,
+  },
+  {
+    name: 'the end of the log that is kept in memory has no bound',
+    file: 'storage/log/wal-ring.ts',
+    from: 'while (this.#bytes > this.#bytesMax)',
+    to: 'while (this.#bytes < 0)',
+    needs: ({ settings }) => settings.ship_window_bytes === 100,
+  },
+  {
+    name: 'the log is never trimmed',
+    file: 'storage/log/wal.ts',
+    from: 'return this.#extent.excess(entries, bytes, TRIM_FRAMES_MAX)',
+    to: 'return this.#extent.excess(entries, bytes, 0)',
+    needs: ({ settings }) => settings.wal_retention_bytes === 1_000,
+  },
 ]

@@ -1,0 +1,143 @@
+import type { Clock } from '../../base/clock.js'
+import { Inbox } from '../../replication/rpc/simulated/inbox.js'
+import type { Wire, WireMessage } from '../../replication/rpc/simulated/wire.js'
+import type { History } from './history.js'
+import type { Host } from './life.js'
+
+/** What lies between two hosts. */
+interface Ways {
+  isCut(from: string, to: string): boolean
+  /** How long a message takes, and how much longer in one direction, in milliseconds. */
+  delayMs(): number
+  slowMs(from: string, to: string): number
+}
+
+interface EndOptions {
+  readonly clock: Clock
+  readonly history: History
+  readonly network: Ways
+  /** Of the connection. */
+  readonly name: string
+  readonly onGone: (end: End) => void
+}
+
+/** What one end of a connection has sent and nobody has got yet. */
+export interface Sent {
+  readonly from: string
+  readonly to: string
+  readonly messages: number
+  readonly bytes: number
+}
+
+interface UnderWay {
+  readonly dueMs: number
+  readonly message: WireMessage | 'close'
+}
+
+/** One end of a connection, with what is under way from it. */
+export class End implements Wire {
+  readonly host: Host
+  other: End | undefined
+  readonly #options: EndOptions
+  readonly #underWay: UnderWay[] = []
+  readonly #inbox = new Inbox()
+  #isTravelling = false
+
+  constructor(host: Host, options: EndOptions) {
+    this.host = host
+    this.#options = options
+  }
+
+  send(message: WireMessage): void {
+    if (!this.#inbox.isClosed && this.host.isAlive) this.#put(message)
+  }
+
+  listen(listeners: Parameters<Wire['listen']>[0]): void {
+    this.#inbox.listen(listeners)
+  }
+
+  close(): void {
+    if (this.#inbox.shut()) this.#put('close')
+  }
+
+  /** The connection breaks, and this end hears of it. */
+  breakOff(): void {
+    this.#underWay.splice(0)
+    this.#options.onGone(this)
+    this.#inbox.end()
+  }
+
+  /** Nobody is at this end any more; what is under way from it still arrives. */
+  forget(): void {
+    this.#inbox.forget()
+  }
+
+  get sent(): Sent {
+    const messages = this.#underWay.length
+    const bytes = this.#underWay.reduce((sum, { message }) => sum + bytesOf(message), 0)
+    return { from: this.host.name, to: this.other?.host.name ?? '', messages, bytes }
+  }
+
+  /** Lets the next message travel, unless one does or the way is cut. */
+  pump(): void {
+    const [next] = this.#underWay
+    const to = this.other
+    if (!next || !to || this.#isTravelling || this.#options.network.isCut(this.host.name, to.host.name)) return
+    this.#isTravelling = true
+    const { clock } = this.#options
+    clock.setTimer(Math.max(next.dueMs - clock.monotonic(), to.host.frozenMs), () => {
+      this.#isTravelling = false
+      if (to.host.frozenMs > 0) return this.pump()
+      if (!this.#options.network.isCut(this.host.name, to.host.name)) {
+        this.#underWay.shift()
+        to.#arrive(next.message)
+      }
+      this.pump()
+    })
+  }
+
+  #put(message: WireMessage | 'close'): void {
+    const { clock, network } = this.#options
+    const slowMs = this.other ? network.slowMs(this.host.name, this.other.host.name) : 0
+    this.#underWay.push({ dueMs: clock.monotonic() + network.delayMs() + slowMs, message })
+    this.pump()
+  }
+
+  #arrive(message: WireMessage | 'close'): void {
+    const { history, name, onGone } = this.#options
+    if (!this.host.isAlive || this.#inbox.isClosed) return
+    const from = this.other?.host.name ?? ''
+    if (message === 'close') {
+      history.add(this.host.name, `${name} is closed by ${from}`)
+      onGone(this)
+      if (this.other) onGone(this.other)
+      this.#inbox.end()
+      return
+    }
+    if (message.is !== 'ping' && message.is !== 'pong')
+      history.add(this.host.name, `${name} gets ${textOf(message)} from ${from}`, payloadOf(message))
+    this.#inbox.take(message)
+  }
+}
+
+const payloadOf = (message: WireMessage): Buffer | undefined => (message.is === 'data' ? message.payload : undefined)
+
+const bytesOf = (message: WireMessage | 'close'): number =>
+  message !== 'close' && message.is === 'data' ? message.payload.length : 0
+
+const textOf = (message: WireMessage): string => {
+  switch (message.is) {
+    case 'call':
+      return `call ${message.id} of ${message.method}`
+    case 'data':
+      return `${message.payload.length} bytes of call ${message.id}`
+    case 'credit':
+      return `credit of ${message.bytes} bytes for call ${message.id}`
+    case 'end':
+      return `the end of call ${message.id}${message.refusal ? `: ${message.refusal.text}` : ''}`
+    case 'cancel':
+      return `the cancellation of call ${message.id}`
+    default:
+      return message.is
+  }
+}

@@ -1,0 +1,102 @@
+import type { Answer } from '../../src/server/simulated/calls.js'
+import { Chance } from '../../src/server/simulated/chance.js'
+import type { SimulatedNode } from '../../src/server/simulated/node.js'
+import type { Registers } from './registers.js'
+import { readOf, valueIn } from './values.js'
+import type { Servers } from './servers.js'
+import type { Member, World } from './world.js'
+
+/** What is hit, and how often: data, frames of the log, pages of the trees. */
+const PREFIXES = { d: 4, w: 2, m: 1 }
+const TURNS = 3
+
+/**
+ * While a server is down a bit of what it has stored is turned over. What it serves then is what was there before, or it
+ * says why not, and nobody else serves anything else; once the bit is as it was, so is everything.
+ */
+export const runBits = async (world: World, { serving }: Servers, { paths }: Registers): Promise<void> => {
+  const chance = new Chance(`${world.plan.seed} turned bits`)
+  const alone = world.members.filter(({ cluster }) => !cluster.hasNodes)
+  if (!world.plan.areBitsTurned || alone.length === 0) return
+  const before = new Map<Member, Values>()
+  for (const member of serving) before.set(member, await readAll(world, member, paths))
+  for (let turn = 0; turn < TURNS; turn++) {
+    const member = chance.pick(alone)
+    const prefix = chance.weighed(PREFIXES)
+    await world.act(`bit ${prefix}`, () => turnBit(world, { member, prefix, before, chance }))
+  }
+}
+
+/** What every path has held, as far as it has held anything. */
+type Values = ReadonlyMap<string, string | undefined>
+
+interface Turn {
+  readonly member: Member
+  readonly prefix: string
+  readonly before: ReadonlyMap<Member, Values>
+  readonly chance: Chance
+}
+
+const turnBit = async (world: World, { member, prefix, before, chance }: Turn): Promise<void> => {
+  const [node] = member.cluster.nodes
+  if (!node) return
+  // Everybody is told of it: what is judged here is the disk.
+  if (chance.happens(0.5)) node.crash(false)
+  else await node.stop()
+  const turned = node.disk.turnBit(prefix, chance)
+  const isOpen = await opens(world, member, node)
+  for (const [other, values] of before)
+    if (other !== member) await judgeSame(world, other, values)
+    else if (isOpen) await judgeDamaged(world, member, node, values)
+  node.crash(false)
+  turned?.back()
+  await world.open(member)
+  for (const [other, values] of before) await judgeSame(world, other, values)
+}
+
+/** False where it has said why it does not. */
+const opens = async (world: World, { unsealKey: key }: Member, node: SimulatedNode): Promise<boolean> => {
+  try {
+    await node.start()
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : ''
+    if (reason === '') world.fail(`${node.name} does not start, and does not say why`)
+    world.history.add(node.name, `does not start: ${reason}`)
+    return false
+  }
+  const answer = await node.call({ method: 'PUT', path: 'sys/unseal', body: { key } })
+  if (answer?.json.sealed === false) return true
+  requireReason(world, node, 'sys/unseal', answer)
+  return false
+}
+
+const readAll = async (world: World, member: Member, paths: readonly string[]): Promise<Values> => {
+  const values = new Map<string, string | undefined>()
+  for (const path of paths) values.set(path, valueIn(path, await world.read(member, readOf(path))))
+  return values
+}
+
+const judgeSame = async (world: World, member: Member, values: Values): Promise<void> => {
+  for (const [path, value] of await readAll(world, member, [...values.keys()]))
+    if (value !== values.get(path))
+      world.fail(`${member.name} has another value since a bit was turned: ${path} holds ${value}`)
+}
+
+const judgeDamaged = async (world: World, { rootToken: token }: Member, node: SimulatedNode, values: Values) => {
+  for (const [path, value] of values) {
+    const answer = await node.call({ ...readOf(path), token })
+    if (answer?.status !== 200 && answer?.status !== 404) requireReason(world, node, path, answer)
+    else if (valueIn(path, answer) !== value)
+      world.fail(`${node.name} serves what was damaged: ${answer.status} for ${path}: ${valueIn(path, answer)}`)
+  }
+}
+
+const requireReason = (world: World, node: SimulatedNode, path: string, answer: Answer | undefined): void => {
+  const [reason] = (answer?.json.errors ?? []) as readonly string[]
+  // A keyring that does not open is answered with 400.
+  const isRefused = answer && (answer.status >= 500 || (path === 'sys/unseal' && answer.status === 400))
+  if (!isRefused || !reason)
+    world.fail(
+      `${node.name} answers ${answer?.status} to ${path} and does not say why: ${JSON.stringify(answer?.json)}`,
+    )
+}
