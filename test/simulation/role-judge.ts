@@ -17,7 +17,7 @@ import {
 
 /** A call that is under way. */
 interface Watched {
-  readonly change: RoleCall | undefined
+  change: RoleCall | undefined
   /** The roles that the cluster may have had since it was sent. */
   readonly seen: Set<Roles>
   /** No change of a role was under way at the same time. */
@@ -33,6 +33,8 @@ class KnownRoles {
   readonly #underWay = new Set<Watched>()
   readonly #spent = new Map<string, 'bad' | 'unsure'>()
   #possible: ReadonlySet<Roles> = new Set(NEW_ROLES)
+  /** The storage may have what the server has not taken in, until it is opened again. */
+  #isUnsettled = false
   /** What a client shows of itself is known to be good. */
   areTokensSure = true
   /** Nothing is in the way of a change. */
@@ -43,12 +45,18 @@ class KnownRoles {
     this.#fail = fail
   }
 
+  /** It has read what is stored since it was asked for something the last time. */
+  settle(): void {
+    this.#isUnsettled = false
+  }
+
   get possible(): Iterable<Roles> {
     return this.#possible
   }
 
   async watch(call: Call, ask: () => Promise<Answer | undefined>): Promise<Answer | undefined> {
     const watched = this.#begin(parseRoleCall(call, (token) => this.#judge(token)))
+    this.#share(watched)
     const answer = await ask()
     this.#underWay.delete(watched)
     const { change } = watched
@@ -70,6 +78,15 @@ class KnownRoles {
     this.#underWay.add(watched)
     this.#spread()
     return watched
+  }
+
+  /** Of those who show one operation token at once the first that is granted spends it. */
+  #share(watched: Watched): void {
+    const tokenOf = ({ change }: Watched) => change?.body.dr_operation_token || undefined
+    const sharing = [...this.#underWay].filter((one) => tokenOf(one) !== undefined && tokenOf(one) === tokenOf(watched))
+    if (sharing.length < 2) return
+    for (const one of sharing)
+      if (one.change?.credential === 'good') one.change = { ...one.change, credential: 'unsure' }
   }
 
   /** Each sees what all the others may bring about. */
@@ -96,6 +113,7 @@ class KnownRoles {
     } else if (!from.some((roles) => answersOf(roles, change).includes(answered)))
       this.#fail(`${where()}, answers ${answered} to ${what}: ${JSON.stringify(answer?.json)}`)
     const isDone = answered === 'ok' || answered === 'unknown'
+    if (answered === 'unknown') this.#isUnsettled = true
     if (isDone) this.#spend(change, answered === 'ok' ? 'bad' : 'unsure')
     if (!watched.isAlone || answered === 'unknown') {
       this.#possible = closureOf(watched.seen, [change])
@@ -118,7 +136,7 @@ class KnownRoles {
     const fit = [...watched.seen].filter((roles) => shows(roles, kind as Kind, mode))
     if (fit.length === 0)
       this.#fail(`${this.#name} shows itself as ${kind} ${mode} and can only be ${describeRoles(watched.seen)}`)
-    if (watched.isAlone) this.#possible = new Set(fit)
+    if (watched.isAlone && !this.#isUnsettled) this.#possible = new Set(fit)
   }
 }
 

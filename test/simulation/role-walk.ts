@@ -159,6 +159,7 @@ const generate = async (world: World, member: Member): Promise<string | undefine
 const settle = async (world: World, member: Member): Promise<void> => {
   await world.open(member)
   const known = world.roles.of(member.cluster)
+  known.settle()
   const endMs = world.clock.monotonic() + PATIENCE_MS
   for (;;) {
     const { mode } = await world.status(member, 'dr')
