@@ -1,10 +1,13 @@
 /**
- * Remembers at least the `capacity` values used last and at most twice as many. A value that is asked for moves to the
+ * Remembers at least the `capacity` keys used last and at most twice as many. A value that is asked for moves to the
  * young half; when that is full, the old half is dropped. No list has to be kept in order.
+ *
+ * A key that is deleted keeps its place without a value: a map whose keys come and go is copied time and again, and what is
+ * left of each copy keeps all that it held until the next collection of the whole heap.
  */
 export class RecentCache<V> {
-  #young = new Map<string, V>()
-  #old = new Map<string, V>()
+  #young = new Map<string, V | undefined>()
+  #old = new Map<string, V | undefined>()
   readonly #capacity: number
 
   constructor(capacity: number) {
@@ -28,8 +31,8 @@ export class RecentCache<V> {
   }
 
   delete(key: string): void {
-    this.#young.delete(key)
-    this.#old.delete(key)
+    if (this.#young.has(key)) this.#young.set(key, undefined)
+    if (this.#old.has(key)) this.#old.set(key, undefined)
   }
 
   clear(): void {

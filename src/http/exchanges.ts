@@ -1,8 +1,10 @@
 import type { Clock, Timer } from '../base/clock.js'
+import { TransientMap } from '../base/transient-map.js'
 import type { Answer } from './direct-answer.js'
 import type { Message } from './whole-message.js'
 
 interface Exchange {
+  readonly number: number
   readonly request: Message
   readonly response: Answer
   readonly startedMs: number
@@ -13,7 +15,8 @@ const SWEEP_MS = 1000
 /** The work in flight on one listener: requests that are not answered yet. */
 export class Exchanges {
   readonly #clock: Clock
-  readonly #open = new Set<Exchange>()
+  readonly #open = new TransientMap<number, Exchange>()
+  #begun = 0
   #sweep: Timer | undefined
   #isClosing = false
   #onEmpty: (() => void) | undefined
@@ -27,13 +30,13 @@ export class Exchanges {
   }
 
   begin(request: Message, response: Answer): Exchange {
-    const exchange = { request, response, startedMs: this.#clock.monotonic() }
-    this.#open.add(exchange)
+    const exchange = { number: this.#begun++, request, response, startedMs: this.#clock.monotonic() }
+    this.#open.set(exchange.number, exchange)
     return exchange
   }
 
   end(exchange: Exchange): void {
-    this.#open.delete(exchange)
+    this.#open.delete(exchange.number)
     if (this.#open.size === 0) this.#onEmpty?.()
   }
 
@@ -41,7 +44,7 @@ export class Exchanges {
   watch(requestMs: number, onOverdue: (exchange: Exchange) => void): void {
     this.#sweep = this.#clock.setRepeating(SWEEP_MS, () => {
       const latestMs = this.#clock.monotonic() - requestMs
-      for (const exchange of this.#open) {
+      for (const [, exchange] of this.#open) {
         if (exchange.startedMs <= latestMs) onOverdue(exchange)
       }
     })

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.js'
+import { TransientMap } from '../../base/transient-map.js'
 import type { IncomingRequest } from '../../logical/incoming.js'
 
 export interface InFlight {
@@ -12,7 +13,7 @@ export interface InFlight {
 export class InFlightRequests {
   readonly #clock: Clock
   readonly #waiting = new Set<() => void>()
-  readonly #requests = new Map<string, { request: IncomingRequest; startTimeMs: number }>()
+  readonly #requests = new TransientMap<string, { request: IncomingRequest; startTimeMs: number }>()
 
   constructor(clock: Clock) {
     this.#clock = clock

@@ -1,3 +1,4 @@
+import { TransientMap } from '../../base/transient-map.js'
 import { type Change, changeOf, type FindLeaf } from '../change.js'
 import type { Engine } from '../engine/engine.js'
 import { leafHash } from '../trees/leaf.js'
@@ -15,7 +16,7 @@ export interface Pending {
 export class Overlay {
   readonly #engine: Engine
   readonly #leaves: LeafFinder
-  readonly #pending = new Map<string, Pending>()
+  readonly #pending = new TransientMap<string, Pending>()
 
   constructor(engine: Engine, leaves: LeafFinder) {
     this.#engine = engine

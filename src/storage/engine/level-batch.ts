@@ -51,13 +51,13 @@ export class LevelBatch implements EngineBatch {
 
   async write({ isDurable }: { readonly isDurable: boolean }): Promise<void> {
     await this.#writeLarge()
-    this.#recent.begin(this.#keys)
+    const ended = this.#recent.begin(this.#keys)
     try {
       await this.#write(isDurable)
     } catch (error) {
       throw failedDisk(error)
     } finally {
-      this.#recent.end(this.#keys)
+      ended()
     }
     this.#largeValues.note(this.#keys, this.#large, isDurable)
   }

@@ -11,35 +11,29 @@ import { DATA_PREFIX } from '../raw-keys.js'
  */
 export class RecentValues {
   readonly #values = new RecentCache<Buffer>(LIMITS.recentValuesMax)
-  /** How many batches under way write a key. */
-  readonly #writing = new Map<string, number>()
+  /** What batches under way write: a set for each, which goes with it. */
+  readonly #writing: ReadonlySet<string>[] = []
 
   find(key: string): Buffer | undefined {
     return this.#values.get(key)
   }
 
   add(key: string, value: Buffer): void {
-    if (!isData(key) || value.length > LIMITS.recentValueBytesMax || this.#writing.has(key)) return
+    if (!isData(key) || value.length > LIMITS.recentValueBytesMax) return
+    if (this.#writing.some((keys) => keys.has(key))) return
     this.#values.set(key, value)
   }
 
-  /** To be called before anything of a batch with these keys is written. */
-  begin(keys: readonly string[]): void {
+  /** To be called before anything of a batch with these keys is written; the result when nothing of it will be any more. */
+  begin(keys: readonly string[]): () => void {
+    const written = new Set<string>()
     for (const key of keys) {
       if (!isData(key)) continue
       this.#values.delete(key)
-      this.#writing.set(key, (this.#writing.get(key) ?? 0) + 1)
+      written.add(key)
     }
-  }
-
-  /** To be called when nothing of that batch will be written any more. */
-  end(keys: readonly string[]): void {
-    for (const key of keys) {
-      if (!isData(key)) continue
-      const left = (this.#writing.get(key) ?? 0) - 1
-      if (left > 0) this.#writing.set(key, left)
-      else this.#writing.delete(key)
-    }
+    this.#writing.push(written)
+    return () => void this.#writing.splice(this.#writing.indexOf(written), 1)
   }
 
   clear(): void {
