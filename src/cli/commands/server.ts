@@ -1,5 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { systemClock } from '../../base/clock.js'
+import { keepHeapSmall } from '../../base/garbage.js'
 import { createPinoLog, fileSink, type PinoLog, streamSink } from '../../base/pino-log.js'
 import { addressLines, removeAddressFile, writeAddressFile } from '../../server/address-file.js'
 import { prepareDevTls } from '../../server/dev/dev-tls.js'
@@ -17,6 +18,7 @@ const TAKEN = 5
 
 /** `understudy server`: runs until it is told to stop. Resolves to the exit status. */
 export const runServer = async (args: readonly string[], output: Output): Promise<number> => {
+  keepHeapSmall()
   const loaded = loadServerConfig(args, process.env)
   for (const { origin, text } of loaded.warnings) output.complain(`warning: ${origin}: ${text}`)
   if (!loaded.config) {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { constants, PerformanceObserver } from 'node:perf_hooks'
 import { expect, it } from 'vitest'
 import { letGo } from '../../../src/base/garbage.js'
@@ -21,4 +22,9 @@ it('collects once, however much was let go in one turn, and again when more was'
   } finally {
     observer.disconnect()
   }
+})
+
+it('can be told how far a heap grows by an option that this engine has', () => {
+  const options = execFileSync(process.execPath, ['--v8-options'], { encoding: 'utf8' })
+  expect(options).toContain('--heap-growing-percent')
 })
