@@ -24,7 +24,10 @@ export class DiskFaults {
 export const withDiskFaults = (source: EngineSource, faults: DiskFaults, clock: Clock): EngineSource =>
   watchSource(source, {
     beforeRead: () => undefined,
-    beforeStep: () => faults.requireRoom(),
+    beforeStep: (step) => {
+      // Takes no room, and the generation that replaces it is in place by then.
+      if (step !== 'destroy generation') faults.requireRoom()
+    },
     beforeReopen: () => faults.requireRoom(),
     delay: (step, side) =>
       step === 'batch' && side === 'before' && faults.state === 'slow' ? clock.sleep(faults.delayMs) : undefined,

@@ -33,8 +33,8 @@ export const watchSource = (inner: EngineSource, watch: DiskWatch): EngineSource
         await prepare(watchEngine(bare, watch))
         await begin(watch, 'move pointer')
       })
-      await begin(watch, 'destroy generation')
       engine = watchEngine(fresh, watch)
+      await begin(watch, 'destroy generation')
       return engine
     },
     async begin() {
