@@ -34,20 +34,22 @@ interface Settings {
   readonly areHashesTold: boolean
 }
 
+const OPTIONS = {
+  seed: { type: 'string' },
+  seeds: { type: 'string' },
+  from: { type: 'string', default: '1' },
+  jobs: { type: 'string', default: `${availableParallelism()}` },
+  soak: { type: 'boolean', default: false },
+  keep: { type: 'string' },
+  trace: { type: 'boolean', default: false },
+  whole: { type: 'boolean', default: false },
+  hashes: { type: 'boolean', default: false },
+} as const
+
+/** Undefined where a flag is not known, or says nothing that can be. */
 const readSettings = (): Settings | undefined => {
-  const { values } = parseArgs({
-    options: {
-      seed: { type: 'string' },
-      seeds: { type: 'string' },
-      from: { type: 'string', default: '1' },
-      jobs: { type: 'string', default: `${availableParallelism()}` },
-      soak: { type: 'boolean', default: false },
-      keep: { type: 'string' },
-      trace: { type: 'boolean', default: false },
-      whole: { type: 'boolean', default: false },
-      hashes: { type: 'boolean', default: false },
-    },
-  })
+  const values = readFlags()
+  if (!values) return undefined
   const { seed, soak, keep, trace: isTold, whole: isWhole, hashes: areHashesTold } = values
   const [seeds, from] = [Number(values.seeds ?? 1), Number(values.from)]
   const [one, jobs] = [Number(seed ?? 0), Number(values.jobs)]
@@ -67,6 +69,14 @@ const readSettings = (): Settings | undefined => {
     isTold,
     isWhole,
     areHashesTold,
+  }
+}
+
+const readFlags = () => {
+  try {
+    return parseArgs({ options: OPTIONS }).values
+  } catch {
+    return undefined
   }
 }
 
