@@ -1,6 +1,8 @@
 import { findLagBetween } from '../../src/lab/replication.js'
 import { listStored, verifyStored } from '../../src/storage/inspect.js'
 import { APPLIED_KEY } from '../../src/storage/raw-keys.js'
+import { LogicalError } from '../../src/logical/errors.js'
+import { Chance } from '../../src/server/simulated/chance.js'
 import type { SimulatedNode } from '../../src/server/simulated/node.js'
 import type { Registers } from './registers.js'
 import type { Link } from './servers.js'
@@ -46,6 +48,26 @@ export const judgeStorage = async (world: World, { cluster }: Member): Promise<v
     const { replicated, local } = (await server.runtime?.store.examine())?.pages ?? {}
     if (replicated?.size || local?.size)
       world.fail(`${name} works with trees that have ${replicated?.size} and ${local?.size} wrong pages`)
+  }
+}
+
+const TREE_PAUSE_MS_MAX = 4_000
+
+/** Again and again, whatever goes on: the trees that a server works with say what it stores. */
+export const runTreeLooks = async (world: World, endMs: number): Promise<void> => {
+  const { clock, nodes, plan } = world
+  const chance = new Chance(`${plan.seed} trees`)
+  for (;;) {
+    await clock.sleep(chance.next() * TREE_PAUSE_MS_MAX)
+    if (clock.monotonic() >= endMs) return
+    const { name, server } = chance.pick(nodes)
+    const found = await server?.runtime?.store.examine().catch((error: unknown) => {
+      // It died meanwhile, or has other data.
+      if (error instanceof LogicalError) return undefined
+      throw error
+    })
+    const pages = found ? found.pages.replicated.size + found.pages.local.size : 0
+    if (pages > 0) world.fail(`${name} works with trees that have ${pages} wrong pages`)
   }
 }
 

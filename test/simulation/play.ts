@@ -6,7 +6,7 @@ import { Credentials, judgeCredentials, runCredentials } from './credentials.js'
 import { failOverInCalm, runFailovers } from './failovers.js'
 import { endFaults, runFaults, runNodeFaults } from './faults.js'
 import { judgeFilter, runFilters } from './filters.js'
-import { judgeCopies, judgeCopy, judgeLevel, judgeStorage, judgeWrites } from './judges.js'
+import { judgeCopies, judgeCopy, judgeLevel, judgeStorage, judgeWrites, runTreeLooks } from './judges.js'
 import { judgeLosses, Losses } from './losses.js'
 import { runRaces } from './races.js'
 import { Registers } from './registers.js'
@@ -77,6 +77,7 @@ const act = async (world: World, { servers, registers, credentials, losses }: Pa
     ...(secondary ? [runFilters(world, servers, secondary, endMs)] : []),
     runStatusReads(world, endMs),
     runCounts(world, endMs),
+    runTreeLooks(world, endMs),
     runFailovers(world, { servers, registers, losses, endMs }),
     Promise.all([runFaults(world, endMs), runNodeFaults(world, endMs)]).then(() => endFaults(world)),
   ])
