@@ -1,3 +1,4 @@
+import { linkSignals } from '../../base/linked-signal.js'
 import type { SharedCommitLog } from './shared-commit-log.js'
 import { type Leadership, LeadershipLost, type LogEntry, type LogPosition, type SharedLog } from './shared-log.js'
 
@@ -51,15 +52,18 @@ export class Follower {
    * back: the store is to be closed, and opened again when `prepareCopy` has seen to its engine.
    */
   follow(signal: AbortSignal): Promise<void> {
-    return this.#next((stop) => this.#follow(AbortSignal.any([signal, stop])))
+    return this.#next(async (stop) => {
+      using either = linkSignals([signal, stop])
+      await this.#follow(either.signal)
+    })
   }
 
   /** Applies what there is by now. Rejects as `follow` does. */
   catchUp(signal: AbortSignal): Promise<void> {
     return this.#next(async (stop) => {
-      const ends = AbortSignal.any([signal, stop])
-      const last = await this.#options.sharedLog.lastIndex(ends)
-      if (this.applied.index < last) await this.#follow(ends, last)
+      using either = linkSignals([signal, stop])
+      const last = await this.#options.sharedLog.lastIndex(either.signal)
+      if (this.applied.index < last) await this.#follow(either.signal, last)
     })
   }
 
@@ -72,8 +76,9 @@ export class Follower {
     return this.#next(async (stop) => {
       const lost = new AbortController()
       void leadership.lost.then(() => lost.abort())
+      using either = linkSignals([lost.signal, stop])
       const { index } = leadership.end
-      if (this.applied.index < index) await this.#follow(AbortSignal.any([lost.signal, stop]), index)
+      if (this.applied.index < index) await this.#follow(either.signal, index)
       if (!leadership.isHeld || stop.aborted) throw new LeadershipLost()
       this.#options.commitLog.lead(leadership)
       await this.#options.store.settle()

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../../base/clock.js'
+import { linkSignals } from '../../base/linked-signal.js'
 import { LeasedLeadership } from './leased-leadership.js'
 import { MemoryLink } from './memory-link.js'
 import type { MemoryLog } from './memory-log.js'
@@ -60,7 +61,8 @@ export class MemorySharedLog implements SharedLog {
   }
 
   async campaign(candidate: Candidate, signal: AbortSignal): Promise<Leadership> {
-    const ends = AbortSignal.any([signal, this.#ended.signal])
+    using either = linkSignals([signal, this.#ended.signal])
+    const ends = either.signal
     for (;;) {
       const news = this.#news(ends)
       const sentMs = this.#clock.monotonic()
@@ -76,7 +78,8 @@ export class MemorySharedLog implements SharedLog {
   }
 
   async *follow(after: LogPosition, signal: AbortSignal): AsyncGenerator<LogEntry> {
-    const ends = AbortSignal.any([signal, this.#ended.signal])
+    using either = linkSignals([signal, this.#ended.signal])
+    const ends = either.signal
     let position = after
     while (!ends.aborted) {
       const news = this.#news(ends)

@@ -1,3 +1,4 @@
+import { linkSignals } from '../../base/linked-signal.js'
 import { Backoff, STORAGE_BACKOFF } from '../../base/backoff.js'
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
@@ -137,8 +138,8 @@ export class GenerationMove {
     const { clock } = this.#options
     const unread = new AbortController()
     void predecessor.unread().then(() => unread.abort())
-    const signal = AbortSignal.any([this.#stop.signal, unread.signal])
-    await clock.sleep(READERS_MS, signal).catch(() => undefined)
+    using either = linkSignals([this.#stop.signal, unread.signal])
+    await clock.sleep(READERS_MS, either.signal).catch(() => undefined)
     await this.#untilDone('the old generation was not destroyed yet', () => predecessor.destroy())
   }
 }
