@@ -44,4 +44,18 @@ export const REPLICATION_BUGS: readonly Bug[] = [
     from: "  streaming: {\n    opened: never,\n    'filter-changed': streamUpTo,",
     to: "  streaming: {\n    opened: never,\n    'filter-changed': stay,",
   },
+  {
+    name: 'a filter that is lifted compares only what differs',
+    file: 'replication/secondary/resync.ts',
+    from: '!filteredDigest(filtered).equals(offer.filtered_digest)',
+    to: 'filteredDigest(filtered).length === 0',
+    needs: ({ topology }) => topology !== 'dr',
+  },
+  {
+    name: 'a primary takes any place for one of its own',
+    file: 'replication/primary/shipper.ts',
+    from: 'const isKnown = position !== null && store.hasPosition(position)',
+    to: 'const isKnown = position !== null && position.index <= store.position.index',
+    needs: ({ failovers }) => failovers.some((name) => name !== 'planned'),
+  },
 ]
