@@ -24,19 +24,20 @@ type RestartShell = Pick<ShellView, 'status' | 'systemRules'> & {
 export class RestartView {
   readonly backend: Backend
   readonly #answers: Map<string, Response>
-  readonly #kinds: { readonly dr: JsonObject; readonly performance: JsonObject }
+  readonly #kinds: Kinds | undefined
 
   constructor(runtime: Runtime, { status, systemRules, peers }: RestartShell, clock: Clock) {
+    // A standby, and a sealed server, do not know the roles of their cluster.
     const replication = runtime.cluster?.replication
-    this.#kinds = {
-      dr: replication?.statusData('dr') ?? { mode: 'disabled' },
-      performance: replication?.statusData('performance') ?? { mode: 'disabled' },
+    this.#kinds = replication && {
+      dr: replication.statusData('dr'),
+      performance: replication.statusData('performance'),
     }
     const bare = (data: JsonObject): Response => ({ data, bare: true })
     this.#answers = new Map<string, Response>([
       ['sys/init', bare({ initialized: true })],
       ['sys/seal-status', bare(sealStatusBody(runtime.seal, status))],
-      ...replicationAnswers(this.#kinds),
+      ...(this.#kinds ? replicationAnswers(this.#kinds) : []),
     ])
     if (!peers?.isAwaitingOthers) this.#answers.set('sys/unseal', bare(sealStatusBody(runtime.seal, status)))
     const seal = { isInitialized: true, isSealed: runtime.seal.isSealed }
@@ -48,7 +49,7 @@ export class RestartView {
 
   /** The old data is dropped for good, and the set to join is known. */
   showBootstrapping({ kind, setId }: FreshStart['joining']): void {
-    const kinds = { ...this.#kinds, [kind]: { mode: 'bootstrapping', cluster_id: setId } }
+    const kinds = { ...(this.#kinds ?? DISABLED), [kind]: { mode: 'bootstrapping', cluster_id: setId } }
     for (const [path, answer] of replicationAnswers(kinds)) this.#answers.set(path, answer)
   }
 
@@ -60,7 +61,14 @@ export class RestartView {
   }
 }
 
-const replicationAnswers = (kinds: { readonly dr: JsonObject; readonly performance: JsonObject }) =>
+interface Kinds {
+  readonly dr: JsonObject
+  readonly performance: JsonObject
+}
+
+const DISABLED: Kinds = { dr: { mode: 'disabled' }, performance: { mode: 'disabled' } }
+
+const replicationAnswers = (kinds: Kinds) =>
   [
     ['sys/replication/status', { data: { dr: kinds.dr, performance: kinds.performance } }],
     ['sys/replication/dr/status', { data: kinds.dr }],

@@ -178,3 +178,19 @@ test('shares of a node that finds the others only now are refused meanwhile, and
   expect(answered(false)).toMatchObject({ data: { sealed: false } })
   expect(() => answered(true)).toThrow(RESTARTING)
 })
+
+test('a server that does not know the roles of its cluster shows none while it restarts', async () => {
+  const { server } = await startServer()
+  const { runtime, status, systemRules } = server
+  if (!runtime) throw new Error('no runtime')
+  const showing = (one: typeof runtime) => {
+    const { backend } = new RestartView(one, { status, systemRules, peers: undefined }, systemClock)
+    const read = { path: 'sys/replication/performance/status', operation: 'read' } as Request
+    return () => backend.fallback?.(read, read.path)
+  }
+  expect(showing(runtime)()).toMatchObject({ data: { mode: 'disabled' } })
+  // As on a standby.
+  const ofStandby = Object.create(runtime, { cluster: { value: undefined } }) as typeof runtime
+  Object.defineProperty(ofStandby, 'seal', { value: runtime.seal })
+  expect(showing(ofStandby)).toThrow(RESTARTING)
+})
