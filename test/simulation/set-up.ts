@@ -1,4 +1,5 @@
 import { Chance } from '../../src/server/simulated/chance.js'
+import { judgeCopies } from './judges.js'
 import type { Link } from './servers.js'
 import type { Member, World } from './world.js'
 
@@ -66,7 +67,11 @@ export const join = async (world: World, { kind, above, below }: Link): Promise<
     const { mode, state } = await world.status(below, kind)
     return mode === 'secondary' && state === 'stream-wals' ? undefined : `it is ${mode}, ${state}`
   })
-  if (below.cluster.hasNodes) await world.open(below)
+  if (below.cluster.hasNodes) {
+    // Each of its nodes comes to the new data by itself, and is sealed then.
+    await judgeCopies(world, below)
+    await world.open(below)
+  }
   if (kind === 'dr') below.rootToken = above.rootToken
   else await logIn(world, below)
   const { status } = (await world.call(below, { ...LOOK_UP, token: tokenBefore })) ?? {}
