@@ -69,7 +69,9 @@ const pickPair = (world: World, chance: Chance): [string, string] => {
 }
 
 /** What goes wrong with one of several nodes: more often than not with the active one. */
-const NODE_FAULTS: Readonly<Record<NodeFaultName, (world: World, node: SimulatedNode, chance: Chance) => unknown>> = {
+export const NODE_FAULTS: Readonly<
+  Record<NodeFaultName, (world: World, node: SimulatedNode, chance: Chance) => unknown>
+> = {
   stepDown: (world, node) => {
     const member = world.members.find(({ cluster }) => cluster.nodes.includes(node))
     return member && world.call(member, { method: 'PUT', path: 'sys/step-down' })

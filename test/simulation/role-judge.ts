@@ -28,9 +28,11 @@ type Fail = (text: string) => never
 
 /** Knows from all that a cluster has answered which roles it may have, and so what it may answer next. */
 class KnownRoles {
-  readonly #name: string
+  readonly #cluster: SimulatedCluster
   readonly #fail: Fail
   readonly #underWay = new Set<Watched>()
+  /** Of several nodes one may still do what another one was asked for, long after who has asked was told that nobody knows. */
+  readonly #lost = new Set<RoleCall>()
   readonly #spent = new Map<string, 'bad' | 'unsure'>()
   #possible: ReadonlySet<Roles> = new Set(NEW_ROLES)
   /** The storage may have what the server has not taken in, until it is opened again. */
@@ -40,14 +42,15 @@ class KnownRoles {
   /** Nothing is in the way of a change. */
   isUndisturbed = false
 
-  constructor(name: string, fail: Fail) {
-    this.#name = name
+  constructor(cluster: SimulatedCluster, fail: Fail) {
+    this.#cluster = cluster
     this.#fail = fail
   }
 
-  /** It has read what is stored since it was asked for something the last time. */
+  /** It has read what is stored since it was asked for something the last time, and no node does anything of that any more. */
   settle(): void {
     this.#isUnsettled = false
+    this.#lost.clear()
   }
 
   get possible(): Iterable<Roles> {
@@ -93,17 +96,18 @@ class KnownRoles {
   #spread(): void {
     for (const one of this.#underWay) {
       const others = [...this.#underWay].flatMap((other) => (other === one ? [] : (other.change ?? [])))
-      for (const roles of closureOf(this.#possible, others)) one.seen.add(roles)
+      for (const roles of closureOf(this.#possible, [...others, ...this.#lost])) one.seen.add(roles)
     }
   }
 
   #judgeChange(watched: Watched, change: RoleCall, answer: Answer | undefined): void {
-    const answered = answeredOf(answer)
+    const { name, hasNodes } = this.#cluster
+    const answered = answeredOf(answer, hasNodes)
     const from = [...watched.seen]
-    const where = () => `${this.#name}, which is ${describeRoles(this.#possible)}`
+    const where = () => `${name}, which is ${describeRoles(this.#possible)}`
     const what = `${change.kind} ${change.action} with ${change.credential === 'none' ? 'no' : `a ${change.credential}`} token`
     if (answered === 'other') this.#fail(`${where()}, answers ${answer?.status} to ${what}`)
-    if (answered === 'unknown') {
+    if (answered === 'unknown' || answered === 'undone') {
       // Whoever comes to another role by itself restarts then.
       const isMoving = from.some((roles) => comesTo(roles).length > 0)
       if (this.isUndisturbed && watched.isAlone && !isMoving)
@@ -115,11 +119,12 @@ class KnownRoles {
     const isDone = answered === 'ok' || answered === 'unknown'
     if (answered === 'unknown') this.#isUnsettled = true
     if (isDone) this.#spend(change, answered === 'ok' ? 'bad' : 'unsure')
+    if (answered === 'unknown' && hasNodes) this.#lost.add(change)
     if (!watched.isAlone || answered === 'unknown') {
       this.#possible = closureOf(watched.seen, [change])
       return
     }
-    const before = from.filter((roles) => answersOf(roles, change).includes(answered))
+    const before = from.filter((roles) => answered === 'undone' || answersOf(roles, change).includes(answered))
     this.#possible = new Set(isDone ? before.flatMap((roles) => after(roles, change)) : before)
   }
 
@@ -135,7 +140,7 @@ class KnownRoles {
     const { mode } = answer.json.data as { readonly mode: unknown }
     const fit = [...watched.seen].filter((roles) => shows(roles, kind as Kind, mode))
     if (fit.length === 0)
-      this.#fail(`${this.#name} shows itself as ${kind} ${mode} and can only be ${describeRoles(watched.seen)}`)
+      this.#fail(`${this.#cluster.name} shows itself as ${kind} ${mode} and can only be ${describeRoles(watched.seen)}`)
     if (watched.isAlone && !this.#isUnsettled) this.#possible = new Set(fit)
   }
 }
@@ -153,14 +158,20 @@ const closureOf = (from: Iterable<Roles>, changes: readonly RoleCall[]): Set<Rol
   return reached
 }
 
-/** `unknown`: no answer, or one that says no more than that something was in the way. */
-const answeredOf = (answer: Answer | undefined): Answered | 'unknown' | 'other' => {
+/**
+ * `unknown`: no answer, or one that says no more than that something was in the way. `undone`: of several nodes one that says
+ * so was in time to keep it from being done.
+ */
+const answeredOf = (answer: Answer | undefined, hasNodes: boolean): Answered | 'unknown' | 'undone' | 'other' => {
   if (!answer) return 'unknown'
   const { status, json } = answer
   if (status < 300) return 'ok'
   if (status === 400 || status === 403) return status
-  if (status !== 503) return 'other'
-  return JSON.stringify(json.errors).includes('provide the \\"force\\" argument') ? 'unsafe' : 'unknown'
+  const errors = JSON.stringify(json.errors)
+  if (status === 503 && errors.includes('provide the \\"force\\" argument')) return 'unsafe'
+  const isUnknown = errors.includes('outcome unknown')
+  if (status === 503) return hasNodes && !isUnknown ? 'undone' : 'unknown'
+  return status === 502 && hasNodes && isUnknown ? 'unknown' : 'other'
 }
 
 /** Compares what clusters answer to who changes their roles with what the contract predicts of it. */
@@ -172,14 +183,14 @@ export class RoleJudge {
     this.#fail = fail
   }
 
-  of({ name }: SimulatedCluster): KnownRoles {
-    const known = this.#known.get(name) ?? new KnownRoles(name, this.#fail)
+  of(cluster: SimulatedCluster): KnownRoles {
+    const { name } = cluster
+    const known = this.#known.get(name) ?? new KnownRoles(cluster, this.#fail)
     this.#known.set(name, known)
     return known
   }
 
-  /** Of several nodes one may tell what has been, and go on with what was given up: such a cluster is not judged. */
   watch(cluster: SimulatedCluster, call: Call, ask: () => Promise<Answer | undefined>): Promise<Answer | undefined> {
-    return cluster.hasNodes || !call.path.startsWith('sys/replication/') ? ask() : this.of(cluster).watch(call, ask)
+    return call.path.startsWith('sys/replication/') ? this.of(cluster).watch(call, ask) : ask()
   }
 }

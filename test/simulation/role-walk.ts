@@ -1,6 +1,9 @@
 import type { Kind } from '../../src/lab/kinds.js'
 import { generateOperationToken } from '../../src/lab/replication.js'
 import { Chance } from '../../src/server/simulated/chance.js'
+import type { SimulatedNode } from '../../src/server/simulated/node.js'
+import { NODE_FAULTS } from './faults.js'
+import { judgeCopies } from './judges.js'
 import { answersOf, isOperation, ROLE_ACTIONS, type RoleAction, type RoleCall, UNKNOWN_TOKEN } from './role-model.js'
 import type { Member, World } from './world.js'
 
@@ -12,6 +15,11 @@ const STEPS_MAX = 10
 const TRIES = 4
 const PATIENCE_MS = 20_000
 const CALL_MS_MAX = 100
+/** Longer than a message takes. */
+const ARRIVED_MS = 500
+/** For so many leases at most a node does not reach the shared log. */
+const LEASES_MAX = 3
+const WRITE_MS_MAX = 1_000
 const IDS = ['a', 'b', 'c', 'walk']
 
 /**
@@ -20,29 +28,61 @@ const IDS = ['a', 'b', 'c', 'walk']
  */
 export const runRoleWalk = async (world: World): Promise<void> => {
   const chance = new Chance(`${world.plan.seed} roles`)
-  const members = world.members.filter(({ cluster }) => !cluster.hasNodes)
-  if (!chance.happens(PART) || members.length === 0) return
+  if (!chance.happens(PART)) return
+  // Drawn by itself, so that it does not matter to where there are none.
+  const ofNodes = new Chance(`${world.plan.seed} roles of nodes`)
   const spent: string[] = []
   const steps = STEPS_MIN + chance.below(STEPS_MAX - STEPS_MIN)
   for (let step = 0; step < steps; step++) {
-    const member = chance.pick(members)
+    const member = chance.pick(world.members)
     await settle(world, member)
     const draft = draw(world, member, chance)
     const isTwofold = chance.happens(0.15)
     const crashMs = chance.happens(0.15) ? chance.next() * CALL_MS_MAX : undefined
+    const mishap = member.cluster.hasNodes && ofNodes.happens(0.5) ? drawMishap(world, member, ofNodes) : undefined
     await world.act(`role ${draft.kind} ${draft.action}`, async () => {
       const known = world.roles.of(member.cluster)
       const send = await prepare(world, member, draft, { spent, chance })
-      known.isUndisturbed = crashMs === undefined
+      known.isUndisturbed = crashMs === undefined && mishap === undefined
       await Promise.all([
         send(),
         ...(isTwofold ? [send()] : []),
         ...(crashMs === undefined ? [] : [world.clock.sleep(crashMs).then(() => member.cluster.crash(true))]),
+        ...(mishap ? [mishap()] : []),
       ])
       known.isUndisturbed = false
     })
   }
-  for (const member of members) await settle(world, member)
+  for (const member of world.members) {
+    await settle(world, member)
+    await judgeCopies(world, member)
+  }
+}
+
+/** Something goes wrong with the active node amid a call, so that another one has to go on. */
+const drawMishap = (world: World, { cluster }: Member, chance: Chance) => {
+  const { clock, history, plan } = world
+  const name = chance.pick(['kill', 'kill', 'stepDown', 'freeze', 'cutLog', 'loseLogAnswers'] as const)
+  const isLate = chance.happens(0.6)
+  const afterMs = chance.next() * CALL_MS_MAX
+  const lastsMs = chance.next() * LEASES_MAX * plan.nodes.leaseMs
+  return async () => {
+    const [node] = cluster.serving
+    if (!node) return
+    await (isLate ? writes(world, node) : clock.sleep(afterMs))
+    history.add(node.name, `amid a call: ${name}`)
+    const { logLink } = node
+    await (name === 'kill' ? node.crash(true) : NODE_FAULTS[name](world, node, chance))
+    await clock.sleep(lastsMs)
+    logLink?.heal()
+  }
+}
+
+/** Has written something, which may be what it was asked for: that is not answered by then. */
+const writes = async ({ clock }: World, { server }: SimulatedNode): Promise<void> => {
+  const appliedIndex = server?.runtime?.appliedIndex
+  const endMs = clock.monotonic() + WRITE_MS_MAX
+  while (server?.runtime?.appliedIndex === appliedIndex && clock.monotonic() < endMs) await clock.sleep(1)
 }
 
 interface Draft {
@@ -159,6 +199,7 @@ const generate = async (world: World, member: Member): Promise<string | undefine
 const settle = async (world: World, member: Member): Promise<void> => {
   await world.open(member)
   const known = world.roles.of(member.cluster)
+  if (member.cluster.hasNodes) await rest(world, member)
   known.settle()
   const endMs = world.clock.monotonic() + PATIENCE_MS
   for (;;) {
@@ -168,6 +209,18 @@ const settle = async (world: World, member: Member): Promise<void> => {
     if (known.areTokensSure || world.clock.monotonic() > endMs) return
     await world.clock.sleep(1_000)
   }
+}
+
+/** No node does anything any more of what was asked before, whatever who asked was told, and each has applied as much. */
+const rest = async (world: World, { cluster, name }: Member): Promise<void> => {
+  await world.clock.sleep(ARRIVED_MS)
+  await world.until(`the nodes of ${name} are to be level and to rest`, async () => {
+    const servers = cluster.nodes.flatMap(({ server }) => server ?? [])
+    const [first, ...others] = servers.map(({ host }) => host.runtime?.appliedIndex)
+    if (first === undefined || others.some((applied) => applied !== first)) return `${first} and ${others.join(', ')}`
+    const paths = servers.flatMap((server) => [...server.inFlight().values()].map(({ path }) => path))
+    return paths.find((path) => path.startsWith('sys/replication/'))
+  })
 }
 
 /** One that is good there, of whichever cluster it was once, or a new one. */

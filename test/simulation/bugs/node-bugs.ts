@@ -26,6 +26,12 @@ const BUGS: readonly Bug[] = [
     from: 'this.#adopt(staged)\n    this.overlay.settle(leaves)',
     to: 'this.#adopt({ ...staged, changes: [] })\n    this.overlay.settle(leaves)',
   },
+  {
+    name: 'a standby hands a refusal on as one of rights',
+    file: 'server/nodes/relay-service.ts',
+    from: 'payload: encodeRelayFailure(asLogical(error, log), appliedIndex())',
+    to: "payload: encodeRelayFailure(error.code === 'invalid-request' ? new LogicalError('permission-denied', error.message) : asLogical(error, log), appliedIndex())",
+  },
 ]
 
 /** Of clusters with several nodes. */
