@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { KeyedLock } from '../../base/keyed-lock.js'
 import { LogicalError } from '../../logical/errors.js'
 import { applyEffect, type Drafts, type Ingredients, type Records } from './change-record.js'
@@ -108,6 +109,25 @@ export class RoleRecords {
   /** The active node changed a record of this cluster. */
   follow(): void {
     this.#adopt(readRecords(this.#host.storage))
+  }
+
+  /** Whether one of these keys is that of a record which is stored otherwise than it is known here. */
+  areOutdated(keys: readonly string[]): boolean {
+    const { storage } = this.#host
+    return KINDS.some(
+      (kind) => keys.includes(recordKey(kind)) && !isDeepStrictEqual(readRecord(storage, kind), this.#records[kind]),
+    )
+  }
+
+  /**
+   * What decides which role this is has changed on the disk, and nobody was told that it would: it takes effect as after a
+   * crash. To be called before anything is written again.
+   */
+  recover(): void {
+    this.#adopt(readRecords(this.#host.storage))
+    if (this.#isLeaving) return
+    this.#isLeaving = true
+    this.#host.restart('a change that had failed is stored')
   }
 
   async #commit({ records, keepsOperationToken }: Drafts): Promise<void> {
