@@ -100,13 +100,14 @@ const draw = (world: World, member: Member, chance: Chance): Draft => {
   const possible = [...world.roles.of(member.cluster).possible]
   const isGranted = (call: RoleCall) => possible.some((roles) => answersOf(roles, call).includes('ok'))
   for (let tries = 1; tries < TRIES && !isGranted(draft); tries++) draft = drawAny(world, member, chance)
-  return draft
+  // Who may not is refused, whatever the cluster would grant to somebody else.
+  return { ...draft, credential: chance.weighed({ good: 8, bad: 2, none: 1 }) }
 }
 
 const drawAny = (world: World, member: Member, chance: Chance): Draft => {
   const kind = chance.pick(['dr', 'performance'] as const)
   const action = chance.pick(ROLE_ACTIONS)
-  const credential = chance.weighed({ good: 8, bad: 1, none: 1 })
+  const credential = 'good'
   const giver = chance.pick(world.members.filter((other) => other !== member))
   const what = chance.weighed({ token: 6, blank: 2, unknown: 1 })
   const id = chance.pick(IDS)

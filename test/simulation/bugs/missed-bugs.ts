@@ -148,4 +148,18 @@ export const MISSED_BUGS: readonly (Bug & { readonly why: string })[] = [
     to: "      (error: unknown) => {\n        if (kind === 'dr') throw error\n",
     why: 'The disk has to be full in the moment in which a successor has been heard of by everybody, which forty seeds did not bring about.',
   },
+  {
+    name: 'an operation token outlives a promotion',
+    file: 'replication/roles/decide-secondary.ts',
+    from: "  if (kind === 'dr') change.push({ do: 'delete-operation-token' })\n",
+    to: '',
+    why: 'A cluster has to be promoted, demoted again and shown the token of before; 24 seeds with a walk of roles.',
+  },
+  {
+    name: 'a member of a DR set may become a performance secondary',
+    file: 'replication/roles/decide-secondary.ts',
+    from: "if (kind === 'performance' && facts.stages.dr !== 'disabled') return refuse(GUARDS.disableDrFirst)",
+    to: '',
+    why: 'A DR primary has to be given a good activation token of a performance primary; 24 seeds with a walk of roles.',
+  },
 ]

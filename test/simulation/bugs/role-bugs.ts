@@ -78,4 +78,10 @@ export const ROLE_BUGS: readonly Bug[] = [
     to: '',
     needs: ({ topology }) => topology === 'both',
   },
+  {
+    name: 'no operation token is asked for',
+    file: 'replication/paths/guard.ts',
+    from: "if (!isOperationAllowed(context, token, request)) throw new LogicalError('permission-denied', 'permission denied')",
+    to: '',
+  },
 ]
