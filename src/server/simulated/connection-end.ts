@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import { Inbox } from '../../replication/rpc/simulated/inbox.js'
 import type { Wire, WireMessage } from '../../replication/rpc/simulated/wire.js'
 import type { History } from './history.js'
-import type { Host } from './life.js'
+import type { Host } from './host.js'
 
 /** What lies between two hosts. */
 interface Ways {

@@ -6,7 +6,7 @@ import { failedDisk } from '../../storage/engine/level-failure.js'
 import { watchSource } from '../../storage/engine/watched-source.js'
 import type { Chance } from './chance.js'
 import type { History } from './history.js'
-import type { Host } from './life.js'
+import type { Host } from './host.js'
 
 interface DiskOptions {
   readonly chance: Chance

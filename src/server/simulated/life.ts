@@ -1,15 +1,8 @@
 import type { Random } from '../../base/random.js'
 import type { MemorySharedLog } from '../../storage/commit-log/memory-shared-log.js'
 import type { Server } from '../server.js'
+import type { Host } from './host.js'
 import type { MortalClock } from './simulated-clock.js'
-
-/** One life of a server, as what surrounds it knows it. */
-export interface Host {
-  readonly name: string
-  readonly isAlive: boolean
-  /** How long nothing of it goes on yet, in milliseconds. */
-  readonly frozenMs: number
-}
 
 /** One life of a server. */
 export interface Life extends Host {

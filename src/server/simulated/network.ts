@@ -4,7 +4,7 @@ import type { MessageNetwork, Wire } from '../../replication/rpc/simulated/wire.
 import type { Chance } from './chance.js'
 import { End, type Sent } from './connection-end.js'
 import type { History } from './history.js'
-import type { Host } from './life.js'
+import type { Host } from './host.js'
 
 interface NetworkOptions {
   readonly clock: Clock

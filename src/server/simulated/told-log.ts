@@ -1,6 +1,6 @@
 import type { Log } from '../../base/log.js'
 import type { History } from './history.js'
-import type { Host } from './life.js'
+import type { Host } from './host.js'
 
 /** The log of one life of a server, as a part of the story. */
 export const toldLog = (history: History, host: Host): Log => {
