@@ -124,7 +124,6 @@ export class Replication {
     await settleStore(this.context)
     await this.context.filters.load()
     this.#unsubscribe = store.onCommit((commit) => {
-      if (commit.origin === 'recovered' && this.#isRoleChanged(commit)) this.context.roles.recover()
       if (commit.mutations.some(({ key }) => key.startsWith(KEYS.filters))) this.#filterChanged()
       if (commit.origin === 'resynced' || commit.origin === 'recovered') this.#purge.check()
       // A primary that lifted the filter for a moment may have sent what it hides again by now.
@@ -161,13 +160,6 @@ export class Replication {
   /** Another node of this cluster came, went or moved. */
   addressesChanged(): void {
     for (const kind of KINDS) this.context.running[kind].primary?.addressesChanged()
-  }
-
-  /** Whether a batch that had failed has written a role after all, or what a secondary of this cluster is not to have. */
-  #isRoleChanged({ mutations }: Commit): boolean {
-    const { roles } = this.context
-    const isFilter = (key: string) => key.startsWith(KEYS.filters) && roles.record('performance').mode === 'primary'
-    return mutations.some(({ key }) => isFilter(key)) || roles.areOutdated(mutations.map(({ key }) => key))
   }
 
   #filterChanged(): void {

@@ -111,20 +111,16 @@ export class RoleRecords {
     this.#adopt(readRecords(this.#host.storage))
   }
 
-  /** Whether one of these keys is that of a record which is stored otherwise than it is known here. */
-  areOutdated(keys: readonly string[]): boolean {
-    const { storage } = this.#host
-    return KINDS.some(
-      (kind) => keys.includes(recordKey(kind)) && !isDeepStrictEqual(readRecord(storage, kind), this.#records[kind]),
-    )
+  /** A batch that had failed is stored after all. Where it has changed a role, or who follows, that takes effect as after a crash. */
+  recover(): void {
+    const before = this.#records
+    this.#adopt(readRecords(this.#host.storage))
+    const isOther = (kind: Kind) => !isDeepStrictEqual(standingOf(this.#records[kind]), standingOf(before[kind]))
+    if (KINDS.some(isOther)) this.beginAnew()
   }
 
-  /**
-   * What decides which role this is has changed on the disk, and nobody was told that it would: it takes effect as after a
-   * crash. To be called before anything is written again.
-   */
-  recover(): void {
-    this.#adopt(readRecords(this.#host.storage))
+  /** Everything is built anew from what is stored. */
+  beginAnew(): void {
     if (this.#isLeaving) return
     this.#isLeaving = true
     this.#host.restart('a change that had failed is stored')
@@ -148,6 +144,12 @@ export class RoleRecords {
     this.#records = next
   }
 }
+
+/** What of a record cannot change while its role runs, and who may follow. */
+const standingOf = (record: KindRecord) => [
+  stageOf(record),
+  record.mode === 'primary' ? record.registrations : undefined,
+]
 
 const readRecords = (storage: ReplicationHost['storage']): Records => ({
   dr: readRecord(storage, 'dr'),

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { simulatedServersOf } from '../../../src/lab/simulated/servers.js'
+import type { Runtime } from '../../../src/server/runtime/runtime.js'
 import type { Answer, Call } from '../../../src/server/simulated/calls.js'
 import type { SimulatedNode } from '../../../src/server/simulated/node.js'
 import { SimulatedWorld } from '../../../src/server/simulated/world.js'
@@ -46,6 +47,10 @@ const hasMode = async ({ send }: Scene, kind: string, mode: string) => {
   return (answer?.json.data as { readonly mode?: string } | undefined)?.mode === mode
 }
 
+/** Another runtime than that one is open. */
+const isAnew = ({ node: { server } }: Scene, before: Runtime | undefined) =>
+  server?.runtime?.cluster !== undefined && server.runtime !== before
+
 const enable = async (scene: Scene, kind: string) => {
   const { server } = scene.node
   await scene.send({ method: 'PUT', path: `sys/replication/${kind}/primary/enable` })
@@ -53,14 +58,17 @@ const enable = async (scene: Scene, kind: string) => {
   await scene.until(() => hasMode(scene, kind, 'primary'))
 }
 
-it('of a role takes effect as it does after a crash', () =>
+it.each(['dr', 'performance'])('of a %s role takes effect as it does after a crash', (kind) =>
   play(async (scene) => {
-    await enable(scene, 'dr')
+    await enable(scene, kind)
+    const { runtime } = scene.node.server ?? {}
     scene.node.disk.failuresLeft = 1
-    const answer = await scene.send({ method: 'PUT', path: 'sys/replication/dr/primary/demote' })
+    const answer = await scene.send({ method: 'PUT', path: `sys/replication/${kind}/primary/demote` })
     expect(answer?.status).toBe(503)
-    await scene.until(() => hasMode(scene, 'dr', 'secondary'))
-  }))
+    await scene.until(async () => isAnew(scene, runtime))
+    await scene.until(() => hasMode(scene, kind, 'secondary'))
+  }),
+)
 
 it('of a filter has whoever streams compared', () =>
   play(async (scene) => {
@@ -71,8 +79,6 @@ it('of a filter has whoever streams compared', () =>
     const answer = await scene.send({ method: 'PUT', path, body: { mode: 'deny', paths: ['secret/'] } })
     expect(answer?.status).toBe(503)
     // Streams that are opened anew say under which filter they have compared.
-    await scene.until(
-      async () => scene.node.server?.runtime?.cluster !== undefined && scene.node.server.runtime !== runtime,
-    )
+    await scene.until(async () => isAnew(scene, runtime))
     expect((await scene.send({ method: 'GET', path }))?.status).toBe(200)
   }))
