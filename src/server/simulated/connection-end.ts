@@ -57,19 +57,26 @@ export class End implements Wire {
   }
 
   close(): void {
-    if (this.#inbox.shut()) this.#put('close')
+    if (!this.#inbox.shut()) return
+    this.#put('close')
+    this.#part()
   }
 
   /** The connection breaks, and this end hears of it. */
   breakOff(): void {
     this.#underWay.splice(0)
-    this.#options.onGone(this)
     this.#inbox.end()
+    this.#part()
   }
 
   /** Nobody is at this end any more; what is under way from it still arrives. */
   forget(): void {
     this.#inbox.forget()
+    this.#part()
+  }
+
+  get isClosed(): boolean {
+    return this.#inbox.isClosed
   }
 
   get sent(): Sent {
@@ -103,15 +110,21 @@ export class End implements Wire {
     this.pump()
   }
 
+  /** Nothing is left of a connection once nobody is at either end: what is still under way arrives at nobody. */
+  #part(): void {
+    const { other } = this
+    if (!this.isClosed || !other?.isClosed) return
+    for (const end of [this, other]) this.#options.onGone(end)
+  }
+
   #arrive(message: WireMessage | 'close'): void {
-    const { history, name, onGone } = this.#options
+    const { history, name } = this.#options
     if (!this.host.isAlive || this.#inbox.isClosed) return
     const from = this.other?.host.name ?? ''
     if (message === 'close') {
       history.add(this.host.name, `${name} is closed by ${from}`)
-      onGone(this)
-      if (this.other) onGone(this.other)
       this.#inbox.end()
+      this.#part()
       return
     }
     if (message.is !== 'ping' && message.is !== 'pong')
