@@ -26,6 +26,15 @@ interface Watched {
 
 type Fail = (text: string) => never
 
+/** What is known of an operation token, which is good nowhere but at the cluster that made it. */
+interface OperationToken {
+  readonly cluster: SimulatedCluster
+  readonly credential: 'good' | 'unsure' | 'bad'
+}
+
+/** Of all clusters: each token is tried at others too. */
+type OperationTokens = Map<string, OperationToken>
+
 /** Knows from all that a cluster has answered which roles it may have, and so what it may answer next. */
 class KnownRoles {
   readonly #cluster: SimulatedCluster
@@ -33,7 +42,7 @@ class KnownRoles {
   readonly #underWay = new Set<Watched>()
   /** Of several nodes one may still do what another one was asked for, long after who has asked was told that nobody knows. */
   readonly #lost = new Set<RoleCall>()
-  readonly #spent = new Map<string, 'bad' | 'unsure'>()
+  readonly #operationTokens: OperationTokens
   #possible: ReadonlySet<Roles> = new Set(NEW_ROLES)
   /** The storage may have what the server has not taken in, until it is opened again. */
   #isUnsettled = false
@@ -42,8 +51,9 @@ class KnownRoles {
   /** Nothing is in the way of a change. */
   isUndisturbed = false
 
-  constructor(cluster: SimulatedCluster, fail: Fail) {
+  constructor(cluster: SimulatedCluster, operationTokens: OperationTokens, fail: Fail) {
     this.#cluster = cluster
+    this.#operationTokens = operationTokens
     this.#fail = fail
   }
 
@@ -51,6 +61,17 @@ class KnownRoles {
   settle(): void {
     this.#isUnsettled = false
     this.#lost.clear()
+  }
+
+  /** One is about to be made, and whoever asks for it may never hear that it was. */
+  operationTokenBegun(): void {
+    this.#endOperationTokens('unsure')
+  }
+
+  /** The one before is dead. */
+  operationTokenMade(token: string): void {
+    this.#endOperationTokens('bad')
+    this.#operationTokens.set(token, { cluster: this.#cluster, credential: 'good' })
   }
 
   get possible(): Iterable<Roles> {
@@ -71,7 +92,9 @@ class KnownRoles {
 
   #judge(token: string): 'good' | 'unsure' | 'bad' {
     if (token === UNKNOWN_TOKEN) return 'bad'
-    return this.#spent.get(token) ?? (this.areTokensSure ? 'good' : 'unsure')
+    const made = this.#operationTokens.get(token)
+    if (made) return made.cluster === this.#cluster ? made.credential : 'bad'
+    return this.areTokensSure ? 'good' : 'unsure'
   }
 
   #begin(change: RoleCall | undefined): Watched {
@@ -118,7 +141,7 @@ class KnownRoles {
       this.#fail(`${where()}, answers ${answered} to ${what}: ${JSON.stringify(answer?.json)}`)
     const isDone = answered === 'ok' || answered === 'unknown'
     if (answered === 'unknown') this.#isUnsettled = true
-    if (isDone) this.#spend(change, answered === 'ok' ? 'bad' : 'unsure')
+    if (isDone && endsRole(change)) this.#endOperationTokens(answered === 'ok' ? 'bad' : 'unsure')
     if (answered === 'unknown' && hasNodes) this.#lost.add(change)
     if (!watched.isAlone || answered === 'unknown') {
       this.#possible = closureOf(watched.seen, [change])
@@ -128,10 +151,11 @@ class KnownRoles {
     this.#possible = new Set(isDone ? before.flatMap((roles) => after(roles, change)) : before)
   }
 
-  /** An operation token ends with the role that it was made for. */
-  #spend({ action, body }: RoleCall, as: 'bad' | 'unsure'): void {
-    if (action !== 'secondary/promote' && action !== 'secondary/disable') return
-    if (typeof body.dr_operation_token === 'string') this.#spent.set(body.dr_operation_token, as)
+  /** What is bad already stays so. */
+  #endOperationTokens(as: 'bad' | 'unsure'): void {
+    for (const [token, { cluster, credential }] of this.#operationTokens)
+      if (cluster === this.#cluster && credential !== 'bad')
+        this.#operationTokens.set(token, { cluster, credential: as })
   }
 
   #judgeStatus(watched: Watched, { path }: Call, answer: Answer | undefined): void {
@@ -144,6 +168,10 @@ class KnownRoles {
     if (watched.isAlone && !this.#isUnsettled) this.#possible = new Set(fit)
   }
 }
+
+/** An operation token ends with the role that it was made for. */
+const endsRole = ({ kind, action }: RoleCall): boolean =>
+  kind === 'dr' && (action === 'secondary/promote' || action === 'secondary/disable')
 
 const STATUS = /^sys\/replication\/(dr|performance)\/status$/
 
@@ -178,6 +206,7 @@ const answeredOf = (answer: Answer | undefined, hasNodes: boolean): Answered | '
 export class RoleJudge {
   readonly #fail: Fail
   readonly #known = new Map<string, KnownRoles>()
+  readonly #operationTokens: OperationTokens = new Map()
 
   constructor(fail: Fail) {
     this.#fail = fail
@@ -185,7 +214,7 @@ export class RoleJudge {
 
   of(cluster: SimulatedCluster): KnownRoles {
     const { name } = cluster
-    const known = this.#known.get(name) ?? new KnownRoles(cluster, this.#fail)
+    const known = this.#known.get(name) ?? new KnownRoles(cluster, this.#operationTokens, this.#fail)
     this.#known.set(name, known)
     return known
   }

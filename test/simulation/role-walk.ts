@@ -180,6 +180,8 @@ const operationToken = async (
 /** With whichever share is that of this cluster; undefined where it is no DR secondary. */
 const generate = async (world: World, member: Member): Promise<string | undefined> => {
   const path = 'sys/replication/dr/secondary/generate-operation-token/attempt'
+  const known = world.roles.of(member.cluster)
+  known.operationTokenBegun()
   for (const key of new Set([member.unsealKey, ...world.members.map(({ unsealKey }) => unsealKey)])) {
     let isRefused = false
     const made = await generateOperationToken(
@@ -190,7 +192,10 @@ const generate = async (world: World, member: Member): Promise<string | undefine
       },
       [key],
     )
-    if (made !== undefined && !isRefused) return made
+    if (made !== undefined && !isRefused) {
+      known.operationTokenMade(made)
+      return made
+    }
     await world.call(member, { method: 'DELETE', path, token: '' })
   }
   return undefined
