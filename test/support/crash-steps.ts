@@ -3,7 +3,7 @@ import type { ApiAnswer } from '../../src/index.js'
 import { waitFor } from '../../src/lab/wait.js'
 import type { DiskStep } from '../../src/storage/engine/watched-source.js'
 import { type WatchedStorage, watchStorage } from './model-storage.js'
-import { World } from './model-world.js'
+import { UNCUT_SETTINGS, World } from './model-world.js'
 
 /** Counts what one cluster does to its disk, and ends its process just before the step with a given number. */
 export class DeathWatch {
@@ -70,9 +70,8 @@ export const enumerateCrashes = async (operation: Operation, seed: number): Prom
   const found = { before: 0, after: 0 }
   for (let dieAt = 1; dieAt <= STEPS_MAX; dieAt++) {
     const watch = new DeathWatch(dieAt)
-    const world = await World.create(operation.topology, seed, (name) =>
-      name === operation.victim ? watch.storage : watchStorage(),
-    )
+    const makeStorage = (name: string) => (name === operation.victim ? watch.storage : watchStorage())
+    const world = await World.create(operation.topology, seed, { makeStorage, settings: UNCUT_SETTINGS })
     world.history.push(`${operation.name}, dying before step ${dieAt}`)
     try {
       if (!(await runOnce(operation, world, watch, found))) return { steps: watch.steps, found }

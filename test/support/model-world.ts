@@ -54,6 +54,14 @@ const SETTINGS = {
   demote_drain_timeout: '500ms',
 }
 
+/** Where no link is ever cut nothing has to end soon, however slow the machine is. */
+export const UNCUT_SETTINGS = { ...SETTINGS, bootstrap_timeout: '60s', forwarding_timeout: '60s', ping_timeout: '60s' }
+
+interface WorldOptions {
+  readonly makeStorage?: (cluster: string) => WatchedStorage
+  readonly settings?: typeof SETTINGS
+}
+
 const UNTIL_MS = 60_000
 
 /** A lab, and what was asked of it. */
@@ -76,7 +84,7 @@ export class World {
   static async create(
     topologyName: string,
     seed: number,
-    makeStorage: (cluster: string) => WatchedStorage = () => watchStorage(),
+    { makeStorage = () => watchStorage(), settings = SETTINGS }: WorldOptions = {},
   ): Promise<World> {
     const topology = listTopologies().find(({ name }) => name === topologyName) ?? STRANGERS
     const storages = new Map(topology.clusters.map((name) => [name, makeStorage(name)]))
@@ -85,7 +93,7 @@ export class World {
       if (!found) throw new Error(`no storage for ${name}`)
       return found
     }
-    const lab = await startLabOf(topology, { seed, settings: SETTINGS, storage: storageOf })
+    const lab = await startLabOf(topology, { seed, settings, storage: storageOf })
     return new World(
       lab,
       lab.clusters.map((cluster) => ({
