@@ -6,4 +6,5 @@ export const REMOVED_REFUSAL =
   'this node was removed from its cluster; to join one again it must be given an empty path'
 export const AWAITING_NODES_REFUSAL =
   'too few nodes of the cluster are there: this one cannot be unsealed yet, try again when others run'
+export const CLOSED_REFUSAL = 'the cluster was closed before this was done, try again'
 export const STOPPING_REFUSAL = 'the server is stopping'

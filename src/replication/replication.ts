@@ -140,8 +140,9 @@ export class Replication {
   /** Resolves, or rejects with the first failure, when nothing is at work any more. */
   async stop(): Promise<void> {
     this.#unsubscribe?.()
-    const { running, maintenance } = this.context
+    const { roles, running, maintenance } = this.context
     const endings = await Promise.allSettled([
+      roles.end(),
       this.#purge.stop(),
       running.dr.stop(),
       running.performance.stop(),

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { KeyedLock } from '../../base/keyed-lock.js'
 import { LogicalError } from '../../logical/errors.js'
+import type { Transaction } from '../../logical/storage.js'
 import { applyEffect, type Drafts, type Ingredients, type Records } from './change-record.js'
-import { RESTARTING_REFUSAL } from '../../logical/refusal-texts.js'
+import { CLOSED_REFUSAL, RESTARTING_REFUSAL } from '../../logical/refusal-texts.js'
 import type { FreshStart, KeyMaterial, PlainRecord, ReplicationHost } from '../host.js'
 import type { Acceptance, Facts, Refusal } from './machine.js'
 import { deleteOperationToken } from '../credentials/operation-token.js'
@@ -25,6 +26,9 @@ export class RoleRecords {
   readonly #lock = new KeyedLock()
   #records: Records
   #isLeaving = false
+  #hasEnded = false
+  /** A commit that was begun. */
+  #committing: Promise<void> = Promise.resolve()
 
   constructor(host: Pick<ReplicationHost, 'storage' | 'commit' | 'restart' | 'wipeAndRestart' | 'log'>) {
     this.#host = host
@@ -48,10 +52,20 @@ export class RoleRecords {
     return { stages: { dr: stageOf(this.#records.dr), performance: stageOf(this.#records.performance) } }
   }
 
+  /**
+   * Nothing is changed from here any more, whatever is still under way: others may be open on what is stored. Resolves when
+   * what was begun has been stored, or was not.
+   */
+  async end(): Promise<void> {
+    this.#hasEnded = true
+    await this.#committing.catch(() => undefined)
+  }
+
   /** Runs `fn` when no other change of role is under way; facts are stable in it. */
   exclusively<T>(fn: () => Promise<T>): Promise<T> {
     return this.#lock.run('role', async () => {
       if (this.#isLeaving) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
+      this.#requireOpen()
       return fn()
     })
   }
@@ -59,6 +73,7 @@ export class RoleRecords {
   /** Within `exclusively`: changes the records as it was decided, up to the point of no return and what follows it. */
   async change({ change, end }: Acceptance, given: Ingredients, material?: WipeMaterial): Promise<void> {
     await this.#lock.run('record', async () => {
+      this.#requireOpen()
       const before: Drafts = { records: this.#records, keepsOperationToken: true }
       const drafts = change.reduce((draft, effect) => applyEffect(draft, effect, given), before)
       switch (end) {
@@ -93,10 +108,11 @@ export class RoleRecords {
   /** A change within a role, such as a registration. `change` sees the latest record and may return it as it is. */
   async update(kind: Kind, change: (record: KindRecord) => KindRecord): Promise<void> {
     await this.#lock.run('record', async () => {
+      this.#requireOpen()
       const before = this.#records[kind]
       const after = change(before)
       if (after === before) return
-      await this.#host.commit((tx) => putRecord(tx, kind, after))
+      await this.#store((tx) => putRecord(tx, kind, after))
       this.#adopt({ ...this.#records, [kind]: after })
     })
   }
@@ -128,11 +144,20 @@ export class RoleRecords {
 
   async #commit({ records, keepsOperationToken }: Drafts): Promise<void> {
     const changed = KINDS.filter((kind) => records[kind] !== this.#records[kind])
-    await this.#host.commit((tx) => {
+    await this.#store((tx) => {
       for (const kind of changed) putRecord(tx, kind, records[kind])
       if (!keepsOperationToken) deleteOperationToken(tx)
     })
     this.#adopt(records)
+  }
+
+  #requireOpen(): void {
+    if (this.#hasEnded) throw new LogicalError('unavailable', CLOSED_REFUSAL)
+  }
+
+  #store(write: (tx: Transaction) => void): Promise<void> {
+    this.#committing = this.#host.commit(write)
+    return this.#committing
   }
 
   #adopt(next: Records): void {
