@@ -6,7 +6,8 @@
  * the root key opens the keyring. Configuration and share-wrapped root key are replicated, so the shares of the primary
  * open every member of its set; an auto-unseal seal wraps the root key a second time, for its own cluster only.
  */
-import type { SealConfig } from '../../seal/config.js'
+import { LogicalError } from '../../logical/errors.js'
+import { findSealConfigProblem, type SealConfig } from '../../seal/config.js'
 
 export interface SealRecord {
   readonly key: string
@@ -43,4 +44,20 @@ export interface SealMaterial {
 export const encodeSealConfig = (config: SealConfig): Buffer =>
   Buffer.from(JSON.stringify({ shares: config.shares, threshold: config.threshold }))
 
-export const parseSealConfig = (value: Buffer): SealConfig => JSON.parse(value.toString()) as SealConfig
+/** LogicalError `internal` for one that no initialisation can have written: a cluster with it would wait for shares for ever. */
+export const parseSealConfig = (value: Buffer): SealConfig => {
+  const { shares, threshold } = parse(value) ?? {}
+  const isWhole = typeof shares === 'number' && typeof threshold === 'number'
+  const problem = isWhole ? findSealConfigProblem({ shares, threshold }) : 'it cannot be read'
+  if (!isWhole || problem !== undefined)
+    throw new LogicalError('internal', `the stored configuration of the seal is damaged: ${problem}`)
+  return { shares, threshold }
+}
+
+const parse = (value: Buffer): Readonly<Record<string, unknown>> | undefined => {
+  try {
+    return JSON.parse(value.toString()) as Readonly<Record<string, unknown>>
+  } catch {
+    return undefined
+  }
+}

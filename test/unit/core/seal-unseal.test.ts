@@ -5,6 +5,7 @@ import { LogicalError } from '../../../src/logical/errors.js'
 import { createStaticSeal, type SealKey } from '../../../src/seal/auto-seal.js'
 import { createTransitSeal } from '../../../src/seal/transit-seal.js'
 import { createSealStorage } from '../../../src/server/wiring/seal-parts.js'
+import { KEYS } from '../../../src/storage/key-families.js'
 import { createSeal, initWith, openStore } from '../../support/seal-fixture.js'
 
 const FIVE = { secret_shares: 5, secret_threshold: 3 }
@@ -41,6 +42,18 @@ describe('share by share', () => {
   test('cluster name and id are not shown while sealed', async () => {
     const { call } = await initialised()
     expect((await call('read', 'seal-status')).body).not.toHaveProperty('cluster_id')
+  })
+
+  test.each([
+    ['{"shares":5,"threshold":9}', 'threshold cannot be larger than shares'],
+    ['{"shares":5,"thresho', 'it cannot be read'],
+    ['{"shares":5,"threshnld":3}', 'it cannot be read'],
+    ['null', 'it cannot be read'],
+  ])('a configuration that is damaged says so: %s', async (value, problem) => {
+    const { store, offer, keys } = await initialised()
+    await createSealStorage(store).write([{ key: KEYS.sealConfig, value: Buffer.from(value) }])
+    const message = `the stored configuration of the seal is damaged: ${problem}`
+    expect(await offer(keys[0])).toEqual({ code: 'internal', message })
   })
 
   test('the same share twice changes nothing', async () => {
