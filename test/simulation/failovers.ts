@@ -1,6 +1,7 @@
 import type { Kind } from '../../src/lab/kinds.js'
 import { generateOperationToken } from '../../src/lab/replication.js'
 import { Chance } from '../../src/server/simulated/chance.js'
+import { raiseAll } from './faults.js'
 import type { Losses } from './losses.js'
 import type { FailoverName, Plan } from './plan.js'
 import type { Registers } from './registers.js'
@@ -204,7 +205,7 @@ const rejoin = async (world: World, { servers, losses }: Scene, chance: Chance):
     else await withToken(world, below, 'update-primary', { token })
     if (await happens(world, () => follows(world, below))) break
     // After a wipe its other nodes are sealed, and one of them may have to be active.
-    if (below.cluster.hasNodes) await world.raise(below)
+    await raiseAll(world)
   }
   await bringAlong(world, servers)
   for (const member of world.members) await losses.collect(world, member)
@@ -217,7 +218,10 @@ const issue = async (world: World, above: Member, id: string): Promise<string> =
   await world.until(`${above.name} is to issue a token`, async () => {
     await world.call(above, { method: 'PUT', path: `${DR}/primary/revoke-secondary`, body: { id } })
     const issued = await world.call(above, { method: 'PUT', path: `${DR}/primary/secondary-token`, body: { id } })
-    if (issued?.status !== 200) return `the answer is ${issued?.status} ${JSON.stringify(issued?.json)}`
+    if (issued?.status !== 200) {
+      await raiseAll(world)
+      return `the answer is ${issued?.status} ${JSON.stringify(issued?.json)}`
+    }
     token = (issued.json.wrap_info as { readonly token: string }).token
     return undefined
   })
@@ -231,6 +235,7 @@ const bringAlong = async (world: World, { primary, secondary }: Servers): Promis
     (await follows(world, secondary, 'performance')) && (await knows(world, primary, secondary))
   for (let tries = 1; !(await happens(world, isAlong)); tries++) {
     if (tries > TRIES_MAX) world.fail(`${secondary.name} does not follow ${primary.name}`)
+    await raiseAll(world)
     await tellAddresses(world, secondary, primary)
   }
 }
@@ -273,7 +278,9 @@ const becomes = (world: World, member: Member, mode: string, work: () => Promise
     if (before.mode === mode) return undefined
     if (before.mode !== undefined) await work()
     const after = await world.status(member, 'dr')
-    return after.mode === mode ? undefined : `it is ${after.mode}`
+    if (after.mode === mode) return undefined
+    await raiseAll(world)
+    return `it is ${after.mode}`
   })
 
 /** Whether the primary has said that its copy had everything. */

@@ -13,6 +13,17 @@ const PATIENCE_MS = 2_000
 const forAWhile = (world: World, work: Promise<unknown>): Promise<unknown> =>
   Promise.race([work, world.clock.sleep(PATIENCE_MS)])
 
+/**
+ * Brings up whatever is down. What was killed last may find nobody else who starts it: a failover goes on when the time of the
+ * faults is over.
+ */
+export const raiseAll = async (world: World): Promise<void> => {
+  for (const member of world.members) {
+    const raised = world.raise(member)
+    await (member.cluster.hasNodes ? forAWhile(world, raised) : raised)
+  }
+}
+
 type Fault = (world: World, chance: Chance) => unknown
 
 const faultOf = ({ server }: SimulatedNode) => server?.labState
@@ -21,12 +32,7 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
   kill: (world, chance) => chance.pick(world.nodes).crash(false),
   losePower: (world, chance) => chance.pick(world.nodes).crash(true),
   stop: (world, chance) => chance.pick(world.nodes).stop(),
-  start: async (world) => {
-    for (const member of world.members) {
-      const raised = world.raise(member)
-      await (member.cluster.hasNodes ? forAWhile(world, raised) : raised)
-    }
-  },
+  start: (world) => raiseAll(world),
   cut: (world, chance) => {
     const [from, to] = pickPair(world, chance)
     world.network.cut(from, to)

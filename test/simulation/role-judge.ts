@@ -141,6 +141,8 @@ class KnownRoles {
       this.#fail(`${where()}, answers ${answered} to ${what}: ${JSON.stringify(answer?.json)}`)
     const isDone = answered === 'ok' || answered === 'unknown'
     if (answered === 'unknown') this.#isUnsettled = true
+    // What was good there may be gone with all the rest.
+    if (isDone && change.action === 'secondary/enable') this.areTokensSure = false
     if (isDone && endsRole(change)) this.#endOperationTokens(answered === 'ok' ? 'bad' : 'unsure')
     if (answered === 'unknown' && hasNodes) this.#lost.add(change)
     if (!watched.isAlone || answered === 'unknown') {
