@@ -96,30 +96,30 @@ interface Draft {
 
 /** More often than not what the cluster may grant. */
 const draw = (world: World, member: Member, chance: Chance): Draft => {
-  let draft = drawAny(world, member, chance)
+  let drawn = drawAny(world, member, chance)
   const possible = [...world.roles.of(member.cluster).possible]
-  const isGranted = (call: RoleCall) => possible.some((roles) => answersOf(roles, call).includes('ok'))
-  for (let tries = 1; tries < TRIES && !isGranted(draft); tries++) draft = drawAny(world, member, chance)
+  const isGranted = (call: Omit<RoleCall, 'credential'>) =>
+    possible.some((roles) => answersOf(roles, { ...call, credential: 'good' }).includes('ok'))
+  for (let tries = 1; tries < TRIES && !isGranted(drawn); tries++) drawn = drawAny(world, member, chance)
   // Who may not is refused, whatever the cluster would grant to somebody else.
-  return { ...draft, credential: chance.weighed({ good: 8, bad: 2, none: 1 }) }
+  return { ...drawn, credential: chance.weighed({ good: 8, bad: 2, none: 1 }) }
 }
 
-const drawAny = (world: World, member: Member, chance: Chance): Draft => {
+const drawAny = (world: World, member: Member, chance: Chance): Omit<Draft, 'credential'> => {
   const kind = chance.pick(['dr', 'performance'] as const)
   const action = chance.pick(ROLE_ACTIONS)
-  const credential = 'good'
   const giver = chance.pick(world.members.filter((other) => other !== member))
   const what = chance.weighed({ token: 6, blank: 2, unknown: 1 })
   const id = chance.pick(IDS)
   const force = chance.happens(0.5)
-  if (action === 'secondary/promote') return { kind, action, credential, body: { force }, giver: undefined }
+  if (action === 'secondary/promote') return { kind, action, body: { force }, giver: undefined }
   if (action === 'primary/secondary-token' || action === 'primary/revoke-secondary')
-    return { kind, action, credential, body: { id }, giver: undefined }
+    return { kind, action, body: { id }, giver: undefined }
   if (action !== 'secondary/enable' && action !== 'secondary/update-primary')
-    return { kind, action, credential, body: {}, giver: undefined }
-  if (what === 'token') return { kind, action, credential, body: {}, giver }
+    return { kind, action, body: {}, giver: undefined }
+  if (what === 'token') return { kind, action, body: {}, giver }
   const token = what === 'blank' && action === 'secondary/update-primary' ? '' : UNKNOWN_TOKEN
-  return { kind, action, credential, body: { token }, giver: undefined }
+  return { kind, action, body: { token }, giver: undefined }
 }
 
 interface Means {
