@@ -40,7 +40,7 @@ const properties = ({ topology, runner, seed, versions, rto, rpo, tokens }: Dril
   ['runner', runner],
   ['seed', seed],
   ['understudy', versions.understudy],
-  ...(rto ? [['rto-ms', String(rto.ms)] as [string, string]] : []),
+  ...(rto ? [['rto-ms', rto.ms === null ? 'without end' : rto.ms.toFixed(0)] as [string, string]] : []),
   ...(rpo ? [['rpo-writes-lost', String(rpo.writesLost)] as [string, string]] : []),
   ...(tokens ? [['tokens', `${tokens.survived}/${tokens.total}`] as [string, string]] : []),
 ]

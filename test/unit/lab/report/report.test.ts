@@ -69,6 +69,16 @@ describe('junit.xml', () => {
     expect(failure?.text).toContain('secret/drill/w2-118')
   })
 
+  it.each([
+    [1375.444195000001, '1375'],
+    [null, 'without end'],
+  ])('tells an RTO of %s in whole milliseconds', (ms, value) => {
+    const { rto } = drillResult()
+    const elements = readXml(toJunit(drillResult({ rto: rto && { ...rto, ms } })))
+    const found = named(elements, 'property').find(({ attributes }) => attributes.name === 'rto-ms')
+    expect(found?.attributes.value).toBe(value)
+  })
+
   it('shows a drill that broke off as an error and what it did not reach as skipped', () => {
     const [first, ...rest] = drillResult().steps
     const steps = [
