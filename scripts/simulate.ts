@@ -16,9 +16,21 @@ import { type Outcome, simulate } from '../test/simulation/simulate.js'
  *
  * With --whole nothing is left out of what fails. Many seeds are played by a process for each core, or by --jobs of them.
  */
-const USAGE =
-  'npm run simulate -- (--seeds N [--from N] [--hashes] | --seed N [--trace] | --soak [--from N] [--keep FILE]) [--jobs N] [--whole]'
+const PROGRESS_MS = 10_000
 const KEPT = 'failing-seeds.txt'
+const HELP = `Plays whole clusters on a simulated clock, network and disk; test/simulation/README.md says what is played and judged.
+
+  npm run simulate -- --seeds N [--from N]   one seed after the other, from 1
+  npm run simulate -- --seed N               one of them
+  npm run simulate -- --soak                 until it is stopped (Ctrl-C)
+
+  --trace       of one seed: all that happened, line by line
+  --hashes      of many seeds: the hash of each history, to be compared
+  --whole       of a seed that fails, no shorter story that fails as well is looked for
+  --jobs N      processes that play many seeds; one for each core without it
+  --keep FILE   of a soak: the seeds that fail are kept there, and played first next time (${KEPT})
+
+Ends with 1 when a seed fails.`
 
 interface Settings {
   readonly seed: number | undefined
@@ -44,22 +56,28 @@ const OPTIONS = {
   trace: { type: 'boolean', default: false },
   whole: { type: 'boolean', default: false },
   hashes: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
 } as const
 
-/** Undefined where a flag is not known, or says nothing that can be. */
+/** Undefined where help is asked for. Throws an Error that says what cannot be. */
 const readSettings = (): Settings | undefined => {
-  const values = readFlags()
-  if (!values) return undefined
+  const { values } = parseArgs({ options: OPTIONS })
+  if (values.help) return undefined
   const { seed, soak, keep, trace: isTold, whole: isWhole, hashes: areHashesTold } = values
   const [seeds, from] = [Number(values.seeds ?? 1), Number(values.from)]
   const [one, jobs] = [Number(seed ?? 0), Number(values.jobs)]
-  const isSound =
-    [seeds, from, one, jobs].every(Number.isSafeInteger) &&
-    Math.min(seeds, jobs) > 0 &&
-    [seed !== undefined, values.seeds !== undefined, soak].filter(Boolean).length === 1 &&
-    (soak || keep === undefined) &&
-    (seed !== undefined || !isTold)
-  if (!isSound) return undefined
+  const rules: readonly [boolean, string][] = [
+    [[seeds, from, one, jobs].every(Number.isSafeInteger), 'seeds and numbers of them are whole numbers'],
+    [Math.min(seeds, jobs) > 0, '--seeds and --jobs are at least 1'],
+    [
+      [seed !== undefined, values.seeds !== undefined, soak].filter(Boolean).length === 1,
+      'one of --seed, --seeds and --soak is needed',
+    ],
+    [soak || keep === undefined, '--keep is for --soak'],
+    [seed !== undefined || !isTold, '--trace is for --seed'],
+  ]
+  const broken = rules.find(([isKept]) => !isKept)
+  if (broken) throw new Error(broken[1])
   return {
     seed: seed === undefined ? undefined : one,
     seeds: soak ? Number.POSITIVE_INFINITY : seeds,
@@ -72,18 +90,11 @@ const readSettings = (): Settings | undefined => {
   }
 }
 
-const readFlags = () => {
-  try {
-    return parseArgs({ options: OPTIONS }).values
-  } catch {
-    return undefined
-  }
-}
+const factsOf = ({ seed, hash, events, virtualMs }: Played): string =>
+  `seed ${seed}: ${hash}  ${events} events in ${(virtualMs / 1000).toFixed(1)} virtual seconds`
 
-const tell = ({ seed, hash, events, virtualMs, failure }: Played): void => {
-  const facts = `${hash}  ${events} events in ${(virtualMs / 1000).toFixed(1)} virtual seconds`
-  console.log(`seed ${seed}: ${facts}${failure ? `\n  FAILED: ${failure.text}` : ''}`)
-}
+const tell = (played: Played): void =>
+  console.log(`${factsOf(played)}${played.failure ? `\n  FAILED: ${played.failure.text}` : ''}`)
 
 const tellStory = (outcome: Outcome): void => {
   for (const line of outcome.story) console.log(line)
@@ -118,6 +129,7 @@ const playMany = async (settings: Settings): Promise<number> => {
   const startedMs = performance.now()
   const failed: number[] = []
   let [played, virtualMs, isStopped] = [0, 0, false]
+  const progress = setInterval(() => console.error(`${played} played, ${failed.length} failed`), PROGRESS_MS).unref()
   process.once('SIGINT', () => {
     isStopped = true
   })
@@ -130,10 +142,13 @@ const playMany = async (settings: Settings): Promise<number> => {
     kept?.played(seed, failure?.message)
     if (failure) {
       failed.push(seed)
-      tell(one)
+      console.log(
+        `${factsOf(one)}\n  FAILED: ${failure.message}\n  played alone by: npm run simulate -- --seed ${seed}`,
+      )
     }
     if (isStopped) break
   }
+  clearInterval(progress)
   const seconds = (performance.now() - startedMs) / 1000
   const rates = `${(played / seconds).toFixed(1)} runs and ${(virtualMs / 1000 / seconds).toFixed(0)} virtual seconds a second`
   const names = failed.length > 0 ? ` (${failed.join(', ')})` : ''
@@ -144,11 +159,23 @@ const playMany = async (settings: Settings): Promise<number> => {
   return 1
 }
 
-const main = (): Promise<number> | number => {
-  const settings = readSettings()
+const settingsOrMisuse = (): Settings | Error | undefined => {
+  try {
+    return readSettings()
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+const main = async (): Promise<number> => {
+  const settings = settingsOrMisuse()
+  if (settings instanceof Error) {
+    console.error(`${settings.message}; --help says what there is`)
+    return 1
+  }
   if (settings) return settings.seed === undefined ? playMany(settings) : playOne(settings.seed, settings)
-  console.error(USAGE)
-  return 1
+  console.log(HELP)
+  return 0
 }
 
 process.exitCode = await main()

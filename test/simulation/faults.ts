@@ -44,16 +44,25 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
     for (const { logLink } of world.nodes) logLink?.heal()
   },
   slowDisk: (world, chance) => {
-    const disk = faultOf(chance.pick(world.nodes))?.disk
-    if (disk) Object.assign(disk, { state: disk.state === 'slow' ? 'ok' : 'slow', delayMs: chance.between(10, 500) })
+    const node = chance.pick(world.nodes)
+    const disk = faultOf(node)?.disk
+    if (!disk) return
+    Object.assign(disk, { state: disk.state === 'slow' ? 'ok' : 'slow', delayMs: chance.between(10, 500) })
+    world.history.tell(node.name, () => `disk: ${disk.state}, ${disk.delayMs.toFixed(0)} ms where it is slow`)
   },
   fullDisk: (world, chance) => {
-    const disk = faultOf(chance.pick(world.nodes))?.disk
-    if (disk) disk.state = disk.state === 'full' ? 'ok' : 'full'
+    const node = chance.pick(world.nodes)
+    const disk = faultOf(node)?.disk
+    if (!disk) return
+    disk.state = disk.state === 'full' ? 'ok' : 'full'
+    world.history.tell(node.name, () => `disk: ${disk.state}`)
   },
   skew: (world, chance) => {
-    const state = faultOf(chance.pick(world.nodes))
-    if (state) state.skewMs = Math.round(chance.between(-SKEW_MS_MAX, SKEW_MS_MAX))
+    const node = chance.pick(world.nodes)
+    const state = faultOf(node)
+    if (!state) return
+    state.skewMs = Math.round(chance.between(-SKEW_MS_MAX, SKEW_MS_MAX))
+    world.history.tell(node.name, () => `clock: ${state.skewMs} ms`)
   },
   seal: async (world, chance) => {
     const member = chance.pick(world.members)
@@ -65,7 +74,9 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
   failDisk: (world, chance) => {
     const node = chance.pick(world.nodes)
     // One that cannot read its data when it starts ends, and somebody has to start it anew.
-    if (node.server) node.disk.failuresLeft = 1
+    if (!node.server) return
+    node.disk.failuresLeft = 1
+    world.history.tell(node.name, () => 'disk: the next batch is written and answered by an error')
   },
 }
 

@@ -127,8 +127,9 @@ export class End implements Wire {
       this.#part()
       return
     }
-    if (message.is !== 'ping' && message.is !== 'pong')
-      history.add(this.host.name, `${name} gets ${textOf(message)} from ${from}`, payloadOf(message))
+    const text = `${name} gets ${textOf(message)} from ${from}`
+    if (message.is === 'credit') history.addUntold(this.host.name, text)
+    else if (message.is !== 'ping' && message.is !== 'pong') history.add(this.host.name, text, payloadOf(message))
     this.#inbox.take(message)
   }
 }

@@ -47,22 +47,26 @@ export class Network {
 
   /** Nothing arrives in this direction from now on, until it is healed. */
   cut(from: string, to: string): void {
+    this.#tell(`the way ${pathOf(from, to)} is cut`)
     this.#cuts.add(pathOf(from, to))
   }
 
   heal(): void {
+    for (const path of this.#cuts) this.#tell(`the way ${path} is whole again`)
     this.#cuts.clear()
     for (const end of this.#ends) end.pump()
   }
 
   /** Ends what was cut in this direction. */
   mend(from: string, to: string): void {
+    this.#tell(`the way ${pathOf(from, to)} is whole again`)
     this.#cuts.delete(pathOf(from, to))
     for (const end of this.#ends) end.pump()
   }
 
   /** What is sent in this direction takes so much longer from now on. */
   slow(from: string, to: string, ms: number): void {
+    this.#tell(`the way ${pathOf(from, to)} takes ${ms} ms more`)
     if (ms > 0) this.#slow.set(pathOf(from, to), ms)
     else this.#slow.delete(pathOf(from, to))
   }
@@ -77,6 +81,7 @@ export class Network {
 
   /** Every connection between the two breaks: what is under way on it never arrives. */
   reset(one: string, other: string): void {
+    this.#tell(`the connections ${pathOf(one, other)} break`)
     for (const end of [...this.#ends])
       if (end.host.name === one && end.other?.host.name === other) for (const each of [end, end.other]) each.breakOff()
   }
@@ -104,6 +109,10 @@ export class Network {
   delayMs(): number {
     const { chance, delayMsMax } = this.#options
     return chance.next() * delayMsMax * (!this.isCalm && chance.happens(PART_SLOW) ? TIMES_SLOWER : 1)
+  }
+
+  #tell(what: string): void {
+    this.#options.history.tell('', () => what)
   }
 
   async #dial(host: Host, address: string, signal: AbortSignal): Promise<Wire> {
