@@ -96,15 +96,16 @@ const factsOf = ({ seed, hash, events, virtualMs }: Played): string =>
 const tell = (played: Played): void =>
   console.log(`${factsOf(played)}${played.failure ? `\n  FAILED: ${played.failure.text}` : ''}`)
 
-const tellStory = (outcome: Outcome): void => {
-  for (const line of outcome.story) console.log(line)
-  tell(playedOf(outcome))
+const tellLines = ({ story }: Outcome): void => {
+  for (const line of story) console.log(line)
 }
 
 const playOne = async (seed: number, { isTold, isWhole }: Settings): Promise<number> => {
   const outcome = await simulate(seed, { isTold })
-  if (!outcome.failure || isWhole) tellStory(outcome)
-  else await tellShrunk(seed, isTold)
+  const isShrunk = outcome.failure !== undefined && !isWhole
+  if (!isShrunk) tellLines(outcome)
+  tell(playedOf(outcome))
+  if (isShrunk) await tellShrunk(seed, isTold)
   return outcome.failure ? 1 : 0
 }
 
@@ -112,8 +113,8 @@ const tellShrunk = async (seed: number, isTold: boolean): Promise<void> => {
   const shrunk = await shrink(seed)
   if (!shrunk) throw new Error(`seed ${seed} has failed once and does not fail again`)
   const { outcome, tries } = shrunk
-  tellStory(isTold ? outcome : { ...outcome, story: [] })
-  console.log(`  ${outcome.acts.length} acts are left after ${tries} tries:`)
+  if (isTold) tellLines(outcome)
+  console.log(`  the shortest story that fails has ${outcome.acts.length} acts, found by ${tries} tries:`)
   for (const { name, atMs } of outcome.acts) console.log(`  ${(atMs / 1000).toFixed(3).padStart(9)} ${name}`)
 }
 
