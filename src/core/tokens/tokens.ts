@@ -40,7 +40,7 @@ export class TokenStore {
     this.#table = table
     this.#forms = new PresentedTokens(options, table)
     this.#leases = new TokenLeases(options.storage)
-    this.#revocation = new TokenRevocation({ table, now: () => clock.now() })
+    this.#revocation = new TokenRevocation(table)
     const sweep = new TokenSweep({ table, revocation: this.#revocation, clock, log })
     this.#sweep = sweep
     this.#maker = new TokenMaker({ options, table, forms: this.#forms, onMade: (endMs) => sweep.noteEnd(endMs) })

@@ -1,5 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../../src/base/manual-clock.js'
 import { TEAM, TokenWorld } from '../../support/token-world.js'
+
+const HOUR_MS = 3_600_000
 
 let world: TokenWorld
 let before: number
@@ -74,6 +77,20 @@ describe('revocation', () => {
     expect(restarted.tokens.find(grandchild)).toBeUndefined()
     await restarted.tokens.sweep()
     expect(await restarted.keyCount()).toBe(before)
+  })
+
+  it('that a crash interrupts is one on a clock that was set back, too', async () => {
+    const parent = await child(world.root)
+    const first = await child(parent)
+    const write = world.storage.write.bind(world.storage)
+    let left = 1
+    world.storage.write = (fn) => (left-- > 0 ? write(fn) : Promise.reject(new Error('the power went off')))
+    await expect(world.tokens.revokeTree(world.entry(parent))).rejects.toThrow('power')
+    world.storage.write = write
+    const earlier = new TokenWorld({ storage: world.storage, clock: new ManualClock(world.clock.now() - HOUR_MS) })
+    expect([parent, first].map((token) => earlier.tokens.find(token))).toEqual([undefined, undefined])
+    await earlier.tokens.sweep()
+    expect(await earlier.keyCount()).toBe(before)
   })
 
   it('leaves no child behind that was being created meanwhile', async () => {
