@@ -94,6 +94,8 @@ const LOOKS: Readonly<Record<string, Look>> = {
 
 /** Where the two differ, each with both of them; nothing of a server that ends, or is sealed, meanwhile. */
 const findStale = async (node: SimulatedNode): Promise<readonly string[]> => {
+  // Who stands still has not heard yet of what its disk has done.
+  if ((node.clock?.frozenMs ?? 0) > 0) return []
   const runtime = node.server?.runtime
   const cluster = runtime?.cluster
   // As long as a full disk keeps a storage that has failed from being opened again nobody is told what of its last batch is there.
