@@ -164,6 +164,7 @@ export class RunningRole {
       finishBootstrap,
       onChange: () => undefined,
       reindex: () => this.#options.maintenance.reindexNow(),
+      signal: this.#stopped.signal,
     })
     this.#follower = dataPlane.startFollower(kind, {
       credentials: primaryCredentialsOf(record.credentials),

@@ -14,6 +14,8 @@ import type { HoldState, Kind, SecondaryHooks, PeerIdentity } from '../types.js'
 /** No rule has this fingerprint. */
 const UNSETTLED = 'unsettled'
 
+const FINISH_AGAIN_MS = 1_000
+
 export type SecondaryHost = Pick<ReplicationHost, 'identity' | 'storage' | 'store' | 'mounts' | 'clock' | 'log'>
 
 interface SecondaryRoleOptions {
@@ -27,6 +29,8 @@ interface SecondaryRoleOptions {
   /** The first copy is complete: what turns bootstrapping into secondary. */
   readonly finishBootstrap: () => Promise<void>
   readonly reindex: () => Promise<void>
+  /** Ends with the role. */
+  readonly signal: AbortSignal
   readonly beforeFiltered: () => Promise<void>
   /** False while data that the filter takes away is still here, or may be. */
   readonly isFilterInEffect: () => boolean
@@ -35,6 +39,7 @@ interface SecondaryRoleOptions {
 /** The control plane's answers to a follower: who we are, whom it may follow, and when it has to wait. */
 export class SecondaryRole implements SecondaryHooks {
   readonly #options: SecondaryRoleOptions
+  #isFinishing = false
 
   constructor(options: SecondaryRoleOptions) {
     this.#options = options
@@ -121,10 +126,13 @@ export class SecondaryRole implements SecondaryHooks {
 
   /** Not awaited: a promotion under way waits for the follower to stop, and must not find it waiting in turn. */
   async onSynced(): Promise<void> {
-    const { host, kind, finishBootstrap } = this.#options
+    const { host, kind } = this.#options
     if (kind === 'dr') await continueAlignment(host)
-    if (this.#record().mode !== 'bootstrapping') return
-    finishBootstrap().catch((error: unknown) => host.log.warn('bootstrap not finished', { kind, error: String(error) }))
+    if (this.#isFinishing) return
+    this.#isFinishing = true
+    this.#finishBootstrap().finally(() => {
+      this.#isFinishing = false
+    })
   }
 
   onPrimaryAddresses(addresses: readonly string[], current: string): void {
@@ -134,6 +142,21 @@ export class SecondaryRole implements SecondaryHooks {
       if (!credentials || sameTexts(credentials.primaryAddresses, known)) return record
       return { ...record, credentials: { ...credentials, primaryAddresses: known } }
     })
+  }
+
+  /** Tried until it is done: what is stored may be refused for a while, as by a full disk. */
+  async #finishBootstrap(): Promise<void> {
+    const { host, kind, roles, signal, finishBootstrap } = this.#options
+    while (!signal.aborted && roles.record(kind).mode === 'bootstrapping') {
+      // In the middle of another comparison there is half of a change; the end of it is heard of here.
+      if (host.store.isResyncing) return
+      try {
+        await finishBootstrap()
+      } catch (error) {
+        host.log.warn('bootstrap not finished', { kind, error: String(error) })
+        await host.clock.sleep(FINISH_AGAIN_MS, signal).catch(() => undefined)
+      }
+    }
   }
 
   #record(): SecondaryRecord {

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import type { LogicalError } from '../../../src/logical/errors.js'
+import { LogicalError } from '../../../src/logical/errors.js'
 import type { JsonObject } from '../../../src/logical/json.js'
 import { exchangeKeyKey } from '../../../src/replication/roles/state.js'
 import type { Kind } from '../../../src/replication/types.js'
@@ -443,6 +443,29 @@ test('a promotion that is forced in the middle of a sync has sound trees and say
   expect((await b.post('replication/merkle-check'))?.data).toMatchObject({
     merkle_corruption_report: { corrupted_root: false },
   })
+})
+
+test('a first copy that a failing storage keeps from being finished is finished when it can be', async () => {
+  const a = await start('a')
+  const b = await start('b')
+  await enable(a, 'dr')
+  await a.writeValue(SHARED_KEY, 'copied')
+  b.holds.hold('dr', 'merkle-sync')
+  await b.change('replication/dr/secondary/enable', { token: await issue(a, 'dr', 'dr-b') })
+  await until(() => b.holds.list().some((held) => held.isReached))
+  const { host } = b.replication.context
+  const { commit } = host
+  let refused = 0
+  const full = () => {
+    refused++
+    return Promise.reject(new LogicalError('unavailable', 'no space left on the storage device'))
+  }
+  Object.assign(host, { commit: full })
+  b.holds.release()
+  await until(() => refused > 0)
+  expect(b.status('dr').mode).toBe('bootstrapping')
+  Object.assign(host, { commit })
+  await until(() => b.status('dr').mode === 'secondary')
 })
 
 test('of role changes that come together the first is made, and the others are asked to come again', async () => {
