@@ -20,6 +20,8 @@ export const knownFilter = (record: FilterRecord | undefined): KnownFilter => ({
 })
 
 const NONE = knownFilter(undefined)
+/** No filter has this digest. */
+const DOUBTED: KnownFilter = { digest: 'doubted', record: undefined }
 
 export class SettledFilter {
   readonly #storage: Storage
@@ -46,9 +48,14 @@ export class SettledFilter {
     await this.#storage.write((tx) => putJson(tx, KEYS.settledFilter, known))
   }
 
+  /** A filter comes where there was none: until the next comparison nothing that is known agrees with what is here. */
+  async doubt(): Promise<void> {
+    if (this.current.digest === '') await this.#storage.write((tx) => putJson(tx, KEYS.settledFilter, DOUBTED))
+  }
+
   /** Nobody feeds this cluster in that role any more: what is not here is not on its way. */
   async forget(): Promise<void> {
-    if (this.current.record === undefined && this.current.digest === '') return
+    if (this.current.digest === '') return
     await this.#storage.write((tx) => tx.delete(KEYS.settledFilter))
   }
 

@@ -1,6 +1,7 @@
 import type { Log } from '../../base/log.js'
 import type { Recorder } from '../../base/meter.js'
 import { LogicalError } from '../../logical/errors.js'
+import { KEYS } from '../../storage/key-families.js'
 import type { Frame, ReplicableStore } from '../../storage/replicable.js'
 import type { FrameSliceMessage, PositionMessage } from '../rpc/messages.js'
 import type { PrimaryStream } from '../rpc/service.js'
@@ -21,6 +22,8 @@ interface ShipperOptions {
   readonly batchBytes: number
   readonly epoch: () => string
   readonly filter: () => KeyFilter | undefined
+  /** The ids under which the filter of this secondary is stored. */
+  readonly filterIds: readonly string[]
   /** Where the secondary may find its primary, or what takes its place. */
   readonly addresses: () => readonly string[]
   readonly onApplied: (index: number, state: StreamState) => void
@@ -103,6 +106,8 @@ export class Shipper {
     // Nothing to apply, but it tells the secondary that its place is one of this log.
     if (isKnown) await this.#send([])
     let cursor = position?.index ?? 0
+    // Of later changes it is told.
+    const openedAt = store.position.index
     for (;;) {
       stream.ended.throwIfAborted()
       const reason = findResyncReason(this.#state, cursor)
@@ -117,6 +122,8 @@ export class Shipper {
       } else if (frames.length > 0) {
         this.#count('scanned_entries', frames.length)
         await this.#send(frames)
+        const at = this.#findFilterChange(frames.filter(({ firstIndex }) => firstIndex <= openedAt))
+        if (at !== undefined) this.#take({ on: 'filter-changed', at })
         cursor = frames[frames.length - 1]?.lastIndex ?? cursor
         if (cursor >= store.position.index) await this.#happened({ on: 'caught-up' })
       } else if (store.position.index <= cursor) {
@@ -124,6 +131,21 @@ export class Shipper {
         await this.#changed()
       }
     }
+  }
+
+  /**
+   * Where in the log the filter changed that this secondary may have been shipped to under: what it has of the entries before
+   * may lack what was held back for a while, though the filter is now what it was.
+   */
+  #findFilterChange(frames: readonly Frame[]): number | undefined {
+    const { kind, store, filterIds } = this.#options
+    if (kind !== 'performance') return undefined
+    const keys = new Set(filterIds.map((id) => KEYS.filters + id))
+    const isChanging = (frame: Frame) =>
+      frame.hasReplicated &&
+      frame.bytes.includes(KEYS.filters) &&
+      store.decodeFrame(frame).some(({ operations }) => operations.some(({ key }) => keys.has(key)))
+    return frames.findLast(isChanging)?.lastIndex
   }
 
   /** Operators watch for places that the log does not have any more: each costs a comparison. */

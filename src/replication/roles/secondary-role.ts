@@ -124,6 +124,16 @@ export class SecondaryRole implements SecondaryHooks {
     return this.#options.beforeFiltered()
   }
 
+  /**
+   * No filter is no filter, before one came and after it went: what it held back in between is missed only by who keeps in
+   * mind that there was one.
+   */
+  async beforeFilters(ids: readonly string[]): Promise<void> {
+    const { kind, host, settledFilter } = this.#options
+    const isOwn = (id: string) => id === this.#record().secondaryId || id === host.identity.clusterId
+    if (kind === 'performance' && ids.some(isOwn)) await settledFilter.doubt()
+  }
+
   /** Not awaited: a promotion under way waits for the follower to stop, and must not find it waiting in turn. */
   async onSynced(): Promise<void> {
     const { host, kind } = this.#options

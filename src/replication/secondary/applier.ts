@@ -1,3 +1,4 @@
+import { KEYS } from '../../storage/key-families.js'
 import type { ReplicableStore, RemotePosition, WalEntry } from '../../storage/replicable.js'
 import type { Received, RecentFrames } from './recent-frames.js'
 import type { FrameSliceMessage } from '../rpc/messages.js'
@@ -9,6 +10,15 @@ const MERGED_BYTES_MAX = 8 * 1024 * 1024
 
 type Applied = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
+type BeforeFilters = (ids: readonly string[]) => Promise<void>
+
+interface ApplierOptions {
+  /** Remembers what was applied. */
+  readonly recent?: RecentFrames
+  /** Awaited before entries are applied that change filters: those of these secondaries. */
+  readonly beforeFilters?: BeforeFilters
+}
+
 const APPLIED: Applied = { ok: true }
 
 /**
@@ -19,12 +29,14 @@ export class Applier {
   readonly #store: ReplicableStore
   readonly #epoch: string
   readonly #recent: RecentFrames | undefined
+  readonly #beforeFilters: BeforeFilters
   #position: RemotePosition
   #stored: LogPlace | undefined
 
-  /** `position` is where the store stands; `epoch` is the primary's; `recent` remembers what was applied. */
-  constructor(store: ReplicableStore, position: RemotePosition, epoch: string, recent?: RecentFrames) {
-    this.#recent = recent
+  /** `position` is where the store stands; `epoch` is the primary's. */
+  constructor(store: ReplicableStore, position: RemotePosition, epoch: string, options: ApplierOptions = {}) {
+    this.#recent = options.recent
+    this.#beforeFilters = options.beforeFilters ?? (async () => undefined)
     this.#store = store
     this.#epoch = epoch
     this.#position = position
@@ -83,6 +95,8 @@ export class Applier {
     }
     const position = { index, hash, epoch: this.#epoch }
     if (entries.length > 0) {
+      const changed = filtersIn(entries)
+      if (changed.length > 0) await this.#beforeFilters(changed)
       const isApplied = await this.#store.applyEntries(entries, position)
       if (!isApplied) return refuse(`the data has diverged between ${this.#position.index} and ${index}`)
       this.#stored = position
@@ -92,6 +106,11 @@ export class Applier {
     return APPLIED
   }
 }
+
+const filtersIn = (entries: readonly WalEntry[]): string[] =>
+  entries.flatMap(({ operations }) =>
+    operations.flatMap(({ key }) => (key.startsWith(KEYS.filters) ? [key.slice(KEYS.filters.length)] : [])),
+  )
 
 const refuse = (reason: string): Applied => ({ ok: false, reason })
 

@@ -424,6 +424,32 @@ test('a filter written before a secondary joins keeps data from it, and lifting 
   await until(() => c.readValue(SHARED_KEY) === 'filtered')
 })
 
+test('who was away while a filter came and went compares, and does so after a crash', async () => {
+  const a = await start('a')
+  const c = await start('c')
+  await enable(a, 'performance')
+  await join(c, 'performance', a, 'c')
+  c.network.isDown = true
+  c.network.cut()
+  const path = 'replication/performance/primary/paths-filter/c'
+  await a.post(path, { mode: 'deny', paths: 'secret' })
+  await a.writeValue(SHARED_KEY, 'held back for a while')
+  await a.call('delete', path)
+  c.holds.hold('performance', 'merkle-diff')
+  c.network.isDown = false
+  const isHeld = () => c.holds.list().some((held) => held.isReached)
+  await until(isHeld)
+  // What came before the comparison is applied: nothing but its own memory tells this one from one that has compared.
+  expect(c.replication.context.running.performance.appliedIndex).toBe(a.store.lastReplicatedIndex)
+  await c.restart()
+  await until(isHeld)
+  c.holds.release()
+  await streaming(c, 'performance', a)
+  await c.restart()
+  await streaming(c, 'performance', a)
+  expect(c.replication.context.settledFilter.current).toEqual({ digest: '' })
+})
+
 test('a promotion that is forced in the middle of a sync has sound trees and says what it gave up', async () => {
   const a = await start('a')
   const b = await start('b')
