@@ -138,11 +138,7 @@ export class SecondaryRole implements SecondaryHooks {
   async onSynced(): Promise<void> {
     const { host, kind } = this.#options
     if (kind === 'dr') await continueAlignment(host)
-    if (this.#isFinishing) return
-    this.#isFinishing = true
-    this.#finishBootstrap().finally(() => {
-      this.#isFinishing = false
-    })
+    this.#finishBootstrap().catch((error: unknown) => host.log.error('bootstrap given up', { kind, error }))
   }
 
   onPrimaryAddresses(addresses: readonly string[], current: string): void {
@@ -157,9 +153,10 @@ export class SecondaryRole implements SecondaryHooks {
   /** Tried until it is done: what is stored may be refused for a while, as by a full disk. */
   async #finishBootstrap(): Promise<void> {
     const { host, kind, roles, signal, finishBootstrap } = this.#options
-    while (!signal.aborted && roles.record(kind).mode === 'bootstrapping') {
-      // In the middle of another comparison there is half of a change; the end of it is heard of here.
-      if (host.store.isResyncing) return
+    if (this.#isFinishing) return
+    this.#isFinishing = true
+    // In the middle of another comparison there is half of a change; the end of it is heard of here.
+    while (!signal.aborted && !host.store.isResyncing && roles.record(kind).mode === 'bootstrapping') {
       try {
         await finishBootstrap()
       } catch (error) {
@@ -167,6 +164,7 @@ export class SecondaryRole implements SecondaryHooks {
         await host.clock.sleep(FINISH_AGAIN_MS, signal).catch(() => undefined)
       }
     }
+    this.#isFinishing = false
   }
 
   #record(): SecondaryRecord {

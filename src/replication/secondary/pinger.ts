@@ -20,14 +20,25 @@ export interface Pong {
   readonly primary: PeerIdentity
 }
 
+/** Nobody changes a role meanwhile, so a long list of those who take a connection and say nothing ends after so many of them. */
+const TIMEOUTS_MAX = 5
+
 /**
- * The first of the addresses that answers for our set and takes our credentials: asked one at a time, in order, each for
- * `pingTimeoutMs` at most; those behind it are not asked. Rejects with one text that says why each did not.
+ * The first of the addresses that answers for our set and takes our credentials: each is asked once, one at a time, in order,
+ * for `pingTimeoutMs` at most, and all together for five times as long; those behind it are not asked. Rejects with one text
+ * that says why each did not.
  */
 export const pingPrimaries = async (addresses: readonly string[], options: PingOptions): Promise<Pong> => {
+  const { clock, times } = options
   const failures: string[] = []
-  for (const address of addresses) {
+  const endMs = clock.monotonic() + TIMEOUTS_MAX * times.pingTimeoutMs
+  const distinct = [...new Set(addresses)]
+  for (const [place, address] of distinct.entries()) {
     options.signal.throwIfAborted()
+    if (clock.monotonic() >= endMs) {
+      failures.push(`${distinct.length - place} more were not asked, since this has taken too long`)
+      break
+    }
     try {
       return await atActiveNode(address, async (at) => ({ address: at, primary: await ping(at, options) }))
     } catch (error) {

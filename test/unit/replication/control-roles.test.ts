@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { LogicalError } from '../../../src/logical/errors.js'
 import type { JsonObject } from '../../../src/logical/json.js'
@@ -349,6 +351,28 @@ test('another address of the primary is taken over without a restart, a dead one
   expect((await update('127.0.0.1:1', `localhost:${port}`))?.warnings?.[0]).toContain(`https://localhost:${port}`)
   expect(c.status('performance').primary_cluster_addr).toBe(`https://localhost:${port}`)
   expect(c.restarts).toBe(restarts)
+})
+
+test('a long list of addresses that take connections and say nothing keeps no role from being changed', async () => {
+  const a = await start('a')
+  const b = await start('b', (cluster) => {
+    const { times } = cluster.settings
+    cluster.settings = { ...cluster.settings, times: { ...times, pingTimeoutMs: 100 } }
+  })
+  await enable(a, 'performance')
+  await join(b, 'performance', a, 'b')
+  const silent = createServer()
+  silent.listen(0, '0.0.0.0')
+  await once(silent, 'listening')
+  const { port } = silent.address() as AddressInfo
+  const distinct = Array.from({ length: 40 }, (_, n) => `127.0.0.${n + 2}:${port}`)
+  const path = 'replication/performance/secondary/update-primary'
+  const twice = distinct.slice(0, 2).flatMap((address) => [address, address, address])
+  const answer = await refusal(b.post(path, { update_primary_addrs: twice }))
+  expect(answer.match(new RegExp(`:${port}: `, 'g'))).toHaveLength(2)
+  const text = await refusal(b.post(path, { update_primary_addrs: distinct }))
+  silent.close()
+  expect(text).toMatch(/; [0-9]+ more were not asked, since this has taken too long$/)
 })
 
 test('a secondary with an older version is not let in', async () => {
