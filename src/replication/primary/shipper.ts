@@ -1,13 +1,13 @@
 import type { Log } from '../../base/log.js'
 import type { Recorder } from '../../base/meter.js'
 import { LogicalError } from '../../logical/errors.js'
-import { KEYS } from '../../storage/key-families.js'
 import type { Frame, ReplicableStore } from '../../storage/replicable.js'
 import type { FrameSliceMessage, PositionMessage } from '../rpc/messages.js'
 import type { PrimaryStream } from '../rpc/service.js'
 import { filteredDigest } from '../filter/filtered-digest.js'
 import { step } from '../state-table.js'
 import type { KeyFilter, Kind, StreamState } from '../types.js'
+import { findFilterChange } from './filter-change.js'
 import { addSlice, sliceOf } from './filter-frame.js'
 import { findResyncReason, SHIPPING, type Shipping, type ShippingEvent } from './shipping.js'
 import type { SyncSessions } from './sync-sessions.js'
@@ -98,7 +98,7 @@ export class Shipper {
   }
 
   async #ship({ position, filter }: OpenedAt): Promise<never> {
-    const { store, stream } = this.#options
+    const { kind, store, stream, filterIds } = this.#options
     const isKnown = position !== null && store.hasPosition(position)
     const isOtherFilter = filter !== (this.#options.filter()?.fingerprint ?? '')
     this.#take({ on: 'opened', isKnown, filter, isOtherFilter })
@@ -122,7 +122,8 @@ export class Shipper {
       } else if (frames.length > 0) {
         this.#count('scanned_entries', frames.length)
         await this.#send(frames)
-        const at = this.#findFilterChange(frames.filter(({ firstIndex }) => firstIndex <= openedAt))
+        const missed = kind === 'performance' ? frames.filter(({ firstIndex }) => firstIndex <= openedAt) : []
+        const at = findFilterChange(store, missed, filterIds)
         if (at !== undefined) this.#take({ on: 'filter-changed', at })
         cursor = frames[frames.length - 1]?.lastIndex ?? cursor
         if (cursor >= store.position.index) await this.#happened({ on: 'caught-up' })
@@ -131,21 +132,6 @@ export class Shipper {
         await this.#changed()
       }
     }
-  }
-
-  /**
-   * Where in the log the filter changed that this secondary may have been shipped to under: what it has of the entries before
-   * may lack what was held back for a while, though the filter is now what it was.
-   */
-  #findFilterChange(frames: readonly Frame[]): number | undefined {
-    const { kind, store, filterIds } = this.#options
-    if (kind !== 'performance') return undefined
-    const keys = new Set(filterIds.map((id) => KEYS.filters + id))
-    const isChanging = (frame: Frame) =>
-      frame.hasReplicated &&
-      frame.bytes.includes(KEYS.filters) &&
-      store.decodeFrame(frame).some(({ operations }) => operations.some(({ key }) => keys.has(key)))
-    return frames.findLast(isChanging)?.lastIndex
   }
 
   /** Operators watch for places that the log does not have any more: each costs a comparison. */

@@ -1,0 +1,20 @@
+import { KEYS } from '../../storage/key-families.js'
+import type { Frame, ReplicableStore } from '../../storage/replicable.js'
+
+/**
+ * The index of the last of these frames in which one of these filters changes. A secondary that is sent them was away, and what
+ * it has of the entries before may lack what was held back for a while, though the filter is now what it was.
+ */
+export const findFilterChange = (
+  store: Pick<ReplicableStore, 'decodeFrame'>,
+  frames: readonly Frame[],
+  ids: readonly string[],
+): number | undefined => {
+  const keys = new Set(ids.map((id) => KEYS.filters + id))
+  const isChanging = (frame: Frame) =>
+    frame.hasReplicated &&
+    // Most frames have no filter at all, and need not be decoded.
+    frame.bytes.includes(KEYS.filters) &&
+    store.decodeFrame(frame).some(({ operations }) => operations.some(({ key }) => keys.has(key)))
+  return frames.findLast(isChanging)?.lastIndex
+}
