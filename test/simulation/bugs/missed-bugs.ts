@@ -130,8 +130,8 @@ export const MISSED_BUGS: readonly (Bug & { readonly why: string })[] = [
   {
     name: 'a revocation ends what a token created and not the token',
     file: 'core/tokens/token-revocation.ts',
-    from: 'return this.#change(storageId, (record) => ({ ...record, expiresAtMs: nowMs, sweepAtMs: nowMs }))',
-    to: 'return this.#change(storageId, (record) => ({ ...record, sweepAtMs: nowMs }))',
+    from: 'return this.#change(storageId, (record) => ({ ...record, expiresAtMs: 0, sweepAtMs: 0 }))',
+    to: 'return this.#change(storageId, (record) => ({ ...record, sweepAtMs: 0 }))',
     why: 'The token is removed right after; only a crash between the two would show it.',
   },
   {
