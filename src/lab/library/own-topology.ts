@@ -1,9 +1,39 @@
+import type { InProcessLab } from '../in-process-lab.js'
 import { KINDS } from '../kinds.js'
 import { LabError } from '../lab-error.js'
 import { requireKeys } from '../settings.js'
+import type { VirtualLab } from '../simulated/virtual-lab.js'
 import type { ClusterPlan, Topology } from '../topology.js'
 import { loadTopology } from '../topology/catalogue.js'
 import { findTopologyProblems } from '../topology/judge.js'
+
+/** What a lab has under a name of its own, where its clusters are fields beside it. */
+const OF_LABS: { readonly [Name in Extract<keyof InProcessLab | keyof VirtualLab, string>]-?: true } = {
+  access: true,
+  activate: true,
+  clock: true,
+  close: true,
+  cluster: true,
+  clusters: true,
+  converged: true,
+  drill: true,
+  events: true,
+  failover: true,
+  heal: true,
+  healthy: true,
+  history: true,
+  link: true,
+  localEvents: true,
+  node: true,
+  operationToken: true,
+  problems: true,
+  rejoin: true,
+  reset: true,
+  routes: true,
+  snapshot: true,
+  switchover: true,
+  topology: true,
+}
 
 const KNOWN: { readonly [Name in keyof Topology]-?: true } = {
   name: true,
@@ -25,6 +55,9 @@ export const requireTopologyOf = (given: string | Topology): Topology => {
   if (!Array.isArray(links)) throw wrong(`the topology ${name} needs "links", a list; it may be empty`)
   const twice = clusters.find((cluster, index) => clusters.indexOf(cluster) < index)
   if (twice !== undefined) throw wrong(`the topology ${name} has two clusters "${twice}"`)
+  const reserved = clusters.find(isReserved)
+  if (reserved !== undefined)
+    throw wrong(`the topology ${name} has a cluster "${reserved}": a lab has something else of that name`)
   requireKeys(`cluster of the topology ${name} to plan`, plans, clusters)
   if (!links.every(isLink))
     throw wrong(`the topology ${name}: a link has a "kind" (dr, performance), a "primary" and a "secondary"`)
@@ -51,5 +84,8 @@ const isLink = (link: unknown): boolean => {
 
 const isListOfNames = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === 'string' && name !== '')
+
+/** `then` would have a lab taken for a promise. */
+const isReserved = (name: string): boolean => name === 'then' || name in OF_LABS || name in {}
 
 const wrong = (text: string): LabError => new LabError('usage', text)

@@ -31,6 +31,8 @@ export const requireTopology = (name: string): Topology => {
   const topology = findTopology(name)
   if (topology) return topology
   const guess = nearest(name, TOPOLOGY_NAMES)
+  if (isDocumentFile(name))
+    throw new LabError('usage', `there is no topology "${name}"; one of your own is given as -f ${name}`)
   throw new LabError(
     'usage',
     `there is no topology "${name}"; ${guess ? `did you mean "${guess}"? There` : 'there'} are ${TOPOLOGY_NAMES.join(', ')}`,

@@ -2,10 +2,12 @@ import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Schema } from '../../../src/lab/documents/schema.js'
+import { requireTopologyOf } from '../../../src/lab/library/own-topology.js'
 import {
   findTopology,
   listTopologies,
   loadTopology,
+  requireTopology,
   TOPOLOGY_NAMES,
   topologyText,
 } from '../../../src/lab/topology/catalogue.js'
@@ -56,6 +58,18 @@ describe('topologies that ship with the package', () => {
     })
     expect(() => loadTopology('pr-drr')).toThrow('there is no topology "pr-drr"; did you mean "pr-dr"?')
     expect(() => loadTopology('./nowhere.yaml')).toThrow('./nowhere.yaml cannot be read')
+    expect(() => requireTopology('mine.yaml')).toThrow(
+      'there is no topology "mine.yaml"; one of your own is given as -f mine.yaml',
+    )
+  })
+})
+
+describe('a topology that is an object', () => {
+  it.each(['close', 'history', 'then', '__proto__', 'constructor', 'events'])('has no cluster %s', (name) => {
+    const topology = { name: 'own', about: 'own', clusters: [name, 'B'], links: [] }
+    expect(() => requireTopologyOf(topology)).toThrow(
+      `the topology own has a cluster "${name}": a lab has something else of that name`,
+    )
   })
 })
 
