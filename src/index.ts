@@ -2,6 +2,7 @@
 import type { LabCluster } from './lab/in-process-cluster.js'
 import { InProcessLab, type InProcessLabOptions } from './lab/in-process-lab.js'
 import { requireTopologyOf } from './lab/library/own-topology.js'
+import { LabError } from './lab/lab-error.js'
 import type { SimulatedLabOptions } from './lab/simulated/options.js'
 import type { VirtualLab } from './lab/simulated/virtual-lab.js'
 import type { SimulatedLab } from './lab/simulated/simulated-lab.js'
@@ -33,7 +34,7 @@ export type { LabSettings } from './lab/settings.js'
 export type { ClusterPlan, Link, MountSeed, NodeCount, NodeStorage, SealPlan, Seed, Topology } from './lab/topology.js'
 export type { Direction, FaultName, Faults, Way } from './lab/proxy/fault-types.js'
 export type { LabErrorCode } from './lab/lab-error.js'
-export { LabError } from './lab/lab-error.js'
+export { LabError }
 export { type ApiAnswer, type ApiCall, ApiClient, ApiError, ApiUnreachable } from './client/api-client.js'
 export { InProcessLab } from './lab/in-process-lab.js'
 export { listTopologies, loadTopology } from './lab/topology/catalogue.js'
@@ -163,8 +164,11 @@ const start = async (
   return VirtualLab.start(topology, options)
 }
 
-const isSimulated = (options: InProcessLabOptions | SimulatedLabOptions): options is SimulatedLabOptions =>
-  options !== null && 'simulated' in options && options.simulated === true
+const isSimulated = (options: InProcessLabOptions | SimulatedLabOptions): options is SimulatedLabOptions => {
+  if (options === null || !('simulated' in options)) return false
+  if (options.simulated !== true) throw new LabError('usage', 'the option "simulated" is true, or is not given')
+  return true
+}
 
 /**
  * `startLab` with a topology whose clusters the compiler does not know by name. Rejects as `startLab` does.

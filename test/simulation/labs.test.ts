@@ -177,6 +177,8 @@ describe('a simulated lab refuses', () => {
   it('what needs files, sockets or logs', async () => {
     const start = (options: object) => startLab('single', { simulated: true, ...options } as { simulated: true })
     await expect(start({ storage: 'disk' })).rejects.toEqual(usage('takes no option "storage"'))
+    for (const simulated of [1, 'yes', false, null])
+      await expect(start({ simulated })).rejects.toEqual(usage('the option "simulated" is true, or is not given'))
     await expect(start({ sed: 1 })).rejects.toEqual(usage('did you mean "seed"'))
     await expect(start({ timeoutMs: 0 })).rejects.toEqual(usage('above 0'))
     await expect(startLab({ ...one, plans: { A: { tls: true } } }, { simulated: true })).rejects.toEqual(
@@ -190,7 +192,8 @@ describe('a simulated lab refuses', () => {
   it('a duration, a link and a latency that are none', async () => {
     await using lab = await startLab('dr', { simulated: true })
     await expect(lab.clock.advance('soon')).rejects.toEqual(usage('"soon" is not a duration'))
-    await expect(lab.clock.advance(-1)).rejects.toThrow(LabError)
+    for (const none of [-1, Number.NaN, null, undefined, {}])
+      await expect(lab.clock.advance(none as number)).rejects.toEqual(usage('is not a duration'))
     expect(() => lab.link('A', 'A')).toThrow(LabError)
     expect(() => lab.link('A', 'B').setLatency(Number.NaN)).toThrow(LabError)
     expect(() => lab.link('A', 'B').partition('C')).toThrow(LabError)
@@ -211,11 +214,15 @@ describe('a simulated lab refuses', () => {
     expect(() => lab.node('B4')).toThrow(usage('there is no node B4'))
   })
 
-  it('what was stored, and so the memory for it, once it is closed', async () => {
-    await using lab = await startLab('single', { simulated: true })
+  it('everything, once it is closed', async () => {
+    const lab = await startLab('dr', { simulated: true })
+    const waiting = lab.clock.advance('1h')
     await lab.close()
-    await lab.A.start()
-    expect(await lab.A.anonymous.read('sys/seal-status')).toMatchObject({ initialized: false })
+    const closed = { code: 'interrupted', message: 'the lab was closed' }
+    await expect(waiting).rejects.toMatchObject(closed)
+    await expect(lab.clock.advance('1s')).rejects.toMatchObject(closed)
+    await expect(lab.A.start()).rejects.toMatchObject(closed)
+    await expect(lab.converged()).rejects.toMatchObject(closed)
   })
 
   it('requests to a cluster that does not run, and all once it is closed', async () => {

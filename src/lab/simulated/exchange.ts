@@ -12,13 +12,16 @@ export const exchangeWith =
     const names = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
     const message = { verb: method, url: url.slice(origin.length), headers: Object.fromEntries(names), body }
     const late = new AbortController()
-    const timer = world.clock.setTimer(timeoutMs, () => late.abort())
     const tooLate = new Promise<undefined>((resolve) => {
       late.signal.addEventListener('abort', () => resolve(undefined))
     })
-    const asked = world.findByApi(origin)?.exchange(message)
-    const answer = await time.passUntil(Promise.race([asked ?? Promise.resolve(undefined), tooLate]))
-    timer.cancel()
+    const answer = await time.passUntil(async () => {
+      const timer = world.clock.setTimer(timeoutMs, () => late.abort())
+      const asked = world.findByApi(origin)?.exchange(message)
+      const found = await Promise.race([asked ?? Promise.resolve(undefined), tooLate])
+      timer.cancel()
+      return found
+    })
     if (answer) return answer
     throw new Error(late.signal.aborted ? `no answer within ${timeoutMs} virtual ms` : 'nobody answers')
   }

@@ -33,11 +33,11 @@ export class SimulatedServer {
   }
 
   async start(): Promise<void> {
-    await this.#time.passUntil(this.#node.start())
+    await this.#time.passUntil(() => this.#node.start())
   }
 
   stop(): Promise<void> {
-    return this.#time.passUntil(this.#node.stop())
+    return this.#time.passUntil(() => this.#node.stop())
   }
 
   async crash(): Promise<void> {

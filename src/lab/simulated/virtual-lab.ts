@@ -128,7 +128,9 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
 
   /** Ends all servers and waits; nothing of the lab goes on. Closing it again does nothing more. */
   async close(): Promise<void> {
-    this.#closing.abort(new LabError('interrupted', 'the lab was closed'))
+    const closed = new LabError('interrupted', 'the lab was closed')
+    this.#closing.abort(closed)
+    this.clock.close(closed)
     for (const node of this.#world.nodes) node.loseDisk()
   }
 

@@ -25,13 +25,21 @@ export class VirtualTime implements SimulatedLabClock {
   readonly #clock: SimulatedClock
   readonly #waiting = new Set<(error: Error) => void>()
   #isPassing = false
+  #closed: LabError | undefined
 
   constructor(clock: SimulatedClock) {
     this.#clock = clock
   }
 
+  /** Nothing is begun any more, and what is under way is given up. */
+  close(error: LabError): void {
+    this.#closed = error
+    for (const giveUp of this.#waiting) giveUp(error)
+  }
+
   /** Has time pass until this ends. Several may be under way at once. Rejects when nothing is left that could end it. */
-  async passUntil<T>(work: Promise<T>): Promise<T> {
+  async passUntil<T>(begin: () => Promise<T>): Promise<T> {
+    if (this.#closed) throw this.#closed
     let giveUp: (error: Error) => void = () => undefined
     const stuck = new Promise<never>((_, reject) => {
       giveUp = reject
@@ -39,7 +47,7 @@ export class VirtualTime implements SimulatedLabClock {
     this.#waiting.add(giveUp)
     if (!this.#isPassing) void this.#pass()
     try {
-      return await Promise.race([work, stuck])
+      return await Promise.race([begin(), stuck])
     } finally {
       this.#waiting.delete(giveUp)
     }
@@ -62,12 +70,12 @@ export class VirtualTime implements SimulatedLabClock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return this.passUntil(sleepWith(this.#clock, ms, signal))
+    return this.passUntil(() => sleepWith(this.#clock, ms, signal))
   }
 
   async advance(duration: string | number): Promise<void> {
-    const ms = typeof duration === 'number' ? duration : parseDurationMs(duration)
-    if (ms === undefined || !(ms >= 0 && ms < Number.POSITIVE_INFINITY))
+    const ms = typeof duration === 'string' ? parseDurationMs(duration) : duration
+    if (ms === undefined || !(Number.isFinite(ms) && ms >= 0))
       throw new LabError('usage', `"${duration}" is not a duration such as 31m, nor a number of milliseconds from 0 on`)
     await this.sleep(ms)
   }
