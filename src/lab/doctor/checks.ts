@@ -176,7 +176,7 @@ const checkOrphans: Check = ({ machine }) => {
 const checkLeft: Check = ({ machine }) => {
   const left = machine.findLeftDirectories()
   if (left.length === 0) return ok('leftovers', 'no temporary directory of a process that is gone')
-  return warning('leftovers', `${left.join(', ')}: the process is gone`, 'run "understudy down --all", or remove them')
+  return warning('leftovers', `${left.join(', ')}: the process is gone`, `run "rm -r ${left.join(' ')}"`)
 }
 
 const CHECKS: readonly Check[] = [
