@@ -9,12 +9,6 @@ import { type Outcome, simulate } from '../test/simulation/simulate.js'
 /**
  * Plays whole clusters on a simulated clock, network and disk. The same seed has the same history each time, which its hash
  * tells. Of a seed that fails the shortest story that still does is looked for, and printed; of many seeds, of the first one.
- *
- *   npm run simulate -- --seeds 200 [--from 1]        one seed after the other; with --hashes the hash of each, to compare
- *   npm run simulate -- --seed 17 [--trace]           one of them, as a story
- *   npm run simulate -- --soak [--from 1] [--keep F]  until it is stopped; seeds that fail are kept in F, and tried first
- *
- * With --whole nothing is left out of what fails. Many seeds are played by a process for each core, or by --jobs of them.
  */
 const PROGRESS_MS = 10_000
 const KEPT = 'failing-seeds.txt'
@@ -24,7 +18,7 @@ const HELP = `Plays whole clusters on a simulated clock, network and disk; test/
   npm run simulate -- --seed N               one of them
   npm run simulate -- --soak                 until it is stopped (Ctrl-C)
 
-  --trace       of one seed: all that happened, line by line
+  --trace       of one seed: all that happened, line by line, but for the credits of the transport
   --hashes      of many seeds: the hash of each history, to be compared
   --whole       of a seed that fails, no shorter story that fails as well is looked for
   --jobs N      processes that play many seeds; one for each core without it
@@ -93,27 +87,27 @@ const readSettings = (): Settings | undefined => {
 const factsOf = ({ seed, hash, events, virtualMs }: Played): string =>
   `seed ${seed}: ${hash}  ${events} events in ${(virtualMs / 1000).toFixed(1)} virtual seconds`
 
-const tell = (played: Played): void =>
-  console.log(`${factsOf(played)}${played.failure ? `\n  FAILED: ${played.failure.text}` : ''}`)
-
-const tellLines = ({ story }: Outcome): void => {
-  for (const line of story) console.log(line)
+/** Credits are four lines of ten, and nobody looks for them. */
+const tellStory = ({ story }: Outcome): void => {
+  for (const line of story) if (!line.includes(' gets credit of ')) console.log(line)
 }
 
 const playOne = async (seed: number, { isTold, isWhole }: Settings): Promise<number> => {
   const outcome = await simulate(seed, { isTold })
-  const isShrunk = outcome.failure !== undefined && !isWhole
-  if (!isShrunk) tellLines(outcome)
-  tell(playedOf(outcome))
+  const played = playedOf(outcome)
+  const isShrunk = played.failure !== undefined && !isWhole
+  if (!isShrunk) tellStory(outcome)
+  console.log(factsOf(played))
+  if (played.failure) console.log(`  FAILED: ${played.failure.text}`)
   if (isShrunk) await tellShrunk(seed, isTold)
-  return outcome.failure ? 1 : 0
+  return played.failure ? 1 : 0
 }
 
 const tellShrunk = async (seed: number, isTold: boolean): Promise<void> => {
   const shrunk = await shrink(seed)
   if (!shrunk) throw new Error(`seed ${seed} has failed once and does not fail again`)
   const { outcome, tries } = shrunk
-  if (isTold) tellLines(outcome)
+  if (isTold) tellStory(outcome)
   console.log(`  the shortest story that fails has ${outcome.acts.length} acts, found by ${tries} tries:`)
   for (const { name, atMs } of outcome.acts) console.log(`  ${(atMs / 1000).toFixed(3).padStart(9)} ${name}`)
 }
@@ -160,18 +154,12 @@ const playMany = async (settings: Settings): Promise<number> => {
   return 1
 }
 
-const settingsOrMisuse = (): Settings | Error | undefined => {
-  try {
-    return readSettings()
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error))
-  }
-}
-
 const main = async (): Promise<number> => {
-  const settings = settingsOrMisuse()
-  if (settings instanceof Error) {
-    console.error(`${settings.message}; --help says what there is`)
+  let settings: Settings | undefined
+  try {
+    settings = readSettings()
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}; --help says what there is`)
     return 1
   }
   if (settings) return settings.seed === undefined ? playMany(settings) : playOne(settings.seed, settings)

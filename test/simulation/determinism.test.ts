@@ -16,7 +16,5 @@ it('has another history for each seed, and the same whether it is told or not', 
   expect(one.story).toEqual([])
   const told = await simulate(1, { isTold: true })
   expect(told.hash).toBe(one.hash)
-  // Credits of the transport are left out of it, and no more than those.
-  expect(told.story.length).toBeGreaterThan(told.events / 2)
-  expect(told.story.filter((line) => line.includes('credit of'))).toEqual([])
+  expect(told.story.length).toBeGreaterThanOrEqual(told.events)
 })

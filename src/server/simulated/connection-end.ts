@@ -127,9 +127,8 @@ export class End implements Wire {
       this.#part()
       return
     }
-    const text = `${name} gets ${textOf(message)} from ${from}`
-    if (message.is === 'credit') history.addUntold(this.host.name, text)
-    else if (message.is !== 'ping' && message.is !== 'pong') history.add(this.host.name, text, payloadOf(message))
+    if (message.is !== 'ping' && message.is !== 'pong')
+      history.add(this.host.name, `${name} gets ${textOf(message)} from ${from}`, payloadOf(message))
     this.#inbox.take(message)
   }
 }

@@ -19,15 +19,10 @@ export class History {
 
   /** `bytes` are a part of what has happened and not of the story. */
   add(who: string, what: string, bytes?: Buffer): void {
-    this.addUntold(who, what, bytes)
-    this.tell(who, () => what)
-  }
-
-  /** What happens too often to be worth a line of the story. */
-  addUntold(who: string, what: string, bytes?: Buffer): void {
     this.events++
     this.#hash.update(`${this.#clock.monotonic()} ${who} ${what}\n`)
     if (bytes) this.#hash.update(bytes)
+    this.tell(who, () => what)
   }
 
   /** What belongs to the story and follows from what has happened. */
