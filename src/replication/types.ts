@@ -154,7 +154,7 @@ export interface SecondaryHooks {
   /** Awaited before keys are deleted because they are filtered from now on. */
   beforeFiltered(): Promise<void>
   /** Awaited before entries of the log are applied that change the filters of these secondaries. */
-  beforeFilters(ids: readonly string[]): Promise<void>
+  beforeFilterChange(ids: readonly string[]): Promise<void>
   /** Awaited before anything of a new primary is applied that does not know all we have. */
   keepSurplus(surplus: SurplusEntries): Promise<void>
   /**

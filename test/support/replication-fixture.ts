@@ -415,7 +415,7 @@ export class TestFollower {
       findObjection: () => this.objection,
       servesReads: () => true,
       beforeFiltered: async () => undefined,
-      beforeFilters: async () => undefined,
+      beforeFilterChange: async () => undefined,
       keepSurplus: async () => undefined,
       takeEpochs: async () => undefined,
       stopAhead: async (surplus) => {

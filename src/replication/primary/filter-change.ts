@@ -1,5 +1,6 @@
 import { KEYS } from '../../storage/key-families.js'
 import type { Frame, ReplicableStore } from '../../storage/replicable.js'
+import { changedFilters } from '../filter/changed-filters.js'
 
 /**
  * The index of the last of these frames in which one of these filters changes. A secondary that is sent them was away, and what
@@ -10,11 +11,10 @@ export const findFilterChange = (
   frames: readonly Frame[],
   ids: readonly string[],
 ): number | undefined => {
-  const keys = new Set(ids.map((id) => KEYS.filters + id))
   const isChanging = (frame: Frame) =>
     frame.hasReplicated &&
     // Most frames have no filter at all, and need not be decoded.
     frame.bytes.includes(KEYS.filters) &&
-    store.decodeFrame(frame).some(({ operations }) => operations.some(({ key }) => keys.has(key)))
+    changedFilters(store.decodeFrame(frame)).some((id) => ids.includes(id))
   return frames.findLast(isChanging)?.lastIndex
 }

@@ -22,7 +22,7 @@ interface ShipperOptions {
   readonly batchBytes: number
   readonly epoch: () => string
   readonly filter: () => KeyFilter | undefined
-  /** The ids under which the filter of this secondary is stored. */
+  /** The ids under which the filter of this secondary is stored; none for what is not filtered. */
   readonly filterIds: readonly string[]
   /** Where the secondary may find its primary, or what takes its place. */
   readonly addresses: () => readonly string[]
@@ -98,7 +98,7 @@ export class Shipper {
   }
 
   async #ship({ position, filter }: OpenedAt): Promise<never> {
-    const { kind, store, stream, filterIds } = this.#options
+    const { store, stream, filterIds } = this.#options
     const isKnown = position !== null && store.hasPosition(position)
     const isOtherFilter = filter !== (this.#options.filter()?.fingerprint ?? '')
     this.#take({ on: 'opened', isKnown, filter, isOtherFilter })
@@ -122,7 +122,7 @@ export class Shipper {
       } else if (frames.length > 0) {
         this.#count('scanned_entries', frames.length)
         await this.#send(frames)
-        const missed = kind === 'performance' ? frames.filter(({ firstIndex }) => firstIndex <= openedAt) : []
+        const missed = frames.filter(({ firstIndex }) => firstIndex <= openedAt)
         const at = findFilterChange(store, missed, filterIds)
         if (at !== undefined) this.#take({ on: 'filter-changed', at })
         cursor = frames[frames.length - 1]?.lastIndex ?? cursor

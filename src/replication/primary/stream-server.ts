@@ -211,7 +211,7 @@ export class StreamServer implements ClusterService {
       batchBytes: shipBatchBytes,
       epoch: () => currentEpoch(hooks.who().epochs)?.id ?? '',
       filter: () => (kind === 'performance' ? hooks.filterFor(secondaryId) : undefined),
-      filterIds: [secondaryId, who.clusterId],
+      filterIds: kind === 'performance' ? [secondaryId, who.clusterId] : [],
       addresses: () => hooks.primaryAddresses(),
       onApplied: (index, state) => this.registry.applied(secondaryId, stream, index, state),
       recorder,

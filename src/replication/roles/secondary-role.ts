@@ -128,7 +128,7 @@ export class SecondaryRole implements SecondaryHooks {
    * No filter is no filter, before one came and after it went: what it held back in between is missed only by who keeps in
    * mind that there was one.
    */
-  async beforeFilters(ids: readonly string[]): Promise<void> {
+  async beforeFilterChange(ids: readonly string[]): Promise<void> {
     const { kind, host, settledFilter } = this.#options
     const isOwn = (id: string) => id === this.#record().secondaryId || id === host.identity.clusterId
     if (kind === 'performance' && ids.some(isOwn)) await settledFilter.doubt()

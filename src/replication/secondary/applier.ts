@@ -1,5 +1,5 @@
-import { KEYS } from '../../storage/key-families.js'
 import type { ReplicableStore, RemotePosition, WalEntry } from '../../storage/replicable.js'
+import { changedFilters } from '../filter/changed-filters.js'
 import type { Received, RecentFrames } from './recent-frames.js'
 import type { FrameSliceMessage } from '../rpc/messages.js'
 import type { LogPlace } from '../types.js'
@@ -10,13 +10,13 @@ const MERGED_BYTES_MAX = 8 * 1024 * 1024
 
 type Applied = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
-type BeforeFilters = (ids: readonly string[]) => Promise<void>
+type BeforeFilterChange = (ids: readonly string[]) => Promise<void>
 
 interface ApplierOptions {
   /** Remembers what was applied. */
   readonly recent?: RecentFrames
   /** Awaited before entries are applied that change filters: those of these secondaries. */
-  readonly beforeFilters?: BeforeFilters
+  readonly beforeFilterChange?: BeforeFilterChange
 }
 
 const APPLIED: Applied = { ok: true }
@@ -29,14 +29,14 @@ export class Applier {
   readonly #store: ReplicableStore
   readonly #epoch: string
   readonly #recent: RecentFrames | undefined
-  readonly #beforeFilters: BeforeFilters
+  readonly #beforeFilterChange: BeforeFilterChange
   #position: RemotePosition
   #stored: LogPlace | undefined
 
   /** `position` is where the store stands; `epoch` is the primary's. */
   constructor(store: ReplicableStore, position: RemotePosition, epoch: string, options: ApplierOptions = {}) {
     this.#recent = options.recent
-    this.#beforeFilters = options.beforeFilters ?? (async () => undefined)
+    this.#beforeFilterChange = options.beforeFilterChange ?? (async () => undefined)
     this.#store = store
     this.#epoch = epoch
     this.#position = position
@@ -95,8 +95,8 @@ export class Applier {
     }
     const position = { index, hash, epoch: this.#epoch }
     if (entries.length > 0) {
-      const changed = filtersIn(entries)
-      if (changed.length > 0) await this.#beforeFilters(changed)
+      const changed = changedFilters(entries)
+      if (changed.length > 0) await this.#beforeFilterChange(changed)
       const isApplied = await this.#store.applyEntries(entries, position)
       if (!isApplied) return refuse(`the data has diverged between ${this.#position.index} and ${index}`)
       this.#stored = position
@@ -106,11 +106,6 @@ export class Applier {
     return APPLIED
   }
 }
-
-const filtersIn = (entries: readonly WalEntry[]): string[] =>
-  entries.flatMap(({ operations }) =>
-    operations.flatMap(({ key }) => (key.startsWith(KEYS.filters) ? [key.slice(KEYS.filters.length)] : [])),
-  )
 
 const refuse = (reason: string): Applied => ({ ok: false, reason })
 

@@ -147,8 +147,8 @@ export class StreamReader {
   async #goOn(place: RemotePosition): Promise<void> {
     const { epoch, recent, enter } = this.#options
     recent.begin(place)
-    const beforeFilters = (ids: readonly string[]) => this.#hooks.beforeFilters(ids)
-    this.#applier = new Applier(this.#store, place, epoch, { recent, beforeFilters })
+    const beforeFilterChange = (ids: readonly string[]) => this.#hooks.beforeFilterChange(ids)
+    this.#applier = new Applier(this.#store, place, epoch, { recent, beforeFilterChange })
     // An index in the log of another epoch says nothing until the primary has found it in its own log.
     if (place.epoch === epoch) await this.#inStep(place)
     else enter('merkle-diff')
