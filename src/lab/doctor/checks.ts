@@ -1,3 +1,4 @@
+import { isTooOld, NODE_NEEDED } from '../../base/node-version.js'
 import { whileWaiting } from '../../base/waits.js'
 import type { Topology } from '../topology.js'
 import type { LabListing } from '../lifecycle/listing.js'
@@ -18,7 +19,6 @@ interface DoctorOptions {
   readonly portBase: number
 }
 
-const NODE_MAJOR_MIN = 20
 const PORTS_PER_CLUSTER = 10
 const FREE_BYTES_MIN = 256 * 1024 * 1024
 const FREE_BYTES_GOOD = 2 * 1024 * 1024 * 1024
@@ -37,9 +37,9 @@ const failed = (name: string, text: string, fix: string): Finding => ({ name, ve
 const warning = (name: string, text: string, fix: string): Finding => ({ name, verdict: 'warning', text, fix })
 
 const checkNode: Check = ({ machine: { nodeVersion } }) =>
-  Number(nodeVersion.split('.')[0]) >= NODE_MAJOR_MIN
-    ? ok('node', `version ${nodeVersion}`)
-    : failed('node', `version ${nodeVersion} is too old`, `install Node ${NODE_MAJOR_MIN}, 22 or 24`)
+  isTooOld(nodeVersion)
+    ? failed('node', `version ${nodeVersion} is too old`, `install Node ${NODE_NEEDED}, 22 or 24`)
+    : ok('node', `version ${nodeVersion}`)
 
 const checkStorage: Check = async ({ machine }) => {
   try {
