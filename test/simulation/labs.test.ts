@@ -1,5 +1,12 @@
-import { describe, expect, it } from 'vitest'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { describe, expect, it, vi } from 'vitest'
+import { nextTurn } from '../../src/base/turn.js'
 import { ApiUnreachable, LabError, startLab, type Topology } from '../../src/index.js'
+import { MemoryDisk } from '../../src/storage/engine/memory-engine.js'
+
+setFlagsFromString('--expose-gc')
+const collect: () => void = runInNewContext('gc')
 
 /** What a test of a user does, from its first call to its last. */
 const story = async (seed: number) => {
@@ -212,6 +219,19 @@ describe('a simulated lab refuses', () => {
       expect(() => link[name]).toThrow(usage(`a link of a simulated lab has no "${name}"`))
     expect(lab.node('B2')).toBe(lab.B.nodes[1])
     expect(() => lab.node('B4')).toThrow(usage('there is no node B4'))
+  })
+
+  it('what was stored, and so the memory for it, once it is closed', async () => {
+    const lab = await startLab('dr', { simulated: true })
+    const crash = vi.spyOn(MemoryDisk.prototype, 'crash')
+    await lab.close()
+    const disks = crash.mock.contexts.map((disk) => new WeakRef(disk as MemoryDisk))
+    crash.mockReset().mockRestore()
+    await nextTurn()
+    collect()
+    expect(disks.map((disk) => disk.deref())).toEqual([undefined, undefined])
+    // It is still referred to, as by a test that has closed it.
+    expect(lab.A.name).toBe('A')
   })
 
   it('everything, once it is closed', async () => {
