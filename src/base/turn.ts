@@ -1,5 +1,20 @@
 /** Resolves when whatever waits for the processor has had its turn: for work in slices that never waits for a disk. */
-export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
+export const nextTurn = (): Promise<void> =>
+  new Promise((resolve) => {
+    slices.waiting++
+    setImmediate(() => {
+      slices.waiting--
+      resolve()
+    })
+  })
+
+const slices = { waiting: 0 }
+
+/** Waits for a turn, and says whether nobody works in slices any more: a simulated time stands still while somebody does. */
+export const idleTurn = async (): Promise<boolean> => {
+  await new Promise<void>((resolve) => void setImmediate(resolve))
+  return slices.waiting === 0
+}
 
 /** Between two steps of work on so many bytes: large ones let others have their turn, small ones are not worth it. */
 export const turnFor = async (bytes: number): Promise<void> => {

@@ -55,6 +55,14 @@ describe('a simulated lab', () => {
     expect(data).toMatchObject({ ciphertext: expect.stringMatching(/^vault:v1:/) })
   })
 
+  it('lets no time pass while a large body is read, which takes several turns', async () => {
+    await using lab = await startLab('single', { simulated: true })
+    await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
+    const word = 'a'.repeat(900_000)
+    await lab.A.client.write('kv/large', { word })
+    expect(await lab.A.client.read('kv/large')).toMatchObject({ data: { word } })
+  })
+
   it('has the same history with passwords each time, since no thread works on them', async () => {
     expect(await passwords(11)).toEqual(await passwords(11))
   })

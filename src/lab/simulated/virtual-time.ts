@@ -1,6 +1,6 @@
 import { type Clock, sleepWith, type Timer } from '../../base/clock.js'
 import { parseDurationMs } from '../../base/duration.js'
-import { nextTurn } from '../../base/turn.js'
+import { idleTurn } from '../../base/turn.js'
 import { IDLE_TURNS_MAX, type SimulatedClock } from '../../server/simulated/simulated-clock.js'
 import { LabError } from '../lab-error.js'
 
@@ -84,9 +84,9 @@ export class VirtualTime implements SimulatedLabClock {
   async #pass(): Promise<void> {
     this.#isPassing = true
     for (let idle = 0; idle < IDLE_TURNS_MAX; idle++) {
-      await nextTurn()
+      const isIdle = await idleTurn()
       if (this.#waiting.size === 0) break
-      if (this.#clock.runNext()) idle = 0
+      if (isIdle && this.#clock.runNext()) idle = 0
     }
     this.#isPassing = false
     const error = new LabError('timeout', 'nothing is left to happen in this lab that could end the wait')

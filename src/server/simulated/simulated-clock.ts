@@ -1,5 +1,5 @@
 import { type Clock, sleepWith, type Timer } from '../../base/clock.js'
-import { nextTurn } from '../../base/turn.js'
+import { idleTurn } from '../../base/turn.js'
 import type { Chance } from './chance.js'
 
 interface Due {
@@ -78,10 +78,9 @@ export class SimulatedClock implements Clock {
     // Whoever awaits the result hears of it.
     ended.catch(() => undefined)
     for (let idle = 0; idle < IDLE_TURNS_MAX; idle++) {
-      await nextTurn()
+      const isIdle = await idleTurn()
       if (isDone) return ended
-      // Somebody may work in slices.
-      if (!this.runNext()) continue
+      if (!(isIdle && this.runNext())) continue
       idle = 0
       if (this.#elapsedMs > limitMs)
         throw new Error(`the simulation has not ended after ${limitMs} virtual milliseconds`)
