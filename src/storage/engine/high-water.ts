@@ -1,10 +1,11 @@
-import { type FileHandle, open } from 'node:fs/promises'
-import { writeSync } from 'node:fs'
+import { closeSync, fdatasync, openSync, writeSync } from 'node:fs'
+import { open, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { promisify } from 'node:util'
 import { SHORT_HASH_BYTES, shortHash } from '../../crypto/digest.js'
-import { LogicalError } from '../../logical/errors.js'
-import { syncDirectory } from './durable-file.js'
+import { absent, syncDirectory } from './durable-file.js'
 import type { Acknowledged } from './engine.js'
+import { damagedData } from './level-failure.js'
 
 /**
  * Two places that are written in turns, so that a torn write leaves the one before: a number that counts the writes, the
@@ -14,6 +15,11 @@ const SLOT_BYTES = 4096
 const FIELDS_BYTES = 24
 const RECORD_BYTES = FIELDS_BYTES + SHORT_HASH_BYTES
 const SLOTS = [0, 1] as const
+
+interface HighWaterOptions {
+  readonly mayBeNew: boolean
+  readonly isDamageTaken?: boolean
+}
 
 interface Slot extends Acknowledged {
   readonly turn: number
@@ -25,32 +31,31 @@ interface Slot extends Acknowledged {
  * the process at once; it survives power loss from the next `settle` on. So no commit pays for a second sync.
  */
 export class HighWater {
-  readonly #file: FileHandle
+  readonly #path: string
+  /** Undefined while it is missing, nothing was written, and it is closed. */
+  #descriptor: number | undefined
   #turn: number
-  #isOpen = true
   #last: Acknowledged | undefined
 
-  private constructor(file: FileHandle, found: Slot | undefined) {
-    this.#file = file
+  private constructor(path: string, found: Slot | undefined, descriptor: number | undefined) {
+    this.#path = path
+    this.#descriptor = descriptor
     this.#turn = found?.turn ?? 0
     this.#last = found?.revision ? found : undefined
   }
 
   /**
-   * Makes the file where there is none. Fails with LogicalError `internal` when neither of its places can be read, unless
-   * that is taken for nothing having been acknowledged.
+   * Makes the file for a database that may be new. Fails with LogicalError `internal` when it is missing of another one, or
+   * neither of its places can be read, unless that is taken for nothing having been acknowledged. A missing one stays so
+   * then until something is written: whoever only looks hides nothing from the next to open it.
    */
-  static async open(path: string, isDamageTaken = false): Promise<HighWater> {
-    const file = await open(path, 'r+', 0o600).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error
-      return create(path)
-    })
-    try {
-      return new HighWater(file, await readSlots(file, path, isDamageTaken))
-    } catch (error) {
-      await file.close()
-      throw error
-    }
+  static async open(path: string, { mayBeNew, isDamageTaken = false }: HighWaterOptions): Promise<HighWater> {
+    const bytes = await readFile(path).catch(absent)
+    if (bytes) return new HighWater(path, findNewest(bytes, path, isDamageTaken), openSync(path, 'r+'))
+    if (mayBeNew) await create(path)
+    else if (!isDamageTaken)
+      throw damagedData(`the data is damaged: ${path}, which says how far it had come, is missing`)
+    return new HighWater(path, undefined, mayBeNew ? openSync(path, 'r+') : undefined)
   }
 
   get last(): Acknowledged | undefined {
@@ -68,32 +73,36 @@ export class HighWater {
     record.writeBigUInt64BE(BigInt(next?.index ?? 0), 16)
     shortHash(record.subarray(0, FIELDS_BYTES)).copy(record, FIELDS_BYTES)
     // Some microseconds: there is always room for it, and nothing is waited for.
-    writeSync(this.#file.fd, record, 0, RECORD_BYTES, (this.#turn % SLOTS.length) * SLOT_BYTES)
+    this.#descriptor ??= openSync(this.#path, 'wx+', 0o600)
+    writeSync(this.#descriptor, record, 0, RECORD_BYTES, (this.#turn % SLOTS.length) * SLOT_BYTES)
   }
 
   /** Resolves when what was written survives power loss. */
-  settle(): Promise<void> {
-    return this.#file.datasync()
+  async settle(): Promise<void> {
+    if (this.#descriptor !== undefined) await datasync(this.#descriptor)
   }
 
-  async close(): Promise<void> {
-    if (!this.#isOpen) return
-    this.#isOpen = false
-    await this.#file.close()
+  close(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor)
+    this.#descriptor = undefined
   }
 }
 
-const create = async (path: string): Promise<FileHandle> => {
-  const file = await open(path, 'wx+', 0o600)
-  await file.writeFile(Buffer.alloc(SLOTS.length * SLOT_BYTES))
-  await file.sync()
+const datasync = promisify(fdatasync)
+
+const create = async (path: string): Promise<void> => {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await file.writeFile(Buffer.alloc(SLOTS.length * SLOT_BYTES))
+    await file.sync()
+  } finally {
+    await file.close()
+  }
   await syncDirectory(dirname(path))
-  return file
 }
 
-const readSlots = async (file: FileHandle, path: string, isDamageTaken: boolean): Promise<Slot | undefined> => {
-  const bytes = Buffer.alloc(SLOTS.length * SLOT_BYTES)
-  await file.read(bytes, 0, bytes.length, 0)
+/** The sound place that was written last. */
+const findNewest = (bytes: Buffer, path: string, isDamageTaken: boolean): Slot | undefined => {
   const written = SLOTS.map((slot) => bytes.subarray(slot * SLOT_BYTES, slot * SLOT_BYTES + RECORD_BYTES)).filter(
     (record) => record.some((byte) => byte !== 0),
   )
@@ -101,7 +110,7 @@ const readSlots = async (file: FileHandle, path: string, isDamageTaken: boolean)
     shortHash(record.subarray(0, FIELDS_BYTES)).equals(record.subarray(FIELDS_BYTES)),
   )
   if (written.length > 0 && sound.length === 0 && !isDamageTaken) {
-    throw new LogicalError('internal', `the data is damaged: ${path}, which says how far it had come, cannot be read`)
+    throw damagedData(`the data is damaged: ${path}, which says how far it had come, cannot be read`)
   }
   const slots = sound.map((record) => ({
     turn: Number(record.readBigUInt64BE(0)),

@@ -106,7 +106,10 @@ export class LevelEngine implements Engine {
     try {
       const large = await openLarge(db, directory, isDamageTaken)
       if (!isSealed && !isDamageTaken) requireSound(directory, await large.findDamage())
-      const highWater = await HighWater.open(join(directory, 'acknowledged'), isDamageTaken)
+      const highWater = await HighWater.open(join(directory, 'acknowledged'), {
+        mayBeNew: createIfMissing,
+        isDamageTaken,
+      })
       return new LevelEngine(options, !isSealed, { db, large, highWater })
     } catch (error) {
       await db.close()
@@ -225,7 +228,7 @@ export class LevelEngine implements Engine {
   async discard(): Promise<void> {
     await this.#db.close()
     await this.#large.close()
-    await this.#highWater.close()
+    this.#highWater.close()
   }
 
   #requireOpen(): void {

@@ -14,16 +14,16 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true, force: true }))
 
 const read = async (isDamageTaken = false) => {
-  const found = await HighWater.open(file, isDamageTaken)
-  await found.close()
+  const found = await HighWater.open(file, { mayBeNew: true, isDamageTaken })
+  found.close()
   return found.last && { revision: found.last.revision, index: found.last.index }
 }
 
 const write = async (...revisions: (number | undefined)[]) => {
-  const made = await HighWater.open(file)
+  const made = await HighWater.open(file, { mayBeNew: true })
   for (const revision of revisions) made.write(revision === undefined ? undefined : { revision, index: 2 * revision })
   await made.settle()
-  await made.close()
+  made.close()
 }
 
 it('remembers what was written last, be it less than before or nothing', async () => {
@@ -47,6 +47,22 @@ it('goes back by one write when the last was torn, and says so when nothing can 
   await writeFile(file, bytes)
   await expect(read()).rejects.toMatchObject({ code: 'internal', message: expect.stringContaining(file) })
   expect(await read(true)).toBeUndefined()
+})
+
+it('is missed where a database is not new, and whoever takes damage leaves it missing until something is written', async () => {
+  const refused = expect.stringContaining(`${file}, which says how far it had come, is missing`)
+  await expect(HighWater.open(file, { mayBeNew: false })).rejects.toMatchObject({ code: 'internal', message: refused })
+  const looked = await HighWater.open(file, { mayBeNew: false, isDamageTaken: true })
+  await looked.settle()
+  looked.close()
+  await expect(HighWater.open(file, { mayBeNew: false })).rejects.toMatchObject({ message: refused })
+  const taken = await HighWater.open(file, { mayBeNew: false, isDamageTaken: true })
+  taken.write({ revision: 3, index: 6 })
+  await taken.settle()
+  taken.close()
+  const again = await HighWater.open(file, { mayBeNew: false })
+  again.close()
+  expect(again.last).toMatchObject({ revision: 3, index: 6 })
 })
 
 it('is told of a batch when that is durable, and of none that may be lost with the power', async () => {
