@@ -1,5 +1,6 @@
 import type { Kind } from '../../src/lab/kinds.js'
 import { generateOperationToken } from '../../src/lab/replication.js'
+import type { Server } from '../../src/server/server.js'
 import { Chance } from '../../src/server/simulated/chance.js'
 import { raiseAll } from './faults.js'
 import type { Losses } from './losses.js'
@@ -123,10 +124,9 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
     before.cluster.crash(true)
     servers.beginTerm()
     registers.shake()
-    let told = NOTHING_TOLD
+    let told = toldTo(after)
     const isTaken = await happens(world, () => {
-      // A disk that fails does not keep what it was told, so that a start may have forgotten it.
-      told = replicationOf(after)?.context.running.dr.follower?.announced ?? NOTHING_TOLD
+      told = toldTo(after)
       return promote(world, after, false)
     })
     if (isTaken) {
@@ -170,14 +170,20 @@ const placesOf = ({ primary, copy }: Servers): readonly [Member, Member] => {
 const replicationOf = ({ cluster }: Member) => cluster.server?.runtime?.cluster?.replication.replication
 
 interface Told {
+  /** Whom: another one, or it after a start, knows only as much as its disk has kept. */
+  readonly server: Server | undefined
   readonly epoch: string
   readonly index: number
 }
 
-const NOTHING_TOLD: Told = { epoch: '', index: 0 }
+const toldTo = (after: Member): Told => {
+  const { epoch = '', index = 0 } = replicationOf(after)?.context.running.dr.follower?.announced ?? {}
+  return { server: after.cluster.server, epoch, index }
+}
 
 /** Who takes over without force has all that the primary has told it of. */
 const judgeTakeOver = (world: World, after: Member, told: Told): void => {
+  if (after.cluster.server !== told.server) return
   const record = replicationOf(after)?.context.roles.record('dr')
   const epoch = record && 'epochs' in record ? record.epochs.at(-1) : undefined
   if (epoch && epoch.parent === told.epoch && epoch.forkIndex < told.index)
