@@ -10,10 +10,26 @@ export const nextTurn = (): Promise<void> =>
 
 const slices = { waiting: 0 }
 
-/** Waits for a turn, and says whether nobody works in slices any more: a simulated time stands still while somebody does. */
+/** What the system does for somebody, such as the write of a file. It takes no time that is simulated. */
+export const inNoTime = async <T>(work: () => Promise<T>): Promise<T> => {
+  const done = work()
+  underWay.add(done)
+  try {
+    return await done
+  } finally {
+    underWay.delete(done)
+  }
+}
+
+const underWay = new Set<Promise<unknown>>()
+
+/** Waits for a turn. False while somebody works in slices or waits for the system: then no simulated time passes. */
 export const idleTurn = async (): Promise<boolean> => {
   await new Promise<void>((resolve) => void setImmediate(resolve))
-  return slices.waiting === 0
+  const [first] = underWay
+  // It needs the processor as well, so nobody spins meanwhile.
+  await first?.catch(() => undefined)
+  return first === undefined && slices.waiting === 0
 }
 
 /** Between two steps of work on so many bytes: large ones let others have their turn, small ones are not worth it. */

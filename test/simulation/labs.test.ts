@@ -1,3 +1,6 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it, vi } from 'vitest'
@@ -61,6 +64,35 @@ describe('a simulated lab', () => {
     const word = 'a'.repeat(900_000)
     await lab.A.client.write('kv/large', { word })
     expect(await lab.A.client.read('kv/large')).toMatchObject({ data: { word } })
+  })
+
+  it('lets no time pass while a file is read or written', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'understudy-simulated-'))
+    try {
+      await using lab = await startLab('single', { simulated: true })
+      const { client } = lab.A
+      const file = join(directory, 'audit.log')
+      await client.write('sys/audit/file', { type: 'file', options: { file_path: file } })
+      for (let n = 0; n < 20; n++)
+        await client.write(`sys/policies/acl/p${n}`, { policy: 'path "kv/*" { capabilities = ["read"] }' })
+      await client.write('sys/audit/again', { type: 'file', options: { file_path: join(directory, 'again.log') } })
+      const lines = (await readFile(file, 'utf8')).trim().split('\n')
+      expect(lines.filter((line) => line.includes('sys/policies/acl/p'))).toHaveLength(40)
+      const body = { token: 'none', ca_file: join(directory, 'missing.pem') }
+      expect(await client.send('PUT', 'sys/replication/dr/secondary/enable', { body })).toMatchObject({ status: 400 })
+      expect(lab.clock.monotonic()).toBeLessThan(10_000)
+    } finally {
+      await rm(directory, { recursive: true, force: true })
+    }
+  })
+
+  it('tells who waits of a timer that throws, and goes on', async () => {
+    await using lab = await startLab('single', { simulated: true })
+    lab.clock.setTimer(100, () => {
+      throw new Error('mine')
+    })
+    await expect(lab.clock.advance(1000)).rejects.toThrow('mine')
+    expect(await lab.A.client.send('GET', 'sys/health')).toMatchObject({ status: 200 })
   })
 
   it('has the same history with passwords each time, since no thread works on them', async () => {

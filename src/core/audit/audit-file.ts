@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import type { Clock } from '../../base/clock.js'
 import { LIMITS } from '../../base/limits.js'
 import { makeDirectory } from '../../base/make-directory.js'
+import { inNoTime } from '../../base/turn.js'
 import type { AuditSink, LineKind } from './audit-sink.js'
 
 interface FileSinkOptions {
@@ -78,14 +79,14 @@ export class FileSink implements AuditSink {
 
   open(): Promise<void> {
     return this.#exclusively(async () => {
-      this.#handle ??= await this.#openFile()
+      this.#handle ??= await inNoTime(() => this.#openFile())
     })
   }
 
   reopen(): Promise<void> {
     return this.#exclusively(async () => {
       await this.#closeFile()
-      this.#handle = await this.#openFile()
+      this.#handle = await inNoTime(() => this.#openFile())
     })
   }
 
@@ -118,7 +119,7 @@ export class FileSink implements AuditSink {
       for (const { reject } of [...batch, ...this.#takeWaiting()]) reject(error)
     })
     try {
-      this.#handle ??= await this.#openFile()
+      this.#handle ??= await inNoTime(() => this.#openFile())
       batch = await this.#withRoom(batch)
       await this.#write(this.#handle, batch, overtime.signal)
       for (const { resolve } of batch) resolve()
@@ -148,7 +149,7 @@ export class FileSink implements AuditSink {
   /** Returns how many bytes were taken; a pipe that is full takes none, and is waited for. */
   async #writeOnce(handle: FileHandle, bytes: Buffer, signal: AbortSignal): Promise<number> {
     try {
-      return (await handle.write(bytes)).bytesWritten
+      return (await inNoTime(() => handle.write(bytes))).bytesWritten
     } catch (error) {
       if (!isErrno(error, 'EAGAIN')) throw error
       await this.#clock.sleep(RETRY_MS, signal)
@@ -166,7 +167,7 @@ export class FileSink implements AuditSink {
 
   async #hasRoom(): Promise<boolean> {
     if (this.#clock.monotonic() < this.#roomKnownUntilMs) return true
-    const free = await this.#freeBytes(this.#path)
+    const free = await inNoTime(() => this.#freeBytes(this.#path))
     if (free > PLENTY_BYTES) this.#roomKnownUntilMs = this.#clock.monotonic() + ROOM_KNOWN_MS
     return free >= LIMITS.auditHeadroomBytes
   }
@@ -190,7 +191,7 @@ export class FileSink implements AuditSink {
   async #closeFile(): Promise<void> {
     const handle = this.#handle
     this.#handle = undefined
-    await handle?.close()
+    if (handle) await inNoTime(() => handle.close())
   }
 }
 

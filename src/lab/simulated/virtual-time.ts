@@ -23,7 +23,7 @@ export interface SimulatedLabClock extends Clock {
 /** Has time pass for as long as somebody waits, and no longer. */
 export class VirtualTime implements SimulatedLabClock {
   readonly #clock: SimulatedClock
-  readonly #waiting = new Set<(error: Error) => void>()
+  readonly #waiting = new Set<(error: unknown) => void>()
   #isPassing = false
   #closed: LabError | undefined
 
@@ -34,13 +34,13 @@ export class VirtualTime implements SimulatedLabClock {
   /** Nothing is begun any more, and what is under way is given up. */
   close(error: LabError): void {
     this.#closed = error
-    for (const giveUp of this.#waiting) giveUp(error)
+    this.#giveUp(error)
   }
 
   /** Has time pass until this ends. Several may be under way at once. Rejects when nothing is left that could end it. */
   async passUntil<T>(begin: () => Promise<T>): Promise<T> {
     if (this.#closed) throw this.#closed
-    let giveUp: (error: Error) => void = () => undefined
+    let giveUp: (error: unknown) => void = () => undefined
     const stuck = new Promise<never>((_, reject) => {
       giveUp = reject
     })
@@ -80,16 +80,25 @@ export class VirtualTime implements SimulatedLabClock {
     await this.sleep(ms)
   }
 
-  /** One thing after the other, each to its end before the next. */
+  /** One thing after the other, each to its end before the next. A timer that throws ends all that wait. */
   async #pass(): Promise<void> {
     this.#isPassing = true
-    for (let idle = 0; idle < IDLE_TURNS_MAX; idle++) {
+    for (let idle = 0; idle < IDLE_TURNS_MAX; ) {
       const isIdle = await idleTurn()
       if (this.#waiting.size === 0) break
-      if (isIdle && this.#clock.runNext()) idle = 0
+      if (!isIdle) continue
+      try {
+        idle = this.#clock.runNext() ? 0 : idle + 1
+      } catch (error) {
+        this.#giveUp(error)
+      }
     }
     this.#isPassing = false
-    const error = new LabError('timeout', 'nothing is left to happen in this lab that could end the wait')
+    this.#giveUp(new LabError('timeout', 'nothing is left to happen in this lab that could end the wait'))
+  }
+
+  #giveUp(error: unknown): void {
     for (const giveUp of this.#waiting) giveUp(error)
+    this.#waiting.clear()
   }
 }

@@ -77,11 +77,11 @@ export class SimulatedClock implements Clock {
     })
     // Whoever awaits the result hears of it.
     ended.catch(() => undefined)
-    for (let idle = 0; idle < IDLE_TURNS_MAX; idle++) {
+    for (let idle = 0; idle < IDLE_TURNS_MAX; ) {
       const isIdle = await idleTurn()
       if (isDone) return ended
-      if (!(isIdle && this.runNext())) continue
-      idle = 0
+      if (!isIdle) continue
+      idle = this.runNext() ? 0 : idle + 1
       if (this.#elapsedMs > limitMs)
         throw new Error(`the simulation has not ended after ${limitMs} virtual milliseconds`)
     }
