@@ -8,7 +8,7 @@ import type { Engine } from './engine.js'
 import type { EngineSource, Successor } from './engine-source.js'
 import { generationDirectory, readGenerationRecord, writeGenerationRecord } from './generation-record.js'
 import { LevelEngine } from './level-engine.js'
-import { isNoSpace } from './level-failure.js'
+import { damagedData, isNoSpace } from './level-failure.js'
 import { LiveEngine } from './live-engine.js'
 import { Roster } from './roster.js'
 import { createSuccessor } from './successor.js'
@@ -64,9 +64,12 @@ const openWithBallast = async (
 /** LevelDB opens a directory whose log was lost as if nothing had ever been written to it. */
 const requireLog = async (directory: string): Promise<void> => {
   const names = await readdir(directory).catch(() => undefined)
-  if (names === undefined) throw new LogicalError('internal', `the live generation ${directory} is missing`)
+  if (names === undefined) {
+    const ways = 'put it back, or let a secondary take its place'
+    throw new LogicalError('internal', `the live generation ${directory} is missing: ${ways}`)
+  }
   if (!names.some((name) => name.endsWith('.log'))) {
-    throw new LogicalError('internal', `the live generation ${directory} has lost its log file`)
+    throw damagedData(`the data is damaged: the live generation ${directory} has lost its log file`)
   }
 }
 

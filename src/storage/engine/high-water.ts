@@ -1,4 +1,4 @@
-import { closeSync, fdatasync, openSync, writeSync } from 'node:fs'
+import { closeSync, fdatasync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
@@ -15,6 +15,7 @@ const SLOT_BYTES = 4096
 const FIELDS_BYTES = 24
 const RECORD_BYTES = FIELDS_BYTES + SHORT_HASH_BYTES
 const SLOTS = [0, 1] as const
+const FILE_BYTES = SLOTS.length * SLOT_BYTES
 
 interface HighWaterOptions {
   readonly mayBeNew: boolean
@@ -34,6 +35,8 @@ export class HighWater {
   readonly #path: string
   /** Undefined while it is missing, nothing was written, and it is closed. */
   #descriptor: number | undefined
+  /** False while it may be shorter than it is to be. */
+  #isWhole = false
   #turn: number
   #last: Acknowledged | undefined
 
@@ -51,11 +54,16 @@ export class HighWater {
    */
   static async open(path: string, { mayBeNew, isDamageTaken = false }: HighWaterOptions): Promise<HighWater> {
     const bytes = await readFile(path).catch(absent)
-    if (bytes) return new HighWater(path, findNewest(bytes, path, isDamageTaken), openSync(path, 'r+'))
-    if (mayBeNew) await create(path)
-    else if (!isDamageTaken)
-      throw damagedData(`the data is damaged: ${path}, which says how far it had come, is missing`)
-    return new HighWater(path, undefined, mayBeNew ? openSync(path, 'r+') : undefined)
+    if (!bytes && mayBeNew) await create(path)
+    // Cut short it is by a crash in the moment in which it was made, or by somebody else.
+    const isCut = !mayBeNew && (bytes?.length ?? 0) < FILE_BYTES
+    const found = findNewest(bytes ?? EMPTY)
+    if ((isCut || found === 'unreadable') && !isDamageTaken) {
+      const what = bytes ? 'cannot be read' : 'is missing'
+      throw damagedData(`the data is damaged: ${path}, which says how far it had come, ${what}`)
+    }
+    const newest = found === 'unreadable' ? undefined : found
+    return new HighWater(path, newest, bytes || mayBeNew ? openSync(path, 'r+') : undefined)
   }
 
   get last(): Acknowledged | undefined {
@@ -74,6 +82,8 @@ export class HighWater {
     shortHash(record.subarray(0, FIELDS_BYTES)).copy(record, FIELDS_BYTES)
     // Some microseconds: there is always room for it, and nothing is waited for.
     this.#descriptor ??= openSync(this.#path, 'wx+', 0o600)
+    if (!this.#isWhole) ftruncateSync(this.#descriptor, FILE_BYTES)
+    this.#isWhole = true
     writeSync(this.#descriptor, record, 0, RECORD_BYTES, (this.#turn % SLOTS.length) * SLOT_BYTES)
   }
 
@@ -93,7 +103,7 @@ const datasync = promisify(fdatasync)
 const create = async (path: string): Promise<void> => {
   const file = await open(path, 'wx', 0o600)
   try {
-    await file.writeFile(Buffer.alloc(SLOTS.length * SLOT_BYTES))
+    await file.writeFile(Buffer.alloc(FILE_BYTES))
     await file.sync()
   } finally {
     await file.close()
@@ -101,17 +111,19 @@ const create = async (path: string): Promise<void> => {
   await syncDirectory(dirname(path))
 }
 
-/** The sound place that was written last. */
-const findNewest = (bytes: Buffer, path: string, isDamageTaken: boolean): Slot | undefined => {
+const EMPTY = Buffer.alloc(0)
+
+/** The sound place that was written last; undefined when none ever was. */
+const findNewest = (bytes: Buffer): Slot | 'unreadable' | undefined => {
   const written = SLOTS.map((slot) => bytes.subarray(slot * SLOT_BYTES, slot * SLOT_BYTES + RECORD_BYTES)).filter(
     (record) => record.some((byte) => byte !== 0),
   )
-  const sound = written.filter((record) =>
-    shortHash(record.subarray(0, FIELDS_BYTES)).equals(record.subarray(FIELDS_BYTES)),
+  const sound = written.filter(
+    (record) =>
+      record.length === RECORD_BYTES &&
+      shortHash(record.subarray(0, FIELDS_BYTES)).equals(record.subarray(FIELDS_BYTES)),
   )
-  if (written.length > 0 && sound.length === 0 && !isDamageTaken) {
-    throw damagedData(`the data is damaged: ${path}, which says how far it had come, cannot be read`)
-  }
+  if (written.length > 0 && sound.length === 0) return 'unreadable'
   const slots = sound.map((record) => ({
     turn: Number(record.readBigUInt64BE(0)),
     revision: Number(record.readBigUInt64BE(8)),

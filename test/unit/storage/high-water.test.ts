@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -63,6 +63,20 @@ it('is missed where a database is not new, and whoever takes damage leaves it mi
   const again = await HighWater.open(file, { mayBeNew: false })
   again.close()
   expect(again.last).toMatchObject({ revision: 3, index: 6 })
+})
+
+it('is refused when it was cut, unless damage is taken, and whole again once something is written', async () => {
+  await write(1, 2)
+  for (const bytes of [0, 10, 4096, 5000]) {
+    await truncate(file, bytes)
+    await expect(HighWater.open(file, { mayBeNew: false })).rejects.toMatchObject({ code: 'internal' })
+    const taken = await HighWater.open(file, { mayBeNew: false, isDamageTaken: true })
+    taken.write({ revision: 3, index: 6 })
+    taken.close()
+    const again = await HighWater.open(file, { mayBeNew: false })
+    again.close()
+    expect(again.last).toMatchObject({ revision: 3, index: 6 })
+  }
 })
 
 it('is told of a batch when that is durable, and of none that may be lost with the power', async () => {
