@@ -230,27 +230,27 @@ export class ApiClient {
     })
   }
 
-  /** Sends one request and returns its JSON body; throws ApiError from 400 on, unless the status is expected. */
-  async call(
+  /** Sends one request and returns its JSON body, whose type nobody checks; throws ApiError from 400 on, unless expected. */
+  async call<Body = Record<string, unknown>>(
     method: string,
     path: string,
     call: ApiCall = {},
     expected: readonly number[] = [],
-  ): Promise<Record<string, unknown>> {
+  ): Promise<Body> {
     const answer = await this.send(method, path, call)
     if (answer.status >= 400 && !expected.includes(answer.status)) {
       throw new ApiError(method, this.urlOf(path), answer.status, errorsOf(answer))
     }
-    return answer.json ?? {}
+    return (answer.json ?? {}) as Body
   }
 
-  /** The JSON body of the answer. */
-  read(path: string, query: Readonly<Record<string, string>> = {}): Promise<Record<string, unknown>> {
+  /** The JSON body of the answer; `{ list: 'true' }` has the names below a path. */
+  read<Body = Record<string, unknown>>(path: string, query: Readonly<Record<string, string>> = {}): Promise<Body> {
     return this.call('GET', path, { query })
   }
 
   /** Sends a body as JSON; resolves with that of the answer, `{}` where it has none. */
-  write(path: string, body: unknown = {}): Promise<Record<string, unknown>> {
+  write<Body = Record<string, unknown>>(path: string, body: unknown = {}): Promise<Body> {
     return this.call('PUT', path, { body })
   }
 
