@@ -29,7 +29,7 @@ export const runClient = async (
     const value = what === 'put' ? `${path} ${serial}` : undefined
     await world.act(`client ${index} ${what}`, () =>
       what === 'get'
-        ? readBack(world, registers, { server, path, isBehind: isForwarded })
+        ? readBack(world, registers, { servers, server, path, isBehind: isForwarded })
         : change(world, registers, { servers, server, path, isForwarded, value }),
     )
   }
@@ -49,21 +49,24 @@ const change = async (
   { servers, server, path, value, isForwarded }: Change,
 ): Promise<void> => {
   const { term } = servers
+  const partings = servers.partings(server)
   registers.begin(path, value)
   const answer = await world.call(server, writeOf(path, value))
   const isSure = term === servers.term && servers.isSureOf(server)
-  if (answer && answer.status < 300) registers.acknowledged(path, value, isSure)
+  const isOfNobody = servers.isApart(server) || servers.partings(server) !== partings
+  if (answer && answer.status < 300 && !isOfNobody) registers.acknowledged(path, value, isSure)
   // Between nodes it may be under way yet, as to another cluster.
-  else if (isForwarded || server.cluster.hasNodes) registers.lostSight(path, value)
+  else if (isForwarded || server.cluster.hasNodes || isOfNobody) registers.lostSight(path, value)
 }
 
 const readBack = async (
   world: World,
   registers: Registers,
-  { server, path, isBehind }: { server: Member; path: string; isBehind: boolean },
+  { servers, server, path, isBehind }: { servers: Servers; server: Member; path: string; isBehind: boolean },
 ): Promise<void> => {
   const answer = await world.call(server, readOf(path))
   if (answer?.status !== 200 && (answer?.status !== 404 || isBehind)) return
+  if (servers.isApart(server)) return
   const found = valueIn(path, answer)
   const wrong =
     registers.findOlder(server.name, path, found) ?? (isBehind ? undefined : registers.findWrong(path, found))

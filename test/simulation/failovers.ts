@@ -144,7 +144,8 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
     if (chance.happens(0.5)) before.cluster.crash(chance.happens(0.5))
     await force(world, scene, after)
     await world.clock.sleep(chance.next() * world.plan.activeMs * 0.2)
-    if (chance.happens(0.4)) await world.until(`${before.name} is to hear that it is overtaken`, () => hears(before))
+    if (chance.happens(0.4))
+      await world.until(`${before.name} is to hear that it is overtaken`, () => hears(world, before, after))
     await rejoin(world, scene, chance)
   },
 }
@@ -158,9 +159,13 @@ const betweenNodes = (one: Member, other: Member, work: (from: string, to: strin
     }
 }
 
-/** Nobody but its successor tells it. */
-const hears = async (former: Member): Promise<string | undefined> =>
-  former.cluster.server?.runtime?.cluster?.replication.view.fence ? undefined : 'it does not know of its successor'
+/** Nobody but its successor tells it, which may have died as its disk failed for the last time. */
+const hears = async (world: World, former: Member, successor: Member): Promise<string | undefined> => {
+  if (world.network.isCalm && !successor.cluster.server) await world.raise(successor)
+  return former.cluster.server?.runtime?.cluster?.replication.view.fence
+    ? undefined
+    : 'it does not know of its successor'
+}
 
 const placesOf = ({ primary, copy }: Servers): readonly [Member, Member] => {
   if (!copy) throw new Error('nobody is there to take over')
@@ -203,7 +208,10 @@ const rejoin = async (world: World, { servers, losses }: Scene, chance: Chance):
   const id = below.name.toLowerCase()
   await becomes(world, below, 'secondary', () => demote(world, below))
   const isAnew = servers.isSettled && chance.happens(0.3)
-  if (isAnew) await becomes(world, below, 'disabled', () => withToken(world, below, 'disable', {}))
+  if (isAnew) {
+    servers.part(below)
+    await becomes(world, below, 'disabled', () => withToken(world, below, 'disable', {}))
+  }
   for (let tries = 1; ; tries++) {
     if (tries > TRIES_MAX) world.fail(`${below.name} does not follow ${above.name}`)
     const token = await issue(world, above, id)

@@ -22,6 +22,8 @@ export class Servers {
   /** Its copy for disaster recovery. */
   readonly secondaryCopy: Member | undefined
   #term = 0
+  #apart: Member | undefined
+  readonly #parted = new Map<Member, number>()
   /** How far a failover is that may lose something. */
   #stage: 'over' | 'ahead' | 'promoted' = 'over'
 
@@ -75,6 +77,21 @@ export class Servers {
     this.#stage = 'ahead'
   }
 
+  /** From now on it belongs to nobody, and takes writes that are wiped when it follows somebody again. */
+  part(server: Member): void {
+    this.#parted.set(server, this.partings(server) + 1)
+    this.#apart = server
+  }
+
+  isApart(server: Member): boolean {
+    return this.#apart === server
+  }
+
+  /** How often it belonged to nobody until now. */
+  partings(server: Member): number {
+    return this.#parted.get(server) ?? 0
+  }
+
   /** The copy was promoted. */
   changePlaces(): void {
     if (!this.#copy) throw new Error('nobody is there to take over')
@@ -86,6 +103,7 @@ export class Servers {
 
   /** Everybody follows the new primary. */
   settle(): void {
+    this.#apart = undefined
     this.#stage = 'over'
   }
 }
