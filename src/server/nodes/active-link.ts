@@ -4,6 +4,7 @@ import type { CertificateKeys } from '../../crypto/certificates.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { ClusterTransport, PrimaryConnection } from '../../replication/rpc/transport.js'
 import type { PrimaryCredentials, ReplicationTimes } from '../../replication/types.js'
+import type { LeaderRecord } from '../../storage/commit-log/shared-log.js'
 import { callerCredentials, type NodeAuthority } from './node-authority.js'
 
 interface ActiveLinkOptions {
@@ -16,12 +17,17 @@ interface ActiveLinkOptions {
   readonly certificateKeys: CertificateKeys | undefined
 }
 
+type Active = Pick<LeaderRecord, 'clusterAddress' | 'term'>
+
 interface Link {
-  readonly address: string
+  readonly to: Active
   readonly connection: Promise<PrimaryConnection>
 }
 
-/** The one connection of a standby to the active node: made when it is needed, and kept while that node is active. */
+/**
+ * The one connection of a standby to the active node: made when it is needed, and kept for its term. One that is active for
+ * another term may have lost its power since, and says nothing on a connection from before.
+ */
 export class ActiveLink {
   readonly #options: ActiveLinkOptions
   readonly #stop = new AbortController()
@@ -32,12 +38,13 @@ export class ActiveLink {
     this.#options = options
   }
 
-  /** The connection to the cluster port at this address. Rejects with a LogicalError when there is none to be had. */
-  connect(address: string): Promise<PrimaryConnection> {
-    if (this.#link?.address === address) return this.#link.connection
+  /** The connection to the cluster port of this node. Rejects with a LogicalError when there is none to be had. */
+  connect(to: Active): Promise<PrimaryConnection> {
+    const { clusterAddress: address, term } = to
+    if (this.#link?.to.clusterAddress === address && this.#link.to.term === term) return this.#link.connection
     this.#drop()
     const connection = this.#dial(address)
-    const link = { address, connection }
+    const link = { to, connection }
     this.#link = link
     const forget = () => {
       if (this.#link === link) this.#link = undefined

@@ -120,7 +120,7 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
     awaitOther: (request, term) =>
       pauses.pass(request, () => !isOwnTurn() && [undefined, term].includes(node.otherActive?.term)),
     isOwnTurn,
-    connect: (address) => link.connect(address),
+    connect: (active) => link.connect(active),
     reach: async (index) => {
       const { runtime } = host()
       if (runtime?.copy) await runtime.following?.reach(index, config.replication.bestEffortWalWaitMs)

@@ -28,7 +28,7 @@ interface RelayOptions {
   readonly isOwnTurn: () => boolean
   /** Resolves when what is answered from the copy here shows all of the shared log up to the index, or after a while. */
   readonly reach: (index: number) => Promise<void>
-  readonly connect: (clusterAddress: string) => Promise<PrimaryConnection>
+  readonly connect: (active: LeaderRecord) => Promise<PrimaryConnection>
   readonly timeoutMs: number
 }
 
@@ -99,10 +99,11 @@ export class Relay {
   }
 
   async #attempt(payload: Buffer): Promise<Attempt> {
-    const { clusterAddress, term } = this.requireActive()
+    const active = this.requireActive()
+    const { term } = active
     let connection: PrimaryConnection
     try {
-      connection = await this.#options.connect(clusterAddress)
+      connection = await this.#options.connect(active)
     } catch (cause) {
       return { is: 'untaken', term, cause }
     }

@@ -7,6 +7,8 @@ import { ActiveLink } from '../../../../src/server/nodes/active-link.js'
 import { ensureAuthority } from '../../../../src/server/nodes/node-authority.js'
 import { MemoryStorage } from '../../../support/memory-storage.js'
 
+const at = (clusterAddress: string, term = 1) => ({ clusterAddress, term })
+
 test('a certificate that could not be made is made anew for the next call', async () => {
   const random = createSeededRandom('link')
   const authority = await ensureAuthority(new MemoryStorage(), random, systemClock.now())
@@ -34,9 +36,40 @@ test('a certificate that could not be made is made anew for the next call', asyn
     random: failing,
     certificateKeys: undefined,
   })
-  await expect(link.connect('a:1')).rejects.toThrow('no chance')
-  await expect(link.connect('a:1')).resolves.toBe(connection)
-  await expect(link.connect('b:1')).resolves.toBe(connection)
+  await expect(link.connect(at('a:1'))).rejects.toThrow('no chance')
+  await expect(link.connect(at('a:1'))).resolves.toBe(connection)
+  await expect(link.connect(at('b:1', 2))).resolves.toBe(connection)
   expect(shown).toEqual([`a:1 ${authority.identity.serverName}`, `b:1 ${authority.identity.serverName}`])
+  link.close()
+})
+
+test('a connection is kept for the term of the active node, and made anew for its next one', async () => {
+  const random = createSeededRandom('terms')
+  const authority = await ensureAuthority(new MemoryStorage(), random, systemClock.now())
+  const closed: number[] = []
+  let dials = 0
+  const transport: Pick<ClusterTransport, 'connect'> = {
+    connect: async () => {
+      const dial = ++dials
+      const connection: Partial<PrimaryConnection> = {
+        lost: new AbortController().signal,
+        close: () => void closed.push(dial),
+      }
+      return connection as PrimaryConnection
+    },
+  }
+  const link = new ActiveLink({
+    transport: transport as ClusterTransport,
+    times: {} as ReplicationTimes,
+    authority: () => authority,
+    clock: systemClock,
+    random,
+    certificateKeys: undefined,
+  })
+  const first = await link.connect(at('a:1', 1))
+  expect(await link.connect(at('a:1', 1))).toBe(first)
+  // It lost its power, and was elected again before anybody missed it.
+  expect(await link.connect(at('a:1', 3))).not.toBe(first)
+  expect([dials, closed]).toEqual([2, [1]])
   link.close()
 })
