@@ -108,7 +108,7 @@ const tellShrunk = async (seed: number, isTold: boolean): Promise<void> => {
   if (!shrunk) throw new Error(`seed ${seed} has failed once and does not fail again`)
   const { outcome, tries } = shrunk
   if (isTold) tellStory(outcome)
-  console.log(`  the shortest story that fails has ${outcome.acts.length} acts, found by ${tries} tries:`)
+  console.log(`  the shortest story that fails, found by ${tries} tries, number of acts: ${outcome.acts.length}`)
   for (const { name, atMs } of outcome.acts) console.log(`  ${(atMs / 1000).toFixed(3).padStart(9)} ${name}`)
 }
 
@@ -124,7 +124,11 @@ const playMany = async (settings: Settings): Promise<number> => {
   const startedMs = performance.now()
   const failed: number[] = []
   let [played, virtualMs, isStopped] = [0, 0, false]
-  const progress = setInterval(() => console.error(`${played} played, ${failed.length} failed`), PROGRESS_MS).unref()
+  let told = 0
+  const progress = setInterval(() => {
+    if (played > told) console.error(`${played} played, ${failed.length} failed`)
+    told = played
+  }, PROGRESS_MS).unref()
   process.once('SIGINT', () => {
     isStopped = true
   })
@@ -145,12 +149,14 @@ const playMany = async (settings: Settings): Promise<number> => {
   }
   clearInterval(progress)
   const seconds = (performance.now() - startedMs) / 1000
-  const rates = `${(played / seconds).toFixed(1)} runs and ${(virtualMs / 1000 / seconds).toFixed(0)} virtual seconds a second`
+  const rates = `${(played / seconds).toFixed(2)} runs and ${(virtualMs / 1000 / seconds).toFixed(0)} virtual seconds a second`
   const names = failed.length > 0 ? ` (${failed.join(', ')})` : ''
   console.log(`${played} seeds from ${settings.from}: ${failed.length} failed${names}; ${rates}`)
   const [first] = failed
   if (first === undefined) return 0
-  if (!settings.isWhole && !isStopped) await tellShrunk(first, false)
+  if (settings.isWhole || isStopped) return 1
+  console.log(`seed ${first}, shrunk; of another one \`npm run simulate -- --seed N\` tells the same:`)
+  await tellShrunk(first, false)
   return 1
 }
 

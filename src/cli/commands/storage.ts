@@ -159,7 +159,8 @@ const orUsage = async (run: (room: Inspection) => Promise<void>): Promise<void> 
   const room = await import('../../server/data/storage-inspection.js')
   try {
     await run(room)
-  } catch (error) {
+  } catch (thrown) {
+    const error = room.explain(thrown)
     if (error instanceof LabError || !(error instanceof Error)) throw error
     if (error instanceof room.InUse) throw new LabError('conflict', error.message, { cause: error })
     if ('code' in error) throw new LabError('usage', error.message, { cause: error })

@@ -13,10 +13,15 @@ import {
   verifyStored,
 } from '../../storage/inspect.js'
 import { findLockFile } from '../../storage/engine/level-engine.js'
+import { isUnreadable, unreadable } from '../../storage/engine/level-failure.js'
 import { dataKey } from '../../storage/raw-keys.js'
 import { describeOwner, findLockOwner } from './owner-of.js'
 
 /** Looking at the data directory of a stopped server, for the command line. Failures are LogicalErrors and `InUse`. */
+
+/** What has failed, where it is that LevelDB cannot read the data, with the ways out; anything else as it is. */
+export const explain = (error: unknown): unknown =>
+  isUnreadable(error) ? unreadable(`the data cannot be read: ${error.message}`, error) : error
 
 /** A server has the directory open. */
 export class InUse extends Error {

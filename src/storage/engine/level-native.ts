@@ -1,6 +1,6 @@
 import { Level } from 'level'
 import { LogicalError } from '../../logical/errors.js'
-import { hasCode, isNoSpace, noSpace } from './level-failure.js'
+import { hasCode, isNoSpace, noSpace, unreadable } from './level-failure.js'
 
 /** The binding to LevelDB. */
 export type Native = Level<string, Buffer>
@@ -27,7 +27,7 @@ export const openNative = async (directory: string, createIfMissing: boolean): P
     }
     if (isNoSpace(error)) throw noSpace(error)
     const reason = cause instanceof Error ? cause.message : String(error)
-    throw new LogicalError('internal', `the data directory ${directory} cannot be opened: ${reason}`, { cause: error })
+    throw unreadable(`the data directory ${directory} cannot be opened: ${reason}`, error)
   }
   db.getSync('x'.repeat(FAST_KEY_BYTES))
   return db

@@ -6,6 +6,7 @@ import { silentLog } from '../../../src/base/log.js'
 import { ManualClock } from '../../../src/base/manual-clock.js'
 import { createSeededRandom, type Random } from '../../../src/base/random.js'
 import { LogicalError } from '../../../src/logical/errors.js'
+import { adoptStorage, explain } from '../../../src/server/data/storage-inspection.js'
 import { checkAfterCrash } from '../../../src/server/data/start-check.js'
 import { adoptGeneration } from '../../../src/storage/generations/adopt.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
@@ -195,4 +196,21 @@ describe('after a kill', () => {
     expect(adopted.lastIndex).toBeLessThan(lastIndex)
     expect(await start(path)).toMatch(/^served without \d+ keys/)
   })
+  it.each<[string, (file: string) => Promise<void>]>([
+    ['cut to half', async (file) => truncate(file, (await readFile(file)).length >> 1)],
+    ['removed', (file) => rm(file)],
+  ])(
+    'a table that was %s is nothing that anybody can go on with, and whoever tries is told what helps',
+    async (_name, damage) => {
+      const path = await mkdtemp(join(root, 'copy-'))
+      await cp(whole, path, { recursive: true })
+      const tables = await files(/\.ldb$/)
+      for (const name of tables) await damage(join(path, 'generation-1', name))
+      const failure = await adoptStorage(path, 1, true).catch(explain)
+      expect(failure).toBeInstanceOf(LogicalError)
+      expect(String(failure)).toMatch(
+        /(IO error|Corruption): .+\. Put the files back as they were, or let a secondary take its place$/s,
+      )
+    },
+  )
 })
