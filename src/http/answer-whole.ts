@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
+import { LIMITS } from '../base/limits.js'
 import type { Random } from '../base/random.js'
 import { LogicalError } from '../logical/errors.js'
 import type { IncomingRequest, Rendered, SideRequest } from '../logical/incoming.js'
@@ -34,7 +35,7 @@ interface AnswerOptions {
 const REMOTE_ADDRESS = '127.0.0.1'
 const REMOTE_PORT = 40_000
 
-/** Answers a message as an HTTP server would. Nobody bounds its body: whoever has made it is in this process. */
+/** Answers a message as an HTTP server would. Its body is bounded as that of somebody with a token. */
 export const answerWhole = async (message: SentMessage, options: AnswerOptions): Promise<Rendered> => {
   try {
     const { path, query } = parseTarget(message.url)
@@ -55,6 +56,7 @@ const answerApi = async (
   query: string,
   { handle, rulesOf, random }: AnswerOptions,
 ): Promise<Rendered> => {
+  if (body.length > LIMITS.bodyBytesMax) throw new LogicalError('body-too-large', 'http: request body too large')
   const socket = Object.assign(new EventEmitter(), { remotePort: REMOTE_PORT })
   const received = {
     message: { url, headers, socket },
@@ -69,7 +71,7 @@ const answerApi = async (
     ...NO_BODY,
     size: body.length,
     take: () => body,
-    valuesMax: Infinity,
+    valuesMax: LIMITS.jsonValuesMax,
   })
   const parts = {
     random,

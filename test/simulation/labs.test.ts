@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it, vi } from 'vitest'
+import { LIMITS } from '../../src/base/limits.js'
 import { nextTurn } from '../../src/base/turn.js'
 import { ApiUnreachable, LabError, startLab, type Topology } from '../../src/index.js'
 import { MemoryDisk } from '../../src/storage/engine/memory-engine.js'
@@ -64,6 +65,8 @@ describe('a simulated lab', () => {
     const word = 'a'.repeat(900_000)
     await lab.A.client.write('kv/large', { word })
     expect(await lab.A.client.read('kv/large')).toMatchObject({ data: { word } })
+    const body = { word: 'a'.repeat(LIMITS.bodyBytesMax) }
+    expect(await lab.A.client.send('PUT', 'kv/larger', { body })).toMatchObject({ status: 413 })
   })
 
   it('lets no time pass while a file is read or written', async () => {
@@ -234,6 +237,13 @@ describe('a simulated lab refuses', () => {
     await expect(startLab({ ...one, plans: { A: { reach: 'load-balancer' } } }, { simulated: true })).rejects.toEqual(
       usage('reach "load-balancer"'),
     )
+  })
+
+  it('seeds that are none', async () => {
+    for (const none of [Number.NaN, Number.POSITIVE_INFINITY, null, {}, ''])
+      await expect(startLab('single', { simulated: true, seed: none as number })).rejects.toEqual(
+        usage('seed is a number'),
+      )
   })
 
   it('a duration, a link and a latency that are none', async () => {

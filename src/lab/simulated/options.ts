@@ -48,7 +48,9 @@ export const requireSimulatedOptions = (options: SimulatedLabOptions): void => {
   for (const [name, why] of Object.entries(WITHOUT))
     if (Object.hasOwn(options, name)) throw new LabError('usage', `a simulated lab takes no option "${name}": ${why}`)
   requireKeys('option of a simulated lab', options, Object.keys(KNOWN))
-  const { nodes, timeoutMs, settings = {} } = options
+  const { seed = 1, nodes, timeoutMs, settings = {} } = options
+  if (!(typeof seed === 'string' ? seed !== '' : Number.isFinite(seed)))
+    throw new LabError('usage', `seed is a number or a text, not ${seed === '' ? 'an empty one' : String(seed)}`)
   if (nodes !== undefined && !NODE_COUNTS.includes(nodes))
     throw new LabError('usage', `nodes is ${NODE_COUNTS.join(', ')}, not ${nodes}`)
   if (timeoutMs !== undefined && !(timeoutMs > 0))

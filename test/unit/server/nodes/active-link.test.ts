@@ -1,13 +1,23 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../../src/base/clock.js'
-import { createSeededRandom } from '../../../../src/base/random.js'
+import { createSeededRandom, type Random } from '../../../../src/base/random.js'
 import type { ClusterTransport, PrimaryConnection } from '../../../../src/replication/rpc/transport.js'
 import type { ReplicationTimes } from '../../../../src/replication/types.js'
 import { ActiveLink } from '../../../../src/server/nodes/active-link.js'
-import { ensureAuthority } from '../../../../src/server/nodes/node-authority.js'
+import { ensureAuthority, type NodeAuthority } from '../../../../src/server/nodes/node-authority.js'
 import { MemoryStorage } from '../../../support/memory-storage.js'
 
 const at = (clusterAddress: string, term = 1) => ({ clusterAddress, term })
+
+const linkOver = (connect: ClusterTransport['connect'], authority: NodeAuthority, random: Random) =>
+  new ActiveLink({
+    transport: { connect } as ClusterTransport,
+    times: {} as ReplicationTimes,
+    authority: () => authority,
+    clock: systemClock,
+    random,
+    certificateKeys: undefined,
+  })
 
 test('a certificate that could not be made is made anew for the next call', async () => {
   const random = createSeededRandom('link')
@@ -22,20 +32,11 @@ test('a certificate that could not be made is made anew for the next call', asyn
   }
   const shown: string[] = []
   const connection = { lost: new AbortController().signal, close: () => undefined } as Partial<PrimaryConnection>
-  const transport: Pick<ClusterTransport, 'connect'> = {
-    connect: async (address, { credentials }) => {
-      shown.push(`${address} ${credentials.serverName}`)
-      return connection as PrimaryConnection
-    },
+  const connect: ClusterTransport['connect'] = async (address, { credentials }) => {
+    shown.push(`${address} ${credentials.serverName}`)
+    return connection as PrimaryConnection
   }
-  const link = new ActiveLink({
-    transport: transport as ClusterTransport,
-    times: {} as ReplicationTimes,
-    authority: () => authority,
-    clock: systemClock,
-    random: failing,
-    certificateKeys: undefined,
-  })
+  const link = linkOver(connect, authority, failing)
   await expect(link.connect(at('a:1'))).rejects.toThrow('no chance')
   await expect(link.connect(at('a:1'))).resolves.toBe(connection)
   await expect(link.connect(at('b:1', 2))).resolves.toBe(connection)
@@ -48,24 +49,13 @@ test('a connection is kept for the term of the active node, and made anew for it
   const authority = await ensureAuthority(new MemoryStorage(), random, systemClock.now())
   const closed: number[] = []
   let dials = 0
-  const transport: Pick<ClusterTransport, 'connect'> = {
-    connect: async () => {
-      const dial = ++dials
-      const connection: Partial<PrimaryConnection> = {
-        lost: new AbortController().signal,
-        close: () => void closed.push(dial),
-      }
-      return connection as PrimaryConnection
-    },
+  const connect: ClusterTransport['connect'] = async () => {
+    const dial = ++dials
+    const lost = new AbortController().signal
+    const connection: Partial<PrimaryConnection> = { lost, close: () => void closed.push(dial) }
+    return connection as PrimaryConnection
   }
-  const link = new ActiveLink({
-    transport: transport as ClusterTransport,
-    times: {} as ReplicationTimes,
-    authority: () => authority,
-    clock: systemClock,
-    random,
-    certificateKeys: undefined,
-  })
+  const link = linkOver(connect, authority, random)
   const first = await link.connect(at('a:1', 1))
   expect(await link.connect(at('a:1', 1))).toBe(first)
   // It lost its power, and was elected again before anybody missed it.
