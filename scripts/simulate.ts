@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
-import { parseArgs } from 'node:util'
+import { inspect, parseArgs } from 'node:util'
 import { KeptSeeds } from '../test/simulation/kept-seeds.js'
+import { planOf } from '../test/simulation/plan.js'
 import { type Played, playedOf } from '../test/simulation/played.js'
 import { Players } from '../test/simulation/players.js'
 import { shrink } from '../test/simulation/shrink.js'
@@ -18,7 +19,7 @@ const HELP = `Plays whole clusters on a simulated clock, network and disk; test/
   npm run simulate -- --seed N               one of them
   npm run simulate -- --soak                 until it is stopped (Ctrl-C)
 
-  --trace       of one seed: all that happened, line by line, but for the credits of the transport
+  --trace       of one seed: its plan, and all that happened, line by line, but for the credits of the transport
   --hashes      of many seeds: the hash of each history, to be compared
   --whole       of a seed that fails, no shorter story that fails as well is looked for
   --jobs N      processes that play many seeds; one for each core without it
@@ -93,6 +94,7 @@ const tellStory = ({ story }: Outcome): void => {
 }
 
 const playOne = async (seed: number, { isTold, isWhole }: Settings): Promise<number> => {
+  if (isTold) console.log(inspect(planOf(seed), { compact: 3, breakLength: 160 }))
   const outcome = await simulate(seed, { isTold })
   const played = playedOf(outcome)
   const isShrunk = played.failure !== undefined && !isWhole
@@ -173,4 +175,9 @@ const main = async (): Promise<number> => {
   return 0
 }
 
+// Whoever reads the story through `head` has seen enough of it.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit()
+})
 process.exitCode = await main()
