@@ -37,6 +37,8 @@ export interface DataPlane {
     options: {
       readonly credentials: PrimaryCredentials
       readonly addresses: readonly string[]
+      /** Tried when none of those answers. */
+      readonly formerAddresses?: readonly string[] | undefined
       readonly hooks: SecondaryHooks
     },
   ): FollowerService

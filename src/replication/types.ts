@@ -166,8 +166,17 @@ export interface SecondaryHooks {
   onCompared(rule: string): Promise<void>
   /** The first copy, or a later one, is complete: state is about to become stream-wals. */
   onSynced(): Promise<void>
-  /** Known addresses of the primary, newest first, to be kept for the next start. */
-  onPrimaryAddresses(addresses: readonly string[], current: string): void
+  /** Where the primary is looked for, to be kept for the next start. */
+  onPrimaryAddresses(addresses: PrimaryAddresses): void
+}
+
+/** Each as `https://host:port`, the newest first. */
+export interface PrimaryAddresses {
+  /** The one in use, or used last. */
+  readonly current: string
+  readonly known: readonly string[]
+  /** Tried when none of those answers. */
+  readonly former: readonly string[]
 }
 
 /** Credentials of a secondary at its primary. PEM texts; `serverName` is `rep-<uuid>`, the name of the CA. */

@@ -435,7 +435,7 @@ export class TestFollower {
       onSynced: async () => {
         this.synced++
       },
-      onPrimaryAddresses: (_addresses, current) => {
+      onPrimaryAddresses: ({ current }) => {
         this.told.push(current)
       },
     }

@@ -169,6 +169,7 @@ export class RunningRole {
     this.#follower = dataPlane.startFollower(kind, {
       credentials: primaryCredentialsOf(record.credentials),
       addresses: record.credentials.primaryAddresses,
+      formerAddresses: record.credentials.formerAddresses,
       hooks,
     })
     this.#timer = host.clock.setRepeating(host.settings.times.heartbeatIntervalMs, () => {

@@ -9,7 +9,7 @@ import type { RoleRecords } from './role-records.js'
 import type { SurplusEntries } from '../secondary/recent-frames.js'
 import type { KindRecord, SecondaryRecord } from './state.js'
 import { knownFilter, type SettledFilter } from '../filter/settled-filter.js'
-import type { HoldState, Kind, SecondaryHooks, PeerIdentity } from '../types.js'
+import type { HoldState, Kind, PeerIdentity, PrimaryAddresses, SecondaryHooks } from '../types.js'
 
 /** No rule has this fingerprint. */
 const UNSETTLED = 'unsettled'
@@ -141,12 +141,15 @@ export class SecondaryRole implements SecondaryHooks {
     this.#finishBootstrap().catch((error: unknown) => host.log.error('bootstrap given up', { kind, error }))
   }
 
-  onPrimaryAddresses(addresses: readonly string[], current: string): void {
-    const known = [...new Set([current, ...addresses])].filter((address) => address !== '')
+  onPrimaryAddresses({ current, known, former }: PrimaryAddresses): void {
+    const primaryAddresses = [...new Set([current, ...known])].filter((address) => address !== '')
+    const formerAddresses = former.filter((address) => address !== 'https://' && !primaryAddresses.includes(address))
     this.#change((record) => {
       const { credentials } = record
-      if (!credentials || sameTexts(credentials.primaryAddresses, known)) return record
-      return { ...record, credentials: { ...credentials, primaryAddresses: known } }
+      if (!credentials) return record
+      const { primaryAddresses: before, formerAddresses: formerBefore = [] } = credentials
+      if (sameTexts(before, primaryAddresses) && sameTexts(formerBefore, formerAddresses)) return record
+      return { ...record, credentials: { ...credentials, primaryAddresses, formerAddresses } }
     })
   }
 

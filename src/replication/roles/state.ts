@@ -103,6 +103,8 @@ export interface Credentials {
   readonly serverName: string
   /** Where the primary is looked for, best first, as `https://host:port`. */
   readonly primaryAddresses: readonly string[]
+  /** Where it was looked for before: a node of it that was away for a while may be the only one left. */
+  readonly formerAddresses?: readonly string[]
 }
 
 export const DISABLED: DisabledRecord = { mode: 'disabled' }

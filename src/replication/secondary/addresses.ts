@@ -15,10 +15,11 @@ export class Addresses {
   #current: string
   #former: readonly string[] = []
 
-  constructor(addresses: readonly string[]) {
+  /** `former`: those that were known before, the newest first, as another life of the server has kept them. */
+  constructor(addresses: readonly string[], former: readonly string[] = []) {
     this.#known = addresses.map(withScheme)
     this.#current = this.#known[0] ?? ''
-    this.#remember(this.#known)
+    this.#remember([...this.#known, ...former.map(withScheme)])
   }
 
   /** As the status shows them: `https://host:port`, the best first. */
@@ -34,6 +35,11 @@ export class Addresses {
   /** All to be tried, in order, each once. */
   get dialOrder(): readonly string[] {
     return [...new Set([this.#current, ...this.#known])].filter((address) => address !== 'https://')
+  }
+
+  /** Those that are remembered, whether they are known or not. */
+  get former(): readonly string[] {
+    return this.#former
   }
 
   /** The next of those that are not known any more, in turn; undefined when there are none. */

@@ -13,6 +13,8 @@ export interface FollowerOptions {
   readonly credentials: PrimaryCredentials
   /** Where the primary may be, best first, as `https://host:port` or `host:port`. */
   readonly addresses: readonly string[]
+  /** Tried when none of those answers. */
+  readonly formerAddresses?: readonly string[] | undefined
   readonly times: ReplicationTimes
   /** How much a resync writes at once. */
   readonly importBytes?: number | undefined

@@ -58,7 +58,7 @@ export class Follower {
   constructor(options: FollowerOptions) {
     this.#options = options
     this.#pause = new Pause(options.clock)
-    this.#addresses = new Addresses(options.addresses)
+    this.#addresses = new Addresses(options.addresses, options.formerAddresses)
     const { remotePosition, isResyncing } = options.store
     this.#standing = standingOf(remotePosition, isResyncing)
     const { clock, times, hooks } = options
@@ -160,7 +160,7 @@ export class Follower {
     if (this.#addresses.answered(pong.address) && 'redial' in this.#following) {
       this.#following.redial.abort(new LogicalError('unavailable', 'redialling'))
     }
-    hooks.onPrimaryAddresses(this.#addresses.known, this.#addresses.current)
+    hooks.onPrimaryAddresses(this.#addresses)
     this.#pause.end()
     return pong
   }
@@ -270,7 +270,7 @@ export class Follower {
   }
 
   #tellAddresses(): void {
-    this.#options.hooks.onPrimaryAddresses(this.#addresses.known, this.#addresses.current)
+    this.#options.hooks.onPrimaryAddresses(this.#addresses)
     this.#options.hooks.onChange()
   }
 }

@@ -28,6 +28,17 @@ describe('addresses', () => {
     expect(addresses.dialOrder).toEqual(['https://a:1', 'https://c:3', 'https://d:4'])
   })
 
+  test('that are not named any more are remembered by the next server that follows', () => {
+    const before = new Addresses(['a:1'])
+    before.learn(['b:2', 'a:1'])
+    before.answered('b:2')
+    before.learn(['b:2'])
+    const { known, former } = before
+    const after = new Addresses(known, former)
+    expect(after.dialOrder).toEqual(['https://b:2'])
+    expect([after.nextFormer(), after.nextFormer()]).toEqual(['https://a:1', 'https://a:1'])
+  })
+
   test('that are not named any more are remembered, each in its turn', () => {
     const addresses = new Addresses(['a:1', 'b:2'])
     expect(addresses.nextFormer()).toBeUndefined()
