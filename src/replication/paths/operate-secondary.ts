@@ -98,17 +98,21 @@ export const promote = (context: ReplicationContext, kind: Kind, fields: Promote
     const { host, roles, running } = context
     const { mode } = roles.record(kind)
     if (mode === 'disabled' || mode === 'primary') throw invalid(GUARDS.notSecondary(kind))
-    const decision = decidePromote(kind, roles.facts(), running[kind].safety(), fields.force)
+    const safety = running[kind].safety()
+    const decision = decidePromote(kind, roles.facts(), safety, fields.force)
     if (!decision.ok) throw refusalToError(decision)
     const primaryClusterAddr = parsePrimaryClusterAddr(fields.primaryClusterAddr)
     const ca = await createCa(host.random, host.clock.now(), host.certificateKeys)
-    await execute(context, kind, decision, { ca, primaryClusterAddr })
+    // Whether it is safe was judged; which roles it has may have changed until it followed nobody any more.
+    const decideAgain = () => decidePromote(kind, roles.facts(), safety, true)
+    await execute(context, kind, decision, { ca, primaryClusterAddr, decideAgain })
     return warned(WARNINGS.promoted(kind))
   })
 
 export const disableSecondary = (context: ReplicationContext, kind: Kind): Promise<Response> =>
   context.roles.exclusively(async () => {
-    await execute(context, kind, decideDisableSecondary(kind, context.roles.facts()))
+    const decideAgain = () => decideDisableSecondary(kind, context.roles.facts())
+    await execute(context, kind, decideAgain(), { decideAgain })
     return warned(WARNINGS.disabled(kind))
   })
 

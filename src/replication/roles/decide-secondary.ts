@@ -150,7 +150,9 @@ export const decideDisableSecondary = (kind: Kind, facts: Facts): Decision => {
     if (facts.stages.performance !== 'disabled') change.push({ do: 'become-disabled', kind: 'performance' })
     change.push({ do: 'delete-operation-token' })
   }
-  return accept(stage, 'disable-secondary', { prepare: [], change, end: 'commit-and-restart' })
+  // What the primary has sent would be applied to a cluster of its own.
+  const prepare = [{ do: 'stop-following', kind }] as const
+  return accept(stage, 'disable-secondary', { prepare, change, end: 'commit-and-restart' })
 }
 
 /** The first copy is complete. A role that fell behind a DR secondary meanwhile waits. */

@@ -16,6 +16,8 @@ import { lastIndexOf } from './tree-maintenance.js'
 interface Given extends Partial<Omit<Ingredients, 'newId' | 'fork'>> {
   readonly material?: WipeMaterial
   readonly dev?: DevServer | undefined
+  /** Decides by what is so after the preparations: what has arrived until following ended may have changed other roles. */
+  readonly decideAgain?: () => Decision
 }
 
 /** The results of the preparations. */
@@ -50,11 +52,13 @@ export const execute = async (
   if (!decision.ok) throw refusalToError(decision)
   const prepared = { stragglers: [], lastIndex: 0, connected: [], place: undefined }
   const run: Run = { context, given, prepared, undo: [] }
-  const { material, dev: _, ...learnt } = given
+  const { material, dev: _, decideAgain, ...learnt } = given
   try {
     for (const effect of decision.prepare) await prepare(run, effect)
     // The fork is read now: where nothing is followed any more, and what is lost is listed.
-    await context.roles.change(decision, { ...baseIngredients(context, kind), ...learnt }, material)
+    const settled = decideAgain?.() ?? decision
+    if (!settled.ok) throw refusalToError(settled)
+    await context.roles.change(settled, { ...baseIngredients(context, kind), ...learnt }, material)
   } catch (error) {
     for (const takeBack of run.undo.reverse()) takeBack()
     throw error

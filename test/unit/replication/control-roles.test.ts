@@ -114,6 +114,50 @@ test('what only the former primary had is listed when it rejoins', async () => {
   expect(a.readValue(SHARED_KEY)).toBe('old')
 })
 
+/** What its primary does arrives after it was decided what is to become of the copy, and before that follows nobody. */
+const beforeItStops = (copy: ControlCluster, work: () => Promise<void>): { readonly isDone: boolean } => {
+  const done = { isDone: false }
+  const { dr } = copy.replication.context.running
+  const stop = dr.stopFollowing.bind(dr)
+  dr.stopFollowing = async () => {
+    await work()
+    done.isDone = true
+    return stop()
+  }
+  return done
+}
+
+const dormantPair = async (): Promise<{ a: ControlCluster; b: ControlCluster; late: { readonly isDone: boolean } }> => {
+  const a = await start('a')
+  const b = await start('b')
+  await enable(a, 'dr')
+  await join(b, 'dr', a, 'dr-b')
+  const late = beforeItStops(b, async () => {
+    await enable(a, 'performance')
+    await until(() => b.replication.view.healthModes.performance === 'primary')
+  })
+  return { a, b, late }
+}
+
+test('a copy that is disabled has no role of its primary, whatever came of it meanwhile', async () => {
+  const { b, late } = await dormantPair()
+  await b.change('replication/dr/secondary/disable', { dr_operation_token: await operationToken(b) })
+  expect(late.isDone).toBe(true)
+  expect(b.status('performance')).toEqual({ mode: 'disabled' })
+})
+
+test('a copy that is promoted goes on under an epoch of its own in roles that came meanwhile, too', async () => {
+  const { a, b, late } = await dormantPair()
+  await b.change('replication/dr/secondary/promote', { dr_operation_token: await operationToken(b), force: true })
+  expect(late.isDone).toBe(true)
+  expect(b.status('performance').mode).toBe('primary')
+  const epochOf = ({ replication }: ControlCluster) => {
+    const record = replication.context.roles.record('performance')
+    return 'epochs' in record ? record.epochs.at(-1)?.id : undefined
+  }
+  expect(epochOf(b)).not.toBe(epochOf(a))
+})
+
 test('a primary that was overtaken learns of it and is fenced', async () => {
   const a = await start('a')
   const b = await start('b')
