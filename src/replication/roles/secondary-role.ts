@@ -143,7 +143,7 @@ export class SecondaryRole implements SecondaryHooks {
 
   onPrimaryAddresses({ current, known, former }: PrimaryAddresses): void {
     const primaryAddresses = [...new Set([current, ...known])].filter((address) => address !== '')
-    const formerAddresses = former.filter((address) => address !== 'https://' && !primaryAddresses.includes(address))
+    const formerAddresses = former.filter((address) => !primaryAddresses.includes(address))
     this.#change((record) => {
       const { credentials } = record
       if (!credentials) return record

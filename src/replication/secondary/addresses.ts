@@ -1,6 +1,4 @@
-import { withoutScheme } from '../rpc/addresses.js'
-
-const withScheme = (address: string): string => `https://${withoutScheme(address)}`
+import { withScheme } from '../rpc/addresses.js'
 
 const FORMER_MAX = 8
 
@@ -34,7 +32,7 @@ export class Addresses {
 
   /** All to be tried, in order, each once. */
   get dialOrder(): readonly string[] {
-    return [...new Set([this.#current, ...this.#known])].filter((address) => address !== 'https://')
+    return [...new Set([this.#current, ...this.#known])].filter((address) => address !== '')
   }
 
   /** Those that are remembered, whether they are known or not. */
@@ -70,6 +68,7 @@ export class Addresses {
 
   /** The newest first. */
   #remember(addresses: readonly string[]): void {
-    this.#former = [...new Set([...addresses, ...this.#former])].slice(0, FORMER_MAX)
+    const named = addresses.filter((address) => address !== '')
+    this.#former = [...new Set([...named, ...this.#former])].slice(0, FORMER_MAX)
   }
 }
