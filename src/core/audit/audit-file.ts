@@ -79,14 +79,14 @@ export class FileSink implements AuditSink {
 
   open(): Promise<void> {
     return this.#exclusively(async () => {
-      this.#handle ??= await inNoTime(() => this.#openFile())
+      this.#handle ??= await this.#openFile()
     })
   }
 
   reopen(): Promise<void> {
     return this.#exclusively(async () => {
       await this.#closeFile()
-      this.#handle = await inNoTime(() => this.#openFile())
+      this.#handle = await this.#openFile()
     })
   }
 
@@ -119,7 +119,7 @@ export class FileSink implements AuditSink {
       for (const { reject } of [...batch, ...this.#takeWaiting()]) reject(error)
     })
     try {
-      this.#handle ??= await inNoTime(() => this.#openFile())
+      this.#handle ??= await this.#openFile()
       batch = await this.#withRoom(batch)
       await this.#write(this.#handle, batch, overtime.signal)
       for (const { resolve } of batch) resolve()
@@ -172,7 +172,11 @@ export class FileSink implements AuditSink {
     return free >= LIMITS.auditHeadroomBytes
   }
 
-  async #openFile(): Promise<FileHandle> {
+  #openFile(): Promise<FileHandle> {
+    return inNoTime(() => this.#openNow())
+  }
+
+  async #openNow(): Promise<FileHandle> {
     makeDirectory(dirname(this.#path), 0o755)
     const handle = await open(this.#path, APPENDING, this.#mode ?? 0o600)
     try {

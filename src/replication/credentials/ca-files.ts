@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { inNoTime } from '../../base/turn.js'
 import { parsePemCertificates } from '../../crypto/certificates.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 
@@ -40,7 +41,7 @@ const read = (field: string, path: string): Promise<string> => orFail(field, pat
 
 const orFail = async <T>(field: string, path: string, fn: () => Promise<T>): Promise<T> => {
   try {
-    return await fn()
+    return await inNoTime(fn)
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
     const text = `error loading CA certificates: ${field} "${path}" cannot be read: ${why}`

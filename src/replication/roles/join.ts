@@ -1,4 +1,3 @@
-import { inNoTime } from '../../base/turn.js'
 import type { JsonObject, JsonValue } from '../../logical/json.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { type Bundle, openBundle, parseActivationToken, parseBundle } from '../credentials/activation-token.js'
@@ -64,7 +63,7 @@ export const redeemToken = async (deps: JoinDeps, kind: Kind, fields: JoinFields
 
 const redeem = async (deps: JoinDeps, kind: Kind, fields: JoinFields, signal: AbortSignal): Promise<Joined> => {
   const { host } = deps
-  const caPems = await inNoTime(() => loadCaPems(fields))
+  const caPems = await loadCaPems(fields)
   const bundle = await openToken(deps, kind, { ...fields, caPems }, signal)
   deps.checkBundle({ kind: bundle.kind, setId: bundle.setId, isOwn: isOwnAddress(host, bundle.primaryClusterAddr) })
   const credentials = credentialsOf(bundle)
