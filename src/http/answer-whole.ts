@@ -5,7 +5,7 @@ import type { Random } from '../base/random.js'
 import { LogicalError } from '../logical/errors.js'
 import type { IncomingRequest, Rendered, SideRequest } from '../logical/incoming.js'
 import type { PathRules } from '../logical/path-rules.js'
-import { NO_BODY } from './body-reader.js'
+import { takeBody } from './body-reader.js'
 import { readFields, readHead, readRequest } from './incoming-request.js'
 import { API, SIDE } from './paths.js'
 import { renderError } from './status-codes.js'
@@ -56,7 +56,6 @@ const answerApi = async (
   query: string,
   { handle, rulesOf, random }: AnswerOptions,
 ): Promise<Rendered> => {
-  if (body.length > LIMITS.bodyBytesMax) throw new LogicalError('body-too-large', 'http: request body too large')
   const socket = Object.assign(new EventEmitter(), { remotePort: REMOTE_PORT })
   const received = {
     message: { url, headers, socket },
@@ -67,12 +66,7 @@ const answerApi = async (
     rules: rulesOf(path),
   }
   const head = readHead(received)
-  const data = await readFields(received, head, {
-    ...NO_BODY,
-    size: body.length,
-    take: () => body,
-    valuesMax: LIMITS.jsonValuesMax,
-  })
+  const data = await readFields(received, head, await takeBody({ body }, { bytesMax: LIMITS.bodyBytesMax }))
   const parts = {
     random,
     readFile: async () => body,

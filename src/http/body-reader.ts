@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { LIMITS } from '../base/limits.js'
-import { LogicalError } from '../logical/errors.js'
+import { bodyTooLarge, type LogicalError } from '../logical/errors.js'
 import type { BodyAllowance } from '../logical/incoming.js'
 import type { BodyRoom, OpenBody, Place } from './body-room.js'
 import { type Message, WholeMessage } from './whole-message.js'
@@ -32,8 +32,6 @@ const FIRST_BYTES = 1024
 
 export const NO_BODY: ReadBody = { size: 0, take: () => NOTHING, valuesMax: 0, done: () => undefined }
 
-const tooLarge = (): LogicalError => new LogicalError('body-too-large', 'http: request body too large')
-
 /** True for a message that says of itself that it has no body. */
 export const isEmptyBody = ({ headers }: Message): boolean => {
   const length = headers['content-length']
@@ -48,8 +46,12 @@ const announcedBytes = ({ headers }: IncomingMessage): number | undefined =>
 export const readBody = (message: Message, options: BodyReaderOptions): Promise<ReadBody> =>
   message instanceof WholeMessage ? takeBody(message, options) : new BodyReader(message, options).read()
 
-const takeBody = async ({ body }: WholeMessage, { bytesMax }: BodyReaderOptions): Promise<ReadBody> => {
-  if (body.length > bytesMax) throw tooLarge()
+/** A body that is there. Fails with `body-too-large` beyond the bound. */
+export const takeBody = async (
+  { body }: Pick<WholeMessage, 'body'>,
+  { bytesMax }: Pick<BodyReaderOptions, 'bytesMax'>,
+): Promise<ReadBody> => {
+  if (body.length > bytesMax) throw bodyTooLarge()
   return { size: body.length, take: takeOnce(body), valuesMax: LIMITS.jsonValuesMax, done: NO_BODY.done }
 }
 
@@ -94,7 +96,7 @@ class BodyReader {
     const request = this.#request
     request.once('error', (cause) => this.#fail(new ClientGone('the client went away', { cause })))
     if ((this.#announced ?? 0) > this.#options.bytesMax) {
-      this.#fail(tooLarge())
+      this.#fail(bodyTooLarge())
       return
     }
     this.#open = this.#options.room.begin((error) => this.#fail(error))
@@ -137,7 +139,7 @@ class BodyReader {
   #ask(chunk: Buffer): void {
     const needed = Math.max(this.#announced ?? 0, this.#size + chunk.length)
     if (needed > this.#options.bytesMax) {
-      this.#fail(tooLarge())
+      this.#fail(bodyTooLarge())
       return
     }
     this.#request.pause()
@@ -153,7 +155,7 @@ class BodyReader {
     if (this.#isOver) return
     const bytesMax = Math.min(allowance.bytesMax, this.#options.bytesMax)
     if (needed > bytesMax) {
-      this.#refuse(allowance.refusal ?? tooLarge())
+      this.#refuse(allowance.refusal ?? bodyTooLarge())
       return
     }
     this.#allowance = allowance

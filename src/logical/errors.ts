@@ -56,6 +56,9 @@ export class LogicalError extends Error {
 /** 400 with a bare text: what a backend answers to a mistake of the caller. */
 export const invalid = (message: string): LogicalError => new LogicalError('invalid-request', message)
 
+/** 413: more than a request may carry. */
+export const bodyTooLarge = (): LogicalError => new LogicalError('body-too-large', 'http: request body too large')
+
 /** 503 while the cluster is sealed. */
 export const sealed = (): LogicalError => new LogicalError('sealed', SEALED_REFUSAL)
 

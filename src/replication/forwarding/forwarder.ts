@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import { LIMITS } from '../../base/limits.js'
 import { nextTurn, turnFor } from '../../base/turn.js'
-import { LogicalError } from '../../logical/errors.js'
+import { bodyTooLarge, LogicalError } from '../../logical/errors.js'
 import type { Request, Response } from '../../logical/request.js'
 import type { ReplicableStore } from '../../storage/replicable.js'
 import { decodeAnswer, type ForwardAnswer } from './forward-codec.js'
@@ -44,7 +44,7 @@ export class Forwarder {
     // The work on the request here so far may have taken long, and it was in vain.
     await nextTurn()
     const payload = await encodeRequest(request)
-    if (payload.length > PAYLOAD_BYTES_MAX) throw new LogicalError('body-too-large', 'http: request body too large')
+    if (payload.length > PAYLOAD_BYTES_MAX) throw bodyTooLarge()
     await turnFor(payload.length)
     const { answer, epochs } = await this.#ask(payload)
     const { index, response } = answer

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import { LIMITS } from '../../base/limits.js'
 import { turnFor } from '../../base/turn.js'
-import { LogicalError } from '../../logical/errors.js'
+import { bodyTooLarge, LogicalError } from '../../logical/errors.js'
 import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
 import { isWrite } from '../../logical/request.js'
 import { decodeRelayedAnswer } from '../../replication/forwarding/relayed-answer.js'
@@ -70,7 +70,7 @@ export class Relay {
    */
   async send(request: IncomingRequest, asks: Asked = 'answer'): Promise<Rendered> {
     const payload = await encodeRelayed({ request, asks })
-    if (payload.length > PAYLOAD_BYTES_MAX) throw new LogicalError('body-too-large', 'http: request body too large')
+    if (payload.length > PAYLOAD_BYTES_MAX) throw bodyTooLarge()
     await turnFor(payload.length)
     const isRepeatable = asks === 'allowance' || !isWrite(request.operation)
     const last = await this.#attempts(request, payload, isRepeatable)
