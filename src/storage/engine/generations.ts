@@ -2,13 +2,12 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Log } from '../../base/log.js'
 import { makeDirectory } from '../../base/make-directory.js'
-import { LogicalError } from '../../logical/errors.js'
 import { Ballast } from './ballast.js'
 import type { Engine } from './engine.js'
 import type { EngineSource, Successor } from './engine-source.js'
 import { generationDirectory, readGenerationRecord, writeGenerationRecord } from './generation-record.js'
 import { LevelEngine } from './level-engine.js'
-import { damagedData, isNoSpace } from './level-failure.js'
+import { damagedData, isNoSpace, unreadable } from './level-failure.js'
 import { LiveEngine } from './live-engine.js'
 import { Roster } from './roster.js'
 import { createSuccessor } from './successor.js'
@@ -64,10 +63,7 @@ const openWithBallast = async (
 /** LevelDB opens a directory whose log was lost as if nothing had ever been written to it. */
 const requireLog = async (directory: string): Promise<void> => {
   const names = await readdir(directory).catch(() => undefined)
-  if (names === undefined) {
-    const ways = 'put it back, or let a secondary take its place'
-    throw new LogicalError('internal', `the live generation ${directory} is missing: ${ways}`)
-  }
+  if (names === undefined) throw unreadable(`the live generation ${directory} is missing`)
   if (!names.some((name) => name.endsWith('.log'))) {
     throw damagedData(`the data is damaged: the live generation ${directory} has lost its log file`)
   }

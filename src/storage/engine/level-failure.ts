@@ -13,7 +13,7 @@ export const noSpace = (cause: unknown): LogicalError =>
 const WAYS_BACK = 'Put the files back as they were, or let a secondary take its place'
 
 /** The error of a database that LevelDB itself cannot open or read, which no command mends. */
-export const unreadable = (what: string, cause: unknown): LogicalError =>
+export const unreadable = (what: string, cause?: unknown): LogicalError =>
   new LogicalError('internal', `${what}. ${WAYS_BACK}`, { cause })
 
 /** True when LevelDB could not read what it needed: reads in one step fail with its words and no code. */
