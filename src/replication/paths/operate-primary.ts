@@ -15,7 +15,7 @@ import {
 import { execute } from '../roles/execute.js'
 import { GUARDS } from '../guard-texts.js'
 import { filterIdOf } from '../roles/primary-role.js'
-import { orThrow, refusalToError } from '../roles/role-records.js'
+import { orThrow } from '../roles/role-records.js'
 import { type PrimaryRecord, type Registration, registeredIds } from '../roles/state.js'
 import { withScheme } from '../rpc/addresses.js'
 import { WARNINGS } from '../texts.js'
@@ -29,11 +29,11 @@ const warned = (...warnings: string[]): Response => ({ data: null, warnings })
 export const enablePrimary = (context: ReplicationContext, kind: Kind, primaryClusterAddr: string): Promise<Response> =>
   context.roles.exclusively(async () => {
     const { host, roles } = context
-    const decision = decideEnablePrimary(kind, roles.facts())
-    if (!decision.ok) throw refusalToError(decision)
+    const decide = () => decideEnablePrimary(kind, roles.facts())
+    orThrow(decide())
     const address = parsePrimaryClusterAddr(primaryClusterAddr)
     const ca = await createCa(host.random, host.clock.now(), host.certificateKeys)
-    await execute(context, kind, decision, { ca, primaryClusterAddr: address })
+    await execute(context, kind, decide, { ca, primaryClusterAddr: address })
     return warned(WARNINGS.primaryEnabled(kind))
   })
 
@@ -44,7 +44,7 @@ export const enablePrimary = (context: ReplicationContext, kind: Kind, primaryCl
 export const demote = (context: ReplicationContext, kind: Kind): Promise<Response> =>
   context.roles.exclusively(async () => {
     const { host, roles } = context
-    const { stragglers, lastIndex, connected } = await execute(context, kind, decideDemote(kind, roles.facts()))
+    const { stragglers, lastIndex, connected } = await execute(context, kind, () => decideDemote(kind, roles.facts()))
     const warnings = [WARNINGS.demoted(kind)]
     if (stragglers.length > 0) {
       warnings.push(WARNINGS.notCaughtUp(lastIndex, stragglers))
@@ -57,7 +57,7 @@ export const demote = (context: ReplicationContext, kind: Kind): Promise<Respons
 
 export const disablePrimary = (context: ReplicationContext, kind: Kind): Promise<Response> =>
   context.roles.exclusively(async () => {
-    await execute(context, kind, decideDisablePrimary(kind, context.roles.facts()))
+    await execute(context, kind, () => decideDisablePrimary(kind, context.roles.facts()))
     return warned(WARNINGS.disabled(kind))
   })
 

@@ -16,7 +16,7 @@ import { keepDevRoot, wantsDevRoot } from '../credentials/dev-root.js'
 import { GUARDS } from '../guard-texts.js'
 import { execute } from '../roles/execute.js'
 import { type Joined, type JoinFields, redeemToken } from '../roles/join.js'
-import { orThrow, refusalToError } from '../roles/role-records.js'
+import { orThrow } from '../roles/role-records.js'
 import { whoOfJoiner } from '../roles/secondary-role.js'
 import { exchangeKeyKey, setIdOf } from '../roles/state.js'
 import { withScheme } from '../rpc/addresses.js'
@@ -39,13 +39,13 @@ export const generatePublicKey = async ({ host }: ReplicationContext, kind: Kind
 export const enableSecondary = (context: ReplicationContext, kind: Kind, fields: JoinFields): Promise<Response> =>
   context.roles.exclusively(async () => {
     const { roles } = context
-    const decision = decideEnableSecondary(kind, roles.facts())
-    if (!decision.ok) throw refusalToError(decision)
+    const decide = () => decideEnableSecondary(kind, roles.facts())
+    orThrow(decide())
     if (fields.token === '') throw invalid(GUARDS.missingToken)
     const joined = await redeem(context, kind, fields, undefined)
     const extraRecords = keepDevRoot(context.host, kind, joined.package.extra)
     const material = { ...joined.package, extraRecords }
-    await execute(context, kind, decision, { joining: joiningOf(joined), material })
+    await execute(context, kind, decide, { joining: joiningOf(joined), material })
     return warned(WARNINGS.joining)
   })
 
@@ -59,19 +59,19 @@ export const updatePrimary = (context: ReplicationContext, kind: Kind, fields: U
   context.roles.exclusively(async () => {
     const { roles } = context
     const form = parseUpdateForm(fields.token, fields.addresses)
-    const decision = decideUpdatePrimary(kind, roles.facts(), form)
-    if (!decision.ok) throw refusalToError(decision)
+    const decide = () => decideUpdatePrimary(kind, roles.facts(), form)
+    orThrow(decide())
     if (form === 'addresses') {
       const address = await moveTo(context, kind, fields.addresses)
-      await execute(context, kind, decision, { addresses: [address] })
+      await execute(context, kind, decide, { addresses: [address] })
       return warned(WARNINGS.moved(address))
     }
     if (form === 'blank') {
-      await execute(context, kind, decision)
+      await execute(context, kind, decide)
       return warned(WARNINGS.forgot(kind))
     }
     const joined = await redeem(context, kind, { ...fields, token: fields.token ?? '' }, setIdOf(roles.record(kind)))
-    await execute(context, kind, decision, { joining: joiningOf(joined) })
+    await execute(context, kind, decide, { joining: joiningOf(joined) })
     return warned(WARNINGS.joining)
   })
 
@@ -98,21 +98,19 @@ export const promote = (context: ReplicationContext, kind: Kind, fields: Promote
     const { host, roles, running } = context
     const { mode } = roles.record(kind)
     if (mode === 'disabled' || mode === 'primary') throw invalid(GUARDS.notSecondary(kind))
+    // As it was while it followed.
     const safety = running[kind].safety()
-    const decision = decidePromote(kind, roles.facts(), safety, fields.force)
-    if (!decision.ok) throw refusalToError(decision)
+    const decide = () => decidePromote(kind, roles.facts(), safety, fields.force)
+    orThrow(decide())
     const primaryClusterAddr = parsePrimaryClusterAddr(fields.primaryClusterAddr)
     const ca = await createCa(host.random, host.clock.now(), host.certificateKeys)
-    // Whether it is safe was judged; which roles it has may have changed until it followed nobody any more.
-    const decideAgain = () => decidePromote(kind, roles.facts(), safety, true)
-    await execute(context, kind, decision, { ca, primaryClusterAddr, decideAgain })
+    await execute(context, kind, decide, { ca, primaryClusterAddr })
     return warned(WARNINGS.promoted(kind))
   })
 
 export const disableSecondary = (context: ReplicationContext, kind: Kind): Promise<Response> =>
   context.roles.exclusively(async () => {
-    const decideAgain = () => decideDisableSecondary(kind, context.roles.facts())
-    await execute(context, kind, decideAgain(), { decideAgain })
+    await execute(context, kind, () => decideDisableSecondary(kind, context.roles.facts()))
     return warned(WARNINGS.disabled(kind))
   })
 

@@ -9,15 +9,13 @@ import { chainUpTo, type EpochChain, findSurplus } from './epoch.js'
 import { keepOwnLoss, keepPromotionLoss, keepSurplusLoss, LOSS_REASONS } from './keep-losses.js'
 import { decideFinishBootstrap } from './decide-secondary.js'
 import type { Decision, Preparation } from './machine.js'
-import { refusalToError, type WipeMaterial } from './role-records.js'
+import { orThrow, type WipeMaterial } from './role-records.js'
 import { lastIndexOf } from './tree-maintenance.js'
 
 /** The inputs of a decision that cannot be read here: made, or learnt from another cluster, before. */
 interface Given extends Partial<Omit<Ingredients, 'newId' | 'fork'>> {
   readonly material?: WipeMaterial
   readonly dev?: DevServer | undefined
-  /** Decides by what is so after the preparations: what has arrived until following ended may have changed other roles. */
-  readonly decideAgain?: () => Decision
 }
 
 /** The results of the preparations. */
@@ -41,24 +39,24 @@ interface Run {
 
 /**
  * Within `roles.exclusively`: does what was decided, effect by effect, or throws the refusal. What fails before the point
- * of no return leaves the role as it was.
+ * of no return leaves the role as it was. It is decided again after the preparations: what has arrived until following ended
+ * may have changed another role.
  */
 export const execute = async (
   context: ReplicationContext,
   kind: Kind,
-  decision: Decision,
+  decide: () => Decision,
   given: Given = {},
 ): Promise<Readonly<Prepared>> => {
-  if (!decision.ok) throw refusalToError(decision)
+  const decision = orThrow(decide())
   const prepared = { stragglers: [], lastIndex: 0, connected: [], place: undefined }
   const run: Run = { context, given, prepared, undo: [] }
-  const { material, dev: _, decideAgain, ...learnt } = given
+  const { material, dev: _, ...learnt } = given
   try {
     for (const effect of decision.prepare) await prepare(run, effect)
     // The fork is read now: where nothing is followed any more, and what is lost is listed.
-    const settled = decideAgain?.() ?? decision
-    if (!settled.ok) throw refusalToError(settled)
-    await context.roles.change(settled, { ...baseIngredients(context, kind), ...learnt }, material)
+    const change = orThrow(decide())
+    await context.roles.change(change, { ...baseIngredients(context, kind), ...learnt }, material)
   } catch (error) {
     for (const takeBack of run.undo.reverse()) takeBack()
     throw error
@@ -69,7 +67,7 @@ export const execute = async (
 /** The first copy is complete: the cluster serves from now on. Not asked for by anybody. */
 export const finishBootstrap = (context: ReplicationContext, dev: DevServer | undefined, kind: Kind): Promise<void> =>
   context.roles.exclusively(async () => {
-    await execute(context, kind, decideFinishBootstrap(kind, context.roles.facts()), { dev })
+    await execute(context, kind, () => decideFinishBootstrap(kind, context.roles.facts()), { dev })
   })
 
 const prepare = async ({ context, given, prepared, undo }: Run, effect: Preparation): Promise<void> => {

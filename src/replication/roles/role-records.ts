@@ -190,9 +190,10 @@ const joiningOf = (records: Records): FreshStart['joining'] => {
   throw new Error('a cluster is wiped only to join a set')
 }
 
-export const refusalToError = (refusal: Refusal): LogicalError => new LogicalError(refusal.code, refusal.reason)
+const refusalToError = (refusal: Refusal): LogicalError => new LogicalError(refusal.code, refusal.reason)
 
-/** Throws what a check refused. */
-export const orThrow = (check: { readonly ok: true } | Refusal): void => {
-  if (!check.ok) throw refusalToError(check)
+/** What a check accepted; throws what it refused. */
+export const orThrow = <Accepted extends { readonly ok: true }>(check: Accepted | Refusal): Accepted => {
+  if (check.ok) return check
+  throw refusalToError(check)
 }
