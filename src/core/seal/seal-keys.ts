@@ -153,7 +153,7 @@ export class SealKeys {
     return {
       config,
       shareKey,
-      shares: await splitKey(shareKey, config),
+      shares: await splitKey(this.#random, shareKey, config),
       records: [
         { key: KEYS.sealConfig, value: encodeSealConfig(config) },
         { key: KEYS.shareWrappedRoot, value: wrapped },

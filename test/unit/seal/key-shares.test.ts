@@ -1,8 +1,11 @@
 import fc from 'fast-check'
+import { combine } from 'shamir-secret-sharing'
 import { expect, test } from 'vitest'
+import { createSeededRandom, createSystemRandom } from '../../../src/base/random.js'
 import { findSealConfigProblem } from '../../../src/seal/config.js'
 import { combineShares, splitKey } from '../../../src/seal/key-shares.js'
 
+const random = createSystemRandom()
 const key = Buffer.from('00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff', 'hex')
 
 test('any threshold of the shares makes the key again, in any order', async () => {
@@ -18,7 +21,7 @@ test('any threshold of the shares makes the key again, in any order', async () =
       ),
       async ({ shares, threshold, order, key: bytes }) => {
         const config = { shares, threshold }
-        const made = await splitKey(Buffer.from(bytes), config)
+        const made = await splitKey(random, Buffer.from(bytes), config)
         const some = order.slice(0, threshold).flatMap((index) => made[index] ?? [])
         expect(await combineShares(some, config)).toEqual(Buffer.from(bytes))
       },
@@ -28,25 +31,25 @@ test('any threshold of the shares makes the key again, in any order', async () =
 })
 
 test("a share is the key's length and one byte", async () => {
-  const shares = await splitKey(key, { shares: 5, threshold: 3 })
+  const shares = await splitKey(random, key, { shares: 5, threshold: 3 })
   expect(shares.map((share) => share.length)).toEqual([33, 33, 33, 33, 33])
 })
 
 test('the only share of one is the key itself', async () => {
   const config = { shares: 1, threshold: 1 }
-  expect(await splitKey(key, config)).toEqual([key])
+  expect(await splitKey(random, key, config)).toEqual([key])
   expect(await combineShares([key], config)).toEqual(key)
 })
 
 test('fewer shares than the threshold make another key', async () => {
   const config = { shares: 3, threshold: 3 }
-  const [a, b] = await splitKey(key, config)
+  const [a, b] = await splitKey(random, key, config)
   expect(await combineShares([a ?? key, b ?? key], config)).not.toEqual(key)
 })
 
 test('shares of one index or of different lengths do not belong together', async () => {
   const config = { shares: 3, threshold: 2 }
-  const [a = key, b = key] = await splitKey(key, config)
+  const [a = key, b = key] = await splitKey(random, key, config)
   const twin = Buffer.from(a)
   twin[0] = (twin[0] ?? 0) ^ 1
   expect(await combineShares([a, twin], config)).toBeUndefined()
@@ -54,8 +57,27 @@ test('shares of one index or of different lengths do not belong together', async
   expect(await combineShares([], config)).toBeUndefined()
 })
 
-test('255 shares are the most', async () => {
-  expect(await splitKey(key, { shares: 255, threshold: 2 })).toHaveLength(255)
+test('255 shares are the most, each with an index of its own', async () => {
+  const shares = await splitKey(random, key, { shares: 255, threshold: 2 })
+  expect(new Set(shares.map((share) => share.at(-1)))).toEqual(new Set(Array.from({ length: 255 }, (_, at) => at + 1)))
+})
+
+test('the same random numbers make the same shares, and others make others', async () => {
+  const config = { shares: 5, threshold: 3 }
+  const split = (seed: number) => splitKey(createSeededRandom(seed), key, config)
+  expect(await split(1)).toEqual(await split(1))
+  const [first, other] = [await split(1), await split(2)]
+  for (const share of first) expect(other).not.toContainEqual(share)
+})
+
+test('every set of shares lies on one polynomial: whatever more than the threshold is shown makes the key as well', async () => {
+  for (let threshold = 2; threshold <= 6; threshold++) {
+    const shares = await splitKey(random, key, { shares: 6, threshold })
+    for (let shown = threshold; shown <= 6; shown++) {
+      const some = shares.slice(6 - shown).map((share) => new Uint8Array(share))
+      expect(Buffer.from(await combine(some)), `${shown} of ${threshold}`).toEqual(key)
+    }
+  }
 })
 
 test.each([
