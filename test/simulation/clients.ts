@@ -1,4 +1,5 @@
 import { Chance } from '../../src/server/simulated/chance.js'
+import { isFilterable } from './filters.js'
 import type { Registers } from './registers.js'
 import type { Servers } from './servers.js'
 import { PLACE_NAMES, readOf, valueIn, writeOf } from './values.js'
@@ -65,7 +66,8 @@ const readBack = async (
   { servers, server, path, isBehind }: { servers: Servers; server: Member; path: string; isBehind: boolean },
 ): Promise<void> => {
   const answer = await world.call(server, readOf(path))
-  if (answer?.status !== 200 && (answer?.status !== 404 || isBehind)) return
+  if (answer?.status !== 200 && answer?.status !== 404) return
+  if (answer.status === 404 && isBehind && isFilterable(path)) return
   if (servers.isApart(server)) return
   const found = valueIn(path, answer)
   const wrong =

@@ -12,6 +12,9 @@ const PAUSE_TIMES = 20
 const CANARIES = 3
 const DENY = { mode: 'deny', paths: ['hidden/'] }
 
+/** Whether the filter takes a path such as `one/a` away from the secondary. */
+export const isFilterable = (path: string): boolean => path.startsWith('hidden/')
+
 const isGood = (answer: Answer | undefined): boolean => answer !== undefined && answer.status < 300
 const pathFor = (secondary: Member): string =>
   `sys/replication/performance/primary/paths-filter/${secondary.name.toLowerCase()}`
@@ -79,7 +82,7 @@ const judgeShown = async (world: World, servers: Servers, registers: Registers, 
   const { primary, secondary, secondaryCopy } = servers
   if (!secondary) return
   await level(world, servers)
-  const isShown = (path: string) => !isOn || !path.startsWith('hidden/')
+  const isShown = (path: string) => !isOn || !isFilterable(path)
   await judgeWrites(world, secondary, registers, isShown)
   if (!isOn) return
   for (let serial = 0; serial < CANARIES; serial++)

@@ -119,7 +119,8 @@ export const judgeCopy = async (world: World, above: Member, below: Member): Pro
   for (const key of theirs.keys()) if (!ours.has(key)) world.fail(`${below.name} has ${key}, and ${above.name} has not`)
 }
 
-const contentOf = async ({ cluster, name }: Member): Promise<Map<string, string>> => {
+/** The hash of every stored value that may leave the cluster, by key. */
+export const contentOf = async ({ cluster, name }: Member): Promise<Map<string, string>> => {
   const engine = cluster.server?.host.engine
   if (!engine) throw new Error(`${name} does not run`)
   const content = new Map<string, string>()

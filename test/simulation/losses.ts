@@ -1,5 +1,5 @@
 import type { Loss } from '../../src/replication/roles/losses.js'
-import { readOf, valueIn } from './values.js'
+import { isStoredAt, readOf, valueIn } from './values.js'
 import type { Registers } from './registers.js'
 import type { Member, World } from './world.js'
 
@@ -22,8 +22,9 @@ export class Losses {
     )
   }
 
-  names(name: string): boolean {
-    return [...this.#lists.values()].some(({ entries }) => entries.some(({ path }) => path.includes(name)))
+  /** Whether a list has the value at a path such as `one/a`. */
+  names(path: string): boolean {
+    return [...this.#lists.values()].some(({ entries }) => entries.some((entry) => isStoredAt(path, entry.path)))
   }
 }
 
@@ -38,8 +39,7 @@ export const judgeLosses = async (
   if (losses.isIncomplete) return
   for (const path of registers.paths) {
     const found = valueIn(path, await world.read(member, readOf(path)))
-    const [, name = path] = path.split('/')
-    if (registers.isLost(path, found) && !losses.names(name))
+    if (registers.isLost(path, found) && !losses.names(path))
       world.fail(`${member.name} has lost a write that no list names: ${path} holds ${found}`)
   }
 }

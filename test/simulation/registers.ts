@@ -8,6 +8,8 @@ interface Register {
   readonly late: Set<string | undefined>
   /** Everything that was ever written, in order. */
   readonly written: string[]
+  /** Somebody has asked for it to be deleted once. */
+  mayBeDeleted: boolean
   /** A failover may have lost what is known, which it has to list then. */
   isShaken: boolean
   /** What was written before this place may have been shown and be gone again since a failover. */
@@ -29,6 +31,7 @@ export class Registers {
     const register = this.#of(path)
     register.maybe.add(value)
     if (value !== undefined) register.written.push(value)
+    else register.mayBeDeleted = true
   }
 
   /** `isSure`: no failover that was under way meanwhile can have lost it. */
@@ -65,12 +68,17 @@ export class Registers {
 
   /** The same for a cluster that may be behind: it shows something that was written once, and nothing older than it has shown. */
   findOlder(server: string, path: string, found: string | undefined): string | undefined {
-    const { written, late, isShaken, floor } = this.#of(path)
+    const { written, late, mayBeDeleted, isShaken, floor } = this.#of(path)
     const unwritten = this.#findUnwritten(path, found)
-    if (unwritten || found === undefined || isShaken) return unwritten
+    if (unwritten || isShaken) return unwritten
+    const last = this.#shown.get(`${server} ${path}`)
+    if (found === undefined)
+      return last === undefined || last < floor || mayBeDeleted
+        ? undefined
+        : `${path} is gone after ${written[last]}, and was never deleted`
     const place = written.indexOf(found)
     if (place < floor) return undefined
-    const shown = this.#shown.get(`${server} ${path}`) ?? 0
+    const shown = last ?? 0
     this.#shown.set(`${server} ${path}`, Math.max(shown, place))
     return place < shown && !late.has(found) ? `${path} holds ${found} after ${written[shown]}` : undefined
   }
@@ -93,6 +101,7 @@ export class Registers {
       maybe: new Set(),
       late: new Set(),
       written: [],
+      mayBeDeleted: false,
       isShaken: false,
       floor: 0,
     }

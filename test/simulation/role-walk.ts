@@ -1,9 +1,10 @@
 import type { Kind } from '../../src/lab/kinds.js'
 import { generateOperationToken } from '../../src/lab/replication.js'
 import { Chance } from '../../src/server/simulated/chance.js'
-import type { SimulatedNode } from '../../src/server/simulated/node.js'
-import { NODE_FAULTS } from './faults.js'
-import { judgeCopies } from './judges.js'
+import { judgeCaches } from './caches.js'
+import { judgeCopies, judgeStorage } from './judges.js'
+import { followsNobody, judgeSecrets, secretsOf } from './kept-secrets.js'
+import { drawMishap } from './mishaps.js'
 import { answersOf, isOperation, ROLE_ACTIONS, type RoleAction, type RoleCall, UNKNOWN_TOKEN } from './role-model.js'
 import type { Member, World } from './world.js'
 
@@ -17,14 +18,12 @@ const PATIENCE_MS = 20_000
 const CALL_MS_MAX = 100
 /** Longer than a message takes. */
 const ARRIVED_MS = 500
-/** For so many leases at most a node does not reach the shared log. */
-const LEASES_MAX = 3
-const WRITE_MS_MAX = 1_000
 const IDS = ['a', 'b', 'c', 'walk']
 
 /**
  * When the story is over, clusters are told to become whatever comes to mind, whether that is possible or not. What they
- * answer is judged with every call (`role-judge.ts`): nothing is in the way then but what this does by itself.
+ * answer is judged with every call (`role-judge.ts`): nothing is in the way then but what this does by itself. What clients have
+ * stored stays, and in the end what is stored is whole and is what servers remember.
  */
 export const runRoleWalk = async (world: World): Promise<void> => {
   const chance = new Chance(`${world.plan.seed} roles`)
@@ -40,6 +39,8 @@ export const runRoleWalk = async (world: World): Promise<void> => {
     const isTwofold = chance.happens(0.15)
     const crashMs = chance.happens(0.15) ? chance.next() * CALL_MS_MAX : undefined
     const mishap = member.cluster.hasNodes && ofNodes.happens(0.5) ? drawMishap(world, member, ofNodes) : undefined
+    const isKept = draft.action !== 'secondary/enable' && followsNobody(world, member)
+    const secrets = isKept ? await secretsOf(member) : undefined
     await world.act(`role ${draft.kind} ${draft.action}`, async () => {
       const known = world.roles.of(member.cluster)
       const send = await prepare(world, member, draft, { spent, chance })
@@ -52,37 +53,15 @@ export const runRoleWalk = async (world: World): Promise<void> => {
       ])
       known.isUndisturbed = false
     })
+    await settle(world, member)
+    if (secrets) await judgeSecrets(world, member, secrets)
   }
   for (const member of world.members) {
     await settle(world, member)
     await judgeCopies(world, member)
+    await judgeStorage(world, member)
   }
-}
-
-/** Something goes wrong with the active node amid a call, so that another one has to go on. */
-const drawMishap = (world: World, { cluster }: Member, chance: Chance) => {
-  const { clock, history, plan } = world
-  const name = chance.pick(['kill', 'kill', 'stepDown', 'freeze', 'cutLog', 'loseLogAnswers'] as const)
-  const isLate = chance.happens(0.6)
-  const afterMs = chance.next() * CALL_MS_MAX
-  const lastsMs = chance.next() * LEASES_MAX * plan.nodes.leaseMs
-  return async () => {
-    const [node] = cluster.serving
-    if (!node) return
-    await (isLate ? writes(world, node) : clock.sleep(afterMs))
-    history.add(node.name, `amid a call: ${name}`)
-    const { logLink } = node
-    await (name === 'kill' ? node.crash(true) : NODE_FAULTS[name](world, node, chance))
-    await clock.sleep(lastsMs)
-    logLink?.heal()
-  }
-}
-
-/** Has written something, which may be what it was asked for: that is not answered by then. */
-const writes = async ({ clock }: World, { server }: SimulatedNode): Promise<void> => {
-  const appliedIndex = server?.runtime?.appliedIndex
-  const endMs = clock.monotonic() + WRITE_MS_MAX
-  while (server?.runtime?.appliedIndex === appliedIndex && clock.monotonic() < endMs) await clock.sleep(1)
+  await judgeCaches(world)
 }
 
 interface Draft {

@@ -6,6 +6,8 @@ interface Place {
   readonly put: (name: string, value: string) => Call
   readonly delete: (name: string) => Call
   readonly get: (name: string) => Call
+  /** Where it is stored, or what begins like that, as a list of losses has it. */
+  readonly stored: (name: string) => readonly string[]
   /** The value in an answer with status 200. */
   readonly found: (data: Readonly<Record<string, unknown>>) => unknown
 }
@@ -14,6 +16,7 @@ const kv1 = (mount: string): Place => ({
   put: (name, value) => ({ method: 'PUT', path: `${mount}/${name}`, body: { value } }),
   delete: (name) => ({ method: 'DELETE', path: `${mount}/${name}` }),
   get: (name) => ({ method: 'GET', path: `${mount}/${name}` }),
+  stored: (name) => [`${mount}/data/${name}`],
   found: ({ value }) => value,
 })
 
@@ -21,6 +24,7 @@ const kv2 = (mount: string): Place => ({
   put: (name, value) => ({ method: 'PUT', path: `${mount}/data/${name}`, body: { data: { value } } }),
   delete: (name) => ({ method: 'DELETE', path: `${mount}/metadata/${name}` }),
   get: (name) => ({ method: 'GET', path: `${mount}/data/${name}` }),
+  stored: (name) => [`${mount}/metadata/${name}`, `${mount}/versions/${name}`],
   found: ({ data }) => (data as { readonly value?: unknown }).value,
 })
 
@@ -38,6 +42,7 @@ const policies: Place = {
   put: (name, value) => ({ method: 'PUT', path: policyPath(name), body: { policy: granting(value) } }),
   delete: (name) => ({ method: 'DELETE', path: policyPath(name) }),
   get: (name) => ({ method: 'GET', path: policyPath(name) }),
+  stored: (name) => [`sys/policy/root/${names.of(name)}`],
   found: ({ policy }) => grantedBy(String(policy)),
 }
 
@@ -67,6 +72,12 @@ export const writeOf = (path: string, value: string | undefined): Call => {
 export const readOf = (path: string): Call => {
   const [place, name] = placeOf(path)
   return place.get(name)
+}
+
+/** Whether an entry of a list of losses is of the value at a path such as `one/a`. */
+export const isStoredAt = (path: string, entry: string): boolean => {
+  const [place, name] = placeOf(path)
+  return place.stored(name).some((at) => entry === at || entry.startsWith(`${at}/`))
 }
 
 /** The value that was found; undefined for none. */

@@ -51,4 +51,10 @@ export const CORE_BUGS: readonly Bug[] = [
     to: "if (isRestarting()) return !this.#isServedWhile('restarting', request) || !isWrite(request.operation)",
     needs: ({ isStatusAsked, diskDelayMsMax }) => isStatusAsked && diskDelayMsMax >= 10,
   },
+  {
+    name: 'a revocation ends what a token created and not the token',
+    file: 'core/tokens/token-revocation.ts',
+    from: 'return this.#change(storageId, (record) => ({ ...record, expiresAtMs: 0, sweepAtMs: 0 }))',
+    to: 'return this.#change(storageId, (record) => ({ ...record, sweepAtMs: 0 }))',
+  },
 ]

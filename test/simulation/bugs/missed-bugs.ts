@@ -98,14 +98,6 @@ export const MISSED_BUGS: readonly (Bug & { readonly why: string })[] = [
     why: 'The judge forgives writes that a failover meets on their way.',
   },
   {
-    name: 'a promotion is not refused for what was announced',
-    file: 'replication/roles/decide-secondary.ts',
-    from: 'if (safety.appliedIndex < safety.announcedIndex) {',
-    to: 'if (safety.appliedIndex + 5 < safety.announcedIndex) {',
-    needs: ({ failovers }) => failovers.includes('asked'),
-    why: 'A demotion that has drained leaves nothing that was announced, and a copy that is asked was told of little that it lacks; four seeds in which one is asked.',
-  },
-  {
     name: 'a follower goes back to an older primary',
     file: 'replication/roles/secondary-role.ts',
     from: "      : 'the primary belongs to an older epoch of this set'",
@@ -128,25 +120,11 @@ export const MISSED_BUGS: readonly (Bug & { readonly why: string })[] = [
     why: 'It is what two clusters learn of one another that were promoted beside each other; there is one copy here.',
   },
   {
-    name: 'a revocation ends what a token created and not the token',
-    file: 'core/tokens/token-revocation.ts',
-    from: 'return this.#change(storageId, (record) => ({ ...record, expiresAtMs: 0, sweepAtMs: 0 }))',
-    to: 'return this.#change(storageId, (record) => ({ ...record, sweepAtMs: 0 }))',
-    why: 'The token is removed right after; only a crash between the two would show it.',
-  },
-  {
     name: 'what is filtered stays on the copy of a secondary',
     file: 'replication/roles/own-filter.ts',
     from: "const original = running.dr.follower?.primary?.clusterId ?? ''",
     to: "if (running.dr.follower) return undefined\n  const original = ''",
     why: 'A disk in memory forgets what is deleted, and whether the copy has moved what is left to a new generation is not judged.',
-  },
-  {
-    name: 'a full disk ends who forgets the former primary',
-    file: 'replication/roles/former-primary.ts',
-    from: '      (error: unknown) => {\n',
-    to: "      (error: unknown) => {\n        if (kind === 'dr') throw error\n",
-    why: 'The disk has to be full in the moment in which a successor has been heard of by everybody, which forty seeds did not bring about.',
   },
   {
     name: 'an operation token outlives a promotion',

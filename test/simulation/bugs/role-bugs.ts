@@ -84,4 +84,33 @@ export const ROLE_BUGS: readonly Bug[] = [
     from: "if (!isOperationAllowed(context, token, request)) throw new LogicalError('permission-denied', 'permission denied')",
     to: '',
   },
+  {
+    name: 'a promotion is not refused for what was announced',
+    file: 'replication/roles/decide-secondary.ts',
+    from: 'if (safety.appliedIndex < safety.announcedIndex) {',
+    to: 'if (safety.appliedIndex + 5 < safety.announcedIndex) {',
+    needs: ({ failovers }) => failovers.includes('asked'),
+  },
+  {
+    name: 'a full disk ends who forgets the former primary',
+    file: 'replication/roles/former-primary.ts',
+    from: '      (error: unknown) => {\n',
+    to: "      (error: unknown) => {\n        if (kind === 'dr') throw error\n",
+  },
+  {
+    name: 'losses are listed below another mount',
+    file: 'replication/roles/losses.ts',
+    from: 'const mount = place && paths.get(place.uuid)',
+    to: 'const mount = place && [...paths.values()].at(0)',
+    needs: ({ failovers }) => failovers.includes('forced'),
+  },
+  {
+    name: 'a primary that is disabled loses what clients have stored',
+    file: 'replication/paths/operate-primary.ts',
+    from: '    await execute(context, kind, () => decideDisablePrimary(kind, context.roles.facts()))',
+    to:
+      "    const { storage } = context.host\n    for (const key of await storage.keys('logical/'))\n" +
+      '      await storage.write((tx) => tx.delete(key)).catch(() => undefined)\n' +
+      '    await execute(context, kind, () => decideDisablePrimary(kind, context.roles.facts()))',
+  },
 ]
