@@ -1,7 +1,16 @@
 import type * as Yaml from 'yaml'
-import { loadYaml, type Problem, type YamlDocument } from '../documents/yaml-document.js'
+import {
+  isDocumentFile,
+  loadYaml,
+  type Problem,
+  readDocumentFile,
+  type YamlDocument,
+} from '../documents/yaml-document.js'
 import { nearest } from '../../base/nearest.js'
-import { listTopologies } from '../topology/catalogue.js'
+import { LabError } from '../lab-error.js'
+import { allServersOf, type Topology } from '../topology.js'
+import { findTopology, TOPOLOGY_NAMES } from '../topology/catalogue.js'
+import { parseTopology } from '../topology/parse.js'
 import type { DrillFile, Entry } from './drill-file.js'
 import { EXPECTATIONS, LOAD_EXPECTATIONS } from './schema/expectations.js'
 import { VERBS } from './schema/steps.js'
@@ -24,16 +33,30 @@ export const findDrillProblems = (document: YamlDocument, drill: DrillFile): Pro
   ]
 }
 
-/** A topology of its own file is read when the drill is played. */
+/** Clusters of a topology that is there; one with mistakes of its own is refused with places in its file. */
 const judgeTopology = (document: YamlDocument, { topology }: DrillFile, problem: Report): Problem[] => {
-  if (/[/\\]|\.ya?ml$/.test(topology)) return []
-  const known = listTopologies()
-  const names = known.map(({ name }) => name)
-  const found = known.find(({ name }) => name === topology)
-  if (found) return findStrangers(document, document.root, found.clusters)
-  const guess = nearest(topology, names)
-  const hint = guess ? `did you mean "${guess}"?` : `there are ${names.join(', ')}`
-  return [problem(['topology'], `there is no topology "${topology}"; ${hint}`)]
+  const found = isDocumentFile(topology) ? readOwn(topology) : (findTopology(topology) ?? describeUnknown(topology))
+  return typeof found === 'string'
+    ? [problem(['topology'], found)]
+    : findStrangers(document, document.root, [...new Set([...found.clusters, ...allServersOf(found)])])
+}
+
+/** Why it cannot be read, where it cannot. */
+const readOwn = (file: string): Topology | string => {
+  let text: string
+  try {
+    text = readDocumentFile(file)
+  } catch (error) {
+    if (error instanceof LabError) return error.message
+    throw error
+  }
+  return parseTopology(text, file)
+}
+
+const describeUnknown = (topology: string): string => {
+  const guess = nearest(topology, TOPOLOGY_NAMES)
+  const hint = guess ? `did you mean "${guess}"?` : `there are ${TOPOLOGY_NAMES.join(', ')}`
+  return `there is no topology "${topology}"; ${hint}`
 }
 
 /** Keys whose values are clusters, and those below which everything is somebody else's. */

@@ -14,10 +14,14 @@ export const parseDrill = (text: string, file: string): Drill => {
   const { document, problems } = readYaml(text)
   refuseProblems(file, problems)
   refuseProblems(file, checkSchema(document, DRILL_SCHEMA))
-  const given = document.toValue(file) as DrillFile
+  const given = besideIt(document.toValue(file) as DrillFile, file)
   refuseProblems(file, findDrillProblems(document, given))
   return toDrill(given, file)
 }
+
+/** A topology of its own file is named as seen from the drill. */
+const besideIt = (given: DrillFile, file: string): DrillFile =>
+  isDocumentFile(given.topology) ? { ...given, topology: path.resolve(path.dirname(file), given.topology) } : given
 
 export const readDrillFile = (file: string): Drill => parseDrill(readDocumentFile(file), file)
 
@@ -26,7 +30,7 @@ const toDrill = (given: DrillFile, file: string): Drill => ({
   purpose: given.purpose ?? '',
   symptom: given.symptom,
   fix: given.fix,
-  topology: isDocumentFile(given.topology) ? path.resolve(path.dirname(file), given.topology) : given.topology,
+  topology: given.topology,
   runners: given.runners ?? [],
   settings: given.settings ?? {},
   shares: given.shares ?? 1,

@@ -1,4 +1,7 @@
-import { expect, it } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
 import { parseDrill } from '../../../../src/lab/drills/parse.js'
 import { drillSchemaDocument } from '../../../../src/lab/drills/schema/drill.js'
 import { EXPECTATIONS } from '../../../../src/lab/drills/schema/expectations.js'
@@ -72,9 +75,9 @@ const BOMB = [...'abcdefg']
 const entriesOf = (table: Readonly<Record<string, string>>) =>
   Object.entries(table).map(([key, value]) => `  - ${key}: ${value}\n`)
 
-const problemsOf = (text: string): string => {
+const problemsOf = (text: string, file = 'x.yaml'): string => {
   try {
-    parseDrill(text, 'x.yaml')
+    parseDrill(text, file)
   } catch (error) {
     return String((error as Error).message)
   }
@@ -154,6 +157,34 @@ it('names a topology that was misspelt', () => {
   expect(problemsOf('apiVersion: understudy/v1\nkind: Drill\ntopology: pr-rd\nsteps: [{ crash: A }]\n')).toContain(
     'x.yaml:3:11: there is no topology "pr-rd"; did you mean "pr-dr"?',
   )
+})
+
+describe('a topology of its own file', () => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'understudy-drill-'))
+  const at = (name: string) => path.join(directory, name)
+  afterAll(() => rmSync(directory, { recursive: true, force: true }))
+  writeFileSync(
+    at('ours.yaml'),
+    'apiVersion: understudy/v1\nkind: Topology\nname: ours\nclusters: { A: { nodes: 3 }, B: }\n',
+  )
+  writeFileSync(at('wrong.yaml'), 'apiVersion: understudy/v1\nkind: Topology\nname: ours\nclusters: {}\n')
+  const judge = (topology: string, step: string) =>
+    problemsOf(`apiVersion: understudy/v1\nkind: Drill\ntopology: ${topology}\nsteps:\n  - ${step}\n`, at('drill.yaml'))
+
+  it('lies beside the drill, and has the clusters and nodes that the drill names', () => {
+    for (const step of ['crash: A', 'crash: A2', 'crash: [A3, B]', `crash: "\${A.standby_1}"`])
+      expect(judge('ours.yaml', step)).toBe('none')
+    expect(judge('ours.yaml', 'crash: Z')).toBe(
+      `${at('drill.yaml')}:5:12: the topology has no cluster Z; it has A, B, A1, A2, A3`,
+    )
+  })
+
+  it('is refused with the place in the drill where it is not there, and in its own file where that is wrong', () => {
+    expect(judge('missing.yaml', 'crash: A')).toContain(
+      `${at('drill.yaml')}:3:11: ${at('missing.yaml')} cannot be read`,
+    )
+    expect(judge('./wrong.yaml', 'crash: A')).toBe(`${at('wrong.yaml')}:4:11: clusters must have at least one`)
+  })
 })
 
 it('gives editors a schema that says of everything what it is', () => {
