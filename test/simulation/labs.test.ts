@@ -182,12 +182,23 @@ describe('a simulated lab', () => {
 
   it('has another node take over when the active one is killed', async () => {
     await using lab = await startLab('single', { simulated: true, seed: 5, nodes: 3 })
-    const before = lab.A.nodes.find(({ isActive }) => isActive)
-    await before?.crash()
-    await lab.clock.advance('30s')
-    const after = lab.A.nodes.find(({ isActive }) => isActive)
-    expect(after?.name).not.toBe(before?.name)
+    const before = lab.A.activeNode
+    await before.crash()
+    expect(await lab.A.active()).toBe(lab.A.activeNode)
+    expect(lab.A.activeNode.name).not.toBe(before.name)
     expect(await lab.A.client.read('sys/mounts')).toMatchObject({ data: {} })
+    await before.start()
+    expect((await lab.A.stepDown()).isActive).toBe(true)
+  })
+
+  it('hands out a cluster that was stopped or killed, and starts again', async () => {
+    await using lab = await startLab('single', { simulated: true, nodes: 3 })
+    for (const end of ['stop', 'crash'] as const) {
+      const ended = await lab.A[end]()
+      expect(lab.A.isRunning).toBe(false)
+      const { client } = await ended.start()
+      expect(await client.read('sys/mounts')).toMatchObject({ data: {} })
+    }
   })
 
   it('has the same history of the same seed and calls each time, and another of another seed', async () => {

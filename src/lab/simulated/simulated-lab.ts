@@ -10,8 +10,8 @@ import type { SimulatedLabClock } from './virtual-time.js'
  * import { type SimulatedLabNode, startLab } from 'understudy-lab'
  *
  * await using lab = await startLab('single', { simulated: true, nodes: 3 })
- * const active: SimulatedLabNode | undefined = lab.A.nodes.find(({ isActive }) => isActive)
- * await active?.crash()
+ * const before: SimulatedLabNode = lab.A.activeNode
+ * await before.crash()
  */
 export type SimulatedLabNode = Pick<
   LabNode,
@@ -37,14 +37,18 @@ export interface SimulatedLabCluster
   > {
   /** Its servers, `A1` first; one of them is active. */
   readonly nodes: readonly SimulatedLabNode[]
+  /** The server that is active; while none is, one that runs. A single one is it always. */
+  readonly activeNode: SimulatedLabNode
+  /** The active node, once there is one; `except`: another one than that. Rejects with LabError `timeout`. */
+  active(except?: SimulatedLabNode): Promise<SimulatedLabNode>
   /** Starts on the data that is there, and unseals it with the keys of the lab that fit. */
-  start(): Promise<unknown>
+  start(): Promise<SimulatedLabCluster>
   /** Ends as after SIGTERM, every node. The data stays. */
-  stop(): Promise<unknown>
+  stop(): Promise<Pick<SimulatedLabCluster, 'name' | 'start'>>
   /** Ends as after SIGKILL, every node. What was durable stays. */
-  crash(): Promise<unknown>
-  /** The active node of several gives up the lead; another one has it when it resolves. */
-  stepDown(): Promise<unknown>
+  crash(): Promise<Pick<SimulatedLabCluster, 'name' | 'start'>>
+  /** The active node of several gives up the lead. Resolves with the one that is active then. */
+  stepDown(): Promise<SimulatedLabNode>
 }
 
 /**

@@ -1,4 +1,11 @@
-import { startLab, LabError, type LabCluster, type StoppedCluster } from 'understudy-lab'
+import {
+  startLab,
+  LabError,
+  type LabCluster,
+  type SimulatedLabCluster,
+  type SimulatedLabNode,
+  type StoppedCluster,
+} from 'understudy-lab'
 export const main = async (): Promise<void> => {
   const lab = await startLab('pr-dr', { seed: 42, settings: { heartbeat_interval: '100ms' } })
   const a: LabCluster = lab.A
@@ -21,5 +28,16 @@ export const main = async (): Promise<void> => {
   await lab.healthy({ timeout: 1 })
   const filed = await startLab('./topology.yaml')
   filed.cluster('A')
+  const virtual = await startLab('dr', { simulated: true, nodes: 3 })
+  await virtual.A.activeNode.crash()
+  await (await virtual.A.active()).stop()
+  const crashed = await virtual.A.crash()
+  // @ts-expect-error a stopped cluster has no client
+  crashed.client
+  const again: SimulatedLabCluster = await crashed.start()
+  await (await again.stop()).start()
+  const led: SimulatedLabNode = await virtual.B.stepDown()
+  // @ts-expect-error it has no address
+  led.address
   if (new Error() instanceof LabError) return
 }
