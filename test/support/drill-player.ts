@@ -11,7 +11,10 @@ export const failuresOf = ({ steps, expectations }: DrillResult): string =>
   [
     ...steps.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name),
     ...expectations
-      .filter(({ passed, evidence }) => !passed && !evidence.some((line) => line.startsWith('not looked at')))
+      .filter(
+        ({ passed, evidence }) =>
+          !passed && !evidence.some((line) => /^not looked at|^not measured: the drill broke off/.test(line)),
+      )
       .map(({ text }) => text),
   ].join('\n')
 

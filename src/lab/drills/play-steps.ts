@@ -45,6 +45,11 @@ export class StepPlayer {
     return this.#verdict.verdict === 'passed'
   }
 
+  /** Whether there are steps that were not reached, or cannot be played: clients have seen but a part of the drill. */
+  get isBrokenOff(): boolean {
+    return this.#verdict.verdict === 'error' || this.results.some(({ outcome }) => outcome === 'skipped')
+  }
+
   /** Later failures do not change the verdict: they may follow from the first. */
   fail(error: string | null = null): void {
     if (this.isPassed) this.#verdict = { verdict: error === null ? 'failed' : 'error', error }

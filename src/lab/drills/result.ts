@@ -31,10 +31,10 @@ export interface DrillResult {
   readonly durationMs: number
   readonly steps: readonly StepResult[]
   readonly expectations: readonly ExpectationResult[]
-  /** Null when the drill has no load that writes. */
+  /** Null when the drill has no load that writes, or broke off: a step was not reached, or cannot be played. */
   readonly rto: RtoResult | null
   readonly rpo: RpoResult | null
-  /** Null when the load holds no tokens, or their end was not seen. */
+  /** Null when the load holds no tokens, or their end was not seen, as in a drill that broke off. */
   readonly tokens: TokensResult | null
   readonly samples: readonly Sample[]
   readonly events: readonly DrillEvent[]

@@ -55,6 +55,7 @@ class DrillRun {
   readonly #witness: Witness
   readonly #told: DrillEvent[] = []
   #before: Picture | null = null
+  #haveClientsBegun = false
 
   constructor(lab: LiveLab, drill: Drill, options: RunDrillOptions) {
     this.#lab = lab
@@ -86,7 +87,7 @@ class DrillRun {
       if (load) await this.#settle(load)
       await load?.stop()
       await sampler.stop()
-      const measured = load && (await this.#measure(load))
+      const measured = load && !this.#player.isBrokenOff ? await this.#measure(load) : undefined
       const expectations = await this.#judge(measured)
       const after = toPicture(now(), await this.#witness.ask())
       return await this.#result({ measured, expectations, sampler, after })
@@ -116,6 +117,7 @@ class DrillRun {
     if (!plan || !this.#player.isPassed) return undefined
     try {
       const load = await Load.start(this.#context, plan)
+      this.#haveClientsBegun = true
       this.#watcher.onText?.(`clients begin at ${load.homes.join(', ')}`)
       return load
     } catch (error) {
@@ -167,7 +169,8 @@ class DrillRun {
 
   async #see(expectation: Expectation, measured: Measured | undefined): Promise<Seen> {
     if (expectation.about in LOAD_EXPECTATIONS) {
-      if (!measured) return { passed: false, evidence: ['not measured: the clients never began'] }
+      const why = this.#haveClientsBegun ? 'the drill broke off' : 'the clients never began'
+      if (!measured) return { passed: false, evidence: [`not measured: ${why}`] }
       return judgeLoad(this.#context, expectation as LoadExpectation, measured)
     }
     if (!this.#player.isPassed && this.#player.results.some(({ outcome }) => outcome !== 'passed'))

@@ -4,17 +4,24 @@ import type { DrillResult } from './result.js'
 /** How a condition that was looked at is marked. */
 export const mark = (isWell: boolean): string => (isWell ? '✓' : '✗')
 
+const UNMEASURED = 'not measured'
+
 /** `RTO 2.4 s (slo 60 s) ✓  RPO 0 writes ✓  tokens 3/3 ✓`, and on a line of its own how it ended. What was not measured says so. */
 export const summaryOf = (result: DrillResult): string => {
   const { rto, rpo, tokens, verdict, durationMs } = result
-  const isMet = (word: string) => result.expectations.every(({ text, passed }) => passed || !text.startsWith(word))
-  const parts = [
-    rto &&
-      `RTO ${rto.ms === null ? 'without end' : formatMs(rto.ms)}${rto.sloMs === undefined ? '' : ` (slo ${formatMs(rto.sloMs)})`} ${mark(isMet('rto'))}`,
-    rpo &&
-      `RPO ${rpo.writesLost === null ? 'not measured' : `${rpo.writesLost} write${rpo.writesLost === 1 ? '' : 's'}`} ${mark(isMet('rpo'))}`,
-    tokens && `tokens ${tokens.survived}/${tokens.total} ${mark(isMet('tokens'))}`,
-  ].filter(Boolean)
+  const shown = {
+    RTO:
+      rto &&
+      `${rto.ms === null ? 'without end' : formatMs(rto.ms)}${rto.sloMs === undefined ? '' : ` (slo ${formatMs(rto.sloMs)})`}`,
+    RPO: rpo && (rpo.writesLost === null ? UNMEASURED : `${rpo.writesLost} write${rpo.writesLost === 1 ? '' : 's'}`),
+    tokens: tokens && `${tokens.survived}/${tokens.total}`,
+  }
+  const parts = Object.entries(shown).flatMap(([name, text]) => {
+    const asked = result.expectations.filter((one) => one.text.startsWith(name.toLowerCase()))
+    if (text === null && asked.length === 0) return []
+    const isMet = (text ?? UNMEASURED) !== UNMEASURED && asked.every(({ passed }) => passed)
+    return [`${name} ${text ?? UNMEASURED} ${mark(isMet)}`]
+  })
   const end = `${verdict === 'passed' ? 'passed' : 'not passed'} after ${formatMs(durationMs)}`
   return parts.length === 0 ? end : `${parts.join('  ')}\n${end}`
 }

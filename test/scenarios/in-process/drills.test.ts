@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import type { ApiClient } from '../../../src/client/api-client.js'
 import { parseDrill } from '../../../src/lab/drills/parse.js'
 import type { DrillResult } from '../../../src/lab/drills/result.js'
+import { summaryOf } from '../../../src/lab/drills/summary.js'
 import type { Slo } from '../../../src/lab/drills/wanted.js'
 import { runDrill } from '../../../src/lab/drills/run-drill.js'
 import { InProcessLab } from '../../../src/lab/in-process-lab.js'
@@ -232,6 +233,29 @@ expect:
 it('cannot be played where a verb does not exist, which is no failure of the clusters', async () => {
   const result = await play('single', 'steps: [{ pause: A }]\nexpect: [{ health: { cluster: A, is: 200 } }]')
   expect([result.verdict, result.error]).toEqual(['error', expect.stringContaining('"pause" cannot be done')])
+})
+
+it.each([
+  ['cannot be played', 'pause: A', 'error'],
+  ['does not succeed', 'wait: { for: health, cluster: A, health: 472, within: 100ms }', 'failed'],
+])('has measured nothing where a step before the last %s', async (_what, step, verdict) => {
+  const text = `
+load: { writers: 1, logins: 0, readers: 0, tokens: 2 }
+steps:
+  - ${step}
+  - crash: A
+expect:
+  - rto: { at-most: 60s }
+  - rpo: { writes-lost: 0 }
+  - tokens: { survived: all }
+  - refusals: { count: 0 }
+`
+  const result = await play('single', text)
+  expect(result).toMatchObject({ verdict, rto: null, rpo: null, tokens: null })
+  expect(result.expectations.map(({ passed, evidence }) => [passed, ...evidence])).toEqual(
+    Array(4).fill([false, 'not measured: the drill broke off']),
+  )
+  expect(summaryOf(result)).toMatch(/^RTO not measured ✗ {2}RPO not measured ✗ {2}tokens not measured ✗\nnot passed/)
 })
 
 it('keeps what commands print, without tokens, and judges a bound once that it has itself', async () => {
