@@ -90,6 +90,32 @@ export type TopologyName = keyof TopologyClusters
  */
 export type TopologyFile = `${string}.yaml` | `${string}.yml` | `${string}/${string}`
 
+type AnyTopology = TopologyName | TopologyFile | Topology
+
+/** Of a lab that is simulated or not, as the program decides when it runs. */
+type AnyOptions = InProcessLabOptions | SimulatedLabOptions
+
+/** Any text where the clusters are named. */
+type NamedFile<Names extends string> = [Names] extends [never] ? never : string
+
+/**
+ * The clusters of a topology, as far as the compiler knows them: those of one of the package, or of an object.
+ *
+ * @example
+ * import { type ClustersOf, startLab, type TopologyName } from 'understudy-lab'
+ *
+ * const count = async <T extends TopologyName>(topology: T, ...names: ClustersOf<T>[]): Promise<number> => {
+ *   await using lab = await startLab(topology)
+ *   return names.map((name) => lab.cluster(name)).length
+ * }
+ * await count('dr', 'A', 'B')
+ */
+export type ClustersOf<T extends TopologyName | TopologyFile | Topology> = T extends TopologyName
+  ? TopologyClusters[T]
+  : T extends Topology
+    ? T['clusters'][number]
+    : string
+
 /**
  * A lab with its clusters by name: `lab.A`. Where the names are not known to the compiler there is
  * `lab.cluster('A')`. Ends with its scope when it is held by `await using`, else with `close`.
@@ -121,53 +147,47 @@ export type Lab<Names extends string = string> = InProcessLab<Names> &
  * const virtual = await startLab('dr', { simulated: true, seed: 42 }) // no sockets, no files, no real time
  * await Promise.all([lab.close(), own.close(), filed.close(), virtual.close()])
  */
-export async function startLab<N extends TopologyName>(
-  topology: N,
-  options: SimulatedLabOptions,
-): Promise<SimulatedLab<TopologyClusters[N]>>
-export async function startLab<Names extends string = never>(
-  file: [Names] extends [never] ? TopologyFile : string,
-  options: SimulatedLabOptions,
-): Promise<SimulatedLab<[Names] extends [never] ? string : Names>>
-export async function startLab<const T extends Topology>(
+export async function startLab<const T extends AnyTopology>(
   topology: T,
   options: SimulatedLabOptions,
-): Promise<SimulatedLab<T['clusters'][number]>>
-export async function startLab<N extends TopologyName>(
-  topology: N,
-  options?: InProcessLabOptions,
-): Promise<Lab<TopologyClusters[N]>>
+): Promise<SimulatedLab<ClustersOf<T>>>
 export async function startLab<Names extends string = never>(
-  file: [Names] extends [never] ? TopologyFile : string,
-  options?: InProcessLabOptions,
-): Promise<Lab<[Names] extends [never] ? string : Names>>
-export async function startLab<const T extends Topology>(
+  file: NamedFile<Names>,
+  options: SimulatedLabOptions,
+): Promise<SimulatedLab<Names>>
+export async function startLab<const T extends AnyTopology>(
   topology: T,
   options?: InProcessLabOptions,
-): Promise<Lab<T['clusters'][number]>>
-export async function startLab(
-  topology: string | Topology,
-  options: InProcessLabOptions | SimulatedLabOptions = {},
-): Promise<Lab | SimulatedLab> {
+): Promise<Lab<ClustersOf<T>>>
+export async function startLab<Names extends string = never>(
+  file: NamedFile<Names>,
+  options?: InProcessLabOptions,
+): Promise<Lab<Names>>
+export async function startLab<Names extends string = never>(
+  file: NamedFile<Names>,
+  options: AnyOptions,
+): Promise<Lab<Names> | SimulatedLab<Names>>
+export async function startLab<const T extends AnyTopology>(
+  topology: T,
+  options?: AnyOptions,
+): Promise<Lab<ClustersOf<T>> | SimulatedLab<ClustersOf<T>>>
+export async function startLab(topology: string | Topology, options: AnyOptions = {}): Promise<Lab | SimulatedLab> {
   const lab = await start(requireTopologyOf(topology), options)
   const byName = Object.fromEntries(lab.clusters.map((cluster) => [cluster.name, cluster]))
   return Object.assign(lab, byName)
 }
 
-const start = async (
-  topology: Topology,
-  options: InProcessLabOptions | SimulatedLabOptions,
-): Promise<InProcessLab | VirtualLab> => {
+const start = async (topology: Topology, options: AnyOptions): Promise<InProcessLab | VirtualLab> => {
   if (!isSimulated(options)) return InProcessLab.start(topology, options)
   // Whoever needs sockets does without it.
   const { VirtualLab } = await import('./lab/simulated/virtual-lab.js')
   return VirtualLab.start(topology, options)
 }
 
-const isSimulated = (options: InProcessLabOptions | SimulatedLabOptions): options is SimulatedLabOptions => {
-  if (options === null || !('simulated' in options)) return false
-  if (options.simulated !== true) throw new LabError('usage', 'the option "simulated" is true, or is not given')
-  return true
+const isSimulated = (options: AnyOptions): options is SimulatedLabOptions => {
+  const { simulated = false } = options ?? {}
+  if (typeof simulated !== 'boolean') throw new LabError('usage', 'the option "simulated" is true or false')
+  return simulated
 }
 
 /**

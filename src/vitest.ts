@@ -1,12 +1,12 @@
 /// <reference types="node" preserve="true" />
 import { test } from 'vitest'
 import {
+  type ClustersOf,
   type Lab,
   LabError,
   startLab,
   type StartLabOptions,
   type Topology,
-  type TopologyClusters,
   type TopologyFile,
   type TopologyName,
 } from './index.js'
@@ -14,13 +14,6 @@ import {
 /** Labs for tests in vitest: one for each file, in which every test begins with the state right after the start. */
 
 type AnyTopology = TopologyName | TopologyFile | Topology
-
-/** The clusters of a topology, as far as the compiler knows them. */
-type ClustersOf<T extends AnyTopology> = T extends TopologyName
-  ? TopologyClusters[T]
-  : T extends Topology
-    ? T['clusters'][number]
-    : string
 
 /**
  * The fixtures that each test is given.

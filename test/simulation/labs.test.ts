@@ -231,6 +231,14 @@ describe('a simulated lab', () => {
   })
 })
 
+it('a lab is simulated or not as the program decides when it runs', async () => {
+  for (const simulated of [true, false]) {
+    await using lab = await startLab('single', { simulated })
+    expect('history' in lab).toBe(simulated)
+    await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
+  }
+})
+
 describe('a simulated lab refuses', () => {
   const one: Topology = { name: 'one', about: 'one', clusters: ['A'], links: [] }
   const usage = (text: string) => expect.objectContaining({ code: 'usage', message: expect.stringContaining(text) })
@@ -238,8 +246,8 @@ describe('a simulated lab refuses', () => {
   it('what needs files, sockets or logs', async () => {
     const start = (options: object) => startLab('single', { simulated: true, ...options } as { simulated: true })
     await expect(start({ storage: 'disk' })).rejects.toEqual(usage('takes no option "storage"'))
-    for (const simulated of [1, 'yes', false, null])
-      await expect(start({ simulated })).rejects.toEqual(usage('the option "simulated" is true, or is not given'))
+    for (const simulated of [1, 'yes', null])
+      await expect(start({ simulated })).rejects.toEqual(usage('the option "simulated" is true or false'))
     await expect(start({ sed: 1 })).rejects.toEqual(usage('did you mean "seed"'))
     await expect(start({ timeoutMs: 0 })).rejects.toEqual(usage('above 0'))
     await expect(startLab({ ...one, plans: { A: { tls: true } } }, { simulated: true })).rejects.toEqual(

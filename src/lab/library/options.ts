@@ -14,6 +14,8 @@ import { type LabSettings, requireKeys, requireSettings } from '../settings.js'
  * await using lab = await startLab('four', options)
  */
 export interface InProcessLabOptions {
+  /** True for a lab in virtual time, whose options are SimulatedLabOptions. */
+  readonly simulated?: false | undefined
   /** Makes identifiers, keys and faults repeatable. Without it they are the system's random numbers. */
   readonly seed?: number | string | undefined
   /** `memory` by default; `disk` is LevelDB in a temporary directory; or what each cluster, or each of several nodes, is to have. */
@@ -32,6 +34,7 @@ export interface InProcessLabOptions {
 }
 
 const KNOWN: { readonly [Name in keyof InProcessLabOptions]-?: true } = {
+  simulated: true,
   seed: true,
   nodes: true,
   storage: true,
@@ -47,7 +50,8 @@ export const requireOptions = (options: InProcessLabOptions): void => {
   if (typeof options !== 'object' || options === null)
     throw new LabError('usage', `the options of a lab are an object, not ${options === null ? 'null' : typeof options}`)
   requireKeys('option of a lab', options, Object.keys(KNOWN))
-  const { nodes, storage, timeoutMs, settings = {} } = options
+  const { simulated = false, nodes, storage, timeoutMs, settings = {} } = options
+  if (simulated !== false) throw new LabError('usage', 'simulated labs are started by startLab')
   if (typeof storage === 'string' && storage !== 'memory' && storage !== 'disk') {
     throw new LabError('usage', `storage is "memory", "disk" or a function, not "${String(storage)}"`)
   }

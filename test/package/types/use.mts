@@ -39,5 +39,18 @@ export const main = async (): Promise<void> => {
   const led: SimulatedLabNode = await virtual.B.stepDown()
   // @ts-expect-error it has no address
   led.address
+  // @ts-expect-error no such option
+  await startLab('pr', { simulate: true })
+  const real = await startLab('pr', { simulated: false, storage: 'disk' })
+  real.A.address
+  const either = await startLab('pr', { simulated: process.env.VIRTUAL === '1', seed: 42, nodes: 3 })
+  await either.A.activeNode.crash()
+  await (await either.A.crash()).start()
+  await either.failover('A', 'C')
+  await either.clock.advance('1h')
+  // @ts-expect-error only labs that are not simulated have it
+  either.A.address
+  // @ts-expect-error no such cluster
+  either.Z
   if (new Error() instanceof LabError) return
 }

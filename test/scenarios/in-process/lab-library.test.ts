@@ -365,6 +365,10 @@ describe('what is not known', () => {
   it('is refused at once, with the nearest that is', async () => {
     expect(await codeAndText(startWith('pr-rd', {}))).toMatch(/^usage: .*"pr-rd"; did you mean "pr-dr"\?/)
     expect(await codeAndText(startWith('single', { sead: 1 }))).toMatch(/"sead"; did you mean "seed"\?/)
+    for (const misspelt of ['simulate', 'simulted', 'simulation'])
+      expect(await codeAndText(startWith('single', { [misspelt]: true }))).toBe(
+        `usage: there is no option of a lab "${misspelt}"; did you mean "simulated"?`,
+      )
     expect(await codeAndText(startWith('single', { storage: 'tape' }))).toMatch(/^usage: storage is "memory"/)
     expect(await codeAndText(startWith('single', { timeoutMs: 0 }))).toMatch(/^usage: timeoutMs/)
     expect(await codeAndText(startWith('single', { settings: { hartbeat_interval: '1s' } }))).toMatch(
