@@ -105,9 +105,14 @@ const checkClock: Check = ({ machine: { clock } }) => {
 
 const checkDocker: Check = async ({ machine }) => {
   const version = await machine.findDocker()
-  return version === undefined
-    ? warning('docker', 'no Docker answers', 'only needed for containers: install and start Docker for those')
-    : ok('docker', `version ${version}`)
+  if (version !== undefined) return ok('docker', `version ${version}`)
+  return machine.hasDocker()
+    ? warning(
+        'docker',
+        'Docker is installed, and its daemon does not answer',
+        'only needed for containers: start it for those; "docker version" says why it does not answer',
+      )
+    : warning('docker', 'no program docker in PATH', 'only needed for containers: install and start Docker for those')
 }
 
 const checkEtcd: Check = async ({ machine }) => {
@@ -116,7 +121,7 @@ const checkEtcd: Check = async ({ machine }) => {
     ? warning(
         'etcd',
         'no program etcd in PATH',
-        'only needed for several nodes with storage "raft": install it for those (Debian: etcd-server)',
+        'only needed for clusters of several nodes, unless they are in one process: install it for those (Debian: etcd-server)',
       )
     : ok('etcd', `version ${version}`)
 }

@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSyn
 import { freemem, tmpdir } from 'node:os'
 import path from 'node:path'
 import { type Clock, systemClock } from '../../base/clock.js'
+import { directoriesOf, findProgram } from '../../base/programs.js'
 import { findLeftDirectories } from '../../base/temporary-directory.js'
 import { labsDirectory } from '../lifecycle/state-directory.js'
 import { thisHost } from '../lifecycle/lab-host.js'
@@ -28,6 +29,8 @@ export interface Machine {
   freeBytes(directory: string): number
   /** The version of the Docker server; undefined when it does not answer. */
   findDocker(): Promise<string | undefined>
+  /** Whether the program is there, also when the server does not answer. */
+  hasDocker(): boolean
   /** The version of the program etcd in PATH; undefined when there is none, or it does not run. */
   findEtcd(): Promise<string | undefined>
   /** Labs that have left anything on this machine. */
@@ -81,6 +84,7 @@ export const thisMachine = (): Machine => ({
     return bavail * bsize
   },
   findDocker: () => outputOf('docker', ['version', '--format', '{{.Server.Version}}']),
+  hasDocker: () => findProgram('docker', directoriesOf(process.env.PATH ?? '')) !== undefined,
   async findEtcd() {
     const text = await outputOf('etcd', ['--version'])
     return text === undefined ? undefined : (/^etcd Version: (\S+)/m.exec(text)?.[1] ?? text)

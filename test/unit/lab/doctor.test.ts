@@ -23,6 +23,7 @@ const machine = (changes: Partial<Machine> = {}): Machine => ({
   findWriteProblem: () => undefined,
   freeBytes: () => 8 * 1024 ** 3,
   findDocker: async () => '27.0',
+  hasDocker: () => true,
   findEtcd: async () => '3.5.16',
   findOpenFilesMax: () => 65_536,
   listLabs: () => [],
@@ -104,7 +105,8 @@ describe('the doctor', () => {
     ['a full disk', { freeBytes: () => 1024 }, 'disk', 'failed'],
     ['a disk that is nearly full', { freeBytes: () => 1024 ** 3 }, 'disk', 'warning'],
     ['a clock of 1970', { clock: new ManualClock(5) }, 'clock', 'failed'],
-    ['no Docker', { findDocker: async () => undefined }, 'docker', 'warning'],
+    ['no Docker', { findDocker: async () => undefined, hasDocker: () => false }, 'docker', 'warning'],
+    ['a Docker that does not run', { findDocker: async () => undefined }, 'docker', 'warning'],
     ['no etcd', { findEtcd: async () => undefined }, 'etcd', 'warning'],
     ['what an interrupted start left', { listLabs: () => [LEFT] }, 'labs', 'warning'],
     ['a lab of last month', { listLabs: () => [OLD] }, 'stale', 'warning'],
@@ -116,6 +118,15 @@ describe('the doctor', () => {
   ])('finds %s, and says what to do', async (_, changes, name, verdict) => {
     const wrong = (await examineOne(changes)).filter((finding) => finding.verdict !== 'ok')
     expect(wrong).toEqual([expect.objectContaining({ name, verdict, fix: expect.stringMatching(/\w+/) })])
+  })
+
+  it('tells a Docker that does not run from none, and who needs etcd', async () => {
+    const missing = { findDocker: async () => undefined, findEtcd: async () => undefined }
+    const fixOf = async (name: string, changes: Partial<Machine>) =>
+      (await examineOne({ ...missing, ...changes })).find((one) => one.name === name)?.fix
+    expect(await fixOf('docker', {})).toContain('start it for those')
+    expect(await fixOf('docker', { hasDocker: () => false })).toContain('install and start')
+    expect(await fixOf('etcd', {})).toContain('clusters of several nodes, unless they are in one process')
   })
 
   it('can ask the machine it runs on', async () => {
