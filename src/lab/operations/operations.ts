@@ -61,12 +61,12 @@ const describeMode = (mode: unknown): string =>
 /**
  * The primary is lost: its DR secondary takes over. Where the primary is alive after all, that is planned: it is demoted
  * first, so that there are never two. With `isForced` it is left alone, and the secondary takes over also when it may lack
- * something.
+ * something. Resolves with whether the one that is said to be lost was a primary that is alive.
  */
 export const failOver = async (
   runbook: Runbook,
   { lost, to, isForced }: { readonly lost: string; readonly to: string; readonly isForced: boolean },
-): Promise<void> => {
+): Promise<boolean> => {
   const living = await findLiving(runbook, lost, to)
   const isPlanned = living !== undefined && !isForced
   if (isPlanned) await requirePlannable(runbook, { living, lost, to })
@@ -82,6 +82,7 @@ export const failOver = async (
     await handOver(runbook, { from: lost, to, token })
   } else await promote(runbook, to, 'dr', { token, isForced })
   runbook.say(`${to} is the DR primary now`)
+  return living === lost
 }
 
 /** Who does not answer in this time counts as lost. */
@@ -106,7 +107,7 @@ const requirePlannable = async (
   if (living !== lost)
     throw new LabError(
       'remote',
-      `${living} is alive and the DR primary of ${to}, not ${lost}: understudy failover ${living} ${to}`,
+      `${living} is alive and the DR primary of ${to}, not ${lost}: ${runbook.line(`failover ${living} ${to}`)}`,
     )
   await requireDrSecondary(runbook, to)
   const cut = await findCut(runbook, lost, to)
@@ -125,7 +126,7 @@ export const switchOver = async (runbook: Runbook, from: string, to: string): Pr
   await handOver(runbook, { from, to, token })
   runbook.say(`${to} is the DR primary now`)
   await follow(runbook, from, to).catch((error: unknown) => {
-    runbook.announce(`${from} does not follow ${to} yet; to try that again: understudy rejoin ${from} ${to}`)
+    runbook.announce(`${from} does not follow ${to} yet; to try that again: ${runbook.line(`rejoin ${from} ${to}`)}`)
     throw error
   })
 }
@@ -137,7 +138,9 @@ const handOver = async (
 ): Promise<void> => {
   await demote(runbook, from, 'dr')
   await promote(runbook, to, 'dr', { token, isForced: false }).catch((error: unknown) => {
-    runbook.announce(`${from} is demoted, and ${to} may not be promoted; to go on: understudy failover ${from} ${to}`)
+    runbook.announce(
+      `${from} is demoted, and ${to} may not be promoted; to go on: ${runbook.line(`failover ${from} ${to}`)}`,
+    )
     throw error
   })
 }

@@ -6,6 +6,7 @@ import type { Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
 import { findLagBetween, type Status, statusOf } from '../replication.js'
 import { throughRestart } from '../through-restart.js'
+import { commandIn } from '../lifecycle/lab-directory.js'
 import { atSpeaker } from '../lifecycle/nodes.js'
 import { nameSilent } from '../unreachable.js'
 import { waitFor } from '../wait.js'
@@ -143,6 +144,11 @@ export class Runbook {
   /** Says what is done. */
   say(text: string): void {
     if (!this.#options.isDryRun) this.#options.onProgress(text)
+  }
+
+  /** A command of ours that goes on with this lab, for whoever is told of it. */
+  line(words: string): string {
+    return commandIn(this.lab.name, words)
   }
 
   cluster(name: string): ClusterAccess {

@@ -55,7 +55,7 @@ describe('keys and tokens', () => {
     await using lab = await startLab('pr-dr')
     await lab.converged()
     expect(await codeAndText(() => lab.failover('C', 'B'))).toBe(
-      'remote: A is alive and the DR primary of B, not C: understudy failover A B',
+      'remote: A is alive and the DR primary of B, not C: understudy failover A B --name pr-dr',
     )
     expect([(await lab.A.status('dr')).mode, (await lab.B.status('dr')).mode]).toEqual(['primary', 'secondary'])
   })

@@ -56,8 +56,10 @@ export const operationCommands = (output: Output, clock: Clock = systemClock): C
       .action(async (lost: string, to: string, flags: Flags) => {
         const book = runbook(flags)
         requireTwo(book, lost, to)
-        await failOver(book, { lost, to, isForced: flags.force === true })
-        book.say(`when ${lost} is back: understudy rejoin ${lost} ${to}`)
+        const isThere = await failOver(book, { lost, to, isForced: flags.force === true })
+        book.say(
+          `${isThere ? `to have ${lost} follow ${to}` : `when ${lost} is back`}: ${book.line(`rejoin ${lost} ${to}`)}`,
+        )
       }),
     make('switchover', 'primary and DR secondary change places, without losing anything', [
       'switchover A B',

@@ -33,9 +33,9 @@ const ROLE_ACTIONS = {
     await demote(book, one, kind)
     book.say(`${one} is a ${KIND_WORDS[kind]} secondary now and follows nobody`)
   },
-  failover: (book, action) => {
+  failover: async (book, action) => {
     const { one: lost, other: to, isForced } = of(action)
-    return failOver(book, { lost, to, isForced })
+    await failOver(book, { lost, to, isForced })
   },
   switchover: (book, action) => switchOver(book, of(action).one, of(action).other),
   rejoin: (book, action) => rejoin(book, of(action).one, of(action).other),
