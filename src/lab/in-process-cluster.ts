@@ -6,7 +6,7 @@ import type { EventDraft } from './events/event.js'
 import type { Kind } from './kinds.js'
 import { LabError } from './lab-error.js'
 import type { ClusterKeys, KeyRing } from './library/key-ring.js'
-import { createLabClient, type LabNode } from './in-process-node.js'
+import { createLabClient, type LabNode, requireClient } from './in-process-node.js'
 import { generateRoot, statusOf } from './replication.js'
 import { findBehind } from './status/node-view.js'
 import { NEAR_PAUSE_MS, waitFor } from './wait.js'
@@ -41,6 +41,8 @@ interface LabClusterOptions {
   readonly timeoutMs: number
   readonly keys: KeyRing
   readonly exchange?: Exchange | undefined
+  /** Aborted when the lab is closed. */
+  readonly closing: AbortSignal
   readonly tell: (draft: EventDraft) => void
 }
 
@@ -66,7 +68,7 @@ export class LabCluster implements ClusterAccess {
   readonly #clock: Clock
   readonly #timeoutMs: number
   readonly #keys: KeyRing
-  readonly #around: Pick<LabClusterOptions, 'tell' | 'exchange'>
+  readonly #around: Pick<LabClusterOptions, 'tell' | 'exchange' | 'closing'>
   #client: ApiClient | undefined
   #anonymous: ApiClient | undefined
 
@@ -134,18 +136,15 @@ export class LabCluster implements ClusterAccess {
   /**
    * Makes requests with the root token that works here now, through joins, promotions and failovers: where it is refused, the
    * tokens of the other clusters are tried, and one is made of the key shares where none works. On a DR secondary it sends
-   * none. Requests go to the node that is active when they are made. Throws LabError `usage` while the cluster is stopped.
+   * none. Requests go to the node that is active when they are made. Throws LabError: `usage` while the cluster is stopped,
+   * `interrupted` once the lab is closed.
    *
    * @example
    * await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
    */
   get client(): ApiClient {
-    if (!this.isRunning) {
-      throw new LabError(
-        'usage',
-        `cluster ${this.name} is stopped and has no client; lab.${this.name}.start() brings it back`,
-      )
-    }
+    const { name, isRunning } = this
+    requireClient(`cluster ${name}`, isRunning, this.#around.closing, `lab.${name}.start()`)
     this.#client ??= this.anonymous.with({ tokens: this.#keys.tokensOf(this.name) })
     return this.#client
   }
@@ -169,15 +168,10 @@ export class LabCluster implements ClusterAccess {
 
   /** Makes a new root token of the key shares. Rejects with LabError `timeout` where they do not open this cluster. */
   async takeRoot(): Promise<void> {
-    await waitFor(
-      this.#clock,
-      `a root token of ${this.name}`,
-      async () => {
-        this.useKeys({ rootToken: await generateRoot(this.anonymous, this.unsealKeys.slice(0, this.threshold)) })
-        return undefined
-      },
-      this.#timeoutMs,
-    )
+    await this.#until(`a root token of ${this.name}`, async () => {
+      this.useKeys({ rootToken: await generateRoot(this.anonymous, this.unsealKeys.slice(0, this.threshold)) })
+      return undefined
+    })
   }
 
   /** The answer of `sys/replication/<kind>/status`, which needs no token. */
@@ -207,7 +201,7 @@ export class LabCluster implements ClusterAccess {
         await node.unseal()
         return findBehind(await node.status(), appliedIndex ?? 0)
       }
-      await waitFor(this.#clock, `${node.name} to be open`, caughtUp, this.#timeoutMs, undefined, NEAR_PAUSE_MS)
+      await this.#until(`${node.name} to be open`, caughtUp, NEAR_PAUSE_MS)
     }
   }
 
@@ -216,7 +210,7 @@ export class LabCluster implements ClusterAccess {
     const find = () => this.nodes.find((node) => node.isActive && node !== except)
     const fact = async () => (find() ? undefined : 'none of its nodes is active')
     const what = `cluster ${this.name} to have ${except ? 'another' : 'an'} active node`
-    await waitFor(this.#clock, what, fact, this.#timeoutMs, undefined, NEAR_PAUSE_MS)
+    await this.#until(what, fact, NEAR_PAUSE_MS)
     return find() ?? this.active(except)
   }
 
@@ -246,5 +240,9 @@ export class LabCluster implements ClusterAccess {
     this.#client?.close()
     this.#anonymous?.close()
     for (const node of this.nodes) node.disconnect()
+  }
+
+  #until(what: string, fact: Parameters<typeof waitFor>[2], pauseMs?: number): Promise<void> {
+    return waitFor(this.#clock, what, fact, this.#timeoutMs, this.#around.closing, pauseMs)
   }
 }

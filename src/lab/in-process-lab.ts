@@ -82,7 +82,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     const around = { ...foundation, links: this.#links, clock }
     this.clusters = topology.clusters.map((name) => {
       const { caFile } = provisions.of(name).tls ?? {}
-      const shared = { caFile, keys, tell }
+      const shared = { caFile, keys, tell, closing: closing.signal }
       const servers = createServers(topology, name, options, around)
       this.#servers.push(...servers)
       const nodes = servers.map(

@@ -30,6 +30,8 @@ interface LabNodeOptions {
   readonly caFile: string | undefined
   readonly keys: KeyRing
   readonly exchange?: Exchange | undefined
+  /** Aborted when the lab is closed. */
+  readonly closing: AbortSignal
   readonly tell: (draft: EventDraft) => void
 }
 
@@ -82,10 +84,9 @@ export class LabNode {
     return this.#options.server.clusterAddress
   }
 
-  /** Makes requests at this very node with the root token that works on its cluster. Throws LabError `usage` while it is stopped. */
+  /** Makes requests at this very node with the root token that works on its cluster. Throws LabError as that of a cluster does. */
   get client(): ApiClient {
-    if (!this.isRunning)
-      throw new LabError('usage', `${this.name} is stopped and has no client; start() brings it back`)
+    requireClient(this.name, this.isRunning, this.#options.closing, 'start()')
     this.#client ??= this.anonymous.with({ tokens: this.#options.keys.tokensOf(this.#options.cluster) })
     return this.#client
   }
@@ -161,6 +162,12 @@ export const nodeNamed = (clusters: readonly { readonly nodes: readonly LabNode[
   const found = all.find((node) => node.name === name)
   if (found) return found
   throw new LabError('usage', `there is no node ${name}; there are ${all.map((node) => node.name).join(', ')}`)
+}
+
+/** Throws the reason of the end of the lab, or LabError `usage` for what is stopped, with what brings it back. */
+export const requireClient = (what: string, isRunning: boolean, closing: AbortSignal, start: string): void => {
+  closing.throwIfAborted()
+  if (!isRunning) throw new LabError('usage', `${what} is stopped and has no client; ${start} brings it back`)
 }
 
 /** A client without a token; who wants to know is told of what it changes. */

@@ -311,6 +311,8 @@ describe('a simulated lab refuses', () => {
     await expect(waiting).rejects.toMatchObject(closed)
     await expect(lab.clock.advance('1s')).rejects.toMatchObject(closed)
     await expect(lab.A.start()).rejects.toMatchObject(closed)
+    for (const one of [lab.A, lab.node('A1')]) expect(() => one.client).toThrow(expect.objectContaining(closed))
+    await expect(lab.A.active()).rejects.toMatchObject(closed)
     await expect(lab.converged()).rejects.toMatchObject(closed)
   })
 

@@ -90,10 +90,10 @@ export class InProcessServer {
     return this.#server?.replicationStatus(kind) ?? {}
   }
 
-  /** Starts on what the last one left. Nothing happens when it runs. Throws LabError `usage` after `end`. */
+  /** Starts on what the last one left. Nothing happens when it runs. Throws LabError `interrupted` after `end`. */
   start(): Promise<void> {
     return this.#inTurn(async () => {
-      if (this.#isOver) throw new LabError('usage', 'the lab was closed')
+      if (this.#isOver) throw new LabError('interrupted', 'the lab was closed')
       if (this.#server) return
       if (this.#ports) this.#server = await this.#open(this.#ports)
       else await this.#startFirst()

@@ -76,7 +76,10 @@ it('labs side by side leave nothing behind, however often they are closed, and n
   await one.close()
   await waiting
   await starting
-  await expect(one.A.start()).rejects.toThrow('the lab was closed')
+  const closed = { code: 'interrupted', message: 'the lab was closed' }
+  await expect(one.A.start()).rejects.toMatchObject(closed)
+  await expect(one.A.active()).rejects.toMatchObject(closed)
+  for (const each of [one.A, one.node('A1')]) expect(() => each.client).toThrow(expect.objectContaining(closed))
   for await (const event of one.events) expect(event).toBeUndefined()
   await untilNoMoreThan(before)
   expect(directories()).toEqual([])
