@@ -268,8 +268,11 @@ describe('a simulated lab refuses', () => {
   it('a duration, a link and a latency that are none', async () => {
     await using lab = await startLab('dr', { simulated: true })
     await expect(lab.clock.advance('soon')).rejects.toEqual(usage('"soon" is not a duration'))
-    for (const none of [-1, Number.NaN, null, undefined, {}])
+    await expect(lab.clock.advance('31')).rejects.toEqual(usage('"31" has no unit: say 31ms or 31s'))
+    for (const none of [Number.NaN, null, undefined, {}])
       await expect(lab.clock.advance(none as number)).rejects.toEqual(usage('is not a duration'))
+    for (const back of [-1, '-1m'])
+      await expect(lab.clock.advance(back)).rejects.toEqual(usage(`does not go back, as by ${back}`))
     expect(() => lab.link('A', 'A')).toThrow(LabError)
     expect(() => lab.link('A', 'B').setLatency(Number.NaN)).toThrow(LabError)
     expect(() => lab.link('A', 'B').partition('C')).toThrow(LabError)

@@ -16,8 +16,20 @@ import { LabError } from '../lab-error.js'
 export interface LabClock extends Clock {
   /** How far what the clocks show was moved. */
   readonly skewMs: number
-  /** Moves what the clocks show: milliseconds, or a duration such as `31m`. */
+  /** Moves what the clocks show: a number of milliseconds, or a text with a unit such as `31m`. */
   advance(duration: string | number): void
+}
+
+/**
+ * Milliseconds of a number of them, or of a duration with a unit: of a text without one nobody knows whether it means seconds
+ * or milliseconds. Throws LabError `usage`.
+ */
+export const requireMs = (duration: string | number): number => {
+  if (typeof duration === 'string' && /^[+-]?\d+$/.test(duration))
+    throw new LabError('usage', `"${duration}" has no unit: say ${duration}ms or ${duration}s`)
+  const ms = typeof duration === 'string' ? parseDurationMs(duration) : duration
+  if (ms !== undefined && Number.isFinite(ms)) return ms
+  throw new LabError('usage', `"${duration}" is not a duration such as 31m, nor a number of milliseconds`)
 }
 
 export const createLabClock = (): LabClock => {
@@ -28,11 +40,7 @@ export const createLabClock = (): LabClock => {
       return skewMs
     },
     advance(duration) {
-      const ms = typeof duration === 'number' ? duration : parseDurationMs(duration)
-      if (ms === undefined || !Number.isFinite(ms)) {
-        throw new LabError('usage', `"${duration}" is not a duration such as 31m, nor a number of milliseconds`)
-      }
-      skewMs += ms
+      skewMs += requireMs(duration)
     },
   }
 }

@@ -1,8 +1,8 @@
 import { type Clock, sleepWith, type Timer } from '../../base/clock.js'
-import { parseDurationMs } from '../../base/duration.js'
 import { idleTurn } from '../../base/turn.js'
 import { IDLE_TURNS_MAX, type SimulatedClock } from '../../server/simulated/simulated-clock.js'
 import { LabError } from '../lab-error.js'
+import { requireMs } from '../library/lab-clock.js'
 
 /**
  * The time of a simulated lab. It passes while somebody of the test waits for an answer, a fact or this clock, as fast as
@@ -16,7 +16,7 @@ import { LabError } from '../lab-error.js'
  * await clock.advance('31m') // whatever falls due in half an hour has happened
  */
 export interface SimulatedLabClock extends Clock {
-  /** Lets time pass: milliseconds, or a duration such as `31m`. Resolves when all that falls due in it has happened. */
+  /** Lets time pass: a number of milliseconds, or a text with a unit such as `31m`. Resolves when all that falls due in it has happened. */
   advance(duration: string | number): Promise<void>
 }
 
@@ -74,9 +74,8 @@ export class VirtualTime implements SimulatedLabClock {
   }
 
   async advance(duration: string | number): Promise<void> {
-    const ms = typeof duration === 'string' ? parseDurationMs(duration) : duration
-    if (ms === undefined || !(Number.isFinite(ms) && ms >= 0))
-      throw new LabError('usage', `"${duration}" is not a duration such as 31m, nor a number of milliseconds from 0 on`)
+    const ms = requireMs(duration)
+    if (ms < 0) throw new LabError('usage', `the time of a simulated lab does not go back, as by ${duration}`)
     await this.sleep(ms)
   }
 

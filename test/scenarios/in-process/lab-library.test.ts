@@ -420,6 +420,9 @@ describe('what is not known', () => {
       'a way of a link is up, down or both, not "sideways"',
     )
     for (const wrong of ['soon', Number.NaN]) expect(() => lab.clock.advance(wrong)).toThrow('is not a duration')
+    for (const bare of ['31', '-31'])
+      expect(() => lab.clock.advance(bare)).toThrow(`"${bare}" has no unit: say ${bare}ms or ${bare}s`)
+    expect(lab.clock.skewMs).toBe(0)
     const wrongKind = { kind: 'perf' } as unknown as { kind: 'dr' }
     expect(await codeAndText(() => lab.activate('A', 'B', wrongKind))).toBe(
       'usage: the kind is dr or performance, not perf',
