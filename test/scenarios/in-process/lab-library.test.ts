@@ -2,7 +2,16 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { type Lab, LabError, type LabEvent, startLab, systemClock, waitFor } from '../../../src/index.js'
+import {
+  InProcessLab,
+  type Lab,
+  LabError,
+  type LabEvent,
+  loadTopology,
+  startLab,
+  systemClock,
+  waitFor,
+} from '../../../src/index.js'
 
 /** What a lab in a test knows by itself: keys that follow the roles, operations, and whether all is well. */
 
@@ -369,6 +378,10 @@ describe('what is not known', () => {
       expect(await codeAndText(startWith('single', { [misspelt]: true }))).toBe(
         `usage: there is no option of a lab "${misspelt}"; did you mean "simulated"?`,
       )
+    const virtual = { simulated: true } as object
+    expect(await codeAndText(() => InProcessLab.start(loadTopology('single'), virtual))).toBe(
+      'usage: simulated labs are started by startLab',
+    )
     expect(await codeAndText(startWith('single', { storage: 'tape' }))).toMatch(/^usage: storage is "memory"/)
     expect(await codeAndText(startWith('single', { timeoutMs: 0 }))).toMatch(/^usage: timeoutMs/)
     expect(await codeAndText(startWith('single', { settings: { hartbeat_interval: '1s' } }))).toMatch(
