@@ -89,7 +89,8 @@ const PLAN: Readonly<Record<string, Schema>> = {
   seal: {
     type: 'string',
     pattern: '^(auto|shamir)( \\d{1,3}/\\d{1,3})?$',
-    title: '"auto", "shamir" or "shamir 5/3", with shares and threshold behind either',
+    title:
+      'one text: "auto" or "shamir", with shares and threshold behind it, such as "shamir 5/3": 5, of which 3 open it',
     default: 'shamir 1/1',
     description: 'How it is opened: by key shares, or by itself, with recovery keys.',
   },

@@ -146,6 +146,10 @@ links:
   it.each([
     ['clusters:\n  A:\n    seel: auto\n', '6:5: there is no "clusters.A.seel"; did you mean "seal"?'],
     ['clusters:\n  A: { nodes: 2 }\n', '5:15: nodes must be 1, 3, 5'],
+    [
+      'clusters:\n  A: { seal: { type: shamir, shares: 5, threshold: 3 } }\n',
+      '5:14: clusters.A.seal is a map, but must be one text: "auto" or "shamir", with shares and threshold behind it, such as "shamir 5/3"',
+    ],
     ['clusters:\n  A: { seal: shamir 2/5 }\n', '5:14: a threshold of 5 does not go with 2 shares (1 to 255)'],
     ['clusters:\n  A: { seal: shamir 5/1 }\n', '5:14: several shares need a threshold of at least 2'],
     ['clusters:\n  a:\n', '5:3: "a" in clusters must be one letter, A to Z'],
