@@ -4,7 +4,7 @@ import { KeptSeeds } from '../test/simulation/kept-seeds.js'
 import { planOf } from '../test/simulation/plan.js'
 import { type Played, playedOf } from '../test/simulation/played.js'
 import { Players } from '../test/simulation/players.js'
-import { shrink } from '../test/simulation/shrink.js'
+import { shrink, TRIES_MAX } from '../test/simulation/shrink.js'
 import { type Outcome, simulate } from '../test/simulation/simulate.js'
 
 /**
@@ -19,13 +19,15 @@ const HELP = `Plays whole clusters on a simulated clock, network and disk; test/
   npm run simulate -- --seed N               one of them
   npm run simulate -- --soak                 until it is stopped (Ctrl-C)
 
-  --trace       of one seed: its plan, and all that happened, line by line, but for the credits of the transport
+  --trace       of one seed: its plan, and all that happened, line by line, but for the credits of the transport; most lines
+                are of messages and disks: grep -vE ' gets | disk: ' leaves what was asked, answered, logged and went wrong
   --hashes      of many seeds: the hash of each history, to be compared
-  --whole       of a seed that fails, no shorter story that fails as well is looked for
+  --whole       of a seed that fails, no shorter story that fails as well is looked for: that plays it up to ${TRIES_MAX} times,
+                and Ctrl-C ends it with the shortest until then
   --jobs N      processes that play many seeds; one for each core without it
   --keep FILE   of a soak: the seeds that fail are kept there, and played first next time (${KEPT})
 
-Ends with 1 when a seed fails.`
+Ends with 1 when a seed fails; a second Ctrl-C ends at once.`
 
 interface Settings {
   readonly seed: number | undefined
@@ -44,8 +46,8 @@ interface Settings {
 const OPTIONS = {
   seed: { type: 'string' },
   seeds: { type: 'string' },
-  from: { type: 'string', default: '1' },
-  jobs: { type: 'string', default: `${availableParallelism()}` },
+  from: { type: 'string' },
+  jobs: { type: 'string' },
   soak: { type: 'boolean', default: false },
   keep: { type: 'string' },
   trace: { type: 'boolean', default: false },
@@ -59,17 +61,18 @@ const readSettings = (): Settings | undefined => {
   const { values } = parseArgs({ options: OPTIONS })
   if (values.help) return undefined
   const { seed, soak, keep, trace: isTold, whole: isWhole, hashes: areHashesTold } = values
-  const [seeds, from] = [Number(values.seeds ?? 1), Number(values.from)]
-  const [one, jobs] = [Number(seed ?? 0), Number(values.jobs)]
+  const [seeds, from] = [Number(values.seeds ?? 1), Number(values.from ?? 1)]
+  const [one, jobs] = [Number(seed ?? 0), Number(values.jobs ?? availableParallelism())]
+  const kinds = [seed !== undefined, values.seeds !== undefined, soak].filter(Boolean).length
   const rules: readonly [boolean, string][] = [
     [[seeds, from, one, jobs].every(Number.isSafeInteger), 'seeds and numbers of them are whole numbers'],
     [Math.min(seeds, jobs) > 0, '--seeds and --jobs are at least 1'],
-    [
-      [seed !== undefined, values.seeds !== undefined, soak].filter(Boolean).length === 1,
-      'one of --seed, --seeds and --soak is needed',
-    ],
+    [kinds > 0, 'one of --seed, --seeds and --soak is needed'],
+    [kinds < 2, '--seed, --seeds and --soak exclude one another'],
     [soak || keep === undefined, '--keep is for --soak'],
     [seed !== undefined || !isTold, '--trace is for --seed'],
+    [seed === undefined || !areHashesTold, '--hashes is for many seeds: of one it is told anyway'],
+    [seed === undefined || (values.from ?? values.jobs) === undefined, '--from and --jobs are for many seeds'],
   ]
   const broken = rules.find(([isKept]) => !isKept)
   if (broken) throw new Error(broken[1])
@@ -85,8 +88,25 @@ const readSettings = (): Settings | undefined => {
   }
 }
 
-const factsOf = ({ seed, hash, events, virtualMs }: Played): string =>
-  `seed ${seed}: ${hash}  ${events} events in ${(virtualMs / 1000).toFixed(1)} virtual seconds`
+const factsOf = ({ seed, hash, events, virtualMs, failure }: Played): string =>
+  `seed ${seed}: ${hash}  ${failure ? '' : 'all promises held: '}${events} events in ${(virtualMs / 1000).toFixed(1)} virtual seconds`
+
+/** The signals of one Ctrl-C, which a terminal and each program above this one may send, are within so much. */
+const ONE_STOP_MS = 1_000
+
+/** Whether the user wants no more. */
+class Stop {
+  isAsked = false
+  #firstMs = 0
+
+  constructor() {
+    process.on('SIGINT', () => {
+      if (this.isAsked && performance.now() - this.#firstMs > ONE_STOP_MS) process.exit(130)
+      if (!this.isAsked) this.#firstMs = performance.now()
+      this.isAsked = true
+    })
+  }
+}
 
 /** Credits are four lines of ten, and nobody looks for them. */
 const tellStory = ({ story }: Outcome): void => {
@@ -106,7 +126,16 @@ const playOne = async (seed: number, { isTold, isWhole }: Settings): Promise<num
 }
 
 const tellShrunk = async (seed: number, isTold: boolean): Promise<void> => {
-  const shrunk = await shrink(seed)
+  const stop = new Stop()
+  console.error('  the shortest story that fails is looked for; Ctrl-C ends that')
+  let toldMs = performance.now()
+  const shrunk = await shrink(seed, simulate, (left, tries) => {
+    if (performance.now() - toldMs > PROGRESS_MS) {
+      console.error(`  ${left} acts left after ${tries} of at most ${TRIES_MAX} tries`)
+      toldMs = performance.now()
+    }
+    return !stop.isAsked
+  })
   if (!shrunk) throw new Error(`seed ${seed} has failed once and does not fail again`)
   const { outcome, tries } = shrunk
   if (isTold) tellStory(outcome)
@@ -125,15 +154,12 @@ const playMany = async (settings: Settings): Promise<number> => {
   const kept = settings.kept === undefined ? undefined : new KeptSeeds(settings.kept)
   const startedMs = performance.now()
   const failed: number[] = []
-  let [played, virtualMs, isStopped] = [0, 0, false]
-  let told = 0
+  let [played, virtualMs, told] = [0, 0, 0]
   const progress = setInterval(() => {
     if (played > told) console.error(`${played} played, ${failed.length} failed`)
     told = played
   }, PROGRESS_MS).unref()
-  process.once('SIGINT', () => {
-    isStopped = true
-  })
+  const stop = new Stop()
   await using players = await Players.start(settings.jobs)
   for await (const one of players.play(seedsOf(settings, kept))) {
     const { seed, hash, failure } = one
@@ -147,17 +173,18 @@ const playMany = async (settings: Settings): Promise<number> => {
         `${factsOf(one)}\n  FAILED: ${failure.message}\n  played alone by: npm run simulate -- --seed ${seed}`,
       )
     }
-    if (isStopped) break
+    if (stop.isAsked) break
   }
   clearInterval(progress)
   const seconds = (performance.now() - startedMs) / 1000
   const rates = `${(played / seconds).toFixed(2)} runs and ${(virtualMs / 1000 / seconds).toFixed(0)} virtual seconds a second`
   const names = failed.length > 0 ? ` (${failed.join(', ')})` : ''
-  console.log(`${played} seeds from ${settings.from}: ${failed.length} failed${names}; ${rates}`)
+  console.log(`${played} seeds from ${settings.from}: ${failed.length} failed${names}`)
+  console.error(rates)
   const [first] = failed
   if (first === undefined) return 0
-  if (settings.isWhole || isStopped) return 1
-  console.log(`seed ${first}, shrunk; of another one \`npm run simulate -- --seed N\` tells the same:`)
+  if (settings.isWhole || stop.isAsked) return 1
+  console.log(`the first, seed ${first}; of another one \`npm run simulate -- --seed N\` tells the same:`)
   await tellShrunk(first, false)
   return 1
 }

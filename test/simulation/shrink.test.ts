@@ -8,15 +8,31 @@ const NAME = 'a use of a token is counted after it is taken'
 /** Fails with this bug, and not without it. */
 const SEED = 1
 
-it('leaves of a story what makes it fail, and nothing else', async () => {
+const plant = async () => {
   const bug = BUGS.find(({ name }) => name === NAME)
   if (!bug) throw new Error('that bug is not planted any more')
-  const planted = await loadPlanted(bug)
+  return loadPlanted(bug)
+}
+
+it('leaves of a story what makes it fail, and nothing else', async () => {
+  const planted = await plant()
   const whole = await planted.simulate(SEED)
   const shrunk = await shrink(SEED, planted.simulate)
   expect(whole.acts.length).toBeGreaterThan(20)
   expect(shrunk?.outcome.acts.map(({ name }) => name)).toEqual([expect.stringMatching(/^credentials useToken/)])
   expect(shrunk?.outcome.failure?.message).toContain('a token of')
+})
+
+it('ends with the shortest story until then when it is told to', async () => {
+  const planted = await plant()
+  const lengths: number[] = []
+  const shrunk = await shrink(SEED, planted.simulate, (left, tries) => {
+    lengths.push(left)
+    return tries < 3
+  })
+  expect(shrunk?.tries).toBe(3)
+  expect(shrunk?.outcome.failure?.message).toContain('a token of')
+  expect(shrunk?.outcome.acts.length).toBeLessThanOrEqual(lengths.at(-1) ?? 0)
 })
 
 it('has nothing to say of a seed that does not fail', async () => {

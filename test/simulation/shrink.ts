@@ -1,7 +1,7 @@
 import { type Outcome, simulate } from './simulate.js'
 
 /** Stories are played again this often at most. */
-const TRIES_MAX = 400
+export const TRIES_MAX = 400
 
 interface Shrunk {
   /** Of the shortest story that still fails in the same way; told. */
@@ -9,11 +9,18 @@ interface Shrunk {
   readonly tries: number
 }
 
+/** Asked before each try, with the number of acts of the shortest story until then: false ends the search with that one. */
+type GoesOn = (left: number, tries: number) => boolean
+
 /**
  * Leaves out one part of the acts after another, then smaller ones, for as long as what is left fails as before (delta
  * debugging). Undefined when the seed does not fail.
  */
-export const shrink = async (seed: number, play: typeof simulate = simulate): Promise<Shrunk | undefined> => {
+export const shrink = async (
+  seed: number,
+  play: typeof simulate = simulate,
+  goesOn: GoesOn = () => true,
+): Promise<Shrunk | undefined> => {
   const whole = await play(seed)
   if (!whole.failure) return undefined
   const kind = kindOf(whole.failure)
@@ -26,11 +33,16 @@ export const shrink = async (seed: number, play: typeof simulate = simulate): Pr
     left = namesOf(outcome)
     return true
   }
+  let isOver = false
+  const mayTry = () => {
+    isOver ||= tries >= TRIES_MAX || !goesOn(left.length, tries)
+    return !isOver
+  }
   for (let size = Math.ceil(left.length / 2); ; size = Math.ceil(size / 2)) {
     const before = left.length
-    for (let at = 0; at < left.length && tries < TRIES_MAX; )
+    for (let at = 0; at < left.length && mayTry(); )
       if (!(await fails([...left.slice(0, at), ...left.slice(at + size)]))) at += size
-    if (tries >= TRIES_MAX || (size === 1 && left.length === before)) break
+    if (isOver || (size === 1 && left.length === before)) break
   }
   return { outcome: await play(seed, { only: new Set(left), isTold: true }), tries }
 }
