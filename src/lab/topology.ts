@@ -188,23 +188,37 @@ export const requireSingle = (topology: Topology, what: string): void => {
     throw new LabError('usage', `cluster ${several} has several nodes, and ${what} has one of each`)
 }
 
-/** The same topology with so many servers in every cluster. */
-export const withNodes = (topology: Topology, nodes: NodeCount): Topology => ({
-  ...topology,
-  plans: Object.fromEntries(
+/** The same topology with so many servers in every cluster. Throws LabError `usage` where a cluster has the name of a node then. */
+export const withNodes = (topology: Topology, nodes: NodeCount): Topology => {
+  const plans = Object.fromEntries(
     topology.clusters.map((name) => {
       const { ports, ...plan } = planOf(topology, name)
       return [name, { ...plan, nodes, ...(nodes === 1 && ports && { ports }) }]
     }),
-  ),
-})
+  )
+  const [clash] = findNameClashes(topology.clusters, () => nodes)
+  if (clash) throw new LabError('usage', clash.text)
+  return { ...topology, plans }
+}
+
+/** Clusters that have the name of a node of another one. */
+export const findNameClashes = (
+  clusters: readonly string[],
+  nodesOf: (cluster: string) => number,
+): readonly { readonly cluster: string; readonly text: string }[] =>
+  clusters.flatMap((name) =>
+    nodeNamesOf(name, nodesOf(name))
+      .filter((node) => node !== name && clusters.includes(node))
+      .map((node) => ({ cluster: node, text: `cluster ${node} has the name of a node of cluster ${name}` })),
+  )
 
 /** The servers of all clusters, by name. */
 export const allServersOf = (topology: Topology): readonly string[] =>
   topology.clusters.flatMap((name) => serversOf(topology, name))
 
 /** The servers of a cluster by name: the cluster's own where it is a single one, else `A1`, `A2` and so on. */
-export const serversOf = (topology: Topology, cluster: string): readonly string[] => {
-  const { nodes = 1 } = planOf(topology, cluster)
-  return nodes === 1 ? [cluster] : Array.from({ length: nodes }, (_, index) => `${cluster}${index + 1}`)
-}
+export const serversOf = (topology: Topology, cluster: string): readonly string[] =>
+  nodeNamesOf(cluster, planOf(topology, cluster).nodes ?? 1)
+
+const nodeNamesOf = (cluster: string, nodes: number): readonly string[] =>
+  nodes === 1 ? [cluster] : Array.from({ length: nodes }, (_, index) => `${cluster}${index + 1}`)

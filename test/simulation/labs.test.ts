@@ -24,6 +24,12 @@ const story = async (seed: number) => {
   return lab.history
 }
 
+/** Of several shares, which are drawn as well. */
+const keyShares = async (seed: number) => {
+  await using lab = await startLab('single', { simulated: true, seed, shares: 5, threshold: 3 })
+  return { keys: lab.A.unsealKeys, history: lab.history }
+}
+
 /** A user is made, and logs in with the right password and with a wrong one. */
 const passwords = async (seed: number) => {
   await using lab = await startLab('single', { simulated: true, seed })
@@ -49,6 +55,13 @@ const keyPairs = async (seed: number) => {
 describe('a simulated lab', () => {
   it('draws key pairs from its seed', async () => {
     expect(await keyPairs(12)).toEqual(await keyPairs(12))
+  })
+
+  it('draws key shares from its seed', async () => {
+    const [one, other, third] = [await keyShares(12), await keyShares(12), await keyShares(13)]
+    expect(one.keys).toHaveLength(5)
+    expect(one).toEqual(other)
+    expect(third.keys).not.toEqual(one.keys)
   })
 
   it('makes RSA keys, which no seed determines, at once', async () => {

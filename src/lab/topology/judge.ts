@@ -1,5 +1,5 @@
 import type { Kind } from '../kinds.js'
-import { NODE_COUNTS } from '../topology.js'
+import { findNameClashes, NODE_COUNTS } from '../topology.js'
 import type { Problem } from '../documents/yaml-document.js'
 
 type Path = readonly (string | number)[]
@@ -42,6 +42,9 @@ export const findTopologyProblems = (file: Judged, placeOf: PlaceOf): Problem[] 
   return [
     ...(names.length === 0 ? [problem(['clusters'], 'clusters must have at least one')] : []),
     ...plans.flatMap(([path, plan]) => (plan ? judgePlan(plan, path, problem) : [])),
+    ...findNameClashes(names, (name) => clusters[name]?.nodes ?? defaults?.nodes ?? 1).map(({ cluster, text }) =>
+      problem(['clusters', cluster], text),
+    ),
     ...judgePorts(clusters, problem),
     ...judgeSeeds(clusters, links, problem),
     ...links.flatMap((link, index) => judgeLink(link, index, names, links, problem)),

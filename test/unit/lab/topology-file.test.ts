@@ -39,6 +39,15 @@ it('is the same after it was written as a document, also with a count of nodes o
       expect(parseTopology(topologyDocument(one), 'mine.yaml')).toEqual({ ...one, plans: one.plans ?? {} })
 })
 
+it('has no cluster with the name of a node of another one', () => {
+  const topology = { name: 'mine', about: 'two', clusters: ['A', 'A1'], links: [] }
+  const text = 'cluster A1 has the name of a node of cluster A'
+  expect(() => requireTopologyOf({ ...topology, plans: { A: { nodes: 3 } } })).toThrow(text)
+  expect(() => requireTopologyOf({ ...topology, clusters: ['A', 'A4'], plans: { A: { nodes: 3 } } })).not.toThrow()
+  expect(() => withNodes(topology, 3)).toThrow(expect.objectContaining({ code: 'usage', message: text }))
+  expect(withNodes(topology, 1).clusters).toEqual(['A', 'A1'])
+})
+
 describe('topologies that ship with the package', () => {
   it('are the files that lie there, each under its own name', () => {
     const files = readdirSync(FILES).map((file) => file.replace(/\.yaml$/, ''))
