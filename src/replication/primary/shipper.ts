@@ -204,7 +204,8 @@ export class Shipper {
       for (const up of await stream.receive()) {
         if (up.message === 'applied_index') this.#take({ on: 'applied', index: up.applied_index ?? 0 })
         if (up.message === 'start' && up.start) this.#take({ on: 'start', start: up.start })
-        if (up.message === 'lost_place') this.#take({ on: 'place-lost', reason: up.lost_place ?? '' })
+        if (up.message === 'lost_place')
+          this.#take({ on: 'place-lost', reason: up.lost_place ?? '', session: up.last_session })
       }
       this.#wake()
     }

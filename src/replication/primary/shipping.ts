@@ -46,7 +46,8 @@ export type ShippingEvent =
   /** Where the secondary said it stands: `isKnown` in our log, and under which filter it compared. */
   | { readonly on: 'opened'; readonly isKnown: boolean; readonly filter: string; readonly isOtherFilter: boolean }
   | { readonly on: 'filter-changed'; readonly at: number }
-  | { readonly on: 'place-lost'; readonly reason: string }
+  /** `session` is the one that was offered to the secondary last, as far as it had heard then. */
+  | { readonly on: 'place-lost'; readonly reason: string; readonly session: string }
   | { readonly on: 'resync' }
   | { readonly on: 'offered'; readonly session: SyncSession; readonly filter: string }
   | { readonly on: 'start'; readonly start: PositionMessage }
@@ -153,7 +154,8 @@ export const SHIPPING: StateTable<Shipping, ShippingEvent, ShippingEffect> = {
   comparing: {
     opened: never,
     'filter-changed': (state, { at }) => to({ ...state, changedAt: at }, COMPARING),
-    'place-lost': lose,
+    // It lost its place by frames that came before this offer, which it takes next.
+    'place-lost': (state, event) => (event.session === state.session.id ? lose(state, event) : stay(state)),
     resync: never,
     offered: never,
     start: (state, { start }) => to({ ...state, is: 'placed', start }),

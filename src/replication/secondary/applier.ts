@@ -1,3 +1,4 @@
+import { LogicalError } from '../../logical/errors.js'
 import type { ReplicableStore, RemotePosition, WalEntry } from '../../storage/replicable.js'
 import { changedFilters } from '../filter/changed-filters.js'
 import type { Received, RecentFrames } from './recent-frames.js'
@@ -23,7 +24,8 @@ const APPLIED: Applied = { ok: true }
 
 /**
  * Takes received slices of the primary's log into the store: in order, without gaps, several as one batch together with
- * the place reached, so that a crash leaves all of them or none. What does not follow on what is here changes nothing.
+ * the place reached, so that a crash leaves all of them or none. What does not follow on what is here changes nothing: neither
+ * does anything where the store stands elsewhere than it was put from here, as after a failed batch that is stored after all.
  */
 export class Applier {
   readonly #store: ReplicableStore
@@ -71,6 +73,7 @@ export class Applier {
   async flush(): Promise<void> {
     const position = this.#position
     if (this.#stored?.index === position.index && this.#stored.epoch === position.epoch) return
+    requireStandingAt(this.#store, this.#stored)
     await this.#store.applyEntries([], position)
     this.#stored = position
   }
@@ -97,6 +100,7 @@ export class Applier {
     if (entries.length > 0) {
       const changed = changedFilters(entries)
       if (changed.length > 0) await this.#beforeFilterChange(changed)
+      requireStandingAt(this.#store, this.#stored)
       const isApplied = await this.#store.applyEntries(entries, position)
       if (!isApplied) return refuse(`the data has diverged between ${this.#position.index} and ${index}`)
       this.#stored = position
@@ -105,6 +109,12 @@ export class Applier {
     this.#recent?.add(received, position)
     return APPLIED
   }
+}
+
+/** Throws LogicalError `unavailable` where the store stands elsewhere: what follows on this place does not follow on its data. */
+export const requireStandingAt = ({ remotePosition }: ReplicableStore, place: LogPlace | undefined): void => {
+  if (remotePosition?.index === place?.index && remotePosition?.epoch === place?.epoch) return
+  throw new LogicalError('unavailable', `the storage was opened again, and stands at ${remotePosition?.index} now`)
 }
 
 const refuse = (reason: string): Applied => ({ ok: false, reason })

@@ -6,7 +6,7 @@ import type { RemotePosition, ReplicableStore } from '../../storage/replicable.j
 import type { FollowerStream, PrimaryConnection } from '../rpc/transport.js'
 import type { FrameSliceMessage, ReceivedDown, ResyncNeeded } from '../rpc/messages.js'
 import type { LogPlace, SecondaryHooks, StreamState } from '../types.js'
-import { Applier } from './applier.js'
+import { Applier, requireStandingAt } from './applier.js'
 import type { RecentFrames } from './recent-frames.js'
 import { type ResyncOptions, resync } from './resync.js'
 
@@ -38,6 +38,7 @@ export class StreamReader {
   /** Undefined while this store's place is lost: until a resync is offered and done. */
   #applier: Applier | undefined
   #unequal = 0
+  #lastSession = ''
 
   constructor(connection: PrimaryConnection, stream: FollowerStream, options: StreamReaderOptions) {
     this.#connection = connection
@@ -48,8 +49,9 @@ export class StreamReader {
     this.#log = options.log
   }
 
-  /** Goes on from the stored place, if there is one. Always ends by rejection: with the stream's end, or a failure. */
+  /** Goes on from the place that was stored when the stream was asked for, if there was one. Always ends by rejection: with the stream's end, or a failure. */
   async run(place: RemotePosition | undefined, early: readonly ReceivedDown[], signal: AbortSignal): Promise<never> {
+    requireStandingAt(this.#store, place)
     if (place) await this.#goOn(place)
     try {
       await this.#take(early, signal)
@@ -111,11 +113,12 @@ export class StreamReader {
     this.#log.warn('non-matching guard, exiting', { reason })
     this.#applier = undefined
     this.#options.enter('merkle-diff')
-    await this.#stream.send({ lost_place: reason })
+    await this.#stream.send({ lost_place: reason, last_session: this.#lastSession })
   }
 
   async #resync(offer: ResyncNeeded, signal: AbortSignal): Promise<void> {
     const { clock, recorder } = this.#options
+    this.#lastSession = offer.session
     const startMs = clock.monotonic()
     let syncStartMs: number | undefined
     const enter = (state: StreamState) => {

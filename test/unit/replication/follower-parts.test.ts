@@ -4,7 +4,7 @@ import { createSeededRandom } from '../../../src/base/random.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { MessageStream } from '../../../src/replication/rpc/message-stream.js'
 import { Addresses } from '../../../src/replication/secondary/addresses.js'
-import { Applier } from '../../../src/replication/secondary/applier.js'
+import { Applier, requireStandingAt } from '../../../src/replication/secondary/applier.js'
 import { Backoff } from '../../../src/base/backoff.js'
 import type { FrameSliceMessage } from '../../../src/replication/rpc/messages.js'
 import type { Store } from '../../../src/storage/store.js'
@@ -104,6 +104,20 @@ describe('what is received', () => {
     next.confirm()
     await next.flush()
     expect(b.remotePosition).toMatchObject({ index: 5, epoch: 'next' })
+  })
+
+  test('is not applied to a store that was opened again and stands elsewhere', async () => {
+    const { b, applier, slices } = await begin()
+    await applier.apply(slices.slice(0, 2))
+    const place = b.remotePosition
+    if (!place) throw new Error('nothing was applied')
+    // As a batch that has failed and is stored all the same.
+    await b.applyEntries([], { ...place, index: 3 })
+    const { position } = b
+    await expect(applier.apply(slices.slice(2))).rejects.toThrow('the storage was opened again, and stands at 3 now')
+    expect(b.position).toEqual(position)
+    expect(b.remotePosition?.index).toBe(3)
+    expect(() => requireStandingAt(b, place)).toThrow('stands at 3 now')
   })
 
   test('is refused when something is missing, out of order, repeated or damaged', async () => {

@@ -201,7 +201,10 @@ test('a secondary is fed as the table says', () => {
         { on: 'opened', isKnown: false, filter: '', isOtherFilter: false },
       ],
       'filter-changed': [{ on: 'filter-changed', at: 6 }],
-      'place-lost': [{ on: 'place-lost', reason: 'r' }],
+      'place-lost': [
+        { on: 'place-lost', reason: 'r', session: session.id },
+        { on: 'place-lost', reason: 'r', session: 'another' },
+      ],
       resync: [{ on: 'resync' }],
       offered: [{ on: 'offered', session, filter: '' }],
       start: [{ on: 'start', start }],
@@ -223,12 +226,20 @@ test('what a secondary was compared under is sure only where no filter has chang
   const resumed = after({ ...placed, changedAt: undefined }, { on: 'resumed' })
   expect(resumed).toMatchObject({ is: 'streaming', under: 'deny eu', session })
   expect(after(resumed, { on: 'resync' })).toMatchObject({ under: 'deny eu' })
-  expect(after(resumed, { on: 'place-lost', reason: 'r' })).toMatchObject({ under: undefined, session })
+  expect(after(resumed, { on: 'place-lost', reason: 'r', session: '1' })).toMatchObject({ under: undefined, session })
   const changed = after(resumed, { on: 'filter-changed', at: 9 })
   expect(changed).toMatchObject({ at: 9, under: undefined, session })
   expect([8, 9].map((cursor) => findResyncReason(changed, cursor))).toEqual([undefined, 'paths filter changed'])
   expect(after({ ...placed, changedAt: 9 }, { on: 'resumed' })).toMatchObject({ at: 9, under: undefined, session })
   expect(after({ ...placed, changedAt: 9 }, { on: 'resync' })).toMatchObject({ is: 'offering', under: undefined })
+})
+
+test('a place that was lost before an offer was heard of is found by that offer', () => {
+  const session = { id: '2' } as SyncSession
+  const comparing = { is: 'comparing', session, filter: '', changedAt: undefined } as const
+  const lost = (of: string) => step(SHIPPING, comparing, { on: 'place-lost', reason: 'r', session: of })
+  for (const before of ['', '1']) expect(lost(before)).toEqual({ to: comparing, effects: [] })
+  expect(lost('2').to).toMatchObject({ is: 'lost', reason: 'r', session })
 })
 
 test('a follower has a link as the table says', () => {

@@ -9,6 +9,7 @@ export interface StreamUp {
   'start'?: (_understudy_replication_v1_Position | null);
   'applied_index'?: (number | string | Long);
   'lost_place'?: (string);
+  'last_session'?: (string);
   'message'?: "open"|"start"|"applied_index"|"lost_place";
 }
 
@@ -17,5 +18,6 @@ export interface StreamUp__Output {
   'start'?: (_understudy_replication_v1_Position__Output | null);
   'applied_index'?: (number);
   'lost_place'?: (string);
+  'last_session': (string);
   'message'?: "open"|"start"|"applied_index"|"lost_place";
 }
