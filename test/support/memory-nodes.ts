@@ -5,6 +5,7 @@ import { loadServerConfig } from '../../src/server/config/server-config.js'
 import { Server } from '../../src/server/server.js'
 import { MemoryLog } from '../../src/storage/commit-log/memory-log.js'
 import { MemorySharedLog } from '../../src/storage/commit-log/memory-shared-log.js'
+import type { EngineSource } from '../../src/storage/engine/engine-source.js'
 import type { Store } from '../../src/storage/store.js'
 import { openMemoryGenerations } from '../../src/storage/engine/memory-generations.js'
 import { copyRest } from '../../src/storage/generations/rest-copy.js'
@@ -23,6 +24,8 @@ interface Options {
   /** Of a node by its name. */
   readonly clock?: (name: string) => Clock
   readonly log?: (name: string) => Log
+  /** What each start finds. */
+  readonly openStorage?: () => EngineSource
 }
 
 /** A server in this process over a log in memory, with a disk that is empty at each start. */
@@ -86,7 +89,8 @@ export class MemoryNode extends TestNode {
   }
 
   async start(): Promise<void> {
-    const { settings = {}, more = {}, clock = () => systemClock, log = () => silentLog } = this.#options
+    const { settings = {}, more = {}, openStorage = openMemoryGenerations } = this.#options
+    const { clock = () => systemClock, log = () => silentLog } = this.#options
     const local = { ...this.configOf({ inmem: {} }, settings), ...more }
     const env = { VAULT_LOCAL_CONFIG: JSON.stringify(local), VAULT_RAFT_NODE_ID: this.name }
     const { config, problems } = loadServerConfig([], env)
@@ -97,7 +101,7 @@ export class MemoryNode extends TestNode {
       clock: clock(this.name),
       log: log(this.name),
       sharedLog: this.shared,
-      openStorage: async () => openMemoryGenerations(),
+      openStorage: async () => openStorage(),
     })
   }
 

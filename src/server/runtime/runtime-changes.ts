@@ -39,7 +39,7 @@ export interface RuntimeChanges {
   resumeWrites(): void
   /**
    * A new generation of the data and a new runtime on it. Resolves when the decision is durable; when it rejects, all is as
-   * before. Refused while another change runs, since what it was decided on would be gone when its turn comes.
+   * before, unless by OutcomeUnknown. Refused while another change runs, since what it was decided on would be gone when its turn comes.
    */
   replaceData(reason: string, next: NewData): Promise<void>
 }

@@ -9,6 +9,7 @@ import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { dataKey } from '../../storage/raw-keys.js'
 import { Admission } from './admission.js'
 import { openAgain } from './open-again.js'
+import { replaceForAll } from './replace-for-all.js'
 import { RestartView } from './restart-view.js'
 import { Runtime } from './runtime.js'
 import type { RuntimeHostOptions } from './runtime-host-options.js'
@@ -141,10 +142,7 @@ export class RuntimeHost implements RuntimeChanges {
         const before = this.#rootKey
         try {
           await this.#closeRuntime()
-          await source.replace(async (fresh) => {
-            await next.prepare(fresh, source.engine)
-            await this.#options.seat()?.publish(fresh)
-          })
+          await replaceForAll(source, this.#options.seat(), next)
         } catch (error) {
           reject(error)
           await this.#startAnew(before)

@@ -1,4 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
+import { LogicalError } from '../../../../src/logical/errors.js'
+import { openMemoryGenerations } from '../../../../src/storage/engine/memory-generations.js'
+import { type DiskStep, watchSource } from '../../../../src/storage/engine/watched-source.js'
 import { type MemoryNode, startMemoryNodes } from '../../../support/memory-nodes.js'
 import type { TestNodes } from '../../../support/nodes.js'
 import { until } from '../../../support/until.js'
@@ -57,6 +60,26 @@ test.each(['service', 'batch'])(
     expect((await node.send('POST', LOGIN, { body })).status).toBe(400)
   },
 )
+
+test('the outcome is unknown where the log has new data, and the disk of the node that put it there is full', async () => {
+  let isFull = false
+  const watch = {
+    beforeRead: () => undefined,
+    beforeStep: (step: DiskStep) => {
+      if (isFull && step === 'move pointer') throw new LogicalError('unavailable', 'no space left')
+    },
+  }
+  const openStorage = () => watchSource(openMemoryGenerations(), watch)
+  const nodes = await startMemoryNodes(['A'], { openStorage })
+  ended.push(nodes)
+  await nodes.open()
+  const [node] = nodes.all as [MemoryNode]
+  isFull = true
+  await expect(node.moveData()).rejects.toThrow('outcome unknown')
+  isFull = false
+  await nodes.active()
+  expect(await node.health()).toBe(200)
+})
 
 test('a write that was refused before anything of it was in the log is told to have been lost', async () => {
   const { nodes, node, client, body } = await open()
