@@ -215,7 +215,10 @@ const rejoin = async (world: World, { servers, losses }: Scene, chance: Chance):
   for (let tries = 1; ; tries++) {
     if (tries > TRIES_MAX) world.fail(`${below.name} does not follow ${above.name}`)
     const token = await issue(world, above, id)
-    if (isAnew) await world.call(below, { method: 'PUT', path: `${DR}/secondary/enable`, body: { token } })
+    // An answer that was lost may have made it join with a token that is worth nothing by now.
+    const { mode } = await world.status(below, 'dr')
+    if (isAnew && mode !== 'bootstrapping' && mode !== 'secondary')
+      await world.call(below, { method: 'PUT', path: `${DR}/secondary/enable`, body: { token } })
     else await withToken(world, below, 'update-primary', { token })
     if (await happens(world, () => follows(world, below))) break
     // After a wipe its other nodes are sealed, and one of them may have to be active.
