@@ -1,17 +1,9 @@
-import fs, { closeSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
+import { appendFileSync, closeSync, fstatSync, openSync, readFileSync, readSync, renameSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { promisify } from 'node:util'
 import { type LabEvent, parseEvent } from './event.js'
-
-// The module `node:fs/promises` brings much along that a keeper, which runs for as long as its lab, has no use for.
-const appendFile = promisify(fs.appendFile)
-const rename = promisify(fs.rename)
 
 /** A full file becomes the older one, and what was the older one is forgotten: no lab fills a disk with what happened. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024
-
-/** Lines that wait for a disk that does not answer; what comes beyond them is not written. */
-const WAITING_LINES_MAX = 2000
 
 /** Enough for the last events of a file. */
 const TAIL_BYTES = 256 * 1024
@@ -58,18 +50,15 @@ const readTail = (file: string): string => {
 }
 
 /**
- * The file that events are appended to, line by line and one write at a time. A disk that is full or gone costs the lines
- * that it did not take, and nobody waits for it.
+ * The file that events are appended to, line by line. What was appended survives the end of this process. A disk that is full
+ * or gone costs the lines that it did not take.
  */
 export class EventFile {
   readonly #directory: string
   readonly #bytesMax: number
-  #waiting: string[] = []
   #bytes: number
   /** The end of the file may be half a line: of a keeper that was killed, or of a disk that was full. */
   #isTorn = true
-  #written: Promise<void> = Promise.resolve()
-  #isWriting = false
 
   constructor(directory: string, bytesMax = FILE_BYTES_MAX) {
     this.#directory = directory
@@ -79,34 +68,19 @@ export class EventFile {
   }
 
   append(line: string): void {
-    if (this.#waiting.length >= WAITING_LINES_MAX) return
-    this.#waiting.push(line)
-    if (!this.#isWriting) this.#written = this.#writeAll()
-  }
-
-  /** Resolves when everything that was appended is written or lost. */
-  async flush(): Promise<void> {
-    await this.#written
-  }
-
-  async #writeAll(): Promise<void> {
-    this.#isWriting = true
-    while (this.#waiting.length > 0) {
-      const text = `${this.#isTorn ? '\n' : ''}${this.#waiting.splice(0).join('\n')}\n`
-      try {
-        if (this.#bytes >= this.#bytesMax) await this.#turnOver()
-        await appendFile(fileIn(this.#directory), text, { mode: 0o600 })
-        this.#bytes += Buffer.byteLength(text)
-        this.#isTorn = false
-      } catch {
-        this.#isTorn = true
-      }
+    const text = `${this.#isTorn ? '\n' : ''}${line}\n`
+    try {
+      if (this.#bytes >= this.#bytesMax) this.#turnOver()
+      appendFileSync(fileIn(this.#directory), text, { mode: 0o600 })
+      this.#bytes += Buffer.byteLength(text)
+      this.#isTorn = false
+    } catch {
+      this.#isTorn = true
     }
-    this.#isWriting = false
   }
 
-  async #turnOver(): Promise<void> {
-    await rename(fileIn(this.#directory), olderIn(this.#directory))
+  #turnOver(): void {
+    renameSync(fileIn(this.#directory), olderIn(this.#directory))
     this.#bytes = 0
   }
 }

@@ -59,7 +59,6 @@ export const runKeeper = async (
       await toxiproxy.listenOn(null)
       await keeper.close()
       await ownEtcd?.close()
-      await log.close()
     },
   }
 }
