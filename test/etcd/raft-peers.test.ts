@@ -172,8 +172,11 @@ test('a node that is removed serves nothing, and joins again with an empty path'
 test('when the active node is removed another one is active at once, however long a lease is', async () => {
   const { nodes, first } = await open(undefined, { leader_lease: '1h' })
   await untilAllVote(nodes)
+  const client = nodes.clientOf(first)
+  // It goes only while enough others are seen to be there.
+  await until(async () => Object(await client.read('sys/storage/raft/autopilot/state')).data.healthy === true)
   const body = { server_id: first.name }
-  expect((await nodes.clientOf(first).send('POST', 'sys/storage/raft/remove-peer', { body })).status).toBe(204)
+  expect((await client.send('POST', 'sys/storage/raft/remove-peer', { body })).status).toBe(204)
   const left = nodes.without(first)
   const next = await nodes.active(left)
   expect((await nodes.clientOf(next).send('PUT', 'kv/it', { body: { value: 'without it' } })).status).toBe(204)
