@@ -3,54 +3,19 @@ import { expect, test } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { uuid } from '../../../src/base/id.js'
 import { applyEffect, type Ingredients, type Records } from '../../../src/replication/roles/change-record.js'
-import {
-  decideDemote,
-  decideDisablePrimary,
-  decideEnablePrimary,
-} from '../../../src/replication/roles/decide-primary.js'
-import {
-  decideDisableSecondary,
-  decideEnableSecondary,
-  decideFinishBootstrap,
-  decidePromote,
-  decideUpdatePrimary,
-} from '../../../src/replication/roles/decide-secondary.js'
 import { compareEpochs, currentEpoch } from '../../../src/replication/roles/epoch.js'
 import {
   type Decision,
   type Event,
   type Facts,
   isSecondaryStage,
-  type SafetyFacts,
   TRANSITIONS,
 } from '../../../src/replication/roles/machine.js'
 import { DISABLED, stageOf } from '../../../src/replication/roles/state.js'
 import type { Kind } from '../../../src/replication/types.js'
+import { decisionsAt, SAFE } from '../../support/role-decisions.js'
 
 const EVENTS = Object.keys(TRANSITIONS.disabled) as Event[]
-
-const SAFE: SafetyFacts = {
-  isSyncComplete: true,
-  streamState: 'stream-wals',
-  isReindexing: false,
-  appliedIndex: 5,
-  announcedIndex: 5,
-  isBehindEpoch: false,
-  filter: undefined,
-}
-
-const decide: Readonly<Record<Event, (kind: Kind, facts: Facts, isSafe: boolean) => Decision>> = {
-  'enable-primary': decideEnablePrimary,
-  demote: decideDemote,
-  'disable-primary': decideDisablePrimary,
-  'enable-secondary': decideEnableSecondary,
-  'finish-bootstrap': decideFinishBootstrap,
-  promote: (kind, facts, isSafe) => decidePromote(kind, facts, { ...SAFE, isSyncComplete: isSafe }, false),
-  'disable-secondary': decideDisableSecondary,
-  'update-primary': (kind, facts) => decideUpdatePrimary(kind, facts, 'token'),
-  'forget-primary': (kind, facts) => decideUpdatePrimary(kind, facts, 'blank'),
-  'update-addresses': (kind, facts) => decideUpdatePrimary(kind, facts, 'addresses'),
-}
 
 const STEPS = 3000
 
@@ -70,7 +35,7 @@ test(`a walk of ${STEPS} random steps over both kinds never breaks a rule`, () =
   const reached = new Set<string>()
   for (const { event, kind, isSafe, forkIndex } of steps) {
     const facts = factsOf(records)
-    const decision = decide[event](kind, facts, isSafe)
+    const decision = decisionsAt({ ...SAFE, isSyncComplete: isSafe })[event](kind, facts)
     const before = records
     if (!decision.ok) {
       expect(decision.reason).not.toBe('')

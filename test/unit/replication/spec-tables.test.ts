@@ -8,23 +8,10 @@ import {
 import type { SyncSession } from '../../../src/replication/primary/sync-sessions.js'
 import { DESTRUCTION, LOOKING } from '../../../src/replication/filter/purge-states.js'
 import {
-  decideDemote,
-  decideDisablePrimary,
-  decideEnablePrimary,
-} from '../../../src/replication/roles/decide-primary.js'
-import {
-  decideDisableSecondary,
-  decideEnableSecondary,
-  decideFinishBootstrap,
-  decidePromote,
-  decideUpdatePrimary,
-} from '../../../src/replication/roles/decide-secondary.js'
-import {
   type Decision,
   type Event,
   type Facts,
   type RecordChange,
-  type SafetyFacts,
   type Stage,
   TRANSITIONS,
 } from '../../../src/replication/roles/machine.js'
@@ -32,7 +19,7 @@ import type { PrimaryConnection } from '../../../src/replication/rpc/transport.j
 import { FOLLOWING, type Following } from '../../../src/replication/secondary/following.js'
 import { STANDING, standingOf } from '../../../src/replication/secondary/standing.js'
 import { step } from '../../../src/replication/state-table.js'
-import type { Kind } from '../../../src/replication/types.js'
+import { decisionsAt, SAFE } from '../../support/role-decisions.js'
 import { machineTable, readSpecTable, tableOf } from '../../support/spec-tables.js'
 
 /** SPEC.md says what the machines do, and the machines do what it says: each table there is compared with the code. */
@@ -40,28 +27,7 @@ import { machineTable, readSpecTable, tableOf } from '../../support/spec-tables.
 const STAGES = Object.keys(TRANSITIONS) as Stage[]
 const EVENTS = Object.keys(TRANSITIONS.disabled) as Event[]
 
-const SAFETY: SafetyFacts = {
-  isSyncComplete: true,
-  streamState: 'stream-wals',
-  isReindexing: false,
-  appliedIndex: 5,
-  announcedIndex: 5,
-  isBehindEpoch: false,
-  filter: undefined,
-}
-
-const DECIDE: Readonly<Record<Event, (kind: Kind, facts: Facts) => Decision>> = {
-  'enable-primary': decideEnablePrimary,
-  demote: decideDemote,
-  'disable-primary': decideDisablePrimary,
-  'enable-secondary': decideEnableSecondary,
-  'finish-bootstrap': decideFinishBootstrap,
-  promote: (kind, facts) => decidePromote(kind, facts, SAFETY, true),
-  'disable-secondary': decideDisableSecondary,
-  'update-primary': (kind, facts) => decideUpdatePrimary(kind, facts, 'token'),
-  'forget-primary': (kind, facts) => decideUpdatePrimary(kind, facts, 'blank'),
-  'update-addresses': (kind, facts) => decideUpdatePrimary(kind, facts, 'addresses'),
-}
+const DECIDE = decisionsAt(SAFE, true)
 
 const stages = (dr: Stage, performance: Stage): Facts => ({ stages: { dr, performance } })
 

@@ -1,0 +1,38 @@
+import { decideDemote, decideDisablePrimary, decideEnablePrimary } from '../../src/replication/roles/decide-primary.js'
+import {
+  decideDisableSecondary,
+  decideEnableSecondary,
+  decideFinishBootstrap,
+  decidePromote,
+  decideUpdatePrimary,
+} from '../../src/replication/roles/decide-secondary.js'
+import type { Decision, Event, Facts, SafetyFacts } from '../../src/replication/roles/machine.js'
+import type { Kind } from '../../src/replication/types.js'
+
+/** Of a secondary that has everything. */
+export const SAFE: SafetyFacts = {
+  isSyncComplete: true,
+  streamState: 'stream-wals',
+  isReindexing: false,
+  appliedIndex: 5,
+  announcedIndex: 5,
+  isBehindEpoch: false,
+  filter: undefined,
+}
+
+/** What the role machine decides of each event, on a cluster that is as safe as this. */
+export const decisionsAt = (
+  safety: SafetyFacts,
+  force = false,
+): Readonly<Record<Event, (kind: Kind, facts: Facts) => Decision>> => ({
+  'enable-primary': decideEnablePrimary,
+  demote: decideDemote,
+  'disable-primary': decideDisablePrimary,
+  'enable-secondary': decideEnableSecondary,
+  'finish-bootstrap': decideFinishBootstrap,
+  promote: (kind, facts) => decidePromote(kind, facts, safety, force),
+  'disable-secondary': decideDisableSecondary,
+  'update-primary': (kind, facts) => decideUpdatePrimary(kind, facts, 'token'),
+  'forget-primary': (kind, facts) => decideUpdatePrimary(kind, facts, 'blank'),
+  'update-addresses': (kind, facts) => decideUpdatePrimary(kind, facts, 'addresses'),
+})
