@@ -3,6 +3,7 @@ import { MISSED_BUGS } from '../test/simulation/bugs/missed-bugs.js'
 import { BUGS } from '../test/simulation/bugs.js'
 import type { Bug } from '../test/simulation/planted.js'
 import { searchFor } from '../test/simulation/search.js'
+import { runAsked } from './support/asked.js'
 
 /** Plants one bug after the other and says with which seed the simulation finds it, if it does. */
 const HELP = `Plants one bug after the other and says with which seed the simulation finds it, if it does.
@@ -31,7 +32,13 @@ const readSettings = () => {
   return { bugs, seeds }
 }
 
-const searchAll = async ({ bugs, seeds }: { readonly bugs: readonly Bug[]; readonly seeds: number }): Promise<void> => {
+const searchAll = async ({
+  bugs,
+  seeds,
+}: {
+  readonly bugs: readonly Bug[]
+  readonly seeds: number
+}): Promise<number> => {
   let count = 0
   for (const bug of bugs) {
     const found = await searchFor(bug, seeds)
@@ -40,19 +47,7 @@ const searchAll = async ({ bugs, seeds }: { readonly bugs: readonly Bug[]; reado
     console.log(`${bug.name}\n    ${where.slice(0, 160)}`)
   }
   console.log(`${count} of ${bugs.length} are found within ${seeds} seeds each`)
-}
-
-const main = async (): Promise<number> => {
-  let settings: ReturnType<typeof readSettings>
-  try {
-    settings = readSettings()
-  } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}; --help says what there is`)
-    return 1
-  }
-  if (settings) await searchAll(settings)
-  else console.log(HELP)
   return 0
 }
 
-process.exitCode = await main()
+process.exitCode = await runAsked(HELP, readSettings, searchAll)

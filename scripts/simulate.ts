@@ -6,6 +6,7 @@ import { type Played, playedOf } from '../test/simulation/played.js'
 import { Players } from '../test/simulation/players.js'
 import { shrink, TRIES_MAX } from '../test/simulation/shrink.js'
 import { type Outcome, simulate } from '../test/simulation/simulate.js'
+import { runAsked } from './support/asked.js'
 
 /**
  * Plays whole clusters on a simulated clock, network and disk. The same seed has the same history each time, which its hash
@@ -96,15 +97,17 @@ const ONE_STOP_MS = 1_000
 
 /** Whether the user wants no more. */
 class Stop {
-  isAsked = false
-  #firstMs = 0
+  #askedMs: number | undefined
 
   constructor() {
     process.on('SIGINT', () => {
-      if (this.isAsked && performance.now() - this.#firstMs > ONE_STOP_MS) process.exit(130)
-      if (!this.isAsked) this.#firstMs = performance.now()
-      this.isAsked = true
+      this.#askedMs ??= performance.now()
+      if (performance.now() - this.#askedMs > ONE_STOP_MS) process.exit(130)
     })
+  }
+
+  get isAsked(): boolean {
+    return this.#askedMs !== undefined
   }
 }
 
@@ -121,12 +124,11 @@ const playOne = async (seed: number, { isTold, isWhole }: Settings): Promise<num
   if (!isShrunk) tellStory(outcome)
   console.log(factsOf(played))
   if (played.failure) console.log(`  FAILED: ${played.failure.text}`)
-  if (isShrunk) await tellShrunk(seed, isTold)
+  if (isShrunk) await tellShrunk(seed, isTold, new Stop())
   return played.failure ? 1 : 0
 }
 
-const tellShrunk = async (seed: number, isTold: boolean): Promise<void> => {
-  const stop = new Stop()
+const tellShrunk = async (seed: number, isTold: boolean, stop: Stop): Promise<void> => {
   console.error('  the shortest story that fails is looked for; Ctrl-C ends that')
   let toldMs = performance.now()
   const shrunk = await shrink(seed, simulate, (left, tries) => {
@@ -185,26 +187,16 @@ const playMany = async (settings: Settings): Promise<number> => {
   if (first === undefined) return 0
   if (settings.isWhole || stop.isAsked) return 1
   console.log(`the first, seed ${first}; of another one \`npm run simulate -- --seed N\` tells the same:`)
-  await tellShrunk(first, false)
+  await tellShrunk(first, false, stop)
   return 1
 }
 
-const main = async (): Promise<number> => {
-  let settings: Settings | undefined
-  try {
-    settings = readSettings()
-  } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}; --help says what there is`)
-    return 1
-  }
-  if (settings) return settings.seed === undefined ? playMany(settings) : playOne(settings.seed, settings)
-  console.log(HELP)
-  return 0
-}
+const playAsked = (settings: Settings): Promise<number> =>
+  settings.seed === undefined ? playMany(settings) : playOne(settings.seed, settings)
 
 // Whoever reads the story through `head` has seen enough of it.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit()
 })
-process.exitCode = await main()
+process.exitCode = await runAsked(HELP, readSettings, playAsked)
