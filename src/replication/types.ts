@@ -26,6 +26,10 @@ export interface LogPlace {
   readonly index: number
 }
 
+/** Also true of none and none. */
+export const isSamePlace = (one: LogPlace | undefined, other: LogPlace | undefined): boolean =>
+  one?.index === other?.index && one?.epoch === other?.epoch
+
 /** Who speaks. Travels with every call between clusters, in both directions. */
 export interface PeerIdentity {
   /** Id of the replication set: equal on all members. */

@@ -13,7 +13,7 @@ const CANARIES = 3
 const DENY = { mode: 'deny', paths: ['hidden/'] }
 
 /** Whether the filter takes a path such as `one/a` away from the secondary. */
-export const isFilterable = (path: string): boolean => path.startsWith('hidden/')
+export const isFilterable = (path: string): boolean => DENY.paths.some((denied) => path.startsWith(denied))
 
 const isGood = (answer: Answer | undefined): boolean => answer !== undefined && answer.status < 300
 const pathFor = (secondary: Member): string =>

@@ -17,7 +17,7 @@ import type { SurplusEntries } from '../secondary/recent-frames.js'
 import type { DataPlane, FollowerService, PrimaryService } from '../services.js'
 import { epochIdOf, type PrimaryRecord, type SecondaryRecord } from './state.js'
 import { type StatusFacts, statusOf } from './status-facts.js'
-import type { Kind, LogPlace, SecondaryView } from '../types.js'
+import { isSamePlace, type Kind, type LogPlace, type SecondaryView } from '../types.js'
 import { lastIndexOf, type TreeMaintenance } from './tree-maintenance.js'
 
 interface RunningRoleOptions {
@@ -199,7 +199,7 @@ export class RunningRole {
     const { host, kind } = this.#options
     const kept = readAnnounced(host, kind)
     const announced = this.#announced()
-    if (!announced || (kept?.epoch === announced.epoch && kept.index === announced.index)) return
+    if (!announced || isSamePlace(kept, announced)) return
     const position = host.store.remotePosition
     if (position?.epoch === announced.epoch && position.index >= announced.index) return
     await keepAnnounced(host, kind, announced)

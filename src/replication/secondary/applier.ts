@@ -3,7 +3,7 @@ import type { ReplicableStore, RemotePosition, WalEntry } from '../../storage/re
 import { changedFilters } from '../filter/changed-filters.js'
 import type { Received, RecentFrames } from './recent-frames.js'
 import type { FrameSliceMessage } from '../rpc/messages.js'
-import type { LogPlace } from '../types.js'
+import { isSamePlace, type LogPlace } from '../types.js'
 
 /** Pieces applied as one durable batch, at most. */
 const MERGED_PIECES_MAX = 64
@@ -72,7 +72,7 @@ export class Applier {
    */
   async flush(): Promise<void> {
     const position = this.#position
-    if (this.#stored?.index === position.index && this.#stored.epoch === position.epoch) return
+    if (isSamePlace(this.#stored, position)) return
     requireStandingAt(this.#store, this.#stored)
     await this.#store.applyEntries([], position)
     this.#stored = position
@@ -113,7 +113,7 @@ export class Applier {
 
 /** Throws LogicalError `unavailable` where the store stands elsewhere: what follows on this place does not follow on its data. */
 export const requireStandingAt = ({ remotePosition }: ReplicableStore, place: LogPlace | undefined): void => {
-  if (remotePosition?.index === place?.index && remotePosition?.epoch === place?.epoch) return
+  if (isSamePlace(remotePosition, place)) return
   throw new LogicalError('unavailable', `the storage was opened again, and stands at ${remotePosition?.index} now`)
 }
 

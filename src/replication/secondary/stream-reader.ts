@@ -49,7 +49,10 @@ export class StreamReader {
     this.#log = options.log
   }
 
-  /** Goes on from the place that was stored when the stream was asked for, if there was one. Always ends by rejection: with the stream's end, or a failure. */
+  /**
+   * Goes on from the place that was stored when the stream was asked for, if there was one. Always ends by rejection: with the
+   * stream's end, or a failure.
+   */
   async run(place: RemotePosition | undefined, early: readonly ReceivedDown[], signal: AbortSignal): Promise<never> {
     requireStandingAt(this.#store, place)
     if (place) await this.#goOn(place)

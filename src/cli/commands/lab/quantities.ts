@@ -1,9 +1,10 @@
 import { parseDurationMs } from '../../../base/duration.js'
 import { LabError } from '../../../lab/lab-error.js'
+import { missingUnit } from '../../../lab/library/lab-clock.js'
 
 /** Milliseconds of a duration with a unit: for a fault, nobody knows whether a bare number means seconds or milliseconds. */
 export const milliseconds = (text: string, leastMs = 1): number => {
-  if (/^[1-9]\d*$/.test(text)) throw new LabError('usage', `"${text}" has no unit: say ${text}ms or ${text}s`)
+  if (/^[1-9]\d*$/.test(text)) throw missingUnit(text)
   const ms = parseDurationMs(text)
   if (ms === undefined || ms < leastMs) throw new LabError('usage', `"${text}" is not a duration such as 80ms`)
   return ms
