@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../../base/clock.js'
+import { KeyedLock } from '../../base/keyed-lock.js'
 import type { Random } from '../../base/random.js'
 import type { EventDraft } from '../events/event.js'
 import { LabError } from '../lab-error.js'
@@ -6,6 +7,7 @@ import type { Direction } from '../proxy/fault-types.js'
 import type { Link } from '../proxy/link.js'
 import {
   type ActiveFault,
+  type ActiveLinkFault,
   type ActiveServerFault,
   type FaultRequest,
   isDown,
@@ -15,17 +17,10 @@ import {
   directionState,
   isBetween,
 } from './active-fault.js'
-import { type OpenRoute, openRoutes } from './open-routes.js'
+import { type NamedProxy, nameProxies, type OpenRoute, openRoutes } from './open-routes.js'
 import type { Route } from './routes.js'
 import { endServerFault, isDoneAtOnce, isSameKnob, knobOf, setServerFault } from './server-fault.js'
 import type { WatchedCluster } from './watch.js'
-
-/** A proxy by its name, such as `A-B-cluster`: what A gets when it dials the cluster port of B. */
-export interface NamedProxy extends OpenRoute {
-  readonly name: string
-  /** Made by somebody beside those of the lab. */
-  readonly isExtra: boolean
-}
 
 interface Surroundings {
   readonly clock: Clock
@@ -41,6 +36,8 @@ interface KeeperOptions extends Surroundings {
   /** Whether a node was active when it was looked at last. */
   readonly isActive?: (node: string) => boolean
 }
+
+type EndKind = 'fault-healed' | 'fault-expired'
 
 const DIRECTIONS: readonly Direction[] = ['up', 'down']
 
@@ -58,13 +55,13 @@ export class Keeper {
   readonly #around: Surroundings
   #routes: readonly NamedProxy[]
   readonly #timers = new Map<number, Timer>()
-  readonly #turns = new Map<string, Promise<void>>()
+  readonly #turns = new KeyedLock()
   #active: readonly ActiveFault[] = []
   #applied: Promise<void> = Promise.resolve()
   #lastId = 0
 
   private constructor(routes: readonly OpenRoute[], around: Surroundings) {
-    this.#routes = routes.map((route, index) => ({ ...route, name: nameOf(routes, index), isExtra: false }))
+    this.#routes = nameProxies(routes)
     this.#around = around
   }
 
@@ -114,21 +111,26 @@ export class Keeper {
       throw new LabError('conflict', `${FAULTS_MAX} faults are set already; heal some first`)
     const { forMs, ...wish } = request
     const untilMs = forMs === undefined ? undefined : this.#around.clock.now() + forMs
-    if ('between' in wish) this.#requireLink(wish)
-    else await this.#inTurn(wish.cluster, (server) => setServerFault(server, wish.fault))
-    // A fault that is refused has no number.
-    const active: ActiveFault = { id: ++this.#lastId, ...wish, untilMs }
-    if (!active.isHidden)
-      this.#around.tell({
-        kind: 'fault-set',
-        ...(isOfLink(active) ? {} : { cluster: active.cluster }),
-        details: { ...active },
-      })
+    if ('between' in wish) {
+      this.#requireLink(wish)
+      const active = this.#add({ ...wish, untilMs }, forMs)
+      await this.#apply()
+      return active
+    }
+    return this.#inTurn(wish.cluster, async (server) => {
+      await setServerFault(server, wish.fault)
+      return this.#add({ ...wish, untilMs }, forMs)
+    })
+  }
+
+  /** A fault that is refused does not come here, and has no number. */
+  #add(wish: Omit<ActiveLinkFault, 'id'> | Omit<ActiveServerFault, 'id'>, forMs: number | undefined): ActiveFault {
+    const active: ActiveFault = { id: ++this.#lastId, ...wish }
+    if (!active.isHidden) this.#tell('fault-set', active)
     if (!isOfLink(active) && isDoneAtOnce(active.fault)) return active
     if (!isOfLink(active)) this.#replace(active)
     this.#active = [...this.#active, active]
     if (forMs !== undefined) this.#endIn(forMs, active.id)
-    if (isOfLink(active)) await this.#apply()
     return active
   }
 
@@ -150,15 +152,13 @@ export class Keeper {
     })
   }
 
-  /** Runs work one after the other for each server: a healed fault is not set again by whoever began before. */
-  async #inTurn(cluster: string, work: (server: WatchedCluster) => Promise<void>): Promise<void> {
+  /**
+   * Runs work one after the other for each server. What is told to a server and what is known of it change in one turn:
+   * a healed fault is not set again by whoever waited meanwhile.
+   */
+  async #inTurn<T>(cluster: string, work: (server: WatchedCluster) => Promise<T>): Promise<T> {
     const server = this.#clusterOf(cluster)
-    const done = (this.#turns.get(cluster) ?? Promise.resolve()).then(() => work(server))
-    this.#turns.set(
-      cluster,
-      done.catch(() => undefined),
-    )
-    await done
+    return this.#turns.run(cluster, () => work(server))
   }
 
   /** Ends the fault that was set before, unless the new one is only for a time: then the old one comes back. */
@@ -196,10 +196,7 @@ export class Keeper {
     this.#timers.set(id, this.#around.clock.setTimer(ms, end))
   }
 
-  async #end(
-    ids: readonly number[] | undefined,
-    kind: 'fault-healed' | 'fault-expired',
-  ): Promise<readonly ActiveFault[]> {
+  async #end(ids: readonly number[] | undefined, kind: EndKind): Promise<readonly ActiveFault[]> {
     const chosen = this.#active.filter(({ id }) => ids === undefined || ids.includes(id))
     const links = chosen.filter(isOfLink)
     this.#forget(links, kind)
@@ -209,8 +206,7 @@ export class Keeper {
     for (const active of chosen) {
       if (isOfLink(active)) continue
       try {
-        await this.#endOnServer(active)
-        this.#forget([active], kind)
+        await this.#endOnServer(active, kind)
         healed.push(active)
       } catch (error) {
         failures.push(error)
@@ -221,28 +217,31 @@ export class Keeper {
   }
 
   /** Where two faults turn one knob, the one that stays takes it over. */
-  #endOnServer(ended: ActiveServerFault): Promise<void> {
+  #endOnServer(ended: ActiveServerFault, kind: EndKind): Promise<void> {
     return this.#inTurn(ended.cluster, async (server) => {
+      if (!this.#active.includes(ended)) return
       await endServerFault(server, ended.fault)
+      this.#forget([ended], kind)
       for (const one of this.#active) {
-        if (isOfLink(one) || one === ended || one.cluster !== ended.cluster) continue
+        if (isOfLink(one) || one.cluster !== ended.cluster) continue
         if (isSameKnob(one.fault, ended.fault)) await setServerFault(server, one.fault).catch(() => undefined)
       }
     })
   }
 
-  #forget(ended: readonly ActiveFault[], kind: 'fault-healed' | 'fault-expired'): void {
+  #forget(ended: readonly ActiveFault[], kind: EndKind): void {
     for (const active of ended) {
       if (!this.#active.includes(active)) continue
       this.#timers.get(active.id)?.cancel()
       this.#timers.delete(active.id)
       this.#active = this.#active.filter((one) => one !== active)
-      this.#around.tell({
-        kind,
-        ...(isOfLink(active) ? {} : { cluster: active.cluster }),
-        details: { ...active },
-      })
+      this.#tell(kind, active)
     }
+  }
+
+  #tell(kind: EventDraft['kind'], active: ActiveFault): void {
+    const of = isOfLink(active) ? {} : { cluster: active.cluster }
+    this.#around.tell({ kind, ...of, details: { ...active } })
   }
 
   async close(): Promise<void> {
@@ -263,13 +262,4 @@ export class Keeper {
       await (isDown(this.#active, route) ? route.link.down() : route.link.up())
     }
   }
-}
-
-const ADDRESS_WORDS = ['api', 'cluster'] as const
-
-/** Between two clusters the addresses come in one order: that of the API, then that of the cluster port. */
-const nameOf = (routes: readonly Route[], index: number): string => {
-  const { from, to } = routes[index] ?? { from: '', to: '' }
-  const before = routes.slice(0, index).filter((route) => route.from === from && route.to === to).length
-  return `${from}-${to}-${ADDRESS_WORDS[before] ?? before}`
 }

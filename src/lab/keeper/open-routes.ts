@@ -9,6 +9,13 @@ export interface OpenRoute extends Route {
   readonly link: Link
 }
 
+/** A proxy by its name, such as `A-B-cluster`: what A gets when it dials the cluster port of B. */
+export interface NamedProxy extends OpenRoute {
+  readonly name: string
+  /** Made by somebody beside those of the lab. */
+  readonly isExtra: boolean
+}
+
 interface Surroundings {
   readonly clock: Clock
   readonly random: Random
@@ -41,3 +48,16 @@ const activeOf = (behind: readonly NodeDoor[], isActive: (node: string) => boole
     return (behind.find(({ node }) => isActive(node)) ?? behind[0])?.port ?? 0
   },
 })
+
+/** All of them are of the lab, in the order in which it opened them. */
+export const nameProxies = (routes: readonly OpenRoute[]): NamedProxy[] =>
+  routes.map((route, index) => ({ ...route, name: nameOf(routes, index), isExtra: false }))
+
+const ADDRESS_WORDS = ['api', 'cluster'] as const
+
+/** Between two clusters the addresses come in one order: that of the API, then that of the cluster port. */
+const nameOf = (routes: readonly Route[], index: number): string => {
+  const { from, to } = routes[index] ?? { from: '', to: '' }
+  const before = routes.slice(0, index).filter((route) => route.from === from && route.to === to).length
+  return `${from}-${to}-${ADDRESS_WORDS[before] ?? before}`
+}

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import type { LabEvent } from '../../../src/lab/events/event.js'
+import { Keeper } from '../../../src/lab/keeper/keeper.js'
 import { KeeperClient } from '../../../src/lab/keeper/keeper-client.js'
 import { runKeeper } from '../../../src/lab/keeper/run-keeper.js'
 import { randomSinglePorts } from '../../../src/lab/ports.js'
@@ -189,4 +190,63 @@ it('holds a thousand faults that two clients set at once, refuses more, and heal
   const healed = await Promise.all([client.heal(), other.heal(), client.heal(7).catch(() => [])])
   expect(healed.flat().map(({ id }) => id)).toHaveLength(1000)
   expect(await other.list()).toEqual([])
+})
+
+/** A server that answers in the order in which the test lets it, and the settings of its clock that it was told. */
+const startSlowServer = async () => {
+  const told: string[] = []
+  const waiting: (() => void)[] = []
+  let isHeld = false
+  const server = http.createServer((request, response) => {
+    let body = ''
+    request.on('data', (piece: Buffer) => (body += piece.toString()))
+    request.on('end', () => {
+      told.push((JSON.parse(body) as { skew: string }).skew)
+      const answer = () => response.writeHead(204).end()
+      if (isHeld) waiting.push(answer)
+      else answer()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  stops.push(() => server.close())
+  const { port } = server.address() as net.AddressInfo
+  const hold = () => (isHeld = true)
+  const release = () => {
+    isHeld = false
+    for (const answer of waiting.splice(0)) answer()
+  }
+  return { apiAddress: `http://127.0.0.1:${port}`, told, waiting, hold, release }
+}
+
+const keeperOver = (apiAddress: string) =>
+  Keeper.over([], { clock: systemClock, clusters: () => [{ name: 'A', apiAddress }], tell: () => undefined })
+
+const skew = (ms: number) => ({ cluster: 'A', fault: { name: 'skew', ms } }) as const
+
+it('does not set a fault again that is healed while its server is looked at', async () => {
+  const { apiAddress, told, waiting, hold, release } = await startSlowServer()
+  const keeper = keeperOver(apiAddress)
+  await keeper.set(skew(-5))
+  hold()
+  const healing = keeper.heal()
+  await until(() => waiting.length === 1)
+  const reminding = keeper.remind('A')
+  release()
+  await Promise.all([healing, reminding])
+  expect(told).toEqual(['-5ms', '0s'])
+  expect(keeper.active).toEqual([])
+})
+
+it('lets the newer of two faults count when its server is looked at in between', async () => {
+  const { apiAddress, told, waiting, hold, release } = await startSlowServer()
+  const keeper = keeperOver(apiAddress)
+  await keeper.set(skew(-5))
+  hold()
+  const setting = keeper.set(skew(7))
+  await until(() => waiting.length === 1)
+  const reminding = keeper.remind('A')
+  release()
+  await Promise.all([setting, reminding])
+  expect(told).toEqual(['-5ms', '7ms', '7ms'])
+  expect(keeper.active).toMatchObject([{ fault: { ms: 7 } }])
 })
