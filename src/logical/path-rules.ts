@@ -27,6 +27,8 @@ export interface PathRules {
   /** Needs no token, or looks at it itself; or needs the sudo capability besides that of the operation. */
   readonly access?: 'open' | 'sudo'
   readonly servedWhile?: { readonly [C in Condition]?: 'all' | 'reads' }
+  /** May change a role: of several writes at once one waits for the other, and is judged by the role that it leaves. */
+  readonly takesTurns?: true
   /** Waits for the other nodes of the cluster, where the data is not here without them. */
   readonly awaitsNodes?: true
   /** Asked all the time by machines, and telling nothing that a log would be read for. */

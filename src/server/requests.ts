@@ -52,14 +52,18 @@ export class Requests {
   async handle(request: IncomingRequest): Promise<Rendered> {
     const { host } = this.#options
     const nodes = this.#options.nodes()
-    await host.admit(request)
-    if (nodes && host.state.name === 'standby') {
-      const answered = await this.#counted(request, () => nodes.standby.answerAlone(request))
-      if (answered) return answered
-      await nodes.standby.awaitActive(request)
+    try {
       await host.admit(request)
+      if (nodes && host.state.name === 'standby') {
+        const answered = await this.#counted(request, () => nodes.standby.answerAlone(request))
+        if (answered) return answered
+        await nodes.standby.awaitActive(request)
+        await host.admit(request)
+      }
+      return await this.#counted(request, () => this.#answer(request))
+    } finally {
+      host.leave(request)
     }
-    return this.#counted(request, () => this.#answer(request))
   }
 
   /** The limits of a body, before it is read. */
@@ -84,13 +88,17 @@ export class Requests {
     const { host } = this.#options
     const nodes = this.#options.nodes()
     if (!nodes?.node.isServing && !nodes?.node.isTakingOver) throw new NotActive()
-    await host.admit(request)
-    const { state } = host
-    if (!('pipeline' in state)) throw new NotActive()
-    if (asks === 'allowance') return renderAllowance(state.pipeline.allowBody(state.name, request))
-    if (asks === 'answer') return this.#counted(request, () => this.#answerOpen(state, request))
-    await state.pipeline.requireRights(state.name, request)
-    return renderAnswer(request, { status: 204 })
+    try {
+      await host.admit(request)
+      const { state } = host
+      if (!('pipeline' in state)) throw new NotActive()
+      if (asks === 'allowance') return renderAllowance(state.pipeline.allowBody(state.name, request))
+      if (asks === 'answer') return await this.#counted(request, () => this.#answerOpen(state, request))
+      await state.pipeline.requireRights(state.name, request)
+      return renderAnswer(request, { status: 204 })
+    } finally {
+      host.leave(request)
+    }
   }
 
   /** Answers what concerns this server alone. */

@@ -40,6 +40,7 @@ const ROLE = { ...ROOT, servedWhile: STEERING } satisfies PathRules
 const ROLE_ON_DR = { ...ROOT, servedWhile: { ...WHILE_DR, ...STEERING } } satisfies PathRules
 /** A path of this kind looks at the operation token itself. */
 const WITH_OPERATION_TOKEN = { ...ROLE_ON_DR, ...OPEN } satisfies PathRules
+const TURNS = { takesTurns: true } satisfies PathRules
 
 /**
  * The rules of `sys/`: all that is true of its paths, besides what they do. Rows for what is not served are the reference's,
@@ -123,15 +124,15 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
     ...roleRules('replication'),
     ...roleRules('replication/dr'),
     ...roleRules('replication/performance'),
-    'replication/recover': ROLE,
+    'replication/recover': { ...ROLE, ...TURNS },
     'replication/merkle-check': ROLE,
     'replication/*': { servedWhile: STEERING },
-    'replication/secondary/disable': { ...ROOT, servedWhile: { revoked: 'all', ...STEERING } },
-    'replication/performance/secondary/disable': { ...ROOT, servedWhile: { revoked: 'all', ...STEERING } },
-    'replication/dr/secondary/promote': WITH_OPERATION_TOKEN,
-    'replication/dr/secondary/disable': WITH_OPERATION_TOKEN,
-    'replication/dr/secondary/recover': WITH_OPERATION_TOKEN,
-    'replication/dr/secondary/update-primary': WITH_OPERATION_TOKEN,
+    'replication/secondary/disable': { ...ROOT, ...TURNS, servedWhile: { revoked: 'all', ...STEERING } },
+    'replication/performance/secondary/disable': { ...ROOT, ...TURNS, servedWhile: { revoked: 'all', ...STEERING } },
+    'replication/dr/secondary/promote': { ...WITH_OPERATION_TOKEN, ...TURNS },
+    'replication/dr/secondary/disable': { ...WITH_OPERATION_TOKEN, ...TURNS },
+    'replication/dr/secondary/recover': { ...WITH_OPERATION_TOKEN, ...TURNS },
+    'replication/dr/secondary/update-primary': { ...WITH_OPERATION_TOKEN, ...TURNS },
     'replication/dr/secondary/reindex': WITH_OPERATION_TOKEN,
     'replication/dr/secondary/merkle-check': WITH_OPERATION_TOKEN,
     'replication/dr/secondary/operation-token/delete': WITH_OPERATION_TOKEN,
@@ -153,7 +154,7 @@ export const systemRulesOf = (table: PathRuleTable, path: string): PathRules =>
 const roleRules = (prefix: string): Record<string, PathRules> => ({
   [`${prefix}/status`]: { ...OPEN, servedWhile: { ...WHILE_CHANGING, ...STEERING }, isUnaudited: true },
   [`${prefix}/reindex`]: { ...ROLE, ...SUDO },
-  [`${prefix}/primary/secondary-token`]: { ...ROLE, ...SUDO },
-  [`${prefix}/primary/*`]: ROLE,
-  [`${prefix}/secondary/*`]: ROLE,
+  [`${prefix}/primary/secondary-token`]: { ...ROLE, ...SUDO, ...TURNS },
+  [`${prefix}/primary/*`]: { ...ROLE, ...TURNS },
+  [`${prefix}/secondary/*`]: { ...ROLE, ...TURNS },
 })

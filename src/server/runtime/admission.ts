@@ -22,6 +22,8 @@ export class Admission {
   readonly #options: AdmissionOptions
   readonly #room: WaitingRoom
   #areWritesPaused = false
+  /** The one call that may change a role now. */
+  #inTurn: IncomingRequest | undefined
 
   constructor(options: AdmissionOptions) {
     this.#options = options
@@ -33,9 +35,27 @@ export class Admission {
     return this.#room.size
   }
 
-  /** Resolves when the request is to be handled now: at once, or when what it waits for is over, or took too long. */
+  /**
+   * Resolves when the request is to be handled now: at once, or when what it waits for is over, or took too long. Whoever asks
+   * calls `leave` in the end.
+   */
   admit(request: IncomingRequest): Promise<void> {
-    return this.#room.pass(request, () => this.#isToWait(request))
+    return this.#room.pass(request, () => this.#isToWait(request) || !this.#hasTurn(request))
+  }
+
+  /** A request that asked to be admitted is answered. */
+  leave(request: IncomingRequest): void {
+    if (this.#inTurn !== request) return
+    this.#inTurn = undefined
+    this.wake()
+  }
+
+  /** Takes the turn where it is free, so that of several who wait one goes on. */
+  #hasTurn(request: IncomingRequest): boolean {
+    const { path, operation } = request
+    if (!isWrite(operation) || !systemRulesOf(this.#options.shell.systemRules, path).takesTurns) return true
+    this.#inTurn ??= request
+    return this.#inTurn === request
   }
 
   #isToWait(request: IncomingRequest): boolean {

@@ -73,9 +73,9 @@ export class RuntimeHost implements RuntimeChanges {
   }
 
   /** Resolves when the request is to be handled now: at once, or when what it waits for is over, or took too long. */
-  admit(request: IncomingRequest): Promise<void> {
-    return this.#admission.admit(request)
-  }
+  readonly admit = (request: IncomingRequest): Promise<void> => this.#admission.admit(request)
+  /** To be called when one that asked to be admitted is answered. */
+  readonly leave = (request: IncomingRequest): void => this.#admission.leave(request)
 
   /** Requests that wait for a change to be over. */
   get waiting(): number {

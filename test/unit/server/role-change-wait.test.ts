@@ -99,6 +99,33 @@ test('with role_change_wait 0 nothing waits', async () => {
   expect([answer.status, errorsOf(answer)]).toEqual([503, [RESTARTING]])
 })
 
+test('of calls that change roles at once each is answered by the runtime that the one before it leaves', async () => {
+  const it = await startServer({ role_change_wait: '20s' })
+  const call = (path: string) => it.client.send('PUT', `sys/replication/${path}`)
+  const answers = await Promise.all([
+    call('dr/primary/enable'),
+    call('performance/primary/enable'),
+    call('dr/primary/disable'),
+    call('performance/primary/enable'),
+  ])
+  expect(answers.map((answer) => [answer.status, errorsOf(answer)])).toEqual([
+    [200, []],
+    [200, []],
+    [200, []],
+    [400, [expect.stringContaining('primary')]],
+  ])
+  const { json } = await it.anonymous.send('GET', 'sys/replication/status')
+  expect(json?.data).toMatchObject({ dr: { mode: 'disabled' }, performance: { mode: 'primary' } })
+})
+
+test('a call that changes a role waits no longer than role_change_wait for another one and its change', async () => {
+  const it = await startServer({ role_change_wait: '100ms' })
+  it.door.isHeld = true
+  const call = (path: string) => it.client.send('PUT', `sys/replication/${path}`)
+  const [first, second] = await Promise.all([call('dr/primary/enable'), call('performance/primary/enable')])
+  expect([first.status, second.status, errorsOf(second)]).toEqual([200, 503, [RESTARTING]])
+})
+
 test('status reads, shares and a second initialisation are answered meanwhile', async () => {
   const it = await startServer({ role_change_wait: '20s' })
   const before = await it.anonymous.send('GET', 'sys/seal-status')

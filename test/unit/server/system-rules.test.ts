@@ -47,6 +47,10 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
     'waits for the other nodes of its cluster, where there is no data without them',
     named(namesOf(({ awaitsNodes }) => awaitsNodes)),
   ],
+  [
+    'waits for another call of these, so that it is judged by the role which that one leaves',
+    named(namesOf(({ takesTurns }) => takesTurns)),
+  ],
   ['takes a wrapping token for a client token', named(namesOf(({ wrappingToken }) => wrappingToken))],
   ['has names in any case in its body', named(namesOf(({ body }) => body === 'bare'))],
   ['has a file for a body', named(namesOf(({ body }) => body === 'file'))],
