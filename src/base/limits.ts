@@ -146,6 +146,8 @@ export const LIMITS = {
   /** Stored values kept ready, by number, and the size of each. */
   recentValuesMax: 4096,
   recentValueBytesMax: 2048,
+  /** Keys of which it is kept ready that there is no value. */
+  recentAbsencesMax: 1024,
 } as const
 
 /** 768 hours: the default and maximal lease time of a mount unless configured, in seconds. */

@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LogicalError } from '../../logical/errors.js'
 import type { Ballast } from './ballast.js'
-import { RecentValues } from './recent-values.js'
+import { ABSENT, RecentValues } from './recent-values.js'
 import { breakSeal, checkSeal, sealFiles } from './file-seal.js'
 import { findDamagedTables } from './table-check.js'
 import { HighWater } from './high-water.js'
@@ -120,19 +120,20 @@ export class LevelEngine implements Engine {
   get(key: string, snapshot?: EngineSnapshot): Buffer | undefined {
     this.#requireOpen()
     const known = snapshot === undefined ? this.#recent.find(key) : undefined
-    if (known !== undefined) return known
+    if (known !== undefined) return known === ABSENT ? undefined : known
     const stored = getStored(this.#db, key, nativeOf(snapshot))
     const value = stored && this.#large.resolve(key, stored)
-    if (value !== undefined && snapshot === undefined) this.#recent.add(key, value)
+    if (snapshot === undefined) this.#recent.add(key, value)
     return value
   }
 
   has(key: string, snapshot?: EngineSnapshot): boolean {
     this.#requireOpen()
-    if (snapshot === undefined && this.#recent.find(key) !== undefined) return true
+    const known = snapshot === undefined ? this.#recent.find(key) : undefined
+    if (known !== undefined) return known !== ABSENT
     const stored = getStored(this.#db, key, nativeOf(snapshot))
     // Most often whoever asks reads the value next.
-    if (stored !== undefined && snapshot === undefined && !isReference(stored)) this.#recent.add(key, stored)
+    if (snapshot === undefined && !(stored && isReference(stored))) this.#recent.add(key, stored)
     return stored !== undefined
   }
 

@@ -2,26 +2,33 @@ import { LIMITS } from '../../base/limits.js'
 import { RecentCache } from '../../base/recent-cache.js'
 import { DATA_PREFIX } from '../raw-keys.js'
 
+/** Of a key that was looked for and is not there. */
+export const ABSENT = 'absent'
+
 /**
- * Stored values that were read not long ago, kept by the engine itself: every change of a key goes through a batch of it. A
+ * Stored values that were read not long ago, and that there was none, kept by the engine itself: every change of a key goes through a batch of it. A
  * key of a batch that is being written is forgotten, and neither served from here nor remembered until the batch has ended,
  * however it does; so a read sees what it would see on the disk, and nothing is older than what was seen before. Holds at
- * least the values of `recentValuesMax` keys used last and at most twice as many, none larger than `recentValueBytesMax`.
+ * least the values of `recentValuesMax` keys used last and at most twice as many, none larger than `recentValueBytesMax`; of
+ * keys that are not there `recentAbsencesMax`, apart from them: whoever guesses keys drives out no values.
  * Whoever is given a value must not change it.
  */
 export class RecentValues {
   readonly #values = new RecentCache<Buffer>(LIMITS.recentValuesMax)
+  readonly #absent = new RecentCache<typeof ABSENT>(LIMITS.recentAbsencesMax)
   /** What batches under way write: a set for each, which goes with it. */
   readonly #writing: ReadonlySet<string>[] = []
 
-  find(key: string): Buffer | undefined {
-    return this.#values.get(key)
+  /** Undefined: not known. */
+  find(key: string): Buffer | typeof ABSENT | undefined {
+    return this.#values.get(key) ?? this.#absent.get(key)
   }
 
-  add(key: string, value: Buffer): void {
-    if (!isData(key) || value.length > LIMITS.recentValueBytesMax) return
+  add(key: string, value: Buffer | undefined): void {
+    if (!isData(key) || (value?.length ?? 0) > LIMITS.recentValueBytesMax) return
     if (this.#writing.some((keys) => keys.has(key))) return
-    this.#values.set(key, value)
+    if (value === undefined) this.#absent.set(key, ABSENT)
+    else this.#values.set(key, value)
   }
 
   /** To be called before anything of a batch with these keys is written; the result when nothing of it will be any more. */
@@ -30,6 +37,7 @@ export class RecentValues {
     for (const key of keys) {
       if (!isData(key)) continue
       this.#values.delete(key)
+      this.#absent.delete(key)
       written.add(key)
     }
     this.#writing.push(written)
@@ -38,6 +46,7 @@ export class RecentValues {
 
   clear(): void {
     this.#values.clear()
+    this.#absent.clear()
   }
 }
 

@@ -8,7 +8,7 @@ import { nextTurn } from '../../../src/base/turn.js'
 import type { EngineBatch } from '../../../src/storage/engine/engine.js'
 import { LARGE_VALUE_BYTES } from '../../../src/storage/engine/large-values.js'
 import { LevelEngine } from '../../../src/storage/engine/level-engine.js'
-import { RecentValues } from '../../../src/storage/engine/recent-values.js'
+import { ABSENT, RecentValues } from '../../../src/storage/engine/recent-values.js'
 
 const bytes = (text: string): Buffer => Buffer.from(text)
 
@@ -35,6 +35,33 @@ describe('values that were read not long ago', () => {
     first()
     recent.add('da', bytes('1'))
     expect(recent.find('da')).toEqual(bytes('1'))
+  })
+
+  it('are told from keys that are not there, which are forgotten in the same way', () => {
+    const recent = new RecentValues()
+    recent.add('da', undefined)
+    expect([recent.find('da'), recent.find('db')]).toEqual([ABSENT, undefined])
+    const ended = recent.begin(['da'])
+    recent.add('da', undefined)
+    expect(recent.find('da')).toBeUndefined()
+    ended()
+    recent.add('da', bytes('1'))
+    expect(recent.find('da')).toEqual(bytes('1'))
+    recent.clear()
+    recent.add('da', undefined)
+    recent.clear()
+    expect(recent.find('da')).toBeUndefined()
+  })
+
+  it('are not driven out by keys that are not there', () => {
+    const recent = new RecentValues()
+    recent.add('da', bytes('1'))
+    for (let at = 0; at < 4 * LIMITS.recentValuesMax; at++) recent.add(`dguess${at}`, undefined)
+    expect(recent.find('da')).toEqual(bytes('1'))
+    const known = Array.from({ length: 4 * LIMITS.recentValuesMax }, (_, at) => recent.find(`dguess${at}`)).filter(
+      Boolean,
+    )
+    expect(known.length).toBeLessThanOrEqual(2 * LIMITS.recentAbsencesMax)
   })
 
   it('are few, small, and data', () => {
@@ -75,24 +102,32 @@ describe('an engine that remembers them', () => {
     await written
   }
 
-  it('never reads what is older than what was read, or written, before', async () => {
+  it('never reads what is older than what was read, or written, before, deletions among it', async () => {
     const random = createSeededRandom(seed)
     const chance = (below: number): number => random.bytes(1).readUInt8() % below
-    const newest = new Map<string, number>()
-    const read = (key: string): number => Number(engine.get(key)?.toString() ?? 0)
-    const check = (key: string) => {
-      const found = read(key)
-      expect(found).toBeGreaterThanOrEqual(newest.get(key) ?? 0)
-      newest.set(key, found)
+    const stored = new Map<string, string | undefined>()
+    const read = (key: string) => {
+      const found = engine.get(key)?.toString()
+      return chance(2) === 0 && engine.has(key) !== (found !== undefined) ? 'another answer of has' : found
     }
     for (let version = 1; version <= 400; version++) {
       const batch = engine.batch()
-      const keys = new Set(Array.from({ length: 1 + chance(3) }, () => `d${chance(6)}`))
-      for (const key of keys) batch.put(key, bytes(`${version}`))
-      await writeWhile(batch, () => check(`d${chance(6)}`))
-      for (const key of keys) {
-        expect(read(key)).toBe(version)
-        newest.set(key, version)
+      const next = new Map(stored)
+      for (const key of Array.from({ length: 1 + chance(3) }, () => `d${chance(6)}`)) {
+        const value = chance(3) === 0 ? undefined : `${version}`
+        next.set(key, value)
+        if (value === undefined) batch.delete(key)
+        else batch.put(key, bytes(value))
+      }
+      await writeWhile(batch, () => {
+        const key = `d${chance(6)}`
+        const found = engine.get(key)?.toString()
+        expect([stored.get(key), next.get(key)]).toContain(found)
+        if (found === next.get(key)) stored.set(key, found)
+      })
+      for (const [key, value] of next) {
+        expect(read(key)).toBe(value)
+        stored.set(key, value)
       }
     }
   })
