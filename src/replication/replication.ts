@@ -124,7 +124,7 @@ export class Replication {
     await settleStore(this.context)
     await this.context.filters.load()
     this.#unsubscribe = store.onCommit((commit) => {
-      if (commit.mutations.some(({ key }) => key.startsWith(KEYS.filters))) this.#filterChanged()
+      if (hasKey(commit, (key) => key.startsWith(KEYS.filters))) this.#filterChanged()
       if (commit.origin === 'resynced' || commit.origin === 'recovered') this.#purge.check()
       // A primary that lifted the filter for a moment may have sent what it hides again by now.
       else if (commit.origin === 'applied' && this.#isFiltered(commit)) this.#purge.check()
@@ -185,9 +185,9 @@ export class Replication {
   }
 
   /** Whether a commit has keys that are to be held back. */
-  #isFiltered({ mutations }: Commit): boolean {
+  #isFiltered(commit: Commit): boolean {
     const filter = findOwnFilter(this.context)
-    return filter !== undefined && mutations.some(({ key }) => filter.isFiltered(key))
+    return filter !== undefined && hasKey(commit, (key) => filter.isFiltered(key))
   }
 
   /** The data of a mount that was shown until the mount moved has to leave the secondaries of these filters. */
@@ -228,3 +228,8 @@ export class Replication {
 }
 
 const NOTHING_FILTERED: ReadonlySet<string> = new Set()
+
+const hasKey = ({ mutations }: Commit, isMeant: (key: string) => boolean): boolean => {
+  for (const { key } of mutations) if (isMeant(key)) return true
+  return false
+}

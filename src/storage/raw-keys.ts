@@ -17,6 +17,7 @@ export const STATE_KEY = 'sstate'
 export const APPLIED_KEY = 'sapplied'
 export const DATA_PREFIX = 'd'
 export const WAL_PREFIX = 'w'
+export const LEAF_PREFIX = 'i'
 
 const TREE_LETTER: Record<Tree, string> = { replicated: 'r', local: 'l' }
 const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0')
@@ -25,7 +26,7 @@ export const dataKey = (key: string): string => DATA_PREFIX + key
 export const walKey = (lastIndex: number): string => WAL_PREFIX + hex(lastIndex, 14)
 export const walIndexOf = (rawKey: string): number => Number.parseInt(rawKey.slice(1), 16)
 
-export const leafPrefix = (tree: Tree): string => `i${TREE_LETTER[tree]}`
+export const leafPrefix = (tree: Tree): string => LEAF_PREFIX + TREE_LETTER[tree]
 export const subPagePrefix = (tree: Tree, subPage: number): string => leafPrefix(tree) + hex(subPage, 4)
 export const LEAF_KEY_START = 6
 

@@ -15,8 +15,8 @@ export interface Mutation {
 export interface Commit {
   /** Last index of the log after this batch; unchanged when it held ignored keys only. */
   readonly lastIndex: number
-  /** The keys that have changed. */
-  readonly mutations: readonly Pick<Mutation, 'key'>[]
+  /** The keys that have changed; those of a copy are made as they are asked for. */
+  readonly mutations: Iterable<Pick<Mutation, 'key'>>
   /**
    * Who made it, and so who knows of it already. `recovered`: the batch had failed, to all who asked for it, and may have
    * reached the disk all the same. `followed`: another node of this cluster.

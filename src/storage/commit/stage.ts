@@ -1,7 +1,7 @@
 import { type Change, putChange, type SubPageChange } from '../change.js'
 import type { EngineBatch } from '../engine/engine.js'
 import { encodeFrame, type FrameEntry } from '../log/frame.js'
-import type { Commit, Frame, FilteredHash, RemotePosition } from '../replicable.js'
+import type { Commit, Frame, FilteredHash, Mutation, RemotePosition } from '../replicable.js'
 import type { Pending } from './overlay.js'
 import { walKey } from '../raw-keys.js'
 import type { StoreState } from '../store-state.js'
@@ -138,7 +138,7 @@ export const stageImport = (
   const others = [...changes.flatMap(({ place }) => place ?? []), ...filtered.map((one) => trees.filteredDelta(one))]
   const inTrees = copied.keys.length > 0 ? chain(copied.changes, others) : others
   const saved = remote === undefined ? undefined : trees.putCheckpoint(batch, [...inTrees])
-  const mutations = copied.keys.length > 0 ? [...copied.keys.map((key) => ({ key })), ...changes] : changes
+  const mutations = copied.keys.length > 0 ? chain(mutationsOf(copied.keys), changes) : changes
   return {
     state: remote === undefined ? next : { ...next, checkpoint: next.last.index, remote, isResyncing: false },
     changes: inTrees,
@@ -162,8 +162,15 @@ export const stageCut = (batch: EngineBatch, state: StoreState, trees: Trees, cu
   }
 }
 
+/** Keys as they are announced, without an object for each that would last. */
+export const mutationsOf = (keys: readonly string[]): Iterable<Pick<Mutation, 'key'>> => ({
+  *[Symbol.iterator]() {
+    for (const key of keys) yield { key }
+  },
+})
+
 /** Both after one another. The result can be gone through more than once, which a generator cannot. */
-const chain = <T>(first: Iterable<T>, second: Iterable<T>): Iterable<T> => ({
+export const chain = <T>(first: Iterable<T>, second: Iterable<T>): Iterable<T> => ({
   *[Symbol.iterator]() {
     yield* first
     yield* second

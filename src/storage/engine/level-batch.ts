@@ -3,6 +3,7 @@ import type { LargeValues, PlacedValue } from './large-values.js'
 import { failedDisk, NothingWritten } from './level-failure.js'
 import type { RecentValues } from './recent-values.js'
 import type { Native } from './level-native.js'
+import { LEAF_PREFIX } from '../raw-keys.js'
 
 type Operation =
   | { readonly type: 'put'; readonly key: string; readonly value: Buffer }
@@ -23,6 +24,7 @@ export class LevelBatch implements EngineBatch {
   readonly #db: Native
   readonly #largeValues: LargeValues
   readonly #recent: RecentValues
+  /** All but those of leaves, which are half of a copy, small, and not remembered. */
   readonly #keys: string[] = []
   readonly #large = new Map<string, PlacedValue>()
   #few: Operation[] = []
@@ -103,7 +105,7 @@ export class LevelBatch implements EngineBatch {
   }
 
   #add(operation: Operation): void {
-    this.#keys.push(operation.key)
+    if (!operation.key.startsWith(LEAF_PREFIX)) this.#keys.push(operation.key)
     if (!this.#many && this.#few.length < FEW_OPERATIONS) {
       this.#few.push(operation)
       this.#bytes += operation.type === 'put' ? operation.value.length : 0

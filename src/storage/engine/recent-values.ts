@@ -17,7 +17,7 @@ export class RecentValues {
   readonly #values = new RecentCache<Buffer>(LIMITS.recentValuesMax)
   readonly #absent = new RecentCache<typeof ABSENT>(LIMITS.recentAbsencesMax)
   /** What batches under way write: a set for each, which goes with it. */
-  readonly #writing: ReadonlySet<string>[] = []
+  readonly #writing: Pick<ReadonlySet<string>, 'has'>[] = []
 
   /** Undefined: not known. */
   find(key: string): Buffer | typeof ABSENT | undefined {
@@ -33,6 +33,14 @@ export class RecentValues {
 
   /** To be called before anything of a batch with these keys is written; the result when nothing of it will be any more. */
   begin(keys: readonly string[]): () => void {
+    const isLarge = keys.length > LIMITS.recentValuesMax
+    if (isLarge) this.clear()
+    const written = isLarge ? EVERYTHING : this.#forget(keys)
+    this.#writing.push(written)
+    return () => void this.#writing.splice(this.#writing.indexOf(written), 1)
+  }
+
+  #forget(keys: readonly string[]): ReadonlySet<string> {
     const written = new Set<string>()
     for (const key of keys) {
       if (!isData(key)) continue
@@ -40,8 +48,7 @@ export class RecentValues {
       this.#absent.delete(key)
       written.add(key)
     }
-    this.#writing.push(written)
-    return () => void this.#writing.splice(this.#writing.indexOf(written), 1)
+    return written
   }
 
   clear(): void {
@@ -49,6 +56,9 @@ export class RecentValues {
     this.#absent.clear()
   }
 }
+
+/** The keys of a batch that has too many to go through them. */
+const EVERYTHING = { has: () => true }
 
 /** The log, leaves and pages are remembered elsewhere, or read once. */
 const isData = (key: string): boolean => key.startsWith(DATA_PREFIX)

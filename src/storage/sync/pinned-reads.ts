@@ -1,6 +1,6 @@
 import type { Engine, EngineSnapshot } from '../engine/engine.js'
 import { categoryOf, FAMILIES } from '../key-families.js'
-import type { Staged } from '../commit/stage.js'
+import { chain, mutationsOf, type Staged } from '../commit/stage.js'
 
 const REPLICATED = FAMILIES.filter(({ category }) => category === 'replicated')
 
@@ -44,7 +44,7 @@ export class PinnedReads {
       this.release()
     }
     if (commit === undefined || keys.length === 0) return { ...staged, after }
-    const mutations = [...keys.map((key) => ({ key })), ...commit.mutations]
+    const mutations = chain(mutationsOf(keys), commit.mutations)
     return { ...staged, after, commit: { ...commit, mutations } }
   }
 

@@ -13,7 +13,7 @@ export const STORAGE_BUGS: readonly Bug[] = [
     name: 'the trees are not told of what is deleted',
     file: 'storage/commit/committer.ts',
     from: 'trees.apply(staged.changes)',
-    to: 'if (staged.commit?.mutations.some(({ key }) => this.#options.engine.get("d" + key) !== undefined)) trees.apply(staged.changes)',
+    to: 'if (staged.commit && [...staged.commit.mutations].some(({ key }) => this.#options.engine.get("d" + key) !== undefined)) trees.apply(staged.changes)',
   },
   {
     name: 'a secondary leaves out entries',
@@ -108,7 +108,7 @@ export const STORAGE_BUGS: readonly Bug[] = [
   {
     name: 'only the last batch of a resync is told of',
     file: 'storage/sync/pinned-reads.ts',
-    from: 'const mutations = [...keys.map((key) => ({ key })), ...commit.mutations]',
+    from: 'const mutations = chain(mutationsOf(keys), commit.mutations)',
     to: 'const mutations = commit.mutations',
     needs: resyncsInSteps,
   },

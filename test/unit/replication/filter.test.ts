@@ -159,7 +159,7 @@ describe('a filtered secondary', () => {
     const [a, b] = [await openStore(engine), await openStore()]
     await put(a, 'logical/us/1', 'us 1')
     const got: string[] = []
-    b.onCommit(({ mutations }) => got.push(...mutations.map(({ key }) => key)))
+    b.onCommit(({ mutations }) => got.push(...[...mutations].map(({ key }) => key)))
     let snapshots = 0
     let isFiltered = false
     const { secondary } = await pair('performance', a, b, {

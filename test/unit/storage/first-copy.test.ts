@@ -123,7 +123,7 @@ describe('a first copy', () => {
     await put(store, 'logical/uuid/old', 'x')
     const { position } = store
     const told: [string, string[]][] = []
-    store.onCommit(({ origin, mutations }) => told.push([origin, mutations.map(({ key }) => key)]))
+    store.onCommit(({ origin, mutations }) => told.push([origin, [...mutations].map(({ key }) => key)]))
     const packer = new Packer(64)
     packer.add('logical/uuid/b', bytes('1'))
     packer.add('logical/uuid/a', bytes('2'))

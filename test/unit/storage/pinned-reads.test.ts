@@ -49,7 +49,7 @@ describe('while reads are pinned over a resync', () => {
   it('nobody is told of the keys before they can be read, and of all of them then', async () => {
     const { store } = await openFixture()
     const told: string[] = []
-    store.onCommit(({ mutations }) => told.push(...mutations.map(({ key }) => `${key}=${read(store, key)}`)))
+    store.onCommit(({ mutations }) => told.push(...[...mutations].map(({ key }) => `${key}=${read(store, key)}`)))
     store.holdReads()
     await store.importMutations([{ key: 'logical/a', value: bytes('1') }])
     await store.importMutations([{ key: 'logical/b', value: bytes('2') }])
@@ -80,7 +80,7 @@ it('a storage that had to be opened again is read as it is, and the keys are ann
   const clock = new ManualClock()
   const store = await Store.open({ engine, clock, log: silentLog, syncWrites: true, ...SIZES })
   const told: string[] = []
-  store.onCommit(({ mutations }) => told.push(...mutations.map(({ key }) => key)))
+  store.onCommit(({ mutations }) => told.push(...[...mutations].map(({ key }) => key)))
   store.holdReads()
   await store.importMutations([{ key: 'logical/a', value: bytes('1') }])
   engine.failure = new Error('no space left on device')

@@ -64,6 +64,19 @@ describe('values that were read not long ago', () => {
     expect(known.length).toBeLessThanOrEqual(2 * LIMITS.recentAbsencesMax)
   })
 
+  it('are all forgotten with a batch of more keys than are remembered, and none is until it has ended', () => {
+    const recent = new RecentValues()
+    recent.add('da', bytes('1'))
+    recent.add('db', undefined)
+    const ended = recent.begin(Array.from({ length: LIMITS.recentValuesMax + 1 }, (_, at) => `dcopied${at}`))
+    recent.add('da', bytes('1'))
+    recent.add('dcopied7', undefined)
+    expect(['da', 'db', 'dcopied7'].map((key) => recent.find(key))).toEqual([undefined, undefined, undefined])
+    ended()
+    recent.add('dcopied7', bytes('1'))
+    expect(recent.find('dcopied7')).toEqual(bytes('1'))
+  })
+
   it('are few, small, and data', () => {
     const recent = new RecentValues()
     recent.add('w00000000000001', bytes('frame'))

@@ -22,7 +22,7 @@ describe('applying entries of another log', () => {
     })
     await primary.write((tx) => tx.delete('logical/a'))
     const commits: unknown[] = []
-    secondary.onCommit(({ origin, mutations }) => commits.push([origin, mutations.map(({ key }) => key)]))
+    secondary.onCommit(({ origin, mutations }) => commits.push([origin, [...mutations].map(({ key }) => key)]))
     expect(await secondary.applyEntries(await entriesAfter(primary, 0), remoteOf(primary))).toBe(true)
     expect(rootsOf(secondary)).toEqual(rootsOf(primary))
     expect(textOf(secondary, 'logical/b')).toBe('2')

@@ -174,7 +174,7 @@ describe('a write', () => {
     const { store } = await openFixture()
     const seen: unknown[] = []
     const stop = store.onCommit((commit, frame) => {
-      seen.push([commit.lastIndex, commit.origin, commit.mutations.map(({ key }) => key), frame?.lastIndex])
+      seen.push([commit.lastIndex, commit.origin, [...commit.mutations].map(({ key }) => key), frame?.lastIndex])
     })
     await put(store, 'logical/a', '1')
     await put(store, 'core/replication/announced/x', '1')
