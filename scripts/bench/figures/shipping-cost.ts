@@ -21,7 +21,7 @@ interface Writer {
  * What one performance secondary adds to a durable write: on the primary the difference to one that nobody follows, which is
  * asked in turns with it, and on the secondary all that it spends until it has the write.
  */
-export const measureShippingCost = async (bench: Bench, bareMicros: number): Promise<void> => {
+export const measureShippingCost = async (bench: Bench, askBare: () => Promise<number>): Promise<void> => {
   const alone = await prepare(bench, 'alone')
   const followed = await prepare(bench, 'followed')
   const secondary = await bench.server('secondary')
@@ -30,8 +30,9 @@ export const measureShippingCost = async (bench: Bench, bareMicros: number): Pro
     await warmUp(bench.generator, write, bench.isQuick ? WARM_UP / 10 : WARM_UP)
   }
   const load = { connections: CONNECTIONS, seconds: bench.seconds }
-  const shares = { primary: [] as number[], secondary: [] as number[] }
+  const shares = { primary: [] as number[], secondary: [] as number[], bare: [] as number[] }
   for (let round = 0; round < bench.rounds; round++) {
+    shares.bare.push(await askBare())
     const first = await measureShipping(bench.generator, { primary: alone.server, secondaries: [] }, alone.write, load)
     const fleet = { primary: followed.server, secondaries: [secondary] }
     const shipped = await measureShipping(bench.generator, fleet, followed.write, load)
@@ -45,7 +46,7 @@ export const measureShippingCost = async (bench: Bench, bareMicros: number): Pro
       work: `KV v1 write, share of the ${side} in shipping`,
       micros,
       besideMicros: undefined,
-      ofBare: micros / bareMicros,
+      ofBare: median(shares[side].map((one, round) => one / (shares.bare[round] ?? one))),
       must,
       aim,
     })
