@@ -13,7 +13,6 @@ import { Fences } from './roles/fences.js'
 import { RunningRole } from './roles/running-role.js'
 import { OperationTokens } from './credentials/operation-token.js'
 import { finishBootstrap } from './roles/execute.js'
-import { filterIdOf } from './roles/primary-role.js'
 import { KINDS, RoleRecords } from './roles/role-records.js'
 import type { DataPlane } from './services.js'
 import { FilteredDataPurge } from './filter/purge.js'
@@ -61,7 +60,6 @@ export class Replication {
       storage: host.storage,
       mounts: () => host.mounts(),
       namespaces: () => host.namespaces(),
-      onMoreFiltered: (ids) => this.#moreFiltered(ids),
     })
     host.followMounts({
       mountChanged: (tx, change) => filters.followMount(tx, change),
@@ -124,7 +122,8 @@ export class Replication {
     await settleStore(this.context)
     await this.context.filters.load()
     this.#unsubscribe = store.onCommit((commit) => {
-      if (hasKey(commit, (key) => key.startsWith(KEYS.filters))) this.#filterChanged()
+      const filterIds = filterIdsIn(commit)
+      if (filterIds.length > 0) this.#filtersChanged(filterIds)
       if (commit.origin === 'resynced' || commit.origin === 'recovered') this.#purge.check()
       // A primary that lifted the filter for a moment may have sent what it hides again by now.
       else if (commit.origin === 'applied' && this.#isFiltered(commit)) this.#purge.check()
@@ -163,7 +162,8 @@ export class Replication {
     for (const kind of KINDS) this.context.running[kind].primary?.addressesChanged()
   }
 
-  #filterChanged(): void {
+  #filtersChanged(ids: readonly string[]): void {
+    for (const id of ids) if (this.context.filters.isOther(id)) this.#haveCompared(id)
     this.#purge.check()
     this.#renameSettled().catch((error: unknown) =>
       this.context.host.log.warn('the names of filtered mounts were not kept', { error: String(error) }),
@@ -187,18 +187,21 @@ export class Replication {
   /** Whether a commit has keys that are to be held back. */
   #isFiltered(commit: Commit): boolean {
     const filter = findOwnFilter(this.context)
-    return filter !== undefined && hasKey(commit, (key) => filter.isFiltered(key))
+    if (!filter) return false
+    for (const { key } of commit.mutations) if (filter.isFiltered(key)) return true
+    return false
   }
 
-  /** The data of a mount that was shown until the mount moved has to leave the secondaries of these filters. */
-  #moreFiltered(ids: readonly string[]): void {
-    const { roles, filters, running } = this.context
+  /**
+   * What lies on the secondary of this filter is not what it asks for. It goes by the commit, and not by whoever asked for
+   * it: that may have been a cluster that was sealed and opened again while the change waited to be written.
+   */
+  #haveCompared(filterId: string): void {
+    const { roles, running } = this.context
     const record = roles.record('performance')
     if (record.mode !== 'primary') return
-    for (const { id } of record.registrations) {
-      if (!ids.includes(filterIdOf(record, id, filters))) continue
-      running.performance.primary?.filterChanged(id)
-    }
+    for (const { id, clusterId } of record.registrations)
+      if (id === filterId || clusterId === filterId) running.performance.primary?.filterChanged(id)
   }
 
   /** `data` of a status read. */
@@ -229,7 +232,8 @@ export class Replication {
 
 const NOTHING_FILTERED: ReadonlySet<string> = new Set()
 
-const hasKey = ({ mutations }: Commit, isMeant: (key: string) => boolean): boolean => {
-  for (const { key } of mutations) if (isMeant(key)) return true
-  return false
+const filterIdsIn = ({ mutations }: Commit): readonly string[] => {
+  const ids: string[] = []
+  for (const { key } of mutations) if (key.startsWith(KEYS.filters)) ids.push(key.slice(KEYS.filters.length))
+  return ids
 }

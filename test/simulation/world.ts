@@ -112,7 +112,7 @@ export class World {
   async read(member: Member, call: Call): Promise<Answer> {
     const answer = await this.call(member, call)
     if (answer?.status !== 200 && answer?.status !== 404)
-      this.fail(`${member.name} does not serve ${call.path}: ${answer?.status}`)
+      this.fail(`${member.name} does not serve ${call.path}: ${answer?.status} ${JSON.stringify(answer?.json)}`)
     return answer
   }
 

@@ -27,8 +27,6 @@ interface FilterStoreOptions {
   readonly storage: Storage
   readonly mounts: () => readonly MountFact[]
   readonly namespaces: () => readonly NamespaceFact[]
-  /** A mount that was shown has moved to where these filters hold it back. */
-  readonly onMoreFiltered?: (ids: readonly string[]) => void
 }
 
 /**
@@ -43,6 +41,8 @@ export class FilterStore {
   /** The ids of all filters that there are, or were. */
   readonly #ids = new Set<string>()
   readonly #inMotion = new Set<InMotion>()
+  /** Of each filter that there is, as it was when somebody asked whether it is another one. */
+  readonly #digests = new Map<string, string>()
 
   constructor(options: FilterStoreOptions) {
     this.#options = options
@@ -51,7 +51,22 @@ export class FilterStore {
 
   /** Loads the ids of all filters, before mounts can be moved. */
   async load(): Promise<void> {
-    for (const id of await this.#storage.list(KEYS.filters)) this.#ids.add(id)
+    for (const id of await this.#storage.list(KEYS.filters)) {
+      this.#ids.add(id)
+      this.isOther(id)
+    }
+  }
+
+  /**
+   * Whether the filter asks for other data than when this was asked last, or when all were loaded: it was replaced or
+   * deleted, or has come to hold back a mount that was shown.
+   */
+  isOther(id: string): boolean {
+    const { digest } = this.#read(id)
+    const before = this.#digests.get(id) ?? ''
+    if (digest === '') this.#digests.delete(id)
+    else this.#digests.set(id, digest)
+    return digest !== before
   }
 
   find(id: string): FilterRule | undefined {
@@ -126,14 +141,12 @@ export class FilterStore {
     const moving = [...this.#ids]
       .filter((id) => this.#isFilteredNow(tx, id, change.before))
       .map((id): InMotion => ({ id, uuid }))
-    const followed = this.#rewrite(tx, (record) => followMount(record, change, namespaces))
+    this.#rewrite(tx, (record) => followMount(record, change, namespaces))
     for (const motion of moving) this.#inMotion.add(motion)
     for (const { id } of moving) this.#compiled.delete(id)
     return () => {
       for (const motion of moving) this.#inMotion.delete(motion)
       for (const { id } of moving) this.#compiled.delete(id)
-      const holdingMore = followed.filter((row) => row.holdsMore).map(({ id }) => id)
-      if (holdingMore.length > 0) this.#options.onMoreFiltered?.(holdingMore)
     }
   }
 
@@ -150,15 +163,12 @@ export class FilterStore {
     )
   }
 
-  /** Returns the filters that are other ones now. */
-  #rewrite(tx: Transaction, change: (record: FilterRecord) => FilterRecord): { id: string; holdsMore: boolean }[] {
-    return [...this.#ids].flatMap((id) => {
+  #rewrite(tx: Transaction, change: (record: FilterRecord) => FilterRecord): void {
+    for (const id of this.#ids) {
       const record = readJson<FilterRecord>(tx, filterKey(id))
       const next = record && change(record)
-      if (!record || !next || next === record) return []
-      putJson(tx, filterKey(id), next)
-      return [{ id, holdsMore: next.revision !== record.revision }]
-    })
+      if (next && next !== record) putJson(tx, filterKey(id), next)
+    }
   }
 
   /** This key has changed: a filter is read and compiled anew when next asked for. */

@@ -23,7 +23,6 @@ export const putFilter = async (
   const rule = parseRule(context, fields)
   const stored = filterIdOf(record, secondaryId, filters)
   await filters.put(secondaryId, rule, stored)
-  context.running.performance.primary?.filterChanged(secondaryId)
   host.log.info('paths filter changed', { secondary: secondaryId, mode: rule.mode, paths: rule.paths.length })
   const warnings = warningsOf(context, fields.paths, rule)
   return warnings.length === 0 ? undefined : { data: null, warnings }
@@ -46,12 +45,10 @@ export const readFilter = (context: ReplicationContext, id: string): Response =>
 }
 
 export const deleteFilter = async (context: ReplicationContext, id: string): Promise<undefined> => {
-  const { filters, running } = context
+  const { filters } = context
   const { record, secondaryId } = resolve(context, id)
   const stored = filterIdOf(record, secondaryId, filters)
-  if (!filters.find(stored)) return undefined
-  await filters.delete(stored)
-  running.performance.primary?.filterChanged(secondaryId)
+  if (filters.find(stored)) await filters.delete(stored)
   return undefined
 }
 

@@ -114,10 +114,9 @@ const createFilters = (
 const createWorld = async (mode: 'allow' | 'deny', ...paths: string[]) => {
   let mounts = MOUNTS
   const storage = new MemoryStorage()
-  const more: string[] = []
-  const onMoreHeld = (ids: readonly string[]) => more.push(...ids)
-  const filters = createFilters({ storage, mounts: () => mounts, onMoreFiltered: onMoreHeld })
+  const filters = createFilters({ storage, mounts: () => mounts })
   await filters.put('c', { mode, paths })
+  expect(filters.isOther('c')).toBe(true)
   const change = async (before: MountFact, after: MountFact | undefined, fails = false): Promise<void> => {
     let settled = () => {}
     const stored = storage.write((tx) => {
@@ -136,7 +135,7 @@ const createWorld = async (mode: 'allow' | 'deny', ...paths: string[]) => {
   const add = (row: MountFact) => {
     mounts = [...mounts, row]
   }
-  return { filters, change, add, shows, more, paths: () => filters.find('c')?.paths }
+  return { filters, change, add, shows, paths: () => filters.find('c')?.paths }
 }
 
 test('a mount that is denied stays denied wherever it is moved to, and the rule shows where it is', async () => {
@@ -147,7 +146,7 @@ test('a mount that is denied stays denied wherever it is moved to, and the rule 
   expect([world.shows('eu'), world.paths()]).toEqual([false, ['ns1/in/', 'x/']])
   world.add(mount('new', 'EU_data/'))
   expect(world.shows('new')).toBe(true)
-  expect(world.more).toEqual([])
+  expect(world.filters.isOther('c')).toBe(false)
 })
 
 test('a mount that is denied with its namespace stays denied outside of it, by a name of its own', async () => {
@@ -242,4 +241,17 @@ test('rules that nobody has asked for since the start follow as well', async () 
   const settled = await storage.write((tx) => filters.followMount(tx, { before: EU, after: move(EU, 'kv/') }))
   settled()
   expect(filters.find('unregistered')?.paths).toEqual(['kv/'])
+})
+
+test('a filter is another one when it comes to hold a mount back, and when it is replaced or gone, each time once', async () => {
+  const { filters, change } = await createWorld('deny', 'ns1/')
+  const isOther = () => [filters.isOther('c'), filters.isOther('c')]
+  await change(NKV, move(NKV, 'kv/'))
+  expect(isOther()).toEqual([false, false])
+  await change(US, move(US, 'ns1/us/', 'ns1/'))
+  expect(isOther()).toEqual([true, false])
+  await filters.put('c', { mode: 'deny', paths: ['ns1/'] })
+  expect(isOther()).toEqual([true, false])
+  await filters.delete('c')
+  expect(isOther()).toEqual([true, false])
 })

@@ -290,3 +290,11 @@ test('what came while the filter was lifted for a moment, of which nothing is kn
   await until(() => !c.replication.isPurgePending)
   expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
 })
+
+test('a filter that is changed behind the back of the one who answers for it has everything compared', async () => {
+  const { a, c } = await filteredPair()
+  await a.store.write((tx) => tx.delete(`${KEYS.filters}c`))
+  await until(() => c.readValue(SHARED_KEY) === 'filtered')
+  await until(streams(c))
+  expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
+})
