@@ -143,7 +143,7 @@ export const LIMITS = {
   /** Hashes of RoleIDs and accessors that a mount keeps ready, by number, and the length of what they are of. */
   saltedTextsMax: 1024,
   saltedTextCharactersMax: 64,
-  /** Stored values kept ready, by number, and the size of each. */
+  /** Stored values kept ready, by number, and the size of each with its key. */
   recentValuesMax: 4096,
   recentValueBytesMax: 2048,
   /** Keys of which it is kept ready that there is no value. */

@@ -9,7 +9,7 @@ export const ABSENT = 'absent'
  * Stored values that were read not long ago, and that there was none, kept by the engine itself: every change of a key goes through a batch of it. A
  * key of a batch that is being written is forgotten, and neither served from here nor remembered until the batch has ended,
  * however it does; so a read sees what it would see on the disk, and nothing is older than what was seen before. Holds at
- * least the values of `recentValuesMax` keys used last and at most twice as many, none larger than `recentValueBytesMax`; of
+ * least the values of `recentValuesMax` keys used last and at most twice as many, none larger than `recentValueBytesMax` with its key; of
  * keys that are not there `recentAbsencesMax`, apart from them: whoever guesses keys drives out no values.
  * Whoever is given a value must not change it.
  */
@@ -25,7 +25,7 @@ export class RecentValues {
   }
 
   add(key: string, value: Buffer | undefined): void {
-    if (!isData(key) || (value?.length ?? 0) > LIMITS.recentValueBytesMax) return
+    if (!isData(key) || key.length + (value?.length ?? 0) > LIMITS.recentValueBytesMax) return
     if (this.#writing.some((keys) => keys.has(key))) return
     if (value === undefined) this.#absent.set(key, ABSENT)
     else this.#values.set(key, value)

@@ -82,6 +82,11 @@ describe('values that were read not long ago', () => {
     recent.add('w00000000000001', bytes('frame'))
     recent.add('dlarge', Buffer.alloc(LIMITS.recentValueBytesMax + 1))
     expect([recent.find('w00000000000001'), recent.find('dlarge')]).toEqual([undefined, undefined])
+    const long = `d${'x'.repeat(LIMITS.recentValueBytesMax)}`
+    recent.add(long, undefined)
+    expect(recent.find(long)).toBeUndefined()
+    recent.add(long, bytes('1'))
+    expect(recent.find(long)).toBeUndefined()
     const keys = Array.from({ length: 5 * LIMITS.recentValuesMax }, (_, at) => `d${at}`)
     for (const key of keys) recent.add(key, bytes(key))
     expect(keys.filter((key) => recent.find(key)).length).toBeLessThanOrEqual(2 * LIMITS.recentValuesMax)
