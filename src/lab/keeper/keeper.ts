@@ -1,5 +1,4 @@
 import type { Clock, Timer } from '../../base/clock.js'
-import { KeyedLock } from '../../base/keyed-lock.js'
 import type { Random } from '../../base/random.js'
 import type { EventDraft } from '../events/event.js'
 import { LabError } from '../lab-error.js'
@@ -19,7 +18,8 @@ import {
 } from './active-fault.js'
 import { type NamedProxy, nameProxies, type OpenRoute, openRoutes } from './open-routes.js'
 import type { Route } from './routes.js'
-import { endServerFault, isDoneAtOnce, isSameKnob, knobOf, setServerFault } from './server-fault.js'
+import { endServerFault, isDoneAtOnce, isSameKnob, knobOf } from './server-fault.js'
+import { ServerOrders } from './server-orders.js'
 import type { WatchedCluster } from './watch.js'
 
 interface Surroundings {
@@ -28,6 +28,8 @@ interface Surroundings {
   readonly clusters: () => readonly WatchedCluster[]
   /** Told of every fault that is set, healed or has had its time. */
   readonly tell: (event: EventDraft) => void
+  /** True when another keeper was here before, whose faults may still be set. */
+  readonly isSuccessor?: boolean
 }
 
 interface KeeperOptions extends Surroundings {
@@ -55,14 +57,16 @@ export class Keeper {
   readonly #around: Surroundings
   #routes: readonly NamedProxy[]
   readonly #timers = new Map<number, Timer>()
-  readonly #turns = new KeyedLock()
+  readonly #servers: ServerOrders
   #active: readonly ActiveFault[] = []
   #applied: Promise<void> = Promise.resolve()
   #lastId = 0
+  #isClosed = false
 
   private constructor(routes: readonly OpenRoute[], around: Surroundings) {
     this.#routes = nameProxies(routes)
     this.#around = around
+    this.#servers = new ServerOrders({ isSuccessor: false, ...around })
   }
 
   /** Rejects, with everything closed again, when one of the ports is taken. */
@@ -110,22 +114,22 @@ export class Keeper {
     if (this.#active.length >= FAULTS_MAX)
       throw new LabError('conflict', `${FAULTS_MAX} faults are set already; heal some first`)
     const { forMs, ...wish } = request
-    const untilMs = forMs === undefined ? undefined : this.#around.clock.now() + forMs
     if ('between' in wish) {
       this.#requireLink(wish)
-      const active = this.#add({ ...wish, untilMs }, forMs)
+      const active = this.#add(wish, forMs)
       await this.#apply()
       return active
     }
-    return this.#inTurn(wish.cluster, async (server) => {
-      await setServerFault(server, wish.fault)
-      return this.#add({ ...wish, untilMs }, forMs)
+    return this.#servers.inTurn(wish.cluster, async (server) => {
+      await this.#servers.set(server, wish.fault)
+      return this.#add(wish, forMs)
     })
   }
 
   /** A fault that is refused does not come here, and has no number. */
   #add(wish: Omit<ActiveLinkFault, 'id'> | Omit<ActiveServerFault, 'id'>, forMs: number | undefined): ActiveFault {
-    const active: ActiveFault = { id: ++this.#lastId, ...wish }
+    const untilMs = forMs === undefined ? undefined : this.#around.clock.now() + forMs
+    const active: ActiveFault = { id: ++this.#lastId, ...wish, untilMs }
     if (!active.isHidden) this.#tell('fault-set', active)
     if (!isOfLink(active) && isDoneAtOnce(active.fault)) return active
     if (!isOfLink(active)) this.#replace(active)
@@ -142,23 +146,25 @@ export class Keeper {
     return this.#end(ids, 'fault-healed')
   }
 
-  /** A server that was started again knows nothing of its faults: it is told once more. What cannot be told is tried later. */
+  /**
+   * A server that was started again knows nothing of its faults: it is told once more. What cannot be told is tried later.
+   * One that may have faults which nobody knows of has none before.
+   */
   remind(cluster: string): Promise<void> {
     const own = () => this.#active.filter((one): one is ActiveServerFault => !isOfLink(one) && one.cluster === cluster)
-    if (own().length === 0) return Promise.resolve()
-    return this.#inTurn(cluster, async (server) => {
+    if (own().length === 0 && !this.#servers.inDoubt.has(cluster)) return Promise.resolve()
+    return this.#servers.inTurn(cluster, async (server) => {
+      if (this.#servers.inDoubt.has(cluster)) await this.#clear(server).catch(() => undefined)
       const newest = new Map(own().map(({ fault }) => [knobOf(fault), fault]))
-      for (const fault of newest.values()) await setServerFault(server, fault).catch(() => undefined)
+      for (const fault of newest.values()) await this.#servers.set(server, fault).catch(() => undefined)
     })
   }
 
-  /**
-   * Runs work one after the other for each server. What is told to a server and what is known of it change in one turn:
-   * a healed fault is not set again by whoever waited meanwhile.
-   */
-  async #inTurn<T>(cluster: string, work: (server: WatchedCluster) => Promise<T>): Promise<T> {
-    const server = this.#clusterOf(cluster)
-    return this.#turns.run(cluster, () => work(server))
+  async #clear(server: WatchedCluster): Promise<void> {
+    const ended = await this.#servers.clear(server)
+    if (ended.length === 0) return
+    const text = `${ended.join(', ')}: of nobody who is known, and ended`
+    this.#around.tell({ kind: 'note', cluster: server.name, details: { text } })
   }
 
   /** Ends the fault that was set before, unless the new one is only for a time: then the old one comes back. */
@@ -172,7 +178,7 @@ export class Keeper {
   #requireLink({ between: [one, other], at }: LinkFaultRequest): void {
     if (at && this.#routes.some(({ name }) => name === at.proxy)) return
     if (this.#routes.some((route) => isBetween(route, one, other))) return
-    for (const end of [one, other]) if (!this.#hasEnd(end)) this.#clusterOf(end)
+    for (const end of [one, other]) if (!this.#hasEnd(end)) this.#servers.require(end)
     throw new LabError('usage', `there is no link between ${one} and ${other}`)
   }
 
@@ -181,22 +187,19 @@ export class Keeper {
     return this.#routes.some(({ from, to }) => from === name || to === name)
   }
 
-  #clusterOf(cluster: string): WatchedCluster {
-    const clusters = this.#around.clusters()
-    const found = clusters.find(({ name }) => name === cluster)
-    if (found) return found
-    throw new LabError(
-      'usage',
-      `there is no cluster "${cluster}"; there is ${clusters.map(({ name }) => name).join(', ')}`,
-    )
-  }
-
   #endIn(ms: number, id: number): void {
+    if (this.#isClosed) return
     const end = () => void this.#end([id], 'fault-expired').catch(() => this.#endIn(HEAL_AGAIN_MS, id))
     this.#timers.set(id, this.#around.clock.setTimer(ms, end))
   }
 
   async #end(ids: readonly number[] | undefined, kind: EndKind): Promise<readonly ActiveFault[]> {
+    if (ids === undefined) {
+      // All there are, those that are on their way, and those that nobody knows of.
+      await this.#servers.settled()
+      for (const cluster of this.#servers.inDoubt)
+        await this.#servers.inTurn(cluster, (server) => this.#clear(server)).catch(() => undefined)
+    }
     const chosen = this.#active.filter(({ id }) => ids === undefined || ids.includes(id))
     const links = chosen.filter(isOfLink)
     this.#forget(links, kind)
@@ -218,13 +221,13 @@ export class Keeper {
 
   /** Where two faults turn one knob, the one that stays takes it over. */
   #endOnServer(ended: ActiveServerFault, kind: EndKind): Promise<void> {
-    return this.#inTurn(ended.cluster, async (server) => {
+    return this.#servers.inTurn(ended.cluster, async (server) => {
       if (!this.#active.includes(ended)) return
       await endServerFault(server, ended.fault)
       this.#forget([ended], kind)
       for (const one of this.#active) {
         if (isOfLink(one) || one.cluster !== ended.cluster) continue
-        if (isSameKnob(one.fault, ended.fault)) await setServerFault(server, one.fault).catch(() => undefined)
+        if (isSameKnob(one.fault, ended.fault)) await this.#servers.set(server, one.fault).catch(() => undefined)
       }
     })
   }
@@ -245,6 +248,7 @@ export class Keeper {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     for (const timer of this.#timers.values()) timer.cancel()
     await Promise.all(this.#routes.map(({ link }) => link.close()))
   }

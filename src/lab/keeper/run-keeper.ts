@@ -39,10 +39,11 @@ export const runKeeper = async (
   { clock, random, servers }: Surroundings,
 ): Promise<{ close(): Promise<void> }> => {
   const log = new EventLog({ lab, directory, clock, skewMsOf: (cluster) => keeper.skewMsOf(cluster) })
+  const isSuccessor = log.after(0).length > 0
   const tell = log.append.bind(log)
   const watch: Watch = new Watch({ clusters, clock, tell, onSeen: (cluster) => keeper.remind(cluster) })
   const isActive = (node: string) => watch.isActive(node)
-  const keeper = await Keeper.open({ routes, clusters: () => clusters, clock, random, tell, isActive })
+  const keeper = await Keeper.open({ routes, clusters: () => clusters, clock, random, tell, isActive, isSuccessor })
   log.append({ kind: 'keeper-started', details: {} })
   const toxiproxy = new ToxiproxyControl(new Proxies(keeper, { clock, random }))
   if (toxiproxyPort !== null)

@@ -87,11 +87,36 @@ export const endServerFault = async (server: Server, fault: ServerFault): Promis
   }
 }
 
+/** Ends whatever is wrong with a server, whoever ordered it. Resolves to what was; rejects when it does not answer. */
+export const clearServer = async (server: Server): Promise<readonly ServerFault[]> => {
+  const { json: faults } = await call(server, { method: 'GET', path: 'faults' })
+  const { json: held } = await call(server, { method: 'GET', path: 'states' })
+  const found = [...faultsIn(faults), ...statesIn(held)]
+  for (const fault of found) await order(server, end(fault))
+  return found
+}
+
+const faultsIn = ({ skew_ms: ms, disk }: Answer['json']): ServerFault[] => {
+  const { state, delay_ms: delayMs } = (disk ?? {}) as Record<string, unknown>
+  const isOfDisk = state === 'full' || state === 'fail' || state === 'slow'
+  return [
+    ...(typeof ms === 'number' && ms !== 0 ? [{ name: 'skew', ms } as const] : []),
+    ...(isOfDisk ? [{ name: 'disk', state, delayMs: typeof delayMs === 'number' ? delayMs : 0 } as const] : []),
+  ]
+}
+
+const statesIn = ({ states }: Answer['json']): ServerFault[] =>
+  (Array.isArray(states) ? (states as { state: string; kind: Kind }[]) : []).map(({ state, kind }) => ({
+    name: 'hold-state',
+    state,
+    kind,
+  }))
+
 /** Of several orders one that is taken is enough: which kind of replication it concerns is the server's to know. */
 const order = async (server: Server, orders: readonly Order[]): Promise<void> => {
   let refusal: LabError | undefined
   for (const { path, body } of orders) {
-    const answer = await post(server, path, body)
+    const answer = await call(server, { method: 'POST', path, body })
     if (answer.status < 300) return
     const { errors } = answer.json
     const reason = Array.isArray(errors) && errors.length > 0 ? errors.join('; ') : `status ${answer.status}`
@@ -106,11 +131,17 @@ const order = async (server: Server, orders: readonly Order[]): Promise<void> =>
 const describeRefusal = ({ status }: Answer, reason: string, apiAddress: string): string =>
   status === 404 ? `${apiAddress} has no lab endpoints: its setting lab_api is off` : reason
 
-const post = async ({ name, apiAddress, labApiToken }: Server, path: string, body: unknown): Promise<Answer> => {
+interface Call {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly body?: unknown
+}
+
+const call = async ({ name, apiAddress, labApiToken }: Server, { method, path, body }: Call): Promise<Answer> => {
   const url = `${apiAddress}/_understudy/v1/${path}`
   const headers: Record<string, string> = labApiToken === undefined ? {} : { 'X-Understudy-Token': labApiToken }
   try {
-    return await ask({ method: 'POST', url, body, headers, timeoutMs: ANSWER_MS })
+    return await ask({ method, url, body, headers, timeoutMs: ANSWER_MS })
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new LabError(

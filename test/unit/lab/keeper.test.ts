@@ -7,7 +7,7 @@ import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
-import type { LabEvent } from '../../../src/lab/events/event.js'
+import type { EventDraft, LabEvent } from '../../../src/lab/events/event.js'
 import { Keeper } from '../../../src/lab/keeper/keeper.js'
 import { KeeperClient } from '../../../src/lab/keeper/keeper-client.js'
 import { runKeeper } from '../../../src/lab/keeper/run-keeper.js'
@@ -192,17 +192,23 @@ it('holds a thousand faults that two clients set at once, refuses more, and heal
   expect(await other.list()).toEqual([])
 })
 
-/** A server that answers in the order in which the test lets it, and the settings of its clock that it was told. */
-const startSlowServer = async () => {
+/** A server with a clock, which may answer late, and the settings of the clock that it was told. */
+const startSlowServer = async (skewMs = 0) => {
   const told: string[] = []
   const waiting: (() => void)[] = []
+  let shown = skewMs
   let isHeld = false
   const server = http.createServer((request, response) => {
     let body = ''
     request.on('data', (piece: Buffer) => (body += piece.toString()))
     request.on('end', () => {
-      told.push((JSON.parse(body) as { skew: string }).skew)
-      const answer = () => response.writeHead(204).end()
+      const { skew } = body === '' ? {} : (JSON.parse(body) as { skew: string })
+      if (skew !== undefined) {
+        told.push(skew)
+        shown = Number.parseInt(skew, 10)
+      }
+      const facts = request.url?.endsWith('states') ? { states: [] } : { skew_ms: shown, disk: { state: 'ok' } }
+      const answer = () => response.end(JSON.stringify(facts))
       if (isHeld) waiting.push(answer)
       else answer()
     })
@@ -218,14 +224,18 @@ const startSlowServer = async () => {
   return { apiAddress: `http://127.0.0.1:${port}`, told, waiting, hold, release }
 }
 
-const keeperOver = (apiAddress: string) =>
-  Keeper.over([], { clock: systemClock, clusters: () => [{ name: 'A', apiAddress }], tell: () => undefined })
+const keeperOver = (apiAddress: string, isSuccessor = false) => {
+  const events: EventDraft[] = []
+  const tell = (event: EventDraft) => void events.push(event)
+  const keeper = Keeper.over([], { clock: systemClock, clusters: () => [{ name: 'A', apiAddress }], tell, isSuccessor })
+  return { keeper, events }
+}
 
 const skew = (ms: number) => ({ cluster: 'A', fault: { name: 'skew', ms } }) as const
 
 it('does not set a fault again that is healed while its server is looked at', async () => {
   const { apiAddress, told, waiting, hold, release } = await startSlowServer()
-  const keeper = keeperOver(apiAddress)
+  const { keeper } = keeperOver(apiAddress)
   await keeper.set(skew(-5))
   hold()
   const healing = keeper.heal()
@@ -239,7 +249,7 @@ it('does not set a fault again that is healed while its server is looked at', as
 
 it('lets the newer of two faults count when its server is looked at in between', async () => {
   const { apiAddress, told, waiting, hold, release } = await startSlowServer()
-  const keeper = keeperOver(apiAddress)
+  const { keeper } = keeperOver(apiAddress)
   await keeper.set(skew(-5))
   hold()
   const setting = keeper.set(skew(7))
@@ -249,4 +259,56 @@ it('lets the newer of two faults count when its server is looked at in between',
   await Promise.all([setting, reminding])
   expect(told).toEqual(['-5ms', '7ms', '7ms'])
   expect(keeper.active).toMatchObject([{ fault: { ms: 7 } }])
+})
+
+it('ends what a server was told that did not answer, when it does', async () => {
+  const { apiAddress, told, release, hold } = await startSlowServer()
+  const { keeper, events } = keeperOver(apiAddress)
+  hold()
+  await expect(keeper.set(skew(5))).rejects.toThrow('cluster A does not answer')
+  release()
+  await keeper.remind('A')
+  expect([told, keeper.active]).toEqual([['5ms', '0s'], []])
+  expect(events).toEqual([
+    { kind: 'note', cluster: 'A', details: { text: 'clock +5 ms: of nobody who is known, and ended' } },
+  ])
+  await keeper.remind('A')
+  expect(told).toEqual(['5ms', '0s'])
+})
+
+it('ends what is left of another keeper, and sets anew what it was told itself', async () => {
+  const { apiAddress, told } = await startSlowServer(300_000)
+  const { keeper } = keeperOver(apiAddress, true)
+  await keeper.set(skew(7))
+  await keeper.remind('A')
+  expect(told).toEqual(['7ms', '0s', '7ms'])
+  const other = await startSlowServer(300_000)
+  await keeperOver(other.apiAddress, true).keeper.heal()
+  expect(other.told).toEqual(['0s'])
+})
+
+it('heals with all a fault that is on its way', async () => {
+  const { apiAddress, told, waiting, hold, release } = await startSlowServer()
+  const { keeper } = keeperOver(apiAddress)
+  hold()
+  const setting = keeper.set(skew(5))
+  await until(() => waiting.length === 1)
+  const healing = keeper.heal()
+  release()
+  await setting
+  expect(await healing).toMatchObject([{ fault: { ms: 5 } }])
+  expect([told, keeper.active]).toEqual([['5ms', '0s'], []])
+})
+
+it('counts the time of a fault from when it is set', async () => {
+  const { apiAddress, told, waiting, hold, release } = await startSlowServer()
+  const { keeper } = keeperOver(apiAddress)
+  hold()
+  const setting = keeper.set({ ...skew(5), forMs: 60_000 })
+  await until(() => waiting.length === 1)
+  const answeredMs = systemClock.now()
+  release()
+  expect((await setting).untilMs).toBeGreaterThanOrEqual(answeredMs + 60_000)
+  await keeper.close()
+  expect(told).toEqual(['5ms'])
 })

@@ -48,7 +48,7 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
     named(namesOf(({ awaitsNodes }) => awaitsNodes)),
   ],
   [
-    'waits for another call of these, so that it is judged by the role which that one leaves',
+    'waits for another call of these, for `role_change_wait` at most, so that it is judged by the role which that one leaves',
     named(namesOf(({ takesTurns }) => takesTurns)),
   ],
   ['takes a wrapping token for a client token', named(namesOf(({ wrappingToken }) => wrappingToken))],
