@@ -119,14 +119,23 @@ export const generateRoot = async (client: ApiClient, keys: readonly string[]): 
   return token
 }
 
-/** An operation token of a DR secondary. Undefined when the shares are not those of this cluster. */
+const OPERATION_TOKEN = 'sys/replication/dr/secondary/generate-operation-token'
+/** In the refusal of an attempt while another one is open. */
+const IN_PROGRESS = 'already in progress'
+
+/**
+ * An operation token of a DR secondary. Undefined when the shares are not those of this cluster. Throws LabError `conflict` when
+ * somebody else is at it.
+ */
 export const generateOperationToken = async (call: Call, keys: readonly string[]): Promise<string | undefined> => {
   try {
-    return await giveShares(call, 'sys/replication/dr/secondary/generate-operation-token', keys)
+    return await giveShares(call, OPERATION_TOKEN, keys)
   } catch (error) {
-    // An attempt that is left open would keep the next one from beginning; wrong shares end it by themselves.
-    if (error instanceof ApiError && error.status === 400) return undefined
-    throw error
+    // An attempt that somebody left open keeps the next one from beginning; wrong shares end it by themselves.
+    if (!(error instanceof ApiError && error.status === 400)) throw error
+    if (!error.errors.some((text) => text.includes(IN_PROGRESS))) return undefined
+    const text = `an operation token is being made there already: DELETE ${OPERATION_TOKEN}/attempt cancels that`
+    throw new LabError('conflict', text, { cause: error })
   }
 }
 

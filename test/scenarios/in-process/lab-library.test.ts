@@ -133,6 +133,18 @@ describe('operations', () => {
     expect(await codeAndText(() => lab.failover('A', 'A'))).toBe('usage: name two clusters')
   })
 
+  it('say that somebody else is making an operation token, and how that is cancelled', async () => {
+    await using lab = await startDr()
+    await lab.converged()
+    const attempt = 'sys/replication/dr/secondary/generate-operation-token/attempt'
+    await lab.B.client.write(attempt)
+    expect(await codeAndText(() => lab.operationToken('B'))).toBe(
+      `conflict: an operation token is being made there already: DELETE ${attempt} cancels that`,
+    )
+    await lab.B.client.delete(attempt)
+    expect(await lab.operationToken('B')).toMatch(/./)
+  })
+
   it('name the cluster that does not answer, and what to do', async () => {
     await using lab = await startDr()
     await lab.converged()
