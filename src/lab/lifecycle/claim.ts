@@ -5,8 +5,15 @@ import { CLAIM_PREFIX, labDirectory, makeDirectories } from './lab-directory.js'
 import { isAlive, type ProcessIdentity } from './process-identity.js'
 import type { ProcessTable } from './process-table.js'
 
-/** The work of the holder of a claim, as the refusal of others names it. */
-type Doing = 'started' | 'stopped' | 'changed'
+/**
+ * The work of the holder of a claim, as the refusal of others names it. What operates a lab leaves its processes alone: others
+ * may end and start them meanwhile, as disasters do, but not operate it as well.
+ */
+type Doing = 'started' | 'stopped' | 'changed' | 'operated'
+
+const OPERATION_PREFIX = 'operation-'
+
+const prefixOf = (doing: Doing): string => (doing === 'operated' ? OPERATION_PREFIX : CLAIM_PREFIX)
 
 interface Holder extends ProcessIdentity {
   readonly doing: Doing
@@ -29,32 +36,34 @@ const NO_ROOM: readonly string[] = ['ENOSPC', 'EDQUOT']
 export const claimLab = (name: string, doing: Doing, me: ProcessIdentity, table: ProcessTable): { release(): void } => {
   for (let tries = 0; tries < TRIES; tries++) {
     const number = tryClaim(name, { ...me, doing }, table)
-    if (number !== undefined) return { release: () => release(name, number) }
+    if (number !== undefined) return { release: () => release(name, prefixOf(doing), number) }
   }
   throw new LabError('conflict', `the lab "${name}" is being changed by others; try again`)
 }
 
 /** The process that changes a lab at this moment. */
 export const findHolder = (name: string, table: ProcessTable): Holder | undefined =>
-  readClaims(name)
+  readClaims(name, CLAIM_PREFIX)
     .map(({ holder }) => holder)
     .find((holder) => holder && isAlive(table, holder))
 
 /** Undefined when somebody was faster. */
 const tryClaim = (name: string, holder: Holder, table: ProcessTable): number | undefined => {
-  refuseWhenHeld(name, readClaims(name), table)
+  const prefix = prefixOf(holder.doing)
+  refuseWhenHeld(name, readClaims(name, prefix), table)
   const directory = labDirectory(name)
   makeDirectories(directory)
-  const number = Math.max(0, ...readClaims(name).map((claim) => claim.number)) + 1
+  const number = Math.max(0, ...readClaims(name, prefix).map((claim) => claim.number)) + 1
   const draft = path.join(directory, `draft-${holder.pid}`)
+  const file = fileOf(name, prefix, number)
   try {
     writeFileSync(draft, JSON.stringify(holder), { mode: 0o600 })
-    linkSync(draft, fileOf(name, number))
+    linkSync(draft, file)
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
     if (['EEXIST', 'ENOENT'].includes(code)) return undefined
-    // Nobody else can claim it either, and to take a lab down is what makes room.
-    if (NO_ROOM.includes(code) && holder.doing === 'stopped') return number - 1
+    // Nobody else can claim it either; to take a lab down is what makes room, and a failover needs none.
+    if (NO_ROOM.includes(code) && (holder.doing === 'stopped' || holder.doing === 'operated')) return number - 1
     rmSync(draft, { force: true })
     removeEmpty(directory)
     throw error
@@ -62,11 +71,11 @@ const tryClaim = (name: string, holder: Holder, table: ProcessTable): number | u
     rmSync(draft, { force: true })
   }
   // Two may have begun from different lists, when a third let go between them: the lower number stays.
-  const below = readClaims(name).filter((claim) => claim.number < number)
+  const below = readClaims(name, prefix).filter((claim) => claim.number < number)
   try {
     refuseWhenHeld(name, below, table)
   } catch (error) {
-    rmSync(fileOf(name, number), { force: true })
+    rmSync(file, { force: true })
     throw error
   }
   return number
@@ -78,8 +87,9 @@ const refuseWhenHeld = (name: string, claims: readonly Claim[], table: ProcessTa
 }
 
 /** Takes older claims, whose holders are gone, along; and the directory, when nothing else is left in it. */
-const release = (name: string, number: number): void => {
-  for (const claim of readClaims(name)) if (claim.number <= number) rmSync(fileOf(name, claim.number), { force: true })
+const release = (name: string, prefix: string, number: number): void => {
+  for (const claim of readClaims(name, prefix))
+    if (claim.number <= number) rmSync(fileOf(name, prefix, claim.number), { force: true })
   removeEmpty(labDirectory(name))
 }
 
@@ -91,9 +101,10 @@ const removeEmpty = (directory: string): void => {
   }
 }
 
-const fileOf = (name: string, number: number): string => path.join(labDirectory(name), `${CLAIM_PREFIX}${number}`)
+const fileOf = (name: string, prefix: string, number: number): string =>
+  path.join(labDirectory(name), `${prefix}${number}`)
 
-const readClaims = (name: string): Claim[] => {
+const readClaims = (name: string, prefix: string): Claim[] => {
   let entries: string[]
   try {
     entries = readdirSync(labDirectory(name))
@@ -101,14 +112,15 @@ const readClaims = (name: string): Claim[] => {
     return []
   }
   return entries.flatMap((entry) => {
-    const [, number] = /^claim-(\d+)$/.exec(entry) ?? []
-    return number === undefined ? [] : [{ number: Number(number), holder: readHolder(name, Number(number)) }]
+    const [, number] = (entry.startsWith(prefix) && /^(\d+)$/.exec(entry.slice(prefix.length))) || []
+    if (number === undefined) return []
+    return [{ number: Number(number), holder: readHolder(fileOf(name, prefix, Number(number))) }]
   })
 }
 
-const readHolder = (name: string, number: number): Holder | undefined => {
+const readHolder = (file: string): Holder | undefined => {
   try {
-    return JSON.parse(readFileSync(fileOf(name, number), 'utf8')) as Holder
+    return JSON.parse(readFileSync(file, 'utf8')) as Holder
   } catch {
     return undefined
   }

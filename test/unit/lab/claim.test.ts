@@ -38,6 +38,18 @@ it('keeps everybody else away until it is released, and leaves nothing', () => {
   expect(listLabs()).toEqual([])
 })
 
+it('to operate a lab keeps away those who operate it as well, and nobody else', () => {
+  const table = living(ME, OTHER)
+  const operation = claimLab('x', 'operated', ME, table)
+  expect(() => claimLab('x', 'operated', OTHER, table)).toThrow('the lab "x" is being operated by process 10')
+  expect(findHolder('x', table)).toBeUndefined()
+  const change = claimLab('x', 'changed', OTHER, table)
+  operation.release()
+  claimLab('x', 'operated', OTHER, table).release()
+  change.release()
+  expect(existsSync(labDirectory('x'))).toBe(false)
+})
+
 it('counts for nothing once its process is gone, also when the number lives on', () => {
   claimLab('x', 'started', ME, living(ME))
   const table = living({ pid: 10, startTime: 'later' }, OTHER)
@@ -60,6 +72,9 @@ it.skipIf(!existsSync('/dev/full'))(
       expect(() => claimLab('x', doing, ME, living(ME))).toThrow('ENOSPC')
       expect(listLabs()).toEqual([])
     }
+    fill()
+    claimLab('x', 'operated', ME, living(ME)).release()
+    expect(listLabs()).toEqual([])
     fill()
     const claim = claimLab('x', 'stopped', ME, living(ME, OTHER))
     claimLab('x', 'started', OTHER, living(ME, OTHER))

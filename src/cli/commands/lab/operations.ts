@@ -4,7 +4,9 @@ import { type ClusterAccess, isAttached } from '../../../lab/cluster.js'
 import { KeeperClient } from '../../../lab/keeper/keeper-client.js'
 import type { Kind } from '../../../lab/kinds.js'
 import { LabError } from '../../../lab/lab-error.js'
+import { claimLab } from '../../../lab/lifecycle/claim.js'
 import { requireAnyLab } from '../../../lab/lifecycle/lab-directory.js'
+import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
 import { activate, failOver, operationToken, rejoin, switchOver } from '../../../lab/operations/operations.js'
 import { chooseClusters } from '../../../lab/lifecycle/choose.js'
 import { Runbook } from '../../../lab/operations/runbook.js'
@@ -24,7 +26,11 @@ interface Flags {
 }
 
 /** Commands that do a whole operation on a lab, and with --explain print each call as a runbook would have it. */
-export const operationCommands = (output: Output, clock: Clock = systemClock): Command[] => {
+export const operationCommands = (
+  output: Output,
+  clock: Clock = systemClock,
+  makeHost: () => LabHost = thisHost,
+): Command[] => {
   const make = (name: string, about: string, examples: readonly string[]) =>
     new Command(name)
       .description(about)
@@ -45,6 +51,18 @@ export const operationCommands = (output: Output, clock: Clock = systemClock): C
       isDryRun: flags.dryRun === true,
     })
   }
+  /** One operation at a time: each makes tokens that end those of another one. */
+  const claimed = async (flags: Flags, work: () => Promise<void>): Promise<void> => {
+    if (flags.dryRun) return work()
+    const { name } = requireAnyLab(flags.name)
+    const { me, table } = makeHost()
+    const claim = claimLab(name, 'operated', me, table)
+    try {
+      await work()
+    } finally {
+      claim.release()
+    }
+  }
   return [
     make('failover', 'the DR secondary takes over from a primary that is lost; one that is alive is demoted first', [
       'failover A B',
@@ -53,33 +71,39 @@ export const operationCommands = (output: Output, clock: Clock = systemClock): C
       .argument('<lost>', 'the primary that is lost')
       .argument('<to>', 'its DR secondary')
       .option('--force', 'also when it may lack what the primary had, and without demoting a primary that is alive')
-      .action(async (lost: string, to: string, flags: Flags) => {
-        const book = runbook(flags)
-        requireTwo(book, lost, to)
-        const isThere = await failOver(book, { lost, to, isForced: flags.force === true })
-        book.say(
-          `${isThere ? `to have ${lost} follow ${to}` : `when ${lost} is back`}: ${book.line(`rejoin ${lost} ${to}`)}`,
-        )
-      }),
+      .action((lost: string, to: string, flags: Flags) =>
+        claimed(flags, async () => {
+          const book = runbook(flags)
+          requireTwo(book, lost, to)
+          const isThere = await failOver(book, { lost, to, isForced: flags.force === true })
+          book.say(
+            `${isThere ? `to have ${lost} follow ${to}` : `when ${lost} is back`}: ${book.line(`rejoin ${lost} ${to}`)}`,
+          )
+        }),
+      ),
     make('switchover', 'primary and DR secondary change places, without losing anything', [
       'switchover A B',
       'switchover A B --dry-run',
     ])
       .argument('<primary>')
       .argument('<secondary>')
-      .action(async (primary: string, secondary: string, flags: Flags) => {
-        const book = runbook(flags)
-        requireTwo(book, primary, secondary)
-        await switchOver(book, primary, secondary)
-      }),
+      .action((primary: string, secondary: string, flags: Flags) =>
+        claimed(flags, async () => {
+          const book = runbook(flags)
+          requireTwo(book, primary, secondary)
+          await switchOver(book, primary, secondary)
+        }),
+      ),
     make('rejoin', 'a former primary follows its successor', ['rejoin A B', 'rejoin A B --explain'])
       .argument('<former>')
       .argument('<primary>')
-      .action(async (former: string, primary: string, flags: Flags) => {
-        const book = runbook(flags)
-        requireTwo(book, former, primary)
-        await rejoin(book, former, primary)
-      }),
+      .action((former: string, primary: string, flags: Flags) =>
+        claimed(flags, async () => {
+          const book = runbook(flags)
+          requireTwo(book, former, primary)
+          await rejoin(book, former, primary)
+        }),
+      ),
     make('activate', 'make one cluster a secondary of another; it is wiped', [
       'activate A C --kind performance',
       'activate A C --kind performance --filter deny:EU/',
@@ -88,21 +112,25 @@ export const operationCommands = (output: Output, clock: Clock = systemClock): C
       .argument('<secondary>')
       .addOption(new Option('--kind <kind>', 'of replication').choices(['dr', 'performance']).default('performance'))
       .option('--filter <mode:paths>', 'allow or deny, and mounts or namespaces with commas between, such as deny:EU/')
-      .action(async (primary: string, secondary: string, flags: Flags) => {
-        const book = runbook(flags)
-        requireTwo(book, primary, secondary)
-        await activate(book, primary, secondary, flags.kind, parseFilter(flags))
-      }),
+      .action((primary: string, secondary: string, flags: Flags) =>
+        claimed(flags, async () => {
+          const book = runbook(flags)
+          requireTwo(book, primary, secondary)
+          await activate(book, primary, secondary, flags.kind, parseFilter(flags))
+        }),
+      ),
     make('step-down', 'the active node of a cluster gives up the lead, and another one takes over', [
       'step-down A',
       'step-down A --explain',
     ])
       .argument('<cluster>')
-      .action(async (cluster: string, flags: Flags) => {
-        const book = runbook(flags)
-        const [place] = chooseClusters<ClusterAccess>(requireAnyLab(flags.name), [cluster])
-        if (place) await stepDown(book, place)
-      }),
+      .action((cluster: string, flags: Flags) =>
+        claimed(flags, async () => {
+          const book = runbook(flags)
+          const [place] = chooseClusters<ClusterAccess>(requireAnyLab(flags.name), [cluster])
+          if (place) await stepDown(book, place)
+        }),
+      ),
     make('token', 'make a one-time token; `dr-operation` is the one a DR secondary takes', [
       'token dr-operation B',
       'token dr-operation B --explain',
@@ -110,10 +138,12 @@ export const operationCommands = (output: Output, clock: Clock = systemClock): C
       .addArgument(new Command().createArgument('<what>').choices(['dr-operation']))
       .argument('<cluster>')
       .option('--json', 'print JSON')
-      .action(async (_what: string, cluster: string, flags: Flags) => {
-        const token = await operationToken(runbook(flags), cluster)
-        if (!flags.dryRun) output.data(flags.json ? JSON.stringify({ token }, undefined, 2) : token)
-      }),
+      .action((_what: string, cluster: string, flags: Flags) =>
+        claimed(flags, async () => {
+          const token = await operationToken(runbook(flags), cluster)
+          if (!flags.dryRun) output.data(flags.json ? JSON.stringify({ token }, undefined, 2) : token)
+        }),
+      ),
   ]
 }
 
