@@ -27,18 +27,21 @@ interface FormerPrimaryOptions {
 
 /**
  * A former primary that comes back is told that its epoch is over, however long that takes. It is asked until it has
- * joined, since it may hear of others that took its place: they and we learn of one another through it.
+ * joined, since it may hear of others that took its place: they and we learn of one another through it. It ends as well
+ * with the role: that may be gone while the former primary is being asked.
  */
 export const tellFormerPrimary = async (options: FormerPrimaryOptions): Promise<void> => {
-  const { kind, host, fences, dataPlane, record, hooks, signal } = options
+  const { kind, host, roles, fences, dataPlane, record, hooks, signal } = options
   const { former } = record
   if (!former) return
   const call = { credentials: primaryCredentialsOf(former), addresses: former.primaryAddresses, signal }
   const { heartbeatIntervalMs } = host.settings.times
   const backoff = new Backoff({ initialMs: heartbeatIntervalMs, maxMs: TELL_PAUSE_MS_MAX }, host.random)
   let pauseMs = backoff.next()
-  while (!signal.aborted) {
+  const isPrimary = () => roles.record(kind).mode === 'primary'
+  while (!signal.aborted && isPrimary()) {
     const { isHeard, overtaker } = await dataPlane.tell({ ...call, who: hooks.who() })
+    if (!isPrimary()) return
     if (overtaker) fences.meet(kind, { ...hooks.who(), ...overtaker })
     if (hasJoined(options, former.primaryAddresses) && (await isForgotten(options))) return
     await host.clock.sleep(pauseMs, signal).catch(() => undefined)

@@ -1,6 +1,9 @@
 import { afterEach, expect, test } from 'vitest'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { ControlWorld, joinSet, promoteDr, yieldTo } from '../../support/control-world.js'
+import { tellFormerPrimary } from '../../../src/replication/roles/former-primary.js'
+import { PrimaryRole } from '../../../src/replication/roles/primary-role.js'
+import type { DataPlane, Told } from '../../../src/replication/services.js'
 import { until } from '../../support/until.js'
 
 /** A primary that took over tells the former one, until that has joined it. */
@@ -32,4 +35,29 @@ test('a former primary that has joined is forgotten, also where that could not b
   await yieldTo(a, b, 'a')
   await until(() => !isKnown())
   expect(refused).toBe(1)
+})
+
+test('a primary that is demoted while the former one is asked ends that, whatever the answer is', async () => {
+  const a = await world.start('a')
+  const b = await world.start('b')
+  await a.change('replication/dr/primary/enable')
+  await joinSet(b, 'dr', a, 'b')
+  await promoteDr(b)
+  const { roles, fences, host } = b.replication.context
+  const record = roles.record('dr')
+  if (record.mode !== 'primary') throw new Error('b is no primary')
+  // It says who it is, and serves nobody.
+  const services = {} as ConstructorParameters<typeof PrimaryRole>[0]['services']
+  const hooks = new PrimaryRole({ ...b.replication.context, kind: 'dr', services, standbys: () => [] })
+  const overtaker = hooks.who()
+  const asked: ((told: Told) => void)[] = []
+  const dataPlane = { tell: () => new Promise<Told>((resolve) => asked.push(resolve)) } as unknown as DataPlane
+  const registry = { views: () => [], watch: () => () => undefined }
+  const { signal } = new AbortController()
+  const options = { kind: 'dr', host, roles, fences, dataPlane, record, hooks, registry, signal } as const
+  const telling = [tellFormerPrimary(options), tellFormerPrimary(options)]
+  await b.change('replication/dr/primary/demote')
+  for (const [at, answer] of asked.entries()) answer({ isHeard: true, ...(at === 0 ? { overtaker } : {}) })
+  await Promise.all(telling)
+  expect(asked).toHaveLength(2)
 })
