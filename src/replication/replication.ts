@@ -1,6 +1,7 @@
 import type { Response } from '../logical/request.js'
 import { replicationCaches } from './caches.js'
 import type { ReplicationContext } from './context.js'
+import { filterIdsIn } from './filter/changed-filters.js'
 import { FilterStore } from './filter/filter-store.js'
 import { Forwarder } from './forwarding/forwarder.js'
 import type { Holds } from './holds.js'
@@ -24,7 +25,6 @@ import { renderStatus } from './paths/status.js'
 import type { Kind, SecondaryView } from './types.js'
 import { TreeMaintenance } from './roles/tree-maintenance.js'
 import { ReplicationView } from './view.js'
-import { KEYS } from '../storage/key-families.js'
 import type { Commit } from '../storage/replicable.js'
 
 interface ReplicationOptions {
@@ -122,7 +122,7 @@ export class Replication {
     await settleStore(this.context)
     await this.context.filters.load()
     this.#unsubscribe = store.onCommit((commit) => {
-      const filterIds = filterIdsIn(commit)
+      const filterIds = filterIdsIn(commit.mutations)
       if (filterIds.length > 0) this.#filtersChanged(filterIds)
       if (commit.origin === 'resynced' || commit.origin === 'recovered') this.#purge.check()
       // A primary that lifted the filter for a moment may have sent what it hides again by now.
@@ -163,7 +163,7 @@ export class Replication {
   }
 
   #filtersChanged(ids: readonly string[]): void {
-    for (const id of ids) if (this.context.filters.isOther(id)) this.#haveCompared(id)
+    for (const id of ids) if (this.context.filters.noteChange(id)) this.#haveCompared(id)
     this.#purge.check()
     this.#renameSettled().catch((error: unknown) =>
       this.context.host.log.warn('the names of filtered mounts were not kept', { error: String(error) }),
@@ -231,9 +231,3 @@ export class Replication {
 }
 
 const NOTHING_FILTERED: ReadonlySet<string> = new Set()
-
-const filterIdsIn = ({ mutations }: Commit): readonly string[] => {
-  const ids: string[] = []
-  for (const { key } of mutations) if (key.startsWith(KEYS.filters)) ids.push(key.slice(KEYS.filters.length))
-  return ids
-}

@@ -41,7 +41,7 @@ export class FilterStore {
   /** The ids of all filters that there are, or were. */
   readonly #ids = new Set<string>()
   readonly #inMotion = new Set<InMotion>()
-  /** Of each filter that there is, as it was when somebody asked whether it is another one. */
+  /** Of each filter that there is, as it was noted last. */
   readonly #digests = new Map<string, string>()
 
   constructor(options: FilterStoreOptions) {
@@ -53,15 +53,15 @@ export class FilterStore {
   async load(): Promise<void> {
     for (const id of await this.#storage.list(KEYS.filters)) {
       this.#ids.add(id)
-      this.isOther(id)
+      this.noteChange(id)
     }
   }
 
   /**
-   * Whether the filter asks for other data than when this was asked last, or when all were loaded: it was replaced or
-   * deleted, or has come to hold back a mount that was shown.
+   * Takes note of the filter as it is now. Returns whether it asks for other data than it did at the last time, or when all
+   * were loaded: it was replaced or deleted, or has come to hold back a mount that was shown.
    */
-  isOther(id: string): boolean {
+  noteChange(id: string): boolean {
     const { digest } = this.#read(id)
     const before = this.#digests.get(id) ?? ''
     if (digest === '') this.#digests.delete(id)

@@ -116,7 +116,7 @@ const createWorld = async (mode: 'allow' | 'deny', ...paths: string[]) => {
   const storage = new MemoryStorage()
   const filters = createFilters({ storage, mounts: () => mounts })
   await filters.put('c', { mode, paths })
-  expect(filters.isOther('c')).toBe(true)
+  expect(filters.noteChange('c')).toBe(true)
   const change = async (before: MountFact, after: MountFact | undefined, fails = false): Promise<void> => {
     let settled = () => {}
     const stored = storage.write((tx) => {
@@ -146,7 +146,7 @@ test('a mount that is denied stays denied wherever it is moved to, and the rule 
   expect([world.shows('eu'), world.paths()]).toEqual([false, ['ns1/in/', 'x/']])
   world.add(mount('new', 'EU_data/'))
   expect(world.shows('new')).toBe(true)
-  expect(world.filters.isOther('c')).toBe(false)
+  expect(world.filters.noteChange('c')).toBe(false)
 })
 
 test('a mount that is denied with its namespace stays denied outside of it, by a name of its own', async () => {
@@ -245,13 +245,13 @@ test('rules that nobody has asked for since the start follow as well', async () 
 
 test('a filter is another one when it comes to hold a mount back, and when it is replaced or gone, each time once', async () => {
   const { filters, change } = await createWorld('deny', 'ns1/')
-  const isOther = () => [filters.isOther('c'), filters.isOther('c')]
+  const isNoted = () => [filters.noteChange('c'), filters.noteChange('c')]
   await change(NKV, move(NKV, 'kv/'))
-  expect(isOther()).toEqual([false, false])
+  expect(isNoted()).toEqual([false, false])
   await change(US, move(US, 'ns1/us/', 'ns1/'))
-  expect(isOther()).toEqual([true, false])
+  expect(isNoted()).toEqual([true, false])
   await filters.put('c', { mode: 'deny', paths: ['ns1/'] })
-  expect(isOther()).toEqual([true, false])
+  expect(isNoted()).toEqual([true, false])
   await filters.delete('c')
-  expect(isOther()).toEqual([true, false])
+  expect(isNoted()).toEqual([true, false])
 })
