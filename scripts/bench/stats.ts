@@ -10,3 +10,7 @@ export const median = (values: readonly number[]): number => {
   const upper = sorted[middle] ?? Number.NaN
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
 }
+
+/** Each round's value as a multiple of what was measured beside it: how fast the machine is changes from one to the next. */
+export const ratiosOf = (values: readonly number[], beside: readonly number[]): number[] =>
+  values.map((value, round) => value / (beside[round] ?? Number.NaN))

@@ -3,7 +3,7 @@ import type { Work } from '../load/generator.js'
 import { warmUp } from '../load/warm-up.js'
 import { residentMb } from '../machine.js'
 import type { BenchServer } from '../servers.js'
-import { median } from '../stats.js'
+import { median, ratiosOf } from '../stats.js'
 import type { Bench } from './context.js'
 import { measureLoginBytes } from './login-bytes.js'
 import { measureShippingCost } from './shipping-cost.js'
@@ -26,7 +26,7 @@ const GOALS = {
 
 type Asked = keyof typeof GOALS
 
-/** What each round has found, in microseconds: how fast the machine is changes from one minute to the next. */
+/** What each round has found, in microseconds. */
 interface Micros {
   readonly bare: number[]
   readonly own: number[]
@@ -69,7 +69,7 @@ export const measureCpu = async (bench: Bench): Promise<undefined> => {
         work,
         micros: median(micros.own),
         besideMicros,
-        ofBare: median(micros.own.map((one, round) => one / (micros.bare[round] ?? one))),
+        ofBare: median(ratiosOf(micros.own, micros.bare)),
         must,
         aim,
       })

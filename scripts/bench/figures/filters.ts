@@ -3,7 +3,7 @@ import type { Work } from '../load/generator.js'
 import { warmUp } from '../load/warm-up.js'
 import { type Filter, type Pair, setFilter } from '../paths-filter.js'
 import { type Fleet, measureShipping } from '../shipping.js'
-import { median } from '../stats.js'
+import { median, ratiosOf } from '../stats.js'
 import type { BenchServer } from '../servers.js'
 import type { Bench } from './context.js'
 
@@ -71,8 +71,11 @@ const report = (bench: Bench, found: ReadonlyMap<string, readonly number[]>): vo
   for (const way of filtered) {
     for (const mount of MOUNTS) {
       const without = costOf(bare, mount)
-      const ratios = costOf(way, mount).map((micros, round) => micros / (without[round] ?? Number.NaN))
-      bench.note(`${titleOf(way, mount)}: to the same without a filter`, median(ratios), '')
+      bench.note(
+        `${titleOf(way, mount)}: to the same without a filter`,
+        median(ratiosOf(costOf(way, mount), without)),
+        '',
+      )
     }
   }
 }

@@ -2,7 +2,7 @@ import { becomePrimary, follow, mountEngines, setUpAppRole, worksOf } from '../c
 import type { Work } from '../load/generator.js'
 import { warmUp } from '../load/warm-up.js'
 import { measureShipping } from '../shipping.js'
-import { median } from '../stats.js'
+import { median, ratiosOf } from '../stats.js'
 import type { BenchServer } from '../servers.js'
 import type { Bench } from './context.js'
 
@@ -46,7 +46,7 @@ export const measureShippingCost = async (bench: Bench, askBare: () => Promise<n
       work: `KV v1 write, share of the ${side} in shipping`,
       micros,
       besideMicros: undefined,
-      ofBare: median(shares[side].map((one, round) => one / (shares.bare[round] ?? one))),
+      ofBare: median(ratiosOf(shares[side], shares.bare)),
       must,
       aim,
     })
