@@ -33,6 +33,10 @@ const TLS_DUMP = /SSL routines|error:[0-9A-F]{8}:/
 const CLOSED = /socket hang up|ECONNRESET|EPIPE|disconnected before secure TLS/
 const NO_HTTP = /Parse Error|Expected HTTP|HPE_/
 
+/** Whether an error was caused by a port on which nothing listens: what was to be asked of it was not done. */
+export const isRefused = ({ cause }: Error): boolean =>
+  (cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED'
+
 /** Describes a failure in one line, with the system's code at its end. */
 export const linkText = (error: unknown, { isTls, authorityHint }: LinkSurroundings): string => {
   if (!(error instanceof Error)) return String(error)

@@ -1,4 +1,4 @@
-import { linkText } from '../base/link-text.js'
+import { isRefused, linkText } from '../base/link-text.js'
 import { ApiUnreachable } from '../client/api-client.js'
 import { type ClusterAccess, describeServer } from './cluster.js'
 import { LabError } from './lab-error.js'
@@ -18,11 +18,11 @@ export const nameSilent = (
 ): unknown => {
   const silence = describeSilence(error)
   if (silence === undefined) return error
-  const next = isRefused(error) ? ': start it first' : '; what it was asked last may be done all the same'
+  const next =
+    error instanceof Error && isRefused(error)
+      ? ': start it first'
+      : '; what it was asked last may be done all the same'
   return new LabError('remote', `${describeServer(name)} ${silence} at ${apiAddress}, and has to for this${next}`, {
     cause: error,
   })
 }
-
-const isRefused = (error: unknown): boolean =>
-  error instanceof ApiUnreachable && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED'

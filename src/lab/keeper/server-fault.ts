@@ -1,3 +1,4 @@
+import { isRefused } from '../../base/link-text.js'
 import { describeServer } from '../cluster.js'
 import { KINDS, type Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
@@ -82,8 +83,7 @@ export const endServerFault = async (server: Server, fault: ServerFault): Promis
   try {
     await order(server, end(fault))
   } catch (error) {
-    const { code } = ((error as LabError).cause ?? {}) as NodeJS.ErrnoException
-    if (code !== 'ECONNREFUSED') throw error
+    if (!(error instanceof LabError && isRefused(error))) throw error
   }
 }
 

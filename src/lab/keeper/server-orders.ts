@@ -1,4 +1,5 @@
 import { KeyedLock } from '../../base/keyed-lock.js'
+import { isRefused } from '../../base/link-text.js'
 import { LabError } from '../lab-error.js'
 import { clearServer, describeServerFault, type ServerFault, setServerFault } from './server-fault.js'
 import type { WatchedCluster } from './watch.js'
@@ -53,7 +54,8 @@ export class ServerOrders {
     try {
       await setServerFault(server, fault)
     } catch (error) {
-      if (error instanceof LabError && isWithoutAnswer(error)) this.#inDoubt.add(server.name)
+      const isAnswered = !(error instanceof LabError) || error.cause === undefined
+      if (!isAnswered && !isRefused(error)) this.#inDoubt.add(server.name)
       throw error
     }
   }
@@ -69,6 +71,3 @@ export class ServerOrders {
     return ended.map(describeServerFault)
   }
 }
-
-const isWithoutAnswer = ({ cause }: LabError): boolean =>
-  cause !== undefined && (cause as NodeJS.ErrnoException).code !== 'ECONNREFUSED'
