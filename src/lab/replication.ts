@@ -119,7 +119,8 @@ export const generateRoot = async (client: ApiClient, keys: readonly string[]): 
   return token
 }
 
-const OPERATION_TOKEN = 'sys/replication/dr/secondary/generate-operation-token'
+/** Where an operation token is made, share by share. */
+export const OPERATION_TOKEN = 'sys/replication/dr/secondary/generate-operation-token'
 /** In the refusal of an attempt while another one is open. */
 const IN_PROGRESS = 'already in progress'
 

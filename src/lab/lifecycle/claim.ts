@@ -111,10 +111,11 @@ const readClaims = (name: string, prefix: string): Claim[] => {
   } catch {
     return []
   }
+  const pattern = new RegExp(`^${prefix}(\\d+)$`)
   return entries.flatMap((entry) => {
-    const [, number] = (entry.startsWith(prefix) && /^(\d+)$/.exec(entry.slice(prefix.length))) || []
-    if (number === undefined) return []
-    return [{ number: Number(number), holder: readHolder(fileOf(name, prefix, Number(number))) }]
+    const [, digits] = pattern.exec(entry) ?? []
+    const number = Number(digits)
+    return digits === undefined ? [] : [{ number, holder: readHolder(fileOf(name, prefix, number)) }]
   })
 }
 

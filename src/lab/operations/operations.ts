@@ -1,6 +1,6 @@
 import type { Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
-import { generateOperationToken, type Status } from '../replication.js'
+import { generateOperationToken, OPERATION_TOKEN, type Status } from '../replication.js'
 import {
   activationToken,
   authorityOf,
@@ -26,9 +26,9 @@ export const operationToken = async (runbook: Runbook, name: string): Promise<st
   const attempt = {
     cluster: name,
     method: 'PUT',
-    path: `${REPLICATION}/dr/secondary/generate-operation-token/attempt`,
+    path: `${OPERATION_TOKEN}/attempt`,
   } as const
-  const update = { ...attempt, path: `${REPLICATION}/dr/secondary/generate-operation-token/update` }
+  const update = { ...attempt, path: `${OPERATION_TOKEN}/update` }
   if (runbook.isDryRun) {
     await requireDrSecondary(runbook, name)
     await runbook.call(attempt)

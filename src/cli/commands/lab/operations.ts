@@ -1,6 +1,5 @@
 import { Command, Option } from 'commander'
-import { type Clock, systemClock } from '../../../base/clock.js'
-import { type ClusterAccess, isAttached } from '../../../lab/cluster.js'
+import { type AnyLab, type ClusterAccess, isAttached } from '../../../lab/cluster.js'
 import { KeeperClient } from '../../../lab/keeper/keeper-client.js'
 import type { Kind } from '../../../lab/kinds.js'
 import { LabError } from '../../../lab/lab-error.js'
@@ -26,11 +25,7 @@ interface Flags {
 }
 
 /** Commands that do a whole operation on a lab, and with --explain print each call as a runbook would have it. */
-export const operationCommands = (
-  output: Output,
-  clock: Clock = systemClock,
-  makeHost: () => LabHost = thisHost,
-): Command[] => {
+export const operationCommands = (output: Output, makeHost: () => LabHost = thisHost): Command[] => {
   const make = (name: string, about: string, examples: readonly string[]) =>
     new Command(name)
       .description(about)
@@ -39,10 +34,12 @@ export const operationCommands = (
       .option('--explain', 'print each call as the command that does it by hand')
       .option('--dry-run', 'print the calls that would be made on the lab as it is now, and make none')
       .addHelpText('after', `\nExamples:\n${examples.map((line) => `  understudy ${line}`).join('\n')}`)
-  const runbook = (flags: Flags) => {
+  /** One at a time on a lab: each makes tokens that end those of another one. */
+  const operate = async (flags: Flags, work: (book: Runbook, lab: AnyLab) => Promise<void>): Promise<void> => {
     const lab = requireAnyLab(flags.name)
+    const { clock, me, table } = makeHost()
     const keeper = isAttached(lab) ? undefined : new KeeperClient(lab.keeper.socket)
-    return new Runbook(lab, {
+    const book = new Runbook(lab, {
       tell: keeper?.tell.bind(keeper),
       clock,
       timeoutMs: parseTimeout(flags.timeout),
@@ -50,15 +47,10 @@ export const operationCommands = (
       onCall: flags.explain || flags.dryRun ? (line) => output.data(line) : undefined,
       isDryRun: flags.dryRun === true,
     })
-  }
-  /** One operation at a time: each makes tokens that end those of another one. */
-  const claimed = async (flags: Flags, work: () => Promise<void>): Promise<void> => {
-    if (flags.dryRun) return work()
-    const { name } = requireAnyLab(flags.name)
-    const { me, table } = makeHost()
-    const claim = claimLab(name, 'operated', me, table)
+    if (flags.dryRun) return work(book, lab)
+    const claim = claimLab(lab.name, 'operated', me, table)
     try {
-      await work()
+      await work(book, lab)
     } finally {
       claim.release()
     }
@@ -72,8 +64,7 @@ export const operationCommands = (
       .argument('<to>', 'its DR secondary')
       .option('--force', 'also when it may lack what the primary had, and without demoting a primary that is alive')
       .action((lost: string, to: string, flags: Flags) =>
-        claimed(flags, async () => {
-          const book = runbook(flags)
+        operate(flags, async (book) => {
           requireTwo(book, lost, to)
           const isThere = await failOver(book, { lost, to, isForced: flags.force === true })
           book.say(
@@ -88,8 +79,7 @@ export const operationCommands = (
       .argument('<primary>')
       .argument('<secondary>')
       .action((primary: string, secondary: string, flags: Flags) =>
-        claimed(flags, async () => {
-          const book = runbook(flags)
+        operate(flags, async (book) => {
           requireTwo(book, primary, secondary)
           await switchOver(book, primary, secondary)
         }),
@@ -98,8 +88,7 @@ export const operationCommands = (
       .argument('<former>')
       .argument('<primary>')
       .action((former: string, primary: string, flags: Flags) =>
-        claimed(flags, async () => {
-          const book = runbook(flags)
+        operate(flags, async (book) => {
           requireTwo(book, former, primary)
           await rejoin(book, former, primary)
         }),
@@ -113,8 +102,7 @@ export const operationCommands = (
       .addOption(new Option('--kind <kind>', 'of replication').choices(['dr', 'performance']).default('performance'))
       .option('--filter <mode:paths>', 'allow or deny, and mounts or namespaces with commas between, such as deny:EU/')
       .action((primary: string, secondary: string, flags: Flags) =>
-        claimed(flags, async () => {
-          const book = runbook(flags)
+        operate(flags, async (book) => {
           requireTwo(book, primary, secondary)
           await activate(book, primary, secondary, flags.kind, parseFilter(flags))
         }),
@@ -125,9 +113,8 @@ export const operationCommands = (
     ])
       .argument('<cluster>')
       .action((cluster: string, flags: Flags) =>
-        claimed(flags, async () => {
-          const book = runbook(flags)
-          const [place] = chooseClusters<ClusterAccess>(requireAnyLab(flags.name), [cluster])
+        operate(flags, async (book, lab) => {
+          const [place] = chooseClusters<ClusterAccess>(lab, [cluster])
           if (place) await stepDown(book, place)
         }),
       ),
@@ -139,8 +126,8 @@ export const operationCommands = (
       .argument('<cluster>')
       .option('--json', 'print JSON')
       .action((_what: string, cluster: string, flags: Flags) =>
-        claimed(flags, async () => {
-          const token = await operationToken(runbook(flags), cluster)
+        operate(flags, async (book) => {
+          const token = await operationToken(book, cluster)
           if (!flags.dryRun) output.data(flags.json ? JSON.stringify({ token }, undefined, 2) : token)
         }),
       ),
