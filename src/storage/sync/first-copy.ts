@@ -32,7 +32,6 @@ export class FirstCopy implements Repl.FirstCopy {
   #engineVersion: number | undefined
   #copied = new CopiedKeys()
   #bytes = 0
-  /** Below it all keys are of one tree. */
 
   constructor(engine: Engine, trees: Trees, log: Pick<CommitLog, 'batch'>) {
     this.#engine = engine

@@ -12,12 +12,18 @@ const world = new ControlWorld()
 
 afterEach(() => world.stop())
 
-test('a former primary that has joined is forgotten, also where that could not be written at once', async () => {
+/** `b` has taken the place of `a`, which does not know. */
+const startOvertaken = async () => {
   const a = await world.start('a')
   const b = await world.start('b')
   await a.change('replication/dr/primary/enable')
   await joinSet(b, 'dr', a, 'b')
   await promoteDr(b)
+  return { a, b }
+}
+
+test('a former primary that has joined is forgotten, also where that could not be written at once', async () => {
+  const { a, b } = await startOvertaken()
   const { roles } = b.replication.context
   const isKnown = () => {
     const record = roles.record('dr')
@@ -38,11 +44,7 @@ test('a former primary that has joined is forgotten, also where that could not b
 })
 
 test('a primary that is demoted while the former one is asked ends that, whatever the answer is', async () => {
-  const a = await world.start('a')
-  const b = await world.start('b')
-  await a.change('replication/dr/primary/enable')
-  await joinSet(b, 'dr', a, 'b')
-  await promoteDr(b)
+  const { b } = await startOvertaken()
   const { roles, fences, host } = b.replication.context
   const record = roles.record('dr')
   if (record.mode !== 'primary') throw new Error('b is no primary')
