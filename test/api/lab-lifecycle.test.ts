@@ -60,7 +60,11 @@ describe('a lab', () => {
   it('signals no process that only has a recorded number', async () => {
     await using home = new LabHome()
     await using stranger = new Stranger()
-    expect((await home.run('up', 'single', ...UP)).status).toBe(0)
+    const up = await home.run('up', 'single', ...UP)
+    expect(up, 'a single cluster replicates nothing').toMatchObject({
+      status: 0,
+      stderr: expect.stringMatching(/^ready after/m),
+    })
     const [server] = home.servers()
     process.kill(server ?? 0, 'SIGKILL')
     await until(() => home.servers().length === 0)

@@ -5,7 +5,9 @@ import { cpuMs, residentMb } from '../machine.js'
 import { BenchServer } from '../servers.js'
 import type { Bench } from './context.js'
 
-const REST_MS = 1000
+const SOON_MS = 1000
+/** Its engine collects what a start has left behind when it has had nothing to do for some eight seconds. */
+const REST_MS = 12_000
 
 /**
  * Figure 14: one empty server, from the start of its process to its first answer, and its memory when nothing happens. How
@@ -23,7 +25,9 @@ export const measureStart = async (bench: Bench): Promise<undefined> => {
       const answeredMs = performance.now()
       await server.initialise()
       bench.note('init and unseal', performance.now() - answeredMs, 'ms')
-      await systemClock.sleep(REST_MS)
+      await systemClock.sleep(SOON_MS)
+      bench.note('memory a second after the start', residentMb(server.pid), 'MB')
+      await systemClock.sleep(REST_MS - SOON_MS)
       bench.add('14b', residentMb(server.pid))
     } finally {
       await server.remove()

@@ -118,7 +118,8 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
           },
           host,
         )
-        output.progress(`replicated after ${((clock.monotonic() - started) / 1000).toFixed(1)} s`)
+        const word = topology.links.length > 0 ? 'replicated' : 'ready'
+        output.progress(`${word} after ${((clock.monotonic() - started) / 1000).toFixed(1)} s`)
         await present(lab, flags, { signal, hurry }, output, host)
       })
     })
