@@ -7,6 +7,7 @@ import { type Asked, decodeRelayed } from '../../replication/forwarding/relayed-
 import { refusalError } from '../../replication/rpc/refusal.js'
 import { refusingService } from '../../replication/rpc/refusing-service.js'
 import type { ClusterService } from '../../replication/rpc/service.js'
+import { goneOf } from '../runtime/waiting-room.js'
 
 interface RelayServiceOptions {
   /** Serves a request as if it had come here. Throws `NotActive` where this node does not serve, and nothing was done. */
@@ -31,7 +32,7 @@ export const createRelayService = ({ serve, placeForCall, appliedIndex, log }: R
     forward: async ({ gone }, { payload }) => {
       const { request, asks } = decodeRelayed(payload)
       try {
-        const rendered = await serve({ ...request, answerRoom: placeForCall(gone) }, { asks })
+        const rendered = await serve({ ...request, answerRoom: placeForCall(gone), onGone: goneOf(gone) }, { asks })
         return { who: null, payload: encodeRendered(rendered, appliedIndex()) }
       } catch (error) {
         if (error instanceof NotActive) throw refusalError('unavailable', 'this node is not the active one')

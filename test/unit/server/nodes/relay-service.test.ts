@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { systemClock } from '../../../../src/base/clock.js'
 import { silentLog } from '../../../../src/base/log.js'
 import { AnswerRoom } from '../../../../src/http/answer-room.js'
 import { encodeRelayed } from '../../../../src/replication/forwarding/relayed-request.js'
 import { createRelayService } from '../../../../src/server/nodes/relay-service.js'
+import { WaitingRoom } from '../../../../src/server/runtime/waiting-room.js'
 import { request } from './request.js'
 
 /** What the active node does with the calls of standbys. */
@@ -27,4 +28,25 @@ test('a large answer holds its room until its call has ended', async () => {
     await service.forward({ commonName: 'B', gone: call.signal }, { who: null, payload })
   }
   expect(entered).toEqual([true, false, true])
+})
+
+test('a request that waits is dropped when nobody waits for its answer any more', async () => {
+  const waiting = new WaitingRoom({ clock: systemClock, waitMs: 60_000 })
+  const room = new AnswerRoom(systemClock, { bytesMax: 100 })
+  const service = createRelayService({
+    serve: async (relayed) => {
+      await waiting.pass(relayed, () => true)
+      return { status: 204, contentType: 'application/json', headers: {}, body: '' }
+    },
+    placeForCall: (ended) => room.placeForCall(ended),
+    appliedIndex: () => 0,
+    log: silentLog,
+  })
+  const payload = await encodeRelayed({ request: request('update'), asks: 'answer' })
+  const call = new AbortController()
+  const answered = service.forward({ commonName: 'B', gone: call.signal }, { who: null, payload })
+  await vi.waitFor(() => expect(waiting.size).toBe(1))
+  call.abort()
+  await answered
+  expect(waiting.size).toBe(0)
 })
