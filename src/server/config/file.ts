@@ -95,7 +95,7 @@ export const readConfigText = (text: string, file: string, into: FileSettings, f
     return
   }
   const plain = body.items.filter(({ key }) => !BLOCKS.has(key) && !ACCEPTED_BLOCKS.has(key))
-  Object.assign(into.root, readKeys(plain, ROOT_KEYS, file, findings))
+  Object.assign(into.root, readKeys(plain, ROOT_KEYS, file, findings, [...BLOCKS]))
   readStanzas(body, file, into, findings)
   for (const block of readBlocks(body, { name: 'replication', labelCount: 0 }, file, findings)) {
     Object.assign(into.replication, readKeys(block.body.items, REPLICATION_KEYS, file, findings))

@@ -53,6 +53,12 @@ describe('a misspelt key', () => {
       'FILE:11: unknown or unsupported field heartbeat_intervall found in configuration; did you mean heartbeat_interval?',
     ])
   })
+
+  it('and a misspelt block, too', () => {
+    expect(load(`${GOOD}listner "tcp" {\n}\n`).warningTexts).toEqual([
+      'FILE:10: unknown or unsupported field listner found in configuration; did you mean listener?',
+    ])
+  })
 })
 
 describe('problems', () => {
