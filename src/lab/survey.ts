@@ -199,6 +199,7 @@ const roleOf = async (client: ApiClient, kind: Kind, own: () => Promise<string>)
     // A primary names an address only where it was given one for its secondaries.
     primaryAddress: address === '' && mode === 'primary' ? await own() : address,
     secondaryId: text('secondary_id'),
+    knownSecondaries: Array.isArray(status.known_secondaries) ? status.known_secondaries.map(String) : [],
     connectedSecondaries: connected.map((row) => String(row.node_id)),
     lastHeartbeat: mode === 'secondary' ? String(heard.last_heartbeat ?? '') : '',
     ageMs: Number(heard.replication_primary_canary_age_ms ?? 0),

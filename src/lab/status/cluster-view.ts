@@ -17,6 +17,8 @@ export interface RoleView {
   readonly primaryAddress: string
   /** Of a secondary: the id that its primary knows it by; empty otherwise. */
   readonly secondaryId: string
+  /** Of a primary: the ids of the secondaries that it has let in, connected or not. */
+  readonly knownSecondaries: readonly string[]
   /** Of a primary: the ids of the secondaries that are connected with it. */
   readonly connectedSecondaries: readonly string[]
   /** Of a secondary: when it last heard from its primary, RFC 3339; empty otherwise. */
@@ -36,6 +38,7 @@ export const NO_ROLE: RoleView = {
   lastKindWal: 0,
   primaryAddress: '',
   secondaryId: '',
+  knownSecondaries: [],
   connectedSecondaries: [],
   lastHeartbeat: '',
   ageMs: 0,

@@ -62,7 +62,8 @@ const describe = (
 
 /**
  * Whom a secondary follows. In a split brain its replication set has several primaries: the one counts at whose address it
- * is, and where that tells nothing, as behind a load balancer, the one that is connected with it.
+ * is, and where that tells nothing, as behind a load balancer, the one that is connected with it. One that is at the address of
+ * no primary and known to none follows nobody: its own was demoted, and what took its place has not let it in.
  */
 export const findPrimary = <T extends RoleHolder>(
   secondary: RoleHolder,
@@ -72,10 +73,14 @@ export const findPrimary = <T extends RoleHolder>(
   const { clusterId, primaryAddress, secondaryId } = secondary[kind]
   const primaries = clusters.filter((one) => one[kind].mode === 'primary' && one[kind].clusterId === clusterId)
   const addressed = primaries.filter((one) => primaryAddress !== '' && one[kind].primaryAddress === primaryAddress)
-  const likely = addressed.length > 0 ? addressed : primaries
+  const likely = addressed.length > 0 ? addressed : primaries.filter((one) => mayKnow(one[kind], secondaryId))
   if (likely.length === 1) return likely[0]
   return likely.find((one) => one[kind].connectedSecondaries.includes(secondaryId))
 }
+
+/** What takes its first copy has not told its id. */
+const mayKnow = ({ knownSecondaries }: RoleHolder[Kind], secondaryId: string): boolean =>
+  secondaryId === '' || knownSecondaries.includes(secondaryId)
 
 const secondsBehind = ({ ageMs, connectionState, lastHeartbeat }: RoleHolder[Kind], nowMs: number): number | null => {
   if (connectionState === 'ready') return ageMs / 1000

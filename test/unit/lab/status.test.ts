@@ -116,7 +116,12 @@ it('draws those who are gone, sealed or follow nobody, and each once', () => {
 
 it('draws a secondary below the primary of its set that it follows, where there are two', () => {
   const at = (address: string, connected: string[] = []) => ({
-    performance: { ...primary, primaryAddress: address, connectedSecondaries: connected },
+    performance: {
+      ...primary,
+      primaryAddress: address,
+      knownSecondaries: ['perf-c'],
+      connectedSecondaries: connected,
+    },
   })
   const follower = (address: string) => ({
     performance: { ...secondary, primaryAddress: address, secondaryId: 'perf-c' },
@@ -134,6 +139,21 @@ it('draws a secondary below the primary of its set that it follows, where there 
   ])
   // A guess would be worse than none.
   expect(names([at('https://a'), at('https://b'), follower('https://lb')])).toEqual(['A', 'B', 'C'])
+})
+
+it('draws a secondary below no primary that is not its own and does not know it', () => {
+  const roles = (knownSecondaries: string[]) => [
+    cluster('A', { dr: { ...secondary, primaryAddress: 'https://b', secondaryId: 'dr-a' } }),
+    cluster('B', { dr: { ...primary, primaryAddress: 'https://b', knownSecondaries } }),
+    cluster('C', { dr: { ...secondary, primaryAddress: 'https://a', secondaryId: 'dr-c' } }),
+  ]
+  const names = (known: string[]) => draw(roles(known)).map((row) => row.split(' |')[0])
+  expect(names(['dr-a'])).toEqual(['B', '└── DR ──▶ A', 'C'])
+  expect(names(['dr-a', 'dr-c']), 'on its way to the address that B told').toEqual([
+    'B',
+    '├── DR ──▶ A',
+    '└── DR ──▶ C',
+  ])
 })
 
 it('leaves out whole columns on a narrow screen, and never the lag', () => {
