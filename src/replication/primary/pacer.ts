@@ -2,9 +2,9 @@ import type { Clock } from '../../base/clock.js'
 
 /**
  * How long a copy rests for every millisecond that it works while there are writes. Where primary and secondary share two
- * processors, two of it leave writers half of their rate.
+ * processors, three of it leave writers half of their rate.
  */
-const REST = 2
+const REST = 3
 const REST_MAX_MS = 100
 
 /** Leaves room for those who write: while there are writes, a copy rests between its slices; else it goes on at once. */

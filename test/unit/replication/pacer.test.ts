@@ -23,12 +23,12 @@ test('goes on at once while nobody writes', async () => {
   await rest().ended
 })
 
-test('rests twice as long as it worked when somebody wrote meanwhile, and only then', async () => {
+test('rests three times as long as it worked when somebody wrote meanwhile, and only then', async () => {
   const { clock, rest, write } = start()
   clock.advance(5)
   write()
   const { resting, ended } = rest()
-  clock.advance(9)
+  clock.advance(14)
   await Promise.resolve()
   expect(resting.isOver).toBe(false)
   clock.advance(1)
