@@ -98,7 +98,8 @@ const byOwnFirst = (lab: LabAccess, cluster: ClusterAccess): ClusterAccess[] => 
   ...lab.clusters.filter(({ name }) => name !== cluster.name),
 ]
 
-const tokensFor = (lab: LabAccess, cluster: ClusterAccess): string[] => {
+/** The root tokens of a lab, those first that may work on the cluster: it has those of the one that it was a copy of. */
+export const tokensFor = (lab: LabAccess, cluster: ClusterAccess): string[] => {
   const tokens = byOwnFirst(lab, cluster).map(({ rootToken }) => rootToken)
   return [...new Set(tokens.filter((token) => token !== ''))]
 }

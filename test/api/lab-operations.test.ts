@@ -106,6 +106,20 @@ it('fails over, rejoins and switches over, and shows the calls', { timeout: 600_
   })
 })
 
+it('has a performance secondary and its DR copy change places, and back', { timeout: 600_000 }, async () => {
+  await using home = new LabHome()
+  const on = (...args: string[]) => home.run(...args, ...NAMED)
+  expect((await on('up', 'four', '--ports', 'random')).status).toBe(0)
+  for (const pair of [
+    ['C', 'D'],
+    ['D', 'C'],
+  ])
+    expect(await on('switchover', ...pair)).toMatchObject({
+      status: 0,
+      stderr: expect.stringContaining(`${pair[0]} is a DR secondary of ${pair[1]} and replicated`),
+    })
+})
+
 it('activates a secondary behind a filter, and collects logs', async () => {
   await using home = new LabHome()
   const on = (...args: string[]) => home.run(...args, ...NAMED)

@@ -44,7 +44,10 @@ const findUnreplicatedKind = async (
   const status = await cluster.status(kind)
   const { mode, primary_cluster_addr: address } = status
   if (mode === 'bootstrapping') return 'it is bootstrapping'
-  if (mode === 'disabled') return isLinked ? 'it follows no primary: its replication is disabled' : undefined
+  if (mode === 'disabled')
+    return isLinked && !(await isDrSecondary(cluster))
+      ? 'it follows no primary: its replication is disabled'
+      : undefined
   if (mode !== 'secondary') return undefined
   if (address === '') return 'it is a secondary that follows no primary'
   const primary = clusters.find((one) => isAt(one, address))
@@ -52,6 +55,10 @@ const findUnreplicatedKind = async (
   if (!primary.isRunning) return `its primary ${primary.name} does not run`
   return findLag(primary.anonymous, cluster.anonymous, kind)
 }
+
+/** What takes its place in the set of performance replication meanwhile is the primary that it is a copy of. */
+const isDrSecondary = async (cluster: SeenCluster): Promise<boolean> =>
+  (await cluster.status('dr')).mode === 'secondary'
 
 /** The finding for a secondary whose primary is not of this lab: nothing more is known of that primary. */
 const findUnconnected = ({ state, connection_state: connection, primary_cluster_addr: address }: Status) =>

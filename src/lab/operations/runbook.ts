@@ -7,6 +7,7 @@ import { LabError } from '../lab-error.js'
 import { findLagBetween, type Status, statusOf } from '../replication.js'
 import { throughRestart } from '../through-restart.js'
 import { commandIn } from '../lifecycle/lab-directory.js'
+import { environmentOf, tokensFor } from '../environment.js'
 import { atSpeaker } from '../lifecycle/nodes.js'
 import { nameSilent } from '../unreachable.js'
 import { waitFor } from '../wait.js'
@@ -34,8 +35,10 @@ export interface RunbookOptions {
   readonly onAnswer?: ((step: Step, status: number | null, tookMs: number) => void) | undefined
   /** Only shows what would be done. */
   readonly isDryRun?: boolean | undefined
-  /** Who knows a token that works on a cluster now; without it those of the lab are tried as they are recorded. */
+  /** Who knows a token that works on a cluster now; without it those of the lab are tried, and then one is made of its keys. */
   readonly rootTokenOf?: ((cluster: string) => Promise<string>) | undefined
+  /** Told of a token that was made. */
+  readonly onToken?: ((cluster: string, token: string) => void) | undefined
 }
 
 type Body = Record<string, unknown>
@@ -60,8 +63,8 @@ export class Runbook {
     const cluster = await this.#speaker(step.cluster)
     this.#options.onCall?.(describeStep(step, cluster.apiAddress), step)
     if (this.#options.isDryRun) return {}
-    const client = clientOf(step.isAuthenticated ? await this.#holder(cluster) : { ...cluster, rootToken: '' })
-    const ask = () => this.#ask(client, step)
+    const client = clientOf({ ...cluster, rootToken: '' })
+    const ask = () => (step.isAuthenticated ? this.#askAsRoot(client, cluster, step) : this.#ask(client, step))
     try {
       const answer = await this.#throughRestart(cluster, ask)
       await this.#options.tell?.(eventOf(step, cluster.apiAddress))
@@ -71,12 +74,31 @@ export class Runbook {
     }
   }
 
-  async #ask(client: ApiClient, step: Step): Promise<Body> {
+  /** With the first token that is not refused: a promoted cluster has those of the one that it was a copy of. */
+  async #askAsRoot(client: ApiClient, cluster: ClusterAccess, step: Step): Promise<Body> {
+    const { rootTokenOf, onToken } = this.#options
+    if (rootTokenOf) return this.#ask(client, step, await rootTokenOf(cluster.name))
+    let refusal: unknown
+    for (const token of tokensFor(this.lab, cluster)) {
+      try {
+        return await this.#ask(client, step, token)
+      } catch (error) {
+        if (!(error instanceof ApiError && error.status === 403)) throw error
+        refusal ??= error
+      }
+    }
+    const { token } = await environmentOf(this.lab, cluster, (made) => onToken?.(cluster.name, made))
+    if (token === undefined && refusal !== undefined) throw refusal
+    return this.#ask(client, step, token)
+  }
+
+  async #ask(client: ApiClient, step: Step, token = ''): Promise<Body> {
     const { clock, onAnswer } = this.#options
     const sentMs = clock.monotonic()
     const told = (status: number | null) => onAnswer?.(step, status, clock.monotonic() - sentMs)
     try {
-      const answer = await client.send(step.method, step.path, step.body ? { body: step.body } : {})
+      const call = { ...(step.body ? { body: step.body } : {}), ...(token === '' ? {} : { token }) }
+      const answer = await client.send(step.method, step.path, call)
       told(answer.status)
       if (answer.status < 400) return answer.json ?? {}
       throw new ApiError(step.method, client.urlOf(step.path), answer.status, errorsOf(answer))
@@ -167,15 +189,6 @@ export class Runbook {
     const own = this.cluster(name)
     const others = this.lab.clusters.filter((cluster) => cluster !== own)
     return [own, ...others].filter(({ unsealKeys }) => unsealKeys.length > 0)
-  }
-
-  /** A promoted cluster has the tokens of the one that it was a copy of. */
-  async #holder(cluster: ClusterAccess): Promise<ClusterAccess> {
-    const { rootTokenOf } = this.#options
-    if (rootTokenOf) return { ...cluster, rootToken: await rootTokenOf(cluster.name) }
-    if (cluster.rootToken !== '') return cluster
-    const other = this.lab.clusters.find(({ rootToken }) => rootToken !== '')
-    return other ? { ...cluster, rootToken: other.rootToken } : cluster
   }
 }
 

@@ -186,6 +186,14 @@ describe('whether all is well', () => {
     expect(await codeAndText(() => lab.converged(soon))).toMatch(/C \(performance\): it follows no primary/)
   })
 
+  it('counts a performance secondary and its DR copy as well when they have changed places', async () => {
+    await using lab = await startLab('four', { simulated: true })
+    await lab.switchover('C', 'D')
+    await lab.converged()
+    await lab.switchover('D', 'C')
+    await lab.converged()
+  })
+
   it('is not while a link is cut or slow, and is again after it', async () => {
     await using lab = await startDr()
     await lab.healthy()

@@ -1,10 +1,10 @@
 import { Command, Option } from 'commander'
-import { type AnyLab, type ClusterAccess, isAttached } from '../../../lab/cluster.js'
+import { type AnyLab, type ClusterAccess, isAttached, withRootToken } from '../../../lab/cluster.js'
 import { KeeperClient } from '../../../lab/keeper/keeper-client.js'
 import type { Kind } from '../../../lab/kinds.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { claimLab } from '../../../lab/lifecycle/claim.js'
-import { requireAnyLab } from '../../../lab/lifecycle/lab-directory.js'
+import { requireAnyLab, saveLab } from '../../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
 import { activate, failOver, operationToken, rejoin, switchOver } from '../../../lab/operations/operations.js'
 import { chooseClusters } from '../../../lab/lifecycle/choose.js'
@@ -46,6 +46,7 @@ export const operationCommands = (output: Output, makeHost: () => LabHost = this
       onProgress: output.progress,
       onCall: flags.explain || flags.dryRun ? (line) => output.data(line) : undefined,
       isDryRun: flags.dryRun === true,
+      onToken: (cluster, token) => saveLab(withRootToken(requireAnyLab(lab.name), cluster, token)),
     })
     if (flags.dryRun) return work(book, lab)
     const claim = claimLab(lab.name, 'operated', me, table)
