@@ -157,12 +157,13 @@ const playMany = async (settings: Settings): Promise<number> => {
   const startedMs = performance.now()
   const failed: number[] = []
   let [played, virtualMs, told] = [0, 0, 0]
+  await using players = await Players.start(settings.jobs)
   const progress = setInterval(() => {
     if (played > told) console.error(`${played} played, ${failed.length} failed`)
+    else console.error(`nothing has ended for a while; being played: ${players.underWay.join(', ')}`)
     told = played
   }, PROGRESS_MS).unref()
   const stop = new Stop()
-  await using players = await Players.start(settings.jobs)
   for await (const one of players.play(seedsOf(settings, kept))) {
     const { seed, hash, failure } = one
     played++

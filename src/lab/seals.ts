@@ -1,3 +1,4 @@
+import { commandIn } from './lifecycle/lab-directory.js'
 import { systemClock } from '../base/clock.js'
 import { type ApiClient, ApiUnreachable } from '../client/api-client.js'
 import { type ClusterAccess, clientOf, describeServer, type LabAccess } from './cluster.js'
@@ -16,7 +17,7 @@ export const unsealCluster = async (lab: LabAccess, cluster: ClusterAccess): Pro
     if (isSealed && isAuto)
       throw new LabError(
         'remote',
-        `${describeServer(cluster.name)} unseals by itself when it starts, and its recovery keys open nothing: "understudy restart ${cluster.name}" opens it`,
+        `${describeServer(cluster.name)} unseals by itself when it starts, and its recovery keys open nothing: "${commandIn(lab.name, `restart ${cluster.name}`)}" opens it`,
       )
     if (isSealed) await tryKeys(client, lab, cluster)
     return `${describeServer(cluster.name)} is unsealed`

@@ -57,6 +57,26 @@ describe('a lab', () => {
     expect([home.processes(), home.left()]).toEqual([[], []])
   })
 
+  it('opens what runs and is sealed, and makes a new cluster of one whose data was removed', async () => {
+    await using home = new LabHome()
+    const on = (...args: string[]) => home.run(...args, '--name', 'one')
+    expect((await home.run('up', 'dr', ...UP, '--shamir', '3/2')).status).toBe(0)
+    expect((await on('seal', 'A')).status).toBe(0)
+    expect(await on('start', 'A')).toMatchObject({ status: 0, stderr: expect.stringContaining('is open at') })
+    expect((await on('status')).stdout).not.toContain('sealed')
+    expect((await on('stop', 'B')).status).toBe(0)
+    expect((await on('wipe', 'B')).status).toBe(0)
+    expect(await on('start', 'B')).toMatchObject({
+      status: 0,
+      stderr: expect.stringContaining('cluster B had no data, and is a new cluster at'),
+    })
+    expect(await on('activate', 'A', 'B', '--kind', 'dr')).toMatchObject({
+      status: 0,
+      stderr: expect.stringContaining('B is a dr secondary of A and replicated'),
+    })
+    expect((await on('down')).status).toBe(0)
+  })
+
   it('signals no process that only has a recorded number', async () => {
     await using home = new LabHome()
     await using stranger = new Stranger()

@@ -53,6 +53,8 @@ describe('sys/remount', () => {
     [{ from: 'c/d', to: 'cubbyhole' }, 'path is already in use at cubbyhole/'],
     [{ from: 'c/d', to: 'sys/x' }, expect.any(String)],
     [{ from: 'auth/userpass', to: 'auth/to' }, 'path is already in use at to/'],
+    [{ from: 'c/d', to: 'c/d' }, 'path is already in use at c/d/'],
+    [{ from: 'c/d', to: 'c/d/e' }, 'path is already in use at c/d/'],
   ])('refuses %j', async (body, text) => {
     expect(refusalOf(await root('POST', 'sys/remount', body))).toEqual([400, [text]])
   })

@@ -34,6 +34,11 @@ export class Players implements AsyncDisposable {
     yield* underWay
   }
 
+  /** The seeds that are being played now, one of each process. */
+  get underWay(): readonly number[] {
+    return this.#players.flatMap((player) => player.underWay ?? [])
+  }
+
   /** Ends them, with whatever they play. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#players.map((player) => player.end()))
@@ -41,22 +46,39 @@ export class Players implements AsyncDisposable {
   }
 }
 
+/** One that is in a loop without end does not hear that it is to go. */
+const LEAVING_MS = 2000
+
+/** Somebody who waits for what came of a seed. */
+interface Waiting {
+  readonly seed: number
+  readonly resolve: (played: Played) => void
+  readonly reject: (error: Error) => void
+}
+
 class Player {
   readonly #child: ChildProcess
-  /** Those who wait for what came of a seed, in the order of the seeds. */
-  readonly #waiting: { readonly resolve: (played: Played) => void; readonly reject: (error: Error) => void }[] = []
+  /** In the order of the seeds. */
+  readonly #waiting: Waiting[] = []
+  readonly #kill = (): void => void this.#child.kill('SIGKILL')
 
   constructor(file: string) {
     this.#child = fork(file, { execArgv: [] })
     this.#child.on('message', (played) => this.#waiting.shift()?.resolve(played as Played))
+    process.once('exit', this.#kill)
     this.#child.once('exit', (code) => {
+      process.off('exit', this.#kill)
       for (const { reject } of this.#waiting) reject(new Error(`a process that plays seeds has ended with ${code}`))
     })
   }
 
+  get underWay(): number | undefined {
+    return this.#waiting[0]?.seed
+  }
+
   play(seed: number): Promise<Played> {
     const played = new Promise<Played>((resolve, reject) => {
-      this.#waiting.push({ resolve, reject })
+      this.#waiting.push({ seed, resolve, reject })
       this.#child.send(seed)
     })
     // Whoever awaits it hears of it, when it is its turn.
@@ -68,6 +90,8 @@ class Player {
     if (!this.#child.connected) return
     const gone = once(this.#child, 'exit')
     this.#child.disconnect()
+    const late = setTimeout(this.#kill, LEAVING_MS)
     await gone
+    clearTimeout(late)
   }
 }

@@ -3,7 +3,7 @@ import { Backoff } from '../../base/backoff.js'
 import { printJson } from '../../base/json-print.js'
 import { type ApiAnswer, type ApiCall, ApiClient, ApiUnreachable, type Query } from '../../client/api-client.js'
 import { describeRefusal, describeUnreachable, textsOf } from './api-error.js'
-import { CliError, remoteError, VAULT_EXIT } from './cli-error.js'
+import { CliError, localError, remoteError, VAULT_EXIT } from './cli-error.js'
 import type { VaultIo } from './io.js'
 import { Preview, renderPreview } from './preview.js'
 import { parseBody, parseSecret, type Secret } from './secret.js'
@@ -91,6 +91,7 @@ export class VaultApi {
     const { settings } = this
     const wrapTtl = settings.wrapTtl || (path === 'sys/wrapping/wrap' ? WRAP_TTL_DEFAULT : '')
     const sentToken = token ?? settings.token
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(sentToken)) throw localError('the token has characters that no header can have')
     return {
       ...(body !== undefined && { raw: Buffer.from(printJson(body)) }),
       ...(raw && { raw }),

@@ -157,8 +157,8 @@ export class MountService {
 
   /** Moves a mount to another path, leases of the old path revoked. */
   async remount(entry: MountEntry, path: string): Promise<void> {
-    // A mount that is there is named, also where nothing else could be mounted.
-    this.#options.table.refuseTaken({ ...entry, path })
+    // A mount that is there is named, also where nothing else could be mounted, and be it the one that is to be moved.
+    this.#options.table.refuseTaken({ ...entry, path, uuid: '' })
     refuseReserved(entry.kind, path)
     await this.#options.revokeLeases(entry.namespaceId, routePath(entry))
     await this.#options.table.update(entry, (current) => ({ ...current, path }))

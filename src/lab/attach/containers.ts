@@ -1,3 +1,4 @@
+import { commandIn } from '../lifecycle/lab-directory.js'
 import {
   type AttachedCluster,
   type AttachedLab,
@@ -55,12 +56,12 @@ const containerOf = ({ name }: AttachedLab, server: AttachedServer, verb: Server
 }
 
 /** A container that does not run cannot be killed or frozen: that is a conflict, as with processes. */
-const requireRunning = async ({ place, container }: Work): Promise<void> => {
+const requireRunning = async ({ lab, place, container }: Work): Promise<void> => {
   const state = (await statesOf([container])).get(container)
   if (state === 'running' || state === 'paused') return
   throw new LabError(
     'conflict',
-    `${describeServer(place.name)} is not running; "understudy start ${place.name}" starts it`,
+    `${describeServer(place.name)} is not running; "${commandIn(lab.name, `start ${place.name}`)}" starts it`,
   )
 }
 

@@ -1,3 +1,4 @@
+import { commandIn } from '../lifecycle/lab-directory.js'
 import { LabError } from '../lab-error.js'
 import { cannot, type LabKind, type LiveLab } from '../live-lab.js'
 import { serversOf, type Topology } from '../topology.js'
@@ -50,11 +51,12 @@ export const requireLinks = ({ name, setup, steps }: Drill, kind: LabKind): void
 /** How long a cluster may take to say what it is. One that is stopped refuses at once. */
 const ANSWER_MS = 5000
 
-const HINT: Readonly<Record<LabKind, string>> = {
-  process: '; "understudy status" shows what it is now, "understudy reset" brings its start back',
-  'in-process': '; reset() brings its start back',
-  docker: '',
-  attached: '; "understudy status" shows what it is now',
+const HINT: Readonly<Record<LabKind, (lab: string) => string>> = {
+  process: (lab) =>
+    `; "${commandIn(lab, 'status')}" shows what it is now, "${commandIn(lab, 'reset')}" brings its start back`,
+  'in-process': () => '; reset() brings its start back',
+  docker: () => '',
+  attached: (lab) => `; "${commandIn(lab, 'status')}" shows what it is now`,
 }
 
 /**
@@ -81,7 +83,7 @@ export const requireRoles = async ({ name, topology }: Drill, lab: LiveLab): Pro
     problems.push(...(await findAbsentNodes(wanted, lab)))
     if (problems.length === 0) return
     const where = `the drill ${name} is for the topology ${topologyName(topology)}, and in the lab "${lab.name}"`
-    throw new LabError('conflict', `${where} ${problems.join(', ')}${HINT[lab.kind]}`)
+    throw new LabError('conflict', `${where} ${problems.join(', ')}${HINT[lab.kind](lab.name)}`)
   } finally {
     witness.close()
   }

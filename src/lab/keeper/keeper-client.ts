@@ -111,7 +111,7 @@ export class KeeperClient {
 const unanswered = (error: Error): LabError =>
   new LabError(
     'conflict',
-    `the keeper of the lab does not answer, so every link is cut; "understudy start" brings it back: ${error.message}`,
+    `the keeper of the lab does not answer, so every link is cut; "understudy start" on that lab brings it back: ${error.message}`,
     { cause: error },
   )
 

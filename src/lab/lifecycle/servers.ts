@@ -1,3 +1,4 @@
+import type { ApiClient } from '../../client/api-client.js'
 import { rm } from 'node:fs/promises'
 import { workOnAttached } from '../attach/containers.js'
 import {
@@ -14,7 +15,7 @@ import { LabError } from '../lab-error.js'
 import { waitForAnswer } from '../replication.js'
 import { cannot } from '../live-lab.js'
 import { type Ending, lastLogLines } from '../runner/child-process.js'
-import { sealCluster, unsealCluster, unsealWithAny } from '../seals.js'
+import { sealCluster, unsealCluster } from '../seals.js'
 import type { ServerVerb, VerbOptions } from '../server-verbs.js'
 import { chooseServers, findRecords } from './choose.js'
 import { claimLab } from './claim.js'
@@ -24,6 +25,7 @@ import { findServer, launchCluster } from './cluster-server.js'
 import { startKeeper } from './keeper-process.js'
 import type { LabHost } from './lab-host.js'
 import { openNode } from './nodes.js'
+import { openRunning, openStarted } from './open-server.js'
 
 /**
  * Does one thing to some clusters of a lab, or to all when none is named; says of each what was done. What is so already is
@@ -95,8 +97,8 @@ const keepProcess = ({ lab, server }: Work, process: ServerRecord['process']): v
 const nameOf = ({ server }: Work): string => describeServer(server.name)
 
 const notRunning = (work: Work): LabError => {
-  const { name } = work.server
-  return new LabError('conflict', `${nameOf(work)} is not running; "understudy start ${name}" starts it`)
+  const command = commandIn(work.lab.name, `start ${work.server.name}`)
+  return new LabError('conflict', `${nameOf(work)} is not running; "${command}" starts it`)
 }
 
 /** Sends a signal to a server that runs. */
@@ -131,24 +133,35 @@ const launch = async (work: Work): Promise<Launched> => {
 }
 
 const start = async (work: Work): Promise<string> => {
+  const { cluster, server } = work
+  const running = work.launched ? undefined : findProcess(work)
+  // Nobody answers for one that is frozen, and nodes with data of their own open when enough of them run.
+  if (running && (running.isFrozen || server.etcdPort !== undefined)) return `${nameOf(work)} is running`
+  const client = clientOf({ ...cluster, apiAddress: server.apiAddress, rootToken: '' })
+  try {
+    if (running) return await openRunning(work, client, boundsOf(work))
+    return await open(work, client)
+  } finally {
+    client.close()
+  }
+}
+
+const boundsOf = ({ options, host }: Work) => ({ clock: host.clock, timeoutMs: options.timeoutMs })
+
+const open = async (work: Work, client: ApiClient): Promise<string> => {
   const { lab, cluster, server, options, host } = work
-  if (!work.launched && findProcess(work)) return `${nameOf(work)} is running`
   const { ended } = work.launched ?? (await launch(work))
   const failure = new AbortController()
   void ended.then((ending) => {
     const last = lastLogLines(server.logFile)
     failure.abort(new LabError('remote', `the server of ${nameOf(work)} ended (${ending})\n${last}`))
   })
-  const client = clientOf({ ...cluster, apiAddress: server.apiAddress, rootToken: '' })
-  try {
-    if (server.etcdPort === undefined) {
-      await waitForAnswer(host.clock, client, server.name, options.timeoutMs, failure.signal)
-      await unsealWithAny(client, lab, cluster)
-    } else await openNode({ lab, cluster, node: server }, { ...options, clock: host.clock, signal: failure.signal })
-    return `${nameOf(work)} is open at ${server.apiAddress}`
-  } finally {
-    client.close()
+  if (server.etcdPort === undefined) {
+    await waitForAnswer(host.clock, client, server.name, options.timeoutMs, failure.signal)
+    return openStarted(work, client, boundsOf(work))
   }
+  await openNode({ lab, cluster, node: server }, { ...options, clock: host.clock, signal: failure.signal })
+  return `${nameOf(work)} is open at ${server.apiAddress}`
 }
 
 const stop = async (work: Work): Promise<string> => {
@@ -189,7 +202,8 @@ const freeze = (verb: 'pause' | 'resume', signal: NodeJS.Signals, done: string) 
 const wipe = async (work: Work): Promise<string> => {
   if (work.lab.isInProcess) throw cannot('"wipe"', 'in-process')
   const { name, dataDir } = work.server
-  if (findProcess(work)) throw new LabError('conflict', `${nameOf(work)} is running; "understudy stop ${name}" ends it`)
+  if (findProcess(work))
+    throw new LabError('conflict', `${nameOf(work)} is running; "${commandIn(work.lab.name, `stop ${name}`)}" ends it`)
   await rm(dataDir, { recursive: true, force: true })
   return `${nameOf(work)} has no data any more`
 }

@@ -1,17 +1,7 @@
-import type { Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
 import { generateOperationToken, OPERATION_TOKEN, type Status } from '../replication.js'
-import {
-  activationToken,
-  authorityOf,
-  demote,
-  findMissingMode,
-  freeId,
-  idOf,
-  promote,
-  REPLICATION,
-} from './role-changes.js'
-import { describeStep, type Runbook, type Step } from './runbook.js'
+import { activationToken, authorityOf, demote, freeId, idOf, promote, REPLICATION } from './role-changes.js'
+import type { Runbook } from './runbook.js'
 
 /**
  * The operations on a replicated lab that people get wrong by hand: each is a few calls in the right order, with a wait for
@@ -69,6 +59,7 @@ export const failOver = async (
 ): Promise<boolean> => {
   const living = await findLiving(runbook, lost, to)
   const isPlanned = living !== undefined && !isForced
+  if (living === undefined && !isForced) await refuseLoss(runbook, lost, to)
   if (isPlanned) await requirePlannable(runbook, { living, lost, to })
   else if (living !== undefined)
     runbook.announce(
@@ -97,6 +88,18 @@ const findLiving = async (runbook: Runbook, lost: string, to: string): Promise<s
   const others = runbook.lab.clusters.map(({ name }) => name).filter((name) => name !== lost && name !== to)
   const statuses = await Promise.all(others.map(ask))
   return others.find((_, at) => statuses[at]?.mode === 'primary' && statuses[at].cluster_id === set)
+}
+
+/** A primary that was demoted and is alive may have what its secondary lacks: it says so when it is demoted, and not after. */
+const refuseLoss = async (runbook: Runbook, lost: string, to: string): Promise<void> => {
+  const ours = await runbook.status(lost, 'dr', ALIVE_MS).catch((): Status => ({}))
+  if (ours.mode !== 'secondary' || ours.primary_cluster_addr !== '') return
+  const theirs = await runbook.status(to, 'dr')
+  if (theirs.cluster_id !== ours.cluster_id || theirs.merkle_root === ours.merkle_root) return
+  throw new LabError(
+    'remote',
+    `${lost} is alive and was demoted, and what ${to} holds is something else, so that writes may be lost: ${runbook.line(`failover ${to} ${lost}`)} promotes ${lost} again, --force promotes ${to} all the same`,
+  )
 }
 
 /** Demoting a primary that its secondary is cut off from would leave writes behind; two primaries are to be asked for. */
@@ -131,18 +134,39 @@ export const switchOver = async (runbook: Runbook, from: string, to: string): Pr
   })
 }
 
-/** Demotes the one and promotes the other. Between the two there is no primary: whoever is left there is told. */
+/**
+ * Demotes the one and promotes the other. Between the two there is no primary: whoever is left there is told. One that lacks
+ * something is not promoted: until the one before is asked to be demoted, nobody knows that for sure.
+ */
 const handOver = async (
   runbook: Runbook,
   { from, to, token }: { readonly from: string; readonly to: string; readonly token: string },
 ): Promise<void> => {
-  await demote(runbook, from, 'dr')
+  const { secondary_id: id } = await runbook.status(to, 'dr')
+  const shortfall = (await demote(runbook, from, 'dr')).find((text) => SHORTFALL.test(text) && text.includes(`"${id}"`))
+  if (shortfall !== undefined) return takeBack(runbook, { from, to, shortfall })
   await promote(runbook, to, 'dr', { token, isForced: false }).catch((error: unknown) => {
     runbook.announce(
-      `${from} is demoted, and ${to} may not be promoted; to go on: ${runbook.line(`failover ${from} ${to}`)}`,
+      `${from} is demoted, and ${to} may not be promoted; to have ${from} lead again: ${runbook.line(`failover ${to} ${from}`)}`,
     )
     throw error
   })
+}
+
+/** The warning of a demotion that names secondaries that lack something. */
+const SHORTFALL = /^Not every secondary has everything/
+
+/** The secondary lacks something: the primary that was just demoted is promoted again, and nothing is lost. Always rejects. */
+const takeBack = async (
+  runbook: Runbook,
+  { from, to, shortfall }: { readonly from: string; readonly to: string; readonly shortfall: string },
+): Promise<never> => {
+  const token = await operationToken(runbook, from)
+  await promote(runbook, from, 'dr', { token, isForced: false })
+  throw new LabError(
+    'remote',
+    `${to} was not promoted, since writes would be lost; ${from} is the DR primary again, and ${to} follows it after ${runbook.line(`rejoin ${to} ${from}`)}. What ${from} said: ${shortfall}`,
+  )
 }
 
 /** Why a DR secondary does not get what its primary writes; undefined when it does. */
@@ -168,52 +192,6 @@ const requireDrPrimary = async (runbook: Runbook, name: string): Promise<void> =
   const { mode } = await runbook.status(name, 'dr')
   if (mode !== 'primary')
     throw new LabError('remote', `${name} is not a DR primary: its DR replication is ${describeMode(mode)}`)
-}
-
-/** Makes one cluster a secondary of another; everything on it is wiped. A filter holds mounts or namespaces back. */
-export const activate = async (
-  runbook: Runbook,
-  primary: string,
-  secondary: string,
-  kind: Kind,
-  filter?: { readonly mode: 'allow' | 'deny'; readonly paths: string },
-): Promise<void> => {
-  const id = idOf(kind, secondary)
-  await refuseReplicating(runbook, secondary, kind)
-  const { mode } = await runbook.status(primary, kind)
-  const on = (path: string, body?: Record<string, string>) =>
-    runbook.call({ cluster: primary, method: 'PUT', path, isAuthenticated: true, ...(body ? { body } : {}) })
-  if (mode !== 'primary') await on(`${REPLICATION}/${kind}/primary/enable`)
-  await runbook.wait(`${primary} to be a ${kind} primary`, () => findMissingMode(runbook, primary, kind, 'primary'))
-  await freeId(runbook, primary, kind, id)
-  if (filter) await on(`${REPLICATION}/performance/primary/paths-filter/${id}`, filter)
-  const token = await activationToken(runbook, primary, kind, id)
-  const path = `${REPLICATION}/${kind}/secondary/enable`
-  await runbook.call({
-    cluster: secondary,
-    method: 'PUT',
-    path,
-    body: { token, ...authorityOf(runbook, primary) },
-    isAuthenticated: true,
-  })
-  await runbook.wait(`${secondary} to follow ${primary}`, () => runbook.findLag(primary, secondary, kind))
-  runbook.say(`${secondary} is a ${kind} secondary of ${primary} and replicated`)
-}
-
-/** Asked before anything is changed: on the way there the primary forgets the secondary of that name. */
-const refuseReplicating = async (runbook: Runbook, name: string, kind: Kind): Promise<void> => {
-  if (kind === 'performance' && (await runbook.status(name, 'dr')).mode === 'secondary')
-    throw new LabError(
-      'remote',
-      `${name} is a DR secondary, which joins no other set before it is promoted or disabled`,
-    )
-  const { mode } = await runbook.status(name, kind)
-  if (mode !== 'primary' && mode !== 'secondary') return
-  const disable: Step = { cluster: name, method: 'PUT', path: `${REPLICATION}/${kind}/${mode}/disable` }
-  throw new LabError(
-    'remote',
-    `${name} is a ${kind} ${mode} already; to begin anew, first: ${describeStep(disable, runbook.cluster(name).apiAddress)}`,
-  )
 }
 
 const follow = async (runbook: Runbook, name: string, primary: string): Promise<void> => {

@@ -37,8 +37,9 @@ export const promote = async (
   await runbook.wait(`${name} to be the ${role} primary`, () => findMissingMode(runbook, name, kind, 'primary'))
 }
 
-export const demote = async (runbook: Runbook, name: string, kind: Kind): Promise<void> => {
-  await runbook.call({
+/** Resolves to the warnings of the answer: one of them names each secondary that lacks something. */
+export const demote = async (runbook: Runbook, name: string, kind: Kind): Promise<readonly string[]> => {
+  const { warnings } = await runbook.call({
     cluster: name,
     method: 'PUT',
     path: `${REPLICATION}/${kind}/primary/demote`,
@@ -46,6 +47,7 @@ export const demote = async (runbook: Runbook, name: string, kind: Kind): Promis
   })
   runbook.suppose(name, kind, { mode: 'secondary' })
   await runbook.wait(`${name} to be a secondary`, () => findMissingMode(runbook, name, kind, 'secondary'))
+  return Array.isArray(warnings) ? warnings.map(String) : []
 }
 
 /** An id that the cluster had before, and with it its filter: it is the same cluster that comes back. */

@@ -37,6 +37,8 @@ export class Network {
   viewOf(host: Host): MessageNetwork {
     return {
       listen: (address, onWire) => {
+        // What is left of a life that has ended goes on for a moment, and reaches nothing.
+        if (!host.isAlive) return { address, close: () => undefined }
         if (this.#listening.has(address)) throw new Error(`the address ${address} is taken`)
         this.#listening.set(address, { host, onWire })
         return { address, close: () => void this.#listening.delete(address) }

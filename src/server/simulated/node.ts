@@ -111,10 +111,16 @@ export class SimulatedNode {
     const life = this.#beginLife()
     this.#life = life
     this.#surroundings.history.add(this.name, 'starts')
-    const started = await Promise.race([this.#open(life), life.died])
-    if (!started) return false
-    life.server = started
-    return true
+    try {
+      const started = await Promise.race([this.#open(life), life.died])
+      if (!started) return false
+      life.server = started
+      return true
+    } catch (error) {
+      // A process whose start has failed is gone.
+      if (this.#life === life) this.crash(false)
+      throw error
+    }
   }
 
   /** Ends in order, as by SIGTERM. */

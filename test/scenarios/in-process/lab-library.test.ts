@@ -126,6 +126,41 @@ describe('operations', () => {
     expect(await codeAndText(() => lab.activate('A', 'B', { kind: 'performance' }))).toContain('already')
   })
 
+  it('promote nobody who lacks writes of a primary that is alive', async () => {
+    await using lab = await startLab('dr', { simulated: true })
+    await lab.A.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })
+    await lab.converged()
+    const link = lab.link('A', 'B')
+    for (const [round, operate] of [lab.failover, lab.switchover].entries()) {
+      link.partition()
+      await lab.A.client.write('kv/greeting', { word: `round ${round}` })
+      const refused = await codeAndText(() => operate.call(lab, 'A', 'B'))
+      expect(refused).toMatch(
+        /^remote: B was not promoted, since writes would be lost; A is the DR primary again, .*"dr-b"/,
+      )
+      expect((await lab.A.client.read('kv/greeting')).data).toEqual({ word: `round ${round}` })
+      link.heal()
+      await lab.rejoin('B', 'A')
+      await lab.converged()
+    }
+    link.partition()
+    await lab.A.client.write('kv/greeting', { word: 'last' })
+    await lab.A.client.write('sys/replication/dr/primary/demote', {})
+    expect(await codeAndText(() => lab.failover('A', 'B'))).toMatch(
+      /^remote: A is alive and was demoted, .*failover B A/,
+    )
+    await lab.failover('B', 'A')
+    expect((await lab.A.client.read('kv/greeting')).data).toEqual({ word: 'last' })
+  })
+
+  it('start a server of virtual time again whose start was overtaken by a crash', async () => {
+    await using lab = await startLab('single', { simulated: true, seed: 77 })
+    await lab.A.crash()
+    await Promise.allSettled([lab.A.start(), lab.A.crash(), lab.A.start()])
+    await lab.A.start()
+    expect(await lab.A.client.read('sys/health')).toMatchObject({ initialized: true, sealed: false })
+  })
+
   it('name the clusters there are', async () => {
     await using lab = await startLab(STRANGERS)
     const dynamic = lab as unknown as { failover(lost: string, to: string): Promise<void> }

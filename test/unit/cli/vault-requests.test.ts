@@ -297,6 +297,11 @@ describe('an answer that says no', () => {
     expect(stderr).toContain('Code: 400. Raw Message:\n\n"a text"')
   })
 
+  it('is not sent with a token that fits into no header', async () => {
+    const { status, stderr } = await shell.run(['read', 'x'], { env: { VAULT_TOKEN: 'a\nb' } })
+    expect([status, stderr.trim(), seen]).toEqual([1, 'the token has characters that no header can have', []])
+  })
+
   it('names the namespace', async () => {
     answers = [{ status: 403, body: { errors: ['permission denied'] } }]
     const { stderr } = await shell.run(['read', '-namespace=/n1/', 'x'])

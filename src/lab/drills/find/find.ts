@@ -1,3 +1,4 @@
+import { commandIn } from '../../lifecycle/lab-directory.js'
 import { createSeededRandom } from '../../../base/random.js'
 import { formatMs } from '../../report/format.js'
 import { LabError } from '../../lab-error.js'
@@ -19,7 +20,7 @@ export const plantFault = async (lab: LiveLab, seed: string): Promise<void> => {
   if (readFind(lab.name))
     throw new LabError(
       'conflict',
-      `a fault is hidden in the lab "${lab.name}" already; "understudy drill find --check" judges, "--give-up" tells`,
+      `a fault is hidden in the lab "${lab.name}" already; "${commandIn(lab.name, 'drill find --check')}" judges, "--give-up" tells`,
     )
   const trouble = await preparePractice(lab).then(
     () => findTrouble(lab),
@@ -83,7 +84,7 @@ export const judgeFind = async (lab: LiveLab): Promise<Judgement> => {
   if (isLeft) return { isMended: false, seen: 'clients are served, and something is still not as it was' }
   forgetFind(lab.name)
   const took = formatMs(lab.clock.now() - kept.plantedAt)
-  return { isMended: true, told: mystery.tell(kept.place), took, seed: kept.seed }
+  return { isMended: true, told: tellIn(lab, mystery, kept.place), took, seed: kept.seed }
 }
 
 const findPresence = async (lab: LiveLab, mystery: Mystery, place: Place): Promise<string | undefined> =>
@@ -93,13 +94,22 @@ const findPresence = async (lab: LiveLab, mystery: Mystery, place: Place): Promi
 export const giveUp = (lab: LiveLab): Told & { readonly seed: string } => {
   const kept = requireFind(lab)
   forgetFind(lab.name)
-  return { ...mysteryOf(kept).tell(kept.place), seed: kept.seed }
+  return { ...tellIn(lab, mysteryOf(kept), kept.place), seed: kept.seed }
+}
+
+/** The solution, with commands as they are typed for this lab. */
+const tellIn = (lab: LiveLab, mystery: Mystery, place: Place): Told => {
+  const told = mystery.tell(place)
+  return { ...told, mend: told.mend.map((words) => commandIn(lab.name, words)) }
 }
 
 const requireFind = (lab: LiveLab): KeptFind => {
   const kept = readFind(lab.name)
   if (kept) return kept
-  throw new LabError('usage', `no fault is hidden in the lab "${lab.name}"; "understudy drill find" hides one`)
+  throw new LabError(
+    'usage',
+    `no fault is hidden in the lab "${lab.name}"; "${commandIn(lab.name, 'drill find')}" hides one`,
+  )
 }
 
 const mysteryOf = ({ name }: KeptFind): Mystery => {

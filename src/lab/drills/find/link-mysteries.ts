@@ -21,7 +21,7 @@ const onLink = (name: string, fault: LinkFault, isOneWay: boolean, tell: (place:
 const endsOf = ({ primary, secondary, isBackwards }: Place): [string, string] =>
   isBackwards ? [secondary, primary] : [primary, secondary]
 
-const mend = ({ primary, secondary }: Place): string[] => [`understudy heal ${primary} ${secondary}`]
+const mend = ({ primary, secondary }: Place): string[] => [`heal ${primary} ${secondary}`]
 
 export const LINK_MYSTERIES: readonly Mystery[] = [
   onLink('link-cut-one-way', { name: 'partition' }, true, (place) => {

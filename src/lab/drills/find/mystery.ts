@@ -23,6 +23,6 @@ export interface Told {
   readonly what: string
   /** Where one sees the fault. */
   readonly seen: string
-  /** The remedy: lines of a shell, or words. */
+  /** The remedy: commands of ours, without the name of the program and that of the lab. */
   readonly mend: readonly string[]
 }

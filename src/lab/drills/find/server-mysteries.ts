@@ -20,7 +20,7 @@ const sealed: Mystery = {
   tell: ({ secondary }) => ({
     what: `${secondary} was sealed`,
     seen: `sys/health and sys/seal-status of ${secondary} say so; everything else answers 503`,
-    mend: [`understudy unseal ${secondary}`],
+    mend: [`unseal ${secondary}`],
   }),
 }
 
@@ -32,7 +32,7 @@ const paused: Mystery = {
   tell: ({ secondary }) => ({
     what: `the process of ${secondary} was frozen (SIGSTOP)`,
     seen: `${secondary} takes connections and never answers; its process is in state T`,
-    mend: [`understudy resume ${secondary}`],
+    mend: [`resume ${secondary}`],
   }),
 }
 
@@ -44,7 +44,7 @@ const stopped: Mystery = {
   tell: ({ secondary }) => ({
     what: `the server of ${secondary} had been stopped`,
     seen: `connections to ${secondary} are refused; its log ends with an orderly shutdown`,
-    mend: [`understudy start ${secondary}`],
+    mend: [`start ${secondary}`],
   }),
 }
 
@@ -61,7 +61,7 @@ const skewed: Mystery = {
   tell: ({ secondary }) => ({
     what: `the clock of ${secondary} was ${SKEW_SECONDS / 60} minutes ahead`,
     seen: `server_time_utc in sys/health of ${secondary} differs from the others; tokens issued there end early elsewhere`,
-    mend: [`understudy restart ${secondary}`],
+    mend: [`restart ${secondary}`],
   }),
 }
 
@@ -78,7 +78,7 @@ const held: Mystery = {
   tell: ({ secondary }) => ({
     what: `${secondary} received everything and applied nothing`,
     seen: `${secondary} streams and is connected, while its last_remote_wal stands still and its merkle root differs`,
-    mend: [`understudy restart ${secondary}`],
+    mend: [`restart ${secondary}`],
   }),
 }
 

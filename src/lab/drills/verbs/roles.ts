@@ -1,6 +1,7 @@
 import type { Kind } from '../../kinds.js'
 import { LabError } from '../../lab-error.js'
-import { activate, operationToken } from '../../operations/operations.js'
+import { activate } from '../../operations/activate.js'
+import { operationToken } from '../../operations/operations.js'
 import {
   activationToken,
   authorityOf,
@@ -27,8 +28,9 @@ export const promoteCluster = async (context: DrillContext, value: VerbValues['p
 const operationTokenFor = async (context: DrillContext, cluster: string, given = 'operation'): Promise<string> =>
   given === 'operation' ? operationToken(context.runbook, cluster) : given
 
-export const demoteCluster = (context: DrillContext, { cluster, kind }: VerbValues['demote']): Promise<void> =>
-  demote(context.runbook, cluster, kind)
+export const demoteCluster = async (context: DrillContext, { cluster, kind }: VerbValues['demote']): Promise<void> => {
+  await demote(context.runbook, cluster, kind)
+}
 
 export const disable = async (context: DrillContext, { cluster, kind }: VerbValues['disable']): Promise<void> => {
   const { mode } = await statusOf(context.lab.anonymous(cluster), kind)

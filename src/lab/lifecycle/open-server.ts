@@ -1,0 +1,66 @@
+import type { Clock } from '../../base/clock.js'
+import type { ApiClient } from '../../client/api-client.js'
+import { type ClusterRecord, describeServer, type LabRecord, type ServerRecord } from '../cluster.js'
+import { waitForAnswer } from '../replication.js'
+import { unsealWithAny } from '../seals.js'
+import { openCluster } from '../wire.js'
+import { requireLab, saveLab } from './lab-directory.js'
+
+/** A server of a lab whose process runs, and which is a cluster by itself or has its data elsewhere. */
+interface Place {
+  readonly lab: LabRecord
+  readonly cluster: ClusterRecord
+  readonly server: ServerRecord
+}
+
+interface Bounds {
+  readonly clock: Clock
+  readonly timeoutMs: number
+}
+
+/** Opens a server that was just started and answers. One without data, as on a new machine, becomes a cluster of its own. */
+export const openStarted = async (
+  { lab, cluster, server }: Place,
+  client: ApiClient,
+  { clock, timeoutMs }: Bounds,
+): Promise<string> => {
+  const { initialized } = await client.read('sys/seal-status')
+  if (initialized !== false || cluster.nodes) {
+    await unsealWithAny(client, lab, cluster)
+    return `${describeServer(server.name)} is open at ${server.apiAddress}`
+  }
+  const seal = {
+    type: cluster.sealKeyFile === undefined ? 'shamir' : 'auto',
+    shares: Math.max(cluster.unsealKeys.length, 1),
+    threshold: Math.max(cluster.threshold, 1),
+  } as const
+  const keep = ({
+    rootToken,
+    unsealKeys,
+    threshold,
+  }: Pick<ClusterRecord, 'rootToken' | 'unsealKeys' | 'threshold'>) => {
+    const now = requireLab(lab.name)
+    const clusters = now.clusters.map((one) =>
+      one.name === cluster.name ? { ...one, rootToken, unsealKeys, threshold } : one,
+    )
+    saveLab({ ...now, clusters })
+  }
+  await openCluster<ClusterRecord>(cluster, {
+    ...seal,
+    plans: { [cluster.name]: { seal } },
+    clock,
+    timeoutMs,
+    onProgress: () => undefined,
+    onKeys: keep,
+  })
+  return `${describeServer(server.name)} had no data, and is a new cluster at ${server.apiAddress}`
+}
+
+/** A server that runs already: one that was left sealed, as by a start that was interrupted, is opened. */
+export const openRunning = async (place: Place, client: ApiClient, bounds: Bounds): Promise<string> => {
+  await waitForAnswer(bounds.clock, client, place.server.name, bounds.timeoutMs)
+  const { initialized, sealed, recovery_seal: isAuto } = await client.read('sys/seal-status')
+  if (sealed !== true || (isAuto === true && initialized === true))
+    return `${describeServer(place.server.name)} is running`
+  return openStarted(place, client, bounds)
+}
