@@ -32,7 +32,7 @@ export const LONG_LISTS: Readonly<Record<string, number>> = {
   'src/lab/events/changes.ts': 1,
   'src/lab/lifecycle/keeper-process.ts': 1,
   'src/lab/lifecycle/servers.ts': 1,
-  'src/lab/operations/operations.ts': 1,
+  'src/lab/operations/activate.ts': 1,
   'src/lab/operations/role-changes.ts': 1,
   'src/lab/probe.ts': 1,
   'src/lab/replication.ts': 1,

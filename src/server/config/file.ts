@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { parseHcl } from '../../base/hcl.js'
 import type { HclBlock } from '../../base/hcl-blocks.js'
-import { type HclBody, HclError } from '../../base/hcl-tree.js'
+import { type HclBody, HclError, type HclItem } from '../../base/hcl-tree.js'
 import {
   ACCEPTED_BLOCKS,
   ETCD_STORAGE_KEYS,
@@ -15,7 +15,7 @@ import {
   STORAGE_KEYS,
   TRANSIT_SEAL_KEYS,
 } from './tables.js'
-import { type Findings, readBlocks, readKeys, type Stanza } from './tree.js'
+import { type Findings, readBlocks, readKeys, type Stanza, unknownField } from './tree.js'
 import { coerce, type Sourced } from './values.js'
 
 /** The settings of all configuration files together: later values win, listeners add up. */
@@ -94,8 +94,12 @@ export const readConfigText = (text: string, file: string, into: FileSettings, f
     findings.problems.push({ origin: `${file}:${error.line}`, text: error.reason })
     return
   }
-  const plain = body.items.filter(({ key }) => !BLOCKS.has(key) && !ACCEPTED_BLOCKS.has(key))
-  Object.assign(into.root, readKeys(plain, ROOT_KEYS, file, findings, [...BLOCKS]))
+  const others = body.items.filter(({ key }) => !BLOCKS.has(key) && !ACCEPTED_BLOCKS.has(key))
+  const isUnknownBlock = ({ key, value }: HclItem) => value.kind === 'object' && !Object.hasOwn(ROOT_KEYS, key)
+  for (const { key, line } of others.filter(isUnknownBlock))
+    findings.warnings.push({ origin: `${file}:${line}`, text: unknownField(key, [...BLOCKS]) })
+  const plain = others.filter((item) => !isUnknownBlock(item))
+  Object.assign(into.root, readKeys(plain, ROOT_KEYS, file, findings))
   readStanzas(body, file, into, findings)
   for (const block of readBlocks(body, { name: 'replication', labelCount: 0 }, file, findings)) {
     Object.assign(into.replication, readKeys(block.body.items, REPLICATION_KEYS, file, findings))

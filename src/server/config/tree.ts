@@ -23,25 +23,25 @@ export interface Stanza {
   readonly body: HclBody
 }
 
-const unknownField = (name: string, known: readonly string[]): string => {
+/** The warning of something that nobody knows by its name; the nearest name that is known is asked about. */
+export const unknownField = (name: string, known: readonly string[]): string => {
   const meant = nearest(name, known)
   return `unknown or unsupported field ${name} found in configuration${meant ? `; did you mean ${meant}?` : ''}`
 }
 
-/** Reads the keys of one body by a table. Unknown keys warn, wrong types are problems. `blocks` may stand there beside them. */
+/** Reads the keys of one body by a table. Unknown keys warn, wrong types are problems. */
 export const readKeys = (
   items: readonly HclItem[],
   table: KeyTable,
   file: string,
   findings: Findings,
-  blocks: readonly string[] = [],
 ): Record<string, Sourced> => {
   const out: Record<string, Sourced> = {}
   for (const item of items) {
     const origin = `${file}:${item.line}`
     const key = table[item.key]
     if (!key) {
-      findings.warnings.push({ origin, text: unknownField(item.key, [...Object.keys(table), ...blocks]) })
+      findings.warnings.push({ origin, text: unknownField(item.key, Object.keys(table)) })
       continue
     }
     if (key.refusal) {

@@ -1,3 +1,4 @@
+import type { WrappedCall } from '../../replication/host.js'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
 import { type Operation, ROOT_NAMESPACE } from '../../logical/request.js'
@@ -58,3 +59,14 @@ export const headersOf = ({ contentType, headers }: Rendered): IncomingHttpHeade
   'content-type': contentType,
   ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
 })
+
+/** What another server makes of a wrapping token, asked for by the one of that name. */
+export const fetchWrapped = async (
+  other: { call(call: Call, from: string): Promise<Answer | undefined> } | undefined,
+  { step, token }: WrappedCall,
+  from: string,
+): Promise<{ readonly status: number; readonly body: string }> => {
+  const answer = await other?.call({ method: 'PUT', path: `sys/wrapping/${step}`, token }, from)
+  if (!answer) return { status: 503, body: '{"errors":["nobody answers"]}' }
+  return { status: answer.status, body: JSON.stringify(answer.json) }
+}

@@ -6,7 +6,6 @@ import { renderError } from '../../http/status-codes.js'
 import { answerWhole, type SentMessage } from '../../http/answer-whole.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Rendered } from '../../logical/incoming.js'
-import type { WrappedCall } from '../../replication/host.js'
 import type { Identities } from '../../replication/rpc/simulated/identity.js'
 import { createSimulatedTransport } from '../../replication/rpc/simulated/simulated-transport.js'
 import type { ServerConfig } from '../config/config.js'
@@ -17,7 +16,7 @@ import { replicationTimes } from '../wiring/replication-parts.js'
 import type { MemoryLink } from '../../storage/commit-log/memory-link.js'
 import type { MemoryLog } from '../../storage/commit-log/memory-log.js'
 import { MemorySharedLog } from '../../storage/commit-log/memory-shared-log.js'
-import { type Answer, bytesOf, type Call, headersOf, incomingOf, type WholeAnswer } from './calls.js'
+import { type Answer, bytesOf, type Call, fetchWrapped, headersOf, incomingOf, type WholeAnswer } from './calls.js'
 import { Disk } from './disk.js'
 import type { History } from './history.js'
 import type { Chance } from './chance.js'
@@ -228,17 +227,10 @@ export class SimulatedNode {
       openStorage: async () => this.#disk.open(life, clock),
       standIns: {
         transport: createSimulatedTransport({ network: network.viewOf(life), clock, times, log, identities }),
-        fetchWrapped: (call) => this.#fetchWrapped(call),
+        fetchWrapped: (call) => fetchWrapped(this.#surroundings.findByApi(call.address), call, this.name),
         ...simulatedSecrets(random),
       },
     })
-  }
-
-  async #fetchWrapped({ address, step, token }: WrappedCall): Promise<{ status: number; body: string }> {
-    const other = this.#surroundings.findByApi(address)
-    const answer = await other?.call({ method: 'PUT', path: `sys/wrapping/${step}`, token }, this.name)
-    if (!answer) return { status: 503, body: '{"errors":["nobody answers"]}' }
-    return { status: answer.status, body: JSON.stringify(answer.json) }
   }
 
   async #answer(life: Life, server: Server, call: Call): Promise<Rendered> {
