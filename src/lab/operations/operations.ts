@@ -143,7 +143,8 @@ const handOver = async (
   { from, to, token }: { readonly from: string; readonly to: string; readonly token: string },
 ): Promise<void> => {
   const { secondary_id: id } = await runbook.status(to, 'dr')
-  const shortfall = (await demote(runbook, from, 'dr')).find((text) => SHORTFALL.test(text) && text.includes(`"${id}"`))
+  const isOfIt = (text: string) => typeof id !== 'string' || id === '' || text.includes(`"${id}"`)
+  const shortfall = (await demote(runbook, from, 'dr')).find((text) => SHORTFALL.test(text) && isOfIt(text))
   if (shortfall !== undefined) return takeBack(runbook, { from, to, shortfall })
   await promote(runbook, to, 'dr', { token, isForced: false }).catch((error: unknown) => {
     runbook.announce(
