@@ -57,9 +57,10 @@ export const failOver = async (
   runbook: Runbook,
   { lost, to, isForced }: { readonly lost: string; readonly to: string; readonly isForced: boolean },
 ): Promise<boolean> => {
-  const living = await findLiving(runbook, lost, to)
+  const ours = await ask(runbook, lost)
+  const living = ours.mode === 'primary' ? lost : await findOtherPrimary(runbook, lost, to)
   const isPlanned = living !== undefined && !isForced
-  if (living === undefined && !isForced) await refuseLoss(runbook, lost, to)
+  if (living === undefined && !isForced) await refuseLoss(runbook, { lost, ours, to })
   if (isPlanned) await requirePlannable(runbook, { living, lost, to })
   else if (living !== undefined)
     runbook.announce(
@@ -79,20 +80,23 @@ export const failOver = async (
 /** Who does not answer in this time counts as lost. */
 const ALIVE_MS = 2000
 
-/** The DR primary that is alive: the one that is said to be lost, or another one of the replication set of `to`. */
-const findLiving = async (runbook: Runbook, lost: string, to: string): Promise<string | undefined> => {
-  const ask = (name: string) => runbook.status(name, 'dr', ALIVE_MS).catch((): Status => ({}))
-  if ((await ask(lost)).mode === 'primary') return lost
+const ask = (runbook: Runbook, name: string): Promise<Status> =>
+  runbook.status(name, 'dr', ALIVE_MS).catch((): Status => ({}))
+
+/** Another DR primary of the replication set of `to` that is alive. */
+const findOtherPrimary = async (runbook: Runbook, lost: string, to: string): Promise<string | undefined> => {
   const { cluster_id: set } = await runbook.status(to, 'dr')
   if (set === undefined) return undefined
   const others = runbook.lab.clusters.map(({ name }) => name).filter((name) => name !== lost && name !== to)
-  const statuses = await Promise.all(others.map(ask))
+  const statuses = await Promise.all(others.map((name) => ask(runbook, name)))
   return others.find((_, at) => statuses[at]?.mode === 'primary' && statuses[at].cluster_id === set)
 }
 
 /** A primary that was demoted and is alive may have what its secondary lacks: it says so when it is demoted, and not after. */
-const refuseLoss = async (runbook: Runbook, lost: string, to: string): Promise<void> => {
-  const ours = await runbook.status(lost, 'dr', ALIVE_MS).catch((): Status => ({}))
+const refuseLoss = async (
+  runbook: Runbook,
+  { lost, ours, to }: { readonly lost: string; readonly ours: Status; readonly to: string },
+): Promise<void> => {
   if (ours.mode !== 'secondary' || ours.primary_cluster_addr !== '') return
   const theirs = await runbook.status(to, 'dr')
   if (theirs.cluster_id !== ours.cluster_id || theirs.merkle_root === ours.merkle_root) return
