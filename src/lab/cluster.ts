@@ -177,8 +177,9 @@ export interface AttachedLab extends WiredClusters {
 
 export type AnyLab = LabRecord | AttachedLab
 
-export const withRootToken = (lab: AnyLab, name: string, rootToken: string): AnyLab => {
-  const set = <T extends ClusterAccess>(cluster: T): T => (cluster.name === name ? { ...cluster, rootToken } : cluster)
+/** The lab with these keys of a cluster; those that are left out stay. */
+export const withClusterKeys = (lab: AnyLab, name: string, keys: Partial<ClusterKeys>): AnyLab => {
+  const set = <T extends ClusterAccess>(cluster: T): T => (cluster.name === name ? { ...cluster, ...keys } : cluster)
   return isAttached(lab) ? { ...lab, clusters: lab.clusters.map(set) } : { ...lab, clusters: lab.clusters.map(set) }
 }
 

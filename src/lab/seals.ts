@@ -1,9 +1,9 @@
-import { commandIn } from './lifecycle/lab-directory.js'
 import { systemClock } from '../base/clock.js'
 import { type ApiClient, ApiUnreachable } from '../client/api-client.js'
 import { type ClusterAccess, clientOf, describeServer, type LabAccess } from './cluster.js'
 import { LabError } from './lab-error.js'
 import { unseal } from './replication.js'
+import { commandIn } from './lifecycle/lab-directory.js'
 import { nameSilent } from './unreachable.js'
 import { waitFor } from './wait.js'
 

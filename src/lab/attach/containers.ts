@@ -1,4 +1,3 @@
-import { commandIn } from '../lifecycle/lab-directory.js'
 import {
   type AttachedCluster,
   type AttachedLab,
@@ -10,6 +9,7 @@ import {
 import { LabError } from '../lab-error.js'
 import { waitForAnswer } from '../replication.js'
 import { choosePlaces } from '../lifecycle/choose.js'
+import { commandIn } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { sealCluster, unsealCluster, unsealWithAny } from '../seals.js'
 import type { ProcessVerb, ServerVerb, VerbOptions } from '../server-verbs.js'

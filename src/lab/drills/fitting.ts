@@ -1,5 +1,5 @@
-import { commandIn } from '../lifecycle/lab-directory.js'
 import { LabError } from '../lab-error.js'
+import { commandIn } from '../lifecycle/lab-directory.js'
 import { cannot, type LabKind, type LiveLab } from '../live-lab.js'
 import { serversOf, type Topology } from '../topology.js'
 import { loadTopology, topologyName } from '../topology/catalogue.js'

@@ -1,6 +1,13 @@
 import type { Clock } from '../../base/clock.js'
 import type { ApiClient } from '../../client/api-client.js'
-import { type ClusterRecord, describeServer, type LabRecord, type ServerRecord } from '../cluster.js'
+import {
+  type ClusterKeys,
+  type ClusterRecord,
+  describeServer,
+  type LabRecord,
+  type ServerRecord,
+  withClusterKeys,
+} from '../cluster.js'
 import { waitForAnswer } from '../replication.js'
 import { unsealWithAny } from '../seals.js'
 import { openCluster } from '../wire.js'
@@ -34,17 +41,8 @@ export const openStarted = async (
     shares: Math.max(cluster.unsealKeys.length, 1),
     threshold: Math.max(cluster.threshold, 1),
   } as const
-  const keep = ({
-    rootToken,
-    unsealKeys,
-    threshold,
-  }: Pick<ClusterRecord, 'rootToken' | 'unsealKeys' | 'threshold'>) => {
-    const now = requireLab(lab.name)
-    const clusters = now.clusters.map((one) =>
-      one.name === cluster.name ? { ...one, rootToken, unsealKeys, threshold } : one,
-    )
-    saveLab({ ...now, clusters })
-  }
+  const keep = ({ rootToken, unsealKeys, threshold }: ClusterKeys) =>
+    saveLab(withClusterKeys(requireLab(lab.name), cluster.name, { rootToken, unsealKeys, threshold }))
   await openCluster<ClusterRecord>(cluster, {
     ...seal,
     plans: { [cluster.name]: { seal } },

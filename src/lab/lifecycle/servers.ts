@@ -1,5 +1,5 @@
-import type { ApiClient } from '../../client/api-client.js'
 import { rm } from 'node:fs/promises'
+import type { ApiClient } from '../../client/api-client.js'
 import { workOnAttached } from '../attach/containers.js'
 import {
   type ClusterRecord,

@@ -1,5 +1,12 @@
 import type { Clock } from '../../base/clock.js'
-import { type AttachedLab, type AttachedServer, type ClusterAccess, isAttached, serversIn } from '../cluster.js'
+import {
+  type AttachedLab,
+  type AttachedServer,
+  type ClusterAccess,
+  isAttached,
+  serversIn,
+  withClusterKeys,
+} from '../cluster.js'
 import type { ActiveFault, FaultRequest } from '../keeper/active-fault.js'
 import { Keeper } from '../keeper/keeper.js'
 import { LabError } from '../lab-error.js'
@@ -63,8 +70,7 @@ class AttachedDriver implements LabDriver {
   }
 
   keepKeys(name: string, keys: ClusterKeyChange): void {
-    const lab = this.#record()
-    saveLab({ ...lab, clusters: lab.clusters.map((one) => (one.name === name ? { ...one, ...keys } : one)) })
+    saveLab(withClusterKeys(this.#record(), name, keys))
   }
 
   async work(verb: ProcessVerb, name: string, timeoutMs: number): Promise<string> {

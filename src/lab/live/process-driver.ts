@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.js'
-import type { ClusterAccess, LabRecord } from '../cluster.js'
+import { type ClusterAccess, type LabRecord, withClusterKeys } from '../cluster.js'
 import type { ActiveFault, FaultRequest } from '../keeper/active-fault.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { LabError } from '../lab-error.js'
@@ -45,8 +45,7 @@ class ProcessDriver implements LabDriver {
   }
 
   keepKeys(name: string, keys: ClusterKeyChange): void {
-    const lab = requireOwnLab(this.name)
-    saveLab({ ...lab, clusters: lab.clusters.map((one) => (one.name === name ? { ...one, ...keys } : one)) })
+    saveLab(withClusterKeys(requireOwnLab(this.name), name, keys))
   }
 
   async work(verb: ProcessVerb, cluster: string, timeoutMs: number): Promise<string> {

@@ -1,6 +1,6 @@
 import { systemClock } from '../../../base/clock.js'
 import { Command, type ErrorOptions, Option } from 'commander'
-import { type AnyLab, type ClusterAccess, withRootToken } from '../../../lab/cluster.js'
+import { type AnyLab, type ClusterAccess, withClusterKeys } from '../../../lab/cluster.js'
 import {
   type ClientEnvironment,
   environmentOf,
@@ -83,7 +83,7 @@ const findEnvironment = async (name: string | undefined, flags: EnvFlags): Promi
   const lab = await atActiveNodes(record, systemClock)
   const found = name === undefined ? undefined : findNode(record.clusters, name)
   const cluster = await chooseCluster(lab, found?.cluster.name ?? name, flags.role)
-  const keep = (rootToken: string) => saveLab(withRootToken(record, cluster.name, rootToken))
+  const keep = (rootToken: string) => saveLab(withClusterKeys(record, cluster.name, { rootToken }))
   return found ? environmentOfNode(lab, cluster, found.server, keep) : environmentOf(lab, cluster, keep)
 }
 

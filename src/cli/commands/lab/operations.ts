@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import { type AnyLab, type ClusterAccess, isAttached, withRootToken } from '../../../lab/cluster.js'
+import { type AnyLab, type ClusterAccess, isAttached, withClusterKeys } from '../../../lab/cluster.js'
 import { KeeperClient } from '../../../lab/keeper/keeper-client.js'
 import type { Kind } from '../../../lab/kinds.js'
 import { LabError } from '../../../lab/lab-error.js'
@@ -47,7 +47,7 @@ export const operationCommands = (output: Output, makeHost: () => LabHost = this
       onProgress: output.progress,
       onCall: flags.explain || flags.dryRun ? (line) => output.data(line) : undefined,
       isDryRun: flags.dryRun === true,
-      onToken: (cluster, token) => saveLab(withRootToken(requireAnyLab(lab.name), cluster, token)),
+      onToken: (cluster, token) => saveLab(withClusterKeys(requireAnyLab(lab.name), cluster, { rootToken: token })),
     })
     if (flags.dryRun) return work(book, lab)
     const claim = claimLab(lab.name, 'operated', me, table)

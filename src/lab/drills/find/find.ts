@@ -1,7 +1,7 @@
-import { commandIn } from '../../lifecycle/lab-directory.js'
 import { createSeededRandom } from '../../../base/random.js'
 import { formatMs } from '../../report/format.js'
 import { LabError } from '../../lab-error.js'
+import { commandIn } from '../../lifecycle/lab-directory.js'
 import type { LiveLab } from '../../live-lab.js'
 import { waitFor } from '../../wait.js'
 import { forgetFind, type KeptFind, readFind, saveFind } from './kept-find.js'
