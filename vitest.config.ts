@@ -1,51 +1,48 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { defineConfig } from 'vitest/config'
+import { ResultsReporter } from './scripts/support/results.js'
+import { filesAt, LEVELS, type Level, type Tier, TIERS } from './scripts/support/tiers.js'
 
-/** What is waited for comes, however slow the machine is; the bound is there for what never does. */
+/** Maximum time of a poll. A fact that comes late on a slow machine still passes. */
 const POLL_MS = 60_000
 
-/** One tier of tests: a folder with a name, and how long one test of it may take at most. */
-const tier = (name: string, include: string[], testTimeout: number, more: Record<string, unknown> = {}) => ({
-  test: { name, include, testTimeout, hookTimeout: testTimeout, expect: { poll: { timeout: POLL_MS } }, ...more },
+const { UNDERSTUDY_TEST_LEVEL: level = 'nightly', UNDERSTUDY_TEST_RESULTS: results } = process.env
+const { UNDERSTUDY_RANDOM_PORTS: ports = '' } = process.env
+const isLevel = (text: string): text is Level => Object.hasOwn(LEVELS, text)
+if (!isLevel(level)) throw new Error(`UNDERSTUDY_TEST_LEVEL: unknown level "${level}"`)
+
+const projectOf = (tier: Tier) => ({
+  extends: true as const,
+  test: {
+    name: tier.name,
+    include: [...filesAt(tier, level)],
+    testTimeout: tier.timeoutMs,
+    hookTimeout: tier.timeoutMs,
+    isolate: !tier.isShared,
+    globalSetup: tier.isCompiled ? ['test/support/build-once.ts'] : [],
+    setupFiles: ['test/support/worker-ports.ts', ...(tier.hasFixedPorts ? ['test/support/fixed-ports.ts'] : [])],
+    provide: { runner: tier.runner ?? 'child-process', level },
+  },
 })
 
-/** Tiers that start servers, write much or watch memory run one file at a time: they measure themselves otherwise. */
-const alone = { fileParallelism: false }
-
-/**
- * Unit tests replace no modules and modules keep no state, so files share a process, and what they import is read once. That
- * takes a third of the processor time away.
- */
-const together = { isolate: false }
-
-/** Tiers that start the compiled program as users do. */
-const compiled = { globalSetup: ['test/support/build-once.ts'], provide: { runner: 'child-process' } }
-
-/** Drills run twice: with servers as processes, and with all of them in the process of the test. */
-const DRILLS = 'test/scenarios/*.test.ts'
-
-/** The helper container that cleans up after a killed run would have to be pulled; the tests clean up by themselves. */
-const withoutReaper = { TESTCONTAINERS_RYUK_DISABLED: 'true' }
+/** Runs files in the order of the tiers. */
+class TierSequencer extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ project }: TestSpecification) => TIERS.findIndex(({ name }) => name === project.name)
+    const sorted = await super.sort(files)
+    return sorted.sort((one, other) => place(one) - place(other))
+  }
+}
 
 export default defineConfig({
   test: {
-    // By default one core is left idle, which is half of a small machine.
+    // By default vitest leaves one core idle, which is half of a small machine.
     maxWorkers: '100%',
-    projects: [
-      tier('tidy', ['test/tidy.test.ts'], 60_000),
-      tier('unit', ['test/unit/**/*.test.ts'], 120_000, together),
-      tier('conformance', ['test/conformance/**/*.test.ts'], 120_000),
-      tier('etcd', ['test/etcd/**/*.test.ts'], 120_000, { ...compiled, ...alone }),
-      tier('golden', ['test/golden/**/*.test.ts'], 300_000, compiled),
-      tier('api', ['test/api/**/*.test.ts'], 300_000, { ...compiled, ...alone }),
-      tier('topology', ['test/topology/**/*.test.ts'], 900_000, { ...compiled, ...alone }),
-      tier('simulation', ['test/simulation/**/*.test.ts'], 600_000, alone),
-      tier('scenarios-in-process', [DRILLS, 'test/scenarios/in-process/*.test.ts'], 600_000, {
-        provide: { runner: 'in-process' },
-        ...alone,
-      }),
-      tier('scenarios', [DRILLS], 600_000, { ...compiled, ...alone }),
-      tier('containers', ['test/containers/**/*.test.ts'], 900_000, { ...compiled, ...alone, env: withoutReaper }),
-      tier('browser', ['test/browser/**/*.test.ts'], 600_000, { ...compiled, ...alone }),
-    ],
+    expect: { poll: { timeout: POLL_MS } },
+    // The helper container of Testcontainers would have to be pulled; the tests clean up by themselves.
+    env: { TESTCONTAINERS_RYUK_DISABLED: 'true', UNDERSTUDY_TEST_PORTS: ports },
+    sequence: { sequencer: TierSequencer },
+    reporters: ['default', ...(results ? [new ResultsReporter(results)] : [])],
+    projects: TIERS.map(projectOf),
   },
 })

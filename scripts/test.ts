@@ -1,134 +1,131 @@
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { parseArgs } from 'node:util'
 import { formatTable } from '../src/cli/output.js'
-import { type Counts, NOTHING, readCounts, readFailures } from './support/report.js'
-import { run } from './support/run.js'
-import { hasTests, type Tier, TIERS } from './support/tiers.js'
+import { setup as build } from '../test/support/build-once.js'
+import { type FileResult, readResults } from './support/results.js'
+import { ROOT, run } from './support/run.js'
+import { filesAt, LEVELS, type Level, type Tier, TIERS } from './support/tiers.js'
 
 /**
- * Compiles the program and runs every tier of tests that can run here, each to its end. Says for every tier what became of
- * it; the last line is `N passed, M failed` over all of them. Tiers whose files run one by one are run two at a time where
- * there are two cores: of each of them the output comes when it has ended.
+ * Compiles the program and runs one level of tests. Prints a table of tiers, the slowest files, the levels that did not run,
+ * and as its last line `N passed, M failed`. Writes the time of each file to `out/test-times.json`.
  *
- *   npm test                     everything
- *   npm test -- unit golden      some tiers
+ *   npm test                     what every change needs, with Node and npm alone
+ *   npm run test:full            containers, etcd, browser, servers as processes, the package
+ *   npm run test:nightly         everything
+ *   npm test -- unit golden      all files of some tiers
  */
+
+const TIMES = path.join(ROOT, 'out', 'test-times.json')
+const SLOWEST = 10
 
 interface Row {
   readonly tier: string
   readonly outcome: string
-  readonly counts: Counts
-  readonly seconds: string
-  readonly failures?: readonly string[]
+  readonly results: readonly FileResult[]
 }
 
-const reports = mkdtempSync(path.join(tmpdir(), 'understudy-reports-'))
+const readArguments = (): { readonly level: Level; readonly tiers: readonly Tier[] } => {
+  const { values, positionals } = parseArgs({ options: { level: { type: 'string' } }, allowPositionals: true })
+  const names = TIERS.map(({ name }) => name)
+  const unknown = positionals.filter((name) => !names.includes(name))
+  if (unknown.length > 0) throw new Error(`unknown tier: ${unknown.join(', ')}. Tiers: ${names.join(', ')}`)
+  const { level = positionals.length > 0 ? 'nightly' : 'test' } = values
+  if (!Object.hasOwn(LEVELS, level))
+    throw new Error(`unknown level: ${level}. Levels: ${Object.keys(LEVELS).join(', ')}`)
+  const tiers = positionals.length > 0 ? TIERS.filter(({ name }) => positionals.includes(name)) : TIERS
+  return { level: level as Level, tiers: tiers.filter((tier) => filesAt(tier, level as Level).length > 0) }
+}
 
-const runTier = async (tier: Tier, env = {}, output: number | 'inherit' = 'inherit'): Promise<Row> => {
-  const notRun = (reason: string, counts = NOTHING): Row => ({ tier: tier.name, outcome: reason, counts, seconds: '-' })
-  if (!hasTests(tier)) return notRun('not run: it has no tests yet')
-  const obstacle = tier.findObstacle()
-  if (obstacle) return notRun(`not run: ${obstacle}`)
-  console.log(`\n=== ${tier.name}`)
-  const started = performance.now()
-  if (tier.prepare && (await tier.prepare()) !== 0)
-    return notRun('FAILED: it could not be prepared', { ...NOTHING, failed: 1 })
-  const file = path.join(reports, `${tier.name}.json`)
-  // Two at a time would write one cache, which holds nothing but how long files took.
-  const args = ['--no-cache', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
-  const status = await run('npx', ['vitest', 'run', '--project', tier.name, ...args], env, output)
-  const counts = readCounts(file, status)
-  const seconds = ((performance.now() - started) / 1000).toFixed(1)
-  return {
-    tier: tier.name,
-    outcome: counts.failed > 0 ? 'FAILED' : 'passed',
-    counts,
-    seconds,
-    failures: readFailures(file),
+const failedRow = (tier: string, outcome: string): Row => {
+  const failure = { tier, file: '-', seconds: 0, passed: 0, failed: 1, skipped: 0, failures: [`${tier}: ${outcome}`] }
+  return { tier, outcome: 'FAILED', results: [failure] }
+}
+
+/** Why a tier does not run; undefined if it can. */
+const prepareTier = async (tier: Tier): Promise<Row | undefined> => {
+  const obstacle = tier.findObstacle?.()
+  if (obstacle) return { tier: tier.name, outcome: `not run: ${obstacle}`, results: [] }
+  if (tier.prepare && (await tier.prepare()) !== 0) return failedRow(tier.name, 'the preparation failed')
+  return undefined
+}
+
+const runVitest = async (level: Level, tiers: readonly Tier[]): Promise<readonly Row[]> => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'understudy-results-'))
+  const file = path.join(directory, 'results.json')
+  const env = { UNDERSTUDY_TEST_LEVEL: level, UNDERSTUDY_TEST_RESULTS: file }
+  try {
+    const status = await run('npx', ['vitest', 'run', ...tiers.map(({ name }) => `--project=${name}`)], env)
+    const results = readResults(file)
+    if (!results || (status !== 0 && results.every(({ failed }) => failed === 0)))
+      return [failedRow('vitest', `it ended with status ${status}`)]
+    return [...new Set(results.map(({ tier }) => tier))].map((tier) => {
+      const own = results.filter((one) => one.tier === tier)
+      return { tier, outcome: own.some(({ failed }) => failed > 0) ? 'FAILED' : 'passed', results: own }
+    })
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
   }
 }
 
-/** A tier beside another one has random ports of its own. The output is printed at once, when it has ended. */
-const runApart = async (tier: Tier, place: number): Promise<Row> => {
-  const first = PORTS_FIRST + place * PORTS_COUNT
-  const env = { UNDERSTUDY_RANDOM_PORTS: `${first}-${first + PORTS_COUNT - 1}` }
-  const file = path.join(reports, `${tier.name}.txt`)
-  const output = openSync(file, 'w')
-  const row = await runTier(tier, env, output)
-  closeSync(output)
-  console.log(`\n=== ${tier.name} has ended\n${readFileSync(file, 'utf8')}`)
-  return row
-}
-
-const SIDE_BY_SIDE = Math.min(2, availableParallelism())
-const PORTS_FIRST = 12_000
-const PORTS_COUNT = 10_000
-
-const runTiers = async (tiers: readonly Tier[]): Promise<readonly Row[]> => {
+const runLevel = async (level: Level, tiers: readonly Tier[]): Promise<readonly Row[]> => {
+  build()
   const rows: Row[] = []
-  const queue = tiers.filter(({ isOneByOne }) => isOneByOne === true)
-  const isApart = queue.length > 1 && SIDE_BY_SIDE > 1
-  for (const tier of tiers) if (!isApart || !queue.includes(tier)) rows.push(await runTier(tier))
-  if (!isApart) return rows
-  const running = new Set<Tier>()
-  /** The next that does not need what another one has; what is left then is for the one beside it. */
-  const take = (): Tier | undefined => {
-    const isFree = (tier: Tier) => !tier.hasFixedPorts || ![...running].some(({ hasFixedPorts }) => hasFixedPorts)
-    const index = queue.findIndex(isFree)
-    return index < 0 ? undefined : queue.splice(index, 1)[0]
+  const ready: Tier[] = []
+  for (const tier of tiers) {
+    const row = await prepareTier(tier)
+    if (row) rows.push(row)
+    else ready.push(tier)
   }
-  const work = async (place: number) => {
-    for (let tier = take(); tier; tier = take()) {
-      running.add(tier)
-      rows.push(await runApart(tier, place))
-      running.delete(tier)
-    }
-  }
-  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, (_, place) => work(place)))
-  return rows
+  return ready.length > 0 ? [...rows, ...(await runVitest(level, ready))] : rows
 }
 
-const chooseTiers = (names: readonly string[]): readonly Tier[] => {
-  const unknown = names.filter((name) => !TIERS.some((tier) => tier.name === name))
-  if (unknown.length > 0)
-    throw new Error(`no tier ${unknown.join(', ')}; there are ${TIERS.map(({ name }) => name).join(', ')}`)
-  return names.length === 0 ? TIERS : TIERS.filter(({ name }) => names.includes(name))
-}
+const sum = (results: readonly FileResult[], what: 'passed' | 'failed' | 'skipped' | 'seconds'): number =>
+  results.reduce((total, one) => total + one[what], 0)
 
 const printTable = (rows: readonly Row[]): void => {
-  const cells = rows.map(({ tier, outcome, counts, seconds }) => [
+  const cells = rows.map(({ tier, outcome, results }) => [
     tier,
-    ...[counts.passed, counts.failed, counts.skipped].map(String),
-    seconds,
+    ...(['passed', 'failed', 'skipped', 'seconds'] as const).map((what) => String(Math.round(sum(results, what)))),
     outcome,
   ])
   console.log(`\n${formatTable([['tier', 'passed', 'failed', 'skipped', 'seconds', ''], ...cells])}`)
 }
 
-/** Once more at the end, where they are looked for: what was printed of them lies thousands of lines above. */
-const printFailures = (rows: readonly Row[]): void => {
-  for (const { tier, failures = [] } of rows)
-    for (const failure of failures) console.log(`\nFAILED |${tier}| ${failure}`)
+/** Writes the time of each file, slowest first, and prints the slowest. */
+const reportTimes = (results: readonly FileResult[]): void => {
+  const times = [...results]
+    .sort((one, other) => other.seconds - one.seconds)
+    .map(({ tier, file, seconds }) => ({ tier, file, seconds }))
+  mkdirSync(path.dirname(TIMES), { recursive: true })
+  writeFileSync(TIMES, `${JSON.stringify(times, undefined, 1)}\n`)
+  const cells = times.slice(0, SLOWEST).map(({ tier, file, seconds }) => [file, tier, seconds.toFixed(1)])
+  console.log(`\n${formatTable([['slowest files', 'tier', 'seconds'], ...cells])}`)
+}
+
+const printOtherLevels = (level: Level): void => {
+  const others = (Object.keys(LEVELS) as Level[]).filter((other) => other !== level && level !== 'nightly')
+  const cells = others.map((other) => {
+    const tiers = TIERS.filter((tier) => filesAt(tier, other).length > 0).map(({ name }) => name)
+    return [other, LEVELS[other], tiers.join(', ')]
+  })
+  if (cells.length > 0) console.log(`\n${formatTable([['not run', 'command', 'tiers'], ...cells])}`)
 }
 
 const main = async (): Promise<number> => {
-  const tiers = chooseTiers(process.argv.slice(2))
-  let rows: readonly Row[]
-  if ((await run('npm', ['run', 'build'])) !== 0) {
-    rows = [{ tier: 'build', outcome: 'FAILED: nothing was run', counts: { ...NOTHING, failed: 1 }, seconds: '-' }]
-  } else {
-    rows = await runTiers(tiers)
-  }
-  printFailures(rows)
+  const { level, tiers } = readArguments()
+  const startedMs = performance.now()
+  const rows = await runLevel(level, tiers)
+  const results = rows.flatMap((row) => row.results)
+  for (const { failures } of results) for (const failure of failures) console.log(`\nFAILED ${failure}`)
+  if (results.length > 0) reportTimes(results)
   printTable(rows)
-  const sum = (what: keyof Counts) => rows.reduce((total, { counts }) => total + counts[what], 0)
-  console.log(`\n${sum('passed')} passed, ${sum('failed')} failed`)
-  return sum('failed') > 0 || sum('passed') === 0 ? 1 : 0
+  printOtherLevels(level)
+  console.log(`\n${Math.round((performance.now() - startedMs) / 1000)} seconds in all`)
+  console.log(`${sum(results, 'passed')} passed, ${sum(results, 'failed')} failed`)
+  return sum(results, 'failed') > 0 || sum(results, 'passed') === 0 ? 1 : 0
 }
 
-try {
-  process.exitCode = await main()
-} finally {
-  rmSync(reports, { recursive: true, force: true })
-}
+process.exitCode = await main()

@@ -3,63 +3,98 @@ import path from 'node:path'
 import { findCompose, findEngine } from './docker.js'
 import { ROOT, run } from './run.js'
 
-/** A tier of tests, by the name of its vitest project. */
+/** The levels of tests and their commands. `test` and `full` have no test in common; `nightly` runs every test. */
+export const LEVELS = { test: 'npm test', full: 'npm run test:full', nightly: 'npm run test:nightly' } as const
+export type Level = keyof typeof LEVELS
+
+/** A tier of tests: a folder below `test` that is one vitest project. */
 export interface Tier {
   readonly name: string
-  /** Below `test`, where it is not called as the tier. */
+  /** Folder below `test`; the name by default. Empty: the files beside the folders. */
   readonly folder?: string
-  /** Why it cannot run here; undefined when it can. */
-  readonly findObstacle: () => string | undefined
-  /** Its files run one after the other and wait for much, so that another such tier can run beside it. */
-  readonly isOneByOne?: boolean
-  /** It uses ports that are fixed, 8200 and more, as another one does that cannot run beside it. */
+  /** Maximum time of one test in milliseconds. */
+  readonly timeoutMs: number
+  /** Level of all its files, or the files of each level by name; files that are not named run at `nightly` only. */
+  readonly level: Level | Partial<Record<Level, readonly string[]>>
+  /** Starts the compiled program. */
+  readonly isCompiled?: boolean
+  /** Files share the process of a worker: tests replace no modules and modules keep no state. */
+  readonly isShared?: boolean
+  /** Files use the ports from 8200 on, one file at a time. */
   readonly hasFixedPorts?: boolean
-  /** What has to be done before; its exit status. */
+  /** Where the servers of a scenario run. */
+  readonly runner?: 'child-process' | 'in-process'
+  /** Returns why the tier cannot run on this machine, or undefined. */
+  readonly findObstacle?: () => string | undefined
+  /** Prepares the tier and resolves to an exit status. */
   readonly prepare?: () => Promise<number>
 }
 
-/** Where distributions install it. */
 export const CHROMIUM: readonly string[] = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-
-/** Where distributions install it; tests of a log in etcd are named as not run where it is not. */
 export const ETCD: readonly string[] = ['/usr/bin/etcd', '/usr/local/bin/etcd']
 
-const never = () => undefined
-const always = (name: string): Tier => ({ name, findObstacle: never })
-const oneByOne = (tier: Tier): Tier => ({ ...tier, isOneByOne: true })
+const findMissing = (name: string, files: readonly string[]) => () =>
+  files.some((file) => existsSync(file)) ? undefined : `no ${name} was found`
 
-/** What is quick and what others rest on first, then what takes longest. */
+const findMissingDocker = () => {
+  if (!findEngine()) return 'no Docker engine answers'
+  return findCompose() ? undefined : 'no docker-compose was found'
+}
+
+/** In the order of a run: tiers with long files first, so that no worker waits for the last file. */
 export const TIERS: readonly Tier[] = [
-  ...['tidy', 'unit', 'conformance', 'golden'].map(always),
-  ...[
-    { ...always('api'), hasFixedPorts: true },
-    always('scenarios'),
-    { ...always('scenarios-in-process'), folder: 'scenarios' },
-    {
-      name: 'containers',
-      hasFixedPorts: true,
-      findObstacle: () => {
-        if (!findEngine()) return 'no Docker engine answers'
-        return findCompose() ? undefined : 'no docker-compose was found'
-      },
-      prepare: () => run('npx', ['tsx', 'scripts/image.ts']),
-    },
-    {
-      name: 'etcd',
-      findObstacle: () => (ETCD.some((file) => existsSync(file)) ? undefined : 'no etcd was found'),
-    },
-    always('simulation'),
-    {
-      name: 'browser',
-      findObstacle: () => (CHROMIUM.some((file) => existsSync(file)) ? undefined : 'no Chromium was found'),
-    },
-    always('topology'),
-  ].map(oneByOne),
+  {
+    name: 'containers',
+    timeoutMs: 900_000,
+    level: 'full',
+    isCompiled: true,
+    hasFixedPorts: true,
+    findObstacle: findMissingDocker,
+    prepare: () => run('npx', ['tsx', 'scripts/image.ts']),
+  },
+  { name: 'topology', timeoutMs: 900_000, level: 'full', isCompiled: true },
+  { name: 'package', folder: 'published', timeoutMs: 600_000, level: 'full', isCompiled: true },
+  { name: 'etcd', timeoutMs: 120_000, level: 'full', isCompiled: true, findObstacle: findMissing('etcd', ETCD) },
+  { name: 'simulation', timeoutMs: 600_000, level: 'test' },
+  { name: 'scenarios', timeoutMs: 600_000, level: 'full', isCompiled: true, runner: 'child-process' },
+  {
+    name: 'browser',
+    timeoutMs: 600_000,
+    level: 'full',
+    isCompiled: true,
+    findObstacle: findMissing('Chromium', CHROMIUM),
+  },
+  { name: 'api', timeoutMs: 300_000, level: 'test', isCompiled: true },
+  { name: 'golden', timeoutMs: 300_000, level: 'test', isCompiled: true },
+  { name: 'scenarios-in-process', folder: 'scenarios', timeoutMs: 600_000, level: 'test', runner: 'in-process' },
+  { name: 'component', timeoutMs: 120_000, level: 'test', isShared: true },
+  { name: 'conformance', timeoutMs: 120_000, level: 'test' },
+  { name: 'unit', timeoutMs: 120_000, level: 'test', isShared: true },
+  { name: 'tidy', folder: '', timeoutMs: 60_000, level: 'test' },
 ]
 
-/** Whether a tier has any test file. */
-export const hasTests = ({ name, folder = name }: Tier): boolean => {
-  const place = path.join(ROOT, 'test', folder)
-  if (!existsSync(place)) return existsSync(`${place}.test.ts`)
-  return readdirSync(place, { recursive: true, encoding: 'utf8' }).some((file) => file.endsWith('.test.ts'))
+const ENDING = '.test.ts'
+
+/** Names of all test files of a tier, relative to its folder and without `.test.ts`. */
+const namesOf = ({ name, folder = name, runner }: Tier): readonly string[] =>
+  readdirSync(path.join(ROOT, 'test', folder), { recursive: folder !== '', encoding: 'utf8' })
+    .filter((file) => file.endsWith(ENDING))
+    .map((file) => file.slice(0, -ENDING.length))
+    .filter((file) => runner !== 'child-process' || !file.startsWith('in-process'))
+
+const levelOf = ({ level }: Tier, name: string): Level => {
+  if (typeof level === 'string') return level
+  return (Object.keys(level) as Level[]).find((one) => level[one]?.includes(name)) ?? 'nightly'
+}
+
+/** The test files of a tier that run at a level, relative to the package. Throws if the tier names a file that does not exist. */
+export const filesAt = (tier: Tier, level: Level): readonly string[] => {
+  const names = namesOf(tier)
+  const named = typeof tier.level === 'string' ? [] : Object.values(tier.level).flat()
+  const lost = named.filter((name) => !names.includes(name))
+  if (lost.length > 0) throw new Error(`the tier ${tier.name} names files that do not exist: ${lost.join(', ')}`)
+  const { folder = tier.name } = tier
+  return names
+    .filter((name) => level === 'nightly' || levelOf(tier, name) === level)
+    .map((name) => path.posix.join('test', folder, `${name}${ENDING}`))
 }

@@ -46,6 +46,7 @@ const makeDesk = (home: LabHome): Desk => {
     XDG_STATE_HOME: home.directory,
     TMPDIR: '/tmp',
     TERM: 'xterm-256color',
+    UNDERSTUDY_RANDOM_PORTS: process.env.UNDERSTUDY_RANDOM_PORTS,
     ...installed.env,
   }
   return { cwd, env }

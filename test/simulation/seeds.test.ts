@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { shareOfDay } from '../support/share-of-day.js'
 import { Players } from './players.js'
 
-/** As many as two minutes have room for on a small machine, in parts that a busy one gets done in its time. */
 const SEEDS = 200
-const PART = 25
+const SEEDS_OF_DAY = 60
+/** Seeds of one test: a busy machine plays them within the time of a test. */
+const PART = 20
 
 let players: Players
 beforeAll(async () => {
@@ -13,7 +15,7 @@ afterAll(() => players[Symbol.asyncDispose]())
 
 const firsts = Array.from({ length: SEEDS / PART }, (_, index) => 1 + index * PART)
 
-it.each(firsts)(`promises hold on ${PART} seeds from %i on`, async (first) => {
+it.each(shareOfDay(firsts, SEEDS_OF_DAY / PART))(`promises hold on ${PART} seeds from %i on`, async (first) => {
   const failed: string[] = []
   for await (const { seed, failure } of players.play(Array.from({ length: PART }, (_, index) => first + index)))
     if (failure) failed.push(`npm run simulate -- --trace --seed ${seed}: ${failure.text}`)

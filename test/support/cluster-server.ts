@@ -1,4 +1,5 @@
 import { inject } from 'vitest'
+import type { Level } from '../../scripts/support/tiers.js'
 import type { ProcessPlan } from '../../src/lab/runner/child-process.js'
 import { ClusterInProcess } from './cluster-in-process.js'
 import { ClusterProcess } from './cluster-process.js'
@@ -9,6 +10,8 @@ export type RunnerName = 'child-process' | 'in-process'
 declare module 'vitest' {
   interface ProvidedContext {
     runner: RunnerName
+    /** The level of the run: it decides how much a randomized tier plays. */
+    level: Level
   }
 }
 

@@ -8,6 +8,7 @@ import { waitFor } from '../../src/lab/wait.js'
 
 const ENTRY = path.join(import.meta.dirname, '..', '..', 'dist', 'main.js')
 const WAIT_MS = 90_000
+const { PATH, UNDERSTUDY_RANDOM_PORTS } = process.env
 
 export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>
@@ -26,7 +27,7 @@ export class Program implements AsyncDisposable {
   constructor(args: readonly string[], { env = {}, cwd, isRead = true }: ProgramOptions = {}) {
     this.#child = spawn(process.execPath, [ENTRY, ...args], {
       cwd,
-      env: { PATH: process.env.PATH, HOME: tmpdir(), ...env },
+      env: { PATH, HOME: tmpdir(), UNDERSTUDY_RANDOM_PORTS, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.#exit = new Promise((resolve) => {

@@ -4,7 +4,7 @@ import { LIMITS } from '../../../../src/base/limits.js'
 import { type MemoryNode, startMemoryNodes } from '../../../support/memory-nodes.js'
 import type { TestNodes } from '../../../support/nodes.js'
 import { until } from '../../../support/until.js'
-import { RawClient } from '../../http/raw-client.js'
+import { RawClient } from '../../../unit/http/raw-client.js'
 
 /** Large bodies that come to a standby: how large they may be the active node says, before they are read. */
 

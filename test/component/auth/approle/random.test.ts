@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject, JsonValue } from '../../../../src/logical/json.js'
-import { ApproleMount } from './approle-mount.js'
+import { ApproleMount } from '../../../unit/auth/approle/approle-mount.js'
 
 const seed = Date.now() % 2 ** 31
 console.info(`approle random: seed ${seed}`)

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { LoginAuth } from '../../../../src/logical/request.js'
 import { type BackendHarness, refusal } from '../../../support/backend-harness.js'
-import { makeUserpass } from './userpass-mount.js'
+import { makeUserpass } from '../../../unit/auth/userpass/userpass-mount.js'
 
 const WRONG = ['invalid-request', 'invalid username or password']
 

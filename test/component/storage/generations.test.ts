@@ -11,8 +11,8 @@ import { openGenerations } from '../../../src/storage/engine/generations.js'
 import { LevelEngine } from '../../../src/storage/engine/level-engine.js'
 import { STATE_KEY } from '../../../src/storage/raw-keys.js'
 import { freshState, serializeState } from '../../../src/storage/store-state.js'
-import { bytes } from './fixture.js'
-import { generationKinds } from './generation-kinds.js'
+import { bytes } from '../../unit/storage/fixture.js'
+import { generationKinds } from '../../unit/storage/generation-kinds.js'
 
 const put = async (engine: Engine, key: string, text: string): Promise<void> => {
   const batch = engine.batch()

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { LeadershipLost, OutcomeUnknown } from '../../../src/storage/commit-log/shared-log.js'
-import { contentOf, NodeWorld, TestNode } from './node-world.js'
+import { contentOf, NodeWorld, TestNode } from '../../unit/storage/node-world.js'
 
 const STEPS = 300
 const ROUNDS = 12

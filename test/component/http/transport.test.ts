@@ -3,8 +3,8 @@ import { createSeededRandom } from '../../../src/base/random.js'
 import { silentLog } from '../../../src/base/log.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import type { Rendered } from '../../../src/logical/incoming.js'
-import { WAYS } from './face-fixture.js'
-import { RawClient } from './raw-client.js'
+import { WAYS } from '../../unit/http/face-fixture.js'
+import { RawClient } from '../../unit/http/raw-client.js'
 
 describe.each(WAYS)('%s', (_way, startFace) => {
   let face: Awaited<ReturnType<typeof startFace>>

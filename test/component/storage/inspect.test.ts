@@ -11,7 +11,7 @@ import { openGenerations } from '../../../src/storage/engine/generations.js'
 import { listStored, openForInspection, type Verification, verifyStored } from '../../../src/storage/inspect.js'
 import { walKey } from '../../../src/storage/raw-keys.js'
 import { Store } from '../../../src/storage/store.js'
-import { bytes } from './fixture.js'
+import { bytes } from '../../unit/storage/fixture.js'
 
 const ROOT = Buffer.alloc(32, 1)
 let path: string

@@ -14,8 +14,8 @@ import { LiveCopy } from '../../../src/storage/generations/live-copy.js'
 import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
 import { dataKey, WAL_PREFIX } from '../../../src/storage/raw-keys.js'
 import { Store } from '../../../src/storage/store.js'
-import { bytes, rootsOf, textOf } from './fixture.js'
-import { generationKinds } from './generation-kinds.js'
+import { bytes, rootsOf, textOf } from '../../unit/storage/fixture.js'
+import { generationKinds } from '../../unit/storage/generation-kinds.js'
 
 /** A generation takes over from the live one while that is in use. */
 let path: string

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { leafHash, subPageOf } from '../../../src/storage/trees/leaf.js'
-import { bytes, openFixture, put } from './fixture.js'
+import { bytes, openFixture, put } from '../../unit/storage/fixture.js'
 
 const SUB_PAGES = 65_536
 

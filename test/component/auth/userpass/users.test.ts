@@ -2,7 +2,7 @@ import bcrypt from 'bcrypt'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../../../src/logical/json.js'
 import { type BackendHarness, dataOf, refusal } from '../../../support/backend-harness.js'
-import { makeUserpass } from './userpass-mount.js'
+import { makeUserpass } from '../../../unit/auth/userpass/userpass-mount.js'
 
 const EMPTY = {
   token_bound_cidrs: [],

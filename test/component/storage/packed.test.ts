@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { shortHash } from '../../../src/crypto/digest.js'
 import { leafHash } from '../../../src/storage/trees/leaf.js'
 import { Packer, unpack, unpackAll } from '../../../src/storage/sync/packed.js'
-import { bytes } from './fixture.js'
+import { bytes } from '../../unit/storage/fixture.js'
 
 const ENTRIES = [
   { key: 'logical/a', value: bytes('1') },

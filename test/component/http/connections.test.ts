@@ -8,8 +8,8 @@ import { ManualClock } from '../../../src/base/manual-clock.js'
 import { silentLog } from '../../../src/base/log.js'
 import type { TlsSettings } from '../../../src/http/tls.js'
 import type { IncomingRequest, Rendered } from '../../../src/logical/incoming.js'
-import { WAYS } from './face-fixture.js'
-import { RawClient } from './raw-client.js'
+import { WAYS } from '../../unit/http/face-fixture.js'
+import { RawClient } from '../../unit/http/raw-client.js'
 
 describe.each(WAYS)('%s', (_way, startFace) => {
   const GET = 'GET /v1/a HTTP/1.1\r\nHost: a\r\n\r\n'

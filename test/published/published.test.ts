@@ -2,14 +2,13 @@ import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { ROOT } from './support/run.js'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
-/**
- * The packed package in a project of somebody else's: each folder of `test/package` is run on every Node that is supported,
- * installed from the registry. `npm run try-package -- 22 24` takes some of them. The last line is "N passed, M failed".
- */
-const NODES = ['20.12', '20', '22', '24']
+/** The packed package in a foreign project: the registry installs it, and each folder of `test/package` uses it. */
+const ROOT = path.join(import.meta.dirname, '..', '..')
 const TOOLS = ['jest@30', 'ts-jest@29', 'typescript@5.9', 'vitest@4', '@types/node@20', '@types/jest@30']
+/** The oldest and the newest Node show what differs; the nightly level runs every version. */
+const NODES = inject('level') === 'nightly' ? ['20.12', '20', '22', '24'] : ['20.12', '24']
 const RUN_MS = 300_000
 
 interface Run {
@@ -29,7 +28,7 @@ const COMPILER = [
   ...['--lib', 'es2023,esnext.disposable', '--types', 'node'],
 ]
 const compile = (name: string, ...args: string[]): Run => ({
-  name: `types: ${name}`,
+  name,
   program: 'typescript/bin/tsc',
   args: [...COMPILER, ...args],
   cwd: 'types',
@@ -51,61 +50,65 @@ const TYPES: readonly Run[] = [
   compile('node10', '--module', 'commonjs', '--moduleResolution', 'node10', 'old.ts'),
 ]
 
-const project = mkdtempSync(path.join(tmpdir(), 'understudy-try-'))
+const project = mkdtempSync(path.join(tmpdir(), 'understudy-published-'))
 
-const call = (program: string, args: readonly string[], cwd: string): Promise<{ ok: boolean; text: string }> =>
+/** Variables of the test runner do not reach the runners that the test starts. */
+const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/VITEST|NODE_ENV|^TEST$/.test(name)))
+
+const call = (program: string, args: readonly string[], cwd: string): Promise<{ status: unknown; text: string }> =>
   new Promise((resolve) => {
-    const child = execFile(program, args, { cwd, timeout: RUN_MS, killSignal: 'SIGKILL' }, (error, stdout, stderr) =>
-      resolve({ ok: error === null, text: stdout + stderr + (error?.killed ? `\nno end after ${RUN_MS} ms` : '') }),
+    const options = { cwd, env, timeout: RUN_MS, killSignal: 'SIGKILL' } as const
+    const child = execFile(program, args, options, (error, stdout, stderr) =>
+      resolve({ status: error?.killed ? `no end after ${RUN_MS} ms` : (error?.code ?? 0), text: stdout + stderr }),
     )
     child.stdin?.end()
   })
 
 const need = async (program: string, args: readonly string[], cwd: string): Promise<void> => {
-  const { ok, text } = await call(program, args, cwd)
-  if (!ok) throw new Error(`${program} ${args.join(' ')} failed:\n${text}`)
+  const { status, text } = await call(program, args, cwd)
+  if (status !== 0) throw new Error(`${program} ${args.join(' ')} failed:\n${text}`)
 }
+
+const QUIET = ['--no-audit', '--no-fund', '--silent']
 
 const installNode = async (version: string): Promise<string> => {
   const binary = `node-${process.platform}-${process.arch}`
   const place = path.join(project, 'nodes', version)
   mkdirSync(place, { recursive: true })
   writeFileSync(path.join(place, 'package.json'), '{ "private": true }')
-  await need('npm', ['install', '--no-audit', '--no-fund', '--silent', `${binary}@${version}`], place)
+  await need('npm', ['install', ...QUIET, `${binary}@${version}`], place)
   return path.join(place, 'node_modules', binary, 'bin', 'node')
 }
 
-const attempt = async (node: string, version: string, { name, program, args, cwd }: Run): Promise<boolean> => {
+const runsUnder = async (node: string, { program, args, cwd }: Run): Promise<void> => {
   const tool = program ? [path.join(project, 'node_modules', program)] : []
-  const { ok, text } = await call(node, [...tool, ...args], path.join(project, cwd))
-  const isLeft = /open handle|did not exit/i.test(text)
-  console.log(`${ok && !isLeft ? 'passed' : 'FAILED'}  Node ${version.padEnd(6)} ${name}`)
-  if (!ok || isLeft) console.log(text.replace(/^/gm, '    '))
-  return ok && !isLeft
+  const { status, text } = await call(node, [...tool, ...args], path.join(project, cwd))
+  expect(status, text).toBe(0)
+  expect(text).not.toMatch(/open handle|did not exit/i)
 }
 
-const chosen = process.argv.slice(2)
-const outcomes: boolean[] = []
-try {
+beforeAll(async () => {
   await need('npm', ['pack', '--ignore-scripts', '--silent', `--pack-destination=${project}`], ROOT)
   cpSync(path.join(ROOT, 'test', 'package'), project, { recursive: true })
-  // Compilers of old resolve no `exports`, and take no `.mts`.
+  // Old compilers resolve no `exports` and accept no `.mts`.
   cpSync(path.join(project, 'types', 'use.mts'), path.join(project, 'types', 'old.ts'))
   writeFileSync(path.join(project, 'package.json'), '{ "name": "scratch", "private": true }')
-  await need(
-    'bash',
-    ['-c', `npm install --no-audit --no-fund --silent ./understudy-lab-*.tgz ${TOOLS.join(' ')}`],
-    project,
+  const install = ['npm', 'install', ...QUIET, './understudy-lab-*.tgz', ...TOOLS].join(' ')
+  await need('bash', ['-c', install], project)
+})
+afterAll(() => rmSync(project, { recursive: true, force: true }))
+
+it.each(TYPES)('the types of the installed package compile with module resolution $name', (run) =>
+  runsUnder(process.execPath, run),
+)
+
+describe.each(NODES)('Node %s', (version) => {
+  let node: string
+  beforeAll(async () => {
+    node = await installNode(version)
+  })
+  const number = Number(version.includes('.') ? version : `${version}.99`)
+  it.each(RUNS.filter(({ since = 0 }) => since <= number))('the installed package works with $name', (run) =>
+    runsUnder(node, run),
   )
-  for (const run of TYPES) outcomes.push(await attempt(process.execPath, 'any', run))
-  for (const version of chosen.length > 0 ? chosen : NODES) {
-    const node = await installNode(version)
-    const runs = RUNS.filter(({ since = 0 }) => since <= Number(/\./.test(version) ? version : `${version}.99`))
-    for (const run of runs) outcomes.push(await attempt(node, version, run))
-  }
-} finally {
-  rmSync(project, { recursive: true, force: true })
-}
-const failed = outcomes.filter((isPassed) => !isPassed).length
-console.log(`${outcomes.length - failed} passed, ${failed} failed`)
-process.exitCode = failed === 0 ? 0 : 1
+})

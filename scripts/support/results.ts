@@ -1,0 +1,78 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Reporter, SerializedError, TestModule } from 'vitest/node'
+import { ROOT } from './run.js'
+
+/** The outcome of one test file. `failed` counts a file that cannot be loaded as one. */
+export interface FileResult {
+  readonly tier: string
+  /** Relative to the package. */
+  readonly file: string
+  /** Worker time, including imports and hooks. */
+  readonly seconds: number
+  readonly passed: number
+  readonly failed: number
+  readonly skipped: number
+  /** One text for each failure: file, test and message. */
+  readonly failures: readonly string[]
+}
+
+/** Lines of a message that are shown. The rest is the stack of the test runner. */
+const MESSAGE_LINES = 40
+
+const describeFailure = (name: string, errors: readonly SerializedError[] | undefined): string => {
+  const text = (errors ?? []).map(({ stack, message }) => stack ?? message).join('\n')
+  return [name, ...text.split('\n').slice(0, MESSAGE_LINES)].join('\n    ')
+}
+
+const resultOf = (module: TestModule): FileResult => {
+  const file = path.relative(ROOT, module.moduleId)
+  const tests = [...module.children.allTests()]
+  const count = (state: string) => tests.filter((test) => test.result().state === state).length
+  const failures = tests
+    .filter((test) => test.result().state === 'failed')
+    .map((test) => describeFailure(`${file} > ${test.fullName}`, test.result().errors))
+  // Errors of the file itself and of its suites: imports and hooks.
+  const around = [module, ...module.children.allSuites()].filter((one) => one.errors().length > 0)
+  failures.push(...around.map((one) => describeFailure(`${file}: an import or a hook failed`, one.errors())))
+  const { environmentSetupDuration, prepareDuration, collectDuration, setupDuration, duration } = module.diagnostic()
+  const ms = environmentSetupDuration + prepareDuration + collectDuration + setupDuration + duration
+  return {
+    tier: module.project.name,
+    file,
+    seconds: Math.round(ms / 10) / 100,
+    passed: count('passed'),
+    failed: failures.length,
+    skipped: count('skipped'),
+    failures,
+  }
+}
+
+/** A vitest reporter that writes a `FileResult` for each test file to a JSON file when the run ends. */
+export class ResultsReporter implements Reporter {
+  readonly #file: string
+
+  constructor(file: string) {
+    this.#file = file
+  }
+
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
+    const results = modules.map(resultOf)
+    const unhandled = errors.map((error) => describeFailure('an error outside of tests', [error]))
+    if (unhandled.length > 0)
+      results.push({
+        ...{ tier: 'vitest', file: '-', seconds: 0, passed: 0, skipped: 0 },
+        ...{ failed: unhandled.length, failures: unhandled },
+      })
+    writeFileSync(this.#file, JSON.stringify(results))
+  }
+}
+
+/** Reads what `ResultsReporter` wrote; undefined if the run ended before that. */
+export const readResults = (file: string): readonly FileResult[] | undefined => {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as readonly FileResult[]
+  } catch {
+    return undefined
+  }
+}

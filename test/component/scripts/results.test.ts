@@ -1,0 +1,59 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { readResults } from '../../../scripts/support/results.js'
+
+const ROOT = path.join(import.meta.dirname, '..', '..', '..')
+const REPORTER = path.join(ROOT, 'scripts', 'support', 'results.ts')
+
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(path.join(tmpdir(), 'understudy-results-'))
+})
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+/** Runs vitest with our reporter on files of these texts. */
+const report = (files: Readonly<Record<string, string>>) => {
+  const results = path.join(directory, 'results.json')
+  const config = `import { ResultsReporter } from ${JSON.stringify(REPORTER)}
+    export default { test: { globals: true, name: 'sample', reporters: [new ResultsReporter(${JSON.stringify(results)})] } }`
+  for (const [name, text] of Object.entries({ 'vitest.config.mjs': config, ...files }))
+    writeFileSync(path.join(directory, name), text)
+  const { status } = spawnSync(process.execPath, [path.join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run'], {
+    cwd: directory,
+    env: { PATH: process.env.PATH },
+  })
+  return { status, results: readResults(results) }
+}
+
+it('the results of a test run count passed, failed and skipped tests and name every failure', () => {
+  const { status, results } = report({
+    'mixed.test.js': `it('holds', () => {}); it.skip('waits', () => {}); it('breaks', () => expect(1).toBe(2))`,
+    'unloadable.test.js': `throw new Error('no such module')`,
+    'hook.test.js': `describe('suite', () => { beforeAll(() => { throw new Error('no server') }); it('holds', () => {}) })`,
+  })
+  expect(status).toBe(1)
+  const found = (results ?? []).map(({ file, ...rest }) => ({ ...rest, file: path.basename(file) }))
+  expect(found).toHaveLength(3)
+  const failureOf = (text: string) => [expect.stringContaining(text)]
+  expect(found).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ file: 'mixed.test.js', tier: 'sample', passed: 1, failed: 1, skipped: 1 }),
+      expect.objectContaining({ file: 'unloadable.test.js', failed: 1, failures: failureOf('no such module') }),
+      expect.objectContaining({ file: 'hook.test.js', failed: 1, failures: failureOf('no server') }),
+    ]),
+  )
+})
+
+it('the results of a test run count an error outside of tests as a failure', () => {
+  const { results } = report({
+    'late.test.js': `it('holds', async () => { setImmediate(() => { throw new Error('late') }); await new Promise((r) => setTimeout(r, 50)) })`,
+  })
+  expect(results?.flatMap(({ failures }) => failures)).toEqual([expect.stringContaining('late')])
+})
+
+it('the results of a test run are undefined if the run ended before it wrote them', () => {
+  expect(readResults(path.join(directory, 'missing.json'))).toBeUndefined()
+})
