@@ -4,7 +4,9 @@
 # from the machine's own Node and names it here.
 ARG BASE=node:20-bookworm-slim
 
-FROM ${BASE} AS build
+# The compiled program runs on every architecture, and its packages contain native code for each. So the build runs without
+# emulation, on the architecture of the builder. Builders without BuildKit do not set BUILDPLATFORM.
+FROM --platform=${BUILDPLATFORM:-linux} ${BASE} AS build
 WORKDIR /opt/understudy
 COPY package.json package-lock.json ./
 RUN npm ci --no-audit --no-fund
