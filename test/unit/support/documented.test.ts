@@ -1,0 +1,40 @@
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { LINK_FAULTS } from '../../../src/cli/commands/lab/link-faults.js'
+import { serverFaultCommands } from '../../../src/cli/commands/lab/server-faults.js'
+import { ProcessOutput } from '../../../src/cli/output.js'
+import { makeProgram } from '../../../src/cli/program.js'
+import { EXPECTATIONS } from '../../../src/lab/drills/schema/expectations.js'
+import { VERBS } from '../../../src/lab/drills/schema/steps.js'
+import { OWN_KEYS } from '../../../src/server/config/tables.js'
+import { readPages, ROOT } from '../../support/pages.js'
+
+/** The documentation is complete: CONTRIBUTING.md promises that these tests fail until a new thing has its place in `docs/`. */
+
+/** Code spans of one line, and fenced blocks. */
+const CODE = /```[\s\S]*?```|`[^`\n]+`/g
+
+const codeIn = (text: string): string[] => text.match(CODE) ?? []
+
+const WORDS = new Set(readPages().flatMap(({ text }) => codeIn(text).flatMap((code) => code.split(/[^\w-]+/))))
+
+it.each([
+  ['setting', Object.keys(OWN_KEYS)],
+  ['fault of a link', Object.keys(LINK_FAULTS)],
+  ['fault of a server', serverFaultCommands(async () => {}).map((command) => command.name())],
+  ['drill step', Object.keys(VERBS)],
+  ['expectation of a drill', Object.keys(EXPECTATIONS)],
+  ['command', makeProgram(new ProcessOutput(() => 0), () => {}).commands.map((command) => command.name())],
+])('the pages name every %s', (_, names) => {
+  expect(names.length).toBeGreaterThan(3)
+  expect(names.filter((name) => !WORDS.has(name))).toEqual([])
+})
+
+it.each(['CONTRIBUTING.md', 'SECURITY.md'])('%s names only files that are there', (page) => {
+  const text = readFileSync(path.join(ROOT, page), 'utf8')
+  const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, target = '']) => target)
+  const named = codeIn(text).flatMap((code) => code.match(/\b(?:docs|proto|scripts|src|test)\/[\w./-]*\w/g) ?? [])
+  expect(named.length).toBeGreaterThan(2)
+  expect([...links, ...named].filter((file) => !existsSync(path.join(ROOT, file)))).toEqual([])
+})
