@@ -41,22 +41,37 @@ const findMissingDocker = () => {
   return findCompose() ? undefined : 'no docker-compose was found'
 }
 
+const inProcess = (name: string): string => `in-process/${name}`
+
 /** In the order of a run: tiers with long files first, so that no worker waits for the last file. */
 export const TIERS: readonly Tier[] = [
   {
     name: 'containers',
     timeoutMs: 900_000,
-    level: 'full',
+    level: { full: ['compose', 'tools'] },
     isCompiled: true,
     hasFixedPorts: true,
     findObstacle: findMissingDocker,
     prepare: () => run('npx', ['tsx', 'scripts/image.ts']),
   },
-  { name: 'topology', timeoutMs: 900_000, level: 'full', isCompiled: true },
+  { name: 'topology', timeoutMs: 900_000, level: { full: ['crash'] }, isCompiled: true },
   { name: 'package', folder: 'published', timeoutMs: 600_000, level: 'full', isCompiled: true },
-  { name: 'etcd', timeoutMs: 120_000, level: 'full', isCompiled: true, findObstacle: findMissing('etcd', ETCD) },
-  { name: 'simulation', timeoutMs: 600_000, level: 'test' },
-  { name: 'scenarios', timeoutMs: 600_000, level: 'full', isCompiled: true, runner: 'child-process' },
+  {
+    name: 'etcd',
+    timeoutMs: 120_000,
+    level: { full: ['lab-nodes', 'replication'] },
+    isCompiled: true,
+    findObstacle: findMissing('etcd', ETCD),
+  },
+  {
+    name: 'scenarios',
+    timeoutMs: 600_000,
+    level: {
+      full: ['dr-failover', 'dr-unplanned', 'faults', 'forced-failovers', 'planned-failovers', 'switchover'],
+    },
+    isCompiled: true,
+    runner: 'child-process',
+  },
   {
     name: 'browser',
     timeoutMs: 600_000,
@@ -64,9 +79,75 @@ export const TIERS: readonly Tier[] = [
     isCompiled: true,
     findObstacle: findMissing('Chromium', CHROMIUM),
   },
-  { name: 'api', timeoutMs: 300_000, level: 'test', isCompiled: true },
+  {
+    name: 'simulation',
+    timeoutMs: 600_000,
+    level: { test: ['seeds', 'labs', 'shrink', 'determinism'], full: ['bugs'] },
+  },
+  {
+    name: 'api',
+    timeoutMs: 300_000,
+    isCompiled: true,
+    level: {
+      test: [
+        ...['agents', 'approle', 'clients', 'closed-ceremonies', 'descriptions', 'examples', 'go-cli', 'http-corpus'],
+        ...['hvac', 'keys', 'locked-users', 'mounts', 'namespaces', 'own-endpoints', 'pair', 'server-seal'],
+        ...['vault-cli', 'vault-cli-processes', 'vault-cli-rekey'],
+      ],
+      full: [
+        ...['action', 'completion', 'damage', 'lab-attach', 'lab-drills', 'lab-events', 'lab-faults', 'lab-in-process'],
+        ...[
+          'lab-lifecycle',
+          'lab-logs',
+          'lab-operations',
+          'lab-snapshots',
+          'lab-starts',
+          'lab-status',
+          'lab-topologies',
+        ],
+        ...['lab-web', 'lab-web-actions', 'manners', 'monitoring', 'own-cli', 'package', 'pages', 'server-page'],
+        ...['server-raft', 'server-start', 'server-storage', 'server-tls', 'transit-seal', 'wait'],
+      ],
+    },
+  },
   { name: 'golden', timeoutMs: 300_000, level: 'test', isCompiled: true },
-  { name: 'scenarios-in-process', folder: 'scenarios', timeoutMs: 600_000, level: 'test', runner: 'in-process' },
+  {
+    name: 'scenarios-in-process',
+    folder: 'scenarios',
+    timeoutMs: 600_000,
+    runner: 'in-process',
+    level: {
+      test: [
+        ...['activation', 'ahead', 'approle', 'audit', 'dr-failover', 'dr-unplanned', 'filters', 'operation-token'],
+        ...['performance', 'role-change', 'switchover'],
+        ...[
+          'bootstrapping',
+          'filtered-promotion',
+          'filtered-views',
+          'forwarding',
+          'identity',
+          'live-lab',
+          'metrics',
+        ].map(inProcess),
+        ...['mounts-and-namespaces', 'nothing-left', 'paths', 'start-lab', 'transit'].map(inProcess),
+      ],
+      full: [
+        ...['drill-catalogue', 'faults', 'forced-failovers', 'four-clusters', 'helper', 'lag', 'planned-failovers'],
+        ...['revocation'],
+        ...[
+          'bit-flips',
+          'crash-steps',
+          'drill-catalogue-broken',
+          'drills',
+          'filtered-moves',
+          'four-clusters-of-nodes',
+        ].map(inProcess),
+        ...['join-again', 'lab-endpoints', 'lab-library', 'lab-nodes', 'lab-nodes-reset', 'lab-reset', 'orders'].map(
+          inProcess,
+        ),
+      ],
+    },
+  },
   { name: 'component', timeoutMs: 120_000, level: 'test', isShared: true },
   { name: 'conformance', timeoutMs: 120_000, level: 'test' },
   { name: 'unit', timeoutMs: 120_000, level: 'test', isShared: true },

@@ -6,7 +6,16 @@ import { Packer } from '../../../src/storage/sync/packed.js'
 import type { Tree } from '../../../src/storage/key-families.js'
 import type { Store } from '../../../src/storage/store.js'
 import { openStore } from '../../support/replication-fixture.js'
-import { bytes, GatedEngine, entriesAfter, openFixture, put, remoteOf, rootsOf, textOf } from '../../unit/storage/fixture.js'
+import {
+  bytes,
+  GatedEngine,
+  entriesAfter,
+  openFixture,
+  put,
+  remoteOf,
+  rootsOf,
+  textOf,
+} from '../../unit/storage/fixture.js'
 
 const CLEAN = { replicated: new Map(), local: new Map() }
 
