@@ -26,14 +26,16 @@ export const createCubbyhole = ({ storage }: Pick<BackendContext, 'storage'>, op
   }
 
   const read = ({ request, values }: CubbyholeCall): Response | undefined => {
-    const value = storage.get(folderOf(request) + values.path)
+    const folder = folderOf(request)
+    if (values.path === '') throw missing('path')
+    const value = storage.get(folder + values.path)
     return value && { data: storedJson(value) }
   }
 
   const write = async ({ request, values }: CubbyholeCall): Promise<undefined> => {
     const folder = folderOf(request)
-    if (values.path === '') throw new LogicalError('invalid-request', 'missing path', { wrapped: true })
-    if (Object.keys(request.data).length === 0) throw invalid('missing data fields')
+    if (Object.keys(request.data).length === 0) throw missing('data fields')
+    if (values.path === '') throw missing('path')
     const document = await printDocument(request.data)
     return storage.write((tx) => {
       tx.put(folder + values.path, document.take())
@@ -70,6 +72,10 @@ export const createCubbyhole = ({ storage }: Pick<BackendContext, 'storage'>, op
     ],
   }
 }
+
+/** 400 in the form of a list: the reference answers this mistake with its status of a failure. */
+const missing = (what: string): LogicalError =>
+  new LogicalError('invalid-request', `missing ${what}`, { wrapped: true })
 
 export const cubbyholeType = (options: CubbyholeOptions): BackendType => ({
   name: 'cubbyhole',

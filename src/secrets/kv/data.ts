@@ -1,7 +1,7 @@
 /** Version 2's data: write, read, patch and soft-delete. A write's metadata and version are one transaction. */
 import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { printDocument } from '../../logical/document.js'
-import { invalid, LogicalError, notFound } from '../../logical/errors.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
 import { int, map, string } from '../../logical/fields.js'
 import { storedJson } from '../../logical/json.js'
 import type { Response } from '../../logical/request.js'
@@ -67,10 +67,10 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
     const merged = ahead === undefined ? undefined : await mergeInTurns(ahead.toString('utf8'), changes)
     return storage.write((tx) => {
       const metadata = readMetadata(tx, path)
-      if (!metadata) throw notFound()
+      if (!metadata) return { status: 404 }
       checkCas(cas, config.current(), metadata)
       const found = findVersion(tx, path, 0, clock.now())
-      if (!found) throw notFound()
+      if (!found) return { status: 404 }
       if (found.stored === undefined) return { status: 404, data: found.description }
       // A patch that came in between is not lost: then it is all done here.
       const isAsBefore = merged !== undefined && ahead?.equals(found.stored)

@@ -2,7 +2,7 @@
 import { formatGoDuration } from '../../base/duration.js'
 import { formatTime } from '../../base/rfc3339.js'
 import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
-import { invalid, notFound } from '../../logical/errors.js'
+import { invalid } from '../../logical/errors.js'
 import { bool, duration, int, pairs, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import type { ConfigStore } from './config.js'
@@ -55,7 +55,7 @@ export const metadataPaths = ({ storage, clock }: BackendContext, config: Config
     checkMaxVersions(call)
     return storage.write((tx) => {
       const metadata = readMetadata(tx, path)
-      if (!metadata) throw notFound()
+      if (!metadata) return { status: 404 }
       const sent = request.data.custom_metadata
       putMetadata(tx, path, {
         ...withSettings(metadata, call),

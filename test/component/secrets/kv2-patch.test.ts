@@ -33,8 +33,10 @@ describe('patch of KV version 2', () => {
     expect(Object.keys(data).filter((key) => key.startsWith('p'))).toHaveLength(8)
   })
 
-  it('answers what was never there with 404 and an empty list of errors', async () => {
-    expect(await refusal(patch({ data: { k: '1' } }, 'none'))).toEqual(['not-found', ''])
+  it('answers a patch of a missing secret with 404 and no body', async () => {
+    expect(await patch({ data: { k: '1' } }, 'none')).toEqual({ status: 404 })
+    await kv.write('metadata/empty', {})
+    expect(await patch({ data: { k: '1' } }, 'empty')).toEqual({ status: 404 })
   })
 
   it('answers a deleted version with 404 and its metadata', async () => {

@@ -110,8 +110,8 @@ describe('metadata of KV version 2', () => {
     expect(await metadata()).toMatchObject({ custom_metadata: null })
   })
 
-  it('answers a patch of what was never there with 404 and an empty list of errors', async () => {
-    expect(await refusal(kv.call('patch', 'metadata/none', { max_versions: 5 }))).toEqual(['not-found', ''])
+  it('answers a patch of missing metadata with 404 and no body', async () => {
+    expect(await kv.call('patch', 'metadata/none', { max_versions: 5 })).toEqual({ status: 404 })
   })
 
   it('removes the key with all its versions', async () => {
