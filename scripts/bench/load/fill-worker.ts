@@ -34,7 +34,7 @@ const random = createSystemRandom()
 
 const readConfig = (file: string) => {
   const parsed = parseServerFlags([`-config=${file}`])
-  const config = parsed.ok ? loadConfig(parsed.flags, {}).config : undefined
+  const config = parsed.ok ? loadConfig({ flags: parsed.flags, env: {} }).config : undefined
   if (!config?.storage.path) throw new Error(`${file} names no storage`)
   return { config, directory: config.storage.path }
 }

@@ -1,9 +1,11 @@
+import { isIPv4, isIPv6 } from 'node:net'
+import { parseCidrOrAddress } from '../../base/cidr.js'
 import { formatHostPort, parseHostPort } from '../../base/network.js'
 import type { ListenerConfig, ServerConfig } from './config.js'
 import type { ConfigSources } from './sources.js'
 import type { Findings } from './tree.js'
 import type { Sourced } from './values.js'
-import { addressOfInterface } from '../interfaces.js'
+import { addressOfInterface } from './network-addresses.js'
 import { fromVariable } from './resolved-settings.js'
 
 export type Addresses = Pick<ServerConfig, 'apiAddress' | 'clusterAddress' | 'clusterBindAddress'>
@@ -13,7 +15,7 @@ export type Addresses = Pick<ServerConfig, 'apiAddress' | 'clusterAddress' | 'cl
  * listener.
  */
 export const resolveAddresses = (
-  { env, files, settled, findings }: ConfigSources,
+  { env, files, settled, findings, addresses }: ConfigSources,
   listeners: readonly ListenerConfig[],
 ): Addresses => {
   const first = listeners[0]
@@ -25,35 +27,35 @@ export const resolveAddresses = (
     settled.text('listener.cluster_address', [given(configured)], nextPort),
     bound.port + 1,
   )
-  checkAddress(clusterBindAddress, configured?.origin ?? 'listener', findings)
+  checkAddress('cluster_address', { value: clusterBindAddress, origin: configured?.origin ?? 'listener' }, findings)
   const visible = ['', '0.0.0.0', '::'].includes(bound.host) ? '127.0.0.1' : bound.host
   const ofInterface = (variable: string, port: number): Sourced | undefined => {
-    const host = addressOfInterface(env[variable], variable, findings)
-    return host === undefined ? undefined : { value: formatHostPort(host, port), origin: variable }
+    const name = env[variable]
+    if (!name) return undefined
+    const host = addressOfInterface(addresses(), name)
+    if (host !== undefined) return { value: formatHostPort(host, port), origin: variable }
+    findings.problems.push({ origin: variable, text: `there is no network interface "${name}" with an address` })
+    return undefined
   }
   const clusterPort = parseOr(clusterBindAddress).port
-  const api = settled.text(
-    'api_addr',
-    [
-      fromVariable(env, 'VAULT_API_ADDR'),
-      fromVariable(env, 'VAULT_REDIRECT_ADDR'),
-      given(files.root.api_addr),
-      ofInterface('VAULT_REDIRECT_INTERFACE', bound.port),
-    ],
-    `${scheme}://${formatHostPort(visible, bound.port)}`,
-  )
-  const cluster = settled.text(
-    'cluster_addr',
-    [
-      fromVariable(env, 'VAULT_CLUSTER_ADDR'),
-      given(files.root.cluster_addr),
-      ofInterface('VAULT_CLUSTER_INTERFACE', clusterPort),
-    ],
-    `https://${formatHostPort(visible, clusterPort)}`,
-  )
+  const apiSources = [
+    fromVariable(env, 'VAULT_API_ADDR'),
+    fromVariable(env, 'VAULT_REDIRECT_ADDR'),
+    given(files.root.api_addr),
+    ofInterface('VAULT_REDIRECT_INTERFACE', bound.port),
+  ]
+  const clusterSources = [
+    fromVariable(env, 'VAULT_CLUSTER_ADDR'),
+    given(files.root.cluster_addr),
+    ofInterface('VAULT_CLUSTER_INTERFACE', clusterPort),
+  ]
+  const api = settled.text('api_addr', apiSources, `${scheme}://${formatHostPort(visible, bound.port)}`)
+  const cluster = settled.text('cluster_addr', clusterSources, `https://${formatHostPort(visible, clusterPort)}`)
+  checkUrl('api_addr', apiSources, findings)
+  checkUrl('cluster_addr', clusterSources, findings)
   return {
     apiAddress: /^https?:\/\//.test(api) ? api.replace(/\/+$/, '') : `${scheme}://${api}`,
-    clusterAddress: `https://${withPort(cluster.replace(/^https?:\/\//, '').replace(/\/+$/, ''), clusterPort)}`,
+    clusterAddress: `https://${withPort(cluster.replace(/^https?:\/\//, '').replace(/\/.*$/, ''), clusterPort)}`,
     clusterBindAddress,
   }
 }
@@ -73,10 +75,44 @@ const parseOr = (address: string): { host: string; port: number } => {
   }
 }
 
-export const checkAddress = (address: string, origin: string, findings: Findings): void => {
+/** A problem for what is no `host:port`. An empty host stands for every address of the machine. */
+export const checkAddress = (name: string, { value, origin }: Sourced, findings: Findings): void => {
+  if (isHostPort(String(value), true)) return
+  findings.problems.push({ origin, text: `${name}: "${value}" is not an address of the form host:port` })
+}
+
+/** A problem for what is neither a URL nor `host:port`; the port may be absent. Looks at the source that counts. */
+const checkUrl = (name: string, sources: readonly (Sourced | undefined)[], findings: Findings): void => {
+  const setting = sources.find((source) => source !== undefined)
+  if (!setting) return
+  if (isUrl(String(setting.value))) return
+  findings.problems.push({
+    origin: setting.origin,
+    text: `${name}: "${setting.value}" is not an address such as https://host:8200`,
+  })
+}
+
+/** Whether it names a host, with or without scheme, port and path. */
+export const isUrl = (text: string): boolean => {
+  const address = /^(?:https?:\/\/)?([^/]+)(?:\/[^\s?#]*)?$/i.exec(text)?.[1]
+  return address !== undefined && isHostPort(withPort(address, 1))
+}
+
+/** A problem for each text that is neither an address nor a network. */
+export const checkNetworks = (name: string, texts: readonly string[], origin: string, findings: Findings): void => {
+  for (const text of texts.filter((one) => !parseCidrOrAddress(one))) {
+    findings.problems.push({ origin, text: `${name}: "${text}" is not an address or a network such as 10.0.0.0/8` })
+  }
+}
+
+/** A name, an IPv4 address or an IPv6 address in brackets, and a port. */
+export const isHostPort = (address: string, mayBeEmpty = false): boolean => {
   try {
-    parseHostPort(address)
-  } catch (error) {
-    findings.problems.push({ origin, text: error instanceof Error ? error.message : String(error) })
+    const { host } = parseHostPort(address)
+    if (host === '') return mayBeEmpty
+    if (address.startsWith('[')) return isIPv6(host)
+    return isIPv4(host) || (/^[\w-]+(?:\.[\w-]+)*\.?$/.test(host) && !/^[\d.]+$/.test(host))
+  } catch {
+    return false
   }
 }

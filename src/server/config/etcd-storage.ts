@@ -1,3 +1,4 @@
+import { isHostPort } from './addresses.js'
 import type { EtcdStorageConfig } from './config.js'
 import { fromVariable } from './resolved-settings.js'
 import type { ConfigSources } from './sources.js'
@@ -51,7 +52,8 @@ const parseAddresses = (text: string): { readonly members: readonly string[]; re
   const found = text.split(',').map((one) => /^(https?:\/\/)?([^\s/:]+|\[[^\]]+\]):(\d+)\/?$/.exec(one.trim()))
   const members = found.flatMap((match) => (match ? [`${match[2]}:${match[3]}`] : []))
   const schemes = new Set(found.map((match) => match?.[1] ?? 'http://'))
-  return members.length === found.length && schemes.size === 1 ? { members, isTls: schemes.has('https://') } : undefined
+  const isList = members.length === found.length && members.every((member) => isHostPort(member))
+  return isList && schemes.size === 1 ? { members, isTls: schemes.has('https://') } : undefined
 }
 
 /** Begins and ends with a slash, as the reference has it. */

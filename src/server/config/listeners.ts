@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { LIMITS } from '../../base/limits.js'
 import type { ListenerConfig, ListenerTls } from './config.js'
-import { checkAddress, withPort } from './addresses.js'
+import { checkAddress, checkNetworks, withPort } from './addresses.js'
 import type { ConfigSources } from './sources.js'
 import type { Findings, Stanza } from './tree.js'
 import { type Sourced, textOf } from './values.js'
@@ -76,11 +76,16 @@ const resolveListener = (
   const { values, origin } = stanza
   const at = (key: string) => `${name}.${key}`
   const address = withPort(settled.text(at('address'), [nonEmpty(values.address)], '127.0.0.1:8200'), 8200)
-  checkAddress(address, values.address?.origin ?? origin, findings)
+  checkAddress('address', { value: address, origin: values.address?.origin ?? origin }, findings)
   const isTls = !settled.flag(at('tls_disable'), [values.tls_disable])
   const size = (key: string, fallback: number) => settled.number(at(key), [values[key]], fallback)
   const time = (key: string, fallbackMs: number) => settled.durationMs(at(key), [values[key]], fallbackMs)
   const flag = (key: string) => settled.flag(at(key), [values[key]])
+  const authorizedAddresses = settled.list(at('x_forwarded_for_authorized_addrs'), [
+    values.x_forwarded_for_authorized_addrs,
+  ])
+  const proxiesOrigin = values.x_forwarded_for_authorized_addrs?.origin ?? origin
+  checkNetworks('x_forwarded_for_authorized_addrs', authorizedAddresses, proxiesOrigin, findings)
   return {
     address,
     tls: isTls ? (tls ?? resolveTls(stanza, name, settled, findings)) : undefined,
@@ -90,9 +95,7 @@ const resolveListener = (
     bodyReadMs: time('http_read_timeout', LIMITS.bodyReadMs),
     idleMs: time('http_idle_timeout', LIMITS.idleMs),
     forwardedFor: {
-      authorizedAddresses: settled.list(at('x_forwarded_for_authorized_addrs'), [
-        values.x_forwarded_for_authorized_addrs,
-      ]),
+      authorizedAddresses,
       hopSkips: size('x_forwarded_for_hop_skips', 0),
       rejectNotAuthorized: flag('x_forwarded_for_reject_not_authorized'),
       rejectNotPresent: flag('x_forwarded_for_reject_not_present'),

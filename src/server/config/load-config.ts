@@ -1,10 +1,12 @@
 import { DEFAULT_LEASE_TTL_SECONDS } from '../../base/limits.js'
 import type { DevConfig, ListenerConfig, OwnSettings, SealConfig, ServerConfig, StorageConfig } from './config.js'
 import { type Addresses, resolveAddresses } from './addresses.js'
+import { addressExpander, expandAddresses } from './expand-addresses.js'
 import { emptyFileSettings, type FileSettings, readConfigPath, readConfigText } from './file.js'
 import { resolveListeners } from './listeners.js'
 import { resolveLockouts } from './lockout.js'
 import { resolveLog } from './log.js'
+import { type NetworkAddress, systemAddresses } from './network-addresses.js'
 import { resolveOwnSettings } from './understudy-settings.js'
 import { resolveSeal } from './seal.js'
 import { resolveStorage } from './storage.js'
@@ -24,17 +26,23 @@ export interface LoadedConfig {
 }
 
 /** Puts flags, environment, files and defaults together. Everything that is wrong is listed, not only the first thing. */
-export const loadConfig = (flags: ServerFlags, env: Environment): LoadedConfig => {
+export const loadConfig = (
+  given: { readonly flags: ServerFlags; readonly env: Environment },
+  addressesOfMachine: () => readonly NetworkAddress[] = systemAddresses,
+): LoadedConfig => {
   const findings: Findings = { problems: [], warnings: [] }
   const settled = new ResolvedSettings()
   const files = emptyFileSettings()
-  for (const given of flags.configs) readConfigPath(given, files, findings)
-  if (env.VAULT_LOCAL_CONFIG) readConfigText(env.VAULT_LOCAL_CONFIG, 'VAULT_LOCAL_CONFIG', files, findings)
+  for (const file of given.flags.configs) readConfigPath(file, files, findings)
+  const local = given.env.VAULT_LOCAL_CONFIG
+  if (local) readConfigText(local, 'VAULT_LOCAL_CONFIG', files, findings)
+  const expand = addressExpander(addressesOfMachine, findings)
+  const { flags, env } = expandAddresses({ ...given, files }, expand)
   const dev = resolveDev(flags, env, settled)
-  if (!dev && flags.configs.length === 0 && !env.VAULT_LOCAL_CONFIG) {
+  if (!dev && flags.configs.length === 0 && !local) {
     findings.problems.push({ origin: '-config', text: 'Must specify at least one config path using -config, or -dev' })
   }
-  const sources: ConfigSources = { flags, env, files, settled, findings }
+  const sources: ConfigSources = { flags, env, files, settled, findings, addresses: addressesOfMachine, expand }
   const configured = resolveStorage(sources)
   const own = resolveOwnSettings(sources, dev !== undefined)
   const seal = resolveSeal(sources, own)

@@ -1,3 +1,4 @@
+import { isUrl } from './addresses.js'
 import type { RetryJoin } from './config.js'
 import type { ConfigSources } from './sources.js'
 import { RETRY_JOIN_KEYS } from './tables.js'
@@ -13,10 +14,10 @@ export const resolveRetryJoin = (stanza: Stanza, sources: ConfigSources): readon
   const own = ownAddresses(sources)
   return joinBlocks(stanza).flatMap(({ line, body }) => {
     const values = readKeys(body?.items ?? [], RETRY_JOIN_KEYS, file, findings)
-    const address = textOf(values.leader_api_addr).replace(/\/+$/, '')
+    const address = textOf(sources.expand('leader_api_addr', values.leader_api_addr)).replace(/\/+$/, '')
     const text = (key: string) => textOf(values[key])
     if (own.has(normalise(address))) return []
-    if (!/^https?:\/\/[^/]/.test(address)) {
+    if (!/^https?:\/\//.test(address) || !isUrl(address)) {
       findings.problems.push({ origin: `${file}:${line}`, text: 'retry_join needs a URL as leader_api_addr' })
       return []
     }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { isUrl } from './addresses.js'
 import type { OwnSettings, SealConfig } from './config.js'
 import type { Findings, Stanza } from './tree.js'
 import type { ConfigSources } from './sources.js'
@@ -64,7 +65,7 @@ const resolveTransit = (
   if (missing.length > 0) {
     findings.problems.push({ origin, text: `seal "transit" needs ${missing.join(', ')}; or ${STAND_IN}` })
   }
-  if (needed.address !== '' && !/^https?:\/\/[^/]/i.test(needed.address)) {
+  if (needed.address !== '' && !(/^https?:\/\//i.test(needed.address) && isUrl(needed.address))) {
     findings.problems.push({ origin: values.address?.origin ?? origin, text: 'address must be the URL of an API' })
   }
   return {

@@ -1,11 +1,16 @@
 import { parseServerFlags } from './flags.js'
 import type { Environment } from './environment.js'
 import { type LoadedConfig, loadConfig } from './load-config.js'
+import type { NetworkAddress } from './network-addresses.js'
 
-/** Reads flags, environment and files; see `loadConfig`. Apart from the server, so that asking for settings does not load it. */
-export const loadServerConfig = (args: readonly string[], env: Environment): LoadedConfig => {
+/** Reads flags, environment and files; see `loadConfig`. `addresses` are those of this machine. Apart from the server, so that asking for settings does not load it. */
+export const loadServerConfig = (
+  args: readonly string[],
+  env: Environment,
+  addresses?: () => readonly NetworkAddress[],
+): LoadedConfig => {
   const parsed = parseServerFlags(args)
-  if (parsed.ok) return loadConfig(parsed.flags, env)
+  if (parsed.ok) return loadConfig({ flags: parsed.flags, env }, addresses)
   return {
     config: undefined,
     problems: parsed.problems.map((text) => ({ origin: 'command line', text })),

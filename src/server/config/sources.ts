@@ -1,6 +1,8 @@
 import type { Environment } from './environment.js'
+import type { ExpandAddress } from './expand-addresses.js'
 import type { FileSettings } from './file.js'
 import type { ServerFlags } from './flags.js'
+import type { NetworkAddress } from './network-addresses.js'
 import type { ResolvedSettings } from './resolved-settings.js'
 import type { Findings } from './tree.js'
 
@@ -11,4 +13,7 @@ export interface ConfigSources {
   readonly files: FileSettings
   readonly settled: ResolvedSettings
   readonly findings: Findings
+  /** The addresses of this machine. */
+  readonly addresses: () => readonly NetworkAddress[]
+  readonly expand: ExpandAddress
 }

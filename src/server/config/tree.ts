@@ -19,7 +19,7 @@ export interface Findings {
 export interface Stanza {
   readonly label: string
   readonly origin: string
-  readonly values: Readonly<Record<string, Sourced>>
+  readonly values: Record<string, Sourced>
   readonly body: HclBody
 }
 

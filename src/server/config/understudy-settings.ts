@@ -2,7 +2,7 @@ import { TIDY_INTERVAL_MS } from '../../auth/approle/tidy.js'
 import { LIMITS } from '../../base/limits.js'
 import { nearest } from '../../base/nearest.js'
 import { DEFAULT_REPORTED_VERSION, type OwnSettings } from './config.js'
-import { checkAddress } from './addresses.js'
+import { checkAddress, isHostPort } from './addresses.js'
 import { OWN_KEYS } from './tables.js'
 import type { Findings } from './tree.js'
 import { coerceText, type Sourced } from './values.js'
@@ -32,7 +32,11 @@ export const resolveOwnSettings = ({ files, env, settled, findings }: ConfigSour
   }
   const etcdPeerAddress = text('etcd_peer_address', '')
   if (etcdPeerAddress !== '')
-    checkAddress(etcdPeerAddress, given.etcd_peer_address?.origin ?? 'etcd_peer_address', findings)
+    checkAddress(
+      'etcd_peer_address',
+      { value: etcdPeerAddress, origin: given.etcd_peer_address?.origin ?? 'etcd_peer_address' },
+      findings,
+    )
   const reportedVersion = text('reported_version', DEFAULT_REPORTED_VERSION)
   if (!/^\d+\.\d+\.\d+(?:[-+].*)?$/.test(reportedVersion)) {
     refuse('reported_version', `"${reportedVersion}" is not a version such as 1.20.4+ent`)
@@ -80,8 +84,8 @@ const parseRoutes = (
   const routes = new Map<string, string>()
   for (const text of texts) {
     const [, from, to] = /^([^=\s]+:\d+)=([^=\s]+:\d+)$/.exec(text) ?? []
-    if (from && to) routes.set(from, to)
-    else refuse('dial_routes', `"${text}" is not a route such as 10.0.0.1:8201=127.0.0.1:9000`)
+    if (from && to && isHostPort(from) && isHostPort(to)) routes.set(from, to)
+    else refuse('dial_routes', `dial_routes: "${text}" is not a route such as 10.0.0.1:8201=127.0.0.1:9000`)
   }
   return routes
 }

@@ -232,6 +232,100 @@ describe('retry_join', () => {
   })
 })
 
+describe('addresses', () => {
+  const MACHINE = [{ name: 'eth0', address: '10.0.0.12', prefixLength: 24, isDefault: true }]
+  const loadThere = (text: string, env: Record<string, string> = {}, ...flags: string[]) => {
+    const name = file(text)
+    const loaded = loadServerConfig([`-config=${name}`, ...flags], env, () => MACHINE)
+    const texts = loaded.problems.map(({ origin, text: reason }) => `${origin.replace(name, 'FILE')}: ${reason}`)
+    return { ...loaded, texts }
+  }
+
+  it('in templates become those of this machine in every setting that is an address', () => {
+    const ip = '{{ GetInterfaceIP \\"eth0\\" }}'
+    const { config, texts } = loadThere(`
+listener "tcp" {
+  address = "${ip}:8200"
+  cluster_address = "{{ GetPrivateIP }}:8201"
+  tls_disable = 1
+}
+storage "raft" {
+  path = "/data"
+  retry_join {
+    leader_api_addr = "http://${ip}:8300"
+  }
+}
+api_addr = "http://{{ GetPrivateIP }}:8200"
+cluster_addr = "https://{{ GetAllInterfaces | include \\"name\\" \\"eth\\" | limit 1 | attr \\"address\\" }}:8201"
+understudy {
+  etcd_peer_address = "{{ GetPrivateIP }}:2380"
+}
+`)
+    expect(texts).toEqual([])
+    expect(config).toMatchObject({
+      listeners: [{ address: '10.0.0.12:8200' }],
+      clusterBindAddress: '10.0.0.12:8201',
+      apiAddress: 'http://10.0.0.12:8200',
+      clusterAddress: 'https://10.0.0.12:8201',
+      storage: { retryJoin: [{ address: 'http://10.0.0.12:8300' }] },
+      own: { etcdPeerAddress: '10.0.0.12:2380' },
+    })
+  })
+
+  it('in templates of variables and flags become those of this machine', () => {
+    const env = { VAULT_API_ADDR: 'http://{{ GetPrivateIP }}:1', VAULT_CLUSTER_INTERFACE: 'eth0' }
+    const { config, texts } = loadThere(GOOD, env, '-dev', '-dev-listen-address={{ GetPrivateIP }}:8200')
+    expect(texts).toEqual([])
+    expect(config).toMatchObject({
+      listeners: [{ address: '10.0.0.12:8200' }, { address: '127.0.0.1:9000' }],
+      apiAddress: 'http://10.0.0.12:1',
+      clusterAddress: 'https://10.0.0.12:8201',
+    })
+  })
+
+  it.each([
+    ['api_addr = "http://{{ GetPublicIP }}:8200"', 'FILE:10: api_addr: {{ GetPublicIP }} finds no address'],
+    ['api_addr = "{{ GetHostname }}"', 'FILE:10: api_addr: GetHostname is not supported here; supported are Get'],
+    ['cluster_addr = "{{ GetAllInterfaces | join \\"name\\" \\" \\" }} b"', 'FILE:10: cluster_addr: "'],
+    ['api_addr = "nowhere at all"', 'FILE:10: api_addr: "nowhere at all" is not an address such as https://host:8200'],
+    ['api_addr = "ftp://a:1"', 'FILE:10: api_addr: "ftp://a:1" is not an address'],
+    ['api_addr = "https://"', 'FILE:10: api_addr: "https://" is not an address'],
+    ['api_addr = "http://256.0.0.1:8200"', 'FILE:10: api_addr: "http://256.0.0.1:8200" is not an address'],
+    ['api_addr = "http://a:99999"', 'FILE:10: api_addr: "http://a:99999" is not an address'],
+    ['api_addr = "http://[fe80:::1]:8200"', 'FILE:10: api_addr: "http://[fe80:::1]:8200" is not an address'],
+    ['cluster_addr = "https://:8201"', 'FILE:10: cluster_addr: "https://:8201" is not an address'],
+    ['understudy {\n dial_routes = "a:1=b:70000"\n}', 'FILE:11: dial_routes: "a:1=b:70000" is not a route'],
+    ['storage "raft" {\n path = "/d"\n retry_join {\n leader_api_addr = "http://a b"\n}\n}', 'leader_api_addr'],
+    ['storage "etcd" {\n address = "http://a:99999"\n}', 'FILE:11: address must be a list of etcd'],
+    ['seal "transit" {\n address = "http://a b"\n}', 'FILE:11: address must be the URL of an API'],
+    [
+      'listener "tcp" {\n tls_disable = 1\n x_forwarded_for_authorized_addrs = "10.0.0.0/8,proxy"\n}',
+      'FILE:12: x_forwarded_for_authorized_addrs: "proxy" is not an address or a network such as 10.0.0.0/8',
+    ],
+    [
+      'understudy {\n etcd_peer_address = "peer"\n}',
+      'FILE:11: etcd_peer_address: "peer" is not an address of the form',
+    ],
+  ])('that are none are refused with their setting: %s', (text, problem) => {
+    expect(loadThere(GOOD + text).texts.join('\n')).toContain(problem)
+  })
+
+  it.each(['a b:1', 'a:b:1', '127.0.0:8200', 'x_y:70000', '[127.0.0.1]:8200'])(
+    'of a listener that are none are refused with their setting: %s',
+    (address) => {
+      const text = GOOD.replace('127.0.0.1:9000', address)
+      expect(loadThere(text).texts).toContain(`FILE:3: address: "${address}" is not an address of the form host:port`)
+    },
+  )
+
+  it.each(['a.example', 'vault_1:8200', '[::1]:8200', '10.0.0.1', 'https://lb.example/vault/', 'http://localhost.:1'])(
+    'that are fine: %s',
+    (address) => {
+      expect(loadThere(`${GOOD}api_addr = "${address}"\ncluster_addr = "${address}"\n`).texts).toEqual([])
+    },
+  )
+})
+
 describe('forms of a file', () => {
   it.each([
     '{"listener": {"tcp": {"address": "127.0.0.1:9000", "tls_disable": true}}, "storage": {"inmem": {}}}',
