@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import { turnFor } from '../../base/turn.js'
 import { LogicalError, invalid } from '../../logical/errors.js'
 import { renderBody } from '../../logical/envelope.js'
-import type { NamespaceRef, Request, Response, WrapInfo, WrapRequest } from '../../logical/request.js'
+import type { NamespaceRef, Request, Response, TokenView, WrapInfo, WrapRequest } from '../../logical/request.js'
 import type { Storage } from '../../logical/storage.js'
 import { readJson } from '../../logical/storage.js'
 import type { TokenEntry, TokenStore } from '../tokens/tokens.js'
@@ -20,6 +20,16 @@ interface WrappedRecord {
 const RECORD = 'response'
 const NOT_VALID = 'wrapping token is not valid or does not exist'
 const POLICY = 'response-wrapping'
+
+const READ_WARNING =
+  "Reading from 'cubbyhole/response' is deprecated. Please use sys/wrapping/unwrap to unwrap responses, as it provides additional security checks and other benefits."
+
+/** Shows a wrapped answer as text, which older clients read from the cubbyhole of its token; undefined for other tokens. */
+export const presentWrapped = (token: TokenView | undefined, path: string, value: Buffer): Response | undefined => {
+  if (path !== RECORD || !token?.policies.includes(POLICY)) return undefined
+  const { body } = JSON.parse(value.toString('utf8')) as WrappedRecord
+  return { data: { response: body }, warnings: [READ_WARNING] }
+}
 
 /**
  * Signs and checks the JWT form of wrapping tokens. What a JWT says is no token: the id of the one behind it is derived

@@ -12,6 +12,8 @@ import type { Request, Response, TokenView } from '../../logical/request.js'
 interface CubbyholeOptions {
   /** The name of a token's folder: one path segment that does not tell the token. */
   readonly storageIdOf: (token: TokenView) => string
+  /** What is shown of a stored value that the server itself has put there; undefined for any other. */
+  readonly presentOwn?: (token: TokenView | undefined, path: string, value: Buffer) => Response | undefined
 }
 
 const FIELDS = { path: string('Location in the store of the token.') }
@@ -29,7 +31,7 @@ export const createCubbyhole = ({ storage }: Pick<BackendContext, 'storage'>, op
     const folder = folderOf(request)
     if (values.path === '') throw missing('path')
     const value = storage.get(folder + values.path)
-    return value && { data: storedJson(value) }
+    return value && (options.presentOwn?.(request.token, values.path, value) ?? { data: storedJson(value) })
   }
 
   const write = async ({ request, values }: CubbyholeCall): Promise<undefined> => {

@@ -19,7 +19,7 @@ import { Router } from '../../core/mounts/router.js'
 import { tokenCreation } from '../../core/tokens/token-metrics.js'
 import { aclOf } from '../../core/tokens/token-rights.js'
 import { TokenStore } from '../../core/tokens/tokens.js'
-import { Wrapping } from '../../core/wrapping/wrapping.js'
+import { presentWrapped, Wrapping } from '../../core/wrapping/wrapping.js'
 import type { JwtKeys } from '../../crypto/jwt.js'
 import type { Backend, BackendType } from '../../logical/backend.js'
 import { ROOT_NAMESPACE } from '../../logical/request.js'
@@ -176,7 +176,8 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
     address: options.apiAddress,
     jwtKeys: options.jwtKeys,
   })
-  const wrapping = new Wrapping({ tokens, cubbyhole: storage.view(KEYS.cubbyholes), signer, clock })
+  const cubbyhole = storage.view(KEYS.cubbyholes)
+  const wrapping = new Wrapping({ tokens, cubbyhole, signer, clock })
   const services = {
     singletons,
     namespaces,
@@ -202,10 +203,8 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
     now: () => clock.now(),
   })
   singletons.set('identity', createIdentityBackend(directory))
-  singletons.set(
-    'cubbyhole',
-    createCubbyhole({ storage: storage.view(KEYS.cubbyholes) }, { storageIdOf: (token) => tokens.storageIdOf(token) }),
-  )
+  const storageIdOf = tokens.storageIdOf.bind(tokens)
+  singletons.set('cubbyhole', createCubbyhole({ storage: cubbyhole }, { storageIdOf, presentOwn: presentWrapped }))
   singletons.set(
     'token',
     createTokenBackend({

@@ -143,6 +143,28 @@ describe('a token of a namespace, sent without the header', () => {
   })
 })
 
+describe('cubbyhole/response', () => {
+  it('shows a wrapped answer as text once, to its wrapping token', async () => {
+    await root.write('secret/data/wrapped', { data: { k: 'v' } })
+    const headers = { 'X-Vault-Wrap-TTL': '60' }
+    const { token } = (await root.call('GET', 'secret/data/wrapped', { headers })).wrap_info as { token: string }
+    const answer = await root.call('GET', 'cubbyhole/response', { token })
+    expect(answer.warnings).toEqual([expect.stringMatching(/^Reading from 'cubbyhole\/response' is deprecated\. /)])
+    const { response, ...others } = answer.data as { response: string }
+    expect(others).toEqual({})
+    expect(JSON.parse(response)).toMatchObject({ data: { data: { k: 'v' } }, wrap_info: null, auth: null })
+    expect((await root.send('GET', 'cubbyhole/response', { token })).status).toBe(403)
+    expect((await root.send('PUT', 'sys/wrapping/unwrap', { token })).status).toBe(400)
+  })
+
+  it('is an ordinary secret of any other token', async () => {
+    const token = await makeToken({ policies: ['default'] })
+    await root.call('PUT', 'cubbyhole/response', { token, body: { body: 'mine' } })
+    const answer = await root.call('GET', 'cubbyhole/response', { token })
+    expect(answer).toMatchObject({ data: { body: 'mine' }, warnings: null })
+  })
+})
+
 describe('unwrapping with a wrap ttl', () => {
   it('wraps what it unwrapped', async () => {
     const wrap = { 'X-Vault-Wrap-TTL': '60' }
