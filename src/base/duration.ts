@@ -29,16 +29,30 @@ export const parseDurationMs = (text: string): number | undefined => {
   return whole[1] === '-' ? -ms : ms
 }
 
-/** Go's spelling of whole seconds: `768h0m0s`, `1m30s`, `0s`. */
+/** The whole seconds of a duration, as answers tell it: the part of a second counts, and is not shown. */
+export const wholeSeconds = (seconds: number): number => Math.trunc(seconds) + 0
+
+/** Milliseconds of a time of life in seconds: a whole number, and at least one. 0 stays 0. */
+export const lifeMs = (seconds: number): number => (seconds > 0 ? Math.max(1, Math.round(seconds * 1000)) : 0)
+
+/** Go's spelling of seconds: `768h0m0s`, `1m30s`, `1.5s`, `500ms`, `0s`. */
 export const formatGoDuration = (seconds: number): string => {
   const sign = seconds < 0 ? '-' : ''
-  const all = Math.abs(Math.trunc(seconds))
+  const all = Math.round(Math.abs(seconds) * 1e9) / 1e9
+  const unit = all === 0 || all >= 1 ? undefined : SMALL_UNITS.find(([size]) => all >= size)
+  if (unit) return `${sign}${Math.round((all / unit[0]) * 1e6) / 1e6}${unit[1]}`
   const h = Math.floor(all / 3600)
   const m = Math.floor((all % 3600) / 60)
-  const s = all % 60
+  const s = Math.round((all % 60) * 1e9) / 1e9
   if (h > 0) return `${sign}${h}h${m}m${s}s`
   return m > 0 ? `${sign}${m}m${s}s` : `${sign}${s}s`
 }
+
+const SMALL_UNITS = [
+  [1e-3, 'ms'],
+  [1e-6, 'µs'],
+  [1e-9, 'ns'],
+] as const
 
 /** The short spelling used in warnings: `1h`, `768h`, `1h30m`, `90s` as `1m30s`. */
 export const formatShortDuration = (seconds: number): string => {

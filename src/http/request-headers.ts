@@ -29,9 +29,9 @@ export const parseWrap = (headers: IncomingHttpHeaders): WrapRequest | undefined
   const ms = parseDurationMs(text)
   if (ms === undefined) throw invalid('error parsing X-Vault-Wrap-TTL header: invalid duration')
   if (ms < 0) throw invalid('error parsing X-Vault-Wrap-TTL header: requested wrap ttl cannot be negative')
-  const ttlSeconds = Math.trunc(ms / 1000)
+  const ttlSeconds = ms / 1000
   if (ttlSeconds === 0) return undefined
-  if (!Number.isSafeInteger(ttlSeconds)) throw invalid('error parsing X-Vault-Wrap-TTL header: invalid duration')
+  if (ttlSeconds > Number.MAX_SAFE_INTEGER) throw invalid('error parsing X-Vault-Wrap-TTL header: invalid duration')
   return { ttlSeconds, format: headerText(headers, 'x-vault-wrap-format') === 'jwt' ? 'jwt' : 'token' }
 }
 

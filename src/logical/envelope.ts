@@ -1,3 +1,4 @@
+import { wholeSeconds } from '../base/duration.js'
 import { RawJson } from '../base/json.js'
 import { holdsBytes, printJson, printPieces } from '../base/json-print.js'
 import { parseJson } from './json-text.js'
@@ -66,7 +67,7 @@ const renderEnvelope = (requestId: string, response: Response): string | Buffer 
     `{"request_id":${JSON.stringify(wrapInfo ? '' : requestId)},` +
     `"lease_id":${JSON.stringify(response.leaseId ?? '')},` +
     `"renewable":${response.renewable ?? false},` +
-    `"lease_duration":${response.leaseDurationSeconds ?? 0},` +
+    `"lease_duration":${wholeSeconds(response.leaseDurationSeconds ?? 0)},` +
     '"data":'
   const after =
     `,"wrap_info":${wrapInfo ? printJson(renderWrapInfo(wrapInfo)) : 'null'},` +
@@ -105,7 +106,7 @@ const renderAuth = (auth: AuthAnswer): Record<string, unknown> => ({
   token_policies: auth.tokenPolicies.length > 0 ? auth.tokenPolicies : undefined,
   identity_policies: auth.identityPolicies.length > 0 ? auth.identityPolicies : undefined,
   metadata: auth.metadata,
-  lease_duration: auth.leaseDurationSeconds,
+  lease_duration: wholeSeconds(auth.leaseDurationSeconds),
   renewable: auth.renewable,
   entity_id: auth.entityId,
   token_type: auth.tokenType,
@@ -117,7 +118,7 @@ const renderAuth = (auth: AuthAnswer): Record<string, unknown> => ({
 const renderWrapInfo = (info: WrapInfo): Record<string, unknown> => ({
   token: info.token,
   accessor: info.accessor,
-  ttl: info.ttlSeconds,
+  ttl: wholeSeconds(info.ttlSeconds),
   creation_time: info.creationTime,
   creation_path: info.creationPath,
   ...(info.wrappedAccessor === '' ? {} : { wrapped_accessor: info.wrappedAccessor }),

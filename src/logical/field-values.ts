@@ -156,8 +156,7 @@ const toSeconds = (raw: JsonValue): number | Refusal => {
   if (text === '') return 0
   const ms = parseDurationMs(text)
   if (ms === undefined || Math.abs(ms) >= DURATION_MS_MAX) return new Refusal('invalid duration')
-  const seconds = Math.trunc(ms / 1000)
-  return seconds < 0 ? new Refusal(`cannot provide negative value '${seconds}'`) : seconds + 0
+  return ms < 0 ? new Refusal(`cannot provide negative value '${ms / 1000}'`) : ms / 1000 + 0
 }
 
 /** Each element as text, trimmed. */

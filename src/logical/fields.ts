@@ -47,7 +47,7 @@ export const int = (description: string, defaultValue = 0, more: More = {}): Fie
   ...more,
 })
 
-/** Whole seconds, not negative, from `90`, `"90"`, `"1h30m"`, `"2d"`. */
+/** Seconds and parts of one, not negative, from `90`, `"90"`, `"1h30m"`, `"2d"`, `"500ms"`. */
 export const duration = (description: string, defaultValue = 0, more: More = {}): Field<number> => ({
   kind: 'duration',
   defaultValue,

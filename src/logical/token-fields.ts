@@ -2,6 +2,7 @@
  * The `token_*` parameters that every auth method's roles and users share: one field table, one record, one set of
  * checks. The record holds what was written; nothing is added to it that the writer did not say.
  */
+import { wholeSeconds } from '../base/duration.js'
 import { parseBoundCidrs } from './bound-cidrs.js'
 import type { Call } from './backend.js'
 import { invalid } from './errors.js'
@@ -122,13 +123,13 @@ const TOKEN_RULES: readonly { readonly isBroken: (settings: TokenSettings) => bo
 /** The settings as a read answers them. */
 export const tokenFieldsData = (settings: TokenSettings): Record<keyof TokenFieldTable, unknown> => ({
   token_bound_cidrs: settings.boundCidrs ?? [],
-  token_explicit_max_ttl: settings.explicitMaxTtlSeconds,
-  token_max_ttl: settings.maxTtlSeconds,
+  token_explicit_max_ttl: wholeSeconds(settings.explicitMaxTtlSeconds),
+  token_max_ttl: wholeSeconds(settings.maxTtlSeconds),
   token_no_default_policy: settings.noDefaultPolicy,
   token_num_uses: settings.numUses,
-  token_period: settings.periodSeconds,
+  token_period: wholeSeconds(settings.periodSeconds),
   token_policies: settings.policies,
-  token_ttl: settings.ttlSeconds,
+  token_ttl: wholeSeconds(settings.ttlSeconds),
   token_type: settings.type,
 })
 

@@ -2,6 +2,7 @@
  * The settings of a role that have an endpoint of their own, so that each can be delegated alone: which fields it takes,
  * what a read shows, what a write makes of the role and what a delete leaves.
  */
+import { wholeSeconds } from '../../base/duration.js'
 import type { MountView } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
@@ -115,14 +116,14 @@ export const PROPERTIES: readonly Property[] = [
     'secret-id-ttl',
     'secret_id_ttl',
     'How long SecretIDs of a role are good.',
-    (role) => role.secretIdTtlSeconds,
+    (role) => wholeSeconds(role.secretIdTtlSeconds),
     (role, secretIdTtlSeconds) => ({ ...role, secretIdTtlSeconds }),
   ),
   single(
     'token-ttl',
     'token_ttl',
     'Life of the tokens of a role until they must be renewed.',
-    (role) => role.token.ttlSeconds,
+    (role) => wholeSeconds(role.token.ttlSeconds),
     (role, ttlSeconds) => withToken(role, { ttlSeconds }),
     (role) => checkTtls(role, 'token_ttl should not be greater than token_max_ttl'),
   ),
@@ -130,7 +131,7 @@ export const PROPERTIES: readonly Property[] = [
     'token-max-ttl',
     'token_max_ttl',
     'Longest life of the tokens of a role.',
-    (role) => role.token.maxTtlSeconds,
+    (role) => wholeSeconds(role.token.maxTtlSeconds),
     (role, maxTtlSeconds) => withToken(role, { maxTtlSeconds }),
     (role) => checkTtls(role, 'token_max_ttl should be greater than or equal to token_ttl'),
   ),
@@ -168,7 +169,7 @@ export const PROPERTIES: readonly Property[] = [
     name: 'period',
     fields: ['token_period', 'period'],
     summary: 'Period of the tokens of a role.',
-    read: (role) => ({ data: { token_period: role.token.periodSeconds, ...oldPeriodData(role) } }),
+    read: (role) => ({ data: { token_period: wholeSeconds(role.token.periodSeconds), ...oldPeriodData(role) } }),
     write: writePeriod,
     reset: (role) => ({ ...withToken(role, { periodSeconds: 0 }), old: oldNames(role.old.policies, undefined) }),
   },

@@ -1,5 +1,5 @@
 /** The fields of a role: one table for create, update, read and the endpoints of single properties. */
-import { formatGoDuration } from '../../base/duration.js'
+import { formatGoDuration, wholeSeconds } from '../../base/duration.js'
 import type { Call, MountView } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, commaList, duration, int, string } from '../../logical/fields.js'
@@ -117,7 +117,7 @@ export const roleData = (role: Role): Record<string, unknown> => ({
   local_secret_ids: role.hasLocalSecretIds,
   secret_id_bound_cidrs: role.secretIdBoundCidrs,
   secret_id_num_uses: role.secretIdNumUses,
-  secret_id_ttl: role.secretIdTtlSeconds,
+  secret_id_ttl: wholeSeconds(role.secretIdTtlSeconds),
   ...tokenFieldsData(role.token),
   ...oldPoliciesData(role),
   ...oldPeriodData(role),
@@ -125,4 +125,4 @@ export const roleData = (role: Role): Record<string, unknown> => ({
 
 export const oldPoliciesData = ({ old }: Role) => (old.policies?.length ? { policies: old.policies } : {})
 
-export const oldPeriodData = ({ old }: Role) => (old.periodSeconds ? { period: old.periodSeconds } : {})
+export const oldPeriodData = ({ old }: Role) => (old.periodSeconds ? { period: wholeSeconds(old.periodSeconds) } : {})

@@ -1,4 +1,5 @@
 /** The fields of a request for a SecretID, checked against the limits that its role sets. */
+import { lifeMs, wholeSeconds } from '../../base/duration.js'
 import { formatTime, ZERO_TIME } from '../../base/rfc3339.js'
 import type { Call } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
@@ -49,7 +50,7 @@ export const decideSecretId = (call: GenerateCall, role: Role, circumstances: Ci
     ttlSeconds,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
-    expiresAtMs: ttlSeconds === 0 ? null : nowMs + effectiveTtlSeconds(ttlSeconds, maxLeaseTtlSeconds) * 1000,
+    expiresAtMs: ttlSeconds === 0 ? null : nowMs + lifeMs(effectiveTtlSeconds(ttlSeconds, maxLeaseTtlSeconds)),
     metadata: parseMetadata(metadata),
     cidrList,
     tokenBoundCidrs,
@@ -87,6 +88,6 @@ export const secretIdData = (record: SecretId): Record<string, unknown> => ({
   metadata: record.metadata,
   secret_id_accessor: record.accessor,
   secret_id_num_uses: record.numUses,
-  secret_id_ttl: record.ttlSeconds,
+  secret_id_ttl: wholeSeconds(record.ttlSeconds),
   token_bound_cidrs: record.tokenBoundCidrs,
 })

@@ -1,4 +1,5 @@
 /** SecretIDs of a role: generate, attach, list, and look up or destroy by value. */
+import { wholeSeconds } from '../../base/duration.js'
 import { uuid } from '../../base/id.js'
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
@@ -44,7 +45,7 @@ export const secretIdPaths = (data: MountData): PathSpec[] => {
         secret_id: secretId,
         secret_id_accessor: accessor,
         secret_id_num_uses: numUses,
-        secret_id_ttl: effectiveTtlSeconds(ttlSeconds, maxLeaseTtlSeconds),
+        secret_id_ttl: wholeSeconds(effectiveTtlSeconds(ttlSeconds, maxLeaseTtlSeconds)),
       },
       wrappedAccessor: accessor,
     }

@@ -112,7 +112,7 @@ const seconds = (name: string, text: string): number => {
   const ms = parseDurationMs(text.trim())
   if (ms === undefined) throw invalid(`error parsing ${name}: invalid duration ${JSON.stringify(text)}`)
   if (ms < 0) throw invalid(`${name} must be positive`)
-  return Math.trunc(ms / 1000)
+  return ms / 1000
 }
 
 const refuseParent = (parent: TokenInfo): void => {

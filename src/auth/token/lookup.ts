@@ -1,3 +1,4 @@
+import { wholeSeconds } from '../../base/duration.js'
 import { END_SHOWN_EARLIER_US, formatNanoTime } from '../../base/rfc3339.js'
 import type { TokenInfo } from './authority.js'
 
@@ -13,11 +14,11 @@ export const lookupData = (
     accessor: token.accessor,
     ...(token.boundCidrs.length > 0 ? { bound_cidrs: token.boundCidrs } : {}),
     creation_time: Math.floor(token.createdAtMs / 1000),
-    creation_ttl: token.ttlSeconds,
+    creation_ttl: wholeSeconds(token.ttlSeconds),
     display_name: token.displayName,
     entity_id: token.entityId,
     expire_time: isEndless ? null : formatNanoTime(expiresAtMs, END_SHOWN_EARLIER_US),
-    explicit_max_ttl: token.explicitMaxTtlSeconds,
+    explicit_max_ttl: wholeSeconds(token.explicitMaxTtlSeconds),
     id,
     ...(identityPolicies.length > 0 ? { identity_policies: identityPolicies } : {}),
     ...(isEndless ? {} : { issue_time: formatNanoTime(token.createdAtMs) }),
@@ -29,7 +30,7 @@ export const lookupData = (
     num_uses: token.numUses,
     orphan: token.isOrphan,
     path: token.path,
-    ...(token.periodSeconds > 0 ? { period: token.periodSeconds } : {}),
+    ...(token.periodSeconds > 0 ? { period: wholeSeconds(token.periodSeconds) } : {}),
     policies: token.policies,
     renewable: token.isRenewable,
     ...(token.role === '' ? {} : { role: token.role }),

@@ -1,3 +1,4 @@
+import { wholeSeconds } from '../../base/duration.js'
 import { parseBoundCidrs } from '../../logical/bound-cidrs.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { bool, commaList, duration, int, string } from '../../logical/fields.js'
@@ -172,16 +173,16 @@ export const roleData = (role: TokenRole): Record<string, unknown> => ({
   ...(role.boundCidrs.remembered?.length ? { bound_cidrs: role.boundCidrs.remembered } : {}),
   disallowed_policies: role.disallowedPolicies,
   disallowed_policies_glob: role.disallowedPoliciesGlob,
-  explicit_max_ttl: role.explicitMaxTtl.remembered ?? 0,
+  explicit_max_ttl: wholeSeconds(role.explicitMaxTtl.remembered ?? 0),
   name: role.name,
   orphan: role.isOrphan,
   path_suffix: role.pathSuffix,
-  period: role.period.remembered ?? 0,
+  period: wholeSeconds(role.period.remembered ?? 0),
   renewable: role.isRenewable,
   ...(role.boundCidrs.value.length > 0 ? { token_bound_cidrs: role.boundCidrs.value } : {}),
-  token_explicit_max_ttl: role.explicitMaxTtl.value,
+  token_explicit_max_ttl: wholeSeconds(role.explicitMaxTtl.value),
   token_no_default_policy: role.noDefaultPolicy,
   ...(role.numUses > 0 ? { token_num_uses: role.numUses } : {}),
-  token_period: role.period.value,
+  token_period: wholeSeconds(role.period.value),
   token_type: role.tokenType,
 })

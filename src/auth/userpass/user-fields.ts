@@ -1,4 +1,5 @@
 /** The fields of a user and how a write changes the record. The old names mean the same as their `token_*` successors. */
+import { wholeSeconds } from '../../base/duration.js'
 import { parseBoundCidrs } from '../../logical/bound-cidrs.js'
 import type { Call } from '../../logical/backend.js'
 import { commaList, duration, string } from '../../logical/fields.js'
@@ -78,7 +79,7 @@ const rememberedNames = (
 export const userData = ({ token, old }: User): Record<string, unknown> => ({
   ...tokenFieldsData(token),
   ...(old.policies?.length && { policies: old.policies }),
-  ...(old.ttlSeconds && { ttl: old.ttlSeconds }),
-  ...(old.maxTtlSeconds && { max_ttl: old.maxTtlSeconds }),
+  ...(old.ttlSeconds && { ttl: wholeSeconds(old.ttlSeconds) }),
+  ...(old.maxTtlSeconds && { max_ttl: wholeSeconds(old.maxTtlSeconds) }),
   ...(old.boundCidrs?.length && { bound_cidrs: old.boundCidrs }),
 })

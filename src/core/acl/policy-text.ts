@@ -175,7 +175,7 @@ const parseSeconds = (item: HclItem | undefined): number => {
   const text = value.kind === 'number' ? value.text : stringOf(value)
   const ms = text === '' ? 0 : parseDurationMs(text)
   if (ms === undefined || ms < 0) throw new HclError(`${JSON.stringify(text)} is no duration`, value)
-  return Math.trunc(ms / 1000)
+  return ms / 1000
 }
 
 const unlabelled = (item: HclItem): HclValue => {

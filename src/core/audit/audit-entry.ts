@@ -1,4 +1,5 @@
 /** The entries that are logged about a request and its response, and how a device prints them. */
+import { wholeSeconds } from '../../base/duration.js'
 import { LIMITS } from '../../base/limits.js'
 import { formatTime } from '../../base/rfc3339.js'
 import { LogicalError, wrapErrorText } from '../../logical/errors.js'
@@ -120,7 +121,7 @@ const authOf = (entry: AuditEntry, response: Response | undefined, style: AuditS
     ...(token.entityId !== '' && { entity_id: token.entityId }),
     ...(token.numUses > 0 && { remaining_uses: token.numUses }),
     token_type: token.type,
-    ...(token.ttlSeconds > 0 && { token_ttl: token.ttlSeconds }),
+    ...(token.ttlSeconds > 0 && { token_ttl: wholeSeconds(token.ttlSeconds) }),
     token_issue_time: formatTime(token.createdAtMs),
   }
 }
@@ -146,7 +147,7 @@ const requestOf = (entry: AuditEntry, style: AuditStyle): Record<string, unknown
       dataOf(request.data, requestKeysOf(entry), style)),
     remote_address: request.remoteAddress,
     remote_port: request.remotePort,
-    ...(request.wrap && { wrap_ttl: request.wrap.ttlSeconds }),
+    ...(request.wrap && { wrap_ttl: wholeSeconds(request.wrap.ttlSeconds) }),
     ...(Object.keys(headers).length > 0 && { headers }),
   }
 }
@@ -213,11 +214,11 @@ const issuedAuth = (auth: AuthAnswer, redactor: Redactor): Record<string, unknow
   ...(auth.entityId !== '' && { entity_id: auth.entityId }),
   ...(auth.numUses > 0 && { num_uses: auth.numUses }),
   token_type: auth.tokenType,
-  ...(auth.leaseDurationSeconds > 0 && { token_ttl: auth.leaseDurationSeconds }),
+  ...(auth.leaseDurationSeconds > 0 && { token_ttl: wholeSeconds(auth.leaseDurationSeconds) }),
 })
 
 const wrapInfoOf = (info: NonNullable<Response['wrapInfo']>, redactor: Redactor): Record<string, unknown> => ({
-  ttl: info.ttlSeconds,
+  ttl: wholeSeconds(info.ttlSeconds),
   token: redactor.text(info.token),
   ...(info.accessor !== '' && { accessor: redactor.accessor(info.accessor) }),
   creation_time: info.creationTime,

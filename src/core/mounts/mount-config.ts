@@ -1,4 +1,4 @@
-import { parseDurationMs } from '../../base/duration.js'
+import { parseDurationMs, wholeSeconds } from '../../base/duration.js'
 import { invalid } from '../../logical/errors.js'
 import { RawNumber } from '../../base/json.js'
 import type { JsonValue } from '../../logical/json.js'
@@ -33,7 +33,7 @@ const parseTtl = (value: JsonValue, name: 'default' | 'max'): number => {
   const ms = parseDurationMs(text)
   if (ms === undefined) throw invalid(`unable to parse ${name} TTL of ${text}: invalid duration "${text}"`)
   if (ms < 0) throw invalid(`${name} lease TTL cannot be negative: ${text}`)
-  return Math.floor(ms / 1000)
+  return ms / 1000
 }
 
 const parseList = (value: JsonValue): string[] => {
@@ -93,9 +93,9 @@ const parseTokenType = (text: string, kind: MountKind, type: string): MountToken
 /** `config` of a mount as the API shows it: the lists and the visibility only where they are set. */
 export const renderMountConfig = (config: MountConfig): Record<string, unknown> => {
   const out: Record<string, unknown> = {
-    default_lease_ttl: config.defaultLeaseTtlSeconds,
+    default_lease_ttl: wholeSeconds(config.defaultLeaseTtlSeconds),
     force_no_cache: config.forceNoCache,
-    max_lease_ttl: config.maxLeaseTtlSeconds,
+    max_lease_ttl: wholeSeconds(config.maxLeaseTtlSeconds),
   }
   for (const [name, property] of Object.entries(LISTS)) {
     const list = config[property]

@@ -1,3 +1,4 @@
+import { wholeSeconds } from '../../base/duration.js'
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { any, type FieldTable, pairs, string } from '../../logical/fields.js'
@@ -70,8 +71,8 @@ const renderTune = (entry: MountEntry, deps: TunePathDeps): Record<string, unkno
   const ttls = deps.mounts.effectiveTtls(entry)
   return {
     ...renderMountConfig(entry.config),
-    default_lease_ttl: ttls.defaultLeaseTtlSeconds,
-    max_lease_ttl: ttls.maxLeaseTtlSeconds,
+    default_lease_ttl: wholeSeconds(ttls.defaultLeaseTtlSeconds),
+    max_lease_ttl: wholeSeconds(ttls.maxLeaseTtlSeconds),
     description: entry.description,
     ...(entry.options ? { options: entry.options } : {}),
   }

@@ -2,6 +2,7 @@
  * The properties of a new token, decided without storage: its type, its policies, its life. Requests come from
  * auth/token (checked there against the parent), from logins, and from wrapping.
  */
+import { lifeMs } from '../../base/duration.js'
 import { invalid } from '../../logical/errors.js'
 import { type LoginAuth, type NamespaceRef, ROOT_NAMESPACE, type TokenType } from '../../logical/request.js'
 import { normalizePolicies } from '../../logical/token-fields.js'
@@ -77,7 +78,7 @@ export const makeRecord = (
   ttlSeconds: number,
   nowMs: number,
 ): StoredToken => {
-  const expiresAtMs = ttlSeconds > 0 ? nowMs + ttlSeconds * 1000 : null
+  const expiresAtMs = ttlSeconds > 0 ? nowMs + lifeMs(ttlSeconds) : null
   return {
     id: names.id,
     accessor: names.accessor,

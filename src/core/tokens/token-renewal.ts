@@ -1,3 +1,4 @@
+import { lifeMs } from '../../base/duration.js'
 import { invalid } from '../../logical/errors.js'
 import type { RenewalTimes } from '../../logical/request.js'
 import type { LeaseTtls } from './token-issue.js'
@@ -41,7 +42,7 @@ export const decideRenewal = (facts: {
 
 /** The record with its new end. A period that its role was given later rules its renewals and is not shown. */
 export const renewed = (record: StoredToken, ttlSeconds: number, nowMs: number): StoredToken => {
-  const expiresAtMs = nowMs + ttlSeconds * 1000
+  const expiresAtMs = nowMs + lifeMs(ttlSeconds)
   return {
     ...record,
     leaseTtlSeconds: ttlSeconds,

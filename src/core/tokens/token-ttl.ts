@@ -1,4 +1,4 @@
-import { formatShortDuration } from '../../base/duration.js'
+import { formatShortDuration, lifeMs } from '../../base/duration.js'
 import { invalid } from '../../logical/errors.js'
 
 /** Whole seconds, 0 = not set; times in milliseconds since the epoch. */
@@ -28,7 +28,7 @@ export const smallestSet = (...seconds: readonly number[]): number => {
 }
 
 const cappedWarning = (what: 'TTL' | 'period', asked: number, cap: number): string =>
-  `${what} of "${formatShortDuration(asked)}" exceeded the effective max_ttl of "${formatShortDuration(cap)}"; ` +
+  `${what} of "${formatShortDuration(asked)}" exceeded the effective max_ttl of "${formatShortDuration(Math.floor(cap) || cap)}"; ` +
   `${what} value is capped accordingly`
 
 /**
@@ -41,8 +41,8 @@ export const decideTtl = (facts: TtlFacts): TtlDecision => {
   const isPeriodic = periodSeconds > 0
   const asked = isPeriodic ? periodSeconds : facts.incrementSeconds || facts.ttlSeconds || mount.defaultLeaseTtlSeconds
   const hardMax = isPeriodic ? explicitMaxTtlSeconds : cap
-  const left = hardMax > 0 ? Math.floor((issuedMs + hardMax * 1000 - nowMs) / 1000) : Number.POSITIVE_INFINITY
-  if (left < 0 || (left === 0 && nowMs > issuedMs)) throw invalid('past the max TTL, cannot renew')
+  const left = hardMax > 0 ? (issuedMs + lifeMs(hardMax) - nowMs) / 1000 : Number.POSITIVE_INFINITY
+  if (left <= 0) throw invalid('past the max TTL, cannot renew')
   const effective = isPeriodic ? Math.min(cap, left) : left
   if (asked <= effective) return { ttlSeconds: asked, warnings: [] }
   return { ttlSeconds: effective, warnings: [cappedWarning(isPeriodic ? 'period' : 'TTL', asked, effective)] }

@@ -1,3 +1,4 @@
+import { lifeMs } from '../../base/duration.js'
 import { invalid, LogicalError, permissionDenied } from '../../logical/errors.js'
 import type { LoginAuth, NamespaceRef, TokenView } from '../../logical/request.js'
 import type { TokenRequest } from '../../logical/token-request.js'
@@ -209,7 +210,7 @@ export class TokenStore {
       if (!record || hasEnded(record, nowMs)) throw invalid('token not found')
       this.#table.replace(tx, entry.storageId, record, renewed(record, ttlSeconds, nowMs))
     })
-    this.#sweep.noteEnd(nowMs + ttlSeconds * 1000)
+    this.#sweep.noteEnd(nowMs + lifeMs(ttlSeconds))
     return {
       auth: answerOf(entry, options.presented, ttlSeconds, this.identityPoliciesOf(entry)),
       warnings: [...warnings],

@@ -1,3 +1,4 @@
+import { wholeSeconds } from '../../base/duration.js'
 import type { Clock } from '../../base/clock.js'
 import { turnFor } from '../../base/turn.js'
 import { LogicalError, invalid } from '../../logical/errors.js'
@@ -126,7 +127,7 @@ export class Wrapping {
   describe(entry: TokenEntry): { creation_ttl: number; creation_time: string; creation_path: string } {
     const record = this.#read(entry)
     return {
-      creation_ttl: record.ttlSeconds,
+      creation_ttl: wholeSeconds(record.ttlSeconds),
       creation_time: record.creationTime,
       creation_path: record.creationPath,
     }

@@ -1,3 +1,4 @@
+import { lifeMs } from '../../base/duration.js'
 import { invalid } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
 import { type Bundle, encodeBundle, parsePublicKey, sealBundle } from '../credentials/activation-token.js'
@@ -122,7 +123,7 @@ const register = async (
     id: fields.id,
     commonName: client.commonName,
     state: 'issued',
-    expiresAtMs: nowMs + fields.ttlSeconds * 1000,
+    expiresAtMs: nowMs + lifeMs(fields.ttlSeconds),
     clusterId: '',
     incarnation: 0,
     apiAddress: '',

@@ -60,5 +60,5 @@ export const primaryPaths = (prefix: string, kind: Kind, context: PathContext): 
 const ttlSecondsOf = (call: Call<typeof SECONDARY_TOKEN_FIELDS>): number => {
   const { wrap } = call.request
   if (!call.supplied('ttl') && wrap) return wrap.ttlSeconds
-  return Math.floor((parseDurationMs(call.values.ttl.trim()) ?? 0) / 1000)
+  return (parseDurationMs(call.values.ttl.trim()) ?? 0) / 1000
 }

@@ -85,7 +85,7 @@ export const configPaths = (config: ConfigStore): PathSpec[] => {
   ]
 }
 
-/** Whole seconds of a duration that may be negative; undefined when none was sent. */
+/** Seconds of a duration that may be negative; undefined when none was sent. */
 const parseSignedSeconds = (value: JsonValue | undefined): number | undefined => {
   if (value === undefined || value === null) return undefined
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : undefined
@@ -93,6 +93,5 @@ const parseSignedSeconds = (value: JsonValue | undefined): number | undefined =>
   if (ms === undefined) {
     throw invalid('Field validation failed: error converting input for field "delete_version_after": not a duration')
   }
-  // -0.5s is still a negative duration, which turns the setting off.
-  return ms < 0 ? Math.min(Math.trunc(ms / 1000), -1) : Math.trunc(ms / 1000)
+  return ms / 1000
 }

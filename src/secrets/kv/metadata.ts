@@ -1,4 +1,5 @@
 /** The record that version 2 keeps about a key beside its data: its versions, and how many are kept. Pure functions. */
+import { lifeMs } from '../../base/duration.js'
 import { formatTime } from '../../base/rfc3339.js'
 import type { KvConfig } from './config.js'
 
@@ -39,7 +40,7 @@ export const newMetadata = (nowMs: number): KeyMetadata => ({
 export const addVersion = (metadata: KeyMetadata, config: KvConfig, nowMs: number): void => {
   const version: VersionMetadata = { createdMs: nowMs }
   const lifeSeconds = lifeOfVersions(metadata, config)
-  if (lifeSeconds > 0) version.deletedMs = nowMs + lifeSeconds * 1000
+  if (lifeSeconds > 0) version.deletedMs = nowMs + lifeMs(lifeSeconds)
   metadata.currentVersion++
   metadata.versions[metadata.currentVersion] = version
   metadata.updatedMs = nowMs

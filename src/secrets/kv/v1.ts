@@ -70,5 +70,5 @@ const findLeaseSeconds = (document: RawJson): number | undefined => {
   if (typeof wish === 'number') return Number.isInteger(wish) && wish >= 0 ? wish : undefined
   if (typeof wish !== 'string') return undefined
   const ms = wish === '' ? 0 : parseDurationMs(wish)
-  return ms === undefined || ms < 0 ? undefined : Math.trunc(ms / 1000)
+  return ms === undefined || ms < 0 ? undefined : ms / 1000
 }

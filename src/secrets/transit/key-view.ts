@@ -1,4 +1,5 @@
 /** A key as answers show it: all that is not secret. */
+import { wholeSeconds } from '../../base/duration.js'
 import { formatNanoTime } from '../../base/rfc3339.js'
 import { ed25519PublicBytes, privateKeyOf, publicPemOf } from '../../crypto/key-pairs.js'
 import { privateKeyBytes } from './derivation.js'
@@ -10,7 +11,7 @@ export const keyData = (record: KeyRecord, context: Buffer = NO_CONTEXT): Record
   const { encrypts, signs, derives } = typeOf(record)
   return {
     allow_plaintext_backup: record.allowPlaintextBackup,
-    auto_rotate_period: record.autoRotatePeriodSeconds,
+    auto_rotate_period: wholeSeconds(record.autoRotatePeriodSeconds),
     ...(record.derived ? { convergent_encryption: record.convergent } : {}),
     // Each version knows its own, which this says.
     ...(record.convergent ? { convergent_encryption_version: -1 } : {}),

@@ -84,7 +84,7 @@ export class ResolvedSettings {
 const isText = (value: ConfigValue): value is string => typeof value === 'string'
 const isNumber = (value: ConfigValue): value is number => typeof value === 'number'
 
-const showMs = (ms: number): string => (ms % 1000 === 0 ? formatGoDuration(ms / 1000) : `${ms}ms`)
+const showMs = (ms: number): string => formatGoDuration(ms / 1000)
 
 const TEXT: Form<string> = { isOne: isText, show: String }
 const NUMBER: Form<number> = { isOne: isNumber, show: String }

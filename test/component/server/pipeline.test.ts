@@ -143,6 +143,59 @@ describe('a token of a namespace, sent without the header', () => {
   })
 })
 
+describe('a duration below a second', () => {
+  const isGone = (token: string) => async () => (await root.send('GET', 'auth/token/lookup-self', { token })).status
+  const login = async (): Promise<string> => {
+    await root.write('sys/auth/userpass-brief', { type: 'userpass' })
+    await root.write('auth/userpass-brief/users/jo', { password: 'p', token_ttl: '500ms' })
+    const { auth } = await root.write('auth/userpass-brief/login/jo', { password: 'p' })
+    return (auth as { client_token: string }).client_token
+  }
+  const wrapped = async (): Promise<string> => {
+    const headers = { 'X-Vault-Wrap-TTL': '500ms' }
+    const { wrap_info } = await root.call('PUT', 'sys/wrapping/wrap', { body: { k: 'v' }, headers })
+    expect(wrap_info).toMatchObject({ ttl: 0 })
+    return (wrap_info as { token: string }).token
+  }
+  const ofRole = async (): Promise<string> => {
+    await root.write('auth/token/roles/brief', { token_explicit_max_ttl: '500ms' })
+    expect(await data(root.read('auth/token/roles/brief'))).toMatchObject({ token_explicit_max_ttl: 0 })
+    const { auth } = await root.write('auth/token/create/brief', { policies: ['default'] })
+    return (auth as { client_token: string }).client_token
+  }
+
+  it.each([
+    ['ttl of a token', () => makeToken({ policies: ['default'], ttl: '500ms' })],
+    ['explicit_max_ttl of a token', () => makeToken({ policies: ['default'], explicit_max_ttl: '0.5s' })],
+    ['period of a token', () => makeToken({ policies: ['default'], period: '500ms' })],
+    ['ttl of a batch token', () => makeToken({ policies: ['default'], type: 'batch', ttl: '500ms' })],
+    ['explicit maximum of a token role', ofRole],
+    ['ttl of a login', login],
+  ])('ends the token: %s', async (_name, make) => {
+    await expect.poll(isGone(await make())).toBe(403)
+  })
+
+  it('ends a wrapped answer', async () => {
+    const token = await wrapped()
+    const lookUp = async () => (await root.send('PUT', 'sys/wrapping/lookup', { body: { token } })).status
+    await expect.poll(lookUp).toBe(400)
+  })
+
+  it('ends a version of a secret, and is shown with its unit', async () => {
+    await root.write('secret/metadata/brief', { delete_version_after: '500ms' })
+    expect(await data(root.read('secret/metadata/brief'))).toMatchObject({ delete_version_after: '500ms' })
+    await root.write('secret/data/brief', { data: { k: 'v' } })
+    await expect.poll(async () => (await root.send('GET', 'secret/data/brief')).status).toBe(404)
+  })
+
+  it('is told in whole seconds of lives', async () => {
+    const { auth } = await root.write('auth/token/create', { policies: ['default'], ttl: '90500ms' })
+    expect(auth).toMatchObject({ lease_duration: 90 })
+    const token = (auth as { client_token: string }).client_token
+    expect(await data(root.write('auth/token/lookup', { token }))).toMatchObject({ creation_ttl: 90 })
+  })
+})
+
 describe('cubbyhole/response', () => {
   it('shows a wrapped answer as text once, to its wrapping token', async () => {
     await root.write('secret/data/wrapped', { data: { k: 'v' } })

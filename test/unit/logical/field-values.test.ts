@@ -54,7 +54,7 @@ describe('field coercion', () => {
     ['duration', '90', 90],
     ['duration', '1h30m', 5400],
     ['duration', '1.5h', 5400],
-    ['duration', '500ms', 0],
+    ['duration', '500ms', 0.5],
     ['duration', '2d', 172_800],
     ['duration', '', 0],
     ['comma', 'a, b,,c', ['a', 'b', '', 'c']],
