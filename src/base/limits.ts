@@ -34,6 +34,8 @@ export const LIMITS = {
   listElementsMax: 10_000,
   /** A snapshot to be restored: held in memory, and read only for who may restore it. */
   snapshotBytesMax: 512 * 1024 * 1024,
+  /** The body of an answer to a request that we send; a snapshot may be larger. */
+  answerBytesMax: 64 * 1024 * 1024,
   jsonDepthMax: 300,
   /** Policies and configuration files. */
   hclCharactersMax: 1024 * 1024,

@@ -1,6 +1,6 @@
 import http, { type IncomingHttpHeaders } from 'node:http'
 import https from 'node:https'
-import { systemClock } from '../base/clock.js'
+import { callHttp, type HttpCall, parseJsonObject } from '../base/http-call.js'
 import type { Exchange } from './exchange.js'
 
 /** Where and as whom requests are made. */
@@ -24,6 +24,8 @@ interface ApiClientOptions {
   readonly exchange?: Exchange | undefined
   /** Milliseconds after which a request without a whole answer is given up; 60,000 by default. */
   readonly timeoutMs?: number | undefined
+  /** Redirects that are followed; 0 by default. */
+  readonly redirectsMax?: number | undefined
 }
 
 /** Who knows the token of a server whose tokens change, as they do with its role in replication. */
@@ -60,6 +62,8 @@ export interface ApiCall {
   /** A list is sent as the same key several times. */
   readonly query?: Query
   readonly token?: string
+  /** Limit of the body of the answer; 64 MiB by default. */
+  readonly bytesMax?: number | undefined
 }
 
 export type Query = Readonly<Record<string, string | readonly string[]>>
@@ -148,20 +152,19 @@ const TIMEOUT_MS = 60_000
 export class ApiClient {
   readonly #options: ApiClientOptions
   readonly #agent: http.Agent
+  readonly #tls: NonNullable<HttpCall['tls']>
 
   constructor(options: ApiClientOptions) {
     this.#options = options
+    this.#tls = {
+      ca: options.caPem,
+      cert: options.clientCertPem,
+      key: options.clientKeyPem,
+      servername: options.serverName,
+      rejectUnauthorized: options.skipVerify !== true,
+    }
     const isTls = this.address.startsWith('https:')
-    this.#agent = isTls
-      ? new https.Agent({
-          keepAlive: true,
-          ca: options.caPem,
-          cert: options.clientCertPem,
-          key: options.clientKeyPem,
-          servername: options.serverName,
-          rejectUnauthorized: options.skipVerify !== true,
-        })
-      : new http.Agent({ keepAlive: true })
+    this.#agent = isTls ? new https.Agent({ keepAlive: true, ...this.#tls }) : new http.Agent({ keepAlive: true })
   }
 
   get address(): string {
@@ -193,7 +196,7 @@ export class ApiClient {
     return better === undefined || better === token ? answer : this.#sendAs(better, method, path, call)
   }
 
-  #sendAs(token: string | undefined, method: string, path: string, call: ApiCall): Promise<ApiAnswer> {
+  async #sendAs(token: string | undefined, method: string, path: string, call: ApiCall): Promise<ApiAnswer> {
     const { namespace, labApiToken, exchange, timeoutMs = TIMEOUT_MS } = this.#options
     const url = this.urlOf(path, call.query)
     const body = call.raw ?? (call.body === undefined ? undefined : Buffer.from(JSON.stringify(call.body)))
@@ -202,32 +205,20 @@ export class ApiClient {
       ...(token ? { 'X-Vault-Token': token } : {}),
       ...(labApiToken && path.startsWith('/_understudy/') ? { 'X-Understudy-Token': labApiToken } : {}),
       ...(namespace ? { 'X-Vault-Namespace': namespace } : {}),
-      ...(body ? { 'Content-Type': contentType(method), 'Content-Length': String(body.length) } : {}),
+      ...(body ? { 'Content-Type': contentType(method) } : {}),
       ...call.headers,
     }
     if (exchange) return carry(exchange, { method, url, headers, body, timeoutMs })
-    const { request } = url.startsWith('https:') ? https : http
-    return new Promise((resolve, reject) => {
-      const fail = (error: Error) => reject(new ApiUnreachable(method, String(url), error))
-      const outgoing = request(url, { method, headers, agent: this.#agent }, (incoming) => {
-        const chunks: Buffer[] = []
-        incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
-        incoming.on('error', fail)
-        incoming.on('end', () => {
-          const bytes = Buffer.concat(chunks)
-          resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, bytes, json: parse(bytes) })
-        })
-      })
-      // The whole of it is bounded, also an answer that comes byte by byte.
-      const timer = systemClock.setTimer(timeoutMs, () => {
-        const late = new Error(`no answer within ${timeoutMs} ms`)
-        fail(late)
-        outgoing.destroy(late)
-      })
-      outgoing.on('close', () => timer.cancel())
-      outgoing.on('error', fail)
-      outgoing.end(body)
-    })
+    const { redirectsMax } = this.#options
+    const { bytesMax } = call
+    try {
+      const agent = this.#agent
+      const sent = { method, url, headers, body, timeoutMs, bytesMax, agent, tls: this.#tls, redirectsMax }
+      const answer = await callHttp(sent)
+      return { ...answer, json: parseJsonObject(answer.bytes) }
+    } catch (error) {
+      throw new ApiUnreachable(method, url, error instanceof Error ? error : new Error(String(error)))
+    }
   }
 
   /** Sends one request and returns its JSON body, whose type nobody checks; throws ApiError from 400 on, unless expected. */
@@ -279,7 +270,7 @@ const carry = async (exchange: Exchange, departure: Parameters<Exchange>[0]): Pr
   const answer = await exchange(departure).catch((cause: Error) => {
     throw new ApiUnreachable(departure.method, departure.url, cause)
   })
-  return { ...answer, json: parse(answer.bytes) }
+  return { ...answer, json: parseJsonObject(answer.bytes) }
 }
 
 /** Texts of an answer that says no. */
@@ -288,12 +279,3 @@ export const errorsOf = (answer: ApiAnswer): string[] =>
 
 const contentType = (method: string): string =>
   method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
-
-const parse = (bytes: Buffer): Record<string, unknown> | undefined => {
-  if (bytes.length === 0) return undefined
-  try {
-    return JSON.parse(bytes.toString('utf8')) as Record<string, unknown>
-  } catch {
-    return undefined
-  }
-}

@@ -11,7 +11,6 @@ import type { ClientSettings } from './settings.js'
 
 /** Each pause is between one second and one and a half, as with the reference. */
 const RETRY = { initialMs: 1250, maxMs: 1500 }
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308])
 /** sys/wrapping/wrap makes no sense without a time. */
 const WRAP_TTL_DEFAULT = '5m'
 
@@ -30,6 +29,8 @@ interface RequestOptions {
   readonly isRetried?: false
   /** Asked in the root namespace, whatever the settings say. */
   readonly isInRoot?: true
+  /** Limit of the body of the answer. */
+  readonly bytesMax?: number
 }
 
 export interface Reply {
@@ -50,7 +51,10 @@ export class VaultApi {
     this.#io = io
     const { address, timeoutMs, tls } = settings
     const { caPem, clientCertPem, clientKeyPem, serverName, skipVerify } = tls
-    this.#client = new ApiClient({ address, timeoutMs, caPem, clientCertPem, clientKeyPem, serverName, skipVerify })
+    this.#client = new ApiClient({
+      ...{ address, timeoutMs, caPem, clientCertPem, clientKeyPem, serverName, skipVerify },
+      redirectsMax: 1,
+    })
   }
 
   /** Sends one request. `what` begins the text of the error when it fails: `Error writing data to PATH`. */
@@ -87,7 +91,8 @@ export class VaultApi {
     this.#client.close()
   }
 
-  #callFor(path: string, { body, raw, query, token, isPreliminary, isWrapped, isInRoot }: RequestOptions): ApiCall {
+  #callFor(path: string, options: RequestOptions): ApiCall {
+    const { body, raw, query, token, isPreliminary, isWrapped, isInRoot, bytesMax } = options
     const { settings } = this
     const wrapTtl = settings.wrapTtl || (path === 'sys/wrapping/wrap' ? WRAP_TTL_DEFAULT : '')
     const sentToken = token ?? settings.token
@@ -96,6 +101,7 @@ export class VaultApi {
       ...(body !== undefined && { raw: Buffer.from(printJson(body)) }),
       ...(raw && { raw }),
       ...(query && { query }),
+      bytesMax,
       headers: {
         ...(raw && { 'Content-Type': 'application/octet-stream' }),
         ...(sentToken && { 'X-Vault-Token': sentToken }),
@@ -109,25 +115,9 @@ export class VaultApi {
   async #sendUntilAnswered(method: string, path: string, call: ApiCall, retriesMax: number): Promise<ApiAnswer> {
     const backoff = new Backoff(RETRY, this.#io.random)
     for (let tries = 0; ; tries++) {
-      const answer = await this.#sendFollowed(method, path, call)
+      const answer = await this.#client.send(method, path, call)
       if (!isWorthRetrying(answer.status) || tries >= retriesMax) return answer
       await this.#io.clock.sleep(backoff.next())
-    }
-  }
-
-  async #sendFollowed(method: string, path: string, call: ApiCall): Promise<ApiAnswer> {
-    const answer = await this.#client.send(method, path, call)
-    const { location } = answer.headers
-    if (!REDIRECTS.has(answer.status) || location === undefined) return answer
-    const target = new URL(location, this.#client.urlOf(path, call.query))
-    const client = this.#client.with({ address: target.origin })
-    try {
-      return await client.send(method, decodeURIComponent(target.pathname), {
-        ...call,
-        query: Object.fromEntries([...target.searchParams.keys()].map((key) => [key, target.searchParams.getAll(key)])),
-      })
-    } finally {
-      client.close()
     }
   }
 }

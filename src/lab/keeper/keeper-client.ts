@@ -1,11 +1,14 @@
-import http from 'node:http'
 import { createInterface } from 'node:readline'
+import { callHttp, openHttp, parseJsonObject } from '../../base/http-call.js'
 import { type EventDraft, type LabEvent, parseEvent } from '../events/event.js'
 import { LabError } from '../lab-error.js'
 import type { ActiveFault, FaultRequest } from './active-fault.js'
 import type { HostedVerb } from './server-host.js'
 
 const ANSWER_MS = 5000
+
+/** Of the socket file: there is no host. */
+const ROOT = 'http://lab'
 
 /** Nobody waits longer for an event to be noted than this. */
 const TELL_MS = 1000
@@ -65,65 +68,49 @@ export class KeeperClient {
    * Calls `onEvent` with everything that the keeper has after the event of this number and with what goes on happening.
    * Resolves when `signal` is aborted or the keeper has ended the stream; rejects with a conflict when none answers.
    */
-  follow(after: number, onEvent: (event: LabEvent) => void, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const path = `/events?after=${after}&follow=1`
-      const request = http.request({ socketPath: this.#socket, path, signal }, (response) => {
-        response.on('error', () => undefined)
-        response.on('close', resolve)
-        if (response.statusCode !== 200) {
-          reject(new LabError('conflict', `the keeper lets nobody follow (status ${response.statusCode})`))
-          response.destroy()
-          return
-        }
-        const lines = createInterface({ input: response })
-        lines.on('error', () => undefined)
-        lines.on('line', (line) => {
-          const event = parseEvent(line)
-          if (event) onEvent(event)
-        })
+  async follow(after: number, onEvent: (event: LabEvent) => void, signal: AbortSignal): Promise<void> {
+    const call = { method: 'GET', url: `${ROOT}/events?after=${after}&follow=1`, socketPath: this.#socket }
+    try {
+      const answer = await openHttp(call, signal)
+      answer.on('error', () => undefined)
+      if (answer.statusCode !== 200) {
+        answer.destroy()
+        throw new LabError('conflict', `the keeper lets nobody follow (status ${answer.statusCode})`)
+      }
+      const closed = new Promise((resolve) => answer.on('close', resolve))
+      const lines = createInterface({ input: answer })
+      lines.on('error', () => undefined)
+      lines.on('line', (line) => {
+        const event = parseEvent(line)
+        if (event) onEvent(event)
       })
-      request.on('error', (error) => (signal.aborted ? resolve() : reject(unanswered(error))))
-      request.end()
-    })
+      await closed
+    } catch (error) {
+      if (error instanceof LabError) throw error
+      if (!signal.aborted) throw unanswered(error)
+    }
   }
 
-  #send(method: string, path: string, body?: unknown, timeoutMs = ANSWER_MS): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      const fail = (error: Error) => reject(unanswered(error))
-      const request = http.request({ socketPath: this.#socket, method, path, timeout: timeoutMs }, (response) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => chunks.push(chunk))
-        response.on('error', fail)
-        response.on('end', () => {
-          const answer = parse(Buffer.concat(chunks))
-          if (response.statusCode === 200) resolve(answer)
-          else reject(refusal(response.statusCode ?? 0, answer))
-        })
-      })
-      request.on('timeout', () => request.destroy(new Error(`nothing within ${timeoutMs} ms`)))
-      request.on('error', fail)
-      request.end(body === undefined ? undefined : JSON.stringify(body))
+  async #send(method: string, path: string, body?: unknown, timeoutMs = ANSWER_MS): Promise<unknown> {
+    const call = { method, url: ROOT + path, socketPath: this.#socket, timeoutMs }
+    const sent = body === undefined ? call : { ...call, body: JSON.stringify(body) }
+    const { status, bytes } = await callHttp(sent).catch((error: unknown) => {
+      throw unanswered(error)
     })
+    const answer = parseJsonObject(bytes) ?? {}
+    if (status !== 200) throw refusal(status, answer)
+    return answer
   }
 }
 
-const unanswered = (error: Error): LabError =>
+const unanswered = (error: unknown): LabError =>
   new LabError(
     'conflict',
-    `the keeper of the lab does not answer, so every link is cut; "understudy start" on that lab brings it back: ${error.message}`,
+    `the keeper of the lab does not answer, so every link is cut; "understudy start" on that lab brings it back: ${error instanceof Error ? error.message : String(error)}`,
     { cause: error },
   )
 
 const refusal = (status: number, { errors }: { errors?: string[] }): LabError => {
   const code = status === 409 ? 'conflict' : status >= 500 ? 'remote' : 'usage'
   return new LabError(code, errors?.join('; ') ?? `status ${status}`)
-}
-
-const parse = (bytes: Buffer): { errors?: string[] } => {
-  try {
-    return JSON.parse(bytes.toString('utf8')) as { errors?: string[] }
-  } catch {
-    return {}
-  }
 }

@@ -51,9 +51,10 @@ export const servePage = async ({ port, random, feed, workbench, door }: PageOpt
   const access = new Access(random, own)
   server.on('request', (request: http.IncomingMessage, response: http.ServerResponse) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value)
-    void answer({ access, feed, workbench, door, files, port: own }, request, response).then((reply) => {
-      if (reply) response.writeHead(reply.status, reply.headers).end(reply.body)
-    })
+    answer({ access, feed, workbench, door, files, port: own }, request, response)
+      .catch((error: unknown) => refusal(500, error instanceof Error ? error.message : String(error)))
+      .then((reply) => reply && response.writeHead(reply.status, reply.headers).end(reply.body))
+      .catch(() => response.destroy())
   })
   return {
     newLink: () => `http://127.0.0.1:${own}/?token=${access.newToken()}`,

@@ -1,13 +1,13 @@
 /** One request at the API of another server, over the injected network. */
-import http from 'node:http'
 import net from 'node:net'
-import type { Duplex } from 'node:stream'
-import tls from 'node:tls'
+import { callHttp, type HttpCall } from '../../base/http-call.js'
 import { linkText } from '../../base/link-text.js'
 import { formatHostPort, type Network } from '../../base/network.js'
 import { LogicalError } from '../../logical/errors.js'
 
 const CONNECT_TIMEOUT_MS = 10_000
+/** Callers that wait less pass a signal. */
+const CALL_TIMEOUT_MS = 60_000
 /** An activation bundle is a few kilobytes; nothing larger is read from somebody who only claims to be a server. */
 const ANSWER_BYTES_MAX = 1 << 20
 
@@ -46,15 +46,17 @@ export const apiUrl = (address: string, path: string): URL => {
 export const callApi = async (call: ApiCall, network: Network): Promise<{ status: number; body: string }> => {
   const { url, signal } = call
   const isTls = url.protocol === 'https:'
-  const port = Number(url.port || (isTls ? 443 : 80))
   const host = url.hostname.replace(/^\[|\]$/g, '')
+  const peer = formatHostPort(host, Number(url.port || (isTls ? 443 : 80)))
   try {
-    const raw = await network.dial(formatHostPort(host, port), {
-      timeoutMs: CONNECT_TIMEOUT_MS,
-      ...(signal && { signal }),
+    const { status, bytes } = await callHttp({
+      ...{ method: call.method, url: url.href, timeoutMs: CALL_TIMEOUT_MS, bytesMax: ANSWER_BYTES_MAX, signal },
+      headers: { 'X-Vault-Token': call.token, 'X-Vault-Request': 'true', ...call.headers, Connection: 'close' },
+      body: call.body === undefined ? '' : JSON.stringify(call.body),
+      dial: (ends) => network.dial(peer, { timeoutMs: CONNECT_TIMEOUT_MS, signal: ends }),
+      tls: tlsOptionsOf(call.tls, host),
     })
-    const socket = isTls ? await secure(raw, host, call.tls, signal) : raw
-    return await send(socket, call)
+    return { status, body: bytes.toString('utf8') }
   } catch (cause) {
     if (cause instanceof LogicalError) throw cause
     const text = linkText(cause, { isTls, authorityHint: call.authorityHint })
@@ -62,67 +64,13 @@ export const callApi = async (call: ApiCall, network: Network): Promise<{ status
   }
 }
 
-const secure = (raw: Duplex, host: string, options: ApiTls, signal: AbortSignal | undefined): Promise<Duplex> =>
-  new Promise((resolve, reject) => {
-    const name = options.serverName || (net.isIP(host) ? '' : host)
-    const socket = tls.connect({
-      socket: raw,
-      ...(name === '' ? {} : { servername: name }),
-      host: options.serverName || host,
-      ...(options.caPems.length > 0 ? { ca: [...options.caPems] } : {}),
-      ...(options.clientCertPem === '' ? {} : { cert: options.clientCertPem, key: options.clientKeyPem }),
-      ...(options.skipVerify ? { rejectUnauthorized: false } : {}),
-    })
-    const finish = (error: unknown) => {
-      signal?.removeEventListener('abort', onAbort)
-      if (error === undefined) return resolve(socket)
-      socket.on('error', () => undefined)
-      socket.destroy()
-      raw.destroy()
-      reject(error)
-    }
-    const onAbort = () => finish(signal?.reason)
-    signal?.addEventListener('abort', onAbort, { once: true })
-    socket.once('error', finish)
-    socket.once('close', () => finish(new Error('the connection was closed')))
-    socket.once('secureConnect', () => finish(undefined))
-    if (signal?.aborted) onAbort()
-  })
-
-const send = (socket: Duplex, call: ApiCall): Promise<{ status: number; body: string }> =>
-  new Promise((resolve, reject) => {
-    const { url, method, token, signal } = call
-    const text = call.body === undefined ? '' : JSON.stringify(call.body)
-    const request = http.request(
-      {
-        method,
-        path: url.pathname,
-        headers: {
-          Host: url.host,
-          'X-Vault-Token': token,
-          'X-Vault-Request': 'true',
-          ...call.headers,
-          Connection: 'close',
-          'Content-Length': String(Buffer.byteLength(text)),
-        },
-        createConnection: () => socket as net.Socket,
-        signal,
-      },
-      (answer) => {
-        const chunks: Buffer[] = []
-        let bytes = 0
-        answer.on('data', (chunk: Buffer) => {
-          bytes += chunk.length
-          if (bytes > ANSWER_BYTES_MAX) answer.destroy(new Error('the answer is too large'))
-          chunks.push(chunk)
-        })
-        answer.on('error', reject)
-        answer.on('end', () => {
-          socket.destroy()
-          resolve({ status: answer.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') })
-        })
-      },
-    )
-    request.on('error', reject)
-    request.end(text)
-  })
+const tlsOptionsOf = (options: ApiTls, host: string): HttpCall['tls'] => {
+  const name = options.serverName || (net.isIP(host) ? '' : host)
+  return {
+    ...(name === '' ? {} : { servername: name }),
+    host: options.serverName || host,
+    ...(options.caPems.length > 0 ? { ca: [...options.caPems] } : {}),
+    ...(options.clientCertPem === '' ? {} : { cert: options.clientCertPem, key: options.clientKeyPem }),
+    ...(options.skipVerify ? { rejectUnauthorized: false } : {}),
+  }
+}

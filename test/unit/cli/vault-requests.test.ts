@@ -317,6 +317,13 @@ describe('other answers', () => {
     expect(sent()).toEqual(['PUT /v1/x {"k":"v"}', 'PUT /v1/y%20z?p=1 {"k":"v"}'])
   })
 
+  it('that point to another server are refused, and that server gets nothing', async () => {
+    answers = [{ status: 307, headers: { location: 'http://127.0.0.1:1/v1/x' } }]
+    const { status, stderr } = await shell.run(['write', 'x', 'k=v'])
+    expect({ status, requests: seen.length }).toEqual({ status: 2, requests: 1 })
+    expect(stderr).toContain('redirect to http://127.0.0.1:1: tokens and bodies go to no other server')
+  })
+
   it('with warnings print them on standard error', async () => {
     answers = [{ body: { request_id: 'r', data: null, warnings: ['mind the gap'] } }]
     const { status, stdout, stderr } = await shell.run(['write', '-f', 'x'])

@@ -1,16 +1,17 @@
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
+import type { AnyLab } from '../../../src/lab/cluster.js'
 import { LabError } from '../../../src/lab/lab-error.js'
 import { answerDoor } from '../../../src/lab/web/door.js'
 import type { Reply } from '../../../src/lab/web/reply.js'
 
 /** A lab that is gone: what gets past the door is answered with 502. */
-const lab = () => {
+const noLab = () => {
   throw new LabError('remote', 'there is no lab')
 }
 
-const serve = async (isReadOnly: boolean) => {
+const serve = async (isReadOnly: boolean, lab: () => AnyLab = noLab) => {
   const replies: Promise<Reply>[] = []
   const server = http.createServer((request, response) => {
     const reply = answerDoor({ lab, isReadOnly }, request, '')
@@ -55,3 +56,15 @@ it.each(['auth/approle/login', 'auth/people/login/anna', 'auth/token/revoke-self
     expect(await post(path)).toBe(502)
   },
 )
+
+it('answers 502 for a cluster whose server sends a status that is none', async () => {
+  const hostile = net.createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => socket.end('HTTP/1.1 099 Bad\r\nContent-Length: 0\r\n\r\n'))
+  })
+  await new Promise<void>((resolve) => hostile.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void hostile.close())
+  const apiAddress = `http://127.0.0.1:${(hostile.address() as AddressInfo).port}`
+  const { post } = await serve(false, () => ({ clusters: [{ name: 'A', apiAddress, rootToken: '' }] }) as never)
+  expect(await post('secret/x')).toBe(502)
+})

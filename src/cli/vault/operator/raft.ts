@@ -1,5 +1,6 @@
 /** operator raft: the storage of a node, its snapshots and its peers. */
 import { readFileSync, writeFileSync } from 'node:fs'
+import { LIMITS } from '../../../base/limits.js'
 import { type Command, defineCommand } from '../command.js'
 import { localError, messageOf, remoteError, VAULT_EXIT } from '../cli-error.js'
 import { isMap, type JsonMap } from '../json-map.js'
@@ -41,7 +42,8 @@ export const raftCommands: readonly Command[] = [
     count: [1, 1],
     summary: 'Save a snapshot of the cluster to a file',
     run: async ({ api, args: [file = ''] }) => {
-      const { bytes } = await api.request('Error taking the snapshot', 'GET', 'sys/storage/raft/snapshot', ROOT)
+      const options = { ...ROOT, bytesMax: LIMITS.snapshotBytesMax }
+      const { bytes } = await api.request('Error taking the snapshot', 'GET', 'sys/storage/raft/snapshot', options)
       if (bytes.length === 0) throw remoteError('Error taking the snapshot: the answer is empty')
       inFile(() => writeFileSync(file, bytes, { mode: 0o600 }))
       return VAULT_EXIT.ok

@@ -1,0 +1,116 @@
+import http from 'node:http'
+import https from 'node:https'
+import net, { type AddressInfo } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { callHttp, type HttpCall } from '../../../src/base/http-call.js'
+import { createApiCertificates } from '../../../src/crypto/api-certificates.js'
+
+const servers: net.Server[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close()
+})
+
+const listen = async (server: net.Server): Promise<number> => {
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return (server.address() as AddressInfo).port
+}
+
+/** A server that answers every connection with these bytes, and closes it. */
+const answering = async (bytes: string): Promise<string> => {
+  const server = net.createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => socket.end(bytes))
+  })
+  return `http://127.0.0.1:${await listen(server)}/`
+}
+
+const get = (url: string, call: Partial<HttpCall> = {}) => callHttp({ method: 'GET', url, timeoutMs: 5000, ...call })
+
+describe('an answer of a hostile server', () => {
+  it.each(['000', '099', '101'])('with the status %s fails the call alone', async (status) => {
+    await expect(get(await answering(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`))).rejects.toThrow(
+      /malformed HTTP response|closed|hang up|Parse Error/,
+    )
+  })
+
+  it('is read up to the limit of the call', async () => {
+    const url = await answering(`HTTP/1.1 200 OK\r\n\r\n${'x'.repeat(1001)}`)
+    await expect(get(url, { bytesMax: 1000 })).rejects.toThrow('the answer is too large: the limit is 1000 bytes')
+    expect((await get(url, { bytesMax: 1001 })).bytes).toHaveLength(1001)
+  })
+
+  it('with a body that ends early fails the call', async () => {
+    await expect(get(await answering('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx'))).rejects.toThrow()
+  })
+
+  it('with interim responses without end fails after the time of the call', async () => {
+    const server = net.createServer((socket) => {
+      socket.on('error', () => undefined)
+      const more = () => socket.writable && socket.write('HTTP/1.1 102 Wait\r\n\r\n', more)
+      socket.once('data', more)
+    })
+    const url = `http://127.0.0.1:${await listen(server)}/`
+    await expect(get(url, { timeoutMs: 100 })).rejects.toThrow('no answer within 100 ms')
+  })
+})
+
+describe('a redirect', () => {
+  const seen: { url: string; token: unknown; body: string }[] = []
+  afterEach(() => void seen.splice(0))
+
+  const redirecting = (to: () => string): http.RequestListener => {
+    return async (request, response) => {
+      let body = ''
+      for await (const chunk of request) body += String(chunk)
+      seen.push({ url: request.url ?? '', token: request.headers['x-vault-token'], body })
+      if (request.url === '/end') return response.end('end')
+      return response.writeHead(307, { Location: to() }).end()
+    }
+  }
+
+  const secured = async (to: () => string): Promise<string> => {
+    const { certificate, privateKey } = await createApiCertificates(['127.0.0.1'], Date.now())
+    return `https://127.0.0.1:${await listen(https.createServer({ cert: certificate, key: privateKey }, redirecting(to)))}`
+  }
+  const plain = async (to: () => string) => `http://127.0.0.1:${await listen(http.createServer(redirecting(to)))}`
+
+  const call = { redirectsMax: 1, tls: { rejectUnauthorized: false } }
+  const secrets = { headers: { 'X-Vault-Token': 't' }, body: 'secret' }
+
+  it('to the same server is followed with token and body, as often as the call allows', async () => {
+    const origin = await plain(() => '/end')
+    expect(String((await get(`${origin}/x`, { ...call, ...secrets })).bytes)).toBe('end')
+    expect(seen).toEqual(['/x', '/end'].map((url) => ({ url, token: 't', body: 'secret' })))
+    expect(await get(`${origin}/x`)).toMatchObject({ status: 307 })
+  })
+
+  it('from https to http is refused before anything is sent', async () => {
+    const target = await plain(() => '/end')
+    const origin = await secured(() => `${target}/end`)
+    await expect(get(`${origin}/x`, call)).rejects.toThrow('redirect would cause protocol downgrade')
+    expect(seen.map(({ url }) => url)).toEqual(['/x'])
+  })
+
+  it.each([
+    ['a token', { headers: { 'x-vault-token': 't' } }],
+    ['a body', { body: 'password' }],
+    ['a lab token', { headers: { 'X-Understudy-Token': 't' } }],
+  ])('to another port is refused for a request with %s', async (_, secret) => {
+    const target = await plain(() => '/end')
+    const origin = await plain(() => `${target}/end`)
+    const sent = get(`${origin}/x`, { ...call, ...secret })
+    await expect(sent).rejects.toThrow(`redirect to ${target}: tokens and bodies go to no other server`)
+    expect(seen.map(({ url }) => url)).toEqual(['/x'])
+  })
+
+  it('to another server is followed by a request without secrets', async () => {
+    const target = await secured(() => '/end')
+    const origin = await plain(() => `${target}/end`)
+    expect(String((await get(`${origin}/x`, call)).bytes)).toBe('end')
+  })
+
+  it.each(['http://[', 'file:///etc/passwd'])('to %s fails the call', async (location) => {
+    await expect(get(await plain(() => location), call)).rejects.toThrow(/redirect/)
+  })
+})
