@@ -32,11 +32,13 @@ const LAYERS: Record<string, readonly string[]> = {
   vitest: ['index'],
   testcontainers: ['index', 'lab', 'client', 'base'],
   // Types alone: see below.
-  web: ['lab'],
+  web: ['lab', 'base'],
 }
 
 /** All that the page for browsers may know of ours, and only its types. */
 const PAGE_FACTS = 'src/lab/web/page-facts.ts'
+/** What it shares with them. */
+const PAGE_TOOLS = 'src/base/shell.ts'
 
 /** Inner room -> its neighbours that it must not know, neither values nor types. */
 const INNER: Record<string, readonly string[]> = {
@@ -214,7 +216,8 @@ describe('the house', () => {
           .filter(({ specifier, isType }) => {
             if (!specifier.startsWith('.')) return !['preact', 'uplot'].includes(packageOf(specifier))
             const target = targetOf(source, specifier)
-            return roomOf(target) !== 'web' && !(isType && path.relative(root, target) === PAGE_FACTS)
+            const file = path.relative(root, target)
+            return roomOf(target) !== 'web' && !(isType && file === PAGE_FACTS) && file !== PAGE_TOOLS
           })
           .map(({ specifier }) => `${show(source)} imports ${specifier}`),
       )

@@ -3,6 +3,7 @@ import { uuid } from '../base/id.js'
 import type { Log } from '../base/log.js'
 import { formatHostPort, type Network, parseHostPort, routedNetwork, systemNetwork } from '../base/network.js'
 import { createSystemRandom } from '../base/random.js'
+import { quoteForShell } from '../base/shell.js'
 import type { EngineSource } from '../storage/engine/engine-source.js'
 import type { SharedLog } from '../storage/commit-log/shared-log.js'
 import { findLockFile } from '../storage/engine/level-engine.js'
@@ -157,10 +158,10 @@ const describeDev = (server: Server, config: ServerConfig, certificates?: DevCer
     '',
     'WARNING! Development mode: one key share, unsealed from the start, and the root token below. Not for real secrets.',
     '',
-    `    $ export VAULT_ADDR='${config.listeners[0]?.tls ? 'https' : 'http'}://${server.addresses[0]}'`,
+    `    $ export VAULT_ADDR=${quoteForShell(`${config.listeners[0]?.tls ? 'https' : 'http'}://${server.addresses[0]}`)}`,
     ...(certificates
       ? [
-          `    $ export VAULT_CACERT='${certificates.caFile}'`,
+          `    $ export VAULT_CACERT=${quoteForShell(certificates.caFile)}`,
           '',
           `Certificate: ${certificates.certFile}`,
           `Private key: ${certificates.keyFile}`,

@@ -1,4 +1,5 @@
 /** Output of `-output-curl-string` and `-output-policy`, which do not send the request. */
+import { quoteForShell } from '../../base/shell.js'
 import type { ClientSettings } from './settings.js'
 
 interface PreviewedRequest {
@@ -26,15 +27,17 @@ const renderCurl = ({ tls }: ClientSettings, { method, url, headers, body }: Pre
     'curl',
     ...(tls.skipVerify ? ['--insecure'] : []),
     ...(method === 'GET' ? [] : ['-X', method]),
-    ...(tls.caFile ? ['--cacert', quote(tls.caFile)] : tls.caPath ? ['--capath', quote(tls.caPath)] : []),
+    ...(tls.caFile
+      ? ['--cacert', quoteForShell(tls.caFile)]
+      : tls.caPath
+        ? ['--capath', quoteForShell(tls.caPath)]
+        : []),
     ...shown.flatMap(([name, value]) => ['-H', `"${name}: ${value}"`]),
     ...(method === 'PATCH' ? ['-H', '"Content-Type: application/merge-patch+json"'] : []),
-    ...(body ? ['-d', quote(body.toString('utf8'))] : []),
-    /^[\w./:%=?~-]*$/.test(url) ? url : quote(url),
+    ...(body ? ['-d', quoteForShell(body.toString('utf8'))] : []),
+    /^[\w./:%=?~-]*$/.test(url) ? url : quoteForShell(url),
   ].join(' ')
 }
-
-const quote = (text: string): string => `'${text.replaceAll("'", `'"'"'`)}'`
 
 const escapeDouble = (text: string): string => text.replace(/["\\$`]/g, '\\$&')
 

@@ -1,3 +1,4 @@
+import { shellWord } from '../../base/shell.js'
 import { isTooOld, NODE_NEEDED } from '../../base/node-version.js'
 import { whileWaiting } from '../../base/waits.js'
 import type { Topology } from '../topology.js'
@@ -181,7 +182,11 @@ const checkOrphans: Check = ({ machine }) => {
 const checkLeft: Check = ({ machine }) => {
   const left = machine.findLeftDirectories()
   if (left.length === 0) return ok('leftovers', 'no temporary directory of a process that is gone')
-  return warning('leftovers', `${left.join(', ')}: the process is gone`, `run "rm -r ${left.join(' ')}"`)
+  return warning(
+    'leftovers',
+    `${left.join(', ')}: the process is gone`,
+    `run "rm -r ${left.map((path) => shellWord(path)).join(' ')}"`,
+  )
 }
 
 const CHECKS: readonly Check[] = [

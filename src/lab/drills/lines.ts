@@ -1,3 +1,4 @@
+import { quoteForShell, shellWord } from '../../base/shell.js'
 import type { Step as RunbookStep } from '../operations/runbook.js'
 
 /**
@@ -22,24 +23,24 @@ interface Request {
 
 export const lineOf = ({ method, path, body }: Request | RunbookStep, address: string): string => {
   if (path.startsWith('/')) return curlLine(method, `${address}${path}`, body)
-  const at = `-address=${address}`
-  if (method === 'GET') return `vault read ${at} ${word(path)}`
-  if (method === 'LIST') return `vault list ${at} ${word(path)}`
-  if (method === 'DELETE') return `vault delete ${at} ${word(path)}`
+  const at = shellWord(`-address=${address}`)
+  if (method === 'GET') return `vault read ${at} ${shellWord(path)}`
+  if (method === 'LIST') return `vault list ${at} ${shellWord(path)}`
+  if (method === 'DELETE') return `vault delete ${at} ${shellWord(path)}`
   const verb = method === 'PATCH' ? 'patch' : 'write'
   const fields = Object.entries((body ?? {}) as Record<string, unknown>)
-  if (fields.length === 0) return `vault ${verb} ${at} -f ${word(path)}`
+  if (fields.length === 0) return `vault ${verb} ${at} -f ${shellWord(path)}`
   if (fields.every(([, value]) => isPlain(value)))
-    return [`vault ${verb} ${at} ${word(path)}`, ...fields.map(([key, value]) => pair(key, value))].join(' ')
-  return `echo ${quote(JSON.stringify(conceal(body)))} | vault ${verb} ${at} ${word(path)} -`
+    return [`vault ${verb} ${at} ${shellWord(path)}`, ...fields.map(([key, value]) => pair(key, value))].join(' ')
+  return `echo ${quoteForShell(JSON.stringify(conceal(body)))} | vault ${verb} ${at} ${shellWord(path)} -`
 }
 
 const curlLine = (method: string, url: string, body: unknown): string =>
   [
     'curl',
     ...(method === 'GET' ? [] : ['-X', method]),
-    ...(body === undefined ? [] : ['-d', quote(JSON.stringify(conceal(body)))]),
-    word(url),
+    ...(body === undefined ? [] : ['-d', quoteForShell(JSON.stringify(conceal(body)))]),
+    shellWord(url),
   ].join(' ')
 
 const isPlain = (value: unknown): boolean =>
@@ -47,7 +48,7 @@ const isPlain = (value: unknown): boolean =>
 
 const pair = (key: string, value: unknown): string => {
   const secret = SECRETS[key]
-  return secret ? `${key}="$${secret}"` : `${word(key)}=${word(String(value))}`
+  return secret ? `${key}="$${secret}"` : `${shellWord(key)}=${shellWord(String(value))}`
 }
 
 /** Replaces the values of secret keys, however deep they lie, by the variables that stand for them. */
@@ -58,8 +59,3 @@ const conceal = (value: unknown): unknown => {
     Object.entries(value).map(([key, inner]) => [key, SECRETS[key] ? `$${SECRETS[key]}` : conceal(inner)]),
   )
 }
-
-/** Quotes a text where a shell would not take it for one word. */
-export const word = (text: string): string => (/^[\w.:,/@=-]+$/.test(text) ? text : quote(text))
-
-const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

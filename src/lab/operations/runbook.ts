@@ -1,3 +1,4 @@
+import { shellWord } from '../../base/shell.js'
 import type { Clock } from '../../base/clock.js'
 import { type ApiClient, ApiError, errorsOf } from '../../client/api-client.js'
 import { type ClusterAccess, clientOf, type LabAccess, withAnonymousClient } from '../cluster.js'
@@ -216,9 +217,7 @@ const eventOf = (step: Step, address: string): EventDraft => {
 /** The line of a shell that makes the same request. */
 export const describeStep = ({ method, path, body = {} }: Step, address: string): string => {
   const verb = method === 'PUT' ? 'write' : method === 'GET' ? 'read' : 'delete'
-  const pairs = Object.entries(body).map(([key, value]) => `${key}=${quote(String(value))}`)
+  const pairs = Object.entries(body).map(([key, value]) => `${shellWord(key)}=${shellWord(String(value))}`)
   const force = method === 'PUT' && pairs.length === 0 ? ['-f'] : []
-  return ['vault', verb, `-address=${address}`, ...force, path, ...pairs].join(' ')
+  return ['vault', verb, shellWord(`-address=${address}`), ...force, shellWord(path), ...pairs].join(' ')
 }
-
-const quote = (text: string): string => (/^[\w.:/@=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)

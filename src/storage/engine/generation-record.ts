@@ -1,5 +1,6 @@
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { shellWord } from '../../base/shell.js'
 import { LogicalError } from '../../logical/errors.js'
 import { absent, writeFileDurably } from './durable-file.js'
 
@@ -83,5 +84,5 @@ const unclear = (path: string, what: string, found: readonly number[]): LogicalE
     'internal',
     `the file ${join(path, RECORD)}, which names the live generation of the data, ${what}; ` +
       `found: ${found.map(nameOf).join(', ') || 'none'}; nothing was changed. Look at them with "understudy storage list ` +
-      `--data-dir ${path}" and name the right one with "understudy storage adopt --data-dir ${path} --generation N"`,
+      `--data-dir ${shellWord(path)}" and name the right one with "understudy storage adopt --data-dir ${shellWord(path)} --generation N"`,
   )

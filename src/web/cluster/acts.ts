@@ -1,3 +1,4 @@
+import { shellWord } from '../../base/shell.js'
 import { addressOf, type Call } from './call.js'
 
 /** What is asked for before something is done. */
@@ -88,16 +89,14 @@ export const callOf = (act: Act, values: Values): Call => {
   return { method: act.method, path: fill(act.path, values), ...(body === undefined ? {} : { body }) }
 }
 
-const quote = (text: string): string => (/^[\w./:=@$%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
-
 /** The line of a shell that does the same, without a secret. Throws as `callOf` does. */
 export const lineOf = (act: Act, values: Values): string => {
   const secrets = (act.fields ?? []).filter(({ kind, name }) => isSecret(kind) && (values[name] ?? '') !== '')
   const shown = { ...values, ...Object.fromEntries(secrets.map(({ name, kind }) => [name, standIn(kind)])) }
   const call = callOf(act, shown)
-  const data = call.body === undefined ? '' : ` -d ${quote(call.body)}`
+  const data = call.body === undefined ? '' : ` -d ${shellWord(call.body)}`
   const method = call.method === 'POST' ? '-X POST' : '-X DELETE'
-  return `curl ${method} -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR"${quote(addressOf(call))}${data}`
+  return `curl ${method} -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR"${shellWord(addressOf(call))}${data}`
 }
 
 /** What is stored is a secret as well. */

@@ -57,7 +57,7 @@ describe('what is asked of a cluster', () => {
   it('is shown as a line of a shell without a secret, and without what is stored', () => {
     const line = lineOf(ACT, { id: "it's", token: 'hvs.secret', data: '{"password":"hunter2"}' })
     expect(line).toBe(
-      `curl -X POST -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR"'/v1/sys/it'\\''s/try' -d '{"token":"...","data":{"...":"..."}}'`,
+      `curl -X POST -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR"'/v1/sys/it'"'"'s/try' -d '{"token":"...","data":{"...":"..."}}'`,
     )
   })
 

@@ -4,6 +4,7 @@ import { LabError } from '../../../lab/lab-error.js'
 import { exportCompose } from '../../../lab/export/compose.js'
 import { systemClock } from '../../../base/clock.js'
 import { createSystemRandom } from '../../../base/random.js'
+import { shellWord } from '../../../base/shell.js'
 import { makeSecrets } from '../../../lab/export/secrets.js'
 import { examples } from '../../help.js'
 import type { Output } from '../../output.js'
@@ -47,7 +48,7 @@ export const composeCommand = (output: Output): Command => {
           if (hosts) output.progress('run "docker compose up -d" in each directory, on the machine it is named after')
           else
             output.progress(
-              `next: (cd ${directory} && docker compose up -d); understudy attach NAME --compose ${directory}`,
+              `next: (cd ${shellWord(directory)} && docker compose up -d); understudy attach NAME --compose ${shellWord(directory)}`,
             )
         }),
   )

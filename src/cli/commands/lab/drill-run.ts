@@ -6,7 +6,7 @@ import type { Drill, Runner } from '../../../lab/drills/drill.js'
 import { requireFitting, requireRoles } from '../../../lab/drills/fitting.js'
 import { bringUp, type DrillLab } from '../../../lab/drills/lab-for-drill.js'
 import type { DrillResult, ExpectationResult, StepResult } from '../../../lab/drills/result.js'
-import { word } from '../../../lab/drills/lines.js'
+import { shellWord } from '../../../base/shell.js'
 import type { DrillWatcher } from '../../../lab/drills/drill-watcher.js'
 import { runDrill } from '../../../lab/drills/run-drill.js'
 import { complaintOf, mark, summaryOf } from '../../../lab/drills/summary.js'
@@ -94,10 +94,10 @@ const play = async (
 
 const lineToRepeat = (nameOrFile: string, { slo, on, name }: DrillRunFlags, seed: string): string =>
   [
-    `understudy drill run ${word(nameOrFile)}`,
-    ...(slo === undefined ? [] : [`--slo ${word(slo)}`]),
+    `understudy drill run ${shellWord(nameOrFile)}`,
+    ...(slo === undefined ? [] : [`--slo ${shellWord(slo)}`]),
     name === undefined ? `--on ${on}` : `--name ${name}`,
-    `--seed ${word(seed)}`,
+    `--seed ${shellWord(seed)}`,
   ].join(' ')
 
 const parseSlo = (text: string | undefined, drill: Drill): Slo | undefined => {

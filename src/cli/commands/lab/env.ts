@@ -1,4 +1,5 @@
 import { systemClock } from '../../../base/clock.js'
+import { SHELLS, type Shell, setVariable, shellComment } from '../../../base/shell.js'
 import { Command, type ErrorOptions, Option } from 'commander'
 import { type AnyLab, type ClusterAccess, withClusterKeys } from '../../../lab/cluster.js'
 import {
@@ -21,6 +22,7 @@ interface EnvFlags {
   readonly name: string
   readonly role?: Role
   readonly json?: true
+  readonly shell: Shell
 }
 
 const roleOption = (): Option => new Option('--role <role>', 'the cluster that has this role now').choices([...ROLES])
@@ -34,11 +36,14 @@ export const envCommand = (output: Output): Command =>
     .argument('[cluster]', 'A, B, ..., or a node such as A2; A by default')
     .addOption(nameOption())
     .addOption(roleOption())
+    .addOption(new Option('--shell <shell>', 'whose lines are printed').choices([...SHELLS]).default('bash'))
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExamples:\n  eval "$(understudy env A)"\n  eval "$(understudy env --role dr-primary)"')
     .action(async (cluster: string | undefined, flags: EnvFlags) => {
       const environment = await findEnvironment(cluster, flags)
-      output.data(flags.json ? JSON.stringify(variablesOf(environment), undefined, 2) : toShell(environment))
+      output.data(
+        flags.json ? JSON.stringify(variablesOf(environment), undefined, 2) : toShell(environment, flags.shell),
+      )
     })
 
 /** Flags of the program that it runs stand after `--`: whoever forgets that is told. */
@@ -78,7 +83,10 @@ export const shellCommand = (finish: (status: number) => void): Command =>
       finish(await runIn(await findEnvironment(cluster, flags), process.env.SHELL || '/bin/sh', [])),
     )
 
-const findEnvironment = async (name: string | undefined, flags: EnvFlags): Promise<ClientEnvironment> => {
+const findEnvironment = async (
+  name: string | undefined,
+  flags: Pick<EnvFlags, 'name' | 'role'>,
+): Promise<ClientEnvironment> => {
   const record = requireAnyLab(flags.name)
   const lab = await atActiveNodes(record, systemClock)
   const found = name === undefined ? undefined : findNode(record.clusters, name)
@@ -101,16 +109,16 @@ const variablesOf = ({ address, caFile, token }: ClientEnvironment): Record<stri
   ...(token === undefined ? {} : { VAULT_TOKEN: token }),
 })
 
-const toShell = ({ address, caFile, token, note }: ClientEnvironment): string =>
+const toShell = ({ address, caFile, token, note }: ClientEnvironment, shell: Shell): string =>
   [
-    `export VAULT_ADDR=${address}`,
-    ...(caFile === undefined ? forgetAuthority() : [`export VAULT_CACERT=${caFile}`]),
-    token === undefined ? 'unset VAULT_TOKEN' : `export VAULT_TOKEN=${token}`,
-    ...(note === undefined ? [] : [`# ${note}`]),
+    setVariable('VAULT_ADDR', address, shell),
+    // The authority of another lab must not be taken for that of this one, which has none.
+    ...(caFile === undefined && process.env.VAULT_CACERT === undefined
+      ? []
+      : [setVariable('VAULT_CACERT', caFile, shell)]),
+    setVariable('VAULT_TOKEN', token, shell),
+    ...(note === undefined ? [] : [shellComment(note, shell)]),
   ].join('\n')
-
-/** The authority of another lab must not be taken for that of this one, which has none. */
-const forgetAuthority = (): string[] => (process.env.VAULT_CACERT === undefined ? [] : ['unset VAULT_CACERT'])
 
 const runIn = (environment: ClientEnvironment, program: string, args: readonly string[]): Promise<number> => {
   const { VAULT_TOKEN: _, VAULT_CACERT: _authority, ...inherited } = process.env

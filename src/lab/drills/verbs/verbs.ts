@@ -1,3 +1,4 @@
+import { shellWord } from '../../../base/shell.js'
 import { LabError } from '../../lab-error.js'
 import { conceal } from '../../report/conceal.js'
 import { makeCall } from '../answers.js'
@@ -43,7 +44,7 @@ const write = async (
     return
   }
   context.line(
-    `for n in $(seq ${times}); do vault write -address=${context.lab.cluster(cluster).apiAddress} ${path}-$n ...; done`,
+    `for n in $(seq ${times}); do vault write ${shellWord(`-address=${context.lab.cluster(cluster).apiAddress}`)} ${shellWord(path)}-$n ...; done`,
   )
   const client = context.lab.withToken(cluster, await context.lab.rootToken(cluster))
   try {

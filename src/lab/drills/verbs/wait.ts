@@ -1,3 +1,4 @@
+import { shellWord } from '../../../base/shell.js'
 import type { Kind } from '../../kinds.js'
 import { LabError } from '../../lab-error.js'
 import { findMissing, type Readiness, READINESS } from '../../readiness.js'
@@ -71,8 +72,8 @@ const lineOf = ({ lab }: DrillContext, { for: what, cluster, kind }: WaitValue):
     return `understudy wait --for ${what} --cluster ${cluster}`
   if (what === 'converged') return 'understudy wait --for replicated'
   if (cluster === undefined) throw new LabError('usage', `wait for ${what} needs a cluster`)
-  const address = lab.cluster(cluster).apiAddress
+  const at = shellWord(`-address=${lab.cluster(cluster).apiAddress}`)
   if (what === 'accepting-writes') return `understudy wait --for active --cluster ${cluster}`
-  if (what === 'health') return `vault status -address=${address}`
-  return `vault read -address=${address} sys/replication/${kind}/status`
+  if (what === 'health') return `vault status ${at}`
+  return `vault read ${at} sys/replication/${kind}/status`
 }

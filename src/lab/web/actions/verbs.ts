@@ -1,4 +1,4 @@
-import { word } from '../../drills/lines.js'
+import { shellWord } from '../../../base/shell.js'
 import { KIND_WORDS } from '../../kinds.js'
 import { commandIn } from '../../lifecycle/lab-directory.js'
 import type { PageAction, PageVerb } from '../page-facts.js'
@@ -24,7 +24,7 @@ const other = ({ clusters: [, name = ''] }: PageAction): string => name
 const both = ({ clusters }: PageAction, between: string): string => clusters.join(between)
 const role = ({ kind = 'dr' }: PageAction): string => KIND_WORDS[kind]
 const force = ({ isForced }: PageAction): string => (isForced ? ' --force' : '')
-const named = ({ name = '' }: PageAction): string => word(name)
+const named = ({ name = '' }: PageAction): string => shellWord(name)
 
 const server = (verb: PageVerb, consequence: string): VerbWords => ({
   clusters: 1,

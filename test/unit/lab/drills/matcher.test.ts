@@ -52,7 +52,7 @@ it('writes lines of a shell without secrets', () => {
     `vault write -address=${at} sys/replication/dr/secondary/promote dr_operation_token="$DR_OPERATION_TOKEN" force=true`,
   )
   expect(line('PUT', 'kv/a', { inner: { token: 'hvs.secret', word: "it's" } })).toBe(
-    `echo '{"inner":{"token":"$ACTIVATION_TOKEN","word":"it'\\''s"}}' | vault write -address=${at} kv/a -`,
+    `echo '{"inner":{"token":"$ACTIVATION_TOKEN","word":"it'"'"'s"}}' | vault write -address=${at} kv/a -`,
   )
   expect(line('PUT', 'sys/seal')).toBe(`vault write -address=${at} -f sys/seal`)
   expect(line('LIST', 'kv')).toBe(`vault list -address=${at} kv`)

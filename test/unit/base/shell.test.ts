@@ -1,0 +1,57 @@
+import { spawnSync } from 'node:child_process'
+import { expect, it } from 'vitest'
+import { SHELLS, type Shell, setVariable, shellComment, shellWord } from '../../../src/base/shell.js'
+
+const HOSTILE = [
+  'plain-1.2_3:4/5',
+  '',
+  'two words',
+  "it's",
+  `;touch\${IFS}x`,
+  '$(id)`id`$HOME',
+  '"double" \\ back\\',
+  '~',
+  '=ls',
+  '-n',
+  '*?[a]{b,c}',
+  '!!',
+  '#x',
+  '&& exit 7 || (x) > y < z',
+  'line\nbreak\ttab',
+  '\u2018curly\u2019',
+]
+
+const isThere = (shell: string) => spawnSync(shell, ['-c', 'true']).status === 0
+
+const run = (shell: string, script: string): string =>
+  spawnSync(shell, ['-c', script], { encoding: 'utf8', env: { PATH: process.env.PATH } }).stdout
+
+it.each([
+  ['sh', 'bash'],
+  ['bash', 'bash'],
+  ['zsh', 'bash'],
+  ['fish', 'fish'],
+] as const)('%s takes every hostile text as the one word that it is', (shell, dialect) => {
+  if (!isThere(shell)) return
+  for (const text of HOSTILE) {
+    expect(run(shell, `printf '%s|' ${shellWord(text, dialect)}`)).toBe(`${text}|`)
+    const lines = [setVariable('X_Y', text, dialect), shellComment(`x\n${text}`, dialect), 'printf "%s|" "$X_Y"']
+    expect(run(shell, lines.join('\n'))).toBe(`${text}|`)
+  }
+  expect(run(shell, [setVariable('PATH', undefined, dialect), 'echo "$PATH."'].join('\n'))).toBe('.\n')
+})
+
+it('powershell and cmd get their own quotes', () => {
+  expect(setVariable('V', "it's $x \u2019", 'powershell')).toBe("$env:V = 'it''s $x \u2019\u2019'")
+  expect(setVariable('V', 'a & b | c', 'cmd')).toBe('set "V=a & b | c"')
+  expect(setVariable('V', undefined, 'powershell')).toBe('Remove-Item Env:V -ErrorAction SilentlyContinue')
+  expect(setVariable('V', undefined, 'cmd')).toBe('set "V="')
+})
+
+it.each(['"', '%PATH%', '!x!', '\n'])('cmd is refused a value with %j, which it cannot have', (text) => {
+  expect(() => setVariable('V', text, 'cmd')).toThrow('cmd takes no value with')
+})
+
+it.each<Shell>([...SHELLS])('a comment for %s is one line', (shell) => {
+  expect(shellComment('a\nb\r\u2028c & d', shell)).not.toMatch(/[\n\r\u2028]/)
+})
