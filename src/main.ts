@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { isTooOld, NODE_NEEDED } from './base/node-version.js'
+import { StopSignals } from './cli/stop-signals.js'
 
 const [calledAs = '', ...args] = process.argv.slice(1)
 const { node } = process.versions
@@ -14,6 +15,9 @@ if (isTooOld(node)) {
   process.stdout.on('error', () => undefined)
   process.stdout.write(await runComplete(args.slice(1)))
 } else {
+  // A server hears signals before the rest of the program is loaded.
+  const isServer = args[args[0] === 'vault' ? 1 : 0] === 'server'
+  const signals = isServer ? new StopSignals(() => process.exit(0)) : undefined
   const { main } = await import('./cli/main.js')
-  process.exitCode = await main([calledAs, ...args])
+  process.exitCode = await main([calledAs, ...args], signals)
 }

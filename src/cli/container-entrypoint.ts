@@ -1,54 +1,13 @@
 #!/usr/bin/env node
 import { constants } from 'node:os'
-import path from 'node:path'
-import { runInForeground } from '../lab/runner/foreground.js'
-import { loadServerConfig } from '../server/config/server-config.js'
-import { readLaunchFacts } from './container/facts.js'
-import { decideLaunch, OWN_DIRECTORIES } from './container/launch.js'
-import { becomeAccount, findAccount, giveDirectories } from './container/privileges.js'
-import { outliveReaders } from './output.js'
-import { run } from './program.js'
-import { endOnMistakes } from './unexpected.js'
+import { StopSignals } from './stop-signals.js'
 
 /**
- * The first process of a container. Our own program runs within it, as user `vault` when the container was started as
- * root; any other program runs below it as it was started.
+ * The kernel drops signals that a first process has no listener for, so this one listens before it loads the rest. Until the
+ * command has listeners of its own, a signal ends it.
  */
-const main = async (): Promise<number> => {
-  const launch = decideLaunch(process.argv.slice(2), readLaunchFacts(process.env))
-  if (launch.kind === 'program') return runInForeground(launch.command, launch.args)
-  if (process.getuid?.() === 0) leaveRoot(launch.args)
-  return run([launch.calledAs, ...launch.args])
-}
-
-const leaveRoot = (args: readonly string[]): void => {
-  const account = findAccount()
-  if (!account) return
-  const [subcommand, ...flags] = args
-  if (subcommand === 'server' && !process.env.SKIP_CHOWN) {
-    const complaints = giveDirectories([...OWN_DIRECTORIES, ...configuredDirectories(flags)], account)
-    for (const complaint of complaints) process.stderr.write(`note: ${complaint}\n`)
-  }
-  becomeAccount(account)
-}
-
-/** Where the configuration puts data and logs. A configuration with problems is reported by the server itself. */
-const configuredDirectories = (flags: readonly string[]): string[] => {
-  const { config } = loadServerConfig(flags, process.env)
-  if (!config) return []
-  return [
-    ...(config.storage.path === undefined ? [] : [path.resolve(config.storage.path)]),
-    ...(config.log.file === '' ? [] : [path.dirname(path.resolve(config.log.file))]),
-  ].filter((directory) => directory !== '/')
-}
-
-/** The kernel drops signals that a first process has no listener for; until the command has its own, this one ends it. */
-const endEarly = (signal: NodeJS.Signals): void => {
+const signals = new StopSignals((signal) => {
   if (process.listenerCount(signal) === 1) process.exit(128 + constants.signals[signal])
-}
-process.on('SIGTERM', endEarly)
-process.on('SIGINT', endEarly)
-
-outliveReaders()
-endOnMistakes()
-process.exitCode = await main()
+})
+const { runContainer } = await import('./container/run-container.js')
+process.exitCode = await runContainer(signals)

@@ -4,21 +4,21 @@ import { createLooseRandom } from '../base/loose-random.js'
 import { HostedServers } from '../lab/hosted/hosted-servers.js'
 import { type KeeperConfig, runKeeper } from '../lab/keeper/run-keeper.js'
 import { endWithParent } from '../lab/runner/end-with-parent.js'
+import { StopSignals } from './stop-signals.js'
 
 /**
  * The process of a lab that runs in one, started by `up --in-process` with `-config=FILE` and ended by `down`: its keeper, and
  * its servers beside it, which are started and stopped over the keeper's socket.
  */
 const main = async (file: string): Promise<void> => {
+  // SIGHUP does nothing: when the terminal that the lab was started from is closed, the lab goes on.
+  const signals = new StopSignals(() => process.exit(0))
   const config = JSON.parse(readFileSync(file, 'utf8')) as KeeperConfig
   const servers = new HostedServers(config.servers ?? [])
   const keeper = await runKeeper(config, { clock: systemClock, random: createLooseRandom(), servers })
+  const stopped = new Promise<void>((resolve) => signals.onStop(() => resolve()))
   endWithParent()
-  await new Promise((resolve) => {
-    for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, resolve)
-    // The terminal that the lab was started from is closed: the lab goes on.
-    process.on('SIGHUP', () => undefined)
-  })
+  await stopped
   await servers.close()
   await keeper.close()
   process.exit()

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../base/clock.js'
 import { createLooseRandom } from '../base/loose-random.js'
 import { type KeeperConfig, runKeeper } from '../lab/keeper/run-keeper.js'
 import { endWithParent } from '../lab/runner/end-with-parent.js'
+import { StopSignals } from './stop-signals.js'
 
 /** Asking `performance` for the time would load all that node has for measuring, which takes memory for as long as the lab is up. */
 const clock: Clock = {
@@ -18,14 +19,13 @@ const clock: Clock = {
  * which imports little: it runs for as long as its lab, and costs memory meanwhile.
  */
 const main = async (file: string): Promise<void> => {
+  // SIGHUP does nothing: when the terminal that the lab was started from is closed, the lab goes on.
+  const signals = new StopSignals(() => process.exit(0))
   const config = JSON.parse(readFileSync(file, 'utf8')) as KeeperConfig
   const keeper = await runKeeper(config, { clock, random: createLooseRandom() })
+  const stopped = new Promise<void>((resolve) => signals.onStop(() => resolve()))
   endWithParent()
-  await new Promise((resolve) => {
-    for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, resolve)
-    // The terminal that the lab was started from is closed: the lab goes on.
-    process.on('SIGHUP', () => undefined)
-  })
+  await stopped
   await keeper.close()
 }
 

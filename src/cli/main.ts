@@ -1,10 +1,11 @@
 import { outliveReaders } from './output.js'
 import { run } from './program.js'
+import type { StopSignals } from './stop-signals.js'
 import { endOnMistakes } from './unexpected.js'
 
 /** The whole program: runs one command and resolves to the exit status. */
-export const main = (argv: readonly string[]): Promise<number> => {
+export const main = (argv: readonly string[], signals?: StopSignals): Promise<number> => {
   outliveReaders()
   endOnMistakes()
-  return run(argv)
+  return run(argv, signals)
 }

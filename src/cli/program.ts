@@ -36,6 +36,7 @@ import { EXIT, exitCodeOf } from './exit-codes.js'
 import { teachManners } from './manners.js'
 import { ProcessOutput } from './output.js'
 import { keepTelling } from './patience.js'
+import { StopSignals } from './stop-signals.js'
 import { describeUnexpected } from './unexpected.js'
 import { packageVersion } from '../base/package-version.js'
 
@@ -82,10 +83,11 @@ const findReason = async ({ url }: ApiUnreachable): Promise<string | undefined> 
 const isOfSystem = (error: unknown): boolean => error instanceof Error && 'syscall' in error
 
 /**
- * Runs one command and resolves to the exit status. `argv`: the name it was called by, then the arguments. `server` has the
+ * Runs one command and resolves to the exit status. `argv`: the name it was called by, then the arguments.
+ * `signals`: what a server hears, where that began before. `server` has the
  * reference's flags and is parsed by its own rules.
  */
-export const run = async ([calledAs = '', ...args]: readonly string[]): Promise<number> => {
+export const run = async ([calledAs = '', ...args]: readonly string[], signals?: StopSignals): Promise<number> => {
   const output = new ProcessOutput(() => systemClock.monotonic())
   const serve = async (flags: readonly string[]) => {
     if (asksForHelp(flags)) {
@@ -94,7 +96,7 @@ export const run = async ([calledAs = '', ...args]: readonly string[]): Promise<
     }
     // Loaded only here: the short commands start several times faster without it.
     const { runServer } = await import('./commands/server.js')
-    return runServer(flags, output)
+    return runServer(flags, output, signals ?? new StopSignals(() => process.exit(EXIT.ok)))
   }
   let status: number = EXIT.ok
   const program = makeProgram(output, (code) => {

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { constants } from 'node:os'
 import { afterEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { ApiClient, errorsOf } from '../../src/client/api-client.js'
@@ -217,6 +218,40 @@ describe('a stop', () => {
     expect(await program.exit).toBe(0)
     expect(existsSync(pidFile)).toBe(false)
   })
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'by a %s that comes with its first line ends with 0, every time',
+    async (name) => {
+      for (let round = 0; round < 5; round++) {
+        const { api } = await freePorts()
+        const program = start(['-dev', `-dev-listen-address=127.0.0.1:${api}`])
+        program.onFirstOutput(() => program.signal(name))
+        expect(await program.exit).toBe(0)
+      }
+    },
+  )
+
+  it('by no SIGHUP, also while it starts', async () => {
+    const { api } = await freePorts()
+    const program = start(['-dev', `-dev-listen-address=127.0.0.1:${api}`])
+    await untilHeard(program.pid, 'SIGHUP')
+    program.signal('SIGHUP')
+    await program.untilPrinted(STARTED)
+    program.signal('SIGTERM')
+    expect(await program.exit).toBe(0)
+  })
+
+  /** The process has a listener for a signal: the kernel tells it. */
+  const untilHeard = (pid: number, name: NodeJS.Signals) =>
+    waitFor(
+      systemClock,
+      `${name} to be heard`,
+      async () => {
+        const [, caught = '0'] = /^SigCgt:\s*(\w+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+        return (BigInt(`0x${caught}`) >> BigInt(constants.signals[name] - 1)) & 1n ? undefined : 'not yet'
+      },
+      WAIT_MS,
+    )
 
   it('by a second SIGTERM ends at once', async () => {
     const { api, program, rootToken } = await openSite()

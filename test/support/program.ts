@@ -42,6 +42,11 @@ export class Program implements AsyncDisposable {
     })
   }
 
+  /** Calls back as soon as the first bytes of standard output are here. */
+  onFirstOutput(act: () => void): void {
+    this.#child.stdout?.once('data', act)
+  }
+
   get pid(): number {
     return this.#child.pid ?? 0
   }

@@ -11,13 +11,13 @@ import { loadServerConfig } from '../../server/config/server-config.js'
 import { endWithParent } from '../../lab/runner/end-with-parent.js'
 import { EXIT } from '../exit-codes.js'
 import type { Output } from '../output.js'
+import type { StopSignals } from '../stop-signals.js'
 
-const STOPS = ['SIGTERM', 'SIGINT'] as const
 /** Exit status when a port or the data directory is taken. */
 const TAKEN = 5
 
 /** `understudy server`: runs until it is told to stop. Resolves to the exit status. */
-export const runServer = async (args: readonly string[], output: Output): Promise<number> => {
+export const runServer = async (args: readonly string[], output: Output, signals: StopSignals): Promise<number> => {
   keepHeapSmall()
   const loaded = loadServerConfig(args, process.env)
   for (const { origin, text } of loaded.warnings) output.complain(`warning: ${origin}: ${text}`)
@@ -37,12 +37,11 @@ export const runServer = async (args: readonly string[], output: Output): Promis
     if (config.pidFile !== '') rmSync(config.pidFile, { force: true })
     if (certificates?.isTemporary) rmSync(certificates.directory, { recursive: true, force: true })
   }
-  const endEarly = (signal: NodeJS.Signals) => {
+  signals.onStop((signal) => {
     log.info('the server stops before it has started', { signal })
     cleanUp()
     process.exit(EXIT.ok)
-  }
-  for (const signal of STOPS) process.on(signal, endEarly)
+  })
   const server = await startServerFrom(config, log).catch((error: unknown) => error)
   if (!isServer(server)) {
     cleanUp()
@@ -55,10 +54,9 @@ export const runServer = async (args: readonly string[], output: Output): Promis
   if (config.pidFile !== '') writeFileSync(config.pidFile, `${process.pid}\n`)
   const lines = addressLines(server.addresses, config.listeners)
   tellAddresses(config.own.addressFile, lines, log)
-  process.on('SIGHUP', () => void reload(server, log, args))
+  signals.onHangUp(() => void reload(server, log, args))
   endWithParent()
-  for (const signal of STOPS) process.off(signal, endEarly)
-  const status = await serveUntilStopped(server, log)
+  const status = await serveUntilStopped(server, log, signals)
   if (config.own.addressFile !== '') removeAddressFile(config.own.addressFile, lines)
   cleanUp()
   // Standard output may be a pipe that nobody reads: nothing may wait for it.
@@ -98,10 +96,10 @@ const reload = async (server: Server, log: PinoLog, args: readonly string[]): Pr
 }
 
 /** SIGTERM and SIGINT drain, a second one ends at once. Resolves to the exit status. */
-const serveUntilStopped = (server: Server, log: PinoLog): Promise<number> =>
+const serveUntilStopped = (server: Server, log: PinoLog, signals: StopSignals): Promise<number> =>
   new Promise((resolve) => {
     let isStopping = false
-    const stop = (signal: NodeJS.Signals) => {
+    signals.onStop((signal) => {
       if (isStopping) resolve(EXIT.ok)
       isStopping = true
       log.info('the server stops', { signal })
@@ -112,6 +110,5 @@ const serveUntilStopped = (server: Server, log: PinoLog): Promise<number> =>
           resolve(EXIT.usage)
         },
       )
-    }
-    for (const signal of STOPS) process.on(signal, stop)
+    })
   })
