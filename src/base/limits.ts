@@ -37,6 +37,10 @@ export const LIMITS = {
   /** The body of an answer to a request that we send; a snapshot may be larger. */
   answerBytesMax: 64 * 1024 * 1024,
   jsonDepthMax: 300,
+  /** A file that a person named: configuration, topology, drill, keys, certificate, policy. Values and snapshots have larger limits. */
+  namedFileBytesMax: 1024 * 1024,
+  /** Levels of a YAML file. */
+  yamlDepthMax: 64,
   /** Policies and configuration files. */
   hclCharactersMax: 1024 * 1024,
   hclDepthMax: 100,

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readNamedText } from '../base/named-file.js'
 import { ApiClient } from '../client/api-client.js'
 import type { Exchange } from '../client/exchange.js'
 import type { Route } from './keeper/routes.js'
@@ -212,7 +212,7 @@ export const clientOf = (
 ): ApiClient =>
   new ApiClient({
     address: cluster.apiAddress,
-    ...(cluster.caFile === undefined ? {} : { caPem: readFileSync(cluster.caFile, 'utf8') }),
+    ...(cluster.caFile === undefined ? {} : { caPem: readNamedText(cluster.caFile) }),
     token: cluster.rootToken === '' ? undefined : cluster.rootToken,
     labApiToken: cluster.labApiToken,
     exchange: cluster.exchange,

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readNamedText } from '../base/named-file.js'
 import type { Clock } from '../base/clock.js'
 import type { ApiClient } from '../client/api-client.js'
 import { type ClusterAccess, type ClusterKeys, clientOf, withAnonymousClient, withClient } from './cluster.js'
@@ -146,7 +146,7 @@ const connect = async <T extends ClusterOfNodes>(
   options: WireOptions,
 ): Promise<T> => {
   const { clock, timeoutMs, onProgress, signal } = options
-  const caPem = primary.caFile === undefined ? undefined : readFileSync(primary.caFile, 'utf8')
+  const caPem = primary.caFile === undefined ? undefined : readNamedText(primary.caFile)
   const what = `${secondary.name} to follow ${primary.name} (${link.kind})`
   /** Another of several nodes may become active at any time, and those that are not seal themselves when their cluster joins. */
   const wait = (

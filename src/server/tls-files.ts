@@ -1,12 +1,12 @@
-import { readFileSync } from 'node:fs'
+import { readNamedFile } from '../base/named-file.js'
 import type { TlsSettings } from '../http/tls.js'
 import type { ListenerTls } from './config/config.js'
 
 /** Reads what a listener needs from the files its configuration names, relative to the working directory. */
 export const readTls = (tls: ListenerTls): TlsSettings => ({
-  cert: readFileSync(tls.certFile),
-  key: readFileSync(tls.keyFile),
-  clientCa: tls.clientCaFile && !tls.disableClientCerts ? readFileSync(tls.clientCaFile) : undefined,
+  cert: readNamedFile(tls.certFile),
+  key: readNamedFile(tls.keyFile),
+  clientCa: tls.clientCaFile && !tls.disableClientCerts ? readNamedFile(tls.clientCaFile) : undefined,
   mustPresentCertificate: tls.requireClientCert,
   minVersion: tls.minVersion === 'TLSv1.3' ? 'TLSv1.3' : 'TLSv1.2',
 })

@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
+import { readNamedText } from '../../base/named-file.js'
 import { type Command, defineCommand } from './command.js'
 import { localError, messageOf, remoteError } from './cli-error.js'
 import { formatHclText } from './hcl-format.js'
@@ -75,7 +76,7 @@ export const policyCommands: readonly Command[] = [
 
 const readPolicy = (file: string): string => {
   try {
-    return readFileSync(file, 'utf8')
+    return readNamedText(file)
   } catch (error) {
     throw localError(`Error opening policy file: ${messageOf(error)}`, error)
   }

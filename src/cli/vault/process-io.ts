@@ -2,6 +2,7 @@ import { homedir } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { systemClock } from '../../base/clock.js'
+import { LIMITS } from '../../base/limits.js'
 import { createSystemRandom } from '../../base/random.js'
 import { localError } from './cli-error.js'
 import type { VaultIo } from './io.js'
@@ -26,7 +27,13 @@ export const createProcessIo = (serve: VaultIo['serve']): VaultIo => {
 
 const readStdin = async (): Promise<Buffer> => {
   const chunks: Buffer[] = []
-  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk))
+  let bytes = 0
+  for await (const chunk of process.stdin) {
+    chunks.push(Buffer.from(chunk))
+    bytes += chunks.at(-1)?.length ?? 0
+    if (bytes > LIMITS.bodyBytesMax)
+      throw localError(`standard input is too large: the limit is ${LIMITS.bodyBytesMax} bytes`)
+  }
   return Buffer.concat(chunks)
 }
 

@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import path from 'node:path'
+import { readNamedText } from '../../base/named-file.js'
 import { parseDurationMs } from '../../base/duration.js'
 import { localError, messageOf } from './cli-error.js'
 import type { CommonFlags } from './common-flags.js'
@@ -104,7 +105,7 @@ const listFiles = (directory: string): string[] => {
 const readText = (file: string): string | undefined => {
   if (file === '') return undefined
   try {
-    return readFileSync(file, 'utf8')
+    return readNamedText(file)
   } catch (error) {
     throw localError(`the certificate or key cannot be read: ${messageOf(error)}`, error)
   }

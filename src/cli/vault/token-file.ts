@@ -1,6 +1,7 @@
 /** The token that `login` keeps for later commands, in `.vault-token` of the home directory. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { readNamedText } from '../../base/named-file.js'
 import { localError, messageOf } from './cli-error.js'
 
 const fileIn = (homeDirectory: string): string => path.join(homeDirectory, '.vault-token')
@@ -8,7 +9,7 @@ const fileIn = (homeDirectory: string): string => path.join(homeDirectory, '.vau
 /** Empty when there is none. */
 export const readStoredToken = (homeDirectory: string): string => {
   try {
-    return readFileSync(fileIn(homeDirectory), 'utf8').trim()
+    return readNamedText(fileIn(homeDirectory)).trim()
   } catch {
     return ''
   }

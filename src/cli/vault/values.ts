@@ -1,5 +1,6 @@
 /** Data of a write from the command line: `key=value`, `key=@file`, `key=-`, `@file.json`, `-`. */
-import { readFileSync } from 'node:fs'
+import { readNamedText } from '../../base/named-file.js'
+import { LIMITS } from '../../base/limits.js'
 import { parseExactJson } from '../../base/exact-json.js'
 import { localError, messageOf } from './cli-error.js'
 import { isMap, type JsonMap } from './json-map.js'
@@ -47,7 +48,7 @@ export const readText = async (text: string, io: Pick<VaultIo, 'readStdin'>): Pr
 
 const readValueFile = (file: string): string => {
   try {
-    return readFileSync(file, 'utf8')
+    return readNamedText(file, LIMITS.bodyBytesMax)
   } catch (error) {
     throw localError(`Failed to parse K=V data: error reading file: ${messageOf(error)}`, error)
   }

@@ -1,4 +1,6 @@
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { shellWord } from '../../base/shell.js'
+import { readNamedText } from '../../base/named-file.js'
 import type { AttachedCluster, ClusterKeys, WiredClusters } from '../cluster.js'
 import { LabError } from '../lab-error.js'
 
@@ -26,9 +28,9 @@ const OTHERS_MAY_READ = 0o044
 export const readKeysFile = (file: string, onWarning: (text: string) => void): KnownKeys => {
   let text: string
   try {
-    text = readFileSync(file, 'utf8')
+    text = readNamedText(file)
     if ((statSync(file).mode & OTHERS_MAY_READ) !== 0)
-      onWarning(`warning: ${file} holds keys and can be read by others; "chmod 600 ${file}" mends that`)
+      onWarning(`warning: ${file} holds keys and can be read by others; "chmod 600 ${shellWord(file)}" mends that`)
   } catch (error) {
     throw new LabError('usage', `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
   }

@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { readNamedText } from '../../base/named-file.js'
 import type * as Yaml from 'yaml'
+import { LIMITS } from '../../base/limits.js'
 import { LabError } from '../lab-error.js'
 
 /** Something that is wrong at a place of a file, counted from 1. */
@@ -31,7 +32,7 @@ export const isDocumentFile = (nameOrFile: string): boolean => /[/\\]|\.ya?ml$/.
 /** Throws a usage error that names the file when it cannot be read. */
 export const readDocumentFile = (file: string): string => {
   try {
-    return readFileSync(file, 'utf8')
+    return readNamedText(file)
   } catch (error) {
     throw new LabError('usage', `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
   }
@@ -40,8 +41,9 @@ export const readDocumentFile = (file: string): string => {
 /** Text that is not YAML at all gives problems, each with its place. */
 export const readYaml = (text: string): { readonly document: YamlDocument; readonly problems: readonly Problem[] } => {
   const { LineCounter, isAlias, isNode, parseDocument } = loadYaml()
+  const deep = findTooDeep(text)
   const lines = new LineCounter()
-  const parsed = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const parsed = parseDocument(deep ? '' : text, { lineCounter: lines, prettyErrors: false })
   const placeAt = (offset: number) => {
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(1, line), column: Math.max(1, col) }
@@ -57,8 +59,32 @@ export const readYaml = (text: string): { readonly document: YamlDocument; reado
       placeOf: (node) => placeAt((isNode(node) && node.range?.[0]) || 0),
       toValue: (file) => toTree(parsed, file),
     },
-    problems,
+    problems: deep ? [deep] : problems,
   }
+}
+
+/**
+ * The line from which on a text has too many levels, told from its indentation and its brackets: the parser calls itself for
+ * each of them.
+ */
+const findTooDeep = (text: string): Problem | undefined => {
+  const indents: number[] = []
+  let brackets = 0
+  for (const [index, line] of text.split('\n').entries()) {
+    const [start = ''] = /^(?:\s*[-?](?=\s))*\s*/.exec(line) ?? []
+    if (start.length < line.length) {
+      while ((indents.at(-1) ?? -1) >= start.length) indents.pop()
+      indents.push(start.length)
+    }
+    const inLine = start.split(/[-?]/).length - 1
+    for (const character of line) {
+      if (character === '[' || character === '{') brackets++
+      else if (character === ']' || character === '}') brackets = Math.max(0, brackets - 1)
+      if (indents.length + inLine + brackets > LIMITS.yamlDepthMax)
+        return { line: index + 1, column: 1, text: `the file has more than ${LIMITS.yamlDepthMax} levels` }
+    }
+  }
+  return undefined
 }
 
 const toTree = (parsed: Yaml.Document, file: string): unknown => {

@@ -13,8 +13,9 @@ import { VERBS } from './schema/steps.js'
 export const parseDrill = (text: string, file: string): Drill => {
   const { document, problems } = readYaml(text)
   refuseProblems(file, problems)
+  const value = document.toValue(file) as DrillFile
   refuseProblems(file, checkSchema(document, DRILL_SCHEMA))
-  const given = besideIt(document.toValue(file) as DrillFile, file)
+  const given = besideIt(value, file)
   refuseProblems(file, findDrillProblems(document, given))
   return toDrill(given, file)
 }
@@ -55,7 +56,7 @@ const toLoad = (load: LoadFile): LoadPlan => ({
 /** Milliseconds of a duration that the schema has let through. */
 export const durationOf = (text: string): number => parseDurationMs(text) ?? 0
 
-const verbOf = (entry: Entry): string | undefined => Object.keys(entry).find((key) => key in VERBS)
+const verbOf = (entry: Entry): string | undefined => Object.keys(entry).find((key) => Object.hasOwn(VERBS, key))
 
 const toStep = (entry: Entry): Step => {
   const verb = verbOf(entry) ?? ''
@@ -70,6 +71,6 @@ const toStep = (entry: Entry): Step => {
 }
 
 const toExpectation = (entry: Entry): Expectation => {
-  const about = Object.keys(entry).find((key) => key in EXPECTATIONS)
+  const about = Object.keys(entry).find((key) => Object.hasOwn(EXPECTATIONS, key))
   return { about, with: entry[about ?? ''] } as Expectation
 }

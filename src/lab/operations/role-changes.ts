@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readNamedText } from '../../base/named-file.js'
 import type { Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
 import type { Runbook } from './runbook.js'
@@ -89,5 +89,5 @@ export const authorityOf = (runbook: Runbook, primary: string): Record<string, s
   const cluster = runbook.cluster(primary)
   if (cluster.caFile === undefined) return {}
   // A server of this machine can read the file; what somebody else runs may be anywhere.
-  return 'dataDir' in cluster ? { ca_file: cluster.caFile } : { ca_cert: readFileSync(cluster.caFile, 'utf8') }
+  return 'dataDir' in cluster ? { ca_file: cluster.caFile } : { ca_cert: readNamedText(cluster.caFile) }
 }

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { readNamedText } from '../../base/named-file.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { createSystemRandom } from '../../base/random.js'
 import { checkImage } from '../../server/lab/cluster-image.js'
@@ -223,7 +224,7 @@ const unpacked = (bytes: Buffer, file: string): Buffer[] => {
 const readKey = (file: string, { keyId }: SnapshotHeader): Buffer => {
   const place = keyPath(file)
   if (!existsSync(place)) throw new LabError('usage', `the key of ${file} is missing: ${place} belongs beside it`)
-  const key = Buffer.from(readFileSync(place, 'utf8').trim(), 'hex')
+  const key = Buffer.from(readNamedText(place).trim(), 'hex')
   if (key.length === SEAL_KEY_BYTES && keyIdOf(key) === keyId) return key
   throw new LabError('usage', `${place} is not the key of ${file}: one of them belongs to another snapshot`)
 }

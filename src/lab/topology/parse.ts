@@ -47,8 +47,8 @@ interface LinkFile {
 export const parseTopology = (text: string, file: string): Topology => {
   const { document, problems } = readYaml(text)
   refuseProblems(file, problems)
-  refuseProblems(file, checkSchema(document, TOPOLOGY_SCHEMA))
   const given = document.toValue(file) as TopologyFile
+  refuseProblems(file, checkSchema(document, TOPOLOGY_SCHEMA))
   refuseProblems(file, [...findSettingProblems(document), ...findTopologyProblems(given, (path) => at(document, path))])
   return toTopology(given)
 }

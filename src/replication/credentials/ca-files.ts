@@ -1,5 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readNamedText } from '../../base/named-file.js'
 import { inNoTime } from '../../base/turn.js'
 import { parsePemCertificates } from '../../crypto/certificates.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
@@ -37,7 +38,7 @@ const listFiles = async (directory: string): Promise<string[]> => {
   return names.sort()
 }
 
-const read = (field: string, path: string): Promise<string> => orFail(field, path, () => readFile(path, 'utf8'))
+const read = (field: string, path: string): Promise<string> => orFail(field, path, async () => readNamedText(path))
 
 const orFail = async <T>(field: string, path: string, fn: () => Promise<T>): Promise<T> => {
   try {

@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { readNamedText } from '../../base/named-file.js'
 import { parseHcl } from '../../base/hcl.js'
 import type { HclBlock } from '../../base/hcl-blocks.js'
 import { type HclBody, HclError, type HclItem } from '../../base/hcl-tree.js'
@@ -77,7 +78,7 @@ export const readConfigPath = (given: string, into: FileSettings, findings: Find
           .sort()
           .map((name) => path.join(given, name))
       : [given]
-    for (const file of files) readConfigText(readFileSync(file, 'utf8'), file, into, findings)
+    for (const file of files) readConfigText(readNamedText(file), file, into, findings)
   } catch (error) {
     into.isWhole = false
     findings.problems.push({ origin: given, text: `cannot be read: ${error instanceof Error ? error.message : error}` })

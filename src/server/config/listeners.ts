@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
+import { readNamedFile } from '../../base/named-file.js'
 import { LIMITS } from '../../base/limits.js'
 import type { ListenerConfig, ListenerTls } from './config.js'
 import { checkAddress, checkNetworks, withPort } from './addresses.js'
@@ -157,7 +157,7 @@ const checkFiles = (values: Stanza['values'], findings: Findings): void => {
 const readSetting = (file: Sourced | undefined, findings: Findings): Buffer | undefined => {
   if (!file || textOf(file) === '') return undefined
   try {
-    return readFileSync(textOf(file))
+    return readNamedFile(textOf(file))
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     findings.problems.push({ origin: file.origin, text: `${textOf(file)} cannot be read: ${reason}` })

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readNamedFile } from '../../base/named-file.js'
 import { isUrl } from './addresses.js'
 import type { OwnSettings, SealConfig } from './config.js'
 import type { Findings, Stanza } from './tree.js'
@@ -111,7 +111,7 @@ const readKey = (value: string, env: Environment): KeyRead => {
   if (!value.startsWith('file://')) return decodeKey(Buffer.from(value))
   const file = value.slice('file://'.length)
   try {
-    return decodeKey(readFileSync(file))
+    return decodeKey(readNamedFile(file))
   } catch (error) {
     return { ok: false, problem: `${file} cannot be read: ${error instanceof Error ? error.message : error}` }
   }

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
+import { readNamedFile } from '../../base/named-file.js'
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
@@ -45,7 +45,7 @@ const openEtcd = async (
   leaseMs: number,
   surroundings: Surroundings,
 ): Promise<SharedLog> => {
-  const read = (file: string) => (file === '' ? undefined : readFileSync(file))
+  const read = (file: string) => (file === '' ? undefined : readNamedFile(file))
   const files = { ca: read(tls.caFile), cert: read(tls.certFile), key: read(tls.keyFile) }
   const { EtcdSharedLog } = await import('../../storage/commit-log/etcd/etcd-shared-log.js')
   const late = new AbortController()

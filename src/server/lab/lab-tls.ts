@@ -1,7 +1,8 @@
 import { X509Certificate } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { readNamedFile } from '../../base/named-file.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { type ApiCertificates, createApiCertificates } from '../../crypto/api-certificates.js'
 
@@ -46,7 +47,7 @@ const RENEWED_BEFORE_MS = 30 * 86_400_000
 /** Whether files are there whose certificate goes on for a while and is for all these names. */
 export const isGoodFor = (files: LabTls, names: readonly string[], nowMs: number): boolean => {
   if (!Object.values(files).every((file) => existsSync(file))) return false
-  const certificate = new X509Certificate(readFileSync(files.certFile))
+  const certificate = new X509Certificate(readNamedFile(files.certFile))
   return (
     Date.parse(certificate.validTo) - nowMs > RENEWED_BEFORE_MS &&
     names.every((name) => certificate.checkHost(name) !== undefined)

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readNamedText } from '../../base/named-file.js'
 import type { Clock } from '../../base/clock.js'
 import { limitSignal } from '../../base/linked-signal.js'
 import type { Network } from '../../base/network.js'
@@ -28,7 +28,7 @@ export const leaderOf = (join: RetryJoin): LeaderAddress => ({
 const readPem = (file: string): string => {
   if (file === '') return ''
   try {
-    return readFileSync(file, 'utf8')
+    return readNamedText(file)
   } catch (cause) {
     throw new LogicalError('unavailable', `${file} cannot be read, which retry_join names`, { cause })
   }

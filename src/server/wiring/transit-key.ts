@@ -1,5 +1,5 @@
 /** The transit key of another cluster that a seal names: its use, and the renewal of the token for it. */
-import { readFileSync } from 'node:fs'
+import { readNamedText } from '../../base/named-file.js'
 import type { Clock } from '../../base/clock.js'
 import { limitSignal } from '../../base/linked-signal.js'
 import type { Log } from '../../base/log.js'
@@ -23,7 +23,7 @@ export interface TransitSurroundings {
 const readPem = (file: string): string => {
   if (file === '') return ''
   try {
-    return readFileSync(file, 'utf8')
+    return readNamedText(file)
   } catch (cause) {
     throw new LogicalError('unavailable', `${file} cannot be read, which the seal needs`, { cause })
   }

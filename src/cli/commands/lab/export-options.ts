@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readNamedText } from '../../../base/named-file.js'
 import { Command } from 'commander'
 import { type ExportedFile, type ExportSource, describeLeftOut } from '../../../lab/export/plan.js'
 import { writeExport } from '../../../lab/export/write-files.js'
@@ -40,7 +40,7 @@ export const readSource = (name: string | undefined, { file }: ExportFlags, outp
   }
   const topology = file === undefined ? requireTopology(name ?? '') : readTopologyFile(file)
   for (const text of describeLeftOut(topology)) output.complain(`note: ${text}`)
-  return { topology, fileText: file === undefined ? undefined : readFileSync(file, 'utf8') }
+  return { topology, fileText: file === undefined ? undefined : readNamedText(file) }
 }
 
 /** Writes the files, or prints a single one. Returns the directory that they were written to. */

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readNamedFile } from '../../../base/named-file.js'
 import { localError, messageOf } from '../cli-error.js'
 
 /** Public keys as the API takes them, in base64, from files that hold them in binary form or with armour. */
@@ -14,7 +14,7 @@ const readPgpKey = (name: string): string => {
 
 const readKeyFile = (file: string): Buffer => {
   try {
-    return readFileSync(file)
+    return readNamedFile(file)
   } catch (error) {
     throw localError(`The PGP key cannot be read: ${messageOf(error)}`, error)
   }

@@ -1,5 +1,6 @@
 /** operator raft: the storage of a node, its snapshots and its peers. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
+import { readNamedFile } from '../../../base/named-file.js'
 import { LIMITS } from '../../../base/limits.js'
 import { type Command, defineCommand } from '../command.js'
 import { localError, messageOf, remoteError, VAULT_EXIT } from '../cli-error.js'
@@ -56,7 +57,7 @@ export const raftCommands: readonly Command[] = [
     summary: 'Make the cluster what a snapshot says',
     flags: { force: flag.bool('Restore a snapshot of another cluster, with other keys.') },
     run: async ({ api, args: [file = ''], flags }) => {
-      const raw = inFile(() => readFileSync(file))
+      const raw = inFile(() => readNamedFile(file, LIMITS.snapshotBytesMax))
       const path = `sys/storage/raft/snapshot${flags.force ? '-force' : ''}`
       await api.request('Error installing the snapshot', 'POST', path, { raw, ...ROOT })
       return VAULT_EXIT.ok

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { readNamedFile } from '../../../base/named-file.js'
+import { LIMITS } from '../../../base/limits.js'
 import { inspectSnapshot } from '../../../server/data/snapshot-inspection.js'
 import { localError, messageOf } from '../cli-error.js'
 import { type Command, defineCommand } from '../command.js'
@@ -32,7 +33,7 @@ export const snapshotInspectCommand: Command = defineCommand({
 
 const inspect = async (file: string) => {
   try {
-    return await inspectSnapshot(readFileSync(file))
+    return await inspectSnapshot(readNamedFile(file, LIMITS.snapshotBytesMax))
   } catch (error) {
     throw localError(`The snapshot file cannot be used: ${messageOf(error)}`, error)
   }
