@@ -6,8 +6,8 @@ import { packageVersion } from '../../base/package-version.js'
 import { describeOwnApi, listKeeperApi } from '../../server/own-api/document.js'
 import { LabError } from '../lab-error.js'
 import { EventStreams } from './event-streams.js'
-import type { FaultRequest, LinkFaultRequest, ServerFaultRequest } from './active-fault.js'
 import type { Keeper } from './keeper.js'
+import { parseFaultRequest } from './parse-fault.js'
 import { readJson } from './read-json.js'
 import { HOSTED_VERBS, type ServerHost } from './server-host.js'
 import type { ToxiproxyControl } from './toxiproxy/toxiproxy-control.js'
@@ -51,13 +51,13 @@ export const serveKeeper = async (kept: Kept, socket: string): Promise<{ close()
   const streams = new EventStreams(kept.log)
   const control: Control = { ...kept, streams }
   const server = http.createServer((request, response) => {
-    answer(control, request, response).then(
-      (reply) => reply && send(response, reply.status, reply.body),
-      (error: unknown) => {
+    answer(control, request, response)
+      .catch((error: unknown) => {
         const status = error instanceof LabError ? STATUS[error.code] : 500
-        send(response, status, { errors: [error instanceof Error ? error.message : String(error)] })
-      },
-    )
+        return { status, body: { errors: [error instanceof Error ? error.message : String(error)] } }
+      })
+      .then((reply) => reply && send(response, reply.status, reply.body))
+      .catch(() => response.destroy())
   })
   // A keeper that was killed leaves its socket behind.
   if (existsSync(socket)) unlinkSync(socket)
@@ -98,7 +98,8 @@ const UNSUPPORTED: Reply = { status: 405, body: { errors: ['unsupported operatio
 const answerFaults = async ({ keeper }: Control, { method, request }: Incoming, id?: string): Promise<Reply> => {
   if (id !== undefined && !/^\d+$/.test(id)) return { status: 404, body: { errors: [`there is no fault ${id}`] } }
   if (method === 'GET' && id === undefined) return { status: 200, body: { faults: keeper.active } }
-  if (method === 'POST' && id === undefined) return { status: 200, body: await keeper.set(await readFault(request)) }
+  if (method === 'POST' && id === undefined)
+    return { status: 200, body: await keeper.set(parseFaultRequest(await readJson(request))) }
   if (method !== 'DELETE') return UNSUPPORTED
   const healed = await keeper.heal(id === undefined ? undefined : [Number(id)])
   if (id !== undefined && healed.length === 0) return { status: 404, body: { errors: [`there is no fault ${id}`] } }
@@ -113,7 +114,7 @@ const answerEvents = async (
   if (method !== 'GET') return UNSUPPORTED
   const parameters = new URLSearchParams(query)
   const after = Number(parameters.get('after') ?? 0)
-  if (!Number.isSafeInteger(after)) throw new LabError('usage', '"after" is the number of an event')
+  if (!Number.isSafeInteger(after) || after < 0) throw new LabError('usage', '"after" is the number of an event')
   if (!parameters.has('follow'))
     return { status: 200, body: { events: log.after(after).map(({ line }) => JSON.parse(line) as unknown) } }
   streams.add(response, after)
@@ -145,20 +146,14 @@ const send = (response: http.ServerResponse, status: number, body: unknown): voi
   response.end(JSON.stringify(body))
 }
 
-/** The command line is the only caller, so its words are checked there; here only that it is the form at all. */
-const readFault = async (request: http.IncomingMessage): Promise<FaultRequest> => {
-  const value = (await readJson(request)) as Record<string, unknown> | null
-  const { between, cluster, fault } = value ?? {}
-  const isFault = typeof fault === 'object' && fault !== null && 'name' in fault
-  if (isFault && Array.isArray(between) && between.length === 2)
-    return { ...(value as unknown as LinkFaultRequest), isOneWay: value?.isOneWay === true }
-  if (isFault && typeof cluster === 'string') return value as unknown as ServerFaultRequest
-  throw new LabError('usage', 'this is not a fault')
-}
-
 const readDraft = async (request: http.IncomingMessage): Promise<EventDraft> => {
   const value = (await readJson(request)) as Partial<EventDraft> | null
-  const isForm = isEventKind(value?.kind) && typeof value.details === 'object' && value.details !== null
+  const { kind, cluster, details, command } = value ?? {}
+  const isForm =
+    isEventKind(kind) &&
+    typeof details === 'object' &&
+    details !== null &&
+    [cluster, command].every((text) => text === undefined || typeof text === 'string')
   if (!isForm) throw new LabError('usage', 'this is not an event')
-  return value as EventDraft
+  return { kind, details, ...(cluster === undefined ? {} : { cluster }), ...(command === undefined ? {} : { command }) }
 }

@@ -244,7 +244,7 @@ it('does not set a fault again that is healed while its server is looked at', as
   release()
   await Promise.all([healing, reminding])
   expect(told).toEqual(['-5ms', '0s'])
-  expect(keeper.active).toEqual([])
+  expect(await client.list()).toEqual([])
 })
 
 it('lets the newer of two faults count when its server is looked at in between', async () => {
@@ -311,4 +311,32 @@ it('counts the time of a fault from when it is set', async () => {
   expect((await setting).untilMs).toBeGreaterThanOrEqual(answeredMs + 60_000)
   await keeper.close()
   expect(told).toEqual(['5ms'])
+})
+
+const latency = (fault: object) => ({ between: ['A', 'B'], fault: { name: 'latency', ...fault } })
+
+it.each([
+  [latency({ ms: 1e300 }), '"ms" is a number from 0 to 2147483647'],
+  [latency({ ms: -1 }), '"ms" is a number'],
+  [latency({ ms: '5' }), '"ms" is a number'],
+  [latency({ ms: 5, jitterMs: 1e300 }), '"jitterMs" is a number'],
+  [latency({}), '"ms" is a number'],
+  [{ ...cut, forMs: 1e300 }, '"forMs" is a number'],
+  [{ ...cut, forMs: 0 }, '"forMs" is a number'],
+  [{ between: ['A', 'B'], fault: { name: '__proto__' } }, 'the name of a fault is one of partition'],
+  [{ between: ['A', 'B'], fault: { name: 'constructor' } }, 'the name of a fault is one of'],
+  [{ between: ['A'], fault: { name: 'hold' } }, '"between" is the names of two'],
+  [{ between: ['A', {}], fault: { name: 'hold' } }, '"between" is the names of two'],
+  [{ between: ['__proto__', 'constructor'], fault: { name: 'hold' } }, 'there is no cluster "__proto__"'],
+  [{ cluster: '__proto__', fault: { name: 'skew', ms: 1 } }, 'there is no cluster "__proto__"'],
+  [{ cluster: 'A', fault: { name: 'toString' } }, 'the name of a fault is one of hold-state'],
+  [{ cluster: 'A', fault: { name: 'skew', ms: 1e300 } }, '"ms" is a number from -315360000000'],
+  [{ cluster: 'A', fault: { name: 'disk', state: 'constructor' } }, '"state" is one of full, fail, slow'],
+  [{ cluster: 'A', fault: { name: 'corrupt', tree: 'local', page: 1.5 } }, '"page" is a page'],
+  [{ cluster: 'A', fault: [] }, 'this is not a fault'],
+  [[], 'this is not a fault'],
+])('the control API refuses %j', async (request, text) => {
+  const { client } = await startKeeper()
+  await expect(client.set(request as never)).rejects.toMatchObject({ message: expect.stringContaining(text) })
+  expect(await client.list()).toEqual([])
 })

@@ -253,3 +253,37 @@ it('counts the faults of links between nodes by the nodes', () => {
     'understudy_link_faults_active{link="A1-A2"} 1\nunderstudy_link_faults_active{link="A1-A3"} 0\n',
   )
 })
+
+it.each([
+  ['GET', '//', undefined, 404],
+  ['GET', '//evil.example/proxies', undefined, 404],
+  ['GET', '/proxies/__proto__', undefined, 404],
+  ['GET', '/constructor', undefined, 404],
+  ['GET', '/proxies/%E0%A4%A', undefined, 404],
+  ['POST', '/proxies', { name: 'x', upstream: ':80' }, 400],
+  ['POST', '/proxies', { name: 'x', upstream: 'host:99999' }, 400],
+  ['POST', '/proxies', { name: 'x', upstream: 'host' }, 400],
+  ['POST', '/proxies', { name: 'a/b', upstream: 'host:80' }, 400],
+  ['POST', '/proxies', { name: 'a\u001b[2J', upstream: 'host:80' }, 400],
+  ['POST', '/proxies/A-B-api/toxics', { type: 'latency', attributes: { latency: 1e300 } }, 400],
+  ['POST', '/proxies/A-B-api/toxics', { type: '__proto__' }, 400],
+])('refuses %s %s with the body %j as a mistake of the client', async (method, path, body, expected) => {
+  const { hostname, port } = new URL(control)
+  const status = await new Promise((resolve, reject) => {
+    const request = http.request({ hostname, port, method, path }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+    request.on('error', reject)
+    request.end(body === undefined ? undefined : JSON.stringify(body))
+  })
+  expect(status).toBe(expected)
+})
+
+it.each(['', 'evil.example', '127.0.0.1.evil.example', '127.0.0.1:x', '[::1'])('refuses the Host %j', async (host) => {
+  const { hostname, port } = new URL(control)
+  const socket = net.connect(Number(port), hostname)
+  socket.end(`GET /proxies HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+  const [head] = (await once(socket, 'data')) as [Buffer]
+  expect(String(head)).toMatch(/^HTTP\/1\.1 40[03] /)
+})

@@ -53,12 +53,18 @@ export class Proxies {
 
   async create(given: Given): Promise<ShownProxy> {
     const name = requireText(given, 'name')
+    if (!/^[^/\p{Cc}]{1,256}$/u.test(name))
+      throw new ToxiproxyError(
+        400,
+        'bad request body: a name has 1 to 256 characters, without slashes and control characters',
+      )
     const upstream = requireText(given, 'upstream')
+    const target = targetOf(upstream)
     const listen = typeof given.listen === 'string' ? given.listen : ''
     if (this.#find(name)) throw new ToxiproxyError(409, 'proxy already exists')
     if (this.#keeper.proxies.filter(({ isExtra }) => isExtra).length >= EXTRA_PROXIES_MAX)
       throw new ToxiproxyError(409, `there are ${EXTRA_PROXIES_MAX} proxies beside those of the lab already`)
-    const link = await this.#open(portOf(listen), upstream)
+    const link = await this.#open(portOf(listen), target)
     this.#keeper.addProxy(name, upstream, link)
     if (given.enabled === false) await this.#setEnabled(this.#require(name), false)
     return this.show(name)
@@ -70,6 +76,7 @@ export class Proxies {
     const shown = this.#show(proxy)
     const listen = typeof given.listen === 'string' && given.listen !== '' ? given.listen : shown.listen
     const upstream = typeof given.upstream === 'string' && given.upstream !== '' ? given.upstream : shown.upstream
+    targetOf(upstream)
     const isMoved = upstream !== shown.upstream || ![0, proxy.port].includes(portOf(listen))
     if (isMoved && !proxy.isExtra)
       throw new ToxiproxyError(400, `the proxy ${name} belongs to the lab: its addresses stay as they are`)
@@ -194,11 +201,11 @@ export class Proxies {
     await this.#keeper.set({ between: [from, to], isOneWay: true, fault: { name: 'down' }, at })
   }
 
-  async #open(port: number, upstream: string): Promise<Link> {
+  async #open(port: number, target: { host: string; port: number }): Promise<Link> {
     try {
-      return await Link.open({ port, target: parseHostPort(upstream), ...this.#parts })
+      return await Link.open({ port, target, ...this.#parts })
     } catch (error) {
-      throw new ToxiproxyError(500, error instanceof Error ? error.message : String(error))
+      throw new ToxiproxyError(400, error instanceof Error ? error.message : String(error))
     }
   }
 }
@@ -211,6 +218,16 @@ const requireText = (given: Given, name: string): string => {
   const value = given[name]
   if (typeof value !== 'string' || value === '') throw new ToxiproxyError(400, `missing required field: ${name}`)
   return value
+}
+
+const targetOf = (upstream: string): { host: string; port: number } => {
+  const [, host] = /^(\[[^\]]+\]|[^:\s]+):([1-9]\d*)$/.exec(upstream) ?? []
+  try {
+    if (host !== undefined) return parseHostPort(upstream)
+  } catch {
+    // Below: the port is none.
+  }
+  throw new ToxiproxyError(400, `bad request body: upstream is a host and a port, not ${upstream}`)
 }
 
 const LOCAL_HOSTS: readonly string[] = ['', 'localhost', '127.0.0.1', '0.0.0.0', '[::]', '[::1]', '::']

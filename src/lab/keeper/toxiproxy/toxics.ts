@@ -1,5 +1,6 @@
 import type { Direction } from '../../proxy/fault-types.js'
 import type { ActiveLinkFault, LinkFault, LinkFaultName } from '../active-fault.js'
+import { DELAY_MS_MAX } from '../parse-fault.js'
 import { ToxiproxyError } from './toxiproxy-error.js'
 
 /** A toxic as toxiproxy 2 shows it. Times in milliseconds but for a slicer's delay, in microseconds; rates in kB/s. */
@@ -16,6 +17,9 @@ interface ToxicType {
   readonly defaults: Readonly<Record<string, number>>
   readonly make: (attributes: Readonly<Record<string, number>>) => LinkFault
 }
+
+/** Milliseconds, kB/s or bytes: no timer waits longer. */
+const MOST = DELAY_MS_MAX
 
 const take = (attributes: Readonly<Record<string, number>>, name: string): number => attributes[name] ?? 0
 
@@ -107,8 +111,8 @@ const parseAttributes = (given: unknown, known: Readonly<Record<string, number>>
   const attributes = { ...known }
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(known, name)) continue
-    if (typeof value !== 'number' || !(value >= 0) || value > Number.MAX_SAFE_INTEGER)
-      throw new ToxiproxyError(400, `bad request body: ${name} is a number from 0 on`)
+    if (typeof value !== 'number' || !(value >= 0 && value <= MOST))
+      throw new ToxiproxyError(400, `bad request body: ${name} is a number from 0 to ${MOST}`)
     attributes[name] = value
   }
   return attributes

@@ -72,13 +72,13 @@ export interface ToxiproxyServer {
 /** Toxiproxy's control on 127.0.0.1, for clients that know it. Rejects with a conflict when the port is taken. */
 export const serveToxiproxy = async (proxies: Proxies, port: number): Promise<ToxiproxyServer> => {
   const server = http.createServer((request, response) => {
-    answer(proxies, request).then(
-      ({ status, body }) => send(response, status, body),
-      (error: unknown) => {
+    answer(proxies, request)
+      .catch((error: unknown) => {
         const status = error instanceof ToxiproxyError ? error.status : error instanceof LabError ? 400 : 500
-        send(response, status, { error: error instanceof Error ? error.message : String(error), status })
-      },
-    )
+        return { status, body: { error: error instanceof Error ? error.message : String(error), status } }
+      })
+      .then(({ status, body }: Reply) => send(response, status, body))
+      .catch(() => response.destroy())
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
@@ -97,9 +97,13 @@ export const serveToxiproxy = async (proxies: Proxies, port: number): Promise<To
 
 const answer = async (proxies: Proxies, request: http.IncomingMessage): Promise<Reply> => {
   requireNoPage(request.headers)
-  const parts = new URL(request.url ?? '/', 'http://toxiproxy').pathname.split('/').slice(1)
+  const parts = (request.url ?? '/')
+    .replace(/[?#].*$/s, '')
+    .split('/')
+    .slice(1)
   const pattern = parts.map((part, index) => (index === 1 || index === 3 ? '*' : part)).join('/')
-  const route = ROUTES[`${request.method} /${pattern}`]
+  const name = `${request.method} /${pattern}`
+  const route = Object.hasOwn(ROUTES, name) ? ROUTES[name] : undefined
   if (!route) throw new ToxiproxyError(404, '404 page not found')
   const [, proxy = '', , toxic = ''] = parts.map(decode)
   return route({ proxies, proxy, toxic, body: () => readObject(request), list: () => readList(request) })

@@ -1,0 +1,104 @@
+import { KINDS } from '../kinds.js'
+import { LabError } from '../lab-error.js'
+import type { FaultRequest, LinkFault, LinkFaultName } from './active-fault.js'
+import type { ServerFault } from './server-fault.js'
+
+/** Whether a value is good; the words say what is. */
+interface Rule {
+  readonly isGood: (value: unknown) => boolean
+  readonly words: string
+  readonly isOptional?: true
+}
+
+type Rules = Readonly<Record<string, Rule>>
+
+const number = (least: number, most: number): Rule => ({
+  isGood: (value) => typeof value === 'number' && value >= least && value <= most,
+  words: `a number from ${least} to ${most}`,
+})
+const oneOf = (...texts: readonly string[]): Rule => ({
+  isGood: (value) => texts.some((text) => text === value),
+  words: `one of ${texts.join(', ')}`,
+})
+const optional = (rule: Rule): Rule => ({ ...rule, isOptional: true })
+
+/** No timer waits longer, in milliseconds. */
+export const DELAY_MS_MAX = 2 ** 31 - 1
+const BYTES_MAX = 2 ** 40
+/** Milliseconds: ten years. */
+const LONG_MS_MAX = 10 * 365 * 24 * 3_600_000
+
+const TEXT: Rule = {
+  isGood: (value) => typeof value === 'string' && /^[^\p{Cc}]{1,256}$/u.test(value),
+  words: 'a text of 1 to 256 characters',
+}
+const DELAY = number(0, DELAY_MS_MAX)
+const KIND = optional(oneOf(...KINDS))
+
+const LINK_FAULTS: Readonly<Record<LinkFaultName, Rules>> = {
+  partition: {},
+  hold: {},
+  down: {},
+  latency: { ms: DELAY, jitterMs: optional(DELAY) },
+  bandwidth: { bytesPerSecond: number(1e-5, BYTES_MAX) },
+  timeout: { ms: DELAY },
+  reset_peer: { ms: DELAY },
+  limit_data: { bytes: number(0, BYTES_MAX) },
+  slicer: {
+    averageBytes: number(1, BYTES_MAX),
+    variationBytes: optional(number(0, BYTES_MAX)),
+    delayMs: optional(DELAY),
+  },
+  slow_close: { ms: DELAY },
+}
+
+const SERVER_FAULTS: Readonly<Record<ServerFault['name'], Rules>> = {
+  'hold-state': { state: TEXT, kind: KIND },
+  skew: { ms: number(-LONG_MS_MAX, LONG_MS_MAX) },
+  disk: { state: oneOf('full', 'fail', 'slow'), delayMs: optional(number(0, 60_000)) },
+  corrupt: {
+    tree: oneOf('replicated', 'local'),
+    page: { isGood: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 255, words: 'a page' },
+  },
+  'expire-token': { id: TEXT, kind: KIND },
+}
+
+const BOOLEAN: Rule = { isGood: (value) => typeof value === 'boolean', words: 'true or false', isOptional: true }
+const WISH: Rules = { forMs: optional(number(1, LONG_MS_MAX)), isHidden: BOOLEAN }
+
+type Given = Readonly<Record<string, unknown>>
+
+/** Checks a request to set a fault, and returns what is known of it. Throws a usage error that names what is wrong. */
+export const parseFaultRequest = (value: unknown): FaultRequest => {
+  if (!isRecord(value) || !isRecord(value.fault)) throw new LabError('usage', 'this is not a fault')
+  const wish = pick(value, WISH)
+  if (value.between === undefined) {
+    const { cluster } = pick(value, { cluster: TEXT })
+    return { ...wish, cluster, fault: parseFault(value.fault, SERVER_FAULTS) } as FaultRequest
+  }
+  const { between } = value
+  if (!Array.isArray(between) || between.length !== 2 || !between.every(TEXT.isGood))
+    throw new LabError('usage', '"between" is the names of two clusters or nodes')
+  const { isOneWay = false } = pick(value, { isOneWay: BOOLEAN })
+  return { ...wish, between, isOneWay, fault: parseFault(value.fault, LINK_FAULTS) } as unknown as FaultRequest
+}
+
+const parseFault = (given: Given, known: Readonly<Record<string, Rules>>): LinkFault | ServerFault => {
+  const { name } = given
+  if (typeof name !== 'string' || !Object.hasOwn(known, name))
+    throw new LabError('usage', `the name of a fault is one of ${Object.keys(known).join(', ')}`)
+  return { name, ...pick(given, known[name] ?? {}) } as unknown as LinkFault | ServerFault
+}
+
+const pick = (given: Given, rules: Rules): Given =>
+  Object.fromEntries(
+    Object.entries(rules).flatMap(([name, { isGood, words, isOptional }]) => {
+      const value = Object.hasOwn(given, name) ? given[name] : undefined
+      if (isOptional && (value === undefined || value === null)) return []
+      if (!isGood(value)) throw new LabError('usage', `"${name}" is ${words}`)
+      return [[name, value]]
+    }),
+  )
+
+const isRecord = (value: unknown): value is Given =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
