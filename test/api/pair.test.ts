@@ -74,6 +74,24 @@ describe('X-Vault-Index', () => {
   })
 })
 
+describe('sys/remount on the secondary', () => {
+  it.each([
+    ['kv-old', 'kv-new'],
+    ['auth/old', 'auth/new'],
+  ])('answers the status of the move of %s, which the primary made', async (from, to) => {
+    const type = from.startsWith('auth/') ? 'userpass' : 'kv'
+    expect(
+      (await on(secondary)('POST', from === 'kv-old' ? `sys/mounts/${from}` : `sys/${from}`, { type })).status,
+    ).toBe(204)
+    const { migration_id } = dataOf(await on(secondary)('POST', 'sys/remount', { from, to }))
+    expect(dataOf(await on(secondary)('GET', `sys/remount/status/${migration_id}`))).toEqual({
+      migration_id,
+      migration_info: { source_mount: `${from}/`, target_mount: `${to}/`, status: 'success' },
+    })
+    expect((await on(secondary)('GET', 'sys/remount/status/none')).status).toBe(404)
+  })
+})
+
 describe('tokens of the secondary', () => {
   const isGood = async (token: string, headers = {}): Promise<boolean> =>
     (await on(secondary, token, headers)('GET', 'auth/token/lookup-self')).status === 200

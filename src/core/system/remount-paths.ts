@@ -1,23 +1,29 @@
 import { uuid } from '../../base/id.js'
 import type { Random } from '../../base/random.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
+import { readOnly } from '../../logical/decided-by-primary.js'
 import { invalid, notFound } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
-import { routePath, SINGLETON_TYPES } from '../mounts/mount-entry.js'
+import { type MountEntry, routePath, SINGLETON_TYPES } from '../mounts/mount-entry.js'
 import { locate, type MountPathDeps } from './mount-paths.js'
 import { withSlash } from './mount-view.js'
 
 interface Migration {
-  readonly source_mount: string
-  readonly target_mount: string
-  readonly status: 'success' | 'failure'
+  readonly mount: MountEntry
+  readonly info: { readonly source_mount: string; readonly target_mount: string; readonly status: 'success' }
+}
+
+interface RemountPathDeps extends MountPathDeps {
+  readonly random: Random
+  /** True on a performance secondary: moves of shared mounts are made, and remembered, by its primary. */
+  readonly isReadOnly: () => boolean
 }
 
 /** How many finished moves can still be asked about. */
 const MIGRATIONS_KEPT = 256
 
 /** sys/remount and its status. A move is over by the time of the answer; the status only confirms it. */
-export const remountPaths = (deps: MountPathDeps & { readonly random: Random }): PathSpec[] => {
+export const remountPaths = (deps: RemountPathDeps): PathSpec[] => {
   const migrations = new Map<string, Migration>()
   const keep = (migration: Migration): string => {
     const id = uuid(deps.random)
@@ -45,8 +51,10 @@ export const remountPaths = (deps: MountPathDeps & { readonly random: Random }):
           deps.router.requirePresent(entry, request, routePath(entry))
           if (SINGLETON_TYPES.has(entry.type)) throw invalid(`cannot remount "${withSlash(values.from)}"`)
           await deps.mounts.remount(entry, to.path)
-          const shown = { source_mount: withSlash(values.from), target_mount: withSlash(values.to) }
-          return { data: { migration_id: keep({ ...shown, status: 'success' }) } }
+          const [source_mount, target_mount] = [withSlash(values.from), withSlash(values.to)]
+          return {
+            data: { migration_id: keep({ mount: entry, info: { source_mount, target_mount, status: 'success' } }) },
+          }
         },
       },
     }),
@@ -55,10 +63,11 @@ export const remountPaths = (deps: MountPathDeps & { readonly random: Random }):
       fields: { migration_id: string('What remount answered.') },
       summary: 'Tells how a move went.',
       operations: {
-        read: ({ values }) => {
+        read: ({ request, values }) => {
           const migration = migrations.get(values.migration_id)
-          if (!migration) throw notFound()
-          return { data: { migration_id: values.migration_id, migration_info: migration } }
+          if (!migration && deps.isReadOnly()) throw readOnly()
+          if (!migration || deps.router.isFiltered(migration.mount, request)) throw notFound()
+          return { data: { migration_id: values.migration_id, migration_info: migration.info } }
         },
       },
     }),

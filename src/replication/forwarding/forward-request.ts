@@ -39,7 +39,7 @@ export const decodeRequest = (payload: Buffer): Request => {
 }
 
 const operationOf = (value: JsonValue | undefined): Operation => {
-  if (!isWrite(value)) throw junk('operation')
+  if (value !== 'read' && !isWrite(value)) throw junk('operation')
   return value
 }
 

@@ -1,20 +1,21 @@
 import type { Operation } from '../../logical/request.js'
 
-type Write = 'update' | 'patch' | 'delete'
+type Forwarded = 'update' | 'patch' | 'delete' | 'read'
 
 /**
- * All that a performance secondary hands on to its primary: writes of replicated storage, by the type of the mount and the
- * pattern of the path below it. A secondary asks nothing else, and a primary takes nothing else, whoever holds the
- * certificate: reads are answered where they are asked; roles, seals, keys and audit devices of the primary are no affair
- * of a secondary's.
+ * All requests that a performance secondary forwards to its primary, by the type of the mount and the pattern of the path
+ * below it: writes of replicated storage, and the read of what only the primary remembers of such a write. A primary accepts
+ * nothing else, whatever certificate the caller holds: a secondary answers all other reads itself, and it may not change
+ * roles, seals, keys and audit devices of the primary.
  */
-export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly Write[]>>>> = {
+export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly Forwarded[]>>>> = {
   system: {
     'mounts/*path': ['update', 'delete'],
     'mounts/*path/tune': ['update'],
     'auth/*path': ['update', 'delete'],
     'auth/*path/tune': ['update'],
     remount: ['update'],
+    'remount/status/:migration_id': ['read'],
     'policy/*name': ['update', 'delete'],
     'policies/acl/*name': ['update', 'delete'],
     'namespaces/*path': ['update', 'patch', 'delete'],

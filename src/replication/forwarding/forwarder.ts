@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import { LIMITS } from '../../base/limits.js'
 import { nextTurn, turnFor } from '../../base/turn.js'
 import { bodyTooLarge, LogicalError } from '../../logical/errors.js'
-import type { Request, Response } from '../../logical/request.js'
+import { isWrite, type Request, type Response } from '../../logical/request.js'
 import type { ReplicableStore } from '../../storage/replicable.js'
 import { decodeAnswer, type ForwardAnswer } from './forward-codec.js'
 import { encodeRequest } from './forward-request.js'
@@ -49,6 +49,7 @@ export class Forwarder {
     const { answer, epochs } = await this.#ask(payload)
     const { index, response } = answer
     const state = { clusterId, localIndex: index, replicatedIndex: index }
+    if (!isWrite(request.operation)) return { response, state }
     const isSeen = await this.#sees(index, epochs)
     if (this.#isGivenUp(index, epochs)) throw new LogicalError('unavailable', PRIMARY_OVERTAKEN_TEXT)
     if (isSeen) return { response, state }

@@ -69,7 +69,7 @@ const mountFamilies = ({ services, replication, config, clock, random }: FamilyO
       },
     }),
     ...mountPaths(deps),
-    ...remountPaths({ ...deps, random }),
+    ...remountPaths({ ...deps, random, isReadOnly: () => replication.isSharedReadOnly }),
     ...uiPaths({ ...deps, aclOf: (request) => aclOfRequest(services, request) }),
     ...namespacePaths({
       namespaces,

@@ -55,6 +55,10 @@ const createWrites = (ids: Map<string, string>): readonly (readonly [string, Wri
     ['kv *path update', write('PUT', 'one/a', { v: 1 })],
     ['kv *path delete', write('DELETE', 'one/a')],
     ['system remount update', write('POST', 'sys/remount', { from: 'one', to: 'moved' })],
+    [
+      'system remount/status/:migration_id read',
+      write('GET', () => `sys/remount/status/${String(ids.get('migration_id'))}`),
+    ],
     ['system mounts/*path delete', write('DELETE', 'sys/mounts/moved')],
     ['kv config update', write('POST', 'two/config', { max_versions: 5 })],
     ['kv data/*path update', write('POST', 'two/data/a', { data: { v: 1 } })],
@@ -180,7 +184,7 @@ it('every row of the table of what is forwarded is a write that works on a secon
     const { status, json } = await C.client.send(method, path, { ...inPlace(method, given), headers })
     expect(status, `${row}: ${method} ${path}: ${JSON.stringify(json?.errors)}`).toBeLessThan(300)
     const data = (json?.data ?? {}) as Record<string, unknown>
-    for (const name of ['secret_id', 'secret_id_accessor', 'id', 'backup'])
+    for (const name of ['secret_id', 'secret_id_accessor', 'id', 'backup', 'migration_id'])
       if (data[name]) ids.set(name, String(data[name]))
     const isSilent = method === 'GET' || path.endsWith('tidy/secret-id') || path.endsWith('/bound-cidr-list')
     if (!isSilent) {
@@ -262,11 +266,18 @@ it('whoever has the certificate of a secondary gets nothing but writes that its 
     }
   }
   expect(await ask(forged('update', 'shown/secret', { v: 2 })), 'what a secondary may do').toMatch(/^done/)
-  for (const operation of ['read', 'list', 'help']) {
-    for (const path of ['denied/secret', 'shown/secret', 'sys/mounts', 'sys/policies/acl', 'sys/raw/core/mounts']) {
+  for (const path of ['denied/secret', 'shown/secret', 'sys/mounts', 'sys/policies/acl', 'sys/remount']) {
+    expect(await ask(forged('read', path)), path).toBe('permission-denied: this is not taken from a secondary')
+    for (const operation of ['list', 'help']) {
       expect(await ask(forged(operation, path))).toBe('refused: a forwarded request with an unusable operation')
     }
   }
+  await client.write('sys/mounts/moved', { type: 'kv' })
+  await client.write(`${FILTERS}/rogue`, { mode: 'deny', paths: ['denied', 'auth/denied', 'ns1', 'moved'] })
+  const { data: move } = await client.call('POST', 'sys/remount', { body: { from: 'moved', to: 'away' } })
+  const status = `sys/remount/status/${(move as { migration_id: string }).migration_id}`
+  expect(await ask(forged('read', status)), 'the move of a filtered mount').toMatch(/^not-found/)
+  expect((await client.read(status)).data).toMatchObject({ migration_info: { source_mount: 'moved/' } })
   const NOT_TAKEN: readonly (readonly [string, string, object?])[] = [
     ['update', 'sys/seal'],
     ['update', 'sys/step-down'],

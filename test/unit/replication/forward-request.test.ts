@@ -22,7 +22,7 @@ const JUNK: readonly (readonly [keyof typeof GOOD, unknown])[] = [
   ...['id', 'path', 'remoteAddress'].flatMap((name) =>
     [undefined, null, 5, {}, ['x'], true].map((value) => [name as keyof typeof GOOD, value] as const),
   ),
-  ...[undefined, null, 'read', 'list', 'help', 'UPDATE', 'constructor', 5, {}].map((v) => ['operation', v] as const),
+  ...[undefined, null, 'list', 'help', 'UPDATE', 'constructor', 5, {}].map((v) => ['operation', v] as const),
   ...[undefined, null, 'root', [], { id: 'root' }, { path: '' }, { id: 1, path: '' }].map(
     (v) => ['namespace', v] as const,
   ),

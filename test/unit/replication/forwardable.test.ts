@@ -57,7 +57,11 @@ test('nothing is in the table that no mount has', () => {
   }
 })
 
-test('no read, and nothing that an object inherits, is handed on', () => {
+test('the status of a remount is the only read that is handed on, and nothing that an object inherits is', () => {
+  const reads = Object.entries(FORWARDED).flatMap(([type, patterns]) =>
+    Object.keys(patterns).filter((pattern) => isForwardable(type, pattern, 'read')),
+  )
+  expect(reads).toEqual(['remount/status/:migration_id'])
   for (const operation of ['read', 'list', 'help'] as const) expect(isForwardable('kv', '*path', operation)).toBe(false)
   expect(isForwardable('constructor', 'name', 'update')).toBe(false)
   expect(isForwardable('kv', 'toString', 'update')).toBe(false)
