@@ -91,7 +91,7 @@ const AMBIENT: readonly { readonly what: RegExp; readonly rooms: readonly string
   { what: /(?<![.\w])set(?:Timeout|Interval|Immediate)\(/, rooms: ['base'] },
   { what: /\bMath\.random\b|\brandomBytes\b|\brandomUUID\b|\bgetRandomValues\(/, rooms: ['base'] },
   { what: /\bconsole\./, rooms: ['base'] },
-  { what: /\bprocess\.env\b/, rooms: ['server', 'cli', 'lab'] },
+  { what: /\bprocess\.env\b/, rooms: ['base', 'server', 'cli', 'lab'] },
   { what: /(?<![.\w])fetch\(/, rooms: ['client', 'base'] },
   { what: /\bprocess\.exit\(|\bprocess\.exitCode\b/, rooms: ['cli', 'main'] },
 ]

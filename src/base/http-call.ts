@@ -7,7 +7,10 @@ import { systemClock } from './clock.js'
 import { LIMITS } from './limits.js'
 import { limitSignal } from './linked-signal.js'
 
-type TlsOptions = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'servername' | 'host' | 'rejectUnauthorized'>
+type TlsOptions = Pick<
+  ConnectionOptions,
+  'ca' | 'cert' | 'key' | 'servername' | 'host' | 'rejectUnauthorized' | 'secureContext'
+>
 
 export interface HttpCall {
   readonly method: string
@@ -21,7 +24,7 @@ export interface HttpCall {
   readonly bytesMax?: number | undefined
   /** A pool of connections for the origin of `url`; without one the connection serves this call alone. */
   readonly agent?: http.Agent | undefined
-  /** For `https:` URLs without an agent. */
+  /** For `https:` URLs. */
   readonly tls?: TlsOptions | undefined
   /** Connects in place of the system's network. */
   readonly dial?: ((signal: AbortSignal) => Promise<Duplex>) | undefined
@@ -70,7 +73,7 @@ export const openHttp = async (
   const raw = await dial?.(signal)
   const tls = raw && isTls ? await import('node:tls') : undefined
   const connect = raw && (() => (tls ? tls.connect({ ...tlsOptions, socket: raw }) : (raw as Socket)))
-  const connection = connect ? { createConnection: connect } : agent ? { agent } : { ...tlsOptions, agent: false }
+  const connection = connect ? { createConnection: connect } : { ...tlsOptions, agent: agent ?? false }
   return new Promise((resolve, reject) => {
     const options = {
       ...connection,

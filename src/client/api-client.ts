@@ -1,6 +1,7 @@
 import http, { type IncomingHttpHeaders } from 'node:http'
 import https from 'node:https'
-import { callHttp, type HttpCall, parseJsonObject } from '../base/http-call.js'
+import { callHttp, parseJsonObject } from '../base/http-call.js'
+import { trustOf } from '../base/system-roots.js'
 import type { Exchange } from './exchange.js'
 
 /** Where and as whom requests are made. */
@@ -15,6 +16,7 @@ interface ApiClientOptions {
   /** Told of every answer before the caller has it. */
   readonly onAnswer?: ((call: MadeCall) => Promise<void>) | undefined
   readonly namespace?: string | undefined
+  /** What certificates of servers are verified with; Node's and the system's authorities by default. */
   readonly caPem?: string | undefined
   readonly clientCertPem?: string | undefined
   readonly clientKeyPem?: string | undefined
@@ -152,19 +154,11 @@ const TIMEOUT_MS = 60_000
 export class ApiClient {
   readonly #options: ApiClientOptions
   readonly #agent: http.Agent
-  readonly #tls: NonNullable<HttpCall['tls']>
 
   constructor(options: ApiClientOptions) {
     this.#options = options
-    this.#tls = {
-      ca: options.caPem,
-      cert: options.clientCertPem,
-      key: options.clientKeyPem,
-      servername: options.serverName,
-      rejectUnauthorized: options.skipVerify !== true,
-    }
-    const isTls = this.address.startsWith('https:')
-    this.#agent = isTls ? new https.Agent({ keepAlive: true, ...this.#tls }) : new http.Agent({ keepAlive: true })
+    const { Agent } = this.address.startsWith('https:') ? https : http
+    this.#agent = new Agent({ keepAlive: true })
   }
 
   get address(): string {
@@ -209,11 +203,13 @@ export class ApiClient {
       ...call.headers,
     }
     if (exchange) return carry(exchange, { method, url, headers, body, timeoutMs })
-    const { redirectsMax } = this.#options
+    const { redirectsMax, caPem, serverName: servername } = this.#options
     const { bytesMax } = call
+    // The system's authorities are read when they are needed, and not before.
+    const isTls = url.startsWith('https:')
+    const tls = isTls ? { ...trustOf({ ...this.#options, caPems: caPem ? [caPem] : [] }), servername } : undefined
     try {
-      const agent = this.#agent
-      const sent = { method, url, headers, body, timeoutMs, bytesMax, agent, tls: this.#tls, redirectsMax }
+      const sent = { method, url, headers, body, timeoutMs, bytesMax, agent: this.#agent, tls, redirectsMax }
       const answer = await callHttp(sent)
       return { ...answer, json: parseJsonObject(answer.bytes) }
     } catch (error) {

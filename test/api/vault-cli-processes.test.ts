@@ -115,6 +115,12 @@ describe('the program called vault', () => {
     expect(untrusted.status).toBe(1)
     expect(untrusted.stderr).toContain('tls: failed to verify certificate: x509: ')
     expect((await run(vault, ['status', '-ca-cert=/dev/null', '-tls-skip-verify'])).status).toBe(0)
+    const { VAULT_CACERT: ca = '', ...others } = env
+    env = others
+    expect((await run(vault, ['status'])).stderr).toContain('tls: failed to verify certificate: x509: ')
+    env = { ...others, SSL_CERT_FILE: ca }
+    expect((await run(vault, ['status'])).status, 'an authority of the system').toBe(0)
+    env = { ...others, VAULT_CACERT: ca }
     const plain = await run(vault, ['status', `-address=${env.VAULT_ADDR?.replace('https', 'http')}`])
     expect(plain.status).toBe(1)
   })

@@ -52,7 +52,7 @@ test('nodes show the etcd their certificate, and it theirs', async () => {
   const others = await makeFiles('another-authority')
   const etcd = await EtcdProcess.startWithTls(files)
   ended.push(() => etcd.destroy())
-  const ports = await randomPorts(['A', 'B', 'X', 'Y', 'Z'])
+  const ports = await randomPorts(['A', 'B', 'S', 'U', 'X', 'Y', 'Z'])
   const address = `https://${etcd.address}`
   const own = { tls_cert_file: files.certificate, tls_key_file: files.privateKey }
   const storage = { address, tls_ca_file: files.ca, ...own }
@@ -66,7 +66,13 @@ test('nodes show the etcd their certificate, and it theirs', async () => {
   const second = await nodes.active()
   expect((await nodes.clientOf(second).send('GET', 'kv/it')).json?.data).toEqual({ value: 'kept' })
 
+  process.env.SSL_CERT_FILE = files.ca
+  const trusting = nodeWith('S', ports, { address, ...own }).start()
+  delete process.env.SSL_CERT_FILE
+  await trusting
+
   const refused = {
+    U: { address, ...own },
     X: { address, tls_ca_file: files.ca },
     Y: { address, tls_ca_file: files.ca, tls_cert_file: others.certificate, tls_key_file: others.privateKey },
     Z: { address, tls_ca_file: others.ca, ...own },

@@ -2,6 +2,7 @@
 import net from 'node:net'
 import { callHttp, type HttpCall } from '../../base/http-call.js'
 import { linkText } from '../../base/link-text.js'
+import { trustOf } from '../../base/system-roots.js'
 import { formatHostPort, type Network } from '../../base/network.js'
 import { LogicalError } from '../../logical/errors.js'
 
@@ -66,11 +67,5 @@ export const callApi = async (call: ApiCall, network: Network): Promise<{ status
 
 const tlsOptionsOf = (options: ApiTls, host: string): HttpCall['tls'] => {
   const name = options.serverName || (net.isIP(host) ? '' : host)
-  return {
-    ...(name === '' ? {} : { servername: name }),
-    host: options.serverName || host,
-    ...(options.caPems.length > 0 ? { ca: [...options.caPems] } : {}),
-    ...(options.clientCertPem === '' ? {} : { cert: options.clientCertPem, key: options.clientKeyPem }),
-    ...(options.skipVerify ? { rejectUnauthorized: false } : {}),
-  }
+  return { ...(name === '' ? {} : { servername: name }), host: options.serverName || host, ...trustOf(options) }
 }

@@ -1,8 +1,16 @@
-import { type ClientDuplexStream, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js'
+import {
+  type ChannelCredentials,
+  type ClientDuplexStream,
+  credentials,
+  Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js'
 import { Backoff } from '../../../base/backoff.js'
 import type { Clock } from '../../../base/clock.js'
 import { linkSignals } from '../../../base/linked-signal.js'
 import type { Random } from '../../../base/random.js'
+import { systemRoots } from '../../../base/system-roots.js'
 import { LogRefused } from '../shared-log.js'
 import { createMembers, type EtcdCalls, type EtcdMember, type WatchResponse } from './etcd-api.js'
 
@@ -45,6 +53,9 @@ export const refuseWhenFull = (error: unknown): never => {
 
 const isServiceError = (error: unknown): error is ServiceError => error instanceof Error && 'code' in error
 
+const createTrust = ({ ca, key, cert }: NonNullable<EtcdConnectionOptions['tls']>): ChannelCredentials =>
+  credentials.createSsl(ca ?? Buffer.from(systemRoots().join('\n')), key, cert)
+
 /** Questions to an etcd of several members: they go to one of them, and to the next when it does not answer. */
 export class EtcdConnection {
   readonly #options: EtcdConnectionOptions
@@ -57,7 +68,7 @@ export class EtcdConnection {
     this.#options = options
     const makeMember = createMembers()
     const { tls } = options
-    const trust = tls ? credentials.createSsl(tls.ca, tls.key, tls.cert) : credentials.createInsecure()
+    const trust = tls ? createTrust(tls) : credentials.createInsecure()
     this.#members = options.addresses.map((address) =>
       makeMember(address, trust, {
         'grpc.max_receive_message_length': -1,

@@ -1,0 +1,113 @@
+import { X509Certificate } from 'node:crypto'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import path from 'node:path'
+import { type ConnectionOptions, createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
+import { RecentCache } from './recent-cache.js'
+
+/** The bundle of the operating system; the first of these files that can be read counts. */
+const BUNDLES = [
+  '/etc/ssl/certs/ca-certificates.crt', // Debian, Ubuntu
+  '/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem', // RHEL 7 and later
+  '/etc/pki/tls/certs/ca-bundle.crt', // RHEL 6, Fedora
+  '/etc/ssl/ca-bundle.pem', // openSUSE
+  '/etc/ssl/cert.pem', // Alpine, macOS
+]
+/** Directories with one authority per file; all of them count. */
+const DIRECTORIES = ['/etc/ssl/certs', '/etc/pki/tls/certs']
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
+/** How many lists, and contexts of different client certificates, are kept at least. */
+const KEPT = 2
+
+/** The variables that name roots: the first two replace the places above, the third one is Node's. */
+type Environment = Readonly<Partial<Record<'SSL_CERT_FILE' | 'SSL_CERT_DIR' | 'NODE_EXTRA_CA_CERTS', string>>>
+
+/**
+ * Returns the authorities (PEM) that a TLS client trusts if no authority is named: Node's, those of the operating system, and
+ * `NODE_EXTRA_CA_CERTS`. `SSL_CERT_FILE` (a file) and `SSL_CERT_DIR` (directories, separated by colons) replace the usual
+ * places of the operating system. Skips whatever cannot be read.
+ */
+export const readSystemRoots = (env: Environment): readonly string[] => {
+  const files = env.SSL_CERT_FILE ? [env.SSL_CERT_FILE] : BUNDLES
+  const directories = env.SSL_CERT_DIR ? env.SSL_CERT_DIR.split(':') : DIRECTORIES
+  const bundle = files.map(readText).find((text) => text !== undefined)
+  const extra = env.NODE_EXTRA_CA_CERTS ? readText(env.NODE_EXTRA_CA_CERTS) : undefined
+  const texts = [bundle, extra, ...directories.flatMap(listFiles).map(readText)]
+  const roots = new Map(rootCertificates.map((pem) => [withoutSpace(pem), pem]))
+  for (const pem of texts.flatMap((text) => text?.match(CERTIFICATE) ?? [])) {
+    const name = withoutSpace(pem)
+    if (!roots.has(name) && isCertificate(pem)) roots.set(name, pem)
+  }
+  return [...roots.values()]
+}
+
+const lists = new RecentCache<readonly string[]>(KEPT)
+const contexts = new RecentCache<SecureContext>(KEPT)
+
+const ownEnvironment = (): Environment => {
+  const { SSL_CERT_FILE = '', SSL_CERT_DIR = '', NODE_EXTRA_CA_CERTS = '' } = process.env
+  return { SSL_CERT_FILE, SSL_CERT_DIR, NODE_EXTRA_CA_CERTS }
+}
+
+/** Returns `readSystemRoots` of this process. Reads files at the first call alone. */
+export const systemRoots = (): readonly string[] => {
+  const env = ownEnvironment()
+  return remembered(lists, JSON.stringify(env), () => readSystemRoots(env))
+}
+
+/** What a TLS client verifies servers with, and shows them; all of it PEM. */
+interface TlsTrust {
+  /** Empty: `systemRoots`. */
+  readonly caPems: readonly string[]
+  /** Empty: none. */
+  readonly clientCertPem?: string | undefined
+  readonly clientKeyPem?: string | undefined
+  readonly skipVerify?: boolean | undefined
+}
+
+/** Returns the options of a TLS connection. Making a context of all roots takes longer than a connection, so it is kept. */
+export const trustOf = ({ caPems, clientCertPem, clientKeyPem, skipVerify }: TlsTrust): ConnectionOptions => {
+  const client = clientCertPem ? { cert: clientCertPem, key: clientKeyPem } : {}
+  if (skipVerify) return { ...client, rejectUnauthorized: false }
+  if (caPems.length > 0) return { ...client, ca: [...caPems] }
+  const make = () => createSecureContext({ ...client, ca: [...systemRoots()] })
+  return { secureContext: remembered(contexts, JSON.stringify([ownEnvironment(), client]), make) }
+}
+
+const remembered = <T>(cache: RecentCache<T>, name: string, make: () => T): T => {
+  const value = cache.get(name) ?? make()
+  cache.set(name, value)
+  return value
+}
+
+const withoutSpace = (pem: string): string => pem.replace(/\s/g, '')
+
+const isCertificate = (pem: string): boolean => {
+  try {
+    new X509Certificate(pem)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const readText = (file: string): string | undefined => {
+  try {
+    return readFileSync(file, 'latin1')
+  } catch {
+    return undefined
+  }
+}
+
+/** Leaves out links to a file of the same directory, which are the same authorities under their hashes. */
+const listFiles = (directory: string): string[] => {
+  try {
+    return readdirSync(directory, { withFileTypes: true })
+      .filter((entry) => entry.isFile() || entry.isSymbolicLink())
+      .map((entry) => ({ file: path.join(directory, entry.name), isLink: entry.isSymbolicLink() }))
+      .filter(({ file, isLink }) => !isLink || readlinkSync(file).includes('/'))
+      .map(({ file }) => file)
+  } catch {
+    return []
+  }
+}

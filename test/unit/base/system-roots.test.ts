@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { rootCertificates } from 'node:tls'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemClock } from '../../../src/base/clock.js'
+import { systemNetwork } from '../../../src/base/network.js'
+import { readSystemRoots } from '../../../src/base/system-roots.js'
+import { ApiClient } from '../../../src/client/api-client.js'
+import { createAuthority } from '../../../src/crypto/certificates.js'
+import { certificatePem } from '../../../src/crypto/pem.js'
+import { apiUrl, callApi } from '../../../src/server/wiring/api-call.js'
+import { openTlsFront, type TlsFront } from '../../support/tls-front.js'
+
+const directory = mkdtempSync(path.join(tmpdir(), 'understudy-roots-'))
+const server = createServer((_, answer) => answer.end('{}'))
+const file = (name: string, text: string): string => {
+  writeFileSync(path.join(directory, name), text)
+  return path.join(directory, name)
+}
+const variables = ['SSL_CERT_FILE', 'SSL_CERT_DIR', 'NODE_EXTRA_CA_CERTS'] as const
+const before = variables.map((name) => [name, process.env[name]] as const)
+let front: TlsFront
+let pems: string[]
+
+beforeAll(async () => {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  front = await openTlsFront((server.address() as AddressInfo).port)
+  const made = ['one', 'two', 'three'].map((name) => createAuthority({ name, nowMs: systemClock.now() }))
+  pems = (await Promise.all(made)).map(({ certificate }) => certificatePem(certificate))
+})
+afterAll(async () => {
+  for (const [name, value] of before)
+    if (value === undefined) delete process.env[name]
+    else process.env[name] = value
+  await front.close()
+  server.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const added = (env: Parameters<typeof readSystemRoots>[0]): string[] =>
+  readSystemRoots(env).filter((pem) => !rootCertificates.includes(pem))
+
+test('the variables name the roots of the system, which stand beside those of Node and are listed once', () => {
+  const [one = '', two = '', three = ''] = pems
+  const bundle = file('bundle.pem', `# a comment\n${one}${rootCertificates[0]}\n${two.replace(/\n/g, '\r\n')}`)
+  const empty = mkdtempSync(path.join(directory, 'empty-'))
+  expect(readSystemRoots({ SSL_CERT_FILE: bundle, SSL_CERT_DIR: empty })).toHaveLength(rootCertificates.length + 2)
+  expect(added({ SSL_CERT_FILE: bundle, SSL_CERT_DIR: empty })[0]).toBe(one.trim())
+
+  const many = mkdtempSync(path.join(directory, 'many-'))
+  writeFileSync(path.join(many, 'three.pem'), three)
+  symlinkSync('three.pem', path.join(many, '0a1b2c3d.0'))
+  symlinkSync(bundle, path.join(many, '0a1b2c3e.0'))
+  const SSL_CERT_DIR = `${path.join(directory, 'none')}:${many}`
+  expect(added({ SSL_CERT_FILE: bundle, SSL_CERT_DIR })).toHaveLength(3)
+  const NODE_EXTRA_CA_CERTS = file('extra.pem', three)
+  expect(added({ SSL_CERT_FILE: bundle, SSL_CERT_DIR: empty, NODE_EXTRA_CA_CERTS })).toHaveLength(3)
+})
+
+test('what cannot be read as a certificate is skipped', () => {
+  const broken = '-----BEGIN CERTIFICATE-----\nbm8gY2VydGlmaWNhdGU=\n-----END CERTIFICATE-----\n'
+  const SSL_CERT_FILE = file('broken.pem', `${broken}${pems[0]}`)
+  expect(added({ SSL_CERT_FILE, SSL_CERT_DIR: directory + 'x' })).toHaveLength(1)
+  expect(readSystemRoots({ SSL_CERT_FILE: directory, SSL_CERT_DIR: SSL_CERT_FILE })).toEqual(rootCertificates)
+})
+
+const CALLS: readonly (readonly [string, (caPem?: string) => Promise<{ readonly status: number }>])[] = [
+  [
+    'a client of the API',
+    async (caPem) => {
+      const client = new ApiClient({ address: front.address, caPem })
+      return client.send('GET', 'sys/health').finally(() => client.close())
+    },
+  ],
+  [
+    'a server that asks another one',
+    (caPem) => {
+      const tls = { caPems: caPem ? [caPem] : [], clientCertPem: '', clientKeyPem: '' }
+      const url = apiUrl(front.address, 'sys/health')
+      return callApi({ url, method: 'GET', token: '', tls, authorityHint: '' }, systemNetwork)
+    },
+  ],
+]
+
+test.each(CALLS)('%s trusts an authority of the system, unless it is given another one', async (_, call) => {
+  process.env.SSL_CERT_FILE = file('unknown.pem', pems[0] ?? '')
+  await expect(call()).rejects.toThrow(/certificate/)
+  process.env.SSL_CERT_FILE = file('known.pem', front.caPem)
+  expect((await call()).status).toBe(200)
+  await expect(call(pems[0])).rejects.toThrow(/certificate/)
+})
