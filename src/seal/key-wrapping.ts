@@ -3,6 +3,8 @@ import type { Random } from '../base/random.js'
 import { AEAD_KEY_BYTES, AEAD_NONCE_BYTES, AEAD_TAG_BYTES, openSealed, sealInto } from '../crypto/aead.js'
 
 export const ROOT_KEY_BYTES = AEAD_KEY_BYTES
+/** Of a root key that another key wraps. */
+export const WRAPPED_ROOT_BYTES = AEAD_NONCE_BYTES + ROOT_KEY_BYTES + AEAD_TAG_BYTES
 
 export const wrapKey = (random: Random, wrappingKey: Buffer, key: Buffer, purpose: string): Buffer => {
   const out = Buffer.alloc(AEAD_NONCE_BYTES + key.length + AEAD_TAG_BYTES)

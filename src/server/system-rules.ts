@@ -35,7 +35,12 @@ const STATUS = {
 } satisfies PathRules
 const STATUS_OF_REMOVED = { ...STATUS, servedWhile: { ...STATUS.servedWhile, removed: 'all' } } satisfies PathRules
 const SNAPSHOT = { ...ROOT, ...SUDO, body: 'file' } satisfies PathRules
-const BOOTSTRAP = { ...ROOT, ...OPEN, servedWhile: { dr: 'all', 'writes-paused': 'all' } } satisfies PathRules
+/** A cluster that waits for its first copy takes no server in, but asks those that come for the shares. */
+const BOOTSTRAP = {
+  ...ROOT,
+  ...OPEN,
+  servedWhile: { bootstrapping: 'all', ...WHILE_DR, 'writes-paused': 'all' },
+} satisfies PathRules
 const ROLE = { ...ROOT, servedWhile: STEERING } satisfies PathRules
 const ROLE_ON_DR = { ...ROOT, servedWhile: { ...WHILE_DR, ...STEERING } } satisfies PathRules
 /** A path of this kind looks at the operation token itself. */

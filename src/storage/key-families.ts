@@ -50,7 +50,6 @@ const TABLE = {
   autoWrappedRoot: ['core/auto-wrapped-root', 'ignored', 'plain', 'seal', 'root key, wrapped by the auto-unseal seal'],
   sharesBackup: ['core/unseal-keys-backup', 'replicated', 'plain', 'seal', 'PGP-encrypted shares of the last rekey'],
   clusterIdentity: ['core/cluster/local/info', 'ignored', 'plain', 'cluster', 'id and name of this cluster'],
-  shareKey: ['core/share-key', 'ignored', 'encrypted', 'cluster', 'key of the shares, for nodes that are to join'],
   peers: ['core/nodes/peers/', 'ignored', 'encrypted', 'cluster', 'the nodes that were let in, one record each'],
   autopilot: ['core/nodes/autopilot', 'ignored', 'encrypted', 'cluster', 'when a node is healthy, and when it is dead'],
   nodeAuthority: [

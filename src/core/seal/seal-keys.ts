@@ -3,11 +3,11 @@
  * wrapped, and what secondaries are given. It never holds the root key itself.
  */
 import type { Random } from '../../base/random.js'
-import { invalid } from '../../logical/errors.js'
+import { deriveKey } from '../../crypto/digest.js'
 import type { AutoSeal } from '../../seal/auto-seal.js'
 import type { SealConfig } from '../../seal/config.js'
 import { combineShares, splitKey } from '../../seal/key-shares.js'
-import { ROOT_KEY_BYTES, unwrapKey, wrapKey } from '../../seal/key-wrapping.js'
+import { ROOT_KEY_BYTES, unwrapKey, WRAPPED_ROOT_BYTES, wrapKey } from '../../seal/key-wrapping.js'
 import {
   encodeSealConfig,
   parseSealConfig,
@@ -31,20 +31,6 @@ export interface SealKeysOptions {
   readonly storage: SealStorage
   readonly autoSeal?: AutoSeal | undefined
   readonly random: Random
-  /** Where the key of the shares is kept for who is to show that he has them; undefined where nobody ever is. */
-  readonly shareKey?: ShareKeyRecord | undefined
-}
-
-/** Behind the barrier: to be read and written while it is open. */
-interface ShareKeyRecord {
-  find(): Buffer | undefined
-  keep(shareKey: Buffer): Promise<void>
-}
-
-/** The root key, and the key of the shares that has opened it. */
-interface Opening {
-  readonly rootKey: Buffer
-  readonly shareKey: Buffer
 }
 
 /** What a challenge is bound to. */
@@ -54,12 +40,8 @@ export class SealKeys {
   readonly #storage: SealStorage
   readonly #autoSeal: AutoSeal | undefined
   readonly #random: Random
-  readonly #shareKey: ShareKeyRecord | undefined
-  /** Of the shares that have opened this node. */
-  #shown: Buffer | undefined
 
   constructor(options: SealKeysOptions) {
-    this.#shareKey = options.shareKey
     this.#storage = options.storage
     this.#autoSeal = options.autoSeal
     this.#random = options.random
@@ -87,57 +69,29 @@ export class SealKeys {
 
   /** The root key that these shares lead to; undefined when they are not the cluster's. */
   async findRootKey(shares: readonly Buffer[]): Promise<Buffer | undefined> {
-    return (await this.findOpening(shares))?.rootKey
-  }
-
-  /** The same, with the key of the shares. */
-  async findOpening(shares: readonly Buffer[]): Promise<Opening | undefined> {
     const config = this.config
     const wrapped = this.#storage.get(KEYS.shareWrappedRoot)
-    if (!config || !wrapped) return undefined
-    const shareKey = await combineShares(shares, config)
-    const rootKey = shareKey && unwrapKey(shareKey, wrapped, KEYS.shareWrappedRoot)
-    return shareKey && rootKey && { shareKey, rootKey }
-  }
-
-  /** The same where only the node that leads may write: kept by `keepShown`, should this one come to lead. */
-  remember(shareKey: Buffer): void {
-    this.#shown = shareKey
-  }
-
-  async keepShown(): Promise<void> {
-    if (this.#shown && this.#isOfCluster(this.#shown)) await this.keepShareKey(this.#shown)
-  }
-
-  /** The primary of a set may have new shares since. */
-  #isOfCluster(shareKey: Buffer): boolean {
-    const wrapped = this.#storage.get(KEYS.shareWrappedRoot)
-    return wrapped !== undefined && unwrapKey(shareKey, wrapped, KEYS.shareWrappedRoot) !== undefined
-  }
-
-  /** To be called with the key of the shares whenever they were shown, while the barrier is open. */
-  async keepShareKey(shareKey: Buffer): Promise<void> {
-    if (this.#shareKey && !this.#shareKey.find()?.equals(shareKey)) await this.#shareKey.keep(shareKey)
+    const shareKey = config && wrapped && (await combineShares(shares, config))
+    return shareKey && wrapped && unwrapKey(shareKey, wrapped, KEYS.shareWrappedRoot)
   }
 
   /**
-   * 32 bytes that only a server with the same seal can read, or with the shares of this one. Throws LogicalError 400 where
-   * the shares were not shown since they could be kept.
+   * Encrypts 32 bytes so that only a server with the same seal can read them, or one with the shares of this cluster: for
+   * those it has the root key as the shares wrap it, and the secret under that. So it needs no share that was shown here.
    */
-  async sealChallenge(secret: Buffer): Promise<Buffer> {
+  async sealChallenge(secret: Buffer, rootKey: Buffer): Promise<Buffer> {
     if (this.#autoSeal) return this.#autoSeal.wrap(secret)
-    const shareKey = this.#shareKey?.find()
-    if (!shareKey || !this.#isOfCluster(shareKey)) {
-      const ways = 'restart and unseal this one, or let a node lead that was unsealed with them (operator step-down)'
-      throw invalid(`the key shares have to be shown once more before a server can join: ${ways}`)
-    }
-    return wrapKey(this.#random, shareKey, secret, CHALLENGE)
+    const wrapped = this.#storage.get(KEYS.shareWrappedRoot)
+    if (wrapped?.length !== WRAPPED_ROOT_BYTES) throw new Error('an open cluster without a wrapped root key')
+    return Buffer.concat([wrapped, wrapKey(this.#random, deriveKey(rootKey, CHALLENGE), secret, CHALLENGE)])
   }
 
   /** What another server's `sealChallenge` was given; undefined when neither the seal nor the shares are its. */
   async openChallenge(challenge: Buffer, shareKey: Buffer | undefined): Promise<Buffer | undefined> {
     if (this.#autoSeal) return (await this.#autoSeal.unwrap(challenge))?.key
-    return shareKey && unwrapKey(shareKey, challenge, CHALLENGE)
+    const wrapped = challenge.subarray(0, WRAPPED_ROOT_BYTES)
+    const rootKey = shareKey && unwrapKey(shareKey, wrapped, KEYS.shareWrappedRoot)
+    return rootKey && unwrapKey(deriveKey(rootKey, CHALLENGE), challenge.subarray(wrapped.length), CHALLENGE)
   }
 
   /** The root key as the auto-unseal seal has it; undefined when there is none, or its key fits no longer. */
@@ -164,7 +118,6 @@ export class SealKeys {
   /** Makes new shares the ones that count. LogicalError `read-only` where replicated keys may not be written. */
   async adopt(made: NewShares): Promise<void> {
     await this.#storage.write(made.records)
-    await this.keepShareKey(made.shareKey)
   }
 
   /** Brings the auto-unseal wrapping up to date: after a migration, and when the seal key was replaced. */

@@ -147,12 +147,9 @@ export class SealManager {
       const shareKey = await combineShares(shares, config)
       return shareKey !== undefined && joining.open(shareKey)
     }
-    const opening = await this.keys.findOpening(shares)
-    if (!opening) return false
-    await this.#open(opening.rootKey, 'stale')
-    if (this.#isOneOfSeveral) this.keys.remember(opening.shareKey)
-    else await this.keys.keepShareKey(opening.shareKey)
-    return true
+    const rootKey = await this.keys.findRootKey(shares)
+    if (rootKey) await this.#open(rootKey, 'stale')
+    return rootKey !== undefined
   }
 
   /** Forgets the shares taken in so far. */
@@ -199,7 +196,6 @@ export class SealManager {
 
   /** To be called on a node of several that leads from now on: what it could not write before is kept. For an open cluster. */
   async refreshWrapping(): Promise<void> {
-    if (this.#rootKey) await this.keys.keepShown()
     if (this.#rootKey) await this.#refreshIfPossible(this.#rootKey)
   }
 

@@ -130,13 +130,14 @@ export class Peers {
 
   /** For a server that is to join. */
   challenge(serverId: string) {
-    this.#requireWelcoming()
+    this.#requireProgram()
     return this.#welcomer.challenge(serverId)
   }
 
   /** What the server with this id is given for its answer. LogicalError 503 while this cluster becomes one of several nodes. */
   async answer(peer: PeerRecord, answer: string): Promise<string> {
-    this.#requireWelcoming()
+    this.#requireProgram()
+    requireWelcoming(this.#requireHost().requireRuntime())
     const secret = this.#welcomer.requireProof(peer, answer)
     await this.#welcomer.requireNew(peer, this.#etcd)
     if (this.#membership.state !== 'joined' || !this.#etcd) {
@@ -237,8 +238,7 @@ export class Peers {
     })
   }
 
-  #requireWelcoming(): void {
-    requireWelcoming(this.#requireHost().requireRuntime())
+  #requireProgram(): void {
     if (this.#membership.state === 'alone') requireEtcd(this.#options.config)
   }
 

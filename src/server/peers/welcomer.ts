@@ -42,9 +42,10 @@ export class Welcomer {
 
   /** A secret that only who has the shares, or the seal, can read; and how the shares are made. */
   async challenge(serverId: string): Promise<{ challenge: Buffer; type: string; config: SealConfig }> {
-    const { keys } = this.#options.runtime().seal
+    const { keys, rootKey } = this.#options.runtime().seal
+    if (!rootKey) throw new LogicalError('sealed', 'Vault is sealed')
     if (!keys.config) throw new Error('an open cluster without a seal')
-    const challenge = await keys.sealChallenge(this.#secretOf(serverId, this.#period))
+    const challenge = await keys.sealChallenge(this.#secretOf(serverId, this.#period), rootKey)
     return { challenge, type: keys.type, config: keys.config }
   }
 

@@ -19,7 +19,7 @@ import { ensureIdentity, findIdentity, type OwnIdentity } from '../wiring/cluste
 import type { ServerConfig } from '../config/config.js'
 import { OpenCluster } from '../wiring/open-cluster.js'
 import type { OpenClusterOptions } from '../wiring/open-cluster-options.js'
-import { createSealBarrier, createSealStorage, createShareKeyRecord } from '../wiring/seal-parts.js'
+import { createSealBarrier, createSealStorage } from '../wiring/seal-parts.js'
 import { KEYS } from '../../storage/key-families.js'
 import { openStore } from '../data/open-store.js'
 import { Following } from './following.js'
@@ -84,8 +84,7 @@ export class Runtime implements RuntimeParts {
     this.#identity = identity
     this.barrier = new Barrier({ store, clock, random, encryptions: shell.encryptions })
     this.sealStorage = createSealStorage(store)
-    const shareKey = shell.peers && createShareKeyRecord(this.barrier.view(''))
-    const keys = new SealKeys({ storage: this.sealStorage, autoSeal: options.autoSeal, random, shareKey })
+    const keys = new SealKeys({ storage: this.sealStorage, autoSeal: options.autoSeal, random })
     this.seal = new SealManager({
       keys,
       storage: this.sealStorage,

@@ -2,8 +2,6 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
 import type { Random } from '../../base/random.js'
-import type { Storage } from '../../logical/storage.js'
-import type { SealKeysOptions } from '../../core/seal/seal-keys.js'
 import type { SealBarrier, SealStorage } from '../../core/seal/seal-records.js'
 import { type AutoSeal, createStaticSeal } from '../../seal/auto-seal.js'
 import { createTransitSeal } from '../../seal/transit-seal.js'
@@ -39,12 +37,6 @@ export const createSealStorage = (store: Store): SealStorage => ({
       })
     }
   },
-})
-
-/** The key of the shares behind the barrier, for servers that are to join this one. */
-export const createShareKeyRecord = (storage: Storage): NonNullable<SealKeysOptions['shareKey']> => ({
-  find: () => storage.get(KEYS.shareKey),
-  keep: (shareKey) => storage.write((tx) => tx.put(KEYS.shareKey, shareKey)),
 })
 
 export const createSealBarrier = (barrier: Barrier): SealBarrier => ({

@@ -3,6 +3,7 @@ import { createSeededRandom } from '../../../src/base/random.js'
 import type { SealMaterial } from '../../../src/core/seal/seal-records.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { createStaticSeal, type SealKey } from '../../../src/seal/auto-seal.js'
+import { combineShares } from '../../../src/seal/key-shares.js'
 import { createTransitSeal } from '../../../src/seal/transit-seal.js'
 import { createSealStorage } from '../../../src/server/wiring/seal-parts.js'
 import { KEYS } from '../../../src/storage/key-families.js'
@@ -287,6 +288,19 @@ describe('a cluster that joins another takes its shares over, whatever seal eith
     const { secondary, shares } = await adopt(primarySeal, 'shamir')
     for (const key of shares.slice(1)) await secondary.call('update', 'unseal', { key })
     expect((await secondary.call('read', 'seal-status')).body).toMatchObject({ sealed: false, t: 2, n: 3 })
+  })
+
+  test('a secondary asks a server that joins for the shares of its primary, which were never shown to it', async () => {
+    const { secondary, shares, material } = await adopt('shamir', 'shamir')
+    await secondary.seal.openWith(material.rootKey)
+    const secret = Buffer.alloc(32, 5)
+    const challenge = await secondary.keys.sealChallenge(secret, secondary.seal.rootKey ?? Buffer.alloc(0))
+    const config = { shares: 3, threshold: 2 }
+    const bytes = shares.slice(1).map((share) => Buffer.from(share, 'hex'))
+    expect(await secondary.keys.openChallenge(challenge, await combineShares(bytes, config))).toEqual(secret)
+    expect(await secondary.keys.openChallenge(challenge, Buffer.alloc(32, 7))).toBeUndefined()
+    for (const junk of [Buffer.alloc(0), challenge.subarray(0, 70), Buffer.alloc(200)])
+      expect(await secondary.keys.openChallenge(junk, await combineShares(bytes, config))).toBeUndefined()
   })
 
   test.each(['shamir', 'auto'] as const)(

@@ -372,7 +372,6 @@ const makeProbes = async (): Promise<
   return {
     sealConfig: READ_ANEW,
     shareWrappedRoot: READ_ANEW,
-    shareKey: READ_ANEW,
     autopilot: READ_ANEW,
     peers: READ_ANEW,
     keyring: [

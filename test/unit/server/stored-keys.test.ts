@@ -168,7 +168,6 @@ test('every row of the table is stored, but for what lies there while something 
     KEYS.purgeMark,
     KEYS.announced,
     // Of servers that others may join.
-    KEYS.shareKey,
     KEYS.peers,
     KEYS.autopilot,
   ]
