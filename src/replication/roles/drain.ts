@@ -22,14 +22,17 @@ export interface Straggler {
 }
 
 /**
- * Waits until every secondary that is connected has applied `index`, be it one that comes meanwhile, and says who has not
- * after that. One that is away holds nobody up. Rejects with the signal's reason.
+ * Waits until every secondary has applied `index` that is connected, or was when this began: a connection may break in the
+ * meantime, and come back. Waits for at most `timeoutMs`, and never for a secondary that was away all the time. Resolves to
+ * those that have not applied it. Rejects with the signal's reason.
  */
 export const drain = async (options: DrainOptions): Promise<readonly Straggler[]> => {
   const { registry, index, signal } = options
   signal.throwIfAborted()
   const isBehind = (view: SecondaryView | undefined) => (view?.appliedIndex ?? 0) < index
-  const isOver = () => !registry.views().some((view) => view.isConnected && isBehind(view))
+  const awaited = new Set(registry.views().flatMap((view) => (view.isConnected ? [view.secondaryId] : [])))
+  const isOver = () =>
+    !registry.views().some((view) => (view.isConnected || awaited.has(view.secondaryId)) && isBehind(view))
   if (!isOver()) await waitUntil(isOver, options)
   const views = new Map(registry.views().map((view) => [view.secondaryId, view]))
   return options.registrations.flatMap(({ id, state }) => {

@@ -45,6 +45,13 @@ const startPair = async (kind: Kind, drainTimeoutMs = 20_000) => {
   return { a, b }
 }
 
+/** Resolves when the primary knows that it is connected to none of its secondaries. */
+const untilCutOff = (primary: ControlCluster, kind: Kind) =>
+  until(() => {
+    const { secondaries } = primary.status(kind) as { secondaries?: readonly JsonObject[] }
+    return secondaries?.every((one) => one.connection_status === 'disconnected') ?? false
+  })
+
 const promote = async (cluster: ControlCluster, kind: Kind) => {
   const token = kind === 'dr' ? { dr_operation_token: await cluster.replication.context.operationTokens.create() } : {}
   await cluster.change(`replication/${kind}/secondary/promote`, token)
@@ -112,10 +119,34 @@ test.each(KINDS)(
 
 test.each(KINDS)('a %s secondary that is away does not hold a demotion up, and is named', async (kind) => {
   const { a, b } = await startPair(kind)
+  b.network.down()
+  await untilCutOff(a, kind)
+  await a.writeValue(SHARED_KEY, 'not applied')
+  const response = await a.post(`replication/${kind}/primary/demote`)
+  expect(secondWarning(response)).toContain('"b" (not connected) has not applied it')
+})
+
+test.each(KINDS)('a %s secondary whose connection breaks during a demotion is waited for', async (kind) => {
+  const { a, b } = await startPair(kind)
+  await a.writeValue(SHARED_KEY, 'acknowledged')
+  const demotion = await beginDemotion(a, kind)
+  b.network.down()
+  await untilCutOff(a, kind)
+  expect(demotion.end()).toBeUndefined()
+  b.holds.release()
+  b.network.isDown = false
+  const { warnings = [] } = (await demotion.answer) as Response
+  expect(warnings.join()).not.toContain('has not applied it')
+  expect(b.readValue(SHARED_KEY)).toBe('acknowledged')
+})
+
+test.each(KINDS)('a %s secondary whose connection stays broken is waited for until the timeout', async (kind) => {
+  const { a, b } = await startPair(kind, 1000)
   await a.writeValue(SHARED_KEY, 'not applied')
   const demotion = await beginDemotion(a, kind)
-  clusters.delete(b.apiAddress)
-  await b.stop()
+  b.network.down()
+  await untilCutOff(a, kind)
+  expect(demotion.end()).toBeUndefined()
   expect(secondWarning((await demotion.answer) as Response)).toContain('"b" (not connected) has not applied it')
 })
 
