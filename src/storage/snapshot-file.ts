@@ -40,6 +40,7 @@ interface VerifiedSnapshot {
 const META = 'meta.json'
 const SUMS = 'SHA256SUMS'
 const SEALED = 'SHA256SUMS.sealed'
+const KNOWN: ReadonlySet<string> = new Set([META, SUMS, SEALED])
 const RECORDS = /^records\/\d{8}$/
 const FORMAT = { format: 'understudy-snapshot', version: 1 } as const
 const RECORDS_BYTES = 1024 * 1024
@@ -97,7 +98,7 @@ export const verifySnapshot = async (file: Buffer): Promise<VerifiedSnapshot> =>
   for await (const { name, content } of filesOf(file)) {
     if (name !== SUMS && name !== SEALED) lines.push(`${sha256Hex(content)}  ${name}\n`)
     if (RECORDS.test(name)) decode(content)
-    else found.set(name, content)
+    else if (KNOWN.has(name)) found.set(name, content)
   }
   const sums = found.get(SUMS)
   const sealedSums = found.get(SEALED)
@@ -143,10 +144,21 @@ const decode = (records: Buffer): StoredEntry[] => {
 }
 
 const parseMeta = (content: Buffer | undefined): SnapshotMeta => {
-  const meta = content && (JSON.parse(content.toString()) as SnapshotMeta & { format: string; version: number })
+  const meta = content && readMeta(content)
   if (meta?.format !== FORMAT.format) throw damaged('it was not made by this kind of server')
   if (meta.version !== FORMAT.version) throw damaged(`its version ${meta.version} is not known`)
-  return meta
+  const { clusterId, clusterName, index } = meta
+  if (typeof clusterId !== 'string' || typeof clusterName !== 'string' || typeof index !== 'number')
+    throw damaged('its description is not complete')
+  return { clusterId, clusterName, index }
+}
+
+const readMeta = (content: Buffer): Partial<SnapshotMeta & { format: string; version: number }> | undefined => {
+  try {
+    return (JSON.parse(content.toString()) ?? undefined) as Partial<SnapshotMeta> | undefined
+  } catch {
+    return undefined
+  }
 }
 
 const damaged = (reason: string) => invalid(`the snapshot cannot be used: ${reason}`)

@@ -177,6 +177,7 @@ export class Keeper {
 
   #requireLink({ between: [one, other], at }: LinkFaultRequest): void {
     if (at && this.#routes.some(({ name }) => name === at.proxy)) return
+    if (at) throw new LabError('usage', `there is no proxy ${at.proxy}`)
     if (this.#routes.some((route) => isBetween(route, one, other))) return
     for (const end of [one, other]) if (!this.#hasEnd(end)) this.#servers.require(end)
     throw new LabError('usage', `there is no link between ${one} and ${other}`)

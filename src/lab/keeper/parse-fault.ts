@@ -63,8 +63,9 @@ const SERVER_FAULTS: Readonly<Record<ServerFault['name'], Rules>> = {
   'expire-token': { id: TEXT, kind: KIND },
 }
 
+const AT: Rules = { proxy: TEXT, direction: oneOf('up', 'down'), toxic: TEXT, toxicity: number(0, 1) }
 const BOOLEAN: Rule = { isGood: (value) => typeof value === 'boolean', words: 'true or false', isOptional: true }
-const WISH: Rules = { forMs: optional(number(1, LONG_MS_MAX)), isHidden: BOOLEAN }
+const WISH: Rules = { forMs: optional(number(0, LONG_MS_MAX)), isHidden: BOOLEAN }
 
 type Given = Readonly<Record<string, unknown>>
 
@@ -77,10 +78,14 @@ export const parseFaultRequest = (value: unknown): FaultRequest => {
     return { ...wish, cluster, fault: parseFault(value.fault, SERVER_FAULTS) } as FaultRequest
   }
   const { between } = value
-  if (!Array.isArray(between) || between.length !== 2 || !between.every(TEXT.isGood))
+  const at = isRecord(value.at) ? pick(value.at, AT) : undefined
+  // A proxy beside those of the lab is between no clusters.
+  const isName = at ? (name: unknown) => typeof name === 'string' : TEXT.isGood
+  if (!Array.isArray(between) || between.length !== 2 || !between.every(isName))
     throw new LabError('usage', '"between" is the names of two clusters or nodes')
   const { isOneWay = false } = pick(value, { isOneWay: BOOLEAN })
-  return { ...wish, between, isOneWay, fault: parseFault(value.fault, LINK_FAULTS) } as unknown as FaultRequest
+  const fault = parseFault(value.fault, LINK_FAULTS)
+  return { ...wish, between, isOneWay, fault, ...(at && { at }) } as unknown as FaultRequest
 }
 
 const parseFault = (given: Given, known: Readonly<Record<string, Rules>>): LinkFault | ServerFault => {

@@ -2,8 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { type ClusterAccess, type ClusterRecord, type Formerly, type ServerRecord, serversIn } from '../cluster.js'
 import type { ActiveFault } from '../keeper/active-fault.js'
+import { parseFaultRequest } from '../keeper/parse-fault.js'
+import { KINDS } from '../kinds.js'
 import { LabError } from '../lab-error.js'
 import type { PortPair } from '../ports.js'
+import { LAB_NAME } from '../lifecycle/state-directory.js'
 import type { Topology } from '../topology.js'
 
 /**
@@ -60,13 +63,83 @@ export const writeManifest = (directory: string, manifest: Manifest): void =>
 
 export const readManifest = (directory: string): Manifest => {
   try {
-    const found = JSON.parse(readFileSync(manifestFile(directory), 'utf8')) as Partial<Manifest>
-    if (found.kind === 'LabImage' && Array.isArray(found.clusters)) return found as Manifest
+    const found: unknown = JSON.parse(readFileSync(manifestFile(directory), 'utf8'))
+    if (isManifest(found)) return found
   } catch {
     // Said below, as for one that makes no sense.
   }
   throw new LabError('conflict', `${directory} holds no whole image of a lab`)
 }
+
+type Given = Readonly<Record<string, unknown>>
+type Check = (value: unknown) => boolean
+
+const isRecord = (value: unknown): value is Given =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const isText: Check = (value) => typeof value === 'string' && !/\p{Cc}/u.test(value)
+const isOf =
+  (...texts: readonly string[]): Check =>
+  (value) =>
+    texts.some((text) => text === value)
+const isWhole =
+  (least: number, most: number): Check =>
+  (value) =>
+    Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most
+const isListOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check)
+const isMaybe =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value)
+const hasAll =
+  (checks: Readonly<Record<string, Check>>): Check =>
+  (value) =>
+    isRecord(value) && Object.entries(checks).every(([name, check]) => check(value[name]))
+
+const ADDRESSES = isListOf(isText)
+const PORT = isWhole(1, 65_535)
+const SERVER = {
+  name: isText,
+  process: isOf('running', 'paused', 'stopped'),
+  isSealed: (value: unknown) => typeof value === 'boolean',
+  ports: hasAll({ api: PORT, cluster: PORT }),
+  formerly: hasAll({ api: ADDRESSES, cluster: ADDRESSES, hidden: ADDRESSES }),
+}
+const CLUSTER = {
+  ...SERVER,
+  rootToken: isText,
+  unsealKeys: isListOf(isText),
+  threshold: isWhole(0, 255),
+  nodes: isMaybe(isListOf(hasAll(SERVER))),
+  sealKey: isMaybe((value) => typeof value === 'string' && /^[0-9a-f]{64}$/i.test(value)),
+  streams: isListOf(isOf(...KINDS)),
+  sha256: isText,
+  bytes: isWhole(0, Number.MAX_SAFE_INTEGER),
+}
+
+const isFault: Check = (value) => {
+  try {
+    return parseFaultRequest(value) !== undefined
+  } catch {
+    return false
+  }
+}
+
+const MANIFEST = hasAll({
+  kind: isOf('LabImage'),
+  lab: (value) => typeof value === 'string' && LAB_NAME.test(value),
+  topology: isRecord,
+  createdAt: isText,
+  savedAt: isText,
+  pausedMs: (value) => typeof value === 'number',
+  clusters: isListOf(hasAll(CLUSTER)),
+  faults: isListOf(isFault),
+})
+
+/** Whether a value has the form of a manifest. Whether its topology makes sense is told by `parseTopology`. */
+export const isManifest = (value: unknown): value is Manifest => MANIFEST(value)
 
 export const imagedServers = (clusters: readonly ImagedCluster[]): readonly ImagedServer[] =>
   clusters.flatMap<ImagedServer>(serversIn<ImagedServer>)

@@ -10,17 +10,17 @@ import {
   openSealedFile,
   readSealedHeader,
   SEAL_KEY_BYTES,
-  SealedFileError,
   writeSealedFile,
 } from '../../server/lab/sealed-file.js'
 import { LabError } from '../lab-error.js'
+import { explain } from './explain.js'
 import { makeDirectories } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { listSnapshots, SNAPSHOT_SUFFIX, snapshotsDirectory } from './kept.js'
 import { serversOf } from '../topology.js'
 import { topologyDocument } from '../topology/document.js'
 import { parseTopology } from '../topology/parse.js'
-import { imagedServers, imageFile, type Manifest, readManifest, writeManifest } from './manifest.js'
+import { imagedServers, imageFile, isManifest, type Manifest, readManifest, writeManifest } from './manifest.js'
 
 /**
  * A lab in one file. What opens its clusters lies in it sealed, by a key of its own in a file beside it that only its owner
@@ -38,6 +38,8 @@ interface SnapshotHeader {
 }
 
 const VERSION = 1
+/** No buffer of Node.js 20 holds more. */
+const FILE_BYTES_MAX = 2 ** 31
 const NAME = /^[A-Za-z0-9][\w.-]*$/
 
 /** Where snapshots are opened, each in a directory of its own. */
@@ -121,11 +123,18 @@ function* packed(bytes: Buffer): Generator<Buffer> {
 
 /** The header of a snapshot file. Throws for a file that is none, or was made by another version. */
 export const readSnapshotHeader = async (file: string): Promise<SnapshotHeader> => {
-  if (!existsSync(file)) throw new LabError('usage', missing(file))
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (!found) throw new LabError('usage', missing(file))
+  if (!found.isFile()) throw new LabError('usage', `${file} is not a regular file`)
+  if (found.size > FILE_BYTES_MAX)
+    throw new LabError('usage', `${file} is too large: the limit is ${FILE_BYTES_MAX} bytes`)
   const header = (await readSealedHeader(file).catch((error: unknown) => {
     throw explain(error, file)
   })) as Partial<SnapshotHeader>
-  if (header.format !== 'understudy-lab-snapshot') throw new LabError('usage', `${file} is no snapshot of a lab`)
+  const { lab, topology, savedAt, keyId, clusters } = header
+  const texts = [lab, topology, savedAt, keyId, ...(Array.isArray(clusters) ? clusters : [undefined])]
+  if (header.format !== 'understudy-lab-snapshot' || !texts.every((text) => typeof text === 'string'))
+    throw new LabError('usage', `${file} is no snapshot of a lab`)
   if (header.version !== VERSION) {
     const which = Number(header.version) > VERSION ? 'a newer' : 'an older'
     throw new LabError(
@@ -156,7 +165,8 @@ const missing = (file: string): string => {
  * Whoever has sealed a snapshot may be anybody, for the key comes along, and names in it become those of files, and settings
  * those of servers: its topology is judged as a file with one is.
  */
-const judged = (manifest: Manifest, file: string): Manifest => {
+const judged = (manifest: unknown, file: string): Manifest => {
+  if (!isManifest(manifest)) throw new LabError('conflict', `${file} is damaged: its manifest has another form`)
   const topology = parseTopology(topologyDocument(manifest.topology), file)
   for (const cluster of manifest.clusters) {
     if (!topology.clusters.includes(cluster.name))
@@ -177,7 +187,7 @@ export const unpackSnapshot = async (file: string, directory: string): Promise<M
   try {
     const bytes = await openSealedFile(file, key)
     const parts = unpacked(bytes, file)
-    const manifest = judged(JSON.parse(String(parts[0])) as Manifest, file)
+    const manifest = judged(JSON.parse(String(parts[0])), file)
     for (const [index, { name }] of manifest.clusters.entries()) {
       const part = parts[index + 1]
       if (!part) throw new LabError('conflict', `${file} is damaged: it lacks cluster ${name}`)
@@ -213,7 +223,7 @@ export const checkSnapshot = async (file: string): Promise<'whole' | 'its key is
 const unpacked = (bytes: Buffer, file: string): Buffer[] => {
   const parts: Buffer[] = []
   for (let at = 0; at < bytes.length; ) {
-    const end = at + 8 + Number(bytes.readBigUInt64BE(at))
+    const end = at + 8 > bytes.length ? Infinity : at + 8 + Number(bytes.readBigUInt64BE(at))
     if (end > bytes.length) throw new LabError('conflict', `${file} is damaged: it ends early`)
     parts.push(bytes.subarray(at + 8, end))
     at = end
@@ -228,12 +238,3 @@ const readKey = (file: string, { keyId }: SnapshotHeader): Buffer => {
   if (key.length === SEAL_KEY_BYTES && keyIdOf(key) === keyId) return key
   throw new LabError('usage', `${place} is not the key of ${file}: one of them belongs to another snapshot`)
 }
-
-const FAULTS = {
-  'not-sealed': 'is no snapshot of a lab',
-  'ends-early': 'is damaged: it ends early',
-  wrong: 'is damaged: it is not as it was written',
-} as const
-
-const explain = (error: unknown, file: string): unknown =>
-  error instanceof SealedFileError ? new LabError('usage', `${file} ${FAULTS[error.fault]}`, { cause: error }) : error

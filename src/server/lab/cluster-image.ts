@@ -26,6 +26,8 @@ export interface ImageFacts {
 }
 
 const FORMAT = { format: 'understudy-cluster-image', version: 1 } as const
+/** As far as the clock of a server can be moved: ten years. */
+const SKEW_MS_MAX = 10 * 365 * 24 * 3_600_000
 const LENGTHS_BYTES = 8
 const HASH_BYTES = 32
 const HEADER_BYTES_MAX = 64 * 1024
@@ -194,7 +196,14 @@ export class ImageReader {
 const parseHeader = (line: Buffer | undefined): (ImageState & { readonly version: number }) | undefined => {
   try {
     const header = JSON.parse(String(line)) as ImageState & { format: string; version: number }
-    return header.format === FORMAT.format ? header : undefined
+    const { format, skewMs, holds, isSealed } = header
+    const isState =
+      Number.isFinite(skewMs) &&
+      Math.abs(skewMs) <= SKEW_MS_MAX &&
+      Array.isArray(holds) &&
+      holds.every(({ kind, state }) => typeof kind === 'string' && typeof state === 'string') &&
+      typeof isSealed === 'boolean'
+    return format === FORMAT.format && isState ? header : undefined
   } catch {
     return undefined
   }

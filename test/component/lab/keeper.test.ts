@@ -322,7 +322,7 @@ it.each([
   [latency({ ms: 5, jitterMs: 1e300 }), '"jitterMs" is a number'],
   [latency({}), '"ms" is a number'],
   [{ ...cut, forMs: 1e300 }, '"forMs" is a number'],
-  [{ ...cut, forMs: 0 }, '"forMs" is a number'],
+  [{ ...cut, forMs: -1 }, '"forMs" is a number'],
   [{ between: ['A', 'B'], fault: { name: '__proto__' } }, 'the name of a fault is one of partition'],
   [{ between: ['A', 'B'], fault: { name: 'constructor' } }, 'the name of a fault is one of'],
   [{ between: ['A'], fault: { name: 'hold' } }, '"between" is the names of two'],
@@ -333,6 +333,8 @@ it.each([
   [{ cluster: 'A', fault: { name: 'skew', ms: 1e300 } }, '"ms" is a number from -315360000000'],
   [{ cluster: 'A', fault: { name: 'disk', state: 'constructor' } }, '"state" is one of full, fail, slow'],
   [{ cluster: 'A', fault: { name: 'corrupt', tree: 'local', page: 1.5 } }, '"page" is a page'],
+  [{ ...cut, at: { proxy: 'x', direction: 'sideways', toxic: 't', toxicity: 1 } }, '"direction" is one of up, down'],
+  [{ ...cut, at: { proxy: 'x', direction: 'up', toxic: 't', toxicity: 1 } }, 'there is no proxy x'],
   [{ cluster: 'A', fault: [] }, 'this is not a fault'],
   [[], 'this is not a fault'],
 ])('the control API refuses %j', async (request, text) => {

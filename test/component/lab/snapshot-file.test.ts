@@ -26,6 +26,7 @@ import {
 } from '../../../src/lab/snapshot/snapshot-file.js'
 import { findTopology } from '../../../src/lab/topology/catalogue.js'
 import { checkImage, fillEngine, ImageReader, writeImage } from '../../../src/server/lab/cluster-image.js'
+import { keyIdOf, writeSealedFile } from '../../../src/server/lab/sealed-file.js'
 import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
 
 const SEED = 4711
@@ -132,6 +133,67 @@ it('judges the topology of a snapshot as one of a file, whoever has sealed it', 
     expect(existsSync(target)).toBe(false)
   }
 })
+
+it('tells every fault of a file that somebody else has made as an error about that file', async () => {
+  const manifest = readManifest(directory)
+  const [cluster] = manifest.clusters
+  const random = createSeededRandom(`${SEED} hostile`)
+  await packSnapshot(directory, file)
+  const good = readFileSync(file)
+  const key = readFileSync(keyPath(file))
+  const refused = async (what: string) => {
+    for (const work of [() => unpackSnapshot(file, target), () => checkSnapshot(file)]) {
+      const outcome = await work().catch((error: unknown) => error)
+      if (outcome instanceof Error) expect(outcome, what).toMatchObject({ name: 'LabError', message: /opened|one/ })
+      expect(existsSync(target) && outcome instanceof Error, what).toBe(false)
+    }
+    rmSync(target, { recursive: true, force: true })
+  }
+  for (let round = 0; round < 150; round++) {
+    const at = random.bytes(4).readUInt32BE() % good.length
+    const bytes = Buffer.from(round % 3 === 0 ? good.subarray(0, at) : good)
+    if (round % 3 === 1) bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << (round % 8)), at)
+    if (round % 3 === 2) bytes.fill(0xff, at, at + 8)
+    writeFileSync(file, bytes)
+    await refused(`round ${round} at ${at}`)
+  }
+  writeFileSync(keyPath(file), key)
+  const manifests: readonly unknown[] = [
+    null,
+    [],
+    {},
+    { ...manifest, clusters: {} },
+    { ...manifest, clusters: [null] },
+    { ...manifest, clusters: [{ ...cluster, ports: { api: 1e300, cluster: '1' } }] },
+    { ...manifest, clusters: [{ ...cluster, unsealKeys: 'x' }] },
+    { ...manifest, clusters: [{ ...cluster, formerly: null }] },
+    { ...manifest, clusters: [{ ...cluster, rootToken: 'a\nb' }] },
+    { ...manifest, clusters: [cluster, cluster, cluster] },
+    { ...manifest, topology: null },
+    { ...manifest, topology: { clusters: 'A', links: 1 } },
+    { ...manifest, lab: '../../x' },
+    { ...manifest, faults: [{ between: ['A', 'B'], fault: { name: 'latency', ms: 1e300 } }] },
+    { ...manifest, faults: 'none' },
+  ]
+  for (const one of manifests) {
+    await sealAs(one)
+    await expect(unpackSnapshot(file, target), JSON.stringify(one)).rejects.toMatchObject({ name: 'LabError' })
+  }
+})
+
+/** Seals any text in the place of a manifest, as whoever makes a snapshot by hand does. */
+const sealAs = async (manifest: unknown): Promise<void> => {
+  const key = createSeededRandom('key').bytes(32)
+  const header = { format: 'understudy-lab-snapshot', version: 1, lab: 'one', topology: 'single', clusters: ['A'] }
+  const text = Buffer.from(JSON.stringify(manifest))
+  const length = Buffer.alloc(8)
+  length.writeBigUInt64BE(BigInt(text.length))
+  const content = async function* () {
+    yield Buffer.concat([length, text])
+  }
+  await writeSealedFile(file, { ...header, savedAt: 'now', keyId: keyIdOf(key) }, key, content())
+  writeFileSync(keyPath(file), key.toString('hex'))
+}
 
 it('removes snapshots and nothing else', async () => {
   await packSnapshot(directory, file)
