@@ -107,7 +107,12 @@ export class HttpFace {
 
   #readBody(received: Received, head: RequestHead): Promise<ReadBody> {
     const { bodies, bodyBytesMax, allowBody } = this.#options
-    const allowance = (gone: AbortSignal) => allowBody(senderOf(received, head), gone)
+    const allowance = async (gone: AbortSignal) => {
+      const sender = senderOf(received, head)
+      const allowed = await allowBody(sender, gone)
+      received.waitEndMs = sender.waitEndMs
+      return allowed
+    }
     return readBody(received.message, { room: bodies, bytesMax: bodyBytesMax, allowance })
   }
 

@@ -31,6 +31,8 @@ export interface Received<Head extends MessageHead = Message> {
   readonly rules: PathRules
   readonly query: string
   readonly remoteAddress: string
+  /** Of the request that is made of it: its body may have waited. */
+  waitEndMs?: number | undefined
 }
 
 export interface RequestHead {
@@ -130,6 +132,7 @@ export const readRequest = (
     },
     bodyRefusal,
     answerRoom,
+    waitEndMs: received.waitEndMs,
   }
 }
 

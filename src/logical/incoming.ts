@@ -20,6 +20,8 @@ export interface IncomingRequest extends Request {
   readonly bodyBytes?: number
   /** Tells once when the client has gone away. Returns the unsubscribe function. */
   readonly onGone?: (listener: () => void) => () => void
+  /** Monotonic ms until which the request may wait for changes of the cluster, all of them together; absent before it waits. */
+  waitEndMs?: number | undefined
 }
 
 /** Who is about to send a large body where: what its head alone says. */
@@ -30,6 +32,8 @@ export interface BodySender {
   readonly namespaceHeader: string | undefined
   readonly clientToken: string | undefined
   readonly remoteAddress: string
+  /** As in `IncomingRequest`, which takes it over. */
+  waitEndMs?: number | undefined
 }
 
 /** Bounds for the body of one request. */

@@ -6,7 +6,7 @@ import { dispatch } from '../logical/dispatch.js'
 import { renderAnswer } from '../logical/envelope.js'
 import { LogicalError } from '../logical/errors.js'
 import type { BodyAllowance, BodySender, IncomingRequest, Rendered } from '../logical/incoming.js'
-import type { Asked } from '../replication/forwarding/relayed-request.js'
+import type { Relayed } from '../replication/forwarding/relayed-request.js'
 import type { PathRuleTable } from '../logical/path-rules.js'
 import { isWrite, type Response } from '../logical/request.js'
 import { LeadershipLost, OutcomeUnknown } from '../storage/commit-log/shared-log.js'
@@ -72,21 +72,24 @@ export class Requests {
     const nodes = this.#options.nodes()
     if (!nodes) return host.allowBody(sender, gone)
     const head = headOf(sender, gone)
-    if (host.state.name === 'standby') await nodes.standby.awaitActive(head)
-    const allowance = await host.allowBody(sender, gone)
-    if (host.state.name !== 'standby') return allowance
     try {
+      if (host.state.name === 'standby') await nodes.standby.awaitActive(head)
+      const allowance = await host.allowBody(head, gone)
+      if (host.state.name !== 'standby') return allowance
       return (await nodes.standby.allowBody(head)) ?? allowance
     } catch (error) {
-      if (error instanceof OwnTurn) return this.allowBody(sender, gone)
+      if (error instanceof OwnTurn) return await this.allowBody(head, gone)
       throw error
+    } finally {
+      sender.waitEndMs = head.waitEndMs
     }
   }
 
   /** Serves what a standby of this cluster hands on, or throws `NotActive` and has done nothing. */
-  async handleRelayed(request: IncomingRequest, { asks }: { readonly asks: Asked }): Promise<Rendered> {
-    const { host } = this.#options
+  async handleRelayed(request: IncomingRequest, { asks, waitMs }: Omit<Relayed, 'request'>): Promise<Rendered> {
+    const { host, clock } = this.#options
     const nodes = this.#options.nodes()
+    request.waitEndMs = clock.monotonic() + waitMs
     if (!nodes?.node.isServing && !nodes?.node.isTakingOver) throw new NotActive()
     try {
       await host.admit(request)

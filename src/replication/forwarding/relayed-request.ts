@@ -17,12 +17,14 @@ export type Asked = 'answer' | 'rights' | 'allowance'
  * How a client's request travels from a standby to the active node of the same cluster: as it came in, with its token and the
  * address it came from, since nobody has judged it yet.
  */
-interface Relayed {
+export interface Relayed {
   readonly request: IncomingRequest
   readonly asks: Asked
+  /** How long it may still wait for changes of the cluster. */
+  readonly waitMs: number
 }
 
-export const encodeRelayed = async ({ request, asks }: Relayed): Promise<Buffer> => {
+export const encodeRelayed = async ({ request, asks, waitMs }: Relayed): Promise<Buffer> => {
   const { id, operation, path, namespaceHeader, data, headers, remoteAddress, remotePort, clientToken, wrap } = request
   const { isHead, bodyBytes = 0, bodyRefusal } = request
   const where = {
@@ -38,7 +40,7 @@ export const encodeRelayed = async ({ request, asks }: Relayed): Promise<Buffer>
     bodyBytes,
     bodyRefusal: bodyRefusal && { code: bodyRefusal.code, message: bodyRefusal.message },
   }
-  const text = printJson({ ...where, data, headers, asks })
+  const text = printJson({ ...where, data, headers, asks, waitMs })
   await turnFor(text.length)
   return Buffer.from(text)
 }
@@ -62,7 +64,7 @@ export const decodeRelayed = (payload: Buffer): Relayed => {
     bodyBytes: typeof fields.bodyBytes === 'number' ? fields.bodyBytes : 0,
     bodyRefusal: bodyRefusalOf(fields.bodyRefusal),
   }
-  return { request, asks: askedOf(fields.asks) }
+  return { request, asks: askedOf(fields.asks), waitMs: waitOf(fields.waitMs) }
 }
 
 const OPERATIONS: Readonly<Record<Operation, true>> = {
@@ -82,6 +84,11 @@ const operationOf = (value: JsonValue | undefined): Operation => {
 
 const askedOf = (value: JsonValue | undefined): Asked => {
   if (value !== 'answer' && value !== 'rights' && value !== 'allowance') throw junk('question')
+  return value
+}
+
+const waitOf = (value: JsonValue | undefined): number => {
+  if (typeof value !== 'number' || !(value >= 0)) throw junk('wait')
   return value
 }
 

@@ -4,7 +4,7 @@ import type { Random } from '../../base/random.js'
 import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
 import type { AnswerPlace } from '../../logical/request.js'
 import type { PathRuleTable } from '../../logical/path-rules.js'
-import type { Asked } from '../../replication/forwarding/relayed-request.js'
+import type { Relayed } from '../../replication/forwarding/relayed-request.js'
 import type { ClusterPort, ClusterTransport } from '../../replication/rpc/transport.js'
 import type { SharedLog } from '../../storage/commit-log/shared-log.js'
 import type { ServerConfig } from '../config/config.js'
@@ -25,7 +25,7 @@ import { StandbyPort } from './standby-port.js'
 
 interface NodeRequests {
   /** Serves a request that a standby hands on. */
-  handleRelayed(request: IncomingRequest, options: { readonly asks: Asked }): Promise<Rendered>
+  handleRelayed(request: IncomingRequest, how: Omit<Relayed, 'request'>): Promise<Rendered>
   /** Answers what concerns this node alone, whatever its state. */
   answerHere(request: IncomingRequest): Promise<Rendered>
 }
@@ -61,13 +61,8 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
   const { config, status, transport, host, requests, clock, random, log } = options
   const certificateKeys = options.standIns?.certificateKeys
   const times = replicationTimes(config)
-  const waitMs = config.own.roleChangeWaitMs
-  const room = new WaitingRoom({ clock, waitMs })
-  const pauses = new WaitingRoom({ clock, waitMs: Math.min(waitMs, PAUSE_MS) })
-  const wake = () => {
-    room.wake()
-    pauses.wake()
-  }
+  const room = new WaitingRoom({ clock, waitMs: config.own.roleChangeWaitMs })
+  const wake = () => room.wake()
   const node = new ClusterNode({
     ...options,
     sharedLog,
@@ -114,11 +109,10 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
   })
   const isOwnTurn = () => node.isServing || node.isTakingOver
   const relay = new Relay({
-    clock,
-    waitMs,
+    leftMs: (request) => room.leftMs(request),
     activeNode: () => node.otherActive,
     awaitOther: (request, term) =>
-      pauses.pass(request, () => !isOwnTurn() && [undefined, term].includes(node.otherActive?.term)),
+      room.pass(request, () => !isOwnTurn() && [undefined, term].includes(node.otherActive?.term), PAUSE_MS),
     isOwnTurn,
     connect: (active) => link.connect(active),
     reach: async (index) => {

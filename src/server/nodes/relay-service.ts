@@ -3,7 +3,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
 import type { AnswerPlace } from '../../logical/request.js'
 import { encodeRelayFailure, encodeRendered } from '../../replication/forwarding/relayed-answer.js'
-import { type Asked, decodeRelayed } from '../../replication/forwarding/relayed-request.js'
+import { decodeRelayed, type Relayed } from '../../replication/forwarding/relayed-request.js'
 import { refusalError } from '../../replication/rpc/refusal.js'
 import { refusingService } from '../../replication/rpc/refusing-service.js'
 import type { ClusterService } from '../../replication/rpc/service.js'
@@ -11,7 +11,7 @@ import { goneOf } from '../runtime/waiting-room.js'
 
 interface RelayServiceOptions {
   /** Serves a request as if it had come here. Throws `NotActive` where this node does not serve, and nothing was done. */
-  readonly serve: (request: IncomingRequest, options: { readonly asks: Asked }) => Promise<Rendered>
+  readonly serve: (request: IncomingRequest, how: Omit<Relayed, 'request'>) => Promise<Rendered>
   /** Room for a large answer, until the call has ended. */
   readonly placeForCall: (ended: AbortSignal) => AnswerPlace
   /** How much of the shared log is applied here. */
@@ -30,9 +30,9 @@ export const createRelayService = ({ serve, placeForCall, appliedIndex, log }: R
   return {
     ...refusing,
     forward: async ({ gone }, { payload }) => {
-      const { request, asks } = decodeRelayed(payload)
+      const { request, ...how } = decodeRelayed(payload)
       try {
-        const rendered = await serve({ ...request, answerRoom: placeForCall(gone), onGone: goneOf(gone) }, { asks })
+        const rendered = await serve({ ...request, answerRoom: placeForCall(gone), onGone: goneOf(gone) }, how)
         return { who: null, payload: encodeRendered(rendered, appliedIndex()) }
       } catch (error) {
         if (error instanceof NotActive) throw refusalError('unavailable', 'this node is not the active one')

@@ -1,4 +1,3 @@
-import type { Clock } from '../../base/clock.js'
 import { LIMITS } from '../../base/limits.js'
 import { turnFor } from '../../base/turn.js'
 import { bodyTooLarge, LogicalError } from '../../logical/errors.js'
@@ -19,9 +18,8 @@ const noActiveNode = (): LogicalError =>
 interface RelayOptions {
   /** The active node, as far as it is known: undefined where it is this one, too. */
   readonly activeNode: () => LeaderRecord | undefined
-  readonly clock: Pick<Clock, 'monotonic'>
-  /** How long what nobody has taken is tried again. */
-  readonly waitMs: number
+  /** How long a request that nobody has taken is still tried again, in ms. */
+  readonly leftMs: (request: IncomingRequest) => number
   /** Resolves when another node than that of the term is active, or after a moment: one that was elected is not there at once. */
   readonly awaitOther: (request: IncomingRequest, term: number) => Promise<void>
   /** True when this node is the active one, or about to be. */
@@ -69,11 +67,8 @@ export class Relay {
    * have done, and with `OwnTurn`. What changes nothing is asked again.
    */
   async send(request: IncomingRequest, asks: Asked = 'answer'): Promise<Rendered> {
-    const payload = await encodeRelayed({ request, asks })
-    if (payload.length > PAYLOAD_BYTES_MAX) throw bodyTooLarge()
-    await turnFor(payload.length)
     const isRepeatable = asks === 'allowance' || !isWrite(request.operation)
-    const last = await this.#attempts(request, payload, isRepeatable)
+    const last = await this.#attempts(request, asks, isRepeatable)
     if (last.is === 'answered') {
       const { index, open } = decodeRelayedAnswer(last.payload)
       // Whoever is answered reads no older state here next, whichever the answer was.
@@ -84,21 +79,23 @@ export class Relay {
   }
 
   /** What nobody has taken waits for another active node; a read that was lost is tried once more. */
-  async #attempts(request: IncomingRequest, payload: Buffer, isRepeatable: boolean): Promise<Attempt> {
-    let attempt = await this.#attempt(payload)
-    if (attempt.is === 'lost' && isRepeatable) attempt = await this.#attempt(payload)
-    const { clock, waitMs, awaitOther, isOwnTurn } = this.#options
-    const deadlineMs = clock.monotonic() + waitMs
+  async #attempts(request: IncomingRequest, asks: Asked, isRepeatable: boolean): Promise<Attempt> {
+    let attempt = await this.#attempt(request, asks)
+    if (attempt.is === 'lost' && isRepeatable) attempt = await this.#attempt(request, asks)
+    const { leftMs, awaitOther, isOwnTurn } = this.#options
     for (let isLate = false; attempt.is === 'untaken' && !isLate; ) {
-      isLate = clock.monotonic() >= deadlineMs
+      isLate = leftMs(request) === 0
       await awaitOther(request, attempt.term)
       if (isOwnTurn()) throw new OwnTurn()
-      attempt = this.isActiveKnown ? await this.#attempt(payload) : { ...attempt, cause: noActiveNode() }
+      attempt = this.isActiveKnown ? await this.#attempt(request, asks) : { ...attempt, cause: noActiveNode() }
     }
     return attempt
   }
 
-  async #attempt(payload: Buffer): Promise<Attempt> {
+  async #attempt(request: IncomingRequest, asks: Asked): Promise<Attempt> {
+    const payload = await encodeRelayed({ request, asks, waitMs: this.#options.leftMs(request) })
+    if (payload.length > PAYLOAD_BYTES_MAX) throw bodyTooLarge()
+    await turnFor(payload.length)
     const active = this.requireActive()
     const { term } = active
     let connection: PrimaryConnection

@@ -1,6 +1,8 @@
 import type { Clock } from '../../base/clock.js'
 import { isServedWhile } from '../../core/pipeline/gate.js'
-import type { IncomingRequest } from '../../logical/incoming.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { BodySender, IncomingRequest } from '../../logical/incoming.js'
+import { RESTARTING_REFUSAL } from '../../logical/refusal-texts.js'
 import { isWrite } from '../../logical/request.js'
 import { systemRulesOf } from '../system-rules.js'
 import type { InFlightRequests } from './in-flight.js'
@@ -36,11 +38,12 @@ export class Admission {
   }
 
   /**
-   * Resolves when the request is to be handled now: at once, or when what it waits for is over, or took too long. Whoever asks
-   * calls `leave` in the end.
+   * Resolves when the request is to be handled now: at once, or when what it waits for is over, or took too long. Throws
+   * LogicalError 503 for a change of a role while another one goes on. Whoever asks calls `leave` in the end.
    */
-  admit(request: IncomingRequest): Promise<void> {
-    return this.#room.pass(request, () => this.#isToWait(request) || !this.#hasTurn(request))
+  async admit(request: IncomingRequest): Promise<void> {
+    await this.#room.pass(request, () => this.#isToWait(request) || !this.#hasTurn(request))
+    if (!this.#hasTurn(request)) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
   }
 
   /** A request that asked to be admitted is answered. */
@@ -66,8 +69,10 @@ export class Admission {
   }
 
   /** The same for a large body, before it is read: nobody knows its token while the runtime is replaced. */
-  admitBody(gone: AbortSignal): Promise<void> {
-    return this.#room.pass({ onGone: goneOf(gone) }, this.#options.isRestarting)
+  async admitBody(sender: BodySender, gone: AbortSignal): Promise<void> {
+    const waiting = { onGone: goneOf(gone), waitEndMs: sender.waitEndMs }
+    await this.#room.pass(waiting, this.#options.isRestarting)
+    sender.waitEndMs = waiting.waitEndMs
   }
 
   /** From now on new writes of clients wait. Resolves when those under way are answered, or have taken `settleMs`. */

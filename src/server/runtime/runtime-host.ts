@@ -98,7 +98,7 @@ export class RuntimeHost implements RuntimeChanges {
 
   /** The limits of a body, before it is read. It waits while the runtime is replaced: nobody knows its token then. */
   async allowBody(sender: BodySender, gone: AbortSignal): Promise<BodyAllowance> {
-    await this.#admission.admitBody(gone)
+    await this.#admission.admitBody(sender, gone)
     return allowanceIn(this.state, sender)
   }
 

@@ -5,11 +5,11 @@ import type { IncomingRequest } from '../../logical/incoming.js'
 
 interface WaitingRoomOptions {
   readonly clock: Clock
-  /** How long a request waits at most; 0 = not at all. */
+  /** How long a request waits in all, wherever it does; 0 = not at all. */
   readonly waitMs: number
 }
 
-type Waiting = Pick<IncomingRequest, 'bodyBytes' | 'onGone'>
+type Waiting = Pick<IncomingRequest, 'bodyBytes' | 'onGone' | 'waitEndMs'>
 
 /** As a request tells that its client has gone away. */
 export const goneOf =
@@ -36,16 +36,26 @@ export class WaitingRoom {
     return this.#waiting.size
   }
 
-  /** Resolves as soon as the request need not wait any more, when it has waited long enough, or when there is no room. */
-  async pass(request: Waiting, mustWait: () => boolean): Promise<void> {
+  /**
+   * Resolves as soon as the request need not wait any more, when it has waited long enough here and in other rooms together,
+   * when it has waited `ms` here, or when there is no room.
+   */
+  async pass(request: Waiting, mustWait: () => boolean, ms = Number.POSITIVE_INFINITY): Promise<void> {
     if (!mustWait()) return
-    const { clock, waitMs } = this.#options
-    const deadlineMs = clock.monotonic() + waitMs
+    const { clock } = this.#options
+    const endMs = clock.monotonic() + Math.min(ms, this.leftMs(request))
     while (mustWait()) {
-      const leftMs = deadlineMs - clock.monotonic()
+      const leftMs = endMs - clock.monotonic()
       if (leftMs <= 0 || !this.#hasRoom(request)) return
       await this.#wait(request, leftMs)
     }
+  }
+
+  /** Milliseconds that the request may go on waiting; its time begins with the first question. */
+  leftMs(request: Waiting): number {
+    const nowMs = this.#options.clock.monotonic()
+    request.waitEndMs ??= nowMs + this.#options.waitMs
+    return Math.max(0, request.waitEndMs - nowMs)
   }
 
   /** To be called when something has changed: every request that waits looks again. */

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { LIMITS } from '../../../src/base/limits.js'
 import { silentLog } from '../../../src/base/log.js'
+import { ManualClock } from '../../../src/base/manual-clock.js'
 import { ApiClient, errorsOf } from '../../../src/client/api-client.js'
 import type { IncomingRequest } from '../../../src/logical/incoming.js'
 import { loadServerConfig } from '../../../src/server/config/server-config.js'
@@ -124,6 +125,44 @@ test('a call that changes a role waits no longer than role_change_wait for anoth
   const call = (path: string) => it.client.send('PUT', `sys/replication/${path}`)
   const [first, second] = await Promise.all([call('dr/primary/enable'), call('performance/primary/enable')])
   expect([first.status, second.status, errorsOf(second)]).toEqual([200, 503, [RESTARTING]])
+})
+
+test('a call that changes a role is refused after role_change_wait while another one waits for its secondaries', async () => {
+  const it = await startServer({ role_change_wait: '200ms' })
+  const admitted = (id: string) => {
+    const request = { id, operation: 'update', path: 'sys/replication/dr/primary/demote' } as IncomingRequest
+    return { request, done: it.server.host.admit(request) }
+  }
+  const first = admitted('first')
+  await first.done
+  const second = admitted('second')
+  await expect(second.done).rejects.toThrow(RESTARTING)
+  it.server.host.leave(second.request)
+  const third = admitted('third')
+  it.server.host.leave(first.request)
+  await third.done
+  it.server.host.leave(third.request)
+})
+
+test('a request waits for role_change_wait in all, in however many rooms', async () => {
+  const clock = new ManualClock()
+  const rooms = [1, 2, 3].map(() => new WaitingRoom({ clock, waitMs: 1000 }))
+  const request: { waitEndMs?: number } = {}
+  const passing = (async () => {
+    for (const room of rooms) await room.pass(request, () => true)
+    await rooms[0]?.pass(request, () => true, 100)
+  })()
+  await until(() => rooms[0]?.size === 1)
+  expect(rooms[1]?.leftMs(request)).toBe(1000)
+  clock.advance(600)
+  expect(rooms[1]?.leftMs(request)).toBe(400)
+  clock.advance(400)
+  await passing
+  const later: { waitEndMs?: number } = {}
+  const short = rooms[0]?.pass(later, () => true, 100)
+  clock.advance(100)
+  await short
+  expect(rooms[0]?.leftMs(later)).toBe(900)
 })
 
 test('status reads, shares and a second initialisation are answered meanwhile', async () => {

@@ -32,15 +32,15 @@ const REQUEST: IncomingRequest = {
 }
 
 test('a request arrives as it came to the standby', async () => {
-  const { request, asks } = decodeRelayed(await encodeRelayed({ request: REQUEST, asks: 'rights' }))
+  const { request, asks, waitMs } = decodeRelayed(await encodeRelayed({ request: REQUEST, asks: 'rights', waitMs: 5 }))
   expect({ ...request, data: { ...request.data }, headers: { ...request.headers } }).toEqual(REQUEST)
   expect(Object.getPrototypeOf(request.data)).toBeNull()
-  expect(asks).toBe('rights')
+  expect([asks, waitMs]).toEqual(['rights', 5])
 })
 
 test('a request without token, namespace and wish for wrapping arrives without', async () => {
   const bare = { ...REQUEST, clientToken: undefined, namespaceHeader: undefined, wrap: undefined, remoteAddress: '' }
-  const { request, asks } = decodeRelayed(await encodeRelayed({ request: bare, asks: 'answer' }))
+  const { request, asks } = decodeRelayed(await encodeRelayed({ request: bare, asks: 'answer', waitMs: 5 }))
   expect(request).toMatchObject({
     clientToken: undefined,
     namespaceHeader: undefined,
@@ -56,16 +56,18 @@ test('a body and headers as large as the listener takes them arrive', async () =
   const headers = { 'x-long': '\u00e9'.repeat(LIMITS.headerBytesMax - 'x-long'.length) }
   const token = '\u00e9'.repeat(LIMITS.headerBytesMax)
   const large = { ...REQUEST, data, headers, clientToken: token }
-  const { request } = decodeRelayed(await encodeRelayed({ request: large, asks: 'answer' }))
+  const { request } = decodeRelayed(await encodeRelayed({ request: large, asks: 'answer', waitMs: 5 }))
   expect({ ...request.data }).toEqual(data)
   expect({ ...request.headers }).toEqual(headers)
   expect(request.clientToken).toBe(token)
   const deeper = { ...large, data: { deep: nested(LIMITS.jsonDepthMax) } }
-  const sent = await encodeRelayed({ request: deeper, asks: 'answer' })
+  const sent = await encodeRelayed({ request: deeper, asks: 'answer', waitMs: 5 })
   expect(() => decodeRelayed(sent)).toThrow('unusable text')
 })
 
 const JUNK: readonly (readonly [string, unknown])[] = [
+  ['waitMs', -1],
+  ['waitMs', undefined],
   ['operation', 'constructor'],
   ['operation', undefined],
   ['path', 5],
@@ -83,7 +85,7 @@ const JUNK: readonly (readonly [string, unknown])[] = [
 ]
 
 test.each(JUNK)('one whose %s is %j is refused with a code', async (name, value) => {
-  const whole = JSON.parse(String(await encodeRelayed({ request: REQUEST, asks: 'answer' })))
+  const whole = JSON.parse(String(await encodeRelayed({ request: REQUEST, asks: 'answer', waitMs: 5 })))
   try {
     decodeRelayed(Buffer.from(JSON.stringify({ ...whole, [name]: value })))
     expect.unreachable()

@@ -21,7 +21,7 @@ test('a large answer holds its room until its call has ended', async () => {
     appliedIndex: () => 0,
     log: silentLog,
   })
-  const payload = await encodeRelayed({ request: request('read'), asks: 'answer' })
+  const payload = await encodeRelayed({ request: request('read'), asks: 'answer', waitMs: 60_000 })
   const calls = [new AbortController(), new AbortController(), new AbortController()]
   for (const [number, call] of calls.entries()) {
     if (number === 2) calls[0]?.abort()
@@ -42,7 +42,7 @@ test('a request that waits is dropped when nobody waits for its answer any more'
     appliedIndex: () => 0,
     log: silentLog,
   })
-  const payload = await encodeRelayed({ request: request('update'), asks: 'answer' })
+  const payload = await encodeRelayed({ request: request('update'), asks: 'answer', waitMs: 60_000 })
   const call = new AbortController()
   const answered = service.forward({ commonName: 'B', gone: call.signal }, { who: null, payload })
   await vi.waitFor(() => expect(waiting.size).toBe(1))

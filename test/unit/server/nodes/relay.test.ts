@@ -46,8 +46,7 @@ const relayFor = (waitMs: number, steps: Step[]) => {
     return { who: null, payload }
   }
   const relay = new Relay({
-    clock: { monotonic: () => seen.waited.length },
-    waitMs,
+    leftMs: () => Math.max(0, waitMs - seen.waited.length),
     activeNode: () => seen.leader,
     awaitOther: async (_, term) => {
       seen.waited.push(term)
