@@ -4,17 +4,18 @@ import type { ReceivedDown } from '../rpc/messages.js'
 import type { FollowerStream, PrimaryConnection } from '../rpc/transport.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import { parsePeer, toPositionMessage, toPeerMessage } from '../rpc/peer-identity.js'
-import type { LogPlace, StreamState, SyncProgress, PeerIdentity } from '../types.js'
+import type { LogPlace, SyncProgress, PeerIdentity } from '../types.js'
 import type { FollowerOptions } from './follower-options.js'
 import type { Heartbeat } from './heartbeat.js'
 import { surplusEntriesOf, type RecentFrames } from './recent-frames.js'
+import type { EnteredState } from './standing.js'
 import { StreamReader } from './stream-reader.js'
 
 /** The events that one connection reports to the follower while it lasts. */
 export interface LinkEvents {
   /** The primary has taken us, and we it; `lastIndex` is to be reached. */
   onAccepted(primary: PeerIdentity, lastIndex: number): void
-  enter(state: StreamState): void
+  enter(state: EnteredState): void
   onProgress(progress: SyncProgress): void
   onAnnounced(lastIndex: number): void
   onApplied(place: LogPlace): void

@@ -4,10 +4,11 @@ import type { RemotePosition, ReplicableStore, SyncSnapshot } from '../../storag
 import type { PrimaryConnection } from '../rpc/transport.js'
 import type { ResyncNeeded, PeerIdentityMessage } from '../rpc/messages.js'
 import { filteredDigest } from '../filter/filtered-digest.js'
-import type { Kind, SecondaryHooks, StreamState, SyncProgress } from '../types.js'
+import type { Kind, SecondaryHooks, SyncProgress } from '../types.js'
 import { copyTree } from './copy.js'
 import { type DiffCall, findConflicts, usedSubPages } from './diff.js'
 import { fetchSubPages } from './fetch.js'
+import type { EnteredState } from './standing.js'
 import { StepWriter } from './step-writer.js'
 
 export interface ResyncOptions {
@@ -16,7 +17,7 @@ export interface ResyncOptions {
   readonly hooks: SecondaryHooks
   readonly log: Log
   readonly who: () => PeerIdentityMessage
-  readonly enter: (state: StreamState) => void
+  readonly enter: (state: EnteredState) => void
   readonly onProgress: (progress: SyncProgress) => void
   /** How much is written at once. */
   readonly importBytes?: number | undefined

@@ -13,10 +13,14 @@ export type Standing =
   | ({ readonly is: 'merkle-sync'; readonly progress: SyncProgress } & Applied)
   | ({ readonly is: 'stream-wals' } & Applied)
 
+/** The states that a follower enters on purpose. It streams because entries of its primary's log are applied, and never else. */
+export type EnteredState = Exclude<StreamState, 'stream-wals'>
+
 export type StandingEvent =
-  | { [State in StreamState]: { readonly on: State } }[StreamState]
+  | { [State in EnteredState]: { readonly on: State } }[EnteredState]
   /** A primary has taken us, which writes in this epoch. */
   | { readonly on: 'taken'; readonly epoch: string }
+  /** All up to this place of the log of the primary that has taken us is applied. */
   | { readonly on: 'applied'; readonly place: LogPlace }
   | { readonly on: 'progress'; readonly progress: SyncProgress }
 
@@ -27,19 +31,18 @@ type Outcome = Step<Standing, never>
 const idle = ({ applied }: Applied): Outcome => to({ is: 'idle', applied })
 const diff = ({ applied }: Applied): Outcome => to({ is: 'merkle-diff', applied })
 const sync = ({ applied }: Applied): Outcome => to({ is: 'merkle-sync', progress: NOTHING_DONE, applied })
-const stream = ({ applied }: Applied): Outcome => to({ is: 'stream-wals', applied })
-const apply = (state: Standing, { place }: { readonly place: LogPlace }): Outcome => to({ ...state, applied: place })
+const apply = (_: Standing, { place }: { readonly place: LogPlace }): Outcome =>
+  to({ is: 'stream-wals', applied: place })
 
-/** Another primary numbers its log anew: nothing of that is applied until it is known where we stand in it. */
+/** A primary of another epoch numbers its log from the start: nothing of that log is applied until our place in it is found. */
 const take = (state: Standing, { epoch }: { readonly epoch: string }): Outcome =>
-  state.applied?.epoch === epoch ? stay(state) : to({ ...state, applied: { epoch, index: 0 } })
+  state.applied?.epoch === epoch ? stay(state) : to({ is: 'merkle-diff', applied: { epoch, index: 0 } })
 
 export const STANDING: StateTable<Standing, StandingEvent, never> = {
   idle: {
     idle: stay,
     'merkle-diff': diff,
     'merkle-sync': sync,
-    'stream-wals': stream,
     taken: take,
     applied: apply,
     progress: stay,
@@ -48,7 +51,6 @@ export const STANDING: StateTable<Standing, StandingEvent, never> = {
     idle,
     'merkle-diff': stay,
     'merkle-sync': sync,
-    'stream-wals': stream,
     taken: take,
     applied: apply,
     progress: stay,
@@ -57,7 +59,6 @@ export const STANDING: StateTable<Standing, StandingEvent, never> = {
     idle,
     'merkle-diff': diff,
     'merkle-sync': stay,
-    'stream-wals': stream,
     taken: take,
     applied: apply,
     progress: (state, { progress }) => to({ ...state, progress }),
@@ -66,7 +67,6 @@ export const STANDING: StateTable<Standing, StandingEvent, never> = {
     idle,
     'merkle-diff': diff,
     'merkle-sync': sync,
-    'stream-wals': stay,
     taken: take,
     applied: apply,
     progress: stay,

@@ -5,17 +5,18 @@ import { LogicalError } from '../../logical/errors.js'
 import type { RemotePosition, ReplicableStore } from '../../storage/replicable.js'
 import type { FollowerStream, PrimaryConnection } from '../rpc/transport.js'
 import type { FrameSliceMessage, ReceivedDown, ResyncNeeded } from '../rpc/messages.js'
-import type { LogPlace, SecondaryHooks, StreamState } from '../types.js'
+import type { LogPlace, SecondaryHooks } from '../types.js'
 import { Applier, requireStandingAt } from './applier.js'
 import type { RecentFrames } from './recent-frames.js'
 import { type ResyncOptions, resync } from './resync.js'
+import type { EnteredState } from './standing.js'
 
 interface StreamReaderOptions extends ResyncOptions {
   readonly clock: Clock
   readonly recorder?: Recorder | undefined
   readonly epoch: string
   readonly recent: RecentFrames
-  readonly enter: (state: StreamState) => void
+  readonly enter: (state: EnteredState) => void
   readonly onAnnounced: (lastIndex: number) => void
   readonly onApplied: (place: LogPlace) => void
   readonly onAddresses: (addresses: readonly string[]) => void
@@ -82,33 +83,26 @@ export class StreamReader {
         await this.#resync(down.resync, signal)
       }
     }
-    if (!this.#applier || !isShipped) return
-    if (slices.length > 0) await this.#apply(this.#applier, slices, signal)
-    else await this.#found(this.#applier)
+    if (this.#applier && isShipped) await this.#advance(this.#applier, slices, signal)
   }
 
-  /** The primary knows our place: a log that goes on in a new epoch is followed there from now on. */
-  async #found(applier: Applier): Promise<void> {
-    applier.confirm()
-    await applier.flush()
-    await this.#inStep(applier.position)
-    await this.#stream.send({ applied_index: applier.position.index })
-  }
-
-  async #inStep(place: LogPlace): Promise<void> {
-    await this.#hooks.onSynced()
-    this.#options.onApplied(place)
-    this.#options.enter('stream-wals')
-  }
-
-  async #apply(applier: Applier, slices: readonly FrameSliceMessage[], signal: AbortSignal): Promise<void> {
-    await this.#hooks.beforeState('apply', signal)
-    const applied = await applier.apply(slices)
-    const { index, epoch } = applier.position
-    if (epoch === this.#options.epoch) this.#options.onApplied(applier.position)
-    if (!applied.ok) return this.#losePlace(applied.reason)
-    if (index - (this.#store.remotePosition?.index ?? 0) > UNSTORED_INDEXES_MAX) await applier.flush()
-    await this.#stream.send({ applied_index: index })
+  /**
+   * Applies entries. A shipment without entries says that the primary has found our place in its log, and entries that follow
+   * on that place say the same: a log that goes on in a new epoch is followed there from now on.
+   */
+  async #advance(applier: Applier, slices: readonly FrameSliceMessage[], signal: AbortSignal): Promise<void> {
+    const isFound = applier.position.epoch !== this.#options.epoch || slices.length === 0
+    if (slices.length > 0) {
+      await this.#hooks.beforeState('apply', signal)
+      const applied = await applier.apply(slices)
+      if (!applied.ok) return this.#losePlace(applied.reason)
+    } else applier.confirm()
+    const { position } = applier
+    const unstored = position.index - (this.#store.remotePosition?.index ?? 0)
+    if (isFound || unstored > UNSTORED_INDEXES_MAX) await applier.flush()
+    if (isFound) await this.#hooks.onSynced()
+    this.#options.onApplied(position)
+    await this.#stream.send({ applied_index: position.index })
   }
 
   /** Asks for a resync; until it is offered, what the stream brings is dropped. */
@@ -124,7 +118,7 @@ export class StreamReader {
     this.#lastSession = offer.session
     const startMs = clock.monotonic()
     let syncStartMs: number | undefined
-    const enter = (state: StreamState) => {
+    const enter = (state: EnteredState) => {
       if (state === 'merkle-sync') syncStartMs = clock.monotonic()
       this.#options.enter(state)
     }
@@ -151,13 +145,15 @@ export class StreamReader {
   }
 
   async #goOn(place: RemotePosition): Promise<void> {
-    const { epoch, recent, enter } = this.#options
+    const { epoch, recent, enter, onApplied } = this.#options
     recent.begin(place)
     const beforeFilterChange = (ids: readonly string[]) => this.#hooks.beforeFilterChange(ids)
     this.#applier = new Applier(this.#store, place, epoch, { recent, beforeFilterChange })
     // An index in the log of another epoch says nothing until the primary has found it in its own log.
-    if (place.epoch === epoch) await this.#inStep(place)
-    else enter('merkle-diff')
+    if (place.epoch === epoch) {
+      await this.#hooks.onSynced()
+      onApplied(place)
+    } else enter('merkle-diff')
     this.#log.debug('requesting WAL stream', { guard: place.hash.toString('hex').slice(0, 8), index: place.index })
   }
 }
