@@ -212,7 +212,9 @@ const rowsOf = (value: unknown): Record<string, unknown>[] =>
 const findProblems = (view: Omit<ClusterAnswer, 'problems'>): string[] => {
   if (!view.isInitialised) return ['is not initialised']
   if (view.isSealed) return ['is sealed']
-  return KINDS.flatMap((kind) => {
+  const isPrimary = KINDS.some((kind) => view[kind].mode === 'primary')
+  const fenced = isPrimary && view.health === 503 ? ['refuses writes: a newer primary of its set exists'] : []
+  const problems = KINDS.flatMap((kind) => {
     const { mode, state, connectionState } = view[kind]
     const word = KIND_WORDS[kind]
     if (mode === 'bootstrapping') return [`takes its first copy (${word})`]
@@ -221,6 +223,7 @@ const findProblems = (view: Omit<ClusterAnswer, 'problems'>): string[] => {
     if (connectionState !== 'ready') return [`is cut off from its ${word} primary (${connectionState})`]
     return state === 'stream-wals' ? [] : [`catches up with its ${word} primary (${state})`]
   })
+  return [...fenced, ...problems]
 }
 
 const describeLinks = (lab: string, faults: readonly ActiveFault[] | null): string[] => {

@@ -8,6 +8,7 @@ import { uuid } from '../base/id.js'
 import type { RunningRole } from './roles/running-role.js'
 import type { OperationTokens } from './credentials/operation-token.js'
 import type { RoleRecords } from './roles/role-records.js'
+import { ownEpochsOf } from './roles/state.js'
 import type { DataPlane } from './services.js'
 import type { Kind } from './types.js'
 import type { TreeMaintenance } from './roles/tree-maintenance.js'
@@ -34,15 +35,16 @@ export interface PathContext extends ReplicationContext {
 export const baseIngredients = ({ host, roles }: ReplicationContext, kind: Kind): Ingredients => {
   const record = roles.record(kind)
   const beginIndex = host.store.position.index
-  const newId = () => uuid(host.random)
+  const ended = { dr: ownEpochsOf(roles.records, 'dr'), performance: ownEpochsOf(roles.records, 'performance') }
+  const made = { newId: () => uuid(host.random), epochId: uuid(host.random), ended }
   if (record.mode === 'disabled' || record.mode === 'primary' || !record.hasFollowed) {
-    return { newId, fork: { forkIndex: beginIndex, beginIndex, alignedFrom: 0 } }
+    return { ...made, fork: { forkIndex: beginIndex, beginIndex, alignedFrom: 0 } }
   }
   const place = host.store.remotePosition
   const [parentId, applied] = [place?.epoch, place?.index ?? 0]
   // Behind the last place that a primary put back in time still has, its log is another one.
   if (record.ahead)
-    return { newId, fork: { parentId, forkIndex: Math.min(record.ahead.commonIndex, applied), beginIndex } }
+    return { ...made, fork: { parentId, forkIndex: Math.min(record.ahead.commonIndex, applied), beginIndex } }
   const aligned = kind === 'dr' ? alignedFrom(host) : applied
-  return { newId, fork: { parentId, forkIndex: applied, beginIndex, alignedFrom: aligned } }
+  return { ...made, fork: { parentId, forkIndex: applied, beginIndex, alignedFrom: aligned } }
 }

@@ -55,6 +55,9 @@ export class Replication {
       onFenced: () => {
         for (const kind of KINDS) this.context.running[kind].refuseFollowers()
       },
+      onMoved: () => {
+        for (const kind of KINDS) this.context.running[kind].primary?.refuseAll(NEW_EPOCH)
+      },
     })
     const filters = new FilterStore({
       storage: host.storage,
@@ -91,6 +94,7 @@ export class Replication {
         kind,
         holds,
         standbys: () => this.#standbys(),
+        hasCopies: () => (this.context.running.dr.primary?.registry.views() ?? []).length > 0,
         // Performance secondaries look for their primary at its DR copies, too.
         onSecondariesChange: () => {
           if (kind === 'dr') this.context.running.performance.primary?.addressesChanged()
@@ -229,5 +233,7 @@ export class Replication {
     return this.context.running.dr.primary?.registry.views().filter((view) => view.isConnected) ?? []
   }
 }
+
+const NEW_EPOCH = { ok: false, code: 'unavailable', text: 'a new epoch of this primary begins' } as const
 
 const NOTHING_FILTERED: ReadonlySet<string> = new Set()

@@ -26,10 +26,6 @@ export interface LogPlace {
   readonly index: number
 }
 
-/** Also true of none and none. */
-export const isSamePlace = (one: LogPlace | undefined, other: LogPlace | undefined): boolean =>
-  one?.index === other?.index && one?.epoch === other?.epoch
-
 /** Who speaks. Travels with every call between clusters, in both directions. */
 export interface PeerIdentity {
   /** Id of the replication set: equal on all members. */
@@ -47,6 +43,8 @@ export interface PeerIdentity {
   readonly incarnation?: number
   /** The speaker is a primary of the set, not a follower. */
   readonly isPrimary?: boolean
+  /** Epochs, of either kind, that have no primary any more: the speaker gave them up, or their primary stepped back. */
+  readonly ended?: EpochChain
 }
 
 export type RefusalCode =
@@ -56,6 +54,8 @@ export type RefusalCode =
   | 'version'
   /** The caller's epoch does not descend from ours, or ours is overtaken. */
   | 'epoch'
+  /** The primary has stepped back, and no copy of it is left that could go on: its epoch has ended. */
+  | 'over'
   /** The caller belongs to another set. */
   | 'set'
   /** Another server with the same secondary id and a newer epoch took its place. */
@@ -168,6 +168,8 @@ export interface SecondaryHooks {
   stopAhead(surplus: SurplusEntries, primaryIndex: number): Promise<void>
   /** A comparison is complete, and the data is the primary's but for what the filter holds back: `rule` as it was offered. */
   onCompared(rule: string): Promise<void>
+  /** The primary has stepped back for good: from now on its epoch counts as ended. */
+  onEpochEnded(): void
   /** The first copy, or a later one, is complete: state is about to become stream-wals. */
   onSynced(): Promise<void>
   /** Where the primary is looked for, to be kept for the next start. */

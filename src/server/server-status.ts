@@ -16,6 +16,7 @@ type Reading = Pick<
   | 'clockSkewMs'
   | 'canaryAgeMs'
   | 'activeSinceMs'
+  | 'isFenced'
 > & { readonly hasCopy: boolean }
 
 const NOTHING: Reading = {
@@ -28,6 +29,7 @@ const NOTHING: Reading = {
   clockSkewMs: 0,
   canaryAgeMs: 0,
   activeSinceMs: undefined,
+  isFenced: false,
   hasCopy: false,
 }
 
@@ -93,6 +95,9 @@ export class ServerStatus implements ClusterStatus {
   }
   get isPerformanceStandby(): boolean {
     return this.isStandby && this.#reading.hasCopy
+  }
+  get isFenced(): boolean {
+    return this.#reading.isFenced
   }
   get activeNode(): ActiveNode | undefined {
     return this.#membership.activeNode
@@ -183,6 +188,10 @@ class RuntimeReading implements Reading {
     return this.#cluster?.replication.view.canaryAgeMs ?? 0
   }
 
+  get isFenced(): boolean {
+    return this.#cluster?.replication.view.refusesWrites ?? false
+  }
+
   get hasCopy(): boolean {
     return this.#runtime.copy !== undefined
   }
@@ -218,5 +227,6 @@ const frozen = (reading: Reading): Reading => ({
   clockSkewMs: reading.clockSkewMs,
   canaryAgeMs: reading.canaryAgeMs,
   activeSinceMs: reading.activeSinceMs,
+  isFenced: reading.isFenced,
   hasCopy: false,
 })

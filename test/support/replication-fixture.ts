@@ -432,6 +432,7 @@ export class TestFollower {
         await this.#store.rebuild()
       },
       onCompared: async () => {},
+      onEpochEnded: () => {},
       onSynced: async () => {
         this.synced++
       },

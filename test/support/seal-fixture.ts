@@ -107,6 +107,7 @@ const STATUS: ClusterStatus = {
   ...ADDRESSES,
   isStandby: false,
   isPerformanceStandby: false,
+  isFenced: false,
   isRemoved: false,
   activeNode: ADDRESSES,
   nodes: async () => [{ ...ADDRESSES, hostname: 'host', version: '1.20.4+ent', isActive: true, lastEchoMs: undefined }],

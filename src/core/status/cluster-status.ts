@@ -26,6 +26,8 @@ export interface ClusterStatus {
   readonly isPerformanceStandby: boolean
   /** True for a node that the others have taken out of the cluster. */
   readonly isRemoved: boolean
+  /** True while writes of clients are refused because a newer primary of the set exists. */
+  readonly isFenced: boolean
   /** Undefined while none is known. */
   readonly activeNode: ActiveNode | undefined
   /** The nodes that are there now. */

@@ -9,6 +9,8 @@ interface HealthFacts {
   readonly isBootstrapping: boolean
   readonly isStandby: boolean
   readonly isPerformanceStandby: boolean
+  /** It refuses the writes of clients, since a newer primary of its set exists. */
+  readonly isFenced: boolean
 }
 
 export type HealthState =
@@ -19,6 +21,7 @@ export type HealthState =
   | 'drSecondary'
   | 'performanceStandby'
   | 'standby'
+  | 'fenced'
   | 'active'
 
 /** The code of a state, and the query parameter that replaces it. */
@@ -30,6 +33,7 @@ const HEALTH_CODES: Readonly<Record<HealthState, { readonly code: number; readon
   drSecondary: { code: 472, parameter: 'drsecondarycode' },
   performanceStandby: { code: 473, parameter: 'performancestandbycode' },
   standby: { code: 429, parameter: 'standbycode' },
+  fenced: { code: 503, parameter: 'sealedcode' },
   active: { code: 200, parameter: 'activecode' },
 }
 
@@ -40,7 +44,8 @@ export const decideHealth = (facts: HealthFacts): HealthState => {
   if (facts.isBootstrapping) return 'bootstrapping'
   if (facts.isDrSecondary) return 'drSecondary'
   if (facts.isPerformanceStandby) return 'performanceStandby'
-  return facts.isStandby ? 'standby' : 'active'
+  if (facts.isStandby) return 'standby'
+  return facts.isFenced ? 'fenced' : 'active'
 }
 
 /** `wanted` are the codes of the query, by parameter. */

@@ -65,6 +65,7 @@ export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
             isBootstrapping: modes.dr === 'bootstrapping' || modes.performance === 'bootstrapping',
             isStandby: status.isStandby,
             isPerformanceStandby: status.isPerformanceStandby,
+            isFenced: status.isFenced,
           })
           const isOk = { standby: isStandbyOk, performanceStandby: isPerformanceStandbyOk }
           const counted = isAnyStandby(state) && isOk[state] ? 'active' : state

@@ -126,7 +126,7 @@ const redeem = (
       dataPlane,
       checkBundle: (facts) => orThrow(checkBundle(kind, setId, facts)),
       wantsDevRoot: setId === undefined && wantsDevRoot(host, kind),
-      who: (bundleSetId) => whoOfJoiner(host, roles.record(kind), bundleSetId, setId !== undefined),
+      who: (bundleSetId) => whoOfJoiner(host, roles, { kind, setId: bundleSetId, isMember: setId !== undefined }),
     },
     kind,
     fields,

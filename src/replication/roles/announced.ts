@@ -10,6 +10,10 @@ import type { Kind, LogPlace } from '../types.js'
  */
 export type Announced = LogPlace
 
+/** Also true of none and none. */
+export const isSamePlace = (one: LogPlace | undefined, other: LogPlace | undefined): boolean =>
+  one?.index === other?.index && one?.epoch === other?.epoch
+
 export const readAnnounced = (host: Pick<ReplicationHost, 'storage'>, kind: Kind): Announced | undefined =>
   readJson<Announced>(host.storage, KEYS.announced + kind)
 

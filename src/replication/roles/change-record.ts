@@ -1,4 +1,4 @@
-import { extendChain, type Fork } from './epoch.js'
+import { type EpochChain, extendChain, type Fork } from './epoch.js'
 import type { RecordChange } from './machine.js'
 import type { CaRecord, Credentials, KindRecord, SecondaryRecord } from './state.js'
 import { DISABLED } from './state.js'
@@ -7,6 +7,10 @@ import type { Kind } from '../types.js'
 /** The inputs that effects need besides the record: made or learnt before the first effect is applied. */
 export interface Ingredients {
   newId(): string
+  /** All epochs that one change begins have this id, so that of two siblings the same one is the greater in either kind. */
+  readonly epochId: string
+  /** The epochs that end with the role of each kind. */
+  readonly ended?: Readonly<Record<Kind, EpochChain>>
   /** Last index applied from the primary, and the end of the own log; on a former primary both are that. */
   readonly fork: Fork
   readonly ca?: CaRecord
@@ -43,7 +47,7 @@ const changeRecord = (
         epochs:
           effect.set === 'kept' && record.mode !== 'disabled'
             ? record.epochs
-            : extendChain([], given.newId(), { forkIndex: 0 }),
+            : extendChain([], given.epochId, { forkIndex: 0 }),
         ca: needed(given.ca),
         primaryClusterAddr: given.primaryClusterAddr ?? '',
         registrations: [],
@@ -51,7 +55,7 @@ const changeRecord = (
       }
     case 'start-epoch': {
       if (record.mode === 'disabled') throw new Error('an epoch needs a set')
-      const epochs = extendChain(record.epochs, given.newId(), given.fork)
+      const epochs = extendChain(record.epochs, given.epochId, given.fork)
       if (record.mode !== 'primary') return { ...record, epochs }
       const { fenced: _, ...free } = record
       return { ...free, epochs }
@@ -60,8 +64,10 @@ const changeRecord = (
       return record.mode === 'secondary' ? { ...record, incarnation: record.incarnation + 1 } : record
     case 'become-detached':
       return detach(record)
-    case 'become-disabled':
-      return DISABLED
+    case 'become-disabled': {
+      const ended = given.ended?.[effect.kind] ?? []
+      return ended.length === 0 ? DISABLED : { ...DISABLED, ended }
+    }
     case 'take-credentials':
       return { ...needed(given.joining), mode: effect.mode, hasFollowed: true, incarnation: 0 }
     case 'become-secondary':

@@ -68,6 +68,12 @@ export const isOvertakenBy = (own: EpochChain, other: EpochChain): boolean => {
   return theirs.number > mine.number || (theirs.number === mine.number && theirs.id > mine.id)
 }
 
+/** Whether the last epoch of a chain is one of those that have ended. */
+export const hasEnded = (chain: EpochChain, ended: EpochChain = []): boolean => {
+  const last = currentEpoch(chain)?.id
+  return ended.some(({ id }) => id === last)
+}
+
 /** The chain up to the epoch that a log was followed in; empty when that is none of its epochs. */
 export const chainUpTo = (chain: EpochChain, epoch: string): EpochChain =>
   chain.slice(0, chain.findIndex(({ id }) => id === epoch) + 1)

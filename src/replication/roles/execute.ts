@@ -13,7 +13,7 @@ import { orThrow, type WipeMaterial } from './role-records.js'
 import { lastIndexOf } from './tree-maintenance.js'
 
 /** The inputs of a decision that cannot be read here: made, or learnt from another cluster, before. */
-interface Given extends Partial<Omit<Ingredients, 'newId' | 'fork'>> {
+interface Given extends Partial<Omit<Ingredients, 'newId' | 'epochId' | 'ended' | 'fork'>> {
   readonly material?: WipeMaterial
   readonly dev?: DevServer | undefined
 }

@@ -1,8 +1,16 @@
 import { uuid } from '../../base/id.js'
-import { compareEpochs, currentEpoch, extendChain, findSurplus, isOvertakenBy } from './epoch.js'
+import {
+  compareEpochs,
+  currentEpoch,
+  type EpochChain,
+  extendChain,
+  findSurplus,
+  hasEnded,
+  isOvertakenBy,
+} from './epoch.js'
 import type { ReplicationHost } from '../host.js'
-import type { RoleRecords } from './role-records.js'
-import type { Fence, PrimaryRecord } from './state.js'
+import { KINDS, type RoleRecords } from './role-records.js'
+import type { Fence, KindRecord, PrimaryRecord } from './state.js'
 import type { Kind, Overtaker, Refusal, PeerIdentity } from '../types.js'
 
 interface FencesOptions {
@@ -10,6 +18,8 @@ interface FencesOptions {
   readonly roles: RoleRecords
   /** This primary was overtaken just now: nobody is fed any more. */
   readonly onFenced: (kind: Kind) => void
+  /** A new epoch has begun: every stream is to be opened again. */
+  readonly onMoved: () => void
 }
 
 /**
@@ -20,6 +30,8 @@ export class Fences {
   readonly #options: FencesOptions
   /** Fences that are known, and not stored yet. */
   readonly #met = new Map<Kind, Fence>()
+  /** One new epoch after the other. */
+  #beginning: Promise<unknown> = Promise.resolve()
 
   constructor(options: FencesOptions) {
     this.#options = options
@@ -28,14 +40,14 @@ export class Fences {
   of(kind: Kind): Fence | undefined {
     const record = this.#options.roles.record(kind)
     if (record.mode !== 'primary') return undefined
-    return this.#met.get(kind) ?? record.fenced ?? (kind === 'performance' ? this.of('dr') : undefined)
+    return this.#own(kind, record) ?? (kind === 'performance' ? this.of('dr') : undefined)
   }
 
   /** Takes note of another primary of the set, or of one that follows another primary. True when it goes beyond this one. */
   meet(kind: Kind, other: PeerIdentity): boolean {
     const record = this.#options.roles.record(kind)
     if (record.mode !== 'primary' || !isOvertakenBy(record.epochs, other.epochs)) return false
-    const known = this.#met.get(kind) ?? record.fenced
+    const known = this.#own(kind, record)
     if (!known?.by || isOvertakenBy(known.by.epochs, other.epochs) || isNamedNow(known.by, other)) {
       this.#fence(kind, record, other, known?.sinceMs)
     }
@@ -47,36 +59,55 @@ export class Fences {
     return { ok: false, code: 'epoch', text: fencedText(fence), overtaker: fence.by }
   }
 
+  /** Whether this primary is fenced by one of the epochs that have ended, or would be by whoever comes from one of them. */
+  isBelow(ended: EpochChain = []): boolean {
+    return ended.length > 0 && KINDS.some((kind) => this.#isBelow(kind, ended))
+  }
+
   /**
-   * The one that had overtaken this primary is about to follow it, as an operator wants: this one goes on with an epoch
-   * that is above the other's. Nobody is fed meanwhile, so no log is followed over that point unnoticed.
+   * Begins an epoch above those that have ended, in each kind that is below one of them, and lifts the fence there. Streams are
+   * ended before, so no follower goes on over that point without looking for its place. Durable when it resolves.
    */
-  async liftFor(kind: Kind, who: PeerIdentity): Promise<void> {
-    const fence = this.of(kind)
-    if (fence?.by === undefined || fence.by.clusterId !== who.clusterId) return
-    const { host, roles } = this.#options
+  goBeyond(ended: EpochChain = []): Promise<void> {
+    const begun = this.#beginning.then(() => this.#goBeyond(ended))
+    this.#beginning = begun.catch(() => undefined)
+    return begun
+  }
+
+  async #goBeyond(ended: EpochChain): Promise<void> {
+    const kinds = KINDS.filter((kind) => this.#isBelow(kind, ended))
+    if (kinds.length === 0) return
+    const { host, roles, onMoved } = this.#options
+    const id = uuid(host.random)
     const beginIndex = host.store.position.index
-    const beyond = currentEpoch(fence.by.epochs)?.number ?? 0
-    // Asked before the first is lifted: what fences the DR role fences the other one with it.
-    const kinds = (kind === 'dr' ? (['dr', 'performance'] as const) : [kind]).filter(
-      (one) => this.of(one) !== undefined,
-    )
-    for (const lifted of kinds) {
-      const id = uuid(host.random)
-      await roles.update(lifted, (record) => {
-        if (record.mode !== 'primary') return record
-        const { fenced: _, ...free } = record
-        const fork = { forkIndex: beginIndex, beginIndex, alignedFrom: 0 }
-        return { ...free, epochs: extendChain(record.epochs, id, fork, beyond) }
-      })
-      this.#met.delete(lifted)
-    }
-    const { dr } = roles.records
-    const written = dr.mode === 'primary' ? 'dr' : 'performance'
-    const record = roles.record(written)
-    const epoch = record.mode === 'primary' ? currentEpoch(record.epochs)?.id : undefined
-    if (epoch !== undefined) await host.store.setEpoch(epoch)
-    host.log.warn('no longer fenced: the newer primary follows this one', { kind, cluster_id: who.clusterId })
+    const fork = { forkIndex: beginIndex, beginIndex, alignedFrom: 0 }
+    const beyond = Math.max(...ended.map(({ number }) => number))
+    // The log goes on under the new epoch before a follower hears of that epoch.
+    if (kinds.includes(writtenKind(roles.records))) await host.store.setEpoch(id)
+    await roles.updateAll(kinds, (record) => {
+      if (record.mode !== 'primary') return record
+      const { fenced: _, ...free } = record
+      return { ...free, epochs: extendChain(record.epochs, id, fork, beyond) }
+    })
+    host.log.warn('a new epoch begins, above one that has ended', { kinds, epoch: id })
+    onMoved()
+  }
+
+  #isBelow(kind: Kind, ended: EpochChain): boolean {
+    const record = this.#options.roles.record(kind)
+    if (record.mode !== 'primary') return false
+    const fence = this.#own(kind, record)
+    if (fence) return hasEnded(fence.by?.epochs ?? [], ended)
+    const { records } = this.#options.roles
+    const known = KINDS.flatMap((one) => chainOf(records[one]))
+    const unknown = ended.filter((epoch) => known.every(({ id }) => id !== epoch.id))
+    return unknown.some((epoch) => isOvertakenBy(record.epochs, [epoch]))
+  }
+
+  /** A fence holds for as long as the other chain goes beyond this one, whatever was stored in which order. */
+  #own(kind: Kind, record: PrimaryRecord): Fence | undefined {
+    const fence = this.#met.get(kind) ?? record.fenced
+    return fence?.by && !isOvertakenBy(record.epochs, fence.by.epochs) ? undefined : fence
   }
 
   #fence(kind: Kind, record: PrimaryRecord, other: PeerIdentity, sinceMs: number | undefined): void {
@@ -103,6 +134,11 @@ export class Fences {
       .catch((error: unknown) => host.log.error('fence not stored', { kind, error: String(error) }))
   }
 }
+
+const chainOf = (record: KindRecord): EpochChain => (record.mode === 'disabled' ? [] : record.epochs)
+
+/** The kind whose epoch the log of this cluster is written in. */
+const writtenKind = ({ dr }: Readonly<Record<Kind, KindRecord>>): Kind => (dr.mode === 'primary' ? 'dr' : 'performance')
 
 /** A follower knows the epochs of the newer primary, and does not say who that is. */
 const overtakerOf = ({ isPrimary, clusterId, epochs, apiAddress, clusterAddresses }: PeerIdentity): Overtaker =>

@@ -2,6 +2,7 @@ import { turnFor } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Sight } from '../../logical/request.js'
 import { offerDevRoot } from '../credentials/dev-root.js'
+import { hasEnded } from './epoch.js'
 import type { Fences } from './fences.js'
 import type { FilterStore } from '../filter/filter-store.js'
 import { encodeAnswer, encodeFailure } from '../forwarding/forward-codec.js'
@@ -82,10 +83,14 @@ export class PrimaryRole implements PrimaryHooks {
 
   #objectionTo(row: Registration, method: RpcMethod, who: PeerIdentity): Admission | undefined {
     const { fences, kind } = this.#options
+    if (method !== 'Bootstrap' && fences.isBelow(who.ended)) {
+      this.#background(fences.goBeyond(who.ended))
+      return refused('unavailable', 'this primary begins a new epoch, since another one has ended')
+    }
     fences.meet(kind, who)
     const fence = fences.of(kind)
     // An operator decides that the newer primary follows this one, with a token.
-    const isYielding = method === 'Bootstrap' && fence?.by?.clusterId === who.clusterId
+    const isYielding = method === 'Bootstrap' && fence && hasEnded(fence.by?.epochs ?? [], who.ended)
     if (fence && !isYielding) return fences.refusal(fence)
     if (row.state === 'issued') {
       if (method !== 'Bootstrap') return refused('revoked', 'this certificate was not activated')
@@ -115,7 +120,6 @@ export class PrimaryRole implements PrimaryHooks {
     wantsDevRoot: boolean,
   ): Promise<BootstrapPackage> {
     const { roles, kind, host, services, fences } = this.#options
-    await fences.liftFor(kind, who)
     let isTaken = false
     const seen = { ...addressesOf(who), clusterId: who.clusterId, lastSeenMs: host.clock.now() }
     await roles.update(kind, (record) =>
@@ -126,6 +130,7 @@ export class PrimaryRole implements PrimaryHooks {
       }),
     )
     if (!isTaken) throw refusalError('revoked', ALREADY_USED)
+    await fences.goBeyond(who.ended)
     host.log.info('secondary registered', { kind, secondary: secondaryId, cluster_id: who.clusterId })
     const { rootKey, records } = host.exportKeyMaterial()
     return { rootKey, records, extra: wantsDevRoot ? offerDevRoot(services.dev, kind) : '{}' }
@@ -201,7 +206,9 @@ export class PrimaryRole implements PrimaryHooks {
   }
 
   #background(work: Promise<void>): void {
-    work.catch((error: unknown) => this.#options.host.log.error('registration not stored', { error: String(error) }))
+    work.catch((error: unknown) =>
+      this.#options.host.log.error('record of the primary not stored', { error: String(error) }),
+    )
   }
 }
 

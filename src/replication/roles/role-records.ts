@@ -106,14 +106,22 @@ export class RoleRecords {
   }
 
   /** A change within a role, such as a registration. `change` sees the latest record and may return it as it is. */
-  async update(kind: Kind, change: (record: KindRecord) => KindRecord): Promise<void> {
+  update(kind: Kind, change: (record: KindRecord) => KindRecord): Promise<void> {
+    return this.updateAll([kind], change)
+  }
+
+  /** The same change of several records, in one durable batch. */
+  async updateAll(kinds: readonly Kind[], change: (record: KindRecord) => KindRecord): Promise<void> {
     await this.#lock.run('record', async () => {
       this.#requireOpen()
-      const before = this.#records[kind]
-      const after = change(before)
-      if (after === before) return
-      await this.#store((tx) => putRecord(tx, kind, after))
-      this.#adopt({ ...this.#records, [kind]: after })
+      const before = this.#records
+      const after = { ...before, ...Object.fromEntries(kinds.map((kind) => [kind, change(before[kind])])) }
+      const changed = kinds.filter((kind) => after[kind] !== before[kind])
+      if (changed.length === 0) return
+      await this.#store((tx) => {
+        for (const kind of changed) putRecord(tx, kind, after[kind])
+      })
+      this.#adopt(after)
     })
   }
 

@@ -1,9 +1,10 @@
 import type { Timer } from '../../base/clock.js'
 import { LogicalError } from '../../logical/errors.js'
-import { type Announced, keepAnnounced, measureProgress, readAnnounced } from './announced.js'
+import { type Announced, isSamePlace, keepAnnounced, measureProgress, readAnnounced } from './announced.js'
 import { drain, type Straggler } from './drain.js'
 import { primaryCredentialsOf, serverIdentityOf } from '../credentials/ca.js'
 import type { Fences } from './fences.js'
+import { EPOCH_ENDED, hasEpochEnded } from './farewell.js'
 import { tellFormerPrimary } from './former-primary.js'
 import type { FilterStore } from '../filter/filter-store.js'
 import type { Holds } from '../holds.js'
@@ -17,7 +18,7 @@ import type { SurplusEntries } from '../secondary/recent-frames.js'
 import type { DataPlane, FollowerService, PrimaryService } from '../services.js'
 import { epochIdOf, type PrimaryRecord, type SecondaryRecord } from './state.js'
 import { type StatusFacts, statusOf } from './status-facts.js'
-import { isSamePlace, type Kind, type LogPlace, type SecondaryView } from '../types.js'
+import type { Kind, LogPlace, SecondaryView } from '../types.js'
 import { lastIndexOf, type TreeMaintenance } from './tree-maintenance.js'
 
 interface RunningRoleOptions {
@@ -31,6 +32,8 @@ interface RunningRoleOptions {
   readonly holds: Holds
   readonly maintenance: TreeMaintenance
   readonly standbys: () => readonly SecondaryView[]
+  /** Whether a DR secondary of this cluster was met since the start, which may take its place. */
+  readonly hasCopies: () => boolean
   /** The secondaries of this kind came, went or moved. */
   readonly onSecondariesChange: () => void
   /** Data is about to be deleted because a filter holds it back. */
@@ -129,6 +132,7 @@ export class RunningRole {
   async stop(): Promise<void> {
     this.#stopped.abort(new LogicalError('unavailable', 'replication is stopping'))
     this.#timer?.cancel()
+    if (hasEpochEnded(this.#options)) this.#primary?.refuseAll(EPOCH_ENDED)
     try {
       await this.#keepAnnounced()
     } finally {

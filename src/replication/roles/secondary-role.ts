@@ -1,13 +1,14 @@
 import { continueAlignment, keepAlignment } from './alignment.js'
-import { compareEpochs, isOvertakenBy } from './epoch.js'
+import { compareEpochs, currentEpoch, isOvertakenBy } from './epoch.js'
 import type { FilterRecord } from '../filter/filter-record.js'
 import type { FilterStore } from '../filter/filter-store.js'
 import type { Holds } from '../holds.js'
 import type { ReplicationHost } from '../host.js'
 import { keepSurplusLoss, LOSS_REASONS } from './keep-losses.js'
-import type { RoleRecords } from './role-records.js'
+import { isDormant } from './machine.js'
+import { KINDS, type RoleRecords } from './role-records.js'
 import type { SurplusEntries } from '../secondary/recent-frames.js'
-import type { KindRecord, SecondaryRecord } from './state.js'
+import { type KindRecord, ownEpochsOf, type SecondaryRecord } from './state.js'
 import { knownFilter, type SettledFilter } from '../filter/settled-filter.js'
 import type { HoldState, Kind, PeerIdentity, PrimaryAddresses, SecondaryHooks } from '../types.js'
 
@@ -46,7 +47,8 @@ export class SecondaryRole implements SecondaryHooks {
   }
 
   who(): PeerIdentity {
-    return whoOfSecondary(this.#options.host, this.#record())
+    const { host, roles, kind } = this.#options
+    return { ...whoOfSecondary(host, this.#record()), ended: ownEpochsOf(roles.records, kind) }
   }
 
   /** A primary that is older than what we have followed would take us back; its own fencing is told by our epochs. */
@@ -65,6 +67,10 @@ export class SecondaryRole implements SecondaryHooks {
     return this.#update((record) =>
       compareEpochs(record.epochs, primary.epochs) === 'same' ? record : { ...record, epochs: primary.epochs },
     )
+  }
+
+  onEpochEnded(): void {
+    this.#change((record) => ({ ...record, endedEpoch: currentEpoch(record.epochs)?.id ?? '' }))
   }
 
   servesReads(): boolean {
@@ -206,21 +212,24 @@ const whoOfSecondary = (
 })
 
 /**
- * The identity that a cluster presents when it comes with a token. A primary that stepped back speaks for its own epoch
- * still, so that the primary it is made to follow goes on above that epoch, whoever else has met it. A primary that was
- * overtaken passes on the epochs of its overtaker, and follows whom it is told to all the same; so does a follower,
- * which speaks for nobody.
+ * The identity that a cluster presents when it comes with a token. A former primary names the epochs that it gave up, of
+ * both kinds, so that the primary which it is made to follow goes on above them, whichever cluster that primary heard of them
+ * from. A primary that was overtaken passes on the epochs of its overtaker. A follower names no epochs.
  */
 export const whoOfJoiner = (
   host: Pick<ReplicationHost, 'identity'>,
-  record: KindRecord,
-  setId: string,
-  isMember: boolean,
+  roles: Pick<RoleRecords, 'records' | 'facts'>,
+  { kind, setId, isMember }: { readonly kind: Kind; readonly setId: string; readonly isMember: boolean },
 ): PeerIdentity => {
-  const plain = whoOfSecondary(host, { setId, epochs: [], incarnation: 0 })
-  if (!isMember || record.mode !== 'secondary') return plain
-  if (record.overtaker) return { ...plain, epochs: record.overtaker.epochs }
-  return record.hasFollowed ? plain : { ...plain, epochs: record.epochs, isPrimary: true }
+  const { records } = roles
+  const facts = roles.facts()
+  const isLive = (one: Kind) => records[one].mode === 'primary' && !isDormant(one, facts)
+  const ended = KINDS.flatMap((one) => (isLive(one) ? [] : ownEpochsOf(records, one)))
+  const plain = { ...whoOfSecondary(host, { setId, epochs: [], incarnation: 0 }), ended }
+  const record = records[kind]
+  return isMember && record.mode === 'secondary' && record.overtaker
+    ? { ...plain, epochs: record.overtaker.epochs }
+    : plain
 }
 
 /** The id under which the filter for this very cluster is stored. */

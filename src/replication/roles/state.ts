@@ -13,6 +13,8 @@ export type KindRecord = DisabledRecord | PrimaryRecord | SecondaryRecord
 
 interface DisabledRecord {
   readonly mode: 'disabled'
+  /** On a former primary: the epochs of its set, its own last, which have no primary any more. */
+  readonly ended?: EpochChain
 }
 
 export interface PrimaryRecord {
@@ -47,6 +49,8 @@ export interface SecondaryRecord {
   readonly ahead?: Ahead
   /** On a former primary: who had overtaken it. */
   readonly overtaker?: Overtaker
+  /** The epoch that was followed last and has no primary any more: that one stepped back for good. */
+  readonly endedEpoch?: string
 }
 
 /** The part of the log that a primary that was put back in time does not have any more. */
@@ -120,7 +124,7 @@ export const readRecord = (storage: ReadStorage, kind: Kind): KindRecord =>
   readJson<KindRecord>(storage, recordKey(kind)) ?? DISABLED
 
 export const putRecord = (tx: Transaction, kind: Kind, record: KindRecord): void => {
-  if (record.mode === 'disabled') tx.delete(recordKey(kind))
+  if (record.mode === 'disabled' && !record.ended) tx.delete(recordKey(kind))
   else putJson(tx, recordKey(kind), record)
 }
 
@@ -135,6 +139,21 @@ export const stageOf = (record: KindRecord): Stage => {
 /** A secondary that has followed a primary in this role. A demoted primary has not: what it holds is its own. */
 export const isCopy = (record: KindRecord): record is SecondaryRecord & { readonly mode: 'secondary' } =>
   record.mode === 'secondary' && record.hasFollowed
+
+/**
+ * The epochs of a kind that have no primary any more as soon as this cluster is none: its own ones, also after it has given
+ * them up, and the last one that it followed where that has ended. A DR copy has the performance epochs of its primary, which
+ * are not its own.
+ */
+export const ownEpochsOf = ({ dr, performance }: Readonly<Record<Kind, KindRecord>>, kind: Kind): EpochChain => {
+  const record = kind === 'dr' ? dr : performance
+  if (record.mode === 'disabled') return record.ended ?? []
+  if (record.mode === 'primary') {
+    const isCopied = kind === 'performance' && 'hasFollowed' in dr && dr.hasFollowed
+    return isCopied ? [] : record.epochs
+  }
+  return record.hasFollowed ? record.epochs.filter(({ id }) => id === record.endedEpoch) : record.epochs
+}
 
 export const setIdOf = (record: KindRecord): string | undefined =>
   record.mode === 'disabled' ? undefined : record.setId

@@ -33,6 +33,7 @@ export const toPeerMessage = (who: PeerIdentity): PeerIdentityMessage => ({
   cluster_addresses: [...who.clusterAddresses],
   incarnation: who.incarnation ?? 0,
   is_primary: who.isPrimary ?? false,
+  ended: toEpochMessages(who.ended ?? []),
 })
 
 /** A caller that says nothing about itself gets empty fields, which no set and no epoch match. */
@@ -45,6 +46,7 @@ export const parsePeer = (message: PeerIdentityMessage | null | undefined): Peer
   clusterAddresses: message?.cluster_addresses ?? [],
   incarnation: message?.incarnation ?? 0,
   isPrimary: message?.is_primary ?? false,
+  ended: parseEpochs(message?.ended),
 })
 
 export const toPositionMessage = (position: RemotePosition): PositionMessage => ({

@@ -13,6 +13,7 @@ const CODES: Readonly<Record<RefusalCode, true>> = {
   revoked: true,
   version: true,
   epoch: true,
+  over: true,
   set: true,
   superseded: true,
   rewound: true,

@@ -248,6 +248,7 @@ export class Follower {
     else if (this.#following.is === 'connected') log.info('primary connection lost', { address, error: text })
     else log.debug('primary not followed', { address, error: text, refusal })
     if (refusal === undefined) return
+    if (refusal === 'over' && this.#following.is === 'connected') this.#options.hooks.onEpochEnded()
     const overtaker = overtakerIn(error)
     if (overtaker) this.#learn([...overtaker.clusterAddresses, ...this.#addresses.known])
     if (refusal !== this.refusal) log.warn('the primary refuses this cluster', { address, refusal, text })

@@ -62,6 +62,7 @@ const factsOf = (records: Records): Facts => ({
 
 const ingredients = (newId: () => string, forkIndex: number): Ingredients => ({
   newId,
+  epochId: newId(),
   fork: { forkIndex },
   ca: { name: `rep-${newId()}`, certificate: 'c', privateKey: 'k' },
   addresses: ['https://other:8201'],

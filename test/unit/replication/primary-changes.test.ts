@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest'
-import { startLab } from '../../../src/index.js'
+import { describe, expect, test } from 'vitest'
+import { type LabSettings, startLab } from '../../../src/index.js'
+import { DOUBLE } from '../../support/double-promotion.js'
 
 /** What becomes of the secondaries of a primary that changes, in virtual time. */
 
@@ -15,4 +16,74 @@ test('a performance secondary streams again after its primary was demoted and pr
   await lab.clock.advance('10s')
   expect(await C.status('performance')).toMatchObject({ state: 'stream-wals', connection_state: 'ready' })
   expect((await C.client.read('kv/later')).data).toEqual({ word: 'later' })
+})
+
+/** B and E are copies of A, C and D serve clients. */
+const doubled = async (seed: number, settings: LabSettings = {}) => {
+  const lab = await startLab(DOUBLE, { simulated: true, seed, settings })
+  await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
+  await lab.converged()
+  for (const name of ['C', 'D'] as const) lab.link(name, 'E').partition()
+  await lab.A.crash()
+  for (const name of ['B', 'E'] as const) await lab.failover('A', name, { force: true })
+  await lab.clock.advance('10s')
+  expect(await lab.C.status('performance')).toMatchObject({ state: 'stream-wals', connection_state: 'ready' })
+  lab.heal()
+  return lab
+}
+
+const DR = 'sys/replication/dr'
+
+/** Ways in which B stops being a primary. All but the first two make it follow E. */
+const WAYS: Readonly<Record<string, (lab: Awaited<ReturnType<typeof doubled>>) => Promise<unknown>>> = {
+  'is demoted': ({ B }) => B.client.write(`${DR}/primary/demote`),
+  'disables both kinds': async ({ B, clock }) => {
+    await B.client.write('sys/replication/performance/primary/disable')
+    await clock.advance('3s')
+    await B.client.write(`${DR}/primary/disable`)
+  },
+  'follows the other one': (lab) => lab.rejoin('B', 'E'),
+  'is wiped to follow the other one': async (lab) => {
+    const { B, E, clock } = lab
+    for (const kind of ['performance', 'dr']) {
+      await B.client.write(`sys/replication/${kind}/primary/disable`)
+      await clock.advance('3s')
+    }
+    const { wrap_info: wrapped } = await E.client.write(`${DR}/primary/secondary-token`, { id: 'b' })
+    await B.client.write(`${DR}/secondary/enable`, { token: (wrapped as { token: string }).token })
+  },
+}
+
+describe.each([1, 2, 3, 4])('with the chances of seed %i', (seed) => {
+  test.each(Object.keys(WAYS))(
+    'the sibling that stays takes writes and all secondaries when the other one %s',
+    async (way) => {
+      await using lab = await doubled(seed, { fence_client_writes: true })
+      await WAYS[way]?.(lab)
+      await lab.clock.advance('30s')
+      for (const name of ['C', 'D'] as const)
+        expect(await lab.cluster(name).status('performance')).toMatchObject({
+          state: 'stream-wals',
+          connection_state: 'ready',
+        })
+      for (const name of ['E', 'C', 'D'] as const) await lab.cluster(name).client.write('kv/last', { at: name })
+      expect(await lab.E.client.send('GET', 'sys/health')).toMatchObject({ status: 200 })
+    },
+  )
+})
+
+test('health is 503, and the lab has a problem, while a primary refuses writes because it is fenced', async () => {
+  await using lab = await startLab('dr', { simulated: true, settings: { fence_client_writes: true } })
+  const { A, B } = lab
+  await A.client.write('sys/mounts/kv', { type: 'kv' })
+  await lab.converged()
+  await lab.failover('A', 'B', { force: true })
+  await lab.clock.advance('10s')
+  expect(await A.client.send('PUT', 'kv/one', { body: { n: 1 } })).toMatchObject({ status: 503 })
+  expect(await A.client.send('GET', 'sys/health')).toMatchObject({
+    status: 503,
+    json: { sealed: false, standby: false },
+  })
+  expect(await lab.problems()).toContain('A refuses writes: a newer primary of its set exists')
+  expect(await B.client.send('GET', 'sys/health')).toMatchObject({ status: 200 })
 })

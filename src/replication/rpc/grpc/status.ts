@@ -7,6 +7,7 @@ const STATUS_OF: Readonly<Record<RefusalCode, status>> = {
   revoked: status.PERMISSION_DENIED,
   version: status.FAILED_PRECONDITION,
   epoch: status.FAILED_PRECONDITION,
+  over: status.FAILED_PRECONDITION,
   set: status.FAILED_PRECONDITION,
   superseded: status.ABORTED,
   rewound: status.OUT_OF_RANGE,

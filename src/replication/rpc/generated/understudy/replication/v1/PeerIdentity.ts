@@ -12,6 +12,7 @@ export interface PeerIdentity {
   'cluster_addresses'?: (string)[];
   'incarnation'?: (number | string | Long);
   'is_primary'?: (boolean);
+  'ended'?: (_understudy_replication_v1_Epoch)[];
 }
 
 export interface PeerIdentity__Output {
@@ -23,4 +24,5 @@ export interface PeerIdentity__Output {
   'cluster_addresses': (string)[];
   'incarnation': (number);
   'is_primary': (boolean);
+  'ended': (_understudy_replication_v1_Epoch__Output)[];
 }
