@@ -13,10 +13,18 @@ interface Soak {
   /** As many as are worth the name of a soak. */
   readonly rounds: number
   /** The tier, where it is in one only; else that of the scenarios. */
-  readonly tier?: 'api' | 'etcd' | 'scenarios-in-process'
+  readonly tier?: 'api' | 'etcd' | 'scenarios-in-process' | 'simulation'
+  /** Another test that plays the same with real servers in one process. */
+  readonly inProcess?: string
 }
 
 const SOAKS: Readonly<Record<string, Soak>> = {
+  double: {
+    file: 'test/simulation/double.test.ts',
+    rounds: 200,
+    tier: 'simulation',
+    inProcess: 'test/scenarios/in-process/double.test.ts',
+  },
   flips: { file: 'test/scenarios/in-process/bit-flips.test.ts', rounds: 600, tier: 'scenarios-in-process' },
   forced: { file: 'test/scenarios/forced-failovers.test.ts', rounds: 100 },
   helper: { file: 'test/scenarios/helper.test.ts', rounds: 20 },
@@ -53,9 +61,11 @@ const main = async (): Promise<number> => {
     console.error(`npm run soak -- ${names} [--rounds 1..${ROUNDS_MAX}] [--seed NUMBER] [--in-process]`)
     return 1
   }
-  const project = soak.tier ?? (values['in-process'] ? 'scenarios-in-process' : 'scenarios')
+  const isInProcess = values['in-process'] && (soak.inProcess !== undefined || soak.tier === undefined)
+  const project = isInProcess ? 'scenarios-in-process' : (soak.tier ?? 'scenarios')
+  const file = (isInProcess && soak.inProcess) || soak.file
   const startedMs = performance.now()
-  const status = await run('npx', ['vitest', 'run', '--project', project, soak.file], {
+  const status = await run('npx', ['vitest', 'run', '--project', project, file], {
     SOAK_ROUNDS: String(rounds),
     SOAK_SEED: String(seed),
   })

@@ -55,6 +55,7 @@ export const followOver = async (
       ...events,
       who: () => toPeerMessage(options.hooks.who()),
       epoch: currentEpoch(primary.epochs)?.id ?? '',
+      lagMs: () => heartbeat.lagMs,
     })
     work = [reader.run(place, rest, ending.signal), heartbeat.run(connection, ending.signal)]
     return await Promise.race(work)

@@ -45,7 +45,7 @@ interface ResyncResult {
  * comparison. A performance secondary compares replicated keys only; its local ones are never touched.
  */
 export const resync = async (
-  connection: PrimaryConnection,
+  connection: Pick<PrimaryConnection, 'call' | 'fetchKeys'>,
   offer: ResyncNeeded,
   options: ResyncOptions,
   signal: AbortSignal,

@@ -7,6 +7,7 @@ import type { FollowerStream, PrimaryConnection } from '../rpc/transport.js'
 import type { FrameSliceMessage, ReceivedDown, ResyncNeeded } from '../rpc/messages.js'
 import type { LogPlace, SecondaryHooks } from '../types.js'
 import { Applier, requireStandingAt } from './applier.js'
+import { comparingOver, PATIENCE_MS, withPatience } from './patience.js'
 import type { RecentFrames } from './recent-frames.js'
 import { type ResyncOptions, resync } from './resync.js'
 import type { EnteredState } from './standing.js'
@@ -20,7 +21,11 @@ interface StreamReaderOptions extends ResyncOptions {
   readonly onAnnounced: (lastIndex: number) => void
   readonly onApplied: (place: LogPlace) => void
   readonly onAddresses: (addresses: readonly string[]) => void
+  /** For how long something that the primary announced has not been here; 0 with nothing outstanding. */
+  readonly lagMs: () => number
 }
+
+const SILENT = `the primary has sent nothing for ${PATIENCE_MS / 1000} s although it owes entries or a comparison`
 
 /** Comparisons that may leave the roots apart before the trees are rebuilt from the data, and then again. */
 const UNEQUAL_BEFORE_REINDEX = 2
@@ -30,7 +35,7 @@ const UNSTORED_INDEXES_MAX = 1000
 
 /** Reads one stream of the log to its end: applies what it brings, and resyncs when the primary offers to. */
 export class StreamReader {
-  readonly #connection: PrimaryConnection
+  readonly #comparing: Pick<PrimaryConnection, 'call' | 'fetchKeys'>
   readonly #stream: FollowerStream
   readonly #options: StreamReaderOptions
   readonly #store: ReplicableStore
@@ -41,8 +46,13 @@ export class StreamReader {
   #unequal = 0
   #lastSession = ''
 
-  constructor(connection: PrimaryConnection, stream: FollowerStream, options: StreamReaderOptions) {
-    this.#connection = connection
+  constructor(
+    connection: Pick<PrimaryConnection, 'call' | 'fetchKeys'>,
+    stream: FollowerStream,
+    options: StreamReaderOptions,
+  ) {
+    const onSilence = () => this.#stream.end(new LogicalError('unavailable', SILENT))
+    this.#comparing = comparingOver(connection, { clock: options.clock, onSilence })
     this.#stream = stream
     this.#options = options
     this.#store = options.store
@@ -59,10 +69,20 @@ export class StreamReader {
     if (place) await this.#goOn(place)
     try {
       await this.#take(early, signal)
-      for (;;) await this.#take(await this.#stream.receive(), signal)
+      for (;;) await this.#take(await this.#receive(), signal)
     } finally {
       await this.#applier?.flush()
     }
+  }
+
+  /** Nothing comes while nothing is written. A primary that owes entries or a comparison, and is silent, is asked once more. */
+  #receive(): Promise<readonly ReceivedDown[]> {
+    const { clock, lagMs, epoch } = this.#options
+    const onSilence = () => {
+      const isInStep = this.#applier?.position.epoch === epoch && lagMs() < PATIENCE_MS
+      if (!isInStep) this.#stream.end(new LogicalError('unavailable', SILENT))
+    }
+    return withPatience({ clock, onSilence }, this.#stream.receive())
   }
 
   async #take(messages: readonly ReceivedDown[], signal: AbortSignal): Promise<void> {
@@ -122,7 +142,7 @@ export class StreamReader {
       if (state === 'merkle-sync') syncStartMs = clock.monotonic()
       this.#options.enter(state)
     }
-    const { position, isEqual, changes } = await resync(this.#connection, offer, { ...this.#options, enter }, signal)
+    const { position, isEqual, changes } = await resync(this.#comparing, offer, { ...this.#options, enter }, signal)
     this.#log.info('merkle sync done', { changes, index: position.index })
     const endMs = clock.monotonic()
     recorder?.record('vault.replication.merkleDiff', (syncStartMs ?? endMs) - startMs)

@@ -1,0 +1,40 @@
+import type { Clock } from '../../base/clock.js'
+import type { PrimaryConnection } from '../rpc/transport.js'
+
+/** How long a follower waits for a message that its primary owes it, in milliseconds; then it connects again. */
+export const PATIENCE_MS = 30_000
+
+interface Patience {
+  readonly clock: Clock
+  /** Ends the connection: the primary owes a message, and has sent none for `PATIENCE_MS`. */
+  readonly onSilence: () => void
+}
+
+/** Waits for `work`, and tells of the silence each time that `PATIENCE_MS` has passed in vain. */
+export const withPatience = async <T>({ clock, onSilence }: Patience, work: Promise<T>): Promise<T> => {
+  const timer = clock.setRepeating(PATIENCE_MS, onSilence)
+  try {
+    return await work
+  } finally {
+    timer.cancel()
+  }
+}
+
+type Comparing = Pick<PrimaryConnection, 'call' | 'fetchKeys'>
+
+/** The calls of a comparison, each message of which has to come within `PATIENCE_MS`. */
+export const comparingOver = (connection: Comparing, patience: Patience): Comparing => ({
+  call: (method, request, limits) => withPatience(patience, connection.call(method, request, limits)),
+  async *fetchKeys(request) {
+    const replies = connection.fetchKeys(request)
+    try {
+      for (;;) {
+        const { done, value } = await withPatience(patience, replies.next())
+        if (done) return
+        yield value
+      }
+    } finally {
+      await replies.return(undefined)
+    }
+  },
+})

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest'
+import { systemClock } from '../../../src/base/clock.js'
+import { startLab } from '../../../src/index.js'
+import { Chance } from '../../../src/server/simulated/chance.js'
+import { DOUBLE, playDoublePromotion } from '../../support/double-promotion.js'
+import { soakRounds, soakSeed, soakTimeoutMs } from '../../support/soak.js'
+
+const rounds = soakRounds(2)
+const seed = soakSeed()
+const PAUSE_MS_MAX = 1_500
+
+it(
+  `a primary and all secondaries are whole after each of ${rounds} double promotions`,
+  async () => {
+    console.log(`seed ${seed}`)
+    const failed: string[] = []
+    for (let round = 1; round <= rounds; round++) {
+      const settings = round % 2 === 0 ? { fence_client_writes: true } : {}
+      await using lab = await startLab(DOUBLE, { settings })
+      const parts = {
+        clock: systemClock,
+        cluster: lab.cluster.bind(lab),
+        link: lab.link.bind(lab),
+        failover: lab.failover.bind(lab),
+        rejoin: lab.rejoin.bind(lab),
+        converged: lab.converged.bind(lab),
+        problems: lab.problems.bind(lab),
+        heal: lab.heal.bind(lab),
+      }
+      await playDoublePromotion(parts, new Chance(`${seed} ${round}`), PAUSE_MS_MAX).catch((error: unknown) =>
+        failed.push(`round ${round}: ${error instanceof Error ? error.message : String(error)}`),
+      )
+    }
+    expect(failed).toEqual([])
+  },
+  soakTimeoutMs(rounds),
+)
