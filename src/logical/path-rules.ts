@@ -10,8 +10,8 @@ export type Condition =
   | 'restarting'
   /** A performance secondary without its first copy. */
   | 'bootstrapping'
-  /** A performance secondary without its first copy that its primary will not have any more: nobody has a token there. */
-  | 'revoked'
+  /** A performance secondary without its first copy that no primary feeds. No client has a token there; key shares make one. */
+  | 'stranded'
   /** A DR secondary without its first copy. */
   | 'dr-bootstrapping'
   | 'dr'

@@ -2,6 +2,9 @@
 export const SEALED_REFUSAL = 'Vault is sealed'
 export const DR_REFUSAL = 'path disabled in replication DR secondary mode'
 export const RESTARTING_REFUSAL = 'cluster is restarting after a replication change, try again'
+export const STRANDED_REFUSAL =
+  'the first copy of this performance secondary is not complete, and no primary sends it: use sys/generate-root with the key ' +
+  'shares of the primary, then performance/secondary/update-primary with a new token, or performance/secondary/disable'
 export const REMOVED_REFUSAL =
   'this node was removed from its cluster; to join one again it must be given an empty path'
 export const AWAITING_NODES_REFUSAL =

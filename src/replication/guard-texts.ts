@@ -31,8 +31,6 @@ export const GUARDS = {
   exclusive: 'token and update_primary_addrs are mutually exclusive',
   oneRequired: 'one of token or update_primary_addrs is required',
   needsCredentials: 'update_primary_addrs needs existing credentials; use a token',
-  firstCopyNeedsPrimary:
-    'the first copy of the data is not complete and needs a primary; use another token, or disable replication',
   noneAnswered: (details: string) => `none of update_primary_addrs answered: ${details}`,
   tokenOfKind: (kind: Kind) =>
     `token is for ${kindName(kind)} replication: give it to sys/replication/${kind}/secondary/enable or update-primary`,

@@ -47,9 +47,9 @@ export class ReplicationView {
     return !this.isDrSecondary && !this.isBootstrapping
   }
 
-  /** The primary that is followed says that this cluster is none of its secondaries any more. */
-  get isRevoked(): boolean {
-    return this.#followed.follower?.refusal === 'revoked'
+  /** No primary feeds this secondary: none is known, none answers, or each that answers refuses it. */
+  get isStranded(): boolean {
+    return (this.#followed.follower?.connectionState ?? 'transient_failure') === 'transient_failure'
   }
 
   /** A role has changed, and this runtime is about to end. */

@@ -8,14 +8,14 @@ interface SystemRuleSettings {
 type Served = NonNullable<PathRules['servedWhile']>
 
 const WHILE_DR = { 'dr-bootstrapping': 'all', dr: 'all' } satisfies Served
-const WHILE_CHANGING = { restarting: 'all', bootstrapping: 'all', revoked: 'all', ...WHILE_DR } satisfies Served
+const WHILE_CHANGING = { restarting: 'all', bootstrapping: 'all', stranded: 'all', ...WHILE_DR } satisfies Served
 /** Whoever waits for the first copy may bring the shares along: the cluster is open, and says so. Later they open nothing. */
 const FOR_SHARES = {
   sealed: 'all',
   standby: 'all',
   restarting: 'all',
   bootstrapping: 'all',
-  revoked: 'all',
+  stranded: 'all',
   'dr-bootstrapping': 'all',
   'writes-paused': 'all',
 } satisfies Served
@@ -42,6 +42,8 @@ const BOOTSTRAP = {
   servedWhile: { bootstrapping: 'all', ...WHILE_DR, 'writes-paused': 'all' },
 } satisfies PathRules
 const ROLE = { ...ROOT, servedWhile: STEERING } satisfies PathRules
+/** The ways out of a first copy that does not come to its end. */
+const LEAVING = { ...ROOT, servedWhile: { stranded: 'all', ...STEERING } } satisfies PathRules
 const ROLE_ON_DR = { ...ROOT, servedWhile: { ...WHILE_DR, ...STEERING } } satisfies PathRules
 /** A path of this kind looks at the operation token itself. */
 const WITH_OPERATION_TOKEN = { ...ROLE_ON_DR, ...OPEN } satisfies PathRules
@@ -53,8 +55,8 @@ const TURNS = { takesTurns: true } satisfies PathRules
  */
 export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings): PathRuleTable => {
   const shares = own.allowGenerateRootUnauthenticated ? OPEN : SUDO
-  /** The shares of a cluster that was given up before its first copy make the token with which that is done. */
-  const rootCeremony: PathRules = { ...BARE, ...shares, servedWhile: { sealed: 'all', revoked: 'all' } }
+  /** The shares of a cluster whose first copy does not come to its end make the token with which it is given up. */
+  const rootCeremony: PathRules = { ...BARE, ...shares, servedWhile: { sealed: 'all', stranded: 'all' } }
   const drCeremony: PathRules = { ...ROLE_ON_DR, ...shares, body: 'bare' }
   return new PathRuleTable({
     health: { ...STATUS_OF_REMOVED, verbs: ['GET', 'HEAD'] },
@@ -68,7 +70,7 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
       verbs: ['GET', 'PUT', 'POST'],
     },
     unseal: { ...WRITTEN, ...OPEN, servedWhile: FOR_SHARES, awaitsNodes: true, isUnaudited: true },
-    seal: { ...WRITTEN, ...SUDO, servedWhile: { sealed: 'all', bootstrapping: 'all', revoked: 'all', ...STEERING } },
+    seal: { ...WRITTEN, ...SUDO, servedWhile: { sealed: 'all', bootstrapping: 'all', stranded: 'all', ...STEERING } },
     'step-down': { ...WRITTEN, ...SUDO, servedWhile: STEERING },
     'generate-root/attempt': rootCeremony,
     'generate-root/update': rootCeremony,
@@ -129,11 +131,13 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
     ...roleRules('replication'),
     ...roleRules('replication/dr'),
     ...roleRules('replication/performance'),
-    'replication/recover': { ...ROLE, ...TURNS },
+    'replication/recover': { ...LEAVING, ...TURNS },
     'replication/merkle-check': ROLE,
     'replication/*': { servedWhile: STEERING },
-    'replication/secondary/disable': { ...ROOT, ...TURNS, servedWhile: { revoked: 'all', ...STEERING } },
-    'replication/performance/secondary/disable': { ...ROOT, ...TURNS, servedWhile: { revoked: 'all', ...STEERING } },
+    'replication/secondary/disable': { ...LEAVING, ...TURNS },
+    'replication/secondary/update-primary': { ...LEAVING, ...TURNS },
+    'replication/performance/secondary/disable': { ...LEAVING, ...TURNS },
+    'replication/performance/secondary/update-primary': { ...LEAVING, ...TURNS },
     'replication/dr/secondary/promote': { ...WITH_OPERATION_TOKEN, ...TURNS },
     'replication/dr/secondary/disable': { ...WITH_OPERATION_TOKEN, ...TURNS },
     'replication/dr/secondary/recover': { ...WITH_OPERATION_TOKEN, ...TURNS },

@@ -105,9 +105,7 @@ const answersInStage = (roles: Roles, { kind, action, body }: RoleCall): readonl
       return ['ok', 400]
     case 'secondary/update-primary':
       if (body.token === UNKNOWN_TOKEN) return [400]
-      if (body.token !== '') return ['ok', 400]
-      // Without a primary the first copy would never be complete.
-      return roles[kind] === 'bootstrapping' ? [400] : ['ok']
+      return body.token === '' ? ['ok'] : ['ok', 400]
     case 'primary/secondary-token':
       // An id may be taken.
       return ['ok', 400]

@@ -77,12 +77,12 @@ export class ServersInStates {
   }
 
   /** A performance secondary that its primary cut off before its first copy was complete. */
-  async revoked(primary: ServerInState): Promise<ServerInState> {
+  async stranded(primary: ServerInState): Promise<ServerInState> {
     const state = await this.bootstrapping('performance', primary)
     const body = { id: idOf(state.client) }
     await this.#as(primary.client, primary.root).write('sys/replication/performance/primary/revoke-secondary', body)
     state.server.holds.release()
-    await until(() => state.server.runtime?.cluster?.replication.view.isRevoked === true)
+    await until(() => state.server.runtime?.cluster?.replication.view.isStranded === true)
     return { ...state, root: await ownRoot(state.server) }
   }
 

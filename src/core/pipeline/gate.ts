@@ -6,12 +6,13 @@ import {
   RESTARTING_REFUSAL,
   SEALED_REFUSAL,
   STOPPING_REFUSAL,
+  STRANDED_REFUSAL,
 } from '../../logical/refusal-texts.js'
 import type { Operation } from '../../logical/request.js'
 
 /** States in which no cluster is open: what tells the state is served, and what brings about another. */
 export type ClosedState = 'stopping' | 'removed' | 'restarting' | 'uninitialized' | 'sealed' | 'standby'
-export type OpenState = 'bootstrapping' | 'revoked' | 'dr-bootstrapping' | 'dr-secondary' | 'active'
+export type OpenState = 'bootstrapping' | 'stranded' | 'dr-bootstrapping' | 'dr-secondary' | 'active'
 
 interface Gate {
   /** The condition that rules of a path must name for it to be served, and how others are refused; absent where all are. */
@@ -34,7 +35,7 @@ export const GATES: Readonly<Record<ClosedState | OpenState, Gate>> = {
   uninitialized: SEALED,
   sealed: SEALED,
   bootstrapping: { only: ['bootstrapping', 'unavailable', RESTARTING_REFUSAL], hasNoCopy: true },
-  revoked: { only: ['revoked', 'unavailable', RESTARTING_REFUSAL], hasNoCopy: true },
+  stranded: { only: ['stranded', 'unavailable', STRANDED_REFUSAL], hasNoCopy: true },
   'dr-bootstrapping': {
     only: ['dr-bootstrapping', 'unavailable', RESTARTING_REFUSAL],
     hasNoCopy: true,

@@ -94,7 +94,7 @@ const detach = (record: KindRecord): KindRecord => {
       }
     default: {
       const { credentials: _, ...rest } = record
-      return { ...rest, mode: 'secondary' }
+      return rest
     }
   }
 }

@@ -73,7 +73,6 @@ export const decideUpdatePrimary = (kind: Kind, facts: Facts, form: UpdateForm |
         end: 'commit',
       })
     case 'blank':
-      if (stage === 'bootstrapping') return refuse(GUARDS.firstCopyNeedsPrimary)
       return accept(stage, 'forget-primary', {
         prepare: [],
         change: [{ do: 'become-detached', kind }],

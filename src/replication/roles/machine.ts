@@ -61,7 +61,7 @@ export const TRANSITIONS: Readonly<Record<Stage, Readonly<Record<Event, Stage | 
     promote: 'primary',
     'disable-secondary': 'disabled',
     'update-primary': 'bootstrapping',
-    'forget-primary': 'rejected',
+    'forget-primary': 'bootstrapping',
     'update-addresses': 'bootstrapping',
   },
   secondary: {

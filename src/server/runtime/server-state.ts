@@ -53,8 +53,8 @@ export const allowanceIn = (state: ServerState, sender: BodySender): BodyAllowan
   return { ...allowance, refusal: new LogicalError('unavailable', RESTARTING_REFUSAL) }
 }
 
-const openStateOf = ({ isDrSecondary, isBootstrapping, isRevoked }: ReplicationView): OpenState => {
+const openStateOf = ({ isDrSecondary, isBootstrapping, isStranded }: ReplicationView): OpenState => {
   if (isDrSecondary) return isBootstrapping ? 'dr-bootstrapping' : 'dr-secondary'
   if (!isBootstrapping) return 'active'
-  return isRevoked ? 'revoked' : 'bootstrapping'
+  return isStranded ? 'stranded' : 'bootstrapping'
 }

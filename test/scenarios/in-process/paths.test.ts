@@ -28,7 +28,7 @@ beforeAll(async () => {
     await servers.sealed(),
     await servers.restarting(),
     await servers.bootstrapping('performance', active),
-    await servers.revoked(active),
+    await servers.stranded(active),
     await servers.bootstrapping('dr', active),
     await servers.secondary('dr', active),
     await servers.secondary('performance', active),
@@ -97,7 +97,7 @@ const verbFor = (name: string): string => {
 /** By status and text; `+` for what no rule of the path has refused, and `?` where there is no such path. */
 const CLASSES: readonly (readonly [string, number, RegExp])[] = [
   ['s', 503, /^Vault is sealed$/],
-  ['r', 503, /^cluster is restarting/],
+  ['r', 503, /^(cluster is restarting|the first copy of this)/],
   ['d', 400, /^path disabled in replication DR secondary mode$/],
   ['n', 400, /^operation unavailable in namespaces$/],
   ['t', 403, /permission denied/],
@@ -138,7 +138,7 @@ const CONDITIONS: readonly (Condition | undefined)[] = [
   'sealed',
   'restarting',
   'bootstrapping',
-  'revoked',
+  'stranded',
   'dr-bootstrapping',
   'dr',
   undefined,

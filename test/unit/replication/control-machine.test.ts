@@ -37,6 +37,9 @@ test(`a walk of ${STEPS} random steps over both kinds never breaks a rule`, () =
     const facts = factsOf(records)
     const decision = decisionsAt({ ...SAFE, isSyncComplete: isSafe })[event](kind, facts)
     const before = records
+    const record = records[kind]
+    // No copy of a primary comes to its end where none is followed.
+    if (event === 'finish-bootstrap' && 'hasFollowed' in record && !record.credentials) continue
     if (!decision.ok) {
       expect(decision.reason).not.toBe('')
       continue

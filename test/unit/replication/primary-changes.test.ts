@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { type LabSettings, startLab } from '../../../src/index.js'
+import { enablePrimary, secondaryToken } from '../../../src/lab/replication.js'
 import { DOUBLE } from '../../support/double-promotion.js'
 
 /** What becomes of the secondaries of a primary that changes, in virtual time. */
@@ -86,3 +87,59 @@ test('health is 503, and the lab has a problem, while a primary refuses writes b
   expect(await lab.problems()).toContain('A refuses writes: a newer primary of its set exists')
   expect(await B.client.send('GET', 'sys/health')).toMatchObject({ status: 200 })
 })
+
+/** A is lost before C has its first copy; B is a DR copy of A. C's root token is made of the key shares of A. */
+const stranded = async () => {
+  const lab = await startLab(
+    { ...DOUBLE, name: 'stranded', clusters: ['A', 'B', 'C'], links: [{ kind: 'dr', primary: 'A', secondary: 'B' }] },
+    { simulated: true },
+  )
+  const [A, B, C] = [lab.cluster('A'), lab.cluster('B'), lab.cluster('C')]
+  await enablePrimary(A.client, 'performance')
+  await A.client.write('sys/mounts/kv', { type: 'kv' })
+  await lab.converged()
+  const token = await secondaryToken(A.client, 'performance', 'c')
+  await C.client.write('sys/replication/performance/secondary/enable', { token })
+  lab.link('A', 'C').partition()
+  await A.crash()
+  await lab.clock.advance('10s')
+  expect(await C.status('performance')).toMatchObject({ mode: 'bootstrapping' })
+  C.useKeys({ rootToken: '', unsealKeys: A.unsealKeys, threshold: A.threshold })
+  const call = async (path: string, body = {}) => {
+    const { status, json } = await C.client.send('PUT', `sys/replication/${path}`, { body })
+    await lab.clock.advance('5s')
+    return `${status} ${JSON.stringify(json?.errors ?? '')}`
+  }
+  return { lab, A, B, C, call }
+}
+
+test('a performance secondary without its first copy says why it waits, recovers, and is disabled', async () => {
+  const { lab, C, call } = await stranded()
+  await using _ = lab
+  expect(await call('performance/secondary/promote', { force: true })).toContain(
+    '503 ["the first copy of this performance secondary is not complete',
+  )
+  await C.takeRoot()
+  expect(await call('recover')).toBe('200 ""')
+  expect(await call('performance/secondary/update-primary', { token: '' })).toBe('200 ""')
+  expect(await C.status('performance')).toMatchObject({ mode: 'bootstrapping' })
+  expect(await call('recover')).toBe('200 ""')
+  expect(await call('performance/secondary/disable')).toBe('200 ""')
+  expect(await C.status('performance')).toMatchObject({ mode: 'disabled' })
+  await C.client.write('sys/mounts/own', { type: 'kv' })
+})
+
+test.each([false, true])(
+  'a performance secondary without its first copy takes the token of another primary, after a blank one: %s',
+  async (isBlankFirst) => {
+    const { lab, B, C, call } = await stranded()
+    await using _ = lab
+    await lab.failover('A', 'B', { force: true })
+    await C.takeRoot()
+    if (isBlankFirst) expect(await call('performance/secondary/update-primary', { token: '' })).toBe('200 ""')
+    const token = await secondaryToken(B.client, 'performance', 'again')
+    expect(await call('performance/secondary/update-primary', { token })).toBe('200 ""')
+    await lab.clock.advance('10s')
+    expect(await C.status('performance')).toMatchObject({ mode: 'secondary', state: 'stream-wals' })
+  },
+)

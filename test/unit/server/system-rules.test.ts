@@ -37,7 +37,7 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['is answered by a standby itself, and not by the active node for it', servedWhile('standby')],
   ['is served while the cluster restarts for a new role', servedWhile('restarting')],
   ['is served by a performance secondary before its first copy', servedWhile('bootstrapping')],
-  ['is served by one that was revoked before it', servedWhile('revoked')],
+  ['is served by one whose first copy no primary sends', servedWhile('stranded')],
   ['is served by a DR secondary before its first copy', servedWhile('dr-bootstrapping')],
   ['is served by a DR secondary', servedWhile('dr')],
   ['is served by a node that was removed from its cluster', servedWhile('removed')],
