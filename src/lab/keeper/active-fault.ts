@@ -28,7 +28,7 @@ interface ToxicPlace {
   readonly toxicity: number
 }
 
-export interface ServerFaultRequest extends Wish {
+interface ServerFaultRequest extends Wish {
   readonly cluster: string
   readonly fault: ServerFault
 }

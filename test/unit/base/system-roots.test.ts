@@ -65,7 +65,7 @@ test('the variables name the roots of the system, which stand beside those of No
 test('what cannot be read as a certificate is skipped', () => {
   const broken = '-----BEGIN CERTIFICATE-----\nbm8gY2VydGlmaWNhdGU=\n-----END CERTIFICATE-----\n'
   const SSL_CERT_FILE = file('broken.pem', `${broken}${pems[0]}`)
-  expect(added({ SSL_CERT_FILE, SSL_CERT_DIR: directory + 'x' })).toHaveLength(1)
+  expect(added({ SSL_CERT_FILE, SSL_CERT_DIR: `${directory}x` })).toHaveLength(1)
   expect(readSystemRoots({ SSL_CERT_FILE: directory, SSL_CERT_DIR: SSL_CERT_FILE })).toEqual(rootCertificates)
 })
 
