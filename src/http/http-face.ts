@@ -156,6 +156,7 @@ export class HttpFace {
       query: parseQuery(query),
       headers: message.headers,
       body: await this.#readSideBody(message),
+      isTls: 'encrypted' in message.socket,
       remoteAddress: clientAddress(message, forwardedFor),
     })
   }

@@ -57,6 +57,8 @@ export interface SideRequest {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly body: Buffer
   readonly remoteAddress: string
+  /** The connection is protected by TLS. */
+  readonly isTls?: boolean | undefined
 }
 
 /** An answer ready to be sent. A stream is sent chunk by chunk at the pace of the client. */

@@ -18,9 +18,9 @@ import type { OwnOperation } from '../own-api/operation.js'
 import { SERVER_OPERATIONS, type ServerOperation } from '../own-api/server-operations.js'
 import { readMetrics } from '../wiring/metric-reading.js'
 import type { OpenCluster } from '../wiring/open-cluster.js'
-import { requireRight } from './lab-rights.js'
+import { hasToken, hidePaths, requireOwnHost, requireRight } from './lab-rights.js'
 import type { LabServer } from './lab-server.js'
-import { readOwnAudit } from './own-audit.js'
+import { readOwnAudit, statusOfAuditRead } from './own-audit.js'
 import { isStream } from './own-feed.js'
 import { describeNode } from './own-node.js'
 
@@ -50,6 +50,9 @@ const RUNS: Readonly<Record<ServerOperation, Run>> = {
   'POST image/resume': ({ images }) => images.resume().then(nothing),
 }
 
+/** Their answers name keys of the store. */
+const WITH_PATHS: ReadonlySet<string> = new Set<ServerOperation>(['GET info', 'GET losses'])
+
 const NAMES = Object.keys(RUNS) as ServerOperation[]
 
 const takeImage = async (server: LabServer): Promise<JsonObject> => {
@@ -70,8 +73,12 @@ export const createLabApi = (
     [SERVER_OPERATIONS['GET events'], config.hasPage],
     [SERVER_OPERATIONS['GET audit'], config.hasPage],
   ])
+  const mayKnowPaths = async (request: SideRequest): Promise<boolean> =>
+    (labApi && (labApiToken === '' || hasToken(request, labApiToken))) ||
+    (await statusOfAuditRead(server, request)) === 200
   const isThere = (operation: OwnOperation) => labApi || (!operation.isLabOnly && (isOpen.get(operation) ?? true))
   return async (request) => {
+    if (!hasToken(request, labApiToken)) requireOwnHost(request, [config.apiAddress, config.clusterAddress])
     if (request.method === 'GET' && request.path === '') return renderJson(listOwnApi(isThere))
     if (request.method === 'GET' && request.path === 'openapi.json') return renderJson(describeOwnApi(packageVersion()))
     const known = NAMES.filter((name) => name.split(' ')[1] === request.path && isThere(SERVER_OPERATIONS[name]))
@@ -84,9 +91,9 @@ export const createLabApi = (
     if (answer === undefined) return { status: 204, contentType: 'application/json', body: '', headers: {} }
     if (typeof answer === 'string')
       return { status: 200, contentType: 'text/plain; version=0.0.4', body: answer, headers: {} }
-    return isStream(answer)
-      ? { status: 200, contentType: 'text/event-stream', body: answer, headers: {} }
-      : renderJson(answer)
+    if (isStream(answer)) return { status: 200, contentType: 'text/event-stream', body: answer, headers: {} }
+    const isHidden = WITH_PATHS.has(name) && !(await mayKnowPaths(request))
+    return renderJson(isHidden ? (hidePaths(answer) as JsonObject) : answer)
   }
 }
 

@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest'
+import type { SideRequest } from '../../../src/logical/incoming.js'
+import { hasToken, hidePaths, requireOwnHost } from '../../../src/server/lab/lab-rights.js'
+
+const request = (headers: SideRequest['headers'], isTls = false): SideRequest => ({
+  ...{ id: '', method: 'GET', path: 'info', query: {}, body: Buffer.alloc(0), remoteAddress: '127.0.0.1' },
+  headers,
+  isTls,
+})
+const OWN = ['http://vault.example.com:8200', 'https://node-1.example.org:8201']
+
+it.each([
+  undefined,
+  '127.0.0.1:8200',
+  '[::1]:8200',
+  '10.1.2.3',
+  'localhost:8200',
+  'LOCALHOST',
+  'vault-a:8200',
+  'a-0.a.lab.svc.cluster.local:8200',
+  'host.docker.internal:8200',
+  'vault.example.com:8200',
+  'Node-1.Example.ORG',
+])('a request under the Host %s is answered', (host) => {
+  expect(() => requireOwnHost(request({ host }), OWN)).not.toThrow()
+})
+
+it.each([
+  'evil.example',
+  'evil.example:8200',
+  '127.0.0.1.evil.example',
+  '',
+  ' ',
+  'a:b',
+  'x.vault.example.com',
+  '1.2.3',
+])('a request under the Host %j is refused, and answered over TLS', (host) => {
+  expect(() => requireOwnHost(request({ host }), OWN)).toThrow('is no name of this server')
+  expect(() => requireOwnHost(request({ host }, true), OWN)).not.toThrow()
+})
+
+it('an empty lab_api_token is shown by nobody', () => {
+  expect(hasToken(request({ 'x-understudy-token': '' }), '')).toBe(false)
+  expect(hasToken(request({ 'x-understudy-token': 't' }), 't')).toBe(true)
+  expect(hasToken(request({}), 't')).toBe(false)
+})
+
+it('answers without names of keys keep all else', () => {
+  const entry = { index: 4, path: 'logical/secret', operation: 'put' }
+  expect(hidePaths({ losses: [{ epoch: 'e', entries: [entry] }], fenced: null })).toEqual({
+    losses: [{ epoch: 'e', entries: [{ ...entry, path: '' }] }],
+    fenced: null,
+  })
+})
