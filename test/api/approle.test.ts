@@ -86,7 +86,7 @@ describe('tokens', () => {
   const renew = (token: unknown) =>
     server.client.send('POST', 'auth/token/renew-self', { token: String(token), body: {} })
 
-  it('are renewed by what the role says now, and not when it is gone', async () => {
+  it('renewal of an AppRole token uses the current role and fails after the role is deleted', async () => {
     await makeRole('renewed', { token_ttl: '10m' })
     const first = await login('renewed', await issue('renewed'))
     const token = field(first, 'auth', 'client_token')
@@ -104,7 +104,7 @@ describe('tokens', () => {
     expect((await server.client.send('GET', 'auth/token/lookup-self', { token: String(token) })).status).toBe(200)
   })
 
-  it('of one RoleID are of one entity, and of another one after it was changed', async () => {
+  it('tokens of one RoleID share an entity, and a changed RoleID has another entity', async () => {
     await makeRole('known')
     const secretId = await issue('known')
     const entityOf = async (roleId: string) => field(await login(roleId, secretId), 'auth', 'entity_id')

@@ -38,7 +38,7 @@ const call = (method: string, args: Record<string, unknown> = {}, token = rootTo
 }
 
 describe('node-vault', () => {
-  it('initialises and unseals', async () => {
+  it('node-vault initialises and unseals a server', async () => {
     expect(await call('initialized')).toEqual({ initialized: false })
     const made = await call('init', { secret_shares: 3, secret_threshold: 2 })
     rootToken = String(made.root_token)
@@ -51,7 +51,7 @@ describe('node-vault', () => {
     expect(await call('leader')).toMatchObject({ is_self: true, ha_enabled: true })
   })
 
-  it('mounts, moves and removes secret engines', async () => {
+  it('node-vault mounts, moves and removes secret engines', async () => {
     await call('mount', { mount_point: 'one', type: 'kv', options: { version: '1' } })
     await call('mount', { mount_point: 'secret', type: 'kv', options: { version: '2' } })
     expect(await call('mounts')).toMatchObject({
@@ -65,7 +65,7 @@ describe('node-vault', () => {
     expect(Object.keys((await call('mounts')).data)).not.toContain('moved/')
   })
 
-  it('writes, reads, lists and deletes in KV version 1', async () => {
+  it('node-vault writes, reads, lists and deletes in KV version 1', async () => {
     const client = vault()
     await client.write('one/a/b', { word: 'x', n: 1 })
     await client.write('one/c', { word: 'y' })
@@ -79,7 +79,7 @@ describe('node-vault', () => {
     expect(JSON.stringify(await client.help('one'))).toContain('help')
   })
 
-  it('writes, patches, lists and destroys in KV version 2', async () => {
+  it('node-vault writes, patches, lists and destroys in KV version 2', async () => {
     const client = vault()
     for (const word of ['x', 'y']) await client.write('secret/data/a', { data: { word, keep: 1 } })
     await client.update('secret/data/a', { data: { word: 'z' } })
@@ -100,7 +100,7 @@ describe('node-vault', () => {
     await expect(client.list('secret/metadata')).rejects.toThrow('Status 404')
   })
 
-  it('keeps policies', async () => {
+  it('node-vault writes, reads and deletes policies', async () => {
     const rules = 'path "one/*" { capabilities = ["read", "list"] }'
     await call('addPolicy', { name: 'reader', rules })
     await call('addPolicy', { name: 'other', policy: rules })
@@ -110,7 +110,7 @@ describe('node-vault', () => {
     await expect(call('getPolicy', { name: 'other' })).rejects.toThrow('Status 404')
   })
 
-  it('makes, looks up, renews and revokes tokens', async () => {
+  it('node-vault makes, looks up, renews and revokes tokens', async () => {
     const { auth } = await call('tokenCreate', { policies: ['reader'], ttl: '1h', renewable: true })
     const token = String(auth.client_token)
     const { accessor } = auth
@@ -143,7 +143,7 @@ describe('node-vault', () => {
     await expect(call('tokenRoles')).rejects.toThrow('Status 404')
   })
 
-  it('enables auth methods and logs in', async () => {
+  it('node-vault enables auth methods and logs in', async () => {
     await call('enableAuth', { mount_point: 'userpass', type: 'userpass' })
     await call('enableAuth', { mount_point: 'approle', type: 'approle' })
     await call('enableAuth', { mount_point: 'gone', type: 'userpass' })
@@ -157,7 +157,7 @@ describe('node-vault', () => {
     )
   })
 
-  it('drives AppRole', async () => {
+  it('node-vault manages AppRole roles and logs in by AppRole', async () => {
     const role = { role_name: 'app' }
     await call('addApproleRole', { ...role, policies: 'reader', token_ttl: 600 })
     expect((await call('approleRoles')).data.keys).toEqual(['app'])
@@ -181,7 +181,7 @@ describe('node-vault', () => {
     await expect(call('getApproleRole', role)).rejects.toThrow('Status 404')
   })
 
-  it('wraps and unwraps', async () => {
+  it('node-vault wraps and unwraps responses', async () => {
     const client = vault()
     const wrapped = await client.write(
       'sys/wrapping/wrap',
@@ -196,7 +196,7 @@ describe('node-vault', () => {
     expect((await call('unwrap', {}, read.wrap_info.token)).data).toEqual({ word: 'x', n: 1 })
   })
 
-  it('keeps audit devices, leases and keys', async () => {
+  it('node-vault manages audit devices, leases and keys', async () => {
     await call('enableAudit', { name: 'log', type: 'file', options: { file_path: 'discard' } })
     expect(await call('audits')).toMatchObject({ 'log/': { type: 'file' } })
     await call('disableAudit', { name: 'log' })
@@ -212,7 +212,7 @@ describe('node-vault', () => {
     await expect(call('tokenLookup', { token: auth.client_token })).rejects.toThrow('bad token')
   })
 
-  it('generates a root token from the shares', async () => {
+  it('node-vault generates a root token from the shares', async () => {
     await call('generateRootInit')
     await call('generateRootCancel')
     const attempt = await call('generateRootInit')
@@ -225,7 +225,7 @@ describe('node-vault', () => {
     expect((await call('tokenLookupSelf', {}, token)).data.policies).toEqual(['root'])
   })
 
-  it('steps down, seals and unseals', async () => {
+  it('node-vault steps a server down, seals it and unseals it', async () => {
     await call('stepDown')
     expect(await call('health')).toMatchObject({ sealed: false })
     await call('seal')
@@ -236,7 +236,7 @@ describe('node-vault', () => {
     expect((await vault().read('one/a/b')).data.word).toBe('x')
   })
 
-  it('was driven through every method that belongs to what is built', () => {
+  it('these tests call every method of node-vault that belongs to an implemented endpoint', () => {
     const foreign =
       /^(gcp|github|kubernetes|awsIam|ldap|okta|radius|cert|jwt)Login$|[kK]ubernetes|^(encrypt|decrypt|rewrap)Data$|^transit|Database/
     const methods = Object.keys(vault().commands as object)

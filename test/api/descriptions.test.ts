@@ -36,7 +36,7 @@ const GAUGES = [
 describe('metrics', () => {
   const namesIn = (list: unknown): string[] => (list as { Name: string }[]).map(({ Name }) => Name)
 
-  it('are JSON with every gauge by its name', async () => {
+  it('sys/metrics in JSON names every gauge', async () => {
     const { json } = await root('GET', 'sys/metrics')
     expect(Object.keys(json ?? {})).toEqual(['Timestamp', 'Gauges', 'Points', 'Counters', 'Samples'])
     expect(namesIn(json?.Gauges)).toEqual(expect.arrayContaining(GAUGES))
@@ -46,7 +46,7 @@ describe('metrics', () => {
   it.each([
     ['a query', '?format=prometheus', {}],
     ['a media type', '', { Accept: 'application/openmetrics-text' }],
-  ])('are text for Prometheus by %s, with the same names', async (_, query, headers) => {
+  ])('sys/metrics in the Prometheus text format, requested by %s, has the same names', async (_, query, headers) => {
     await root('GET', 'sys/mounts')
     const answer = await root('GET', `sys/metrics${query}`, undefined, headers)
     expect([answer.status, answer.headers['content-type']]).toEqual([200, expect.stringMatching(/^text\/plain/)])
@@ -56,7 +56,7 @@ describe('metrics', () => {
     for (const line of answer.text.split('\n')) expect(line).toMatch(/^$|^# |^[a-zA-Z_:]+(\{[^}]*\})? \S+$/)
   })
 
-  it('follow what happens', async () => {
+  it('metrics follow what happens', async () => {
     const count = async () =>
       Number(/^vault_token_count (\d+)/m.exec((await root('GET', 'sys/metrics?format=prometheus')).text)?.[1])
     const before = await count()
@@ -64,12 +64,12 @@ describe('metrics', () => {
     expect(await count()).toBe(before + 1)
   })
 
-  it('in a form that is not known are refused in plain text', async () => {
+  it('sys/metrics rejects an unknown format in plain text', async () => {
     const { status, text } = await root('GET', 'sys/metrics?format=xml')
     expect([status, text]).toEqual([400, 'metric response format "xml" unknown'])
   })
 
-  it('need a token, unless the listener lets everybody read them', async () => {
+  it('sys/metrics needs a token, unless the listener allows unauthenticated access', async () => {
     expect(refusalOf(await as(server.address, '')('GET', 'sys/metrics'))).toEqual([403, ['permission denied']])
     const made = await root('POST', 'auth/token/create', { policies: ['default'] })
     const weak = as(server.address, String(made.json?.auth.client_token))
@@ -81,7 +81,7 @@ describe('the OpenAPI document', () => {
   const document = async (): Promise<Json & { paths: Record<string, Record<string, Json>> }> =>
     (await as(server.address, server.rootToken)('GET', 'sys/internal/specs/openapi')).json as never
 
-  it('is one, with a summary and answers for every operation', async () => {
+  it('the OpenAPI document is valid and describes each operation with a summary and responses', async () => {
     const { openapi, info, paths } = await document()
     expect([openapi, (info as Json).title]).toEqual([expect.stringMatching(/^3\./), expect.any(String)])
     for (const [path, operations] of Object.entries(paths)) {
@@ -94,7 +94,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('names the parameters of every path', async () => {
+  it('the OpenAPI document names the parameters of every path', async () => {
     const missing: string[] = []
     for (const [path, operations] of Object.entries((await document()).paths)) {
       const named = ((operations.parameters ?? []) as unknown as { name: string; in: string }[])
@@ -106,7 +106,7 @@ describe('the OpenAPI document', () => {
     expect(missing).toEqual([])
   })
 
-  it('grows with a mount and shrinks without it', async () => {
+  it('the OpenAPI document grows with a mount and shrinks without it', async () => {
     const below = async () => Object.keys((await document()).paths).filter((path) => path.startsWith('/extra/'))
     expect(await below()).toEqual([])
     await root('POST', 'sys/mounts/extra', { type: 'kv', options: { version: '2' } })
@@ -115,7 +115,7 @@ describe('the OpenAPI document', () => {
     expect(await below()).toEqual([])
   })
 
-  it('has no path that answers as unsupported', async () => {
+  it('no path of the OpenAPI document answers as unsupported', async () => {
     await root('POST', 'sys/auth/approle', { type: 'approle' })
     await root('POST', 'sys/mounts/two', { type: 'kv', options: { version: '2' } })
     const wrong: string[] = []

@@ -74,14 +74,14 @@ describe('a page', () => {
 })
 
 describe('the compiler', () => {
-  it('notices what is wrong, and complains of nothing beside the examples', () => {
+  it('the compiler reports a wrong use and accepts the examples', () => {
     expect(complaintsOf('wrong')).toEqual([expect.stringContaining("'timeoutMS' does not exist")])
     const known = ALL.flatMap(complaintsOf)
     const all = complaints.split('\n').filter((line) => /^\S+\(\d+,\d+\): error|^error/.test(line))
     expect(all).toEqual(known)
   })
 
-  it('is shown everything that there is', () => {
+  it('the compiler checks every export and every member of the package', () => {
     expect(EXPORTS.length).toBeGreaterThan(45)
     expect(MEMBERS.length).toBeGreaterThan(4)
   })

@@ -262,7 +262,7 @@ describe('hostile bodies', () => {
     loop?.[Symbol.dispose]()
   })
 
-  it('that need no token take no time', async () => {
+  it('hostile bodies that need no token take no time', async () => {
     const cases = OPEN.flatMap(([path, field]) =>
       [64 * KIB, MIB].flatMap((size) => [
         ...Object.entries(SHAPES).map(([name, make]) => ({ name, path, body: () => make(size, field) })),
@@ -274,7 +274,7 @@ describe('hostile bodies', () => {
     )
   })
 
-  it('of 21 and 32 MiB without a token, or with one that is not good, are not read', async () => {
+  it('the server does not read bodies of 21 and 32 MiB without a valid token', async () => {
     const keys = SHAPES['many keys']?.(21 * MIB, 'role_id') ?? Buffer.alloc(0)
     const names = SHAPES['names that objects inherit']?.(LARGEST, 'key') ?? Buffer.alloc(0)
     for (const token of [undefined, 'hvs.not-a-token']) {
@@ -285,7 +285,7 @@ describe('hostile bodies', () => {
     }
   })
 
-  it('that never end hold no more than their share of memory', async () => {
+  it('hostile bodies that never end hold at most their share of memory', async () => {
     const clients = await Promise.all(
       Array.from({ length: 400 }, () => RawClient.connect(server.address.slice('http://'.length))),
     )
@@ -305,7 +305,7 @@ describe('hostile bodies', () => {
   })
 
   describe.each(['without an audit device', 'with one'])('of the largest size with a token, %s', (audited) => {
-    it('hold the loop for half a second at most', async () => {
+    it('hostile bodies of the largest size hold the event loop for at most half a second', async () => {
       if (audited === 'with one') {
         await server.client.write('sys/audit/file', { type: 'file', options: { file_path: `${server.dataDir}.audit` } })
       }
@@ -330,7 +330,7 @@ describe('hostile bodies', () => {
       expect(memoryMax).toBeLessThan(MEMORY_MAX)
     })
 
-    it('are read by many at a time', async () => {
+    it('many clients read a value of the largest size at the same time', async () => {
       const body = Buffer.from(`{"data":{"a":"${'x'.repeat(30 * MIB)}"}}`)
       expect((await send('secret/data/large', body, { token: server.rootToken })).status).toBe(200)
       await watched(`${READERS} readers`, Number.POSITIVE_INFINITY, async () => {

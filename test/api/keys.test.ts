@@ -38,7 +38,7 @@ const reopenWith = async (shares: readonly string[]): Promise<unknown> => {
 }
 
 describe('rekey', () => {
-  it('answers bare, and starts once', async () => {
+  it('rekey answers without an envelope, and starts only once', async () => {
     expect((await anyone('GET', 'sys/rekey/init')).json).toEqual({
       nonce: '',
       started: false,
@@ -61,7 +61,7 @@ describe('rekey', () => {
     expect((await anyone('GET', 'sys/rekey/init')).json).toMatchObject({ started: false })
   })
 
-  it('gives new shares, which alone open the server from then on, and goes on serving meanwhile', async () => {
+  it('rekey gives new shares, which alone unseal the server, while requests continue', async () => {
     const { json } = await anyone('PUT', 'sys/rekey/init', { secret_shares: 5, secret_threshold: 3 })
     const done = await update('sys/rekey/update', keys.slice(0, 2), json?.nonce)
     expect(done).toMatchObject({ complete: true, nonce: json?.nonce })
@@ -75,7 +75,7 @@ describe('rekey', () => {
     expect((await unsealWith(keys.slice(1, 4)))?.json?.sealed).toBe(false)
   })
 
-  it('with verification counts only when the new shares were shown', async () => {
+  it('rekey with verification takes effect after the client returns the new shares', async () => {
     const wish = { secret_shares: 2, secret_threshold: 2, require_verification: true }
     const { json } = await anyone('PUT', 'sys/rekey/init', wish)
     const made = await update('sys/rekey/update', keys.slice(0, 3), json?.nonce)
@@ -101,11 +101,11 @@ describe('rekey', () => {
     ['PUT', 'init', { secret_shares: 1, secret_threshold: 2 }, expect.stringContaining('larger than shares')],
     ['PUT', 'init', { secret_shares: 2, secret_threshold: 2, pgp_keys: ['x'] }, expect.any(String)],
     ['GET', 'backup', undefined, expect.any(String)],
-  ])('%s sys/rekey/%s with %j is refused', async (method, path, body, text) => {
+  ])('%s sys/rekey/%s with %j fails', async (method, path, body, text) => {
     expect(refusalOf(await anyone(method, `sys/rekey/${path}`, body))).toEqual([400, [text]])
   })
 
-  it('refuses wrong shares at the threshold, and a wrong nonce, with the attempt left open', async () => {
+  it('rekey rejects wrong shares at the threshold and a wrong nonce, and keeps the attempt open', async () => {
     const { json } = await anyone('PUT', 'sys/rekey/init', { secret_shares: 1, secret_threshold: 1 })
     expect((await anyone('PUT', 'sys/rekey/update', { key: keys[0], nonce: 'x' })).text).toContain('incorrect nonce')
     const [first = ''] = keys
@@ -155,7 +155,7 @@ describe('PGP', () => {
 })
 
 describe('the keyring', () => {
-  it('gets a new term by rotate, and what older terms encrypted stays readable', async () => {
+  it('rotate gives the keyring a new term and keeps older data readable', async () => {
     await root('POST', 'sys/mounts/kv', { type: 'kv' })
     await root('PUT', 'kv/a', { word: 'old' })
     const before = dataOf(await root('GET', 'sys/key-status'))

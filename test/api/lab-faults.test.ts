@@ -25,7 +25,7 @@ const ask = async (home: LabHome, cluster: number, path: string): Promise<Record
 const faults = async (home: LabHome) =>
   JSON.parse((await home.run('fault', 'ls', '--json', ...NAMED)).stdout) as ActiveFault[]
 
-it('cuts and heals one link of a lab of processes, and no other', async () => {
+it('a partition cuts one link of a lab of processes and no other', async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'pr-dr', '--ports', 'random', ...NAMED)).status).toBe(0)
 
@@ -94,7 +94,7 @@ it('cuts and heals one link of a lab of processes, and no other', async () => {
   }
 })
 
-it('says that the keeper of the links is gone, and brings it back on the same ports', async () => {
+it('lab status reports a dead lab daemon, and "start" restores the links on the same ports', async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'dr', '--ports', 'random', ...NAMED)).status).toBe(0)
   const toxiproxy = (await home.run('toxiproxy', '--port', '0', ...NAMED)).stdout.trim()
@@ -116,7 +116,7 @@ it('says that the keeper of the links is gone, and brings it back on the same po
   expect([home.processes(), home.left()]).toEqual([[], []])
 })
 
-it('sets what is wrong with servers, also after they were started again, and heals it', async () => {
+it('faults of servers stay after a restart until heal clears them', async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'pr-dr', '--ports', 'random', ...NAMED)).status).toBe(0)
   const ok = async (...args: string[]) => {

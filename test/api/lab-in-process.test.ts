@@ -30,7 +30,7 @@ const look = async (home: LabHome): Promise<Seen> =>
 
 const isWell = async (home: LabHome): Promise<boolean> => (await look(home)).problems.length === 0
 
-it('is one process, on which the commands of every lab work', { timeout: 300_000 }, async () => {
+it('a lab in one process supports the lab commands', { timeout: 300_000 }, async () => {
   await using home = new LabHome()
   const up = await home.run('up', 'pr-dr', ...UP, '--prove')
   expect(up, up.stderr).toMatchObject({ status: 0 })
@@ -86,7 +86,7 @@ it('is one process, on which the commands of every lab work', { timeout: 300_000
   expect((await home.run('status')).status).toBe(0)
 })
 
-it('plays a drill', { timeout: 300_000 }, async () => {
+it('a lab in one process plays a drill', { timeout: 300_000 }, async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'pr-dr', ...UP)).status).toBe(0)
   const drill = await home.run('drill', 'run', 'dr-failover', '--name', 'default')
@@ -94,7 +94,7 @@ it('plays a drill', { timeout: 300_000 }, async () => {
   expect(home.processes()).toHaveLength(1)
 })
 
-it('goes on with its data when its process was killed, and leaves nothing behind', { timeout: 300_000 }, async () => {
+it('a lab in one process keeps its data after SIGKILL, until "down"', { timeout: 300_000 }, async () => {
   await using home = new LabHome()
   const up = await home.run('up', 'dr', ...UP, '--tls', '--shamir', '3/2')
   expect(up, up.stderr).toMatchObject({ status: 0 })
@@ -116,7 +116,7 @@ it('goes on with its data when its process was killed, and leaves nothing behind
   expect([home.processes(), home.left()]).toEqual([[], []])
 })
 
-it('is taken down again when one of its servers cannot start', { timeout: 120_000 }, async () => {
+it('a lab in one process shuts down if one of its servers cannot start', { timeout: 120_000 }, async () => {
   await using home = new LabHome()
   const other = net.createServer().listen(0, '127.0.0.1')
   await until(() => other.listening)
@@ -130,7 +130,7 @@ it('is taken down again when one of its servers cannot start', { timeout: 120_00
   }
 })
 
-it('ends with the command that stays in the foreground', { timeout: 120_000 }, async () => {
+it('a lab in one process ends with the foreground command', { timeout: 120_000 }, async () => {
   await using home = new LabHome()
   await using up = home.begin('up', 'single', ...UP, '--foreground')
   await up.untilPrinted('is up until')

@@ -105,7 +105,7 @@ describe('a lab', () => {
     expect(stranger.isAlive).toBe(true)
   })
 
-  it('is found and removed when the command that started it was killed, or its record is damaged', async () => {
+  it('a lab can be found and removed after its start was killed or its record was damaged', async () => {
     await using home = new LabHome()
     await using up = home.begin('up', 'dr', ...UP)
     await up.untilPrinted('is open at')
@@ -163,7 +163,7 @@ describe('a lab', () => {
     expect([home.left(), stderr]).toEqual([[], expect.not.stringContaining('taking down')])
   })
 
-  it('goes on with its data after servers were killed, stopped or frozen, and after "down --keep"', async () => {
+  it('a lab keeps its data after servers were killed, stopped or frozen, and after "down --keep"', async () => {
     await using home = new LabHome()
     const on = (...args: string[]) => home.run(...args, '--name', 'one')
     const vault = (...args: string[]) =>
@@ -216,7 +216,7 @@ describe('a lab', () => {
     expect(home.record('one').clusters[0]?.labApiToken).toBeUndefined()
   })
 
-  it('is a start that failed when it comes up and cannot prove that it replicates', async () => {
+  it('the start of a lab fails if the lab cannot prove that it replicates', async () => {
     await using home = new LabHome()
     const file = path.join(home.directory, 'topology.yaml')
     const seed = 'clusters:\n  A: { seed: { mounts: { rehearsal: { version: 2 } } } }\n  B: {}\n'
@@ -284,7 +284,7 @@ describe('a lab', () => {
 })
 
 describe('arguments of a lab', () => {
-  it('are checked before anything is started', async () => {
+  it('lab commands check their arguments before anything starts', async () => {
     await using home = new LabHome()
     const refusals: readonly [readonly string[], number, string][] = [
       [['up', 'pr-drr'], 1, 'did you mean "pr-dr"?'],
@@ -308,7 +308,7 @@ describe('arguments of a lab', () => {
     expect([home.left(), home.processes()]).toEqual([[], []])
   })
 
-  it('name the process that has a port', async () => {
+  it('lab commands name the process that uses a port', async () => {
     await using home = new LabHome()
     await using holder = await PortHolder.listen()
     const { status, stderr } = await home.run('up', 'single', '--port-base', String(holder.port))
@@ -318,12 +318,12 @@ describe('arguments of a lab', () => {
     ])
   })
 
-  it('are refused in words where nothing can be written', async () => {
+  it('lab commands explain that the state directory is not writable', async () => {
     const { status, stderr } = await runProgram(['up', 'single', '--ports', 'random'], { env: { HOME: '/proc' } })
     expect([status, stderr]).toEqual([1, expect.stringMatching(/cannot be made: .*; set XDG_STATE_HOME/)])
   })
 
-  it('are refused where a file takes the place of their data', async () => {
+  it('lab commands reject a file as --data-dir', async () => {
     await using home = new LabHome()
     const { status, stderr } = await home.run('up', 'single', '--ports', 'random', '--data-dir', import.meta.filename)
     expect([status, stderr]).toEqual([1, expect.stringContaining('is no directory; give --data-dir another directory')])

@@ -6,7 +6,7 @@ import { until } from '../support/until.js'
 
 const NAMED = ['--name', 'one'] as const
 
-it('fails over, rejoins and switches over, and shows the calls', { timeout: 600_000 }, async () => {
+it('lab commands fail over, rejoin and switch over, and show the calls', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   const on = (...args: string[]) => home.run(...args, ...NAMED)
   const vault = (cluster: string, ...args: string[]) =>
@@ -106,7 +106,7 @@ it('fails over, rejoins and switches over, and shows the calls', { timeout: 600_
   })
 })
 
-it('has a performance secondary and its DR copy change places, and back', { timeout: 600_000 }, async () => {
+it('switchover exchanges a performance secondary and its DR copy, and back', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   const on = (...args: string[]) => home.run(...args, ...NAMED)
   expect((await on('up', 'four', '--ports', 'random')).status).toBe(0)
@@ -120,7 +120,7 @@ it('has a performance secondary and its DR copy change places, and back', { time
     })
 })
 
-it('activates a secondary behind a filter, and collects logs', async () => {
+it('activate connects a secondary behind a filter, and logs collects the lines of all clusters', async () => {
   await using home = new LabHome()
   const on = (...args: string[]) => home.run(...args, ...NAMED)
   expect((await on('up', 'pr', '--ports', 'random')).status).toBe(0)

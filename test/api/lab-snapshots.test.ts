@@ -38,7 +38,7 @@ const enableKv = async (home: LabHome, lab: string) => {
   await client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } }).finally(() => client.close())
 }
 
-it('brings a lab back at other ports while the first goes on, and it replicates', { timeout: 600_000 }, async () => {
+it('a snapshot restores a lab at other ports beside the first lab', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'pr-dr', '--ports', 'random', '--shamir', '3/2')).status).toBe(0)
   await enableKv(home, 'default')
@@ -94,7 +94,7 @@ it('brings a lab back at other ports while the first goes on, and it replicates'
   expect([other, file, `${file}.key`].map((one) => existsSync(one))).toEqual([true, false, false])
 })
 
-it('goes back to the start, whatever was done meanwhile', { timeout: 600_000 }, async () => {
+it('reset returns a lab to its start after faults, crashes and a failover', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'pr-dr', '--ports', 'random', '--tls', '--seal', 'auto')).status).toBe(0)
   await enableKv(home, 'default')
@@ -121,7 +121,7 @@ it('goes back to the start, whatever was done meanwhile', { timeout: 600_000 }, 
   expect(await read(home, 'default', 'B', 'kv/b')).toBe('again')
 })
 
-it('keeps a stopped server stopped and a sealed one sealed', { timeout: 600_000 }, async () => {
+it('a snapshot keeps a stopped server stopped and a sealed server sealed', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'pr-dr', '--ports', 'random')).status).toBe(0)
   await enableKv(home, 'default')
@@ -141,7 +141,7 @@ it('keeps a stopped server stopped and a sealed one sealed', { timeout: 600_000 
   expect(await read(home, 'default', 'C', 'kv/a')).toBe('kept')
 })
 
-it('starts nothing for a file that is not whole, and leaves nothing half when it is killed', {
+it('a load of a damaged snapshot starts nothing, and a killed load leaves no partial lab', {
   timeout: 600_000,
 }, async () => {
   await using home = new LabHome()

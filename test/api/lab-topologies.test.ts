@@ -15,7 +15,7 @@ const clusterOf = (home: LabHome, name: string, lab = 'default'): ClusterRecord 
 /** Columns of what "up" prints of a lab, whatever keys it has; sentences of a proof are as long as they are. */
 const WIDTH = 100
 
-it('does everything with TLS, an auto-unseal seal and a root token of one own', { timeout: 600_000 }, async () => {
+it('a lab with TLS, auto-unseal and a chosen root token switches over', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   const flags = ['--tls', '--seal', 'auto', '--shamir', '3/2', '--root-token', 'my-root']
   const up = await home.run('up', 'pr-dr', '--ports', 'random', ...flags, '--prove')
@@ -47,7 +47,7 @@ it('does everything with TLS, an auto-unseal seal and a root token of one own', 
   await until(async () => (await home.run('status')).status === 0)
 })
 
-it('holds back what the filters of a topology name', { timeout: 600_000 }, async () => {
+it('a lab withholds the paths that the filters of its topology name', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'filtered', '--ports', 'random')).status).toBe(0)
   const read = async (cluster: string, secret: string) => {
@@ -71,7 +71,7 @@ it('holds back what the filters of a topology name', { timeout: 600_000 }, async
   ])
 })
 
-it('reaches a primary by its load balancer alone, or by its cluster port alone', { timeout: 600_000 }, async () => {
+it('a secondary reaches a primary by its balancer or its cluster port alone', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'lb', '--ports', 'random', '--prove')).status).toBe(0)
   const { balancer, clusterAddress } = clusterOf(home, 'A')
@@ -95,7 +95,7 @@ it('reaches a primary by its load balancer alone, or by its cluster port alone',
   expect(refused).toMatchObject({ status: 4, stderr: expect.stringContaining('ECONNREFUSED') })
 })
 
-it('makes what a file says', { timeout: 600_000 }, async () => {
+it('up creates the lab that a topology file describes', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   const file = path.join(home.directory, 'mine.yaml')
   writeFileSync(
@@ -135,7 +135,7 @@ links:
   expect((await home.run('up', 'pr', '--root-token', 'hvs.no')).stderr).toContain('not a token to choose')
 })
 
-it('stays in the foreground, and leaves nothing however it ends', { timeout: 600_000 }, async () => {
+it('up in the foreground leaves nothing behind, however it ends', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   const first = home.begin('up', 'single', '--ports', 'random', '--foreground')
   await first.untilPrinted('until you press Ctrl-C')

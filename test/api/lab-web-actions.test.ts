@@ -86,7 +86,7 @@ afterAll(async () => {
 describe('who may do something', () => {
   const cut: PageAction = { verb: 'cut', clusters: ['A', 'B'] }
 
-  it('is who has the session, from the page itself', async () => {
+  it('the lab page accepts actions only with its session and from its own origin', async () => {
     for (const [status, headers] of [
       [401, { cookie: '' }],
       [403, { origin: 'http://rebound.example' }],
@@ -105,7 +105,7 @@ describe('who may do something', () => {
     expect(listener.works.size).toBe(0)
   })
 
-  it('is nobody where the page is only to look at', async () => {
+  it('the read-only lab page accepts no action', async () => {
     await using second = home.begin('web', '--read-only')
     const only = await enter(second)
     using watcher = new Listener(only.origin + EVENTS, { cookie: only.cookie })
@@ -126,7 +126,7 @@ describe('who may do something', () => {
       })
   })
 
-  it('is refused what is no action, without any of it done', async () => {
+  it('the lab page rejects an invalid action and runs no part of it', async () => {
     const wrong: unknown[] = [
       [],
       { verb: 'none', clusters: [] },
@@ -155,7 +155,7 @@ describe('who may do something', () => {
 })
 
 describe('what would be done', () => {
-  it('is told with the calls, without any secret and without doing it', async () => {
+  it('the plan of an action shows its calls without secrets and without effects', async () => {
     const plan = await take<PagePlan>('POST', '/plan', { verb: 'failover', clusters: ['A', 'B'] })
     expect(plan).toMatchObject({
       title: 'fail over from A to B',
@@ -171,7 +171,7 @@ describe('what would be done', () => {
     expect([modeOf('A'), modeOf('B')]).toEqual(['primary', 'secondary'])
   })
 
-  it('is refused in words where it cannot be done', async () => {
+  it('the lab page explains why an action is impossible', async () => {
     for (const [action, words] of [
       [{ verb: 'failover', clusters: ['A', 'C'] }, 'C is not a DR secondary'],
       [{ verb: 'demote', clusters: ['B'], kind: 'dr' }, 'B is not a DR primary'],
@@ -183,7 +183,7 @@ describe('what would be done', () => {
     }
   })
 
-  it('is chosen among what there is, and no file', async () => {
+  it('the lab page offers the existing drills and snapshots by name, and never by file', async () => {
     const place = path.join(home.directory, 'understudy', 'snapshots')
     await done({ verb: 'save', clusters: [], name: 'begin' })
     writeFileSync(path.join(place, 'broken.snapshot'), '')
@@ -200,7 +200,7 @@ describe('what would be done', () => {
 })
 
 describe('what is done', () => {
-  it('is told to everybody who looks, also to who comes later', async () => {
+  it('every browser sees an action, including a browser that connects later', async () => {
     const work = await done({ verb: 'latency', clusters: ['A', 'C'], ms: 30 })
     expect(work).toMatchObject({
       command: 'understudy fault latency A C 30ms',
@@ -214,7 +214,7 @@ describe('what is done', () => {
     await until(() => listener.survey?.faults?.length === 0)
   })
 
-  it('to servers is what the command line does', async () => {
+  it('an action on servers has the effect of its command', async () => {
     for (const [verb, undo, words] of [
       ['seal', 'unseal', 'is sealed'],
       ['crash', 'start', 'is stopped'],
@@ -231,7 +231,7 @@ describe('what is done', () => {
     )
   })
 
-  it('to roles leads from one primary to another and back', async () => {
+  it('an action on roles leads from one primary to another and back', async () => {
     const over = await done({ verb: 'failover', clusters: ['A', 'B'] })
     expect(over.outcome).toBe('B is the DR primary now')
     expect(over.lines.filter(({ kind }) => kind === 'call').length).toBeGreaterThanOrEqual(4)
@@ -244,7 +244,7 @@ describe('what is done', () => {
     await until(() => modeOf('B') === 'primary')
   })
 
-  it('to the whole lab brings it back', async () => {
+  it('an action on the whole lab restores the lab', async () => {
     await done({ verb: 'reset', clusters: [] })
     await until(() => modeOf('A') === 'primary' && isWell())
     await done({ verb: 'cut', clusters: ['A', 'B'] })
@@ -252,7 +252,7 @@ describe('what is done', () => {
     await until(() => listener.survey?.faults?.length === 0 && isWell())
   })
 
-  it('as a drill is told step by step, and a second one waits', async () => {
+  it('the lab page shows a drill step by step, and a second action waits', async () => {
     const begun = await take<PageWork>('POST', '', { verb: 'drill', clusters: [], name: 'dr-failover' })
     for (const verb of ['reset', 'drill'] as const)
       expect(await send('POST', '', { verb, clusters: [], name: 'pr-promote' })).toMatchObject({
@@ -269,7 +269,7 @@ describe('what is done', () => {
     await done({ verb: 'reset', clusters: [] })
   })
 
-  it('as a drill can be stopped, and nothing else can', async () => {
+  it('a browser can stop a drill and no other action', async () => {
     const begun = await take<PageWork>('POST', '', { verb: 'drill', clusters: [], name: 'dr-failover' })
     await until(() => listener.works.get(begun.id)?.drill?.steps.some(({ state }) => state === 'running') === true)
     expect(await send('DELETE', `/${begun.id}`)).toMatchObject({ status: 204, text: '' })
@@ -280,13 +280,13 @@ describe('what is done', () => {
     expect(await endOf(reset)).toMatchObject({ state: 'done' })
   })
 
-  it('has told nobody a secret', () => {
+  it('the event stream of the lab page contains no secret', () => {
     const secrets = home.record('default').clusters.flatMap(({ rootToken, unsealKeys }) => [rootToken, ...unsealKeys])
     for (const secret of secrets.filter((one) => one !== '')) expect(listener.text).not.toContain(secret)
     expect(listener.text).not.toMatch(/hv[sb]\.\w{20}/)
   })
 
-  it('is done to its end when the page is ended', async () => {
+  it('an action completes after the page is ended', async () => {
     await until(isWell)
     await send('POST', '', { verb: 'failover', clusters: ['A', 'B'] })
     program.signal('SIGINT')

@@ -46,18 +46,18 @@ afterAll(async () => {
 })
 
 describe('who may look', () => {
-  it('shows nothing without the link, and nothing to a wrong one', async () => {
+  it('the lab page shows nothing without its link, and nothing with a wrong link', async () => {
     expect(new URL(link).hostname).toBe('127.0.0.1')
     for (const place of ['/', '/page.js', '/_understudy/v1/events', '/?token=', '/?token=wrong'])
       expect(await ask(origin + place)).toMatchObject({ status: 401, text: expect.stringContaining('understudy web') })
   })
 
-  it('does not spend the link on a browser that only looks what may come next', async () => {
+  it('a prefetch or a HEAD request does not use up the link of the lab page', async () => {
     expect(await ask(link, { 'sec-purpose': 'prefetch' })).toMatchObject({ status: 503 })
     expect(await ask(link, {}, 'HEAD')).toMatchObject({ status: 405 })
   })
 
-  it('gives whoever opens the link first a session, and nobody after', async () => {
+  it('the lab page gives a session to the first browser that opens the link, and to no other', async () => {
     const first = await ask(link)
     expect(first).toMatchObject({ status: 200, text: expect.stringContaining('content="0;url=/"') })
     const [set = ''] = first.headers['set-cookie'] ?? []
@@ -69,7 +69,7 @@ describe('who may look', () => {
     expect(await ask(origin, { cookie: cookie.replace(/.$/, '') })).toMatchObject({ status: 401 })
   })
 
-  it('refuses other names of this machine, other origins and other sites, also with the session', async () => {
+  it('the lab page rejects other host names, origins and sites, even with the session', async () => {
     const refused = [
       { host: 'rebound.example' },
       { host: `rebound.example:${new URL(origin).port}` },
@@ -96,7 +96,7 @@ describe('who may look', () => {
       expect(await ask(`${origin}/page.js`, { cookie, ...headers })).toMatchObject({ status: 200 })
   })
 
-  it('lets the browser run the script of the page and nothing else', async () => {
+  it('the lab page lets the browser run its own script and nothing else', async () => {
     const { headers, text } = await ask(origin, { cookie })
     const policy = String(headers['content-security-policy'])
     expect(policy).toContain("default-src 'none'")
@@ -107,7 +107,7 @@ describe('who may look', () => {
     expect((await ask(origin)).headers['content-security-policy']).toBe(policy)
   })
 
-  it('knows nothing but its own files, and takes nothing but questions for them', async () => {
+  it('the lab page serves only its own files, and accepts only GET requests for them', async () => {
     expect(await ask(`${origin}/../package.json`, { cookie })).toMatchObject({ status: 404 })
     expect(await ask(`${origin}/constructor`, { cookie })).toMatchObject({ status: 404 })
     expect(await ask(`${origin}/_understudy/v1/events`, { cookie, origin }, 'POST')).toMatchObject({ status: 405 })
@@ -120,7 +120,7 @@ describe('the way to a cluster', () => {
   const through = (at: string, headers: Readonly<Record<string, string>> = {}, method = 'GET', body?: string) =>
     ask(origin + CLUSTERS + at, { cookie, ...headers }, method, body)
 
-  it('is there for the page alone', async () => {
+  it('the cluster proxy serves only the lab page', async () => {
     const place = `${origin}${CLUSTERS}/A/v1/sys/health`
     expect(await ask(place)).toMatchObject({ status: 401 })
     for (const headers of [
@@ -135,7 +135,7 @@ describe('the way to a cluster', () => {
     })
   })
 
-  it('lends nobody a token, and takes that of whoever asks', async () => {
+  it('the cluster proxy uses the token of the caller and adds none of its own', async () => {
     const mounts = '/A/v1/sys/mounts'
     expect(await through(mounts)).toMatchObject({ status: 403, text: expect.stringContaining('errors') })
     expect(await through(mounts, { 'x-understudy-token': 'x' })).toMatchObject({ status: 403 })
@@ -164,7 +164,7 @@ describe('the way to a cluster', () => {
     '/A/v1/%E0%A4%A',
     '/Z/v1/sys/health',
     '/v1/sys/health',
-  ])('leads to the public API and to nothing else: %s', async (at) => {
+  ])('the cluster proxy leads to the public API and to nothing else: %s', async (at) => {
     const target = new URL(origin)
     const { status, text } = await askRaw(target, CLUSTERS + at, cookie)
     // At most the public API is asked, which refuses whoever has no token.
@@ -172,7 +172,7 @@ describe('the way to a cluster', () => {
     expect(text).toContain('errors')
   })
 
-  it('leads to what audit devices wrote, for the token of whoever asks and for reading', async () => {
+  it('the cluster proxy serves audit lines for reading, with the token of the caller', async () => {
     const tail = '/A/_understudy/v1/audit'
     expect(await ask(`${origin}${CLUSTERS}${tail}`)).toMatchObject({ status: 401 })
     expect(await through(tail)).toMatchObject({ status: 403, text: expect.stringContaining('errors') })
@@ -187,7 +187,7 @@ describe('the way to a cluster', () => {
       })
   })
 
-  it('is as its document says, verb by verb', async () => {
+  it('the cluster proxy answers each method as its document describes', async () => {
     const described = describeOwnApi('0').paths as unknown as Record<string, Record<string, Described>>
     const verbs = described[`${CLUSTERS}/{cluster}/v1/{path}`] ?? {}
     const policy = '/A/v1/sys/policies/acl/described'
@@ -206,12 +206,12 @@ describe('the way to a cluster', () => {
     expect(Object.keys(verbs).sort()).toEqual(['delete', 'get', 'post', 'put'])
   })
 
-  it('takes no other verbs, and no body without end', async () => {
+  it('the cluster proxy rejects other methods and endless bodies', async () => {
     expect(await through('/A/v1/sys/health', {}, 'TRACE')).toMatchObject({ status: 405 })
     expect(await through('/A/v1/kv/x', {}, 'POST', 'x'.repeat(1024 * 1024 + 1))).toMatchObject({ status: 400 })
   })
 
-  it('is for reading and for logging in where the page is only to look at', async () => {
+  it('the cluster proxy of a read-only page allows reads and logins', async () => {
     const begun = home.begin('web', '--read-only')
     await using other = begun
     await begun.untilPrinted('the link works once')
@@ -239,7 +239,7 @@ describe('the way to a cluster', () => {
 describe('what is sent', () => {
   const EVENTS = '/_understudy/v1/events'
 
-  it('is how the clusters are and what happens, without any secret', async () => {
+  it('the event stream reports cluster status and events, without secrets', async () => {
     using listener = new Listener(origin + EVENTS, { cookie })
     await until(() => listener.survey !== undefined && listener.events.some(({ kind }) => kind === 'lab-up'))
     expect(listener.survey).toMatchObject({
@@ -267,7 +267,7 @@ describe('what is sent', () => {
     for (const secret of secrets.filter((one) => one !== '')) expect(listener.text).not.toContain(secret)
   })
 
-  it('begins after the last event that a browser has seen', async () => {
+  it('the event stream resumes after the last event that the browser has seen', async () => {
     await new KeeperClient(home.record('default').keeper.socket).append({
       kind: 'note',
       details: { text: 'a line\nand\r\n\r\nanother, data: x\u2028' },
@@ -280,7 +280,7 @@ describe('what is sent', () => {
     expect(rest.events.map(({ id }) => id)).toEqual([last])
   })
 
-  it('says that the keeper does not answer, and goes on when it is back', async () => {
+  it('the event stream reports that the lab daemon does not answer, and continues after its return', async () => {
     using listener = new Listener(origin + EVENTS, { cookie })
     process.kill(home.record('default').keeper.process?.pid ?? 0, 'SIGKILL')
     await until(() => listener.survey?.faults === null)
@@ -291,7 +291,7 @@ describe('what is sent', () => {
   })
 })
 
-it('is under the budget of the page', () => {
+it('the compressed files of the lab page fit their size budget', () => {
   const bytes = ['index.html', 'page.js', 'page.css', 'icon.svg'].map(
     (file) => gzipSync(readFileSync(path.join(WEB, file))).length,
   )

@@ -43,7 +43,7 @@ describe('a misspelt word', () => {
 })
 
 describe('data', () => {
-  it('is a table, JSON or YAML as it is asked for', async () => {
+  it('doctor prints a table, JSON or YAML by --output', async () => {
     await using home = new LabHome()
     const json = JSON.parse((await home.run('doctor', '--json')).stdout) as { name: string }[]
     expect(json.map(({ name }) => name)).toContain('storage')
@@ -54,7 +54,7 @@ describe('data', () => {
     expect([status, stderr]).toEqual([1, expect.stringContaining('table, json, yaml')])
   })
 
-  it('stands on standard output alone, and --quiet leaves progress out', async () => {
+  it('data goes to standard output alone, and --quiet omits progress', async () => {
     await using home = new LabHome()
     const loud = await home.run('ls')
     expect(loud).toMatchObject({ status: 0, stdout: '', stderr: expect.stringContaining('there are no labs') })
@@ -64,7 +64,7 @@ describe('data', () => {
 })
 
 describe('a mistake of the program', () => {
-  it('is one line, and where it came from is in a file that only its owner reads', async () => {
+  it('an unexpected error prints one line, and its stack goes to a file that only the owner can read', async () => {
     await using home = new LabHome()
     const directory = path.join(home.labs, 'odd')
     mkdirSync(directory, { recursive: true })
@@ -82,7 +82,7 @@ describe('a mistake of the program', () => {
 })
 
 describe('a command that waits', () => {
-  it('says what for on standard error, and with --verbose which calls it makes', async () => {
+  it('wait reports on standard error what it waits for', async () => {
     const args = ['wait', '--addr', 'http://127.0.0.1:1', '--for', 'answering', '--timeout', '3s']
     const { status, stderr } = await runProgram(args)
     expect(status).toBe(4)
@@ -91,7 +91,7 @@ describe('a command that waits', () => {
     expect(quiet.stderr).toMatch(/^understudy: gave up waiting[^\n]*\n$/)
   })
 
-  it('prints the calls it makes with --verbose, without their queries', async () => {
+  it('--verbose prints the calls without their queries', async () => {
     const server = http.createServer((_, response) => response.end('{}'))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -80,7 +80,7 @@ const write = async () => {
 }
 
 describe('the lag of a link', () => {
-  it('is 0 on both sides while nothing is outstanding, and grows on the primary while the secondary is cut off', async () => {
+  it('the lag gauges of a link are 0 in sync, and grow on the primary during a partition', async () => {
     await until(async () => Object.values(await lags()).every((value) => value === 0))
     expect((await home.run('fault', 'partition', 'A', 'B')).status).toBe(0)
     await write()
@@ -92,7 +92,7 @@ describe('the lag of a link', () => {
     await until(async () => Object.values(await lags()).every((value) => value === 0))
   })
 
-  it('is told with the nodes of the cluster and the faults that are active', async () => {
+  it('the metrics count the nodes of a cluster and its active faults', async () => {
     expect(await readingOf('A', 'understudy_nodes')).toBe(1)
     expect(await readingOf('A', 'understudy_faults_active')).toBe(0)
     await skew('5s')
@@ -104,7 +104,7 @@ describe('the lag of a link', () => {
 describe('the files for Prometheus and Grafana', () => {
   const read = (file: string) => readFileSync(path.join(FILES, file), 'utf8')
 
-  it('ask for nothing that no server tells', async () => {
+  it('the Prometheus and Grafana files query only metrics that a server reports', async () => {
     const told = (await metricsOf('A')) + (await metricsOf('B')) + (await metricsOfLinks())
     const asked = new Set(
       `${read('alerts.yaml')} ${read('dashboard.json')} ${read('../monitoring.md')}`.match(
@@ -116,7 +116,7 @@ describe('the files for Prometheus and Grafana', () => {
     expect(missing).toEqual([])
   })
 
-  it('are a dashboard as the model of Grafana has one, which notices what is none', () => {
+  it('the dashboard follows the schema of Grafana, and the check reports violations', () => {
     const dashboard = JSON.parse(read('dashboard.json')) as Dashboard
     using place = new Workplace()
     expect(complaintsAbout(dashboard, place)).toEqual([])
@@ -131,7 +131,7 @@ describe('the files for Prometheus and Grafana', () => {
       expect(complaintsAbout(wrong, place).join()).toContain(complaint)
   })
 
-  it('are a dashboard that asks the source which is chosen', () => {
+  it('every panel of the dashboard queries the selected data source', () => {
     const dashboard = JSON.parse(read('dashboard.json')) as Dashboard
     expect(dashboard).toMatchObject({
       ...{ uid: expect.stringMatching(/^[\w-]{1,40}$/), time: { from: expect.stringMatching(/^now/), to: 'now' } },
@@ -146,7 +146,7 @@ describe('the files for Prometheus and Grafana', () => {
     }
   })
 
-  it('are a dashboard whose panels have places of their own', () => {
+  it('the panels of the dashboard do not overlap', () => {
     const { panels } = JSON.parse(read('dashboard.json')) as Dashboard
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
     const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
@@ -156,7 +156,7 @@ describe('the files for Prometheus and Grafana', () => {
   })
 
   it.skipIf(PROMTOOL === undefined)(
-    `are rules that do what they say, by promtool${PROMTOOL === undefined ? ' (not run: there is none)' : ''}`,
+    `promtool accepts the alert rules and their tests${PROMTOOL === undefined ? ' (not run: there is none)' : ''}`,
     () => {
       const promtool = (...args: string[]) => execFileSync(PROMTOOL ?? '', args, { cwd: FILES, encoding: 'utf8' })
       expect(promtool('check', 'rules', 'alerts.yaml')).toContain('7 rules found')
@@ -173,7 +173,7 @@ describe('the files for Prometheus and Grafana', () => {
   )
 
   it.skipIf(PROMETHEUS === undefined)(
-    `are loaded by Prometheus as they are told to be, and its alerts fire${PROMETHEUS === undefined ? ' (not run: there is none)' : ''}`,
+    `Prometheus loads the documented configuration, and its alerts fire${PROMETHEUS === undefined ? ' (not run: there is none)' : ''}`,
     async () => {
       const [told = ''] = /(?<=```yaml\n).*?(?=```)/s.exec(read('../monitoring.md')) ?? []
       const config = parse(told) as { scrape_configs: { job_name: string }[] }

@@ -73,7 +73,7 @@ describe('sys/remount', () => {
 })
 
 describe('a method that is mounted anew', () => {
-  it('does not bring back the tokens of the one that was there', async () => {
+  it('a method that is mounted again does not bring back the tokens of its predecessor', async () => {
     await root('POST', 'sys/auth/again', { type: 'userpass' })
     await root('POST', 'auth/again/users/ann', { password: 'pw' })
     const token = await loginAt('again')
@@ -91,7 +91,7 @@ describe('leases by their old names', () => {
     return { lease: `auth/userpass/login/ann/${keys.at(-1)}`, token }
   }
 
-  it('are renewed at auth/token, as everywhere', async () => {
+  it('sys/renew rejects token leases, which only auth/token renews', async () => {
     const { lease } = await leaseOf()
     const text = 'tokens cannot be renewed through this endpoint'
     expect(refusalOf(await root('PUT', 'sys/renew', { lease_id: lease }))).toEqual([400, [text]])
@@ -105,14 +105,14 @@ describe('leases by their old names', () => {
     ['in the path', (lease: string) => [`sys/revoke/${lease}`, undefined, 204] as const],
     ['without waiting', (lease: string) => ['sys/leases/revoke', { lease_id: lease, sync: false }, 202] as const],
     ['by prefix', () => ['sys/revoke-prefix/auth/userpass/login', undefined, 204] as const],
-  ])('are revoked with their tokens, %s', async (_, make) => {
+  ])('revocation of a lease by an old path revokes its token: %s', async (_, make) => {
     const { lease } = await leaseOf()
     const [target, body, status] = make(lease)
     expect((await root('PUT', target, body)).status).toBe(status)
     expect(refusalOf(await root('PUT', 'sys/leases/lookup', { lease_id: lease }))).toEqual([400, ['invalid lease']])
   })
 
-  it('are not read', async () => {
+  it('sys/renew rejects a read', async () => {
     expect(refusalOf(await root('GET', 'sys/renew'))).toEqual([405, [UNSUPPORTED_OPERATION]])
   })
 })
@@ -123,7 +123,7 @@ describe('wrapping tokens as JWT', () => {
     return wrapInfoOf(await root('POST', 'sys/wrapping/wrap', { word: 'hidden' }, headers))
   }
 
-  it('are signed with ES512 and name their server and their times', async () => {
+  it('a JWT wrapping token has an ES512 signature and names its server and its times', async () => {
     const { token, accessor } = await wrapAsJwt()
     const [header, claims] = String(token)
       .split('.')
@@ -139,7 +139,7 @@ describe('wrapping tokens as JWT', () => {
     expect([claims.exp - claims.iat, claims.iat - claims.nbf]).toEqual([60, 5])
   })
 
-  it.each(['header', 'body'])('are looked up and unwrapped once, from the %s', async (where) => {
+  it.each(['header', 'body'])('a JWT wrapping token in the %s unwraps exactly once', async (where) => {
     const { token } = await wrapAsJwt()
     const [ask, body] =
       where === 'header' ? [as(server.address, String(token)), undefined] : [as(server.address, ''), { token }]
@@ -152,7 +152,7 @@ describe('wrapping tokens as JWT', () => {
     ])
   })
 
-  it('are nothing but the whole: what they name is no token', async () => {
+  it('the token inside a JWT wrapping token does not work alone', async () => {
     const { token } = await wrapAsJwt()
     const { jti } = JSON.parse(Buffer.from(String(token).split('.')[1] ?? '', 'base64url').toString())
     const bare = as(server.address, String(jti))
@@ -166,7 +166,7 @@ describe('wrapping tokens as JWT', () => {
     expect(dataOf(await root('PUT', 'sys/wrapping/unwrap', { token }))).toEqual({ word: 'hidden' })
   })
 
-  it('are refused when their signature is not ours', async () => {
+  it('unwrap rejects a JWT wrapping token with a forged signature', async () => {
     const { token } = await wrapAsJwt()
     const [header = '', claims = '', signature = ''] = String(token).split('.')
     const forged = `${header}.${claims}.${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`

@@ -19,7 +19,7 @@ describe('a misspelt command of ours', () => {
 })
 
 describe('a server with address_file', () => {
-  it('says in the file where it listens, for as long as it runs', async () => {
+  it('a server keeps its addresses in address_file for as long as it runs', async () => {
     using at = new Workplace()
     const file = at.path('addresses')
     const env = { UNDERSTUDY_ADDRESS_FILE: file }
@@ -35,7 +35,7 @@ describe('a server with address_file', () => {
     expect(existsSync(file)).toBe(false)
   })
 
-  it('starts where the file cannot be written, and says so in its log', async () => {
+  it('a server starts if it cannot write address_file, and logs the failure', async () => {
     using at = new Workplace()
     const env = { UNDERSTUDY_ADDRESS_FILE: path.join(at.write('no-directory', ''), 'addresses') }
     await using program = new Program(['server', '-dev', '-dev-listen-address=127.0.0.1:0'], { env })
@@ -44,7 +44,7 @@ describe('a server with address_file', () => {
 })
 
 describe('the command line asked for help', () => {
-  it('prints the commands and ends with 0 when it is called alone', async () => {
+  it('the command line prints the commands and exits with 0 when it is called alone', async () => {
     const { status, stdout, stderr } = await runProgram([])
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     expect(stdout).toContain('Usage: understudy')
@@ -64,19 +64,19 @@ describe('the command line asked for help', () => {
     }
   })
 
-  it('says which flag of the server was misspelt', async () => {
+  it('the command line suggests the right name of a misspelt server flag', async () => {
     const { status, stderr } = await runProgram(['server', '-dev-tsl'])
     expect(status).toBe(1)
     expect(stderr).toContain('did you mean -dev-tls?')
   })
 
-  it.each([[['help', 'staus']], [['staus', '--help']]])('%j is a mistake that is named', async (args) => {
+  it.each([[['help', 'staus']], [['staus', '--help']]])('the command line names the mistake in %j', async (args) => {
     const { status, stderr } = await runProgram(args)
     expect(status).toBe(1)
     expect(stderr).toContain('staus')
   })
 
-  it('shows no failure of its own to a reader that went away', async () => {
+  it('the command line reports no failure to a reader that went away', async () => {
     const script = `"${process.execPath}" dist/main.js --help | head -n 1; "${process.execPath}" dist/main.js vault -help | head -n 1`
     const { stdout, stderr } = await promisify(execFile)('sh', ['-c', script])
     expect(stderr).toBe('')

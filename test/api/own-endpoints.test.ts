@@ -74,7 +74,7 @@ afterAll(async () => {
 })
 
 describe('the examples of the document', () => {
-  it('are as their schemas say', () => {
+  it('the examples of the OpenAPI document match their schemas', () => {
     const wrong = OPERATIONS.flatMap(({ method, path, operation }) => {
       const contents = [operation.requestBody, ...Object.values(operation.responses)].flatMap((one) => {
         const content = one?.content?.['application/json']
@@ -87,7 +87,7 @@ describe('the examples of the document', () => {
     expect(wrong).toEqual([])
   })
 
-  it('can be told from what is not as a schema says', () => {
+  it('the schema check reports an example that does not match its schema', () => {
     const [schema] = of('server').flatMap(
       ({ operation }) => operation.requestBody?.content['application/json'].schema ?? [],
     )
@@ -173,7 +173,7 @@ describe('a server', () => {
 })
 
 describe('a keeper', () => {
-  it('takes what the document says and answers as it says', async () => {
+  it('the lab daemon accepts and answers what its document describes', async () => {
     expect((await ask(keeper, 'GET', '/openapi.json')).status).toBe(200)
     expect(await listed(keeper)).toEqual(
       of('keeper')
@@ -195,7 +195,7 @@ describe('a keeper', () => {
       expect(await ask(keeper, method, path.replace('{cluster}', 'A'), { verb: 'stop' })).toMatchObject({ status: 404 })
   })
 
-  it('of a lab in one process works on its servers, as the document says', async () => {
+  it('the lab daemon of a lab in one process controls its servers as its document describes', async () => {
     const up = await home.run('up', 'single', '--in-process', '--name', 'hosted', '--ports', 'random')
     expect(up.status, up.stderr).toBe(0)
     const target = { socketPath: home.record('hosted').keeper.socket }

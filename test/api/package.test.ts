@@ -51,13 +51,13 @@ beforeAll(async () => {
 afterAll(() => rmSync(project, { recursive: true, force: true }))
 
 describe('the packed package', () => {
-  it('is called understudy-lab and has the one command understudy', () => {
+  it('the packed package has the name understudy-lab and the one command understudy', () => {
     const file = path.join(project, 'node_modules', NAME, 'package.json')
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ name: NAME, bin: { understudy: 'dist/main.js' } })
     expect(readdirSync(path.join(project, 'node_modules', '.bin'))).toEqual(['understudy'])
   })
 
-  it('starts a lab in a project that imports it by that name', async () => {
+  it('the packed package starts a lab in a project that imports it by name', async () => {
     const text = `
       import { startLab } from '${NAME}'
       await using lab = await startLab('single')
@@ -72,12 +72,12 @@ describe('the packed package', () => {
     expect(await inProject(process.execPath, 'use.js')).toBe('hello\n')
   })
 
-  it.each(['import.mjs', 'require.cjs'])('is the same to a program that has it by %s', async (file) => {
+  it.each(['import.mjs', 'require.cjs'])('the packed package exports the same by %s', async (file) => {
     cpSync(path.join(ROOT, 'test', 'package', 'plain', file), path.join(project, file))
     expect(await inProject(process.execPath, file)).toBe('ok\n')
   })
 
-  it("refuses by types what is not known, for ES modules and for CommonJS, without any other package than Node's types", async () => {
+  it("the types of the packed package reject unknown names in ES modules and CommonJS, with Node's types alone", async () => {
     for (const file of ['use.mts', 'use.cts']) {
       cpSync(path.join(ROOT, 'test', 'package', 'types', file), path.join(project, file))
     }
@@ -88,7 +88,7 @@ describe('the packed package', () => {
     expect(await inProject(compiler, ...flags, ...lib, ...types, 'use.mts', 'use.cts')).toBe('')
   })
 
-  it('has types for those who compile against it', async () => {
+  it('the packed package has types for a strict compilation', async () => {
     writeFileSync(
       path.join(project, 'use.ts'),
       `import { startLab, type LabCluster } from '${NAME}'\nexport const first = async (): Promise<LabCluster> => (await startLab('dr')).A\n`,
@@ -101,7 +101,7 @@ describe('the packed package', () => {
     )
   })
 
-  it('runs by its name with npx, and by the name of its command', async () => {
+  it('npx runs the packed package by its name and by the name of its command', async () => {
     const version = /^Understudy \d+\.\d+\.\d+ \(reports v/
     expect(await inProject('npx', '--no', NAME, 'version')).toMatch(version)
     expect(await inProject('npx', '--no', 'understudy', 'version')).toMatch(version)

@@ -119,7 +119,7 @@ describe('commands of a page', { timeout: LONG_MS }, () => {
     expectToRun(page, 'terminal'),
   )
 
-  it.skipIf(!SCRIPT)('that fail in a terminal are noticed, and are in one', async () => {
+  it.skipIf(!SCRIPT)('the page check runs typed commands in a terminal and reports their failures', async () => {
     await using home = new LabHome()
     const typed = (line: string) => runPage(readPage('x.md', `\`\`\`sh\n${line}\necho after\n\`\`\``), 'terminal', home)
     expect(await typed('test -t 0 && test -t 1 && test -t 2')).toMatchObject({ status: 0 })
@@ -127,7 +127,7 @@ describe('commands of a page', { timeout: LONG_MS }, () => {
     expect(failed).toMatchObject({ status: 1, stdout: expect.not.stringContaining('after') })
   })
 
-  it('that fail are noticed, and so are those that end otherwise than the page says', async () => {
+  it('the page check reports commands that fail and exit codes other than documented', async () => {
     await using home = new LabHome()
     const desk = makeDesk(home)
     const statusOf = async (line: string) =>
@@ -173,14 +173,14 @@ const WANTED = [
 ]
 
 describe('the pages', () => {
-  it.each(WANTED)('have, among what runs: %s', (wanted) => {
+  it.each(WANTED)('the commands that the pages run include: %s', (wanted) => {
     const lines = PAGES.flatMap((page) => ['sh', 'ts'].flatMap((language) => blocksToRun(page, language)))
       .flatMap(({ text }) => text.split('\n'))
       .map((line) => line.replace(/\s+(?:#|\/\/).*$/, ''))
     expect(lines).toContain(wanted)
   })
 
-  it('name nothing as not run without a reason', () => {
+  it('the pages give a reason for each command that is not run', () => {
     const blocks = PAGES.flatMap(({ name, blocks: all }) => all.map((block) => ({ name, ...block })))
     const unmarked = blocks.filter(({ language }) => !['', 'sh', 'ts', 'yaml', 'json', 'hcl'].includes(language))
     expect(unmarked).toEqual([])
@@ -189,7 +189,7 @@ describe('the pages', () => {
     expect(blocks.filter(({ notRun }) => notRun !== undefined)).toHaveLength(markers.length)
   })
 
-  it('link only to what is there', () => {
+  it('the pages link only to files that exist', () => {
     const broken = PAGES.flatMap(({ name, text }) =>
       [...text.matchAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g)]
         .map(([, target = '']) => path.join(path.dirname(name), target))
@@ -199,7 +199,7 @@ describe('the pages', () => {
     expect(broken).toEqual([])
   })
 
-  it('begin with a README that can be read at one sitting', () => {
+  it('the README has fewer than 150 lines', () => {
     const readme = PAGES.find(({ name }) => name === 'README.md')
     expect(readme?.text.split('\n').length).toBeLessThan(150)
   })

@@ -84,7 +84,7 @@ describe.each(['primary', 'secondary'])('on a performance %s, of 100 clients at 
 })
 
 describe('SecretIDs', () => {
-  it('of one use log one client in, of 100 at once on two clusters', async () => {
+  it('a SecretID with one use lets one of 100 concurrent logins on two clusters succeed', async () => {
     await makeRole('once')
     const { secretId } = await issue('once', { num_uses: 1 })
     await clusters.untilReplicated(primary, secondary, 'performance')
@@ -92,7 +92,7 @@ describe('SecretIDs', () => {
     expect(tally(answers)).toEqual({ 200: 1, 400: 99 })
   })
 
-  it('of 50 uses log 50 clients in, of 100 at once on two clusters', async () => {
+  it('a SecretID with 50 uses lets 50 of 100 concurrent logins on two clusters succeed', async () => {
     await makeRole('many')
     const { secretId } = await issue('many', { num_uses: 50 })
     await clusters.untilReplicated(primary, secondary, 'performance')
@@ -100,7 +100,7 @@ describe('SecretIDs', () => {
     expect(tally(answers)).toEqual({ 200: 50, 400: 50 })
   })
 
-  it('that are destroyed while clients log in are worth nothing afterwards', async () => {
+  it('a SecretID that is destroyed during logins stays invalid', async () => {
     await makeRole('doomed')
     await repeat(10, async () => {
       const { secretId, accessor } = await issue('doomed', { num_uses: 1000 })
@@ -120,7 +120,7 @@ describe('SecretIDs', () => {
     expect((await primary.client.send('LIST', 'auth/approle/role/doomed/secret-id')).status).toBe(404)
   })
 
-  it('survive tidy, however it falls between their making and their use', async () => {
+  it('a SecretID survives tidy at any time between its creation and its use', async () => {
     await makeRole('tidied')
     let isOver = false
     const tidying = (async () => {

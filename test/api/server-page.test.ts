@@ -36,11 +36,11 @@ afterAll(async () => {
 })
 
 describe('the page of a server', () => {
-  it.each(['/', '/ui', '/ui/vault/auth', '/ui/nothing'])('is where a browser is led from %s', async (path) => {
+  it.each(['/', '/ui', '/ui/vault/auth', '/ui/nothing'])('a server redirects a browser from %s', async (path) => {
     expect(await ask(address + path, HTML)).toMatchObject({ status: 307, headers: { location: '/ui/' }, text: '' })
   })
 
-  it('answers other clients at the address alone as before', async () => {
+  it('a server answers other clients at the address of its page as before', async () => {
     expect(await ask(address, { accept: 'application/json' })).toMatchObject({
       status: 200,
       text: expect.stringContaining('/v1/sys/health'),
@@ -55,7 +55,7 @@ describe('the page of a server', () => {
     ['/ui/page.js', 'text/javascript; charset=utf-8'],
     ['/ui/page.css', 'text/css; charset=utf-8'],
     ['/ui/icon.svg', 'image/svg+xml'],
-  ])('serves %s, which runs nothing but itself and stands in no frame', async (path, type) => {
+  ])('the server page serves %s, which loads only its own files and forbids framing', async (path, type) => {
     const { status, headers, text } = await ask(address + path, HTML)
     expect(status).toBe(200)
     expect(headers).toMatchObject({
@@ -74,7 +74,7 @@ describe('the page of a server', () => {
     expect(text.length).toBeGreaterThan(100)
   })
 
-  it('is there with "ui = true", and not without', async () => {
+  it('a server serves its page only with "ui = true"', async () => {
     const [shown, hidden] = await Promise.all([start({ ui: true }), start({})])
     await using told = shown.program
     await using silent = hidden.program

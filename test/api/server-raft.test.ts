@@ -29,7 +29,7 @@ const restore = (cluster: Cluster, raw: Buffer, path = 'sys/storage/raft/snapsho
   cluster.client.send('POST', path, { raw, headers: { 'Content-Type': 'application/octet-stream' } })
 
 describe('status', () => {
-  it('shows one node that leads', async () => {
+  it('raft status shows one node that leads', async () => {
     const { data } = await a.client.read('sys/storage/raft/configuration')
     const { config } = data as { config: { index: number; servers: unknown[] } }
     expect(config.servers).toEqual([
@@ -42,7 +42,7 @@ describe('status', () => {
     expect((await a.client.send('PUT', 'sys/storage/raft/configuration', { body: {} })).status).toBe(405)
   })
 
-  it('has measures that can be changed one by one, and stay so', async () => {
+  it('autopilot settings change one by one and persist', async () => {
     const path = 'sys/storage/raft/autopilot/configuration'
     const change = (body: object) => a.client.send('POST', path, { body })
     const initial = {
@@ -83,7 +83,7 @@ describe('status', () => {
     })
   })
 
-  it('is for the storage label raft alone, and says so', async () => {
+  it('raft endpoints answer only with the storage label raft, and name the storage otherwise', async () => {
     const { api } = await freePorts()
     await using program = new Program([
       'server',
@@ -100,7 +100,7 @@ describe('status', () => {
     }
   })
 
-  it('refuses to join with a cluster of its own, and tells who cannot be reached without one', async () => {
+  it('join fails on a server that is initialised, and names a leader that it cannot reach', async () => {
     const empty = await clusters.addStarted('E')
     const body = { leader_api_addr: 'http://127.0.0.1:1' }
     const own = await a.anonymous.send('POST', 'sys/storage/raft/join', { body })
@@ -114,7 +114,7 @@ describe('status', () => {
 })
 
 describe('a snapshot', () => {
-  it('needs sudo', async () => {
+  it('a raft snapshot needs sudo', async () => {
     await a.client.write('sys/policies/acl/reader', {
       policy: 'path "sys/storage/raft/*" { capabilities = ["read", "update"] }',
     })
@@ -130,7 +130,7 @@ describe('a snapshot', () => {
     expect((await a.client.send('GET', 'sys/storage/raft/configuration', { token })).status).toBe(200)
   })
 
-  it('that is damaged or cut short changes nothing', async () => {
+  it('restore of a damaged or truncated raft snapshot changes nothing', async () => {
     const file = await save(a)
     const flipped = Buffer.from(file)
     flipped.writeUInt8((flipped[file.length >> 1] ?? 0) ^ 1, file.length >> 1)
@@ -149,7 +149,7 @@ describe('a snapshot', () => {
     expect((await a.client.read('kept/before')).data).toEqual({ word: 'in the snapshot' })
   })
 
-  it('brings back what was, and forgets what came after', async () => {
+  it('restore of a raft snapshot brings back the old data and removes later data', async () => {
     const file = await save(a)
     await a.client.write('kept/before', { word: 'changed' })
     await a.client.write('kept/after', { word: 'too late' })
@@ -166,7 +166,7 @@ describe('a snapshot', () => {
     expect((await a.client.read('kept/before')).data).toEqual({ word: 'in the snapshot' })
   })
 
-  it('of another cluster needs force, and then its keys', async () => {
+  it('restore of a raft snapshot of another cluster needs force, and then its unseal keys', async () => {
     const b = await clusters.add('B')
     const file = await save(a)
     const refused = await restore(b, file)
@@ -187,7 +187,7 @@ describe('a snapshot', () => {
 })
 
 describe('a primary that is restored', () => {
-  it('is followed again by its secondaries, which forget with it', async () => {
+  it('secondaries follow a restored primary and discard the data that it discarded', async () => {
     const c = await clusters.add('C')
     const d = await clusters.add('D')
     await clusters.join(a, c, 'performance')

@@ -63,7 +63,7 @@ ${more}`,
 const untilAnswers = (client: ApiClient) => waitForAnswer(systemClock, client, 'A', WAIT_MS)
 
 describe('a start', () => {
-  it('prints a banner and then the line that scripts wait for, and answers', async () => {
+  it('the server prints a banner and then the line that scripts wait for, and answers', async () => {
     const { config, client, api } = await site('surprise = 1\n')
     const program = start([`-config=${config}`])
     await program.untilPrinted(STARTED)
@@ -73,7 +73,7 @@ describe('a start', () => {
     expect(await client.read('sys/init')).toEqual({ initialized: false })
   })
 
-  it('lists everything that is wrong and ends with 1', async () => {
+  it('the server lists every configuration error and exits with 1', async () => {
     const { config } = await site(
       'log_level = "loud"\nmax_lease_ttl = "soon"\nunderstudy {\n  sync_writes = "perhaps"\n}\n',
     )
@@ -87,7 +87,7 @@ describe('a start', () => {
       expect(stderr).toContain(place)
   })
 
-  it('reads VAULT_LOCAL_CONFIG as one more file', async () => {
+  it('the server reads VAULT_LOCAL_CONFIG as one more file', async () => {
     const { config, client } = await site()
     const env = { VAULT_LOCAL_CONFIG: '{"cluster_name": "from the variable"}' }
     const program = start([`-config=${config}`], { env })
@@ -96,7 +96,7 @@ describe('a start', () => {
     expect((await client.with({ token: rootToken }).read('sys/health')).cluster_name).toBe('from the variable')
   })
 
-  it('says its version in the first line', async () => {
+  it('the version command prints the version in its first line', async () => {
     for (const flag of ['-version', '-v', '--version', 'version']) {
       const { status, stdout } = await runProgram([flag])
       expect([status, stdout.split('\n')[0]]).toEqual([
@@ -106,7 +106,7 @@ describe('a start', () => {
     }
   })
 
-  it('shows with config show what it would run with', async () => {
+  it('config show prints the effective settings', async () => {
     const { config } = await site('understudy {\n  lab_api_token = "very-secret"\n}\n')
     const table = await runProgram(['config', 'show', '--origin', `-config=${config}`])
     expect(table.status).toBe(0)
@@ -121,7 +121,7 @@ describe('a start', () => {
 })
 
 describe('what is taken', () => {
-  it('ends a second server with 5 and says what, and by whom', async () => {
+  it('a second server on the same address or data exits with 5 and names the owner', async () => {
     const { at, config, api, cluster } = await site()
     const first = start([`-config=${config}`])
     await first.untilPrinted(STARTED)
@@ -147,7 +147,7 @@ describe('what is taken', () => {
     }
   })
 
-  it('is free at once when its server was killed', async () => {
+  it('addresses and data of a killed server can be reused immediately', async () => {
     const { config, client } = await site()
     for (let round = 0; round < 3; round++) {
       const program = start([`-config=${config}`])
@@ -275,7 +275,7 @@ describe('a stop', () => {
 })
 
 describe('standard output and error', () => {
-  it('that nobody reads do not stop the server, and it still ends when told', async () => {
+  it('output that no process reads does not stop the server, which still ends on a signal', async () => {
     const { config, client } = await site()
     const program = start([`-config=${config}`, '-log-level=trace'], { isRead: false })
     await untilAnswers(client)
@@ -292,7 +292,7 @@ describe('standard output and error', () => {
     expect(await program.exit).toBe(0)
   })
 
-  it('have no line per request at the default level', async () => {
+  it('the server writes no line per request at the default log level', async () => {
     const { config, client } = await site()
     const program = start([`-config=${config}`])
     await program.untilPrinted(STARTED)
@@ -354,7 +354,7 @@ describe('a licence that does not include a role', () => {
 })
 
 describe('the working directory', () => {
-  it('is where a relative path of the data begins', async () => {
+  it('the server resolves a relative data path from its working directory', async () => {
     const at = place()
     const { api, cluster } = await freePorts()
     mkdirSync(at.path('below'))

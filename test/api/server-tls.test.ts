@@ -113,13 +113,13 @@ describe('-dev-tls', () => {
 })
 
 describe('a TLS listener', () => {
-  it('takes certificate and key from files relative to the working directory', async () => {
+  it('a TLS listener resolves certificate and key files from the working directory', async () => {
     const { start, made, address } = await site()
     await start()
     expect(await new ApiClient({ address, caPem: made.ca }).read('sys/init')).toEqual({ initialized: false })
   })
 
-  it('without a client CA judges no client certificate', async () => {
+  it('a TLS listener without a client CA accepts any client certificate', async () => {
     const { start, made, api } = await site()
     await start()
     const other = await makeCertificates('client')
@@ -128,7 +128,7 @@ describe('a TLS listener', () => {
     socket.destroy()
   })
 
-  it('with a client CA cuts strangers, and lets in who shows nothing', async () => {
+  it('a TLS listener with a client CA rejects unknown certificates, and accepts clients without one', async () => {
     const { start, made, api, at } = await site('tls_client_ca_file = "clients.pem"')
     const clients = await makeCertificates('client')
     at.write('clients.pem', clients.ca)
@@ -145,7 +145,7 @@ describe('a TLS listener', () => {
     expect(foreign).toBe('')
   })
 
-  it('that requires client certificates lets in nobody without', async () => {
+  it('a TLS listener that requires client certificates rejects clients without one', async () => {
     const more = 'tls_client_ca_file = "clients.pem"\n  tls_require_and_verify_client_cert = true'
     const { start, made, api, at } = await site(more)
     at.write('clients.pem', made.ca)
@@ -153,7 +153,7 @@ describe('a TLS listener', () => {
     expect(await handshake(api, { ca: made.ca }).then(ask, () => '')).toBe('')
   })
 
-  it('speaks no version below its least one', async () => {
+  it('a TLS listener speaks no version below its minimum', async () => {
     const { start, made, api } = await site('tls_min_version = "tls13"')
     await start()
     await expect(handshake(api, { ca: made.ca, maxVersion: 'TLSv1.2' })).rejects.toThrow()
@@ -162,7 +162,7 @@ describe('a TLS listener', () => {
     socket.destroy()
   })
 
-  it('shows new certificates after SIGHUP to who comes, while who is there stays', async () => {
+  it('a TLS listener shows new certificates after SIGHUP, and keeps existing connections', async () => {
     const { start, made, api, writeFiles } = await site()
     const program = await start()
     const old = await handshake(api, { ca: made.ca })
@@ -181,7 +181,7 @@ describe('a TLS listener', () => {
     old.destroy()
   })
 
-  it('keeps the certificate it has when the new one cannot be used', async () => {
+  it('a TLS listener keeps its certificate if the new one is not usable', async () => {
     const { start, made, api, at } = await site()
     const program = await start()
     at.write('cert.pem', 'nonsense')
@@ -192,7 +192,7 @@ describe('a TLS listener', () => {
     socket.destroy()
   })
 
-  it('takes the log level anew with SIGHUP', async () => {
+  it('the server reloads its log level at SIGHUP', async () => {
     const { start, config, api } = await site()
     const program = await start()
     writeFileSync(config, `${readFileSync(config, 'utf8')}log_level = "debug"\n`)
@@ -213,7 +213,7 @@ describe('files that are wrong', () => {
     ['no key', 5, 'key.pem', 'nonsense', /key\.pem holds no usable private key/],
     ['another key', 5, 'key.pem', 'other', /key\.pem does not belong to the certificate/],
     ['no client CA', 6, 'clients.pem', 'nonsense', /clients\.pem holds no usable certificate/],
-  ])('end the start with 1 and name file and line: %s', async (_, line, name, content, text) => {
+  ])('a start with a wrong TLS file fails and names file and line: %s', async (_, line, name, content, text) => {
     const { at, config } = await site(name === 'clients.pem' ? 'tls_client_ca_file = "clients.pem"' : '')
     if (content === undefined) rmSync(at.path(name))
     else at.write(name, content === 'other' ? (await makeCertificates()).privateKey : content)
@@ -222,7 +222,7 @@ describe('files that are wrong', () => {
     expect(stderr).toContain(`${config}:${line}: `)
   })
 
-  it('are required without tls_disable', async () => {
+  it('a listener needs certificate and key files without tls_disable', async () => {
     const at = keep(new Workplace())
     const config = at.write('c.hcl', 'listener "tcp" {}\nstorage "inmem" {}\n')
     const { status, stderr } = await runProgram(['server', `-config=${config}`])

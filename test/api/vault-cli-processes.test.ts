@@ -71,21 +71,21 @@ afterAll(async () => {
 })
 
 describe('the program called vault', () => {
-  it('tells its version', async () => {
+  it('the vault command prints its version', async () => {
     const { status, stdout } = await run(vault, ['version'])
     expect(status).toBe(0)
     expect(stdout.split(' ').slice(0, 2)).toEqual(['Vault', 'v1.20.4+ent'])
     expect((await run(MAIN, ['version'])).stdout).toMatch(/^Understudy /)
   })
 
-  it('is understudy vault as well', async () => {
+  it('the vault command behaves like "understudy vault"', async () => {
     const [one, other] = await Promise.all([run(vault, ['status']), run(MAIN, ['vault', 'status'])])
     expect(one).toMatchObject({ status: 0, stderr: '' })
     expect(other).toMatchObject({ status: 0, stderr: '' })
     expect(one.stdout).toMatch(/^Key +Value\n--- +-----\nSeal Type +shamir\n/)
   })
 
-  it('reads policies and secrets from a pipe', async () => {
+  it('the vault command reads policies and secrets from a pipe', async () => {
     const policy = 'path "secret/*" {\n  capabilities = ["read"]\n}\n'
     expect((await run(vault, ['policy', 'write', 'p', '-'], policy)).stdout).toBe('Success! Uploaded policy: p\n')
     expect((await run(vault, ['kv', 'put', 'secret/a', 'word=-'], 'from the pipe')).status).toBe(0)
@@ -93,7 +93,7 @@ describe('the program called vault', () => {
     expect(got).toEqual({ status: 0, stdout: 'from the pipe', stderr: '' })
   })
 
-  it('asks a pipe for what it would ask at a terminal', async () => {
+  it('the vault command reads answers to its prompts from a pipe', async () => {
     const { status, stdout, stderr } = await run(vault, ['login', '-field=token'], 'root\n')
     expect({ status, stdout }).toEqual({ status: 0, stdout: 'root' })
     expect(stderr).toContain('Token (will be hidden): ')
@@ -103,14 +103,14 @@ describe('the program called vault', () => {
     expect(nobody.stderr).toContain('The input ended before there was an answer\n')
   })
 
-  it('tells failures apart by its exit status', async () => {
+  it('the vault command tells failures apart by its exit status', async () => {
     expect((await run(vault, ['read'])).status).toBe(1)
     expect((await run(vault, ['read', 'cubbyhole/none'])).status).toBe(2)
     expect((await run(vault, ['bogus'])).status).toBe(1)
     expect((await run(vault, ['agent'])).stderr).toContain('use the agent of the reference')
   })
 
-  it('judges certificates', async () => {
+  it('the vault command verifies certificates', async () => {
     const untrusted = await run(vault, ['status', '-ca-cert=/dev/null'])
     expect(untrusted.status).toBe(1)
     expect(untrusted.stderr).toContain('tls: failed to verify certificate: x509: ')

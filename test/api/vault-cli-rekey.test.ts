@@ -36,7 +36,7 @@ const unseal = async (shares: readonly string[]) => {
 }
 
 describe('operator rekey', () => {
-  it('is started, cancelled and started again', async () => {
+  it('operator rekey starts, cancels and reports the status of an attempt', async () => {
     expect(await ok('operator rekey -init -n=3 -t=2')).toContain('New Shares               3')
     expect(await ok('operator rekey -cancel')).toBe('Success! Canceled rekeying (if it was started)\n')
     expect(await json('operator rekey -status')).toMatchObject({ started: false, required: 2 })
@@ -44,7 +44,7 @@ describe('operator rekey', () => {
     expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('start one with -init') })
   })
 
-  it('makes new shares with the last old one, and only the new ones unseal', async () => {
+  it('operator rekey makes new shares with the last old one, and only the new ones unseal', async () => {
     const { nonce } = await json('operator rekey -init -n=3 -t=2')
     const wrong = await shell.run(words(`operator rekey -nonce=wrong ${keys[0]}`))
     expect(wrong).toMatchObject({ status: 2, stderr: expect.stringContaining('incorrect nonce supplied') })
@@ -57,7 +57,7 @@ describe('operator rekey', () => {
     keys = made
   })
 
-  it('with -verify counts when enough of the new shares were shown', async () => {
+  it('operator rekey -verify completes after enough of the new shares', async () => {
     await ok('operator rekey -init -n=1 -t=1 -verify')
     await ok(`operator rekey ${keys[0]}`)
     const [made = ''] = keysIn(await ok(`operator rekey ${keys[1]}`))
@@ -71,7 +71,7 @@ describe('operator rekey', () => {
     keys = [made]
   })
 
-  it('refuses recovery keys and a backup where there are none', async () => {
+  it('operator rekey rejects recovery keys and a backup if there are none', async () => {
     const recovery = await shell.run(words('operator rekey -target=recovery -init'))
     expect(recovery).toMatchObject({ status: 2, stderr: expect.stringContaining('recovery rekeying not supported') })
     expect((await shell.run(words('operator rekey -backup-retrieve'))).status).toBe(2)

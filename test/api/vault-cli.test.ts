@@ -33,7 +33,7 @@ afterAll(async () => {
 })
 
 describe('a new server', () => {
-  it('is sealed and not initialised', async () => {
+  it('a new server reports sealed and not initialised', async () => {
     const { status, stdout } = await run('status')
     expect(status).toBe(2)
     expect(cell(stdout, 'Initialized')).toBe('false')
@@ -42,7 +42,7 @@ describe('a new server', () => {
     expect([check.status, check.stderr]).toEqual([2, 'Vault is not initialized\n'])
   })
 
-  it('is initialised with five shares of which three unseal', async () => {
+  it('operator init makes five shares with a threshold of three', async () => {
     const made = await json('operator init')
     expect(Object.keys(made)).toEqual([
       'unseal_keys_b64',
@@ -66,7 +66,7 @@ describe('a new server', () => {
     expect(again.stderr).toContain('Code: 400. Errors:\n\n* Vault is already initialized')
   })
 
-  it('is unsealed share by share: as argument, from standard input, and asked for', async () => {
+  it('operator unseal takes shares as argument, from standard input and from a prompt', async () => {
     const [first = '', second = '', third = ''] = keys
     expect(cell(await ok(`operator unseal ${first}`), 'Unseal Progress')).toBe('1/3')
     expect(cell(await ok('operator unseal -reset'), 'Unseal Progress')).toBe('0/3')
@@ -278,7 +278,7 @@ describe('kv', () => {
 })
 
 describe('formats', () => {
-  it('are table, json, yaml and raw', async () => {
+  it('the output formats are table, json, yaml and raw', async () => {
     await ok('write cubbyhole/f b=2 a=1')
     expect(await ok('read cubbyhole/f')).toBe('Key    Value\n---    -----\na      1\nb      2\n')
     expect((await json('read cubbyhole/f')).data).toEqual({ a: '1', b: '2' })
@@ -289,7 +289,7 @@ describe('formats', () => {
     expect(missing).toEqual({ status: 2, stdout: '{}\n', stderr: '' })
   })
 
-  it('can be a curl command or a policy, and nothing is sent', async () => {
+  it('the output can be a curl command or a policy, without a request', async () => {
     const curl = await shell.ok(['kv', 'put', '-output-curl-string', 'secret/c', "a=it's"])
     expect(curl).toBe(
       `curl -X PUT -H "X-Vault-Request: true" -H "X-Vault-Token: $(vault print token)" -d '{"data":{"a":"it'"'"'s"},"options":{}}' ${server.address}/v1/secret/data/c\n`,
