@@ -73,7 +73,7 @@ const workOf = (texts: (note: string) => string): PageWork => ({
 })
 
 describe('whatever the page of a lab is told', () => {
-  it.each(hostile('x').map((_, index) => index))('is text and nothing else: %i', async (index) => {
+  it.each(hostile('x').map((_, index) => index))('the lab page shows hostile text as plain text: %i', async (index) => {
     const texts = (note: string) => hostile(note)[index] ?? ''
     await using page = await serveHostilePage({
       survey: surveyOf(texts),
@@ -118,7 +118,7 @@ const VIEWS = ['Mounts', 'Policies', 'AppRoles', 'Tokens', 'Audit', 'Secrets', '
 const WITH_KEYS = new Set(['Policies', 'AppRoles', 'Tokens', 'Secrets'])
 
 describe('whatever somebody calls what a server has', () => {
-  it('is text and nothing else, or is refused', async () => {
+  it('the server page shows hostile names as text, or the server rejects them', async () => {
     const [image = '', script = ''] = hostile('server')
     using place = new Workplace()
     const { api, cluster } = await freePorts()
@@ -213,7 +213,7 @@ describe('whatever somebody calls what a server has', () => {
 })
 
 describe('names that a lab shows', () => {
-  it.each(hostile('name'))('are letters, digits and a few signs: %s', async (name) => {
+  it.each(hostile('name'))('lab names consist of letters, digits and a few signs: %s', async (name) => {
     await using home = new LabHome()
     const file = (kind: string, text: string) => {
       const at = path.join(home.directory, `${kind}.yaml`)

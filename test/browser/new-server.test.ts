@@ -39,7 +39,7 @@ describe('a new server', () => {
   let keys: string[] = []
   let rootToken = ''
 
-  it('is initialised from its page, which shows the keys once', async () => {
+  it('the server page initialises a new server and shows the keys once', async () => {
     await ui.see('.gate:has-text("This cluster is new")')
     await ui.shoot('new')
     await ui.expectNoBarrier()
@@ -57,7 +57,7 @@ describe('a new server', () => {
     expect(await ui.page.locator('body').innerText()).not.toContain(keys[0])
   })
 
-  it('is unsealed share by share, and entered', async () => {
+  it('the server page unseals a new server share by share, and logs in', async () => {
     await ui.see('.gate [role=status]:has-text("sealed: 0 of 2")')
     await type('Key share', keys[0] ?? '')
     await ui.press('Unseal')
@@ -70,7 +70,7 @@ describe('a new server', () => {
     await ui.see('.who:has-text("root")')
   })
 
-  it('leaves no secret in the address, the title, the storage of the browser or the log', async () => {
+  it('the server page leaves no secret in the address, the title, the browser storage or the log', async () => {
     const kept = await ui.page.evaluate(
       '[document.cookie, JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.title, location.href].join()',
     )
@@ -80,7 +80,7 @@ describe('a new server', () => {
     }
   })
 
-  it('gave the browser nothing to complain about', () => {
+  it('the page of a new server causes no error in the browser console', () => {
     expect(ui.errors).toEqual([])
   })
 })

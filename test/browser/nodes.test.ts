@@ -26,7 +26,7 @@ const isClosed = () => lab.page.waitForSelector('dialog', { state: 'detached' })
 const work = (state: string, text: string) => lab.see(`.works > .work:first-of-type.${state}:has-text("${text}")`)
 
 describe('a cluster of several nodes', () => {
-  it('has them inside, and says which is active', async () => {
+  it('the lab page shows the nodes of a cluster and which node is active', async () => {
     await node('A1', 'active')
     await node('A2', 'plain')
     await node('A3', 'plain')
@@ -37,7 +37,7 @@ describe('a cluster of several nodes', () => {
     await lab.expectNoBarrier()
   })
 
-  it('is seen to go on with another one when the active node is lost', async () => {
+  it('the lab page shows that another node takes over after a crash of the active node', async () => {
     await lab.ask(/node A1 active/)
     await lab.press('Crash …')
     await lab.see('.plan code:has-text("understudy crash A1")')
@@ -57,7 +57,7 @@ describe('a cluster of several nodes', () => {
     await lab.see('.verdict.well')
   })
 
-  it('lets the active node hand over', async () => {
+  it('the lab page lets the active node step down', async () => {
     const before = await activeName()
     await lab.ask(new RegExp(`node ${before} active`))
     await lab.press('Hand over …')
@@ -69,7 +69,7 @@ describe('a cluster of several nodes', () => {
     await node(before, 'plain')
   })
 
-  it('shows which of them is sealed, and unseals it', async () => {
+  it('the lab page shows which node is sealed, and unseals it', async () => {
     const active = await activeName()
     const standby = active === 'A2' ? 'A3' : 'A2'
     await lab.ask(new RegExp(`node ${standby} performance standby`))
@@ -83,7 +83,7 @@ describe('a cluster of several nodes', () => {
     await inTable(standby, 'performance standby')
   })
 
-  it('shows which of them are cut from each other', async () => {
+  it('the lab page shows which nodes are cut from each other', async () => {
     await lab.run('fault', 'partition', 'A1', 'A2')
     for (const name of ['A1', 'A2']) await lab.see(`[data-node="${name}"] strong:text-is("✂ cut")`)
     expect(await lab.page.locator('[data-node="A3"] strong').count()).toBe(0)
@@ -93,7 +93,7 @@ describe('a cluster of several nodes', () => {
     await lab.page.waitForSelector('.node strong', { state: 'detached' })
   })
 
-  it('is looked into by the node that is active', async () => {
+  it('the page inside a cluster uses the active node', async () => {
     const active = await activeName()
     await lab.run('stop', active)
     await anActiveBut(active)
@@ -104,7 +104,7 @@ describe('a cluster of several nodes', () => {
     await lab.see('.verdict.well')
   })
 
-  it('gave the browser nothing to complain about', () => {
+  it('the page of a cluster with nodes causes no error in the browser console', () => {
     expect(lab.errors).toEqual([])
   })
 })

@@ -18,7 +18,7 @@ afterAll(async () => {
 })
 
 describe('the page of a lab', () => {
-  it('shows who leads and who follows, and keeps no secret where others find it', async () => {
+  it('the lab page shows primaries and secondaries, and keeps secrets out of public places', async () => {
     await lab.cluster('A', 'primary')
     await lab.cluster('B', 'secondary')
     await lab.arrow('A dr B', 'well')
@@ -31,9 +31,9 @@ describe('the page of a lab', () => {
     await lab.shoot('well')
   })
 
-  it('has no barrier, in light and in dark, wide and narrow', () => lab.expectNoBarrier())
+  it('the lab page has no accessibility barrier, in light and dark, wide and narrow', () => lab.expectNoBarrier())
 
-  it('shows a link that is cut, and that it is healed', async () => {
+  it('the lab page shows a link that is cut, and its recovery', async () => {
     await lab.run('fault', 'partition', 'A', 'B')
     await lab.arrow('A dr B', 'cut')
     await lab.see('.words strong:text-is("✂ cut")')
@@ -55,7 +55,7 @@ describe('the page of a lab', () => {
     await lab.seen(`/A → B, DR: 0, at most [1-9]/.test(document.querySelector('.curve .unseen').textContent)`)
   })
 
-  it('shows a text as what it is, whatever is written in it', async () => {
+  it('the lab page shows hostile text as text', async () => {
     const text = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
     await new KeeperClient(lab.home.record('default').keeper.socket).append({ kind: 'note', details: { text } })
     await lab.event('note', '<img src=x onerror=')
@@ -63,7 +63,7 @@ describe('the page of a lab', () => {
     expect(await lab.page.locator('img, .timeline script').count()).toBe(0)
   })
 
-  it('shows of the events what is asked for, by the keyboard alone', async () => {
+  it('the lab page filters events by keyboard alone', async () => {
     await lab.page.getByRole('searchbox').focus()
     await lab.page.keyboard.type('partition')
     await lab.seen(
@@ -80,7 +80,7 @@ describe('the page of a lab', () => {
     await lab.see('.timeline li.faults')
   })
 
-  it('shows a failover from before to after', async () => {
+  it('the lab page shows a failover from start to end', async () => {
     await lab.run('crash', 'A')
     await lab.cluster('A', 'away')
     await lab.arrow('A dr B', 'cut')
@@ -98,7 +98,7 @@ describe('the page of a lab', () => {
     await lab.see('.verdict.well')
   })
 
-  it('says that nobody answers, and goes on when somebody does again', async () => {
+  it('the lab page reports a lost connection and recovers', async () => {
     lab.program.signal('SIGSTOP')
     try {
       await lab.see('.connection.lost')
@@ -113,7 +113,7 @@ describe('the page of a lab', () => {
     await lab.see('.picture:not(.stale)')
   })
 
-  it('says that its session ended with the command, and goes on by the link of the next one', async () => {
+  it('the lab page reports the end of its session and continues by the link of the next command', async () => {
     const { port } = new URL(lab.page.url())
     lab.program.signal('SIGINT')
     expect(await lab.program.end()).toBe(0)
@@ -124,7 +124,7 @@ describe('the page of a lab', () => {
     await lab.see('.connection.live')
   })
 
-  it('says that there is no place for one more, and goes on once there is', async () => {
+  it('the lab page reports that all connections are in use, and connects after one becomes free', async () => {
     const [{ name, value } = { name: '', value: '' }] = await lab.context.cookies()
     const { origin } = new URL(lab.page.url())
     await lab.page.goto('about:blank')
@@ -146,7 +146,7 @@ describe('the page of a lab', () => {
     }
   })
 
-  it('gave the browser nothing to complain about', () => {
+  it('the lab page causes no error in the browser console', () => {
     expect(lab.errors).toEqual([])
   })
 })

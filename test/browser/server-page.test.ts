@@ -50,7 +50,7 @@ const act = async (name: string, filled: Readonly<Record<string, string>> = {}) 
 const isClosed = () => ui.page.waitForSelector('dialog', { state: 'detached' })
 
 describe('the page of a server', () => {
-  it('is where a browser is led that opens its address', async () => {
+  it('a browser that opens the address of a server gets its page', async () => {
     await ui.see('.connection.live')
     expect(ui.page.url()).toBe(`${address}/ui/`)
     await ui.see('.kind[data-kind="dr"][data-mode="disabled"]')
@@ -58,7 +58,7 @@ describe('the page of a server', () => {
     await ui.expectNoBarrier()
   })
 
-  it('shows what is mounted, and mounts more', async () => {
+  it('the server page lists mounts and adds mounts', async () => {
     await type('Token (needed)', 'root')
     await ui.press('Log in')
     await ui.see('.who')
@@ -70,7 +70,7 @@ describe('the page of a server', () => {
     await ui.expectNoBarrier()
   })
 
-  it('shows policies and changes them, as the text that they are', async () => {
+  it('the server page shows policies as text and changes them', async () => {
     await view('Policies')
     await act('New policy …', {
       Name: 'reader',
@@ -86,7 +86,7 @@ describe('the page of a server', () => {
 
   let roleId = ''
   let secretId = ''
-  it('makes a role with its RoleID, and SecretIDs that are shown once', async () => {
+  it('the server page makes a role with its RoleID, and shows SecretIDs once', async () => {
     await view('AppRoles')
     await act('New role …', { Name: 'app', 'Policies of its tokens, one a line': 'reader' })
     await isClosed()
@@ -104,7 +104,7 @@ describe('the page of a server', () => {
     await ui.expectNoBarrier()
   })
 
-  it('has made a SecretID with which any client logs in', async () => {
+  it('a SecretID that the server page made lets any client log in', async () => {
     const { stdout } = await promisify(execFile)('curl', [
       ...['--silent', '--show-error', '--request', 'POST', `${address}/v1/auth/approle/login`],
       ...['--data', JSON.stringify({ role_id: roleId, secret_id: secretId })],
@@ -114,7 +114,7 @@ describe('the page of a server', () => {
     })
   })
 
-  it('shows tokens by accessor, and revokes one', async () => {
+  it('the server page shows tokens by accessor and revokes one', async () => {
     await send('auth/token/create', { display_name: 'someone', policies: ['reader'] })
     await view('Tokens')
     const accessors = ui.page.locator('.keys .key')
@@ -135,7 +135,7 @@ describe('the page of a server', () => {
     await ui.seen(`document.querySelectorAll('.keys .key').length === ${before - 1}`)
   })
 
-  it('shows where requests are written down, and ends that', async () => {
+  it('the server page shows audit devices and disables one', async () => {
     await view('Audit')
     await send('sys/audit/out', { type: 'file', options: { file_path: 'discard' } })
     await view('Mounts')
@@ -149,7 +149,7 @@ describe('the page of a server', () => {
     await ui.see('.nothing:has-text("No requests are written down")')
   })
 
-  it('shows what was written last, as the text that it is and without secrets', async () => {
+  it('the server page shows the last audit lines as text and without secrets', async () => {
     await send('sys/audit/log', { type: 'file', options: { file_path: 'stdout' } })
     await send(`secret/data/${encodeURIComponent(EVIL)}`, { data: { word: 'swordfish' } })
     await view('Mounts')
@@ -174,7 +174,7 @@ describe('the page of a server', () => {
     await isClosed()
   })
 
-  it('lets a role log in, with what its policy allows', async () => {
+  it('the server page lets a role log in with the rights of its policy', async () => {
     await ui.press('Log out')
     await ui.page.getByLabel('Way').selectOption('approle')
     await type('RoleID (needed)', roleId)
@@ -186,7 +186,7 @@ describe('the page of a server', () => {
     await ui.press('Log out')
   })
 
-  it('shows its picture, its curves and what happens to it', async () => {
+  it('the server page shows its diagram, its charts and its events', async () => {
     await view('Picture and events')
     await ui.see('.connection.live')
     await ui.see('[data-cluster] .word:text-is("no replication")')
@@ -200,7 +200,7 @@ describe('the page of a server', () => {
     await view('Inside')
   })
 
-  it('says that the server is sealed, and unseals it', async () => {
+  it('the server page reports a sealed server and unseals it', async () => {
     const key = /Unseal Key: (\S+)/.exec(server.stdout)?.[1] ?? ''
     await send('sys/seal')
     await ui.see('.gate [role=status]:has-text("sealed: 0 of 1")')
@@ -211,7 +211,7 @@ describe('the page of a server', () => {
     await ui.see('.login')
   })
 
-  it('is shown in no frame, and tells no other page anything', async () => {
+  it('the server page cannot be framed, and other origins cannot read it', async () => {
     const other = http.createServer((_, response) => {
       response.setHeader('Content-Type', 'text/html').end(`<title>other</title><iframe src="${address}/ui/"></iframe>`)
     })
@@ -240,7 +240,7 @@ describe('the page of a server', () => {
     }
   })
 
-  it('gave the browser nothing to complain about', () => {
+  it('the server page causes no error in the browser console', () => {
     expect(ui.errors).toEqual([])
   })
 })

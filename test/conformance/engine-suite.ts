@@ -46,14 +46,14 @@ export const describeEngine = (name: string, makeHome: () => Promise<EngineHome>
       await home.destroy()
     })
 
-    it('returns what was put and nothing for other keys', async () => {
+    it('a storage engine returns what was put, and nothing for other keys', async () => {
       await put(engine, 'a')
       expect(engine.get('a')).toEqual(bytes('value of a'))
       expect(engine.get('b')).toBeUndefined()
       expect(engine.get('')).toBeUndefined()
     })
 
-    it('keeps empty values and binary values', async () => {
+    it('a storage engine keeps empty values and binary values', async () => {
       const binary = Buffer.from(Array.from({ length: 256 }, (_, i) => i))
       const batch = engine.batch()
       batch.put('empty', Buffer.alloc(0))
@@ -63,14 +63,14 @@ export const describeEngine = (name: string, makeHome: () => Promise<EngineHome>
       expect(engine.get('binary')).toEqual(binary)
     })
 
-    it('keeps keys of any length and alphabet apart', async () => {
+    it('a storage engine distinguishes keys of any length and alphabet', async () => {
       const keys = ['k', 'ключ', '鍵', '🔑', `${'x'.repeat(65)}é`, 'é'.repeat(40_000), `${'é'.repeat(40_000)}è`]
       for (let length = 60; length < 70; length++) keys.push(`${'y'.repeat(length)}🔑`, `${'y'.repeat(length)}🔒`)
       await put(engine, ...keys)
       for (const key of keys) expect(engine.get(key)?.toString(), key.slice(0, 80)).toBe(`value of ${key}`)
     })
 
-    it('applies a batch in order and as a whole', async () => {
+    it('a storage engine applies a batch in order and as a whole', async () => {
       await put(engine, 'a', 'b')
       const batch = engine.batch()
       batch.put('a', bytes('first'))
@@ -85,7 +85,7 @@ export const describeEngine = (name: string, makeHome: () => Promise<EngineHome>
       expect(await keysOf(engine, {})).toEqual(['a'])
     })
 
-    it('scans in the order of UTF-8 bytes', async () => {
+    it('a storage engine scans in the order of UTF-8 bytes', async () => {
       const keys = ['z', 'a/b', 'a', 'a0', 'é', '\uffee', '🔑', 'ключ', 'A']
       await put(engine, ...keys)
       const sorted = [...keys].sort((x, y) => Buffer.compare(bytes(x), bytes(y)))
@@ -93,7 +93,7 @@ export const describeEngine = (name: string, makeHome: () => Promise<EngineHome>
       expect(await keysOf(engine, {}, { reverse: true })).toEqual(sorted.toReversed())
     })
 
-    it('respects the bounds of a range', async () => {
+    it('a scan of a storage engine respects the bounds of its range', async () => {
       await put(engine, 'a', 'b', 'c', 'd')
       expect(await keysOf(engine, { gte: 'b', lt: 'd' })).toEqual(['b', 'c'])
       expect(await keysOf(engine, { gt: 'b', lte: 'd' })).toEqual(['c', 'd'])
@@ -105,18 +105,18 @@ export const describeEngine = (name: string, makeHome: () => Promise<EngineHome>
       expect(await keysOf(engine, {}, { limit: 2, reverse: true })).toEqual(['d', 'c'])
     })
 
-    it('finds exactly the keys below a prefix', async () => {
+    it('a storage engine finds exactly the keys below a prefix', async () => {
       await put(engine, 'a', 'a/', 'a/b', 'a/\uffff', 'a/🔑', 'a0', 'b')
       expect(await keysOf(engine, prefixRange('a/'))).toEqual(['a/', 'a/b', 'a/\uffff', 'a/🔑'])
       expect(await keysOf(engine, prefixRange(''))).toHaveLength(7)
     })
 
-    it('leaves values out when asked to', async () => {
+    it('a scan of a storage engine omits values on request', async () => {
       await put(engine, 'a')
       expect(await collect(engine, {}, { values: false })).toEqual([{ key: 'a', value: Buffer.alloc(0) }])
     })
 
-    it('scans many entries without losing any, while others are written', async () => {
+    it('a storage engine scans many entries without loss during writes', async () => {
       const keys = Array.from({ length: 5000 }, (_, i) => `k${String(i).padStart(5, '0')}`)
       await put(engine, ...keys)
       const found: string[] = []
@@ -128,7 +128,7 @@ export const describeEngine = (name: string, makeHome: () => Promise<EngineHome>
       expect(await keysOf(engine, {})).toHaveLength(5002)
     })
 
-    it('can stop a scan early', async () => {
+    it('a scan of a storage engine can stop early', async () => {
       await put(engine, ...Array.from({ length: 3000 }, (_, i) => `k${i}`))
       for await (const chunk of engine.scan({})) {
         expect(chunk.length).toBeGreaterThan(0)
@@ -138,7 +138,7 @@ export const describeEngine = (name: string, makeHome: () => Promise<EngineHome>
       expect(engine.get('after')).toBeDefined()
     })
 
-    it('does not show later writes in a snapshot', async () => {
+    it('a snapshot of a storage engine does not show later writes', async () => {
       await put(engine, 'a', 'b')
       const snapshot = engine.snapshot()
       const batch = engine.batch()
@@ -155,7 +155,7 @@ export const describeEngine = (name: string, makeHome: () => Promise<EngineHome>
       expect(engine.get('a')).toEqual(bytes('new'))
     })
 
-    it('holds several snapshots of different moments', async () => {
+    it('a storage engine holds several snapshots of different times', async () => {
       const snapshots = []
       for (let i = 0; i < 600; i++) {
         await put(engine, `k${String(i).padStart(3, '0')}`)
@@ -238,7 +238,7 @@ export const describeEngine = (name: string, makeHome: () => Promise<EngineHome>
       })
     })
 
-    it('holds its data over closing and opening', async () => {
+    it('a storage engine keeps its data after it is closed and opened', async () => {
       await put(engine, 'a', 'b')
       await engine.close()
       expect(() => engine.get('a')).toThrow()
@@ -246,21 +246,21 @@ export const describeEngine = (name: string, makeHome: () => Promise<EngineHome>
       expect(await keysOf(engine, {})).toEqual(['a', 'b'])
     })
 
-    it('can be opened again in place', async () => {
+    it('a storage engine can be opened again in place', async () => {
       await put(engine, 'a')
       await engine.reopen()
       await put(engine, 'b')
       expect(await keysOf(engine, {})).toEqual(['a', 'b'])
     })
 
-    it('refuses a second opening and says why', async () => {
+    it('a storage engine rejects a second opening with the reason', async () => {
       await expect(home.open()).rejects.toMatchObject({
         code: 'unavailable',
         message: expect.stringContaining('in use'),
       })
     })
 
-    it('knows its size', async () => {
+    it('a storage engine reports its size', async () => {
       const batch = engine.batch()
       batch.put('a', Buffer.alloc(100_000, 1))
       await batch.write({ isDurable: true })

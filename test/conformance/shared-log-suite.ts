@@ -105,7 +105,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
     beforeEach(() => begin())
     afterEach(() => home.destroy())
 
-    it('makes one node the leader and tells everybody', async () => {
+    it('a shared log elects one leader and tells every node', async () => {
       expect(a.log.leader).toBeUndefined()
       const leadership = await lead(a, 'a')
       expect(leadership.isHeld).toBe(true)
@@ -115,7 +115,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       await expect.poll(() => a.log.leader).toEqual(b.log.leader)
     })
 
-    it('lets another lead once the leader resigns, with a larger term, and everybody hears of it', async () => {
+    it('after the leader of a shared log resigns, another node leads with a larger term', async () => {
       const first = await lead(a, 'a')
       const heard: (string | undefined)[] = []
       const unsubscribe = b.log.onLeader((leader) => heard.push(leader?.nodeId))
@@ -130,7 +130,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       await expect(first.append(1, entryOf(LOG_START, 'k', Buffer.from('x')).bytes)).rejects.toThrow(LeadershipLost)
     })
 
-    it('ends a campaign with the reason of its signal', async () => {
+    it('a campaign in a shared log ends with the reason of its signal', async () => {
       await lead(a, 'a')
       const stop = new AbortController()
       const waiting = b.log.campaign(candidate('b'), stop.signal)
@@ -138,7 +138,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       await expect(waiting).rejects.toThrow('it is enough')
     })
 
-    it('keeps the order of appends, several of which are under way', async () => {
+    it('a shared log keeps the order of concurrent appends', async () => {
       const leadership = await lead(a, 'a')
       let end = leadership.end
       const entries = Array.from({ length: 20 }, (_, at) => {
@@ -152,7 +152,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       expect(await read(b.log, LOG_START, 20)).toEqual(entries.map((_, at) => String(at)))
     })
 
-    it('keeps entries as they are, empty values and large ones too', async () => {
+    it('a shared log keeps entries unchanged, including empty and large values', async () => {
       const leadership = await lead(a, 'a')
       const large = Buffer.alloc(5 * 1024 * 1024, 'large')
       let end = leadership.end
@@ -173,7 +173,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       for (const [at, { bytes }] of found.entries()) expect(bytes.equals(sent[at]?.bytes ?? LOG_START.hash)).toBe(true)
     })
 
-    it('is followed from any index, while it goes on', async () => {
+    it('a node follows a shared log from any index while appends continue', async () => {
       const leadership = await lead(a, 'a')
       const third = await appendAll(leadership, LOG_START, ['1', '2', '3'])
       const following = read(b.log, third, 3)
@@ -183,7 +183,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       expect(await read(b.log, end, 0)).toEqual([])
     })
 
-    it('ends what follows with its signal, in the middle of nothing', async () => {
+    it('a reader of a shared log ends with its signal while it waits', async () => {
       const stop = new AbortController()
       const following = (async () => {
         for await (const entry of b.log.follow(LOG_START, stop.signal)) throw new Error(`entry ${entry.index}`)
@@ -192,7 +192,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       await following
     })
 
-    it('tells a new leader where the log ends', async () => {
+    it('a shared log tells a new leader its end', async () => {
       const first = await lead(a, 'a')
       const end = await appendAll(first, LOG_START, ['1', '2', '3'])
       await first.resign()
@@ -203,7 +203,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       expect(await a.log.lastIndex(never)).toBe(4)
     })
 
-    it('refuses to follow from a place that is not in it', async () => {
+    it('a shared log rejects a reader from a position that it does not contain', async () => {
       const leadership = await lead(a, 'a')
       const end = await appendAll(leadership, LOG_START, ['1', '2'])
       const foreign = { index: 2, hash: Buffer.alloc(LOG_START.hash.length, 7) }
@@ -214,7 +214,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       expect(reached).toEqual([true, true, false, false, false, false])
     })
 
-    it('has an image for those whom the log does not reach', async () => {
+    it('a shared log has an image for nodes that its entries no longer reach', async () => {
       await home.destroy()
       await begin({ entriesMax: 8 })
       const leadership = await lead(a, 'a')
@@ -252,7 +252,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       expect(Object.fromEntries(copy)).toEqual(Object.fromEntries(expected))
     })
 
-    it('gives way to another content, behind which it goes on, and nothing from before is reached', async () => {
+    it('replaced content of a shared log hides all earlier entries, and appends continue after it', async () => {
       const leadership = await lead(a, 'a')
       const before = await appendAll(leadership, LOG_START, ['1', '2'])
       const following = read(b.log, before, 1)
@@ -282,7 +282,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       expect(await read(a.log, again, 1)).toEqual(['6'])
     })
 
-    it('gives way to a content of nothing before anything was appended', async () => {
+    it('an empty shared log accepts empty content before the first append', async () => {
       const leadership = await lead(a, 'a')
       const begun = await leadership.replace(chunksOf([]))
       expect(await contentOf(await b.log.readImage(never))).toEqual({})
@@ -290,7 +290,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       await appendAll(leadership, begun, ['2'])
     })
 
-    it('gives way to nothing from a node that was stopped past its lease', async () => {
+    it('a node that was stopped past its lease cannot replace the content of a shared log', async () => {
       const first = await lead(a, 'a')
       const end = await appendAll(first, LOG_START, ['1'])
       a.freeze()
@@ -302,7 +302,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       expect(await read(a.log, LOG_START, 2)).toEqual(['1', '2'])
     })
 
-    it('shows the nodes that live', async () => {
+    it('a shared log lists the live nodes', async () => {
       await a.log.announce(node('a', { appliedIndex: 5 }))
       await b.log.announce(node('b'))
       await b.log.announce(node('b', { isSealed: true }))
@@ -311,7 +311,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       await expect.poll(async () => (await b.log.nodes()).map(({ id }) => id)).toEqual(['b'])
     })
 
-    it('forgets a node that is cut off, and knows it again', async () => {
+    it('a shared log forgets a node that is cut off, and lists it again after it returns', async () => {
       await a.log.announce(node('a'))
       await b.log.announce(node('b'))
       a.cut()
@@ -321,7 +321,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       await home.whenDone(waitFor(async () => !(await isAlone())))
     })
 
-    it('takes the lead from a node that is cut off, which knows before', async () => {
+    it('a cut off leader of a shared log loses its lead, and knows it before another node leads', async () => {
       const first = await lead(a, 'a')
       const end = await appendAll(first, LOG_START, ['1'])
       a.cut()
@@ -340,7 +340,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       await expect.poll(() => a.log.leader?.nodeId).toBe('b')
     })
 
-    it('takes nothing from a node that was stopped past its lease and believes to lead', async () => {
+    it('a leader that was stopped past its lease cannot append to a shared log', async () => {
       const first = await lead(a, 'a')
       const end = await appendAll(first, LOG_START, ['1'])
       a.freeze()
@@ -354,7 +354,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       expect(await read(a.log, LOG_START, 2)).toEqual(['1', '2'])
     })
 
-    it('says that the outcome is unknown when no answer comes, though it has happened', async () => {
+    it('an append whose answer is lost ends with an unknown outcome, though it happened', async () => {
       const first = await lead(a, 'a')
       const end = await appendAll(first, LOG_START, ['1'])
       a.loseAnswers()
@@ -372,7 +372,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       a.heal()
     })
 
-    it('says so, too, when the question has not got there', async () => {
+    it('an append whose request is lost ends with an unknown outcome', async () => {
       const first = await lead(a, 'a')
       const end = await appendAll(first, LOG_START, ['1'])
       a.cut()
@@ -384,7 +384,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       expect(await read(a.log, LOG_START, 2)).toEqual(['1', '2'])
     })
 
-    it('keeps a lead over a short interruption, with what was asked meanwhile', async () => {
+    it('a leader of a shared log keeps its lead and pending appends over a short interruption', async () => {
       const first = await lead(a, 'a')
       a.cut()
       const entry = entryOf(LOG_START, 'k', Buffer.from('1'))
@@ -395,7 +395,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       expect(await read(b.log, LOG_START, 1)).toEqual(['1'])
     })
 
-    it('ends questions that cannot be answered with the reason of their signal', async () => {
+    it('requests to an unreachable shared log end with the reason of their signal', async () => {
       a.cut()
       const stop = new AbortController()
       const asked = [a.log.lastIndex(stop.signal), a.log.reaches(LOG_START, stop.signal), a.log.readImage(stop.signal)]
@@ -405,7 +405,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       expect(await answers).toEqual([ended, ended, ended])
     })
 
-    it('gives up the lead when it is closed', async () => {
+    it('a shared log gives up the lead when it is closed', async () => {
       const first = await lead(a, 'a')
       await a.log.close()
       expect(first.isHeld).toBe(false)

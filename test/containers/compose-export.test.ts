@@ -67,7 +67,7 @@ describe('an exported compose file', () => {
     await home[Symbol.asyncDispose]()
   })
 
-  it('comes up replicated by itself', () => {
+  it('an exported compose file starts a lab that replicates by itself', () => {
     const up = compose('up', '-d')
     expect(up.status, up.text).toBe(0)
     expect(wired(), compose('logs', '--no-color', 'wire').text).toBe('0')
@@ -78,7 +78,7 @@ describe('an exported compose file', () => {
     expect(status, text).toBe(0)
   })
 
-  it('is a lab, where a failover is rehearsed', async () => {
+  it('an attached compose lab rehearses a failover', async () => {
     const attached = await home.run('attach', 'boxes', '--compose', directory)
     expect(attached.status, attached.stderr).toBe(0)
     expect((await on('wait', '--for', 'healthy')).status).toBe(0)
@@ -101,7 +101,7 @@ describe('an exported compose file', () => {
     expect((await on('resume', 'A')).status).toBe(0)
   })
 
-  it('unseals everything when it is started again, and leaves the roles as they are', async () => {
+  it('an exported compose file unseals every server after a restart and keeps the roles', async () => {
     expect(compose('stop', '--timeout', '20').status).toBe(0)
     expect(compose('up', '-d').status).toBe(0)
     const status = wired()
@@ -112,7 +112,7 @@ describe('an exported compose file', () => {
     expect((await vault('B', 'read', '-field=word', 'kv/a')).stdout.trim()).toBe('kept')
   })
 
-  it('is left alone when the lab is forgotten', async () => {
+  it('down leaves the containers of an attached compose lab running', async () => {
     expect((await home.run('down', 'boxes')).stderr).toContain('is forgotten')
     const running = call('docker', [
       'ps',
@@ -145,7 +145,7 @@ describe('an exported compose file with TLS and seals that open themselves', () 
     await home[Symbol.asyncDispose]()
   })
 
-  it('comes up replicated by itself, with keys that their owner alone reads', () => {
+  it('an exported compose file with TLS and auto-unseal replicates, with keys that only the owner can read', () => {
     const up = secret.compose('up', '-d')
     expect(up.status, up.text).toBe(0)
     expect(secret.wired(), secret.compose('logs', '--no-color', 'wire', 'secrets').text).toBe('0')
@@ -161,7 +161,7 @@ describe('an exported compose file with TLS and seals that open themselves', () 
     expect(status, text).toBe(0)
   })
 
-  it('is a lab on this machine, whose servers unseal themselves when they are started again', async () => {
+  it('an exported compose file with auto-unseal is a lab whose servers unseal themselves after a restart', async () => {
     const attached = await home.run('attach', 'sealed', '--compose', secret.directory)
     expect(attached.status, attached.stderr).toBe(0)
     expect((await on('env', 'A')).stdout).toMatch(/VAULT_ADDR=https:[\s\S]*VAULT_CACERT=/)

@@ -38,7 +38,7 @@ describe.skipIf(hosts.length < 2)('a compose file for each machine', () => {
     rmSync(directory, { recursive: true, force: true })
   })
 
-  it('is wired over the network by that of the first cluster', async () => {
+  it('compose files for two machines replicate over the network after the first file runs', async () => {
     await using home = new LabHome()
     const ports = await randomPorts(['A', 'B'])
     const place = (name: string) => `${name}: { ports: { api: ${ports.get(name)?.api} } }`

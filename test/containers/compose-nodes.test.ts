@@ -70,7 +70,7 @@ afterAll(async () => {
   await home[Symbol.asyncDispose]()
 })
 
-it('comes up with every node open, and is a lab of nodes', async () => {
+it('a compose file with nodes opens every node and attaches as a lab', async () => {
   const up = compose('up', '-d')
   expect(up.status, up.text).toBe(0)
   expect(wired(), compose('logs', '--no-color').text).toBe('0')
@@ -83,7 +83,7 @@ it('comes up with every node open, and is a lab of nodes', async () => {
   expect((await vault('write', 'kv/a', 'word=kept')).status).toBe(0)
 })
 
-it('goes on when the active container is killed, and the secondary follows the next one', async () => {
+it('after a kill of the active container, another node takes over and the secondary follows it', async () => {
   const active = (await status()).clusters[0]?.nodes.find(({ state }) => state === 'active')?.name ?? ''
   const container = compose('ps', '-q', active.toLowerCase()).stdout
   expect(call('docker', 'kill', container).status).toBe(0)
@@ -102,7 +102,7 @@ it('goes on when the active container is killed, and the secondary follows the n
   expect(await statesOf('A')).toEqual(['active', 'standby', 'standby'])
 })
 
-it('opens every node again after a stop of all', async () => {
+it('a compose file with nodes opens every node again after a stop of all', async () => {
   expect(compose('stop').status).toBe(0)
   expect(compose('up', '-d').status).toBe(0)
   expect(wired(), compose('logs', '--no-color').text).toBe('0')

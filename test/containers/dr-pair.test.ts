@@ -48,11 +48,11 @@ describe('containers of the image', () => {
     return `http://${container?.getHost()}:${container?.getMappedPort(8200)}`
   }
 
-  it('are healthy before they are initialised', async () => {
+  it('a container of the image is healthy before it is initialised', async () => {
     expect((await new ApiClient({ address: addressOf('A') }).send('GET', 'sys/health')).status).toBe(501)
   })
 
-  it('make a DR pair that replicates', async () => {
+  it('containers of the image make a DR pair that replicates', async () => {
     const topology = findTopology('dr')
     if (!topology) throw new Error('there is no topology "dr"')
     const addresses = new Map(topology.clusters.map((name) => [name, addressOf(name)]))
@@ -68,7 +68,7 @@ describe('containers of the image', () => {
     expect(sentence).toContain('B (DR) holds the same data as A')
   })
 
-  it('have the program under both its names', async () => {
+  it('the image contains the program as vault and as understudy', async () => {
     const container = containers.get('A')
     for (const command of ['vault', 'understudy']) {
       const { exitCode, output } = (await container?.exec([command, 'version'])) ?? {}

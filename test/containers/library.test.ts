@@ -5,7 +5,7 @@ import { IMAGE } from './image.js'
 /** The classes that the package has for Testcontainers. */
 
 describe('a container of one server', () => {
-  it('is open, with the root token and settings that it was given', async () => {
+  it('UnderstudyContainer starts an unsealed server with the given root token and settings', async () => {
     const server = await new UnderstudyContainer(IMAGE)
       .withRootToken('of-my-own')
       .withSettings({ reported_version: '1.19.0+ent' })

@@ -11,7 +11,7 @@ const inImage = (script: string, entrypoint = 'sh') => {
 }
 
 describe('the image', () => {
-  it('has the tools that scripts of labs call, and they work', () => {
+  it('the image contains the tools that lab scripts call', () => {
     const script = [
       'set -e',
       "bash -c '[[ abc == a* ]] && (( 2 > 1 ))'",
@@ -33,11 +33,11 @@ describe('the image', () => {
     expect(inImage(script)).toEqual({ status: 0, stdout: 'true\ntrue\nall', stderr: '' })
   })
 
-  it.each(['vault', '/bin/vault', '/usr/local/bin/vault'])('has the program as %s', (name) => {
+  it.each(['vault', '/bin/vault', '/usr/local/bin/vault'])('the image runs the program as %s', (name) => {
     expect(inImage('version', name)).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Vault v\d/) })
   })
 
-  it('has its entrypoint as docker-entrypoint.sh, too', () => {
+  it('the image has its entrypoint as docker-entrypoint.sh, too', () => {
     const run = inImage('version', '/usr/local/bin/docker-entrypoint.sh')
     expect(run).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Vault v\d/) })
   })

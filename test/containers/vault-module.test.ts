@@ -28,26 +28,26 @@ describe('the VaultContainer of Testcontainers', () => {
     await server?.stop()
   })
 
-  it('starts, with the token that it was given', async () => {
+  it('the VaultContainer of Testcontainers starts with the given token', async () => {
     expect(server.getRootToken()).toBe(TOKEN)
     expect((await client.read('auth/token/lookup-self')).data).toMatchObject({ id: TOKEN, policies: ['root'] })
     await expect(client.with({ token: 'of-somebody-else' }).read('sys/mounts')).rejects.toMatchObject({ status: 403 })
   })
 
-  it('ran its setup commands', async () => {
+  it('the VaultContainer of Testcontainers runs its setup commands', async () => {
     expect((await client.read('app/greeting')).data).toEqual({ word: 'hello' })
     expect((await client.read('secret/data/database')).data).toMatchObject({ data: { user: 'app' } })
     expect((await client.read('auth/approle/role/app/role-id')).data).toHaveProperty('role_id')
   })
 
-  it('runs commands later, and tells of one that failed', async () => {
+  it('the VaultContainer of Testcontainers runs later commands and reports a failed one', async () => {
     await server.execVaultCommands(['kv put secret/later word=then', 'kv delete secret/later'])
     const { status } = await client.send('GET', 'secret/data/later')
     expect(status).toBe(404)
     await expect(server.execVaultCommands(['read no/such/mount'])).rejects.toThrow(/exit code 2/)
   })
 
-  it('has the client within, and serves on the port that it names', async () => {
+  it('the VaultContainer of Testcontainers contains the client and serves on its mapped port', async () => {
     await client.write('secret/data/mine', { data: { word: 'mine' } })
     const { exitCode, output } = await server.exec(['vault', 'kv', 'get', '-field=word', 'secret/mine'])
     expect([exitCode, output.trim()]).toEqual([0, 'mine'])

@@ -13,7 +13,7 @@ afterEach(async () => {
 
 const open = (names?: readonly string[], settings?: object) => openRaft(ended, names, settings)
 
-test('with two of three nodes gone a standby goes on reading and says why it does not write, until one is back', async () => {
+test('a standby without a quorum serves reads and explains why writes fail, until a node returns', async () => {
   const { nodes, first } = await open(['A', 'B', 'C'], { role_change_wait: '200ms' })
   const [b, c] = nodes.without(first) as [NodeProcess, NodeProcess]
   await nodes.clientOf(first).call('PUT', 'kv/it', { body: { value: 1 } })
@@ -35,7 +35,7 @@ test('with two of three nodes gone a standby goes on reading and says why it doe
   expect((await nodes.clientOf(active).send('GET', 'kv/it')).json?.data).toEqual({ value: 2 })
 })
 
-test('all nodes are killed, and go on when they are started again', async () => {
+test('a cluster continues after all its nodes are killed and started', async () => {
   const { nodes } = await open()
   await nodes.clientOf(await nodes.active()).call('PUT', 'kv/it', { body: { value: 'kept' } })
   await Promise.all(nodes.all.map((node) => node.crash()))
@@ -46,7 +46,7 @@ test('all nodes are killed, and go on when they are started again', async () => 
   await client.call('PUT', 'kv/it', { body: { value: 'new' } })
 })
 
-test('a node that is started while too few others are there says what it is, and opens once they are', async () => {
+test('a node without a quorum reports its state, and unseals after other nodes start', async () => {
   const { nodes } = await open(['A', 'B', 'C'], { role_change_wait: '200ms' })
   const [a, b, c] = nodes.all as [NodeProcess, NodeProcess, NodeProcess]
   await nodes.clientOf(await nodes.active()).call('PUT', 'kv/it', { body: { value: 'kept' } })

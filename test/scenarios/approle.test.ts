@@ -34,7 +34,7 @@ let local: { readonly id: string; readonly onA: SecretId; readonly onC: SecretId
 let tokenOfC = ''
 let last: SecretId
 
-it('shares roles and SecretIDs, and counts uses on the primary', () =>
+it('a performance secondary shares roles and SecretIDs, and the primary counts uses', () =>
   drill('AppRole on a performance pair', async (on) => {
     on.step('a role made through C, and SecretIDs made on both sides')
     await on.ok(C, 'POST', 'auth/approle/role/shared', { secret_id_num_uses: 3, token_policies: ['default'] })
@@ -76,7 +76,7 @@ it('shares roles and SecretIDs, and counts uses on the primary', () =>
     await checkMonitoring(on, A, C, 'performance', 'c')
   }))
 
-it('loses SecretIDs and tokens of its own when it is enabled', () =>
+it('a cluster loses its own SecretIDs and tokens when it becomes a secondary', () =>
   drill('AppRole and the wipe', async (on) => {
     const E = await clusters.add('E')
     await on.ok(E, 'POST', 'sys/auth/approle', { type: 'approle' })
@@ -94,7 +94,7 @@ it('loses SecretIDs and tokens of its own when it is enabled', () =>
     await on.ok(A, 'POST', 'sys/replication/performance/primary/revoke-secondary', { id: 'e' })
   }))
 
-it('keeps local SecretIDs on the cluster that made them', () =>
+it('local SecretIDs stay on the cluster that made them', () =>
   drill('local SecretIDs', async (on) => {
     await on.ok(A, 'POST', 'auth/approle/role/local', { local_secret_ids: true, secret_id_num_uses: 9 })
     const id = await roleId(on, A, 'local')
@@ -125,7 +125,7 @@ it('keeps local SecretIDs on the cluster that made them', () =>
     expect(await usesLeft(on, C, 'local', local.onC)).toBe(7)
   }))
 
-it('takes the mount away under a filter and gives it back', () =>
+it('a filter removes the AppRole mount from a secondary, and its removal restores the mount', () =>
   drill('a filtered auth mount', async (on) => {
     const filter = 'sys/replication/performance/primary/paths-filter/c'
     await on.ok(A, 'POST', filter, { mode: 'deny', paths: ['auth/approle/'] })
@@ -161,7 +161,7 @@ it('takes the mount away under a filter and gives it back', () =>
     await checkMonitoring(on, C, D, 'dr', 'dr-d')
   }))
 
-it('has tokens, SecretIDs and remaining uses on a DR copy that is promoted', () =>
+it('a promoted DR copy has the tokens, SecretIDs and remaining uses of its primary', () =>
   drill('AppRole after failover', async (on) => {
     await on.ok(A, 'POST', 'sys/mounts/eu_local', { type: 'kv', local: true })
     await on.write(A, 'eu_local/it', 'local to A')
@@ -228,7 +228,7 @@ it('has tokens, SecretIDs and remaining uses on a DR copy that is promoted', () 
     await checkMonitoring(on, B, D, 'performance', 'c')
   }))
 
-it('keeps local SecretIDs where they are when primary and secondary exchange their roles', () =>
+it('local SecretIDs stay on their cluster when primary and secondary exchange roles', () =>
   drill('AppRole after a performance switchover', async (on) => {
     await on.change(B, 'performance/primary/demote', {}, 'is being demoted')
     await on.status(B, 'performance', { mode: 'secondary', state: 'idle' })

@@ -51,7 +51,7 @@ const readAll = (reader: FileHandle): (() => Promise<void>) => {
   }
 }
 
-it('executes none of the requests that it refuses because nothing can be logged', async () => {
+it('a server executes no request that it rejects because no audit device can log it', async () => {
   let stop = readAll(await openReader())
   await A.client.write('sys/audit/pipe', { type: 'file', options: { file_path: pipe } })
   const answers = new Map<string, { status: number; text: string }>()
@@ -89,7 +89,7 @@ const readOnce = async (reader: FileHandle): Promise<void> => {
   await reader.close()
 }
 
-it('says that a request was executed whose answer could not be logged any more', async () => {
+it('an error tells the client that the request was executed if its response cannot be logged', async () => {
   let stop = readAll(await openReader())
   await A.client.write('sys/audit/pipe', { type: 'file', options: { file_path: pipe } })
   await stop()
@@ -109,7 +109,7 @@ it('says that a request was executed whose answer could not be logged any more',
   await stop()
 })
 
-it('writes little for what anybody may send, and takes the largest body', async () => {
+it('the audit log writes little for unauthenticated requests, and accepts the largest body', async () => {
   const file = path.join(directory, 'audit.log')
   await A.client.write('sys/audit/file', { type: 'file', options: { file_path: file } })
   const strings = (bytes: number): Buffer => Buffer.from(`{"list":[${'"",'.repeat(Math.floor((bytes - 12) / 3))}""]}`)

@@ -68,7 +68,7 @@ const untilNoticed = async (on: Drill): Promise<void> => {
   })
 }
 
-it.each(['both', 'up', 'down'] as const)('heals a partition (%s)', (way) =>
+it.each(['both', 'up', 'down'] as const)('replication recovers from a partition (%s)', (way) =>
   drill(`partition ${way}`, async (on) => {
     load.start()
     A.link.partition(way)
@@ -79,7 +79,7 @@ it.each(['both', 'up', 'down'] as const)('heals a partition (%s)', (way) =>
   }),
 )
 
-it.for(['the primary', 'the secondaries'] as const)('goes on after %s froze', (who, context) => {
+it.for(['the primary', 'the secondaries'] as const)('replication continues after %s froze', (who, context) => {
   needsProcess(context, 'SIGSTOP')
   return drill(`${who} frozen`, async (on) => {
     const frozen = who === 'the primary' ? [A] : [B, C]
@@ -103,7 +103,7 @@ it.for(['the primary', 'the secondaries'] as const)('goes on after %s froze', (w
   })
 })
 
-it.each(['both', 'up', 'down'] as const)('goes on after a link that was silent (%s)', (way) =>
+it.each(['both', 'up', 'down'] as const)('replication continues after a silent link (%s)', (way) =>
   drill(`link held ${way}`, async (on) => {
     load.start()
     A.link.hold(way)
@@ -114,14 +114,14 @@ it.each(['both', 'up', 'down'] as const)('goes on after a link that was silent (
   }),
 )
 
-it('goes on after a link that flapped', () =>
+it('replication continues after a link that flapped', () =>
   drill('flapping link', async (on) => {
     load.start()
     await flap({ on, primary: A, secondary: C })
     await expectHealed(on)
   }))
 
-it('waits for a slow reader and loses nothing', () =>
+it('replication waits for a slow reader and loses nothing', () =>
   drill('slow reader', async (on) => {
     A.link.setFault('bandwidth', { bytesPerSecond: 40_000 }, 'down')
     A.link.setFault('latency', { ms: 30, jitterMs: 20 })
@@ -137,7 +137,7 @@ it('waits for a slow reader and loses nothing', () =>
 /** Two secondaries connect, are cut, and connect again. */
 const BOTH_TWICE = 4
 
-it('takes up a message that a reset cut in two', () =>
+it('replication recovers from a message that a reset cut in two', () =>
   drill('reset in mid-message', async (on) => {
     for (const bytes of [100, 3000, 9000, 20_000]) {
       A.link.setFault('limit_data', { bytes }, 'down')
@@ -159,7 +159,7 @@ it('takes up a message that a reset cut in two', () =>
     await expectHealed(on)
   }))
 
-it('does not follow another cluster that answers at the address', () =>
+it('a secondary does not follow another cluster at the address of its primary', () =>
   drill('another cluster at the address', async (on) => {
     const other = await clusters.add('N')
     await other.client.write('sys/mounts/kv', { type: 'kv' })

@@ -95,7 +95,7 @@ it('F9 goes over to D when C is killed', () =>
     expect(await on.read(C, 'kv/newest')).toBeUndefined()
   }))
 
-it('goes over to the DR copy of a primary that was stopped cleanly', () =>
+it('a DR copy takes over from a performance primary that was stopped cleanly', () =>
   drill('clean stop', async (on) => {
     on.step('C is rid of its old role, and follows B as another secondary')
     expect((await on.ok(C, 'POST', 'sys/replication/performance/secondary/disable')).status).toBe(200)
@@ -144,7 +144,7 @@ it('goes over to the DR copy of a primary that was stopped cleanly', () =>
     await A.server.stop()
   }))
 
-it('follows a failback that comes right after the old primary rejoined', () =>
+it('secondaries follow a failback right after the old primary rejoined', () =>
   drill('quick failback', async (on) => {
     on.step('A returns and becomes the DR secondary of B')
     await A.reopen()

@@ -134,7 +134,7 @@ const expectNoTrace = (): void => {
 
 const startOf = async (cluster: Cluster, kind: 'dr' | 'performance') => (await cluster.status(kind)).last_start
 
-it('serves, takes local writes and streams while filtered data is destroyed', () =>
+it('a secondary serves, writes locally and streams while filtered data is destroyed', () =>
   drill('a filter put on a secondary in use', async (on) => {
     for (const cluster of [C, D]) {
       expect(findInFiles(cluster.server.dataDir, samples).size, cluster.name).toBe(samples.size)
@@ -176,7 +176,7 @@ it('serves, takes local writes and streams while filtered data is destroyed', ()
     expectNoTrace()
   }))
 
-it('takes a second filter and its end amid a purge, and a restart', () =>
+it('a secondary handles a second filter, its removal and a restart during a purge', () =>
   drill('filters changed amid a purge', async (on) => {
     await lift(on)
     await on.write(A, 'us/small', 'stays')
@@ -211,7 +211,7 @@ it('takes a second filter and its end amid a purge, and a restart', () =>
     await on.reads(C, 'us/small', 'stays')
   }))
 
-it('goes on with a purge when the secondary is promoted amid it', () =>
+it('a purge continues after a promotion of the secondary', () =>
   drill('promoted amid a purge', async (on) => {
     await lift(on)
     await putUntilPurging(on)

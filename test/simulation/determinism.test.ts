@@ -11,7 +11,7 @@ it.each(shareOfDay(SEEDS, 2))('seed %i has the same history each time', async (s
   expect(again.events).toBe(first.events)
 })
 
-it('has another history for each seed, and the same whether it is told or not', async () => {
+it('each seed has its own history, with and without a story', async () => {
   const [one, two] = [await simulate(1), await simulate(2)]
   expect(one.hash).not.toBe(two.hash)
   expect(one.story).toEqual([])

@@ -53,18 +53,18 @@ const keyPairs = async (seed: number) => {
 }
 
 describe('a simulated lab', () => {
-  it('draws key pairs from its seed', async () => {
+  it('a simulated lab draws key pairs from its seed', async () => {
     expect(await keyPairs(12)).toEqual(await keyPairs(12))
   })
 
-  it('draws key shares from its seed', async () => {
+  it('a simulated lab draws key shares from its seed', async () => {
     const [one, other, third] = [await keyShares(12), await keyShares(12), await keyShares(13)]
     expect(one.keys).toHaveLength(5)
     expect(one).toEqual(other)
     expect(third.keys).not.toEqual(one.keys)
   })
 
-  it('makes RSA keys, which no seed determines, at once', async () => {
+  it('a simulated lab makes RSA keys, which no seed determines, without delay', async () => {
     await using lab = await startLab('single', { simulated: true })
     await lab.A.client.write('sys/mounts/transit', { type: 'transit' })
     await lab.A.client.write('transit/keys/rsa', { type: 'rsa-2048' })
@@ -72,7 +72,7 @@ describe('a simulated lab', () => {
     expect(data).toMatchObject({ ciphertext: expect.stringMatching(/^vault:v1:/) })
   })
 
-  it('lets no time pass while a large body is read, which takes several turns', async () => {
+  it('no simulated time passes while a large body is read in several turns', async () => {
     await using lab = await startLab('single', { simulated: true })
     await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
     const word = 'a'.repeat(900_000)
@@ -82,7 +82,7 @@ describe('a simulated lab', () => {
     expect(await lab.A.client.send('PUT', 'kv/larger', { body })).toMatchObject({ status: 413 })
   })
 
-  it('lets no time pass while a file is read or written', async () => {
+  it('no simulated time passes while a file is read or written', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'understudy-simulated-'))
     try {
       await using lab = await startLab('single', { simulated: true })
@@ -102,7 +102,7 @@ describe('a simulated lab', () => {
     }
   })
 
-  it('tells who waits of a timer that throws, and goes on', async () => {
+  it('a simulated lab reports a timer that throws to the waiting caller, and continues', async () => {
     await using lab = await startLab('single', { simulated: true })
     lab.clock.setTimer(100, () => {
       throw new Error('mine')
@@ -111,11 +111,11 @@ describe('a simulated lab', () => {
     expect(await lab.A.client.send('GET', 'sys/health')).toMatchObject({ status: 200 })
   })
 
-  it('has the same history with passwords each time, since no thread works on them', async () => {
+  it('a simulated lab with passwords has the same history each time', async () => {
     expect(await passwords(11)).toEqual(await passwords(11))
   })
 
-  it('ends leases when their time is over, without any of ours', async () => {
+  it('leases of a simulated lab end after simulated time alone', async () => {
     await using lab = await startLab('single', { simulated: true })
     const { auth } = await lab.A.client.write('auth/token/create', { ttl: '30m' })
     const { client_token: token } = auth as { client_token: string }
@@ -129,7 +129,7 @@ describe('a simulated lab', () => {
     expect(await own()).toMatchObject({ status: 403 })
   })
 
-  it('holds back what is sent over a link that is cut, and catches up when it is whole', async () => {
+  it('a cut link of a simulated lab withholds messages, and the secondary catches up after it is healed', async () => {
     await using lab = await startLab('pr', { simulated: true, seed: 2 })
     await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
     await lab.converged()
@@ -143,7 +143,7 @@ describe('a simulated lab', () => {
     expect((await lab.C.client.read('kv/late')).data).toEqual({ word: 'late' })
   })
 
-  it('has a secondary lag by the latency of its link', async () => {
+  it('a secondary of a simulated lab lags by the latency of its link', async () => {
     await using lab = await startLab('pr', { simulated: true, seed: 3 })
     await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
     await lab.converged()
@@ -155,7 +155,7 @@ describe('a simulated lab', () => {
     expect((await lab.C.client.send('GET', 'kv/late')).status).toBe(200)
   })
 
-  it('has the latency that the topology gives a link, and is well with it', async () => {
+  it('a simulated lab applies the link latency of its topology and stays healthy', async () => {
     const link = { kind: 'performance', primary: 'A', secondary: 'C', latencyMs: 500 } as const
     const topology = {
       name: 'far',
@@ -176,7 +176,7 @@ describe('a simulated lab', () => {
     expect((await lab.C.client.send('GET', 'sys/mounts')).json?.data).toHaveProperty('kv/')
   })
 
-  it.each([1, 3] as const)('fails over to a copy with %i servers a cluster, and back', async (nodes) => {
+  it.each([1, 3] as const)('a simulated lab with %i servers per cluster fails over and back', async (nodes) => {
     await using lab = await startLab('dr', { simulated: true, seed: 4, nodes })
     await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
     await lab.A.client.write('kv/one', { n: 1 })
@@ -193,7 +193,7 @@ describe('a simulated lab', () => {
     expect((await lab.A.client.read('kv/two')).data).toEqual({ n: 2 })
   })
 
-  it('has another node take over when the active one is killed', async () => {
+  it('another node of a simulated lab takes over after a crash of the active node', async () => {
     await using lab = await startLab('single', { simulated: true, seed: 5, nodes: 3 })
     const before = lab.A.activeNode
     await before.crash()
@@ -204,7 +204,7 @@ describe('a simulated lab', () => {
     expect((await lab.A.stepDown()).isActive).toBe(true)
   })
 
-  it('hands out a cluster that was stopped or killed, and starts again', async () => {
+  it('a simulated lab returns a cluster that was stopped or killed, and starts it again', async () => {
     await using lab = await startLab('single', { simulated: true, nodes: 3 })
     for (const end of ['stop', 'crash'] as const) {
       const ended = await lab.A[end]()
@@ -214,14 +214,14 @@ describe('a simulated lab', () => {
     }
   })
 
-  it('has the same history of the same seed and calls each time, and another of another seed', async () => {
+  it('a simulated lab has the same history for the same seed and calls, and another for another seed', async () => {
     const [first, again, other] = [await story(6), await story(6), await story(7)]
     expect(again).toEqual(first)
     expect(first.events).toBeGreaterThan(50)
     expect(other.hash).not.toBe(first.hash)
   })
 
-  it('stands still while nobody waits', async () => {
+  it('a simulated lab stands still while no caller waits', async () => {
     await using lab = await startLab('single', { simulated: true })
     const { hash } = lab.history
     const beforeMs = lab.clock.monotonic()
@@ -230,7 +230,7 @@ describe('a simulated lab', () => {
     expect(lab.history.hash).toBe(hash)
   })
 
-  it('has room for hundreds of clusters', async () => {
+  it('a simulated lab holds hundreds of clusters', async () => {
     const clusters = Array.from({ length: 200 }, (_, index) => `N${index}`)
     const pairs = Array.from({ length: 20 }, (_, index) => index)
     const links = pairs.map(

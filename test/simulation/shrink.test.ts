@@ -14,7 +14,7 @@ const plant = async () => {
   return loadPlanted(bug)
 }
 
-it('leaves of a story what makes it fail, and nothing else', async () => {
+it('shrink keeps the steps of a story that make it fail, and removes the others', async () => {
   const planted = await plant()
   const whole = await planted.simulate(SEED)
   const shrunk = await shrink(SEED, planted.simulate)
@@ -23,7 +23,7 @@ it('leaves of a story what makes it fail, and nothing else', async () => {
   expect(shrunk?.outcome.failure?.message).toContain('a token of')
 })
 
-it('ends with the shortest story until then when it is told to', async () => {
+it('shrink returns the shortest story so far when it is stopped', async () => {
   const planted = await plant()
   const lengths: number[] = []
   const shrunk = await shrink(SEED, planted.simulate, (left, tries) => {
@@ -35,6 +35,6 @@ it('ends with the shortest story until then when it is told to', async () => {
   expect(shrunk?.outcome.acts.length).toBeLessThanOrEqual(lengths.at(-1) ?? 0)
 })
 
-it('has nothing to say of a seed that does not fail', async () => {
+it('shrink returns nothing for a seed that does not fail', async () => {
   expect(await shrink(SEED, simulate)).toBeUndefined()
 })

@@ -139,7 +139,7 @@ describe('histories of clients of a performance secondary', () => {
 })
 
 describe('writes on a performance secondary', () => {
-  it('are answered as if they were local, and can be read on both sides at once', async () => {
+  it('a write on a performance secondary is answered like a local write and readable on both sides at once', async () => {
     const below = secondary.client
     const above = primary.client
     expect((await below.send('PUT', 'v1/forwarded', { body: { word: 'one' } })).status).toBe(204)
@@ -170,7 +170,7 @@ describe('writes on a performance secondary', () => {
     expect((await below.send('GET', 'from-c/x')).status).toBe(404)
   })
 
-  it('fail while the primary is unreachable, and reads, logins and local mounts go on', async () => {
+  it('writes on a performance secondary fail while the primary is unreachable, and reads, logins and local mounts work', async () => {
     const below = secondary.client
     await below.write('sys/mounts/here', { type: 'kv', local: true })
     await below.write('auth/userpass/users/new', { password: 'pw' })
@@ -212,7 +212,7 @@ const statusOf = async (cluster: Cluster, token: string) => {
 }
 
 describe('tokens', () => {
-  it('are local to the cluster that issued them, but for orphan batch tokens', async () => {
+  it('a token works only on the cluster that issued it, except an orphan batch token', async () => {
     const create = async (cluster: Cluster, path: string, body: object) =>
       ((await cluster.client.write(path, body)).auth as { client_token: string }).client_token
     const ofA = await create(primary, 'auth/token/create', { policies: ['reader'] })

@@ -39,7 +39,7 @@ const keysOn = async (client: ApiClient): Promise<Set<string>> => {
   return new Set(keys.flat())
 }
 
-it('measures RTO and RPO as an independent observer does', { timeout: 600_000 }, async () => {
+it('a drill measures the same RTO and RPO as an independent observer', { timeout: 600_000 }, async () => {
   await using inProcess = await InProcessLab.start(requireTopology('dr'), { seed: 1 })
   await using lab = openInProcessLab(inProcess)
   const root = await lab.root('A')
@@ -118,7 +118,7 @@ expect:
   expect(JSON.stringify(result)).not.toMatch(/hv[sb]\.[A-Za-z0-9]/)
 })
 
-it('plays every verb that changes roles, and sees what came of it', { timeout: 600_000 }, async () => {
+it('a drill plays every verb that changes roles, and checks the result', { timeout: 600_000 }, async () => {
   const result = await play(
     'pr-dr',
     `
@@ -197,13 +197,13 @@ it.each([
     'did not end',
   ],
   ['a command that fails', 'steps: [{ run: { cluster: A, command: "echo words; exit 7" } }]', 'ended with 7, not 0'],
-])('fails by %s, and says why', async (_what, text, why) => {
+])('a drill fails by %s, and states the reason', async (_what, text, why) => {
   const result = await play('single', text)
   expect([result.verdict, result.steps[0]?.outcome]).toEqual(['failed', 'failed'])
   expect(result.steps[0]?.error).toContain(why)
 })
 
-it('fails by each expectation that is not so, and knows what it did not measure', { timeout: 600_000 }, async () => {
+it('a drill fails at each unmet expectation, and marks what it did not measure', { timeout: 600_000 }, async () => {
   const result = await play(
     'single',
     `
@@ -230,7 +230,7 @@ expect:
   expect(result.expectations[1]?.evidence.join()).toContain('not measured')
 })
 
-it('cannot be played where a verb does not exist, which is no failure of the clusters', async () => {
+it('a drill cannot be played where a verb does not exist, which is no failure of the clusters', async () => {
   const result = await play('single', 'steps: [{ pause: A }]\nexpect: [{ health: { cluster: A, is: 200 } }]')
   expect([result.verdict, result.error]).toEqual(['error', expect.stringContaining('"pause" cannot be done')])
 })
@@ -238,7 +238,7 @@ it('cannot be played where a verb does not exist, which is no failure of the clu
 it.each([
   ['cannot be played', 'pause: A', 'error'],
   ['does not succeed', 'wait: { for: health, cluster: A, health: 472, within: 100ms }', 'failed'],
-])('has measured nothing where a step before the last %s', async (_what, step, verdict) => {
+])('a drill measures nothing if a step before the last %s', async (_what, step, verdict) => {
   const text = `
 load: { writers: 1, logins: 0, readers: 0, tokens: 2 }
 steps:
@@ -258,7 +258,7 @@ expect:
   expect(summaryOf(result)).toMatch(/^RTO not measured ✗ {2}RPO not measured ✗ {2}tokens not measured ✗\nnot passed/)
 })
 
-it('keeps what commands print, without tokens, and judges a bound once that it has itself', async () => {
+it('a drill keeps the output of commands without tokens, and checks its own limit once', async () => {
   const text = `
 load: { writers: 1 }
 steps:

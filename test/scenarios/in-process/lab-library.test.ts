@@ -39,7 +39,7 @@ const codeAndText = async (work: () => Promise<unknown>): Promise<string> =>
   )
 
 describe('keys and tokens', () => {
-  it('follow a failover and the return of the old primary', async () => {
+  it('keys and tokens follow a failover and the return of the old primary', async () => {
     await using lab = await startDr()
     const held = lab.B.client
     const token = lab.A.rootToken
@@ -60,7 +60,7 @@ describe('keys and tokens', () => {
     expect(await readSecret(lab, 'A')).toBe('after')
   })
 
-  it('stay where they are when the lost primary is not the one that was named', async () => {
+  it('keys and tokens stay if the lost primary is not the named one', async () => {
     await using lab = await startLab('pr-dr')
     await lab.converged()
     expect(await codeAndText(() => lab.failover('C', 'B'))).toBe(
@@ -69,7 +69,7 @@ describe('keys and tokens', () => {
     expect([(await lab.A.status('dr')).mode, (await lab.B.status('dr')).mode]).toEqual(['primary', 'secondary'])
   })
 
-  it.each(['dr', 'performance'] as const)('follow a %s secondary that was joined by hand', async (kind) => {
+  it.each(['dr', 'performance'] as const)('keys and tokens follow a manually joined %s secondary', async (kind) => {
     await using lab = await startLab(STRANGERS)
     const former = lab.B.rootToken
     await lab.A.client.write(`sys/replication/${kind}/primary/enable`)
@@ -93,7 +93,7 @@ describe('keys and tokens', () => {
     expect(lab.B.rootToken).not.toBe('')
   })
 
-  it('are found where another client than that of the lab changed them', async () => {
+  it('the lab finds a new root token after another client revoked the old one', async () => {
     await using lab = await startLab('single')
     const token = lab.A.rootToken
     await lab.A.anonymous.with({ token, onAnswer: undefined }).write('auth/token/revoke-self')
@@ -102,7 +102,7 @@ describe('keys and tokens', () => {
     expect(lab.A.rootToken).not.toBe(token)
   })
 
-  it('leave a refusal alone that has nothing to do with them', async () => {
+  it('the lab does not replace keys and tokens after an unrelated rejection', async () => {
     await using lab = await startLab('single')
     const made = await lab.A.client.write('auth/token/create', { policies: ['default'] })
     const { client_token: token } = made.auth as { client_token: string }
@@ -202,7 +202,7 @@ describe('operations', () => {
 describe('whether all is well', () => {
   const soon = { timeoutMs: 300 }
 
-  it('is said with the name of a secondary that follows nobody', async () => {
+  it('the lab names a secondary that follows no primary as a problem', async () => {
     await using lab = await startDr()
     await lab.converged()
     await lab.A.client.write('sys/replication/dr/primary/demote')
@@ -210,7 +210,7 @@ describe('whether all is well', () => {
     expect(await lab.problems()).toContain('A is a DR secondary that follows no primary')
   })
 
-  it('is said with the name of a secondary that was disabled, or is stopped', async () => {
+  it('the lab names a disabled or stopped secondary as a problem', async () => {
     await using lab = await startLab('pr')
     const stopped = await lab.C.stop()
     expect(await codeAndText(() => lab.converged(soon))).toMatch(/C \(performance\): it does not run, and A has it/)
@@ -221,7 +221,7 @@ describe('whether all is well', () => {
     expect(await codeAndText(() => lab.converged(soon))).toMatch(/C \(performance\): it follows no primary/)
   })
 
-  it('counts a performance secondary and its DR copy as well when they have changed places', async () => {
+  it('the lab checks a performance secondary and its DR copy after they exchange roles, too', async () => {
     await using lab = await startLab('four', { simulated: true })
     await lab.switchover('C', 'D')
     await lab.converged()
@@ -229,7 +229,7 @@ describe('whether all is well', () => {
     await lab.converged()
   })
 
-  it('is not while a link is cut or slow, and is again after it', async () => {
+  it('the lab is unhealthy while a link is cut or slow, and healthy afterwards', async () => {
     await using lab = await startDr()
     await lab.healthy()
     lab.link('A', 'B').setFault('latency', { ms: 5 })
@@ -316,7 +316,7 @@ describe("a topology of one's own", () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'understudy-topology-'))
   afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-  it('is made as its file says', async () => {
+  it('a lab follows its topology file', async () => {
     const file = path.join(directory, 'two.yaml')
     writeFileSync(
       file,
@@ -346,7 +346,7 @@ links:
     expect(await lab.problems()).toEqual([])
   })
 
-  it('may ask for APIs with TLS and for seals that open by themselves', async () => {
+  it('a topology may request TLS listeners and auto-unseal', async () => {
     const seal = { type: 'auto', shares: 3, threshold: 2 } as const
     const plans = { A: { tls: true, seal }, B: { tls: true, seal } }
     const links = [{ kind: 'dr', primary: 'A', secondary: 'B' }] as const
@@ -374,7 +374,7 @@ links:
     expect(existsSync(path.dirname(caFile))).toBe(false)
   })
 
-  it('is started again where it was sealed by hand, and says so', async () => {
+  it('start explains that a sealed auto-unseal cluster needs a stop first', async () => {
     const seal = { type: 'auto', shares: 1, threshold: 1 } as const
     await using lab = await startLab({ name: 'one', about: '', clusters: ['A'], links: [], plans: { A: { seal } } })
     await lab.A.client.write('sys/seal', {})
@@ -384,7 +384,7 @@ links:
     expect((await lab.A.client.read('sys/mounts')).data).toBeDefined()
   })
 
-  it('may put a load balancer before a primary, by which alone others reach it', async () => {
+  it('a topology may put a load balancer before a primary as its only address', async () => {
     await using lab = await startLab('lb')
     const { primary_cluster_addr: known } = await lab.C.status('performance')
     expect(known).toBe(lab.A.clusterAddress)
@@ -411,7 +411,7 @@ links:
     await lab.converged()
   })
 
-  it('may hide the API of a primary, whose secondary is activated by a public key', async () => {
+  it('a topology may hide the API of a primary, whose secondary is activated by a public key', async () => {
     await using lab = await startLab('pubkey')
     await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
     await lab.converged()
@@ -426,7 +426,7 @@ links:
 describe('what is not known', () => {
   const startWith = (topology: string, options: object) => () => startLab(topology as 'single', options)
 
-  it('is refused at once, with the nearest that is', async () => {
+  it('startLab rejects an unknown topology or option and suggests the nearest name', async () => {
     expect(await codeAndText(startWith('pr-rd', {}))).toMatch(/^usage: .*"pr-rd"; did you mean "pr-dr"\?/)
     expect(await codeAndText(startWith('single', { sead: 1 }))).toMatch(/"sead"; did you mean "seed"\?/)
     for (const misspelt of ['simulate', 'simulted', 'simulation'])
@@ -447,7 +447,7 @@ describe('what is not known', () => {
     )
   })
 
-  it('is refused as a topology, with what is wrong', async () => {
+  it('startLab rejects an invalid topology and names the error', async () => {
     const startGiven = (given: unknown) => () => startLab(given as typeof STRANGERS)
     const refusals: readonly (readonly [unknown, RegExp])[] = [
       [null, /^usage: a topology is a name, a file or an object, not null$/],
@@ -468,7 +468,7 @@ describe('what is not known', () => {
     expect(await codeAndText(() => startLab('single', noOptions))).toMatch(/^usage: the options of a lab are an object/)
   })
 
-  it('is refused of a wait and of an operation', async () => {
+  it('waits and operations of a lab reject unknown options', async () => {
     await using lab = await startLab('single')
     const wrong = { timeout: 5 } as object
     expect(await codeAndText(() => lab.healthy(wrong))).toMatch(/^usage: .*"timeout"; did you mean "timeoutMs"\?/)
@@ -479,7 +479,7 @@ describe('what is not known', () => {
     )
   })
 
-  it('is refused of a link, a clock and a snapshot, too', async () => {
+  it('links, clocks and snapshots of a lab reject unknown values', async () => {
     await using lab = await startLab('dr')
     const link = lab.link as (one: string, other: string) => unknown
     expect(() => link.call(lab, 'A', 'Q')).toThrow('the topology dr has no cluster Q; it has A, B')
@@ -501,7 +501,7 @@ describe('what is not known', () => {
     await lab.healthy()
   })
 
-  it('has no client, as a cluster that is stopped', async () => {
+  it('a stopped cluster of a lab has no client', async () => {
     await using lab = await startLab('single')
     const held = lab.A.client
     const stopped = await lab.A.stop()

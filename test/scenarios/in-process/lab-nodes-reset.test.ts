@@ -8,7 +8,7 @@ const statesOf = async ({ nodes }: LabCluster) =>
 
 const KV = { type: 'kv', options: { version: '1' } }
 
-it('goes back to its start and to snapshots, whichever nodes are active, run or lead a set by then', async () => {
+it('reset and snapshots restore a lab with nodes, whichever nodes are active or stopped', async () => {
   await using lab = await startLab('pr-dr', { nodes: 3 })
   await lab.A.client.write('sys/mounts/kv', KV)
   await lab.A.client.write('kv/a', { word: 'kept' })
@@ -50,7 +50,7 @@ it('goes back to its start and to snapshots, whichever nodes are active, run or 
   expect(await wordOn(lab.B.client, 'kv/c')).toBe('again')
 })
 
-it('brings back nodes as they were, those that were sealed or stopped, too, and what was wrong with their servers', async () => {
+it('a snapshot restores sealed and stopped nodes and clears later faults of their servers', async () => {
   await using lab = await startLab('single', { nodes: 3 })
   await lab.A.client.write('sys/mounts/kv', KV)
   const [first, second] = lab.A.nodes.filter((node) => !node.isActive)

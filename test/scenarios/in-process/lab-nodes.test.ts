@@ -26,7 +26,7 @@ const evenIndex = async ({ nodes }: LabCluster): Promise<number> => {
 }
 
 describe('a lab in this process with several nodes', () => {
-  it('has one active node, and others that are unsealed and keep up with it', async () => {
+  it('a lab with nodes has one active node, and unsealed standbys that keep up with it', async () => {
     await using lab = await startLab('single', { nodes: 3, shares: 3, threshold: 2 })
     expect(lab.A.nodes.map(({ name }) => name)).toEqual(['A1', 'A2', 'A3'])
     expect(await statesOf(lab.A)).toEqual(['active', 'standby', 'standby'])
@@ -37,7 +37,7 @@ describe('a lab in this process with several nodes', () => {
     expect(await lab.problems()).toEqual([])
   })
 
-  it('follows the active node by itself when that is killed, and takes it back', async () => {
+  it('the client of a lab with nodes follows the active node after a crash', async () => {
     await using lab = await startLab('single', { nodes: 3 })
     await mountKv(lab.A)
     await lab.A.client.write('kv/greeting', { word: 'hello' })
@@ -60,7 +60,7 @@ describe('a lab in this process with several nodes', () => {
     await evenIndex(lab.A)
   })
 
-  it('steps down, and seals and unseals one node alone', async () => {
+  it('the active node of a lab steps down, and one node seals and unseals alone', async () => {
     await using lab = await startLab('single', { nodes: 3 })
     const before = lab.A.activeNode
     const after = await lab.A.stepDown()
@@ -74,7 +74,7 @@ describe('a lab in this process with several nodes', () => {
     expect((await third.status()).state).toBe('standby')
   })
 
-  it.each(['crash', 'stop'] as const)('keeps what was acknowledged when every node ends: %s', async (end) => {
+  it.each(['crash', 'stop'] as const)('a lab with nodes keeps acknowledged writes after each %s', async (end) => {
     await using lab = await startLab('single', { nodes: 3, storage: 'disk' })
     await mountKv(lab.A)
     await lab.A.client.write('kv/greeting', { word: 'hello' })
@@ -85,7 +85,7 @@ describe('a lab in this process with several nodes', () => {
     expect((await statesOf(lab.A)).sort()).toEqual(['active', 'standby', 'standby'])
   })
 
-  it('cuts two nodes off from each other and no third one', async () => {
+  it('a partition cuts two nodes from each other and no third one', async () => {
     await using lab = await startLab('single', { nodes: 3 })
     const [one, two, three] = lab.A.nodes
     if (!one || !two || !three) throw new Error('there are three')
@@ -97,7 +97,7 @@ describe('a lab in this process with several nodes', () => {
     expect((await answer).data).toBeDefined()
   })
 
-  it('opens by itself where the topology says so, and takes nodes from the topology', async () => {
+  it('a topology sets auto-unseal and the nodes of a cluster', async () => {
     await using lab = await startLab({
       name: 'auto',
       about: '',
@@ -118,7 +118,7 @@ describe('a lab in this process with several nodes', () => {
     await lab.A.client.read('sys/mounts')
   })
 
-  it('replicates between clusters of several nodes, and goes on when active nodes are killed', async () => {
+  it('clusters with nodes replicate, and continue after crashes of active nodes', async () => {
     await using lab = await startLab('pr', { nodes: 3 })
     expect((await statesOf(lab.C)).sort()).toEqual(['active', 'standby', 'standby'])
     await mountKv(lab.A)
@@ -128,7 +128,7 @@ describe('a lab in this process with several nodes', () => {
     expect((await lab.C.client.read('kv/greeting')).data).toEqual({ word: 'hello' })
   })
 
-  it('may stand behind a load balancer, by which alone secondaries reach whichever node is active', async () => {
+  it('a load balancer leads secondaries to the active node of a cluster', async () => {
     await using lab = await startLab('lb', { nodes: 3 })
     const words = ['first', 'second', 'third']
     await mountKv(lab.A)
@@ -152,7 +152,7 @@ describe('a lab in this process with several nodes', () => {
     expect((await lab.C.client.read('kv/greeting')).data).toEqual({ word: 'handed on' })
   })
 
-  it('refuses what it does not have, by name', async () => {
+  it('a lab with nodes rejects unsupported options by name', async () => {
     await expect(startLab('single', { nodes: 2 as 3 })).rejects.toThrow('nodes is 1, 3, 5, not 2')
     await using lab = await startLab('single', { nodes: 3 })
     expect(() => lab.node('A4')).toThrow('there is no node A4; there are A1, A2, A3')
@@ -162,7 +162,7 @@ describe('a lab in this process with several nodes', () => {
 describe('drills on nodes', () => {
   const commandsOf = ({ steps }: DrillResult) => steps.flatMap(({ commands }) => commands)
 
-  it('are played on the node that is active when they begin, and can be played again', {
+  it('a drill on nodes starts with the current active node, and can be repeated', {
     timeout: 120_000,
   }, async () => {
     await using lab = await startLab('single', { nodes: 3 })
@@ -186,7 +186,7 @@ describe('drills on nodes', () => {
     }
   })
 
-  it('leave a primary and its secondaries as they were', { timeout: 120_000 }, async () => {
+  it('drills on nodes leave a primary and its secondaries as they were', { timeout: 120_000 }, async () => {
     const { name, topology } = loadDrill('primary-node-failover-seen-by-secondaries')
     await using lab = await startLab(loadTopology(topology))
     for (const _ of ['first', 'second']) {
@@ -196,7 +196,7 @@ describe('drills on nodes', () => {
     }
   })
 
-  it('are refused where nodes are missing or do not run', async () => {
+  it('a drill on nodes rejects a lab whose nodes are missing or stopped', async () => {
     await using single = await startLab('single')
     await expect(single.drill('rolling-restart')).rejects.toThrow(/"single" has no nodes A1, A2, A3/)
     await using lab = await startLab('single', { nodes: 3 })

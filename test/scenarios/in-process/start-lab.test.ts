@@ -4,7 +4,7 @@ import { startLab, waitFor } from '../../../src/index.js'
 import { statusOf } from '../../../src/lab/replication.js'
 
 describe('a lab in this process', () => {
-  it('is replicated when it has started', async () => {
+  it('startLab returns after the lab is replicated', async () => {
     const startedMs = systemClock.monotonic()
     await using lab = await startLab('pr-dr', { seed: 42 })
     console.log(`pr-dr started in ${Math.round(systemClock.monotonic() - startedMs)} ms`)
@@ -15,7 +15,7 @@ describe('a lab in this process', () => {
     expect((await lab.C.client.read('kv/greeting')).data).toEqual({ word: 'hello' })
   })
 
-  it('keeps what was acknowledged over a crash, and converges after it', async () => {
+  it('a lab in this process keeps acknowledged writes over a crash, and converges after it', async () => {
     await using lab = await startLab('pr-dr')
     await lab.A.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })
     await lab.A.client.write('kv/greeting', { word: 'hello' })
@@ -26,7 +26,7 @@ describe('a lab in this process', () => {
     await lab.converged()
   })
 
-  it('cuts and heals the link of a pair and no other', async () => {
+  it('a lab in this process cuts and heals the link of a pair and no other', async () => {
     await using lab = await startLab('pr-dr')
     await lab.A.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })
     await lab.converged()
@@ -41,7 +41,7 @@ describe('a lab in this process', () => {
     expect((await lab.C.client.read('kv/greeting')).data).toEqual({ word: 'cut' })
   })
 
-  it('keeps its data on disk where it is asked to', async () => {
+  it('a lab in this process keeps its data on disk on request', async () => {
     await using lab = await startLab('single', { storage: 'disk' })
     await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
     await lab.A.client.write('kv/greeting', { word: 'hello' })
@@ -52,7 +52,7 @@ describe('a lab in this process', () => {
     }
   })
 
-  it('shows all clusters a time that can be moved', async () => {
+  it('all clusters of a lab in this process share one clock that can be moved', async () => {
     await using lab = await startLab('single')
     const made = await lab.A.client.write('auth/token/create', { ttl: '30m', policies: ['default'] })
     const token = (made.auth as { client_token: string }).client_token
