@@ -61,7 +61,7 @@ describe('the help of our commands', () => {
     expect(countExamples(helpOf(command))).toBeGreaterThanOrEqual(2)
   })
 
-  it('offers YAML wherever it offers JSON', () => {
+  it('each command with JSON output also has YAML output', () => {
     // An export has a directory of that name.
     const isOfFormat = ({ long, argChoices }: Option) => long !== '--output' || argChoices !== undefined
     const options = documented.map((command) => command.options.filter(isOfFormat).map(({ long }) => long))
@@ -70,7 +70,7 @@ describe('the help of our commands', () => {
   })
 
   it.each(documented.map((command) => [pathOf(command)]))(
-    '%s is asked for, and refuses what it does not know',
+    'the help of %s is available, and the command rejects unknown arguments',
     async (name) => {
       const words = name.split(' ').slice(1)
       expect(await endOf([...words, '--help'])).toMatchObject({ exitCode: 0, printed: expect.stringContaining(name) })
@@ -80,7 +80,7 @@ describe('the help of our commands', () => {
     },
   )
 
-  it('fits a terminal of 80 columns', () => {
+  it('the help fits a terminal of 80 columns', () => {
     const long = documented.flatMap((command) =>
       helpOf(command)
         .split('Examples:')[0]
@@ -91,11 +91,11 @@ describe('the help of our commands', () => {
     expect(long).toEqual([])
   })
 
-  it('has two examples for server and config show as well', () => {
+  it('the help of server and config show has two examples each', () => {
     expect([describeServerCommand(), describeConfigShow()].map(countExamples)).toEqual([2, 2])
   })
 
-  it('keeps names and summaries of the compatibility command line apart', () => {
+  it('the help keeps names and summaries of the compatibility command line apart', () => {
     const rows = describeAll()
       .split('\n')
       .filter((line) => line.startsWith('  '))

@@ -141,7 +141,7 @@ describe('a device that is enabled', () => {
     return { ...made, enabling }
   }
 
-  it('is tried with a line of the request type that names no request of anybody', async () => {
+  it('enabling an audit device writes a test line without a request', async () => {
     const path = join(folder, 'audit.log')
     const { audit, enabling } = enable({ file_path: path, prefix: '@cee: ' })
     await enabling
@@ -164,7 +164,7 @@ describe('a device that is enabled', () => {
     ['a device without room', '/dev/full', 'audit backend failed test message: ENOSPC'],
     ['a directory', '.', 'sanity check failed; unable to open the audit file: EISDIR'],
     ['a pipe without a reader', 'pipe', 'sanity check failed; unable to open the audit file: ENXIO'],
-  ])('is refused where it is %s, and locks nobody out', async (_, place, text) => {
+  ])('enabling an audit device fails for %s, and requests still succeed', async (_, place, text) => {
     const { audit, storage, enabling } = enable({ file_path: resolve(folder, place) })
     const [code, message] = await refusal(enabling)
     expect([code, message]).toEqual(['invalid-request', expect.stringContaining(text)])
@@ -172,26 +172,26 @@ describe('a device that is enabled', () => {
     await audit.logRequest(sampleEntry())
   })
 
-  it('is refused where standard output takes nothing', async () => {
+  it('enabling an audit device fails if standard output cannot be written', async () => {
     const { output, enabling } = enable({ file_path: 'stdout' })
     output.isBroken = true
     expect(await refusal(enabling)).toEqual(['invalid-request', 'audit backend failed test message: nobody reads'])
   })
 
-  it('is refused where the system makes no directory', async () => {
+  it('enabling an audit device fails if its directory cannot be created', async () => {
     const { enabling } = enable({ file_path: '/proc/none/audit.log' })
     const [code, message] = await refusal(enabling)
     expect([code, message]).toEqual(['invalid-request', expect.stringContaining('/proc/none')])
   })
 
-  it('is not tried when that is not wanted', async () => {
+  it('skip_test enables an audit device without a test line', async () => {
     const { audit, enabling } = enable({ file_path: '/dev/full', skip_test: 'true' })
     await enabling
     expect(await refusal(audit.logRequest(sampleEntry()))).toEqual(['internal', 'internal error'])
     await audit.close()
   })
 
-  it('changes the mode of no device of the machine', async () => {
+  it('an audit device changes the mode of no device file', async () => {
     const before = (await stat('/dev/null')).mode
     const { audit, enabling } = enable({ file_path: '/dev/null', mode: '0604' })
     await enabling

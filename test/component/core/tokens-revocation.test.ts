@@ -162,21 +162,21 @@ describe('revocation by path', () => {
 })
 
 describe('tokens of a mount that has left', () => {
-  it('are refused with their children, at once', async () => {
+  it('tokens of a removed mount and their children stop working at once', async () => {
     const { auth } = await world.login()
     const below = await world.create({ policies: ['default'] }, { as: auth.clientToken })
     world.unmounted.add('auth_approle_1')
     expect([auth.clientToken, below.clientToken, world.root].map(isAlive)).toEqual([false, false, true])
   })
 
-  it('are refused when their namespace has left', async () => {
+  it('tokens of a deleted namespace stop working', async () => {
     const { auth } = await world.login({}, {}, TEAM)
     expect(isAlive(auth.clientToken)).toBe(true)
     world.deletedNamespaces.add(TEAM.id)
     expect(isAlive(auth.clientToken)).toBe(false)
   })
 
-  it('are removed, and those of a mount that took its place stay', async () => {
+  it('removal of stray tokens deletes those of a removed mount and keeps those of its replacement', async () => {
     const before = await world.keyCount()
     for (let count = 0; count < 70; count++) await world.login()
     world.unmounted.add('auth_approle_1')

@@ -31,7 +31,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
   }
 
   describe('one connection', () => {
-    it('serves any mix of verbs and bodies, one after the other', async () => {
+    it('one connection serves any mix of verbs and bodies in sequence', async () => {
       await using face = await startFace()
       const client = await RawClient.connect(face.address)
       const body = '{"text":"LIST /v1/b HTTP/1.1\\r\\n\\r\\nLIST "}'
@@ -55,7 +55,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       client.destroy()
     })
 
-    it('stays usable after an error', async () => {
+    it('a connection stays usable after an error', async () => {
       await using face = await startFace()
       const client = await RawClient.connect(face.address)
       for (const [target, status] of [
@@ -70,7 +70,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       client.destroy()
     })
 
-    it('is closed behind a body that was refused before its end, and the answer arrives', async () => {
+    it('a connection delivers the rejection of an unfinished body and closes', async () => {
       await using face = await startFace({ limits: { bodyBytesMax: 1000 } })
       const client = await RawClient.connect(face.address)
       await client.send(`PUT /v1/a HTTP/1.1\r\nHost: a\r\nContent-Length: 5000000\r\n\r\n${'x'.repeat(500_000)}`)
@@ -79,7 +79,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       await client.closed()
     })
 
-    it('may be given up by the client at any point', async () => {
+    it('a client may close its connection at any point', async () => {
       const { handle, hasArrived, answer } = held()
       await using face = await startFace({ handle })
       const midway = await RawClient.connect(face.address)
@@ -144,7 +144,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
   })
 
   describe('closing', () => {
-    it('lets what is in flight finish, and ends idle connections', async () => {
+    it('a closing server finishes requests in flight and ends idle connections', async () => {
       const { handle, hasArrived, answer } = held()
       const { server, address } = await startFace({ handle })
       const idle = await RawClient.connect(address)
@@ -162,7 +162,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       await closed
     })
 
-    it('cuts what does not finish in time', async () => {
+    it('a closing server cuts requests that do not finish in time', async () => {
       const { handle, hasArrived } = held()
       const { server, address } = await startFace({ handle })
       const busy = await RawClient.connect(address)
@@ -172,7 +172,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       expect(await busy.answer()).toBeUndefined()
     })
 
-    it('of a server that never listened is nothing', async () => {
+    it('a server that never listened can be closed', async () => {
       const { server } = await startFace()
       await server.close(0)
       await server.close(0)
@@ -183,7 +183,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     it.each([
       ['a plain message', ''],
       ['one with another header twice', 'X-A: a\r\nX-A: b\r\n'],
-    ])('is ended behind %s, and not while it is answered', async (_, header) => {
+    ])('an idle connection ends after %s, and a busy one stays', async (_, header) => {
       const { handle, hasArrived, answer } = held()
       const clock = new ManualClock()
       await using face = await startFace({ clock, handle, limits: { idleMs: 60_000, requestMs: 1_000_000 } })
@@ -200,7 +200,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       await client.closed()
     })
 
-    it('is ended with the beginning of a verb, too', async () => {
+    it('an idle connection ends after a partial verb, too', async () => {
       const clock = new ManualClock()
       await using face = await startFace({ clock, limits: { idleMs: 60_000 } })
       const client = await RawClient.connect(face.address)
@@ -274,7 +274,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     })
 
   describe('TLS', () => {
-    it('serves LIST too, and takes a new certificate without a restart', async () => {
+    it('a TLS listener serves LIST, and takes a new certificate without a restart', async () => {
       let settings = await makeCertificate('first')
       await using face = await startFace({ tls: () => settings })
       expect(await peerName(face.address)).toBe('first')
@@ -286,7 +286,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       expect(await peerName(face.address)).toBe('second')
     })
 
-    it('cuts a handshake that goes on byte by byte, and nobody who has ended theirs', async () => {
+    it('a TLS listener cuts a slow handshake, and no completed one', async () => {
       const settings = await makeCertificate('server')
       await using face = await startFace({ tls: () => settings, limits: { handshakeMs: 1000 } })
       const { hostname, port } = new URL(`http://${face.address}`)
@@ -305,7 +305,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       good.destroy()
     })
 
-    it('with a CA admits its clients and those without a certificate, unless one must be presented', async () => {
+    it('a TLS listener with a client CA accepts its clients, and clients without a certificate unless required', async () => {
       const [server, friend, stranger] = await Promise.all(['server', 'friend', 'stranger'].map(makeCertificate))
       if (!server || !friend || !stranger) throw new Error('no certificates')
       for (const mustPresentCertificate of [false, true]) {

@@ -111,14 +111,14 @@ describe.each(WAYS)('%s', (_way, startFace) => {
   })
 
   describe('targets', () => {
-    it('outside the API are 404 without a text', async () => {
+    it('a target outside the API gets 404 without a text', async () => {
       for (const target of ['/other', '/v1', '/V1/sys/health', '/v2/x', '*', 'http://h/other']) {
         expect(await call('GET', target)).toMatchObject({ status: 404, errors: [] })
       }
       expect(await call('POST', '/something', { body: '{"a":"b"}' })).toMatchObject({ status: 404, errors: [] })
     })
 
-    it('are one canonical path', async () => {
+    it('different spellings of a target give one canonical path', async () => {
       expect((await call('GET', '/v1/t//dir%2Fa%20b')).data).toMatchObject({ path: 't/dir/a b' })
       expect((await call('GET', '/v1/')).data).toMatchObject({ path: '' })
       expect(await call('GET', '/v1/t/dir/../a')).toMatchObject({
@@ -129,28 +129,28 @@ describe.each(WAYS)('%s', (_way, startFace) => {
   })
 
   describe('bodies', () => {
-    it('are data of a write, and its query is not', async () => {
+    it('the fields of a write come from its body and not from its query', async () => {
       const { data } = await call('POST', '/v1/t/a?k=v', { body: '{"a":1.50}' })
       expect(data.fields).toEqual({ a: 1.5 })
     })
 
-    it('of a read, list or delete are ignored, and its query is data', async () => {
+    it('the fields of a read, list or delete come from its query and not from its body', async () => {
       for (const verb of ['GET', 'LIST', 'DELETE']) {
         expect((await call(verb, '/v1/t/a?x=1&x=2', { body: '{"y":1}' })).data.fields).toEqual({ x: ['1', '2'] })
       }
     })
 
-    it('keep the text of numbers', async () => {
+    it('a body keeps the text of its numbers', async () => {
       const { body } = await call('PUT', '/v1/t/a', { body: '{"a":1.50,"b":12345678901234567890}' })
       expect(body).toContain('{"a":1.50,"b":12345678901234567890}')
     })
 
-    it('of endpoints without an envelope fail in other words', async () => {
+    it('a malformed body of an endpoint without an envelope has its own error text', async () => {
       expect((await call('PUT', '/v1/sys/unseal', { body: '{"key"' })).errors[0]).toMatch(/^failed to parse JSON input/)
       expect((await call('PUT', '/v1/t/a', { body: '{"key"' })).errors[0]).toMatch(/^error parsing JSON/)
     })
 
-    it('that are files are handed on as bytes', async () => {
+    it('a file in a body reaches the handler as bytes', async () => {
       let file = ''
       await using server = await startFace({
         handle: async ({ readFile }) => {
@@ -162,7 +162,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       expect(file).toBe('\u001f\u008bnot json')
     })
 
-    it('over the limit are 413, whether they say so or not', async () => {
+    it('a body over the limit gets 413, with or without a declared length', async () => {
       await using small = await startFace({ limits: { bodyBytesMax: 1000 } })
       const large = `{"k":"${'x'.repeat(1000)}"}`
       expect((await call('PUT', '/v1/a', { body: large }, small.address)).status).toBe(413)
@@ -175,7 +175,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       expect((await call('PUT', '/v1/a', { body: `{"k":"${'x'.repeat(992)}"}` }, small.address)).status).toBe(200)
     })
 
-    it('are awaited when the client asks whether it may send', async () => {
+    it('the server reads a body after a client sends Expect: 100-continue', async () => {
       const client = await RawClient.connect(face.address)
       await client.send('PUT /v1/t/a HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 7\r\n\r\n')
       await client.send('{"a":1}')
@@ -185,7 +185,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
   })
 
   describe('answers', () => {
-    it('are exactly JSON and never cached, empty ones too', async () => {
+    it('an answer has exactly the JSON media type and is never cached, even if empty', async () => {
       const { headers } = await call('GET', '/v1/t/a')
       expect(headers).toMatchObject({ 'cache-control': 'no-store', 'content-type': 'application/json' })
       expect(Object.keys(headers)).not.toContain('x-powered-by')
@@ -206,13 +206,13 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       })
     })
 
-    it('echo the namespace', async () => {
+    it('an answer echoes the namespace', async () => {
       const { headers } = await call('GET', '/v1/t/a', { headers: { 'X-Vault-Namespace': 'ns1/' } })
       expect(headers['x-vault-namespace']).toBe('ns1/')
       expect(face.requests.at(-1)?.namespaceHeader).toBe('ns1/')
     })
 
-    it('may be streams', async () => {
+    it('an answer may be a stream', async () => {
       const body = async function* () {
         yield Buffer.from('one ')
         yield Buffer.from('two')
@@ -230,7 +230,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       client.destroy()
     })
 
-    it('to errors say what a LogicalError says, and nothing of any other', async () => {
+    it('an error answer shows the text of a LogicalError and nothing of other errors', async () => {
       const errors: unknown[] = [new LogicalError('sealed', 'Vault is sealed'), new Error('hvs.canary')]
       const logged: unknown[] = []
       await using server = await startFace({
@@ -244,7 +244,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       expect(logged).toEqual(['a request failed inside'])
     })
 
-    it('with a status that ends no message are refused', async () => {
+    it('the server replaces a status that cannot end a message', async () => {
       const statuses = [100, 0, 1000, Number.NaN]
       for (const status of statuses) {
         await using server = await startFace({

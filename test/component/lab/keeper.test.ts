@@ -41,7 +41,7 @@ const startKeeper = async (apiAddress = 'http://127.0.0.1:9') => {
 
 const cut = { between: ['A', 'B'], isOneWay: false, fault: { name: 'partition' } } as const
 
-it('notes every fault that is set, healed or has had its time, and tells it to all who follow', async () => {
+it('the lab daemon records each fault that is set, healed or expired, and tells every follower', async () => {
   const { client } = await startKeeper()
   const seen: [LabEvent[], LabEvent[]] = [[], []]
   const stop = new AbortController()
@@ -58,7 +58,7 @@ it('notes every fault that is set, healed or has had its time, and tells it to a
   await Promise.all(following)
 })
 
-it('takes events of commands, and none that are no events', async () => {
+it('the lab daemon accepts events of commands and rejects invalid events', async () => {
   const { client } = await startKeeper()
   expect(await client.append({ cluster: 'A', kind: 'command', details: { verb: 'crash' } })).toMatchObject({
     id: 2,
@@ -70,7 +70,7 @@ it('takes events of commands, and none that are no events', async () => {
   await new KeeperClient(`${socketFile()}.none`).tell({ kind: 'note', details: {} })
 })
 
-it('cuts off a reader who does not read, and holds little for them', async () => {
+it('the lab daemon cuts off a reader that does not read, and buffers little for it', async () => {
   const { client } = await startKeeper()
   const reader = net.connect(socketFile())
   stops.push(() => reader.destroy())
@@ -88,7 +88,7 @@ it('cuts off a reader who does not read, and holds little for them', async () =>
   expect((await client.events()).length).toBeGreaterThan(0)
 })
 
-it('lets a bounded number follow', async () => {
+it('the lab daemon accepts a limited number of followers', async () => {
   const { client } = await startKeeper()
   const stop = new AbortController()
   setMaxListeners(0, stop.signal)
@@ -101,7 +101,7 @@ it('lets a bounded number follow', async () => {
   await Promise.all(following)
 })
 
-it('tells when a cluster stops answering, is refused, and says something else', async () => {
+it('the lab daemon reports a cluster that hangs, answers again, changes its seal or stops', async () => {
   let health: Record<string, unknown> = { initialized: true, sealed: true }
   let isSilent = false
   const waiting: http.ServerResponse[] = []
@@ -137,7 +137,7 @@ it('tells when a cluster stops answering, is refused, and says something else', 
   ])
 })
 
-it('asks nobody anything once it is closed, though a question is open', async () => {
+it('a closed lab daemon sends no more requests, even with one in flight', async () => {
   const sockets: net.Socket[] = []
   const server = net.createServer((socket) => sockets.push(socket.resume()))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -158,7 +158,7 @@ it('asks nobody anything once it is closed, though a question is open', async ()
 
 const STATUS = { data: { dr: { mode: 'disabled' }, performance: { mode: 'disabled' } } }
 
-it('gives no number to a fault that it refuses, and says which cluster there is not', async () => {
+it('the lab daemon gives no number to a rejected fault, and names the unknown cluster', async () => {
   const { client } = await startKeeper()
   await expect(client.set({ ...cut, between: ['A', 'Q'] })).rejects.toThrow('there is no cluster "Q"; there is A')
   await expect(client.set({ cluster: 'A', fault: { name: 'skew', ms: 1 } })).rejects.toThrow(
@@ -167,7 +167,7 @@ it('gives no number to a fault that it refuses, and says which cluster there is 
   expect(await client.set(cut)).toMatchObject({ id: 1 })
 })
 
-it('does not tell that a hidden fault is set, and heals it as any other', async () => {
+it('the lab daemon does not report a hidden fault, and heals it like any other', async () => {
   const { client } = await startKeeper()
   await client.set({ ...cut, isHidden: true })
   expect(await client.list()).toMatchObject([{ id: 1, isHidden: true }])
@@ -176,7 +176,7 @@ it('does not tell that a hidden fault is set, and heals it as any other', async 
   expect(await client.list()).toEqual([])
 })
 
-it('holds a thousand faults that two clients set at once, refuses more, and heals all', async () => {
+it('the lab daemon holds a thousand faults of two clients, rejects more, and heals all', async () => {
   const { client } = await startKeeper()
   const other = new KeeperClient(socketFile())
   const each = async (one: KeeperClient) => {
@@ -233,7 +233,7 @@ const keeperOver = (apiAddress: string, isSuccessor = false) => {
 
 const skew = (ms: number) => ({ cluster: 'A', fault: { name: 'skew', ms } }) as const
 
-it('does not set a fault again that is healed while its server is looked at', async () => {
+it('the lab daemon does not restore a fault that is healed during a check of its server', async () => {
   const { apiAddress, told, waiting, hold, release } = await startSlowServer()
   const { keeper } = keeperOver(apiAddress)
   await keeper.set(skew(-5))
@@ -247,7 +247,7 @@ it('does not set a fault again that is healed while its server is looked at', as
   expect(keeper.active).toEqual([])
 })
 
-it('lets the newer of two faults count when its server is looked at in between', async () => {
+it('the newer of two faults stays in force if its server is checked while it is set', async () => {
   const { apiAddress, told, waiting, hold, release } = await startSlowServer()
   const { keeper } = keeperOver(apiAddress)
   await keeper.set(skew(-5))
@@ -261,7 +261,7 @@ it('lets the newer of two faults count when its server is looked at in between',
   expect(keeper.active).toMatchObject([{ fault: { ms: 7 } }])
 })
 
-it('ends what a server was told that did not answer, when it does', async () => {
+it('the lab daemon heals a fault on a server that did not answer before', async () => {
   const { apiAddress, told, release, hold } = await startSlowServer()
   const { keeper, events } = keeperOver(apiAddress)
   hold()
@@ -276,7 +276,7 @@ it('ends what a server was told that did not answer, when it does', async () => 
   expect(told).toEqual(['5ms', '0s'])
 })
 
-it('ends what is left of another keeper, and sets anew what it was told itself', async () => {
+it('the lab daemon removes faults of an earlier lab daemon and restores its own', async () => {
   const { apiAddress, told } = await startSlowServer(300_000)
   const { keeper } = keeperOver(apiAddress, true)
   await keeper.set(skew(7))
@@ -287,7 +287,7 @@ it('ends what is left of another keeper, and sets anew what it was told itself',
   expect(other.told).toEqual(['0s'])
 })
 
-it('heals with all a fault that is on its way', async () => {
+it('a heal of all faults includes a fault that is being set', async () => {
   const { apiAddress, told, waiting, hold, release } = await startSlowServer()
   const { keeper } = keeperOver(apiAddress)
   hold()
@@ -300,7 +300,7 @@ it('heals with all a fault that is on its way', async () => {
   expect([told, keeper.active]).toEqual([['5ms', '0s'], []])
 })
 
-it('counts the time of a fault from when it is set', async () => {
+it('the duration of a fault counts from the time when it is set', async () => {
   const { apiAddress, told, waiting, hold, release } = await startSlowServer()
   const { keeper } = keeperOver(apiAddress)
   hold()

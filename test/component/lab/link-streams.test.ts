@@ -74,7 +74,7 @@ const connect = async (random: Random) => {
   return { link, client, accepted, [Symbol.asyncDispose]: close }
 }
 
-it('keeps every byte in its order, both ways, while faults come and go and readers stop', async () => {
+it('a link keeps every byte in order, both ways, while faults change and readers stop', async () => {
   const seed = process.env.SEED ?? String(Date.now())
   console.log(`SEED=${seed}`)
   await using pair = await connect(createSeededRandom(seed))
@@ -104,7 +104,7 @@ it('keeps every byte in its order, both ways, while faults come and go and reade
   await until(() => link.connectionCount === 0)
 }, 60_000)
 
-it('reads no further from a sender whose receiver does not read, without any fault, and loses nothing', async () => {
+it('a link stops reading from a sender whose receiver does not read, and loses nothing', async () => {
   for (const way of ['up', 'down'] as const) {
     await using pair = await connect(createSeededRandom(1))
     const { link, client, accepted } = pair
@@ -131,7 +131,7 @@ it('reads no further from a sender whose receiver does not read, without any fau
   }
 }, 60_000)
 
-it('has passed everything on when it has finished, so that nothing is dropped with its sockets', async () => {
+it('a finished pipe has passed on every byte before its sockets close', async () => {
   const server = net.createServer({ pauseOnConnect: true, allowHalfOpen: true })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

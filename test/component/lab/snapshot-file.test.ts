@@ -80,7 +80,7 @@ beforeEach(async () => {
 
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-it('brings back what was packed, and keeps secrets to those who have the key', async () => {
+it('unpack restores a packed snapshot, and only the key opens its secrets', async () => {
   await packSnapshot(directory, file)
   const manifest = await unpackSnapshot(file, target)
   expect(manifest).toEqual(readManifest(directory))
@@ -98,7 +98,7 @@ it('brings back what was packed, and keeps secrets to those who have the key', a
     for (const { key, value } of chunk) expect(engine.get(key)?.equals(value)).toBe(true)
 })
 
-it('writes nothing outside its directory, whoever has sealed the file', async () => {
+it('unpack writes nothing outside its directory, even from a file with a valid seal', async () => {
   const { clusters, ...rest } = readManifest(directory)
   for (const name of ['../outside', 'A/../../outside', '']) {
     mkdirSync(path.join(directory, 'A'), { recursive: true })
@@ -111,7 +111,7 @@ it('writes nothing outside its directory, whoever has sealed the file', async ()
   }
 })
 
-it('judges the topology of a snapshot as one of a file, whoever has sealed it', async () => {
+it('unpack validates the topology of a snapshot like one from a file', async () => {
   const manifest = readManifest(directory)
   const [cluster] = manifest.clusters
   if (!cluster) throw new Error('no cluster')
@@ -134,7 +134,7 @@ it('judges the topology of a snapshot as one of a file, whoever has sealed it', 
   }
 })
 
-it('tells every fault of a file that somebody else has made as an error about that file', async () => {
+it('unpack and check report every fault of a foreign snapshot file as an error about that file', async () => {
   const manifest = readManifest(directory)
   const [cluster] = manifest.clusters
   const random = createSeededRandom(`${SEED} hostile`)
@@ -195,7 +195,7 @@ const sealAs = async (manifest: unknown): Promise<void> => {
   writeFileSync(keyPath(file), key.toString('hex'))
 }
 
-it('removes snapshots and nothing else', async () => {
+it('remove deletes snapshots and nothing else', async () => {
   await packSnapshot(directory, file)
   for (const other of [keyPath(file), directory]) {
     await expect(removeSnapshot(other), other).rejects.toMatchObject({ name: 'LabError' })
@@ -205,7 +205,7 @@ it('removes snapshots and nothing else', async () => {
   expect([file, keyPath(file)].map((one) => existsSync(one))).toEqual([false, false])
 })
 
-it('refuses a file that was cut anywhere or changed anywhere, and leaves nothing of it', {
+it('unpack rejects a file that was truncated or changed anywhere, and leaves nothing of it', {
   timeout: 60_000,
 }, async () => {
   await packSnapshot(directory, file)
@@ -234,7 +234,7 @@ it('refuses a file that was cut anywhere or changed anywhere, and leaves nothing
   await expect(unpackSnapshot(file, target)).rejects.toThrow('is damaged')
 })
 
-it('says whether a file is whole without keeping anything of it, and what it cannot tell without the key', async () => {
+it('a check of a snapshot file keeps no data and reports a missing key', async () => {
   await packSnapshot(directory, file)
   const before = readdirSync(directory)
   expect(await checkSnapshot(file)).toBe('whole')
@@ -245,7 +245,7 @@ it('says whether a file is whole without keeping anything of it, and what it can
   await expect(checkSnapshot(file)).rejects.toThrow('is damaged: it ends early')
 })
 
-it('says of other files what they are', async () => {
+it('unpack names the format of a file that it cannot read', async () => {
   await packSnapshot(directory, file)
   const whole = readFileSync(file, 'latin1')
   const withVersion = (version: number) =>
@@ -272,7 +272,7 @@ it('says of other files what they are', async () => {
   expect(() => prepareSnapshot(file, false, HOST)).toThrow('is there already')
 })
 
-it('looks at the name first and makes no directory for it, and removes what a killed one left', () => {
+it('unpack checks the lab name before it creates a directory, and removes what a killed one left', () => {
   for (const name of ['bad/name', 'bad/name.snapshot']) {
     const place = path.join(directory, name)
     expect(() => prepareSnapshot(place, false, HOST), name).toThrow(/is not a file for a snapshot|cannot be written/)
@@ -284,7 +284,7 @@ it('looks at the name first and makes no directory for it, and removes what a ki
   expect(readdirSync(directory).filter((name) => name.startsWith('.understudy-'))).toEqual([path.basename(drafts)])
 })
 
-it('knows a whole image of a cluster from one that is not', async () => {
+it('a snapshot check distinguishes a complete image of a cluster from an incomplete one', async () => {
   const image = imageFile(directory, 'A')
   expect(await checkImage(image)).toMatchObject(STATE)
   const whole = readFileSync(image)

@@ -67,7 +67,7 @@ describe('the cluster port', () => {
 })
 
 describe.each(TRANSPORTS)('a link by %s', (_name, create) => {
-  test('that is cut is made again, and writes made meanwhile arrive', async () => {
+  test('a cut replication link reconnects, and writes made meanwhile arrive', async () => {
     const { transport, network } = create()
     const [a, b] = [await openStore(), await openStore()]
     const { secondary } = await pair('dr', a, b, { transport })
@@ -81,7 +81,7 @@ describe.each(TRANSPORTS)('a link by %s', (_name, create) => {
     expect(network.dials).toBeLessThan(30)
   })
 
-  test('carries heartbeats that both sides show', async () => {
+  test('a replication link carries heartbeats that both sides show', async () => {
     const [a, b] = [await openStore(), await openStore()]
     const { primary, secondary } = await pair('dr', a, b, { transport: create().transport })
     await secondary.caughtUp(a, 'dr')
@@ -95,7 +95,7 @@ describe.each(TRANSPORTS)('a link by %s', (_name, create) => {
     await until(() => secondary.follower.knownPrimaryAddresses.includes('https://standby:8201'))
   })
 
-  test('shows a stopped primary as gone at once, and its own last addresses', async () => {
+  test('a replication link shows a stopped primary at once, with its last addresses', async () => {
     const [a, b] = [await openStore(), await openStore()]
     const { primary, secondary } = await pair('dr', a, b, { transport: create().transport })
     await secondary.caughtUp(a, 'dr')
@@ -109,7 +109,7 @@ describe.each(TRANSPORTS)('a link by %s', (_name, create) => {
     })
   })
 
-  test('that is frozen is noticed on both sides by keepalive', async () => {
+  test('both sides notice a frozen replication link through keepalive', async () => {
     const { transport, network } = create()
     const [a, b] = [await openStore(), await openStore()]
     const { primary, secondary } = await pair('dr', a, b, { transport })
@@ -122,7 +122,7 @@ describe.each(TRANSPORTS)('a link by %s', (_name, create) => {
     await secondary.caughtUp(a, 'dr')
   })
 
-  test('goes over to the first address that answers for our set', async () => {
+  test('a replication link moves to the first address that answers for its own set', async () => {
     const { transport } = create()
     const [a, b] = [await openStore(), await openStore()]
     const { set, primary, secondary } = await pair('dr', a, b, { transport })
@@ -143,7 +143,7 @@ describe.each(TRANSPORTS)('a link by %s', (_name, create) => {
     await secondary.caughtUp(a, 'dr')
   })
 
-  test('tries the other known addresses when the first refuses', async () => {
+  test('a replication link tries the other known addresses if the first fails', async () => {
     const [a, b] = [await openStore(), await openStore()]
     const { transport } = create()
     const set = await TestSet.create()

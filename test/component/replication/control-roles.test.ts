@@ -314,7 +314,7 @@ test('a sealed token works once, also for the cluster that has used it, and afte
   expect(c.wipes).toBe(1)
 })
 
-test('of two clusters that bring one sealed token at the same time exactly one gets in', async () => {
+test('two clusters that use one sealed token at the same time: exactly one joins', async () => {
   const a = await start('a')
   const c = await start('c')
   const d = await start('d')
@@ -562,7 +562,7 @@ test('a first copy that a failing storage keeps from being finished is finished 
   await until(() => b.status('dr').mode === 'secondary')
 })
 
-test('of role changes that come together the first is made, and the others are asked to come again', async () => {
+test('the first of several concurrent role changes succeeds, and the others get a retry error', async () => {
   const a = await start('a')
   const first = a.change('replication/performance/primary/enable')
   const others = [a.post('replication/dr/primary/enable'), a.post('replication/performance/primary/demote')]

@@ -216,7 +216,7 @@ test('a cluster that is sealed or stopped while it waits for its secondaries sta
   await until(() => b.readValue(SHARED_KEY) === 'second')
 })
 
-test('of demotions that come together the first is made', async () => {
+test('the first of several concurrent demotions succeeds, and the others get a retry error', async () => {
   const { a, b } = await startPair('dr')
   await a.writeValue(SHARED_KEY, 'first')
   const first = await beginDemotion(a, 'dr')

@@ -56,7 +56,7 @@ const fill = async (store: Store): Promise<void> => {
 }
 
 describe('a filtered secondary', () => {
-  test('gets neither name nor value of what is filtered, and its root is equal', async () => {
+  test('a filtered secondary receives no name or value of filtered data, and its root is equal', async () => {
     const [a, b] = [await openStore(), await openStore()]
     await fill(a)
     const { secondary } = await pair('performance', a, b, {
@@ -83,7 +83,7 @@ describe('a filtered secondary', () => {
     expect(await logHolds(b, 'logical/eu/')).toBe(false)
   })
 
-  test('loses what a later filter withholds, and gets it back when the filter is lifted', async () => {
+  test('a filtered secondary loses what a later filter withholds, and gets it back after the filter is removed', async () => {
     const [a, b] = [await openStore(), await openStore()]
     await fill(a)
     const { primary, secondary } = await pair('performance', a, b)
@@ -106,7 +106,7 @@ describe('a filtered secondary', () => {
     expect((await keysOf(b)).filter((key) => key.startsWith('logical/eu/'))).toHaveLength(100)
   })
 
-  test('loses it as well when the filter came while it was away', async () => {
+  test('a filtered secondary loses data also if the filter changed during its absence', async () => {
     const network = new CuttableNetwork()
     const [a, b] = [await openStore(), await openStore()]
     await fill(a)
@@ -121,7 +121,7 @@ describe('a filtered secondary', () => {
     expect((await keysOf(b)).filter((key) => key.startsWith('logical/eu/'))).toEqual([])
   })
 
-  test('tells only of what differs when it was compared under the same filter before', async () => {
+  test('a comparison under an unchanged filter reports only the differences', async () => {
     const network = new CuttableNetwork()
     const [a, b] = [await openStore(new MemoryEngine(), { walRetentionEntries: 16 }), await openStore()]
     await a.write((tx) => {
@@ -154,7 +154,7 @@ describe('a filtered secondary', () => {
     expect(await resyncBytes('new')).toBeGreaterThan(leafBytes)
   })
 
-  test('gets nothing that is written under a filter that comes between two comparisons', async () => {
+  test('a secondary receives nothing that is written under a filter between two comparisons', async () => {
     const engine = new WatchedEngine()
     const [a, b] = [await openStore(engine), await openStore()]
     await put(a, 'logical/us/1', 'us 1')
@@ -184,7 +184,7 @@ describe('a filtered secondary', () => {
     expect(got.filter((key) => key.startsWith('logical/eu/'))).toEqual([])
   })
 
-  test('hands what was filtered down to its own copy only as hashes', async () => {
+  test('a filtered secondary passes filtered data to its own copy only as hashes', async () => {
     const [a, c, d] = [await openStore(), await openStore(), await openStore()]
     await fill(a)
     const { secondary, primary } = await pair('performance', a, c)

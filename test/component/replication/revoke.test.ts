@@ -9,7 +9,7 @@ const never = (signal: AbortSignal): Promise<void> =>
   new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 
 describe('a revoked secondary', () => {
-  test('is cut from a live stream at once and gets no later write', async () => {
+  test('revocation cuts a secondary from a live stream, and it gets no later write', async () => {
     const [a, b] = [await openStore(), await openStore()]
     const { primary, secondary, set } = await pair('dr', a, b)
     const other = await TestFollower.start({ kind: 'dr', store: await openStore(), set, id: 'o', primary })
@@ -29,7 +29,7 @@ describe('a revoked secondary', () => {
     expect(b.get('logical/x/raced')).toBeUndefined()
   })
 
-  test.each<HoldState>(['merkle-diff', 'merkle-sync', 'apply'])('is cut while it is held at %s', async (held) => {
+  test.each<HoldState>(['merkle-diff', 'merkle-sync', 'apply'])('a secondary is cut while in %s', async (held) => {
     const [a, b] = [await openStore(), await openStore()]
     for (let i = 0; i < 200; i++) await put(a, `logical/x/${i}`, 'x')
     let isHeld = false
@@ -55,7 +55,7 @@ describe('a revoked secondary', () => {
     expect(b.get('logical/x/last')).toBeUndefined()
   })
 
-  test('streams again once it is registered again', async () => {
+  test('a revoked secondary streams again after a new registration', async () => {
     const [a, b] = [await openStore(), await openStore()]
     const { primary, secondary } = await pair('dr', a, b)
     await secondary.caughtUp(a, 'dr')
@@ -96,7 +96,7 @@ describe('two clusters with one secondary id', () => {
 })
 
 describe('a primary the follower objects to', () => {
-  test('is not followed', async () => {
+  test('a follower does not follow a primary to which it objects', async () => {
     const [a, b] = [await openStore(), await openStore()]
     const { secondary } = await pair('dr', a, b, {
       prepare: (follower) => {

@@ -53,7 +53,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (_name, creat
   }
 
   describe('know one another', () => {
-    test('by a certificate of the authority, whose name the service is told', async () => {
+    test('the service learns the name in the certificate of a client', async () => {
       const { service, open, forward, port } = await start()
       const connection = await open('cn-somebody')
       expect(connection.address).toBe(port.address)
@@ -61,7 +61,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (_name, creat
       expect(service.callers[0]?.commonName).toBe('cn-somebody')
     })
 
-    test('and not by one of another authority, nor is another one taken for the primary', async () => {
+    test('a connection fails with a certificate or a server of another authority', async () => {
       const { faulty, port, set } = await start()
       const other = await TestSet.create()
       const foreign = await other.credentials('cn-c')
@@ -78,14 +78,14 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (_name, creat
       for (const credentials of wrong) await expect(connect(faulty, port, credentials)).rejects.toThrow()
     })
 
-    test('and an impostor with the same name is told apart by its key', async () => {
+    test('a connection fails to an impostor with the same name and another key', async () => {
       const { faulty, port, set } = await start()
       const impostor = await TestSet.create(set.identity.serverName)
       const forged = { ...(await impostor.credentials('cn-c')), caCertificate: set.identity.certificate }
       await expect(connect(faulty, port, forged)).rejects.toThrow()
     })
 
-    test('and by one kind nobody gets to the other behind the same port', async () => {
+    test('credentials of one kind do not connect to the other kind behind the same port', async () => {
       const { faulty, port, set, open, forward } = await start()
       const other = await TestSet.create()
       port.serve(other.identity, new ScriptedService())
@@ -101,7 +101,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (_name, creat
   })
 
   describe('answer calls', () => {
-    test('with a refusal that names its reason and who is to be asked instead', async () => {
+    test('a rejected call names its reason and the node to ask instead', async () => {
       const { service, open, forward } = await start()
       const overtaker = {
         clusterId: 'c',
@@ -119,7 +119,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (_name, creat
       expect(overtakerIn(error)).toEqual(overtaker)
     })
 
-    test('and say of a bug what it was, without a reason to refuse', async () => {
+    test('a bug in a handler becomes an error without a rejection code', async () => {
       const { service, open, forward } = await start()
       service.onForward = async () => {
         throw new TypeError('a bug')
@@ -129,7 +129,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (_name, creat
       expect(refusalCodeOf(error)).toBe('failed')
     })
 
-    test('many at a time, each its own', async () => {
+    test('concurrent calls get their own answers', async () => {
       const { service, open, forward } = await start()
       const waiting = new Map<string, () => void>()
       service.onForward = async (payload) => {
@@ -144,7 +144,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (_name, creat
       expect(replies.map(({ payload }) => payload.toString())).toEqual(['a', 'b', 'c'])
     })
 
-    test('or not in time, and then the one who was asked is told', async () => {
+    test('a call that times out is aborted on both sides', async () => {
       const { service, open, forward } = await start()
       service.onForward = () => new Promise(() => undefined)
       const connection = await open()
@@ -154,7 +154,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (_name, creat
       await gone(service.callers[0])
     })
 
-    test('or are not waited for any longer, with the reason of whoever gave up', async () => {
+    test('an aborted call ends with the reason of its signal and is aborted on the server', async () => {
       const { service, open, forward } = await start()
       service.onForward = () => new Promise(() => undefined)
       const connection = await open()
@@ -167,7 +167,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (_name, creat
       await expect(forward(connection, 'x', { signal: stop.signal })).rejects.toThrow('stopping')
     })
 
-    test('unless a message is larger than any may be', async () => {
+    test('a call with a message over the maximum fails', async () => {
       const { open, service } = await start()
       const connection = await open()
       const payload = Buffer.alloc(LIMITS.rpcMessageBytesMax + 1)
@@ -177,7 +177,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (_name, creat
   })
 
   describe('send many messages', () => {
-    test('in order, and end', async () => {
+    test('a stream delivers its messages in order and ends', async () => {
       const { service, open } = await start()
       service.onFetch = async function* () {
         for (let at = 0; at < 300; at++) yield { unknown: [], filtered: [], entries: Buffer.from(`${at}`) }
@@ -187,7 +187,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (_name, creat
       expect(got).toEqual(Array.from({ length: 300 }, (_, at) => `${at}`))
     })
 
-    test('or a refusal behind some of them', async () => {
+    test('a stream delivers a rejection after some messages', async () => {
       const { service, open } = await start()
       service.onFetch = async function* () {
         yield { unknown: [], filtered: [], entries: Buffer.from('one') }
@@ -202,7 +202,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (_name, creat
       expect(got).toEqual(['one'])
     })
 
-    test('no faster than they are read, and none once nobody reads', async () => {
+    test('a stream is produced at the pace of its reader, and stops with the reader', async () => {
       const { service, open } = await start()
       let made = 0
       service.onFetch = async function* () {

@@ -37,7 +37,7 @@ const ed25519Key = (bytes: string) =>
   })
 
 describe('a signature', () => {
-  it('of Ed25519 is verified with the public key that a read shows', async () => {
+  it('the public key in a read verifies an Ed25519 signature', async () => {
     await post('keys/a', { type: 'ed25519' })
     const { signature, ...more } = await post('sign/a', { input })
     expect(more).toEqual({ key_version: 1 })
@@ -48,7 +48,7 @@ describe('a signature', () => {
     expect(await isValid('verify/a', other)).toBe(false)
   })
 
-  it('of a derived Ed25519 key has a key for each context, shown with it', async () => {
+  it('a derived Ed25519 key signs with a separate key for each context, and shows it', async () => {
     await post('keys/a', { type: 'ed25519', derived: true })
     const made = await post('sign/a', { input, context })
     expect(made.public_key).toBe(await publicKeyOf('a', '1', { context }))
@@ -65,7 +65,7 @@ describe('a signature', () => {
     ['ecdsa-p256', 'sha2-256', 'sha256'],
     ['ecdsa-p384', 'sha2-384', 'sha384'],
     ['ecdsa-p521', 'sha3-512', 'sha3-512'],
-  ])('of %s is marshaled as ASN.1, or as JWS wants it', async (type, name, hash) => {
+  ])('%s signatures are marshaled as ASN.1 or JWS', async (type, name, hash) => {
     await post('keys/a', { type })
     const key = createPublicKey(await publicKeyOf('a'))
     const plain = await sign('a', { hash_algorithm: name })
@@ -80,7 +80,7 @@ describe('a signature', () => {
     expect(await isValid('verify/a/sha1', { signature: plain })).toBe(false)
   })
 
-  it('of RSA is PSS, with a salt of any or of a given length, or PKCS 1', async () => {
+  it('an RSA signature is PSS with any or a given salt length, or PKCS 1', async () => {
     await post('keys/a', { type: 'rsa-2048' })
     const key = createPublicKey(await publicKeyOf('a'))
     for (const saltLength of ['auto', 'hash', '20']) {
@@ -96,7 +96,7 @@ describe('a signature', () => {
     expect(await isValid('verify/a', { signature })).toBe(false)
   })
 
-  it('by PKCS 1 of a hash is the one of what was hashed', async () => {
+  it('a PKCS 1 signature of a hash equals the one of its input', async () => {
     await post('keys/a', { type: 'rsa-2048' })
     const hashes = ['sha1', 'sha224', 'sha256', 'sha384', 'sha512', 'sha3-224', 'sha3-256', 'sha3-384', 'sha3-512']
     for (const hash of hashes) {
@@ -114,7 +114,7 @@ describe('a signature', () => {
     }
   })
 
-  it('is made by the latest version or the one asked for, and verified as long as it may be', async () => {
+  it('sign uses the latest or the requested key version, and verify accepts the allowed versions', async () => {
     await post('keys/a', { type: 'ed25519' })
     const old = await sign('a')
     await post('keys/a/rotate')
@@ -128,7 +128,7 @@ describe('a signature', () => {
     expect(await refused('sign/a', { input, key_version: 1 })).toMatch(/less than the minimum encryption key version$/)
   })
 
-  it('is refused for what a key cannot do, and for what is no signature', async () => {
+  it('sign and verify reject keys without signing support and invalid signatures', async () => {
     await post('keys/aes')
     await post('keys/ed', { type: 'ed25519' })
     await post('keys/ec', { type: 'ecdsa-p256' })
@@ -161,7 +161,7 @@ describe('a signature', () => {
     expect(await isValid('verify/ed', { signature: 'vault:v1:AAAA' })).toBe(false)
   })
 
-  it('of a batch is an answer of 200 that names the mistake of each item', async () => {
+  it('a batch of signatures answers 200 and names the error of each item', async () => {
     await post('keys/a', { type: 'ed25519', derived: true })
     const made = await transit.write('sign/a', { batch_input: [{ input, context, reference: 'r' }, { context }] })
     expect(made?.status).toBeUndefined()
@@ -195,7 +195,7 @@ describe('an HMAC', () => {
     return Buffer.from(String(keys[1]), 'base64')
   }
 
-  it.each(['aes256-gcm96', 'ed25519'])('is made with every type of key, as %s, and verified', async (type) => {
+  it.each(['aes256-gcm96', 'ed25519'])('hmac and verify work with key type %s', async (type) => {
     await post('keys/a', { type })
     const { hmac } = await post('hmac/a', { input })
     const key = await exported('a')
@@ -210,7 +210,7 @@ describe('an HMAC', () => {
     expect(await isValid('verify/a', { hmac: long })).toBe(false)
   })
 
-  it('is refused with the texts of its own', async () => {
+  it('hmac fails with its own error texts', async () => {
     await post('keys/a')
     await post('keys/a/rotate')
     const old = String((await post('hmac/a', { input, key_version: 1 })).hmac)
@@ -262,7 +262,7 @@ describe('what needs no key', () => {
 describe('an export', () => {
   const read = async (path: string) => dataOf(await transit.read(path)) as { keys: Record<string, string> }
 
-  it('shows the versions of an exportable key in the forms of its type', async () => {
+  it('export shows the versions of an exportable key in the forms of its type', async () => {
     for (const type of ['aes256-gcm96', 'ed25519', 'ecdsa-p256', 'rsa-2048']) {
       await post(`keys/${type}`, { type, exportable: true })
     }
@@ -282,7 +282,7 @@ describe('an export', () => {
     }
   })
 
-  it('is refused for any other key, and for what a key is not', async () => {
+  it('export rejects a key that is not exportable and a wrong export type', async () => {
     await post('keys/a')
     const refusedRead = async (path: string) => (await refusal(transit.read(path)))[1]
     expect(await refusedRead('export/encryption-key/a')).toBe('private key material is not exportable')
@@ -299,7 +299,7 @@ describe('a backup', () => {
   const settings = { exportable: true, allow_plaintext_backup: true }
   const backup = async (name: string) => String((dataOf(await transit.read(`backup/${name}`)) as Shown).backup)
 
-  it('brings a key back with all its versions, here or elsewhere', async () => {
+  it('a transit backup restores a key with all its versions on the same or another mount', async () => {
     await post('keys/a', { ...settings, type: 'rsa-2048' })
     const ciphertext = String((await post('encrypt/a', { plaintext: input })).ciphertext)
     await post('keys/a/rotate')
@@ -319,7 +319,7 @@ describe('a backup', () => {
     expect(await transit.write('restore/b', { backup: kept, force: true })).toBeUndefined()
   })
 
-  it('is refused where the settings do not allow it, and where it is damaged', async () => {
+  it('a transit backup needs the key settings, and restore rejects a damaged backup', async () => {
     await post('keys/a')
     const refusedRead = async () => (await refusal(transit.read('backup/a')))[1]
     expect(await refusedRead()).toBe('exporting is disallowed on the policy')

@@ -99,7 +99,7 @@ const findText = async (data: EngineSource, text: string): Promise<string[]> => 
   return found
 }
 
-test('works on a performance secondary when both run with -dev, as a root token of its own', async () => {
+test('the dev root token works on a performance secondary if both run with -dev', async () => {
   const [a, c] = [await start(true, ROOT), await start(true, OWN_ROOT)]
   await join(a.client, c.client, 'performance')
   expect(await lookUp(c.client, ROOT)).toMatchObject({ status: 200, data: { policies: ['root'], ttl: 0 } })
@@ -117,7 +117,7 @@ test('works on a performance secondary when both run with -dev, as a root token 
   expect([(await lookUp(c.client, ROOT)).status, (await lookUp(a.client, ROOT)).status]).toEqual([403, 200])
 })
 
-test('lies encrypted in the storage of the secondary until it is planted', async () => {
+test('the dev root token is encrypted in the storage of the secondary until it is planted', async () => {
   const [a, c] = [await start(true, ROOT), await start(true, OWN_ROOT)]
   await join(a.client, c.client, 'performance')
   expect(c.begun.filter(({ key }) => key.endsWith(KEYS.devRoot))).toHaveLength(1)
@@ -128,7 +128,7 @@ test('lies encrypted in the storage of the secondary until it is planted', async
 test.each([
   ['the secondary does not run with -dev', true, false],
   ['the primary does not run with -dev', false, true],
-])('does not when %s', async (_what, isPrimaryDev, isSecondaryDev) => {
+])('the dev root token does not reach a performance secondary if %s', async (_what, isPrimaryDev, isSecondaryDev) => {
   const [a, c] = [await start(isPrimaryDev, ROOT), await start(isSecondaryDev, OWN_ROOT)]
   await join(a.client, c.client, 'performance')
   expect((await lookUp(a.client, a.rootToken)).status).toBe(200)
@@ -136,7 +136,7 @@ test.each([
   expect(await findText(c.data, KEYS.devRoot)).toEqual([])
 })
 
-test('does not when it was revoked before', async () => {
+test('a revoked dev root token does not reach a performance secondary', async () => {
   const [a, c] = [await start(true, ROOT), await start(true, OWN_ROOT)]
   const made = await a.client.call('POST', 'auth/token/create-orphan', { body: { policies: ['root'] } })
   const other = (made.auth as { client_token: string }).client_token
@@ -146,7 +146,7 @@ test('does not when it was revoked before', async () => {
   expect((await lookUp(c.client, other)).status).toBe(403)
 })
 
-test('comes to a DR secondary with all other tokens, and in no other way', async () => {
+test('the dev root token reaches a DR secondary with all other tokens, and in no other way', async () => {
   const [a, b] = [await start(true, ROOT), await start(true, OWN_ROOT)]
   await join(a.client, b.client, 'dr')
   expect((await lookUp(b.client, ROOT)).status).toBe(400)

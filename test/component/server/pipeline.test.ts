@@ -23,7 +23,7 @@ const makeToken = async (body: Fields, client = root): Promise<string> =>
 const usesOf = async (token: string) => (await data(root.write('auth/token/lookup', { token }))).num_uses
 
 describe('a token with limited uses', () => {
-  it('pays a use for a request that is refused with 400, whoever finds the mistake', async () => {
+  it('a token with limited uses pays for a request that fails with 400, wherever the error arises', async () => {
     const token = await makeToken({ policies: ['root'], num_uses: 5 })
     const mistakes: [string, Fields][] = [
       ['secret/data/a', { data: 'no object' }],
@@ -36,7 +36,7 @@ describe('a token with limited uses', () => {
     }
   })
 
-  it('pays nothing for a login that it is sent along with', async () => {
+  it('a token with limited uses pays nothing for a login that carries it', async () => {
     await root.write('sys/auth/userpass', { type: 'userpass' })
     await root.write('auth/userpass/users/joe', { password: 'correct', token_type: 'service' })
     const token = await makeToken({ policies: ['root'], num_uses: 5 })
@@ -49,7 +49,7 @@ describe('a token with limited uses', () => {
     expect(await usesOf(token)).toBe(5)
   })
 
-  it('is audited with the uses that were left before the request, and the refused one after it with one less', async () => {
+  it('the audit log shows the remaining uses of a token before each request, including a rejected one', async () => {
     const directory = mkdtempSync(path.join(os.tmpdir(), 'understudy-audit-'))
     const file = path.join(directory, 'audit.log')
     try {
@@ -95,14 +95,14 @@ describe.each([
   })
   const done = version === '1' ? 204 : 200
 
-  it('is judged as what it does, where the rights tell making from changing', async () => {
+  it('a KV write needs create or update by its effect', async () => {
     expect(await statuses('create')).toEqual([done, 403])
     expect(await statuses('update')).toEqual([403, 403])
     expect(await statuses('create', 'update')).toEqual([done, done])
     expect(await statuses('read')).toEqual([403, 403])
   })
 
-  it('is audited as what it does, whatever the rights', async () => {
+  it('a KV write is audited as create or update by its effect', async () => {
     const directory = mkdtempSync(path.join(os.tmpdir(), 'understudy-audit-'))
     const file = path.join(directory, 'audit.log')
     try {
@@ -122,7 +122,7 @@ describe.each([
 })
 
 describe('a token of a namespace, sent without the header', () => {
-  it('is found by its ending where it asks for itself', async () => {
+  it('a request of a token about itself finds the namespace by the token suffix', async () => {
     await root.write('sys/namespaces/team')
     const inside = root.with({ namespace: 'team' })
     const token = await makeToken({ policies: ['default'], ttl: '1h' }, inside)
@@ -136,7 +136,7 @@ describe('a token of a namespace, sent without the header', () => {
     for (const client of [own, inside]) client.close()
   })
 
-  it('does not take root tokens into their namespace, nor follows the ending of what is no token', async () => {
+  it('a namespace suffix does not apply to root tokens or to unknown tokens', async () => {
     await root.write('sys/namespaces/other')
     expect(await data(root.read('other/auth/token/lookup-self'))).toMatchObject({ path: 'auth/token/root' })
     expect((await root.send('GET', 'auth/token/lookup-self', { token: 'hvs.nothing.abcde' })).status).toBe(403)
@@ -250,7 +250,7 @@ describe('a wrong verb on a ceremony of key shares', () => {
     expect([status, json]).toEqual([405, { errors: [] }])
   })
 
-  it('is not described', async () => {
+  it('the OpenAPI document describes no wrong verb of a key share ceremony', async () => {
     const { paths } = (await root.read('sys/internal/specs/openapi')) as { paths: Record<string, Fields> }
     expect(Object.keys(paths['/sys/generate-root/attempt'] ?? {})).not.toContain('patch')
     expect(Object.keys(paths['/sys/leader'] ?? {})).not.toContain('post')
@@ -332,7 +332,7 @@ describe('counters', () => {
 })
 
 describe('sys/leader', () => {
-  it('says that there is no high availability with disable_clustering', async () => {
+  it('sys/leader reports no high availability with disable_clustering', async () => {
     await using other = await startDevServer({ disable_clustering: true })
     expect(await other.client.read('sys/leader')).toMatchObject({ ha_enabled: false })
     expect(await data(other.client.read('sys/config/state/sanitized'))).toMatchObject({
@@ -340,7 +340,7 @@ describe('sys/leader', () => {
     })
   })
 
-  it('says so with storage "file"', async () => {
+  it('sys/leader reports no high availability with storage "file"', async () => {
     const directory = mkdtempSync(path.join(os.tmpdir(), 'understudy-file-'))
     try {
       await using other = await startDevServer({ storage: { file: { path: directory } } })
@@ -353,7 +353,7 @@ describe('sys/leader', () => {
 })
 
 describe('blocks of addresses', () => {
-  it('of a SecretID may be covered by several of the role together, and look like those of the role at a token', async () => {
+  it('several blocks of a role may cover a block of its SecretID, and its token shows both alike', async () => {
     await root.write('sys/auth/approle', { type: 'approle' })
     await root.write('auth/approle/role/r', {
       secret_id_bound_cidrs: '127.0.0.0/9,127.128.0.0/9',

@@ -92,7 +92,7 @@ test('after role_change_wait it is refused with the text that asks to try again'
   expect(it.server.status.isRestarting).toBe(true)
 })
 
-test('with role_change_wait 0 nothing waits', async () => {
+test('role_change_wait 0 rejects a write during a restart at once', async () => {
   const it = await startServer({ role_change_wait: '0' })
   it.door.isHeld = true
   it.server.host.restart('a test')
@@ -100,7 +100,7 @@ test('with role_change_wait 0 nothing waits', async () => {
   expect([answer.status, errorsOf(answer)]).toEqual([503, [RESTARTING]])
 })
 
-test('of calls that change roles at once each is answered by the runtime that the one before it leaves', async () => {
+test('concurrent role changes run one after another, each on the state that the previous one left', async () => {
   const it = await startServer({ role_change_wait: '20s' })
   const call = (path: string) => it.client.send('PUT', `sys/replication/${path}`)
   const answers = await Promise.all([
@@ -181,7 +181,7 @@ test('status reads, shares and a second initialisation are answered meanwhile', 
   }
 })
 
-test('of those who wait one whose client has left is dropped, and never made', async () => {
+test('a waiting request whose client has left is dropped and never executed', async () => {
   const it = await startServer({ role_change_wait: '20s' })
   it.door.isHeld = true
   it.server.host.restart('a test')

@@ -32,7 +32,7 @@ const ENTRIES = [
 ]
 
 describe('a snapshot file', () => {
-  it('holds what was put in', async () => {
+  it('a snapshot file contains the entries that were written', async () => {
     const file = await write(ENTRIES)
     const { meta, sums, sealedSums } = await verifySnapshot(file)
     expect(meta).toMatchObject(META)
@@ -42,14 +42,14 @@ describe('a snapshot file', () => {
     for (const [at, { value }] of found.entries()) expect(ENTRIES[at]?.value.equals(value)).toBe(true)
   })
 
-  it('ends with the sealed hashes, by which clients know that it is whole', async () => {
+  it('a snapshot file ends with the sealed hashes, by which clients verify that it is complete', async () => {
     const names: string[] = []
     for await (const { name } of readTar(chunks(gunzipSync(await write(ENTRIES))), 1 << 24)) names.push(name)
     expect(names[0]).toBe('meta.json')
     expect(names.slice(-2)).toEqual(['SHA256SUMS', 'SHA256SUMS.sealed'])
   })
 
-  it('is refused when any byte of it was changed, or its end is missing', async () => {
+  it('a snapshot file is invalid if any byte is changed or its end is missing', async () => {
     const plain = gunzipSync(await write(ENTRIES.slice(0, 2)))
     const sealedAt = plain.indexOf('SHA256SUMS.sealed')
     await fc.assert(
@@ -73,13 +73,13 @@ describe('a snapshot file', () => {
     }
   })
 
-  it('is refused when it comes from elsewhere', async () => {
+  it('a file of another origin is no valid snapshot', async () => {
     const archive = gzipSync(Buffer.concat([tarFile({ name: 'meta.json', content: Buffer.from('{}') }, 0), TAR_END]))
     await expect(verifySnapshot(archive)).rejects.toThrow('it is not complete')
     await expect(verifySnapshot(Buffer.from('text'))).rejects.toThrow('the snapshot cannot be used')
   })
 
-  it('is no longer made, and what it is read from is closed, when its reader goes away', async () => {
+  it('a snapshot file stops and closes its source if its reader goes away', async () => {
     let isClosed = false
     async function* endless(): AsyncGenerator<StoredEntry[]> {
       try {
@@ -92,7 +92,7 @@ describe('a snapshot file', () => {
     await expect.poll(() => isClosed).toBe(true)
   })
 
-  it('fails for its reader when what it is read from fails', async () => {
+  it('a snapshot file fails for its reader if its source fails', async () => {
     async function* failing(): AsyncGenerator<StoredEntry[]> {
       yield ENTRIES
       throw new Error('the storage is gone')

@@ -58,7 +58,7 @@ const copyTrees = async (from: Store, to: Store): Promise<void> => {
 const writeStep = (store: Store, copy: FirstCopy): Promise<void> => store.importMutations([], undefined, [], copy)
 
 describe('a first copy', () => {
-  it('makes data and roots equal, with leaves of its own for every key', async () => {
+  it('a first copy makes data and roots equal, with new leaves for every key', async () => {
     const primary = await primaryWith(300)
     const { store, disk } = await openFixture({}, undefined, 'secondary')
     await copyTrees(primary, store)
@@ -72,7 +72,7 @@ describe('a first copy', () => {
     expect(await again.check()).toEqual(CLEAN)
   })
 
-  it('is followed by the log', async () => {
+  it('a first copy continues with log entries of the primary', async () => {
     const primary = await primaryWith(50)
     const { store } = await openFixture({}, undefined, 'secondary')
     await copyTrees(primary, store)
@@ -84,7 +84,7 @@ describe('a first copy', () => {
     expect(await store.check()).toEqual(CLEAN)
   })
 
-  it('replaces what was here and says so', async () => {
+  it('a first copy replaces the previous data and reports it', async () => {
     const primary = await primaryWith(50)
     const { store } = await openFixture({}, undefined, 'secondary')
     await put(store, 'core/keyring', 'of another life')
@@ -100,7 +100,7 @@ describe('a first copy', () => {
     expect(await store.check()).toEqual(CLEAN)
   })
 
-  it('does not go by what was remembered of a key that had been deleted', async () => {
+  it('a first copy discards the remembered deletion of a key', async () => {
     const primary = await primaryWith(5)
     const { store } = await openFixture({}, undefined, 'secondary')
     await put(store, 'logical/uuid/3', 'old')
@@ -111,7 +111,7 @@ describe('a first copy', () => {
     expect(rootsOf(store)).toEqual(rootsOf(primary))
   })
 
-  it('that a crash interrupts leaves whole batches and a resync under way', async () => {
+  it('a crash during a first copy leaves whole batches and a pending resync', async () => {
     const primary = await primaryWith(100)
     const { store, disk, engine } = await openFixture({}, undefined, 'secondary')
     const [first = Buffer.alloc(0), ...rest] = await packedOf(primary, 'replicated')
@@ -127,7 +127,7 @@ describe('a first copy', () => {
     expect(await again.check()).toEqual(CLEAN)
   })
 
-  it('tells of its keys once they are durable, and cuts the log', async () => {
+  it('a first copy reports its keys after they are durable, and truncates the log', async () => {
     const { store, engine } = await openFixture()
     await put(store, 'logical/uuid/old', 'x')
     const { position } = store
@@ -147,7 +147,7 @@ describe('a first copy', () => {
     expect(store.hasPosition(position)).toBe(false)
   })
 
-  it('of nothing leaves the log alone', async () => {
+  it('a first copy without entries leaves the log unchanged', async () => {
     const { store } = await openFixture()
     await put(store, 'logical/a', '1')
     const { position } = store
@@ -157,7 +157,7 @@ describe('a first copy', () => {
     expect([store.position, store.isResyncing]).toEqual([position, false])
   })
 
-  it('gives up what was not written', async () => {
+  it('a first copy discards what was not written', async () => {
     const primary = await primaryWith(20)
     const { store } = await openFixture({}, undefined, 'secondary')
     const copy = store.firstCopy()
@@ -167,7 +167,7 @@ describe('a first copy', () => {
     expect([copy.length, store.isResyncing, textOf(store, 'logical/uuid/1')]).toEqual([0, false, undefined])
   })
 
-  it('refuses keys of another tree, and bytes that are no entries', async () => {
+  it('a first copy rejects keys of another tree and malformed entries', async () => {
     const { store } = await openFixture()
     const packer = new Packer(64)
     packer.add('core/replication/announced/x', bytes('1'))
@@ -178,7 +178,7 @@ describe('a first copy', () => {
   it.each([
     ['moves to another', (live: LiveEngine) => void live.switchTo(new MemoryEngine())],
     ['begins to be followed', (live: LiveEngine) => live.follow()],
-  ])('is begun again when the engine %s while a batch is made ready', async (_what, change) => {
+  ])('a first copy restarts if the engine %s', async (_what, change) => {
     const primary = await primaryWith(20)
     const engine = new GatedEngine(new MemoryEngine())
     const live = new LiveEngine(engine)

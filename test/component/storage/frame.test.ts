@@ -37,7 +37,7 @@ const frameOf = (entries: readonly (readonly WalOperation[])[], firstIndex = 1) 
   )
 
 describe('a log frame', () => {
-  it('comes back as it was encoded', () => {
+  it('a log frame decodes to what was encoded', () => {
     fc.assert(
       fc.property(transactions, fc.nat({ max: 2 ** 47 }), (entries, index) => {
         const frame = frameOf(entries, index + 1)
@@ -53,7 +53,7 @@ describe('a log frame', () => {
     )
   })
 
-  it('with any bit flipped, or cut anywhere, is none', () => {
+  it('a log frame with a flipped bit or a truncated end is invalid', () => {
     const key = 'logical/a'
     const frame = frameOf([[{ key, category: 'replicated', value: Buffer.from('v'), delta: Buffer.alloc(20, 1) }]])
     for (let at = 0; at < frame.bytes.length; at++) {
@@ -65,7 +65,7 @@ describe('a log frame', () => {
     expect(parseFrame(Buffer.concat([frame.bytes, Buffer.from('x')]))).toBeUndefined()
   })
 
-  it('whose body lies about its lengths is refused, not misread', () => {
+  it('a log frame with false lengths in its body is invalid', () => {
     const entry = encodeEntry([{ key: 'logical/a', category: 'local', value: undefined, delta: Buffer.alloc(20) }])
     for (const [at, lie] of [
       [0, 5000],

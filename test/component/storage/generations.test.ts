@@ -31,7 +31,7 @@ const directories = async (): Promise<string[]> => (await readdir(path)).filter(
 const KINDS = generationKinds(() => path)
 
 describe.each(KINDS)('generations %s', (_name, make) => {
-  it('begin with the first and hold their data', async () => {
+  it('storage begins with the first generation and keeps its data', async () => {
     const { open } = make()
     const source = await open()
     expect(source.generation).toBe(1)
@@ -42,7 +42,7 @@ describe.each(KINDS)('generations %s', (_name, make) => {
     await again.close()
   })
 
-  it('are replaced as a whole by what was prepared', async () => {
+  it('a prepared generation replaces the old one as a whole', async () => {
     const { open } = make()
     const source = await open()
     const old = source.engine
@@ -57,7 +57,7 @@ describe.each(KINDS)('generations %s', (_name, make) => {
     await again.close()
   })
 
-  it('stay as they are when preparing fails', async () => {
+  it('a failed preparation leaves the generation unchanged', async () => {
     const { open } = make()
     const source = await open()
     await put(source.engine, 'a', '1')
@@ -72,7 +72,7 @@ describe.each(KINDS)('generations %s', (_name, make) => {
     await source.close()
   })
 
-  it('are open once at a time', async () => {
+  it('generations open only once at a time', async () => {
     const { open } = make()
     const source = await open()
     await expect(open()).rejects.toMatchObject({ code: 'unavailable', message: expect.stringContaining('in use') })
@@ -82,7 +82,7 @@ describe.each(KINDS)('generations %s', (_name, make) => {
 })
 
 describe('a data directory', () => {
-  it('holds a pointer, the live generation and the ballast, and nothing of old generations', async () => {
+  it('a data directory holds a pointer, the live generation and the ballast, and nothing of old generations', async () => {
     const source = await openGenerations(path, silentLog)
     await source.replace((fresh) => put(fresh, 'a', '1'))
     expect((await readdir(path)).sort()).toEqual(['ballast', 'generation-2', 'live'])
@@ -91,7 +91,7 @@ describe('a data directory', () => {
     await source.close()
   })
 
-  it('after a crash before the pointer moved is the old one, after it the new one', async () => {
+  it('after a crash before the pointer moves, the old generation is live, and after it the new one', async () => {
     const source = await openGenerations(path, silentLog)
     await put(source.engine, 'a', 'old')
     await source.close()
@@ -113,7 +113,7 @@ describe('a data directory', () => {
     await after.close()
   })
 
-  it('names the generation that is in use, although moving the pointer failed after it had been moved', async () => {
+  it('a data directory names the generation in use, even after the pointer moved with an error', async () => {
     const source = await openGenerations(path, silentLog)
     const movePointer = () => writeFile(join(path, 'live'), 'generation-2\n')
     const failed = source.replace(async () => {
@@ -137,7 +137,7 @@ describe('a data directory', () => {
     await again.close()
   })
 
-  it('is not touched by a process that finds it taken', async () => {
+  it('a second process leaves a data directory in use unchanged', async () => {
     const source = await openGenerations(path, silentLog)
     let isSecondRefused = false
     await source.replace(async (fresh) => {
@@ -151,7 +151,7 @@ describe('a data directory', () => {
     await source.close()
   })
 
-  it('that lost its live generation, its log or the sense of its pointer is refused', async () => {
+  it('a data directory without its live generation, its log or a valid pointer is rejected', async () => {
     const source = await openGenerations(path, silentLog)
     await put(source.engine, 'a', '1')
     await source.close()

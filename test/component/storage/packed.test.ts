@@ -18,11 +18,11 @@ const packAll = (capacity: number): Buffer => {
 }
 
 describe('packed entries', () => {
-  it.each([1, 64, 1 << 20])('come out as they went in, from room for %i bytes', (capacity) => {
+  it.each([1, 64, 1 << 20])('packed entries unpack unchanged from a buffer of %i bytes', (capacity) => {
     expect(unpackAll(packAll(capacity))).toEqual(ENTRIES)
   })
 
-  it('begin anew when they were taken, and leave what was taken alone', () => {
+  it('a packer starts again after its entries were taken, and does not change them', () => {
     const packer = new Packer(1024)
     packer.add('a', bytes('1'))
     const first = packer.take()
@@ -33,11 +33,11 @@ describe('packed entries', () => {
     expect(packer.take()).toHaveLength(0)
   })
 
-  it('are what their leaf hashes are made of', () => {
+  it('a packed entry is the exact input of its leaf hash', () => {
     unpack(packAll(1), (key, value, entry) => expect(shortHash(entry)).toEqual(leafHash(key, value)))
   })
 
-  it('that are cut off, or say that they are longer than they are, are refused', () => {
+  it('truncated packed entries and entries with false lengths are rejected', () => {
     const packer = new Packer(64)
     packer.add('logical/a', bytes('value'))
     const packed = packer.take()

@@ -13,7 +13,7 @@ import { ABSENT, RecentValues } from '../../../src/storage/engine/recent-values.
 const bytes = (text: string): Buffer => Buffer.from(text)
 
 describe('values that were read not long ago', () => {
-  it('are forgotten with a batch that writes them, and not remembered until it has ended', () => {
+  it('a batch forgets the recent values that it writes, and they stay out until it ends', () => {
     const recent = new RecentValues()
     recent.add('da', bytes('1'))
     recent.add('db', bytes('1'))
@@ -25,7 +25,7 @@ describe('values that were read not long ago', () => {
     expect(recent.find('da')).toEqual(bytes('3'))
   })
 
-  it('wait for the last of several batches', () => {
+  it('a recent value stays out until the last of several batches ends', () => {
     const recent = new RecentValues()
     const first = recent.begin(['da'])
     const second = recent.begin(['da', 'da'])
@@ -37,7 +37,7 @@ describe('values that were read not long ago', () => {
     expect(recent.find('da')).toEqual(bytes('1'))
   })
 
-  it('are told from keys that are not there, which are forgotten in the same way', () => {
+  it('recent values distinguish absent keys from unknown keys, and forget both alike', () => {
     const recent = new RecentValues()
     recent.add('da', undefined)
     expect([recent.find('da'), recent.find('db')]).toEqual([ABSENT, undefined])
@@ -53,7 +53,7 @@ describe('values that were read not long ago', () => {
     expect(recent.find('da')).toBeUndefined()
   })
 
-  it('are not driven out by keys that are not there', () => {
+  it('absent keys do not evict recent values', () => {
     const recent = new RecentValues()
     recent.add('da', bytes('1'))
     for (let at = 0; at < 4 * LIMITS.recentValuesMax; at++) recent.add(`dguess${at}`, undefined)
@@ -64,7 +64,7 @@ describe('values that were read not long ago', () => {
     expect(known.length).toBeLessThanOrEqual(2 * LIMITS.recentAbsencesMax)
   })
 
-  it('are all forgotten with a batch of more keys than are remembered, and none is until it has ended', () => {
+  it('a batch over the maximum number of keys forgets all recent values until it ends', () => {
     const recent = new RecentValues()
     recent.add('da', bytes('1'))
     recent.add('db', undefined)
@@ -77,7 +77,7 @@ describe('values that were read not long ago', () => {
     expect(recent.find('dcopied7')).toEqual(bytes('1'))
   })
 
-  it('are few, small, and data', () => {
+  it('recent values are limited in number and size, and contain only data keys', () => {
     const recent = new RecentValues()
     recent.add('w00000000000001', bytes('frame'))
     recent.add('dlarge', Buffer.alloc(LIMITS.recentValueBytesMax + 1))

@@ -50,7 +50,7 @@ const openStore = (source: EngineSource): Promise<Store> =>
 const KINDS = generationKinds(() => path)
 
 describe.each(KINDS)('a successor %s', (_name, make) => {
-  it('takes over behind the engine that is in use', async () => {
+  it('a successor generation takes over behind the engine in use', async () => {
     const { open } = make()
     const source = await open()
     const { engine } = source
@@ -68,7 +68,7 @@ describe.each(KINDS)('a successor %s', (_name, make) => {
     await again.close()
   })
 
-  it('leaves the old generation to those who read from it', async () => {
+  it('a successor generation leaves the old generation to its readers', async () => {
     const source = await make().open()
     const { engine } = source
     for (let i = 0; i < 2500; i++) await put(engine, `k${i}`, 'old')
@@ -92,7 +92,7 @@ describe.each(KINDS)('a successor %s', (_name, make) => {
     await source.close()
   })
 
-  it('is told every key that is written after it follows, and is gone when it is abandoned', async () => {
+  it('a successor generation learns every key that is written later, and an abandoned one is removed', async () => {
     const { open } = make()
     const source = await open()
     await put(source.engine, 'before', '1')
@@ -114,7 +114,7 @@ describe.each(KINDS)('a successor %s', (_name, make) => {
     await again.close()
   })
 
-  it('holds what the live generation holds, whatever was written during the copy, and a store on it goes on', async () => {
+  it('a successor generation holds the live data after writes during the copy, and a store on it continues', async () => {
     const seed = Math.trunc(performance.now() * 1000)
     console.log(`seed ${seed}`)
     const random = createSeededRandom(seed)
@@ -202,20 +202,20 @@ describe('a copy of a generation that is written to more than it remembers', () 
     return batch.write({ isDurable: true })
   }
 
-  it('does not go back to what a key held when the copy began', async () => {
+  it('a copy during many writes keeps the newest value of a key', async () => {
     const copied = await copyAmid(writeMany((batch) => batch.put('k3999', bytes('new'))))
     expect(copied.get('k3999')?.toString()).toBe('new')
     expect((await entriesOf(copied)).size).toBe(12_000)
   })
 
-  it('does not bring back what was deleted', async () => {
+  it('a copy during many writes does not restore a deleted key', async () => {
     const copied = await copyAmid(writeMany((batch) => batch.delete('k3999')))
     expect(copied.get('k3999')).toBeUndefined()
   })
 })
 
 describe('a successor on disk', () => {
-  it('does not wait for ever: who still reads from the old generation at its end is told to come again', async () => {
+  it('a reader of the old generation gets a retry error when that generation ends', async () => {
     const source = await openGenerations(path, silentLog)
     for (let i = 0; i < 2500; i++) await put(source.engine, `k${i}`, 'old')
     const snapshot = source.engine.snapshot()
@@ -230,7 +230,7 @@ describe('a successor on disk', () => {
     await source.close()
   })
 
-  it('is removed at the next start when the process died before it took over, and the old generation after', async () => {
+  it('a start removes the successor of a killed process, and after a takeover the old generation', async () => {
     const source = await openGenerations(path, silentLog)
     await put(source.engine, 'a', 'old')
     const successor = await source.begin()

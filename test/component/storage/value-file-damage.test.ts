@@ -151,7 +151,7 @@ describe.each(IN_PLACE)('%s in place of a value file', (kind, make) => {
     ['of data', OF_DATA, 'stopped'],
     ['of the log', OF_LOG, 'killed'],
     ['of the log', OF_LOG, 'stopped'],
-  ])('%s (%d, %s) is damage at the start', async (_what, number, end) => {
+  ])('a wrong entry in place of a value file %s (%d, %s) prevents the start', async (_what, number, end) => {
     await write(end)
     await replace(number)
     await requireRefused(`00000${number}.value`, kind, 'storage adopt')
@@ -161,7 +161,7 @@ describe.each(IN_PLACE)('%s in place of a value file', (kind, make) => {
     expect(await start('killed', (store) => store.get('logical/mount/b')?.equals(large(1)))).toBe(true)
   })
 
-  it('is put aside by an adoption that is forced, so that the rest can be served', async () => {
+  it('a forced adoption moves a wrong entry in place of a value file aside and serves the rest', async () => {
     await write('killed')
     await rm(file(OF_DATA))
     await make(file(OF_DATA))
@@ -172,7 +172,7 @@ describe.each(IN_PLACE)('%s in place of a value file', (kind, make) => {
     expect(await readdir(path)).toContain('generation-1.aside-000001.value')
   })
 
-  it('is damage for whoever reads the value, and is closed over', async () => {
+  it('a wrong entry in place of a value file fails reads of its value and is reported at the next start', async () => {
     await write('killed')
     await start('stopped', async (store) => {
       await replace(OF_DATA)
@@ -182,7 +182,7 @@ describe.each(IN_PLACE)('%s in place of a value file', (kind, make) => {
     await requireRefused('000001.value', kind)
   })
 
-  it('is let alone where no value has its name', async () => {
+  it('a start leaves an entry alone if no value has its name', async () => {
     await write('killed')
     await make(file(7))
     for (const end of ['stopped', 'killed', 'killed'] as const) {
@@ -191,7 +191,7 @@ describe.each(IN_PLACE)('%s in place of a value file', (kind, make) => {
     expect(await readdir(join(path, 'generation-1'))).toContain('000007.value')
   })
 
-  it('that takes the place of a value yet to be written fails that write alone', async () => {
+  it('a wrong entry in place of a future value file fails only the write of that value', async () => {
     await start('killed', async (store) => {
       await make(file(1))
       const put = () => store.write((tx) => tx.put('logical/mount/b', large(1)))

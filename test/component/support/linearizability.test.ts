@@ -110,12 +110,12 @@ describe('what one client sees goes on', () => {
   const goesOn = (...operations: KvOperation[]) =>
     findKvRegression(operations.map((operation, turn) => at(turn, turn, operation))) === undefined
 
-  it('where versions stay or grow, and others write in between', () => {
+  it('the view of one client progresses if versions stay or grow, with writes of others in between', () => {
     expect(goesOn(read(0), write('a', 1), read(1, 'a'), read(3, 'c'), write('d', 4), read(4, 'd'))).toBe(true)
     expect(goesOn(read(2, 'b'), { kind: 'conflict', cas: 1 }, write('x'), read(2, 'b'))).toBe(true)
   })
 
-  it('and does not where it reads something older than it has read or written, or writes what is there', () => {
+  it('the view of one client regresses if it reads an older version or writes an existing one', () => {
     expect(goesOn(read(2, 'b'), read(1, 'a'))).toBe(false)
     expect(goesOn(write('a', 1), read(0))).toBe(false)
     expect(goesOn(read(2, 'b'), write('c', 2))).toBe(false)

@@ -29,7 +29,7 @@ const samplesOf = (...surveys: PageSurvey[]): readonly Sample[] => surveys.reduc
 const MINUTES = 60_000
 
 describe('samples', () => {
-  it('are those of a quarter of an hour, however long the page is open', () => {
+  it('chart samples cover 15 minutes, however long the page is open', () => {
     let samples: readonly Sample[] = []
     let most = 0
     const night = 12 * 60 * MINUTES
@@ -41,7 +41,7 @@ describe('samples', () => {
     expect(samples[0]?.atMs).toBeGreaterThan(night - 15 * MINUTES)
   })
 
-  it('are no more where much happens, and begin anew where the clock was set back', () => {
+  it('chart samples are limited in number, and restart if the clock moves back', () => {
     let samples: readonly Sample[] = []
     for (let atMs = 0; atMs <= 30 * MINUTES; atMs += 40) samples = withSurvey(samples, survey(atMs))
     expect(samples.length).toBeLessThanOrEqual(15 * 75)
@@ -50,18 +50,18 @@ describe('samples', () => {
 })
 
 describe('curves', () => {
-  it('have the lag of each link, and a gap where nobody knows', () => {
+  it('a lag chart shows the lag of each link, and a gap if it is unknown', () => {
     const { times, lines } = lagCurves(samplesOf(survey(1000, [], 3), survey(2000, [], null), survey(3000, [], 0)))
     expect(times).toEqual([1, 2, 3])
     expect(lines).toEqual([{ name: 'A → B, DR', values: [3, null, 0] }])
   })
 
-  it('have the log of each cluster that says it', () => {
+  it('a log chart shows each cluster that reports its log', () => {
     const { lines } = walCurves(samplesOf(survey(1000, [cluster('A', null, 7), cluster('B', null, undefined)])))
     expect(lines).toEqual([{ name: 'A', values: [7] }])
   })
 
-  it('have requests by second, and refusals of those that refused any', () => {
+  it('a request chart shows requests per second, and errors of clusters with errors', () => {
     const at = (atMs: number, a: PageRequests | null, b: PageRequests | null) =>
       survey(atMs, [cluster('A', a, 1), cluster('B', b, 1)])
     const { lines } = requestCurves(
@@ -80,19 +80,19 @@ describe('curves', () => {
     ])
   })
 
-  it('do not begin again with a server that does', () => {
+  it('a request chart does not restart if a server restarts its counters', () => {
     const at = (atMs: number, handled: number) => survey(atMs, [cluster('A', counted(handled, 0), 1)])
     expect(requestCurves(samplesOf(at(1000, 90), at(2000, 3), at(3000, 5))).lines[0]?.values).toEqual([null, null, 2])
   })
 
-  it('do not go on with what another node of the cluster counts', () => {
+  it('a request chart does not continue with the counters of another node', () => {
     const at = (atMs: number, server: string, handled: number) =>
       survey(atMs, [cluster('A', counted(handled, 0, server), 1)])
     const samples = samplesOf(at(1000, 'A1', 5), at(2000, 'A1', 8), at(3000, 'A2', 900), at(4000, 'A2', 901))
     expect(requestCurves(samples).lines[0]?.values).toEqual([null, 3, null, 1])
   })
 
-  it('are told in words as well', () => {
+  it('a chart has a description in words', () => {
     expect(inWords(lagCurves(samplesOf(survey(1000, [], 12), survey(2000, [], 1))), 'entries')).toBe(
       'A → B, DR: 1, at most 12 entries',
     )

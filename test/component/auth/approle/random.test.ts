@@ -22,7 +22,7 @@ describe('blocks of SecretIDs', () => {
   }
   const isWithin = (child: Block, parent: Block) => inside(child).every((octet) => inside(parent).includes(octet))
 
-  it('are allowed exactly when those of the role cover them together, counted address by address', async () => {
+  it('a role allows the blocks of a SecretID exactly if its own blocks together cover each address', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(block(24), { minLength: 1, maxLength: 4 }),
@@ -42,7 +42,7 @@ describe('blocks of SecretIDs', () => {
     )
   })
 
-  it('let exactly the addresses inside of all of them in', async () => {
+  it('the blocks of a SecretID admit exactly the addresses inside all of them', async () => {
     await fc.assert(
       fc.asyncProperty(block(24), block(24), fc.integer({ min: 0, max: 255 }), async (ofRole, own, octet) => {
         fc.pre(isWithin(own, ofRole))

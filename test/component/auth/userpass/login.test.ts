@@ -15,11 +15,11 @@ describe('login by password', () => {
   const login = (name = 'ann', password = 'secret', remoteAddress = '127.0.0.1') =>
     userpass.call('update', `login/${name}`, { password }, { remoteAddress })
 
-  it('needs no token', () => {
+  it('login by password needs no token', () => {
     expect(userpass.backend.rules?.find('login/ann')).toEqual({ access: 'open' })
   })
 
-  it('describes the token that the core is to make', async () => {
+  it('login by password describes the token that the core creates', async () => {
     expect((await login('ANN'))?.login).toEqual({
       displayName: 'ann',
       metadata: { username: 'ann' },
@@ -37,25 +37,25 @@ describe('login by password', () => {
     })
   })
 
-  it('refuses a wrong password and an unknown name with the same text', async () => {
+  it('login by password rejects a wrong password and an unknown name with the same text', async () => {
     expect(await refusal(login('ann', 'wrong'))).toEqual(WRONG)
     expect(await refusal(login('nobody'))).toEqual(WRONG)
     expect(await refusal(login('ann', ''))).toEqual(['invalid-request', 'missing password'])
   })
 
-  it('refuses addresses outside of the blocks of the user', async () => {
+  it('login by password rejects addresses outside the blocks of the user', async () => {
     await userpass.write('users/ann', { token_bound_cidrs: '10.0.0.0/8' })
     expect(await refusal(login())).toEqual(['permission-denied', 'permission denied'])
     expect((await login('ann', 'secret', '10.1.2.3'))?.login?.boundCidrs).toEqual(['10.0.0.0/8'])
   })
 
-  it('makes no write', async () => {
+  it('login by password writes nothing', async () => {
     const { writes } = userpass.storage
     await login()
     expect(userpass.storage.writes).toBe(writes)
   })
 
-  it('has no read', async () => {
+  it('the login path of userpass rejects a read', async () => {
     expect(await refusal(userpass.read('login/ann'))).toEqual(['unsupported-operation', 'unsupported operation'])
   })
 
@@ -67,13 +67,13 @@ describe('login by password', () => {
       return auth
     }
 
-    it('takes the present times of the user', async () => {
+    it('renewal of a userpass token uses the current times of the user', async () => {
       const auth = await given()
       await userpass.write('users/ann', { token_ttl: 60, token_max_ttl: 120, token_period: 30, token_num_uses: 9 })
       expect(await renew(auth)).toEqual({ ttlSeconds: 60, maxTtlSeconds: 120, periodSeconds: 30 })
     })
 
-    it('is refused when the policies are others now', async () => {
+    it('renewal of a userpass token fails after the policies of the user change', async () => {
       const auth = await given()
       await userpass.write('users/ann/policies', { token_policies: 'dev,default' })
       expect(await renew(auth)).toBeDefined()
@@ -81,7 +81,7 @@ describe('login by password', () => {
       expect(await refusal(renew(auth))).toEqual(['invalid-request', 'policies have changed, not renewing'])
     })
 
-    it('is refused when the user is gone', async () => {
+    it('renewal of a userpass token fails after the user is deleted', async () => {
       const auth = await given()
       await userpass.call('delete', 'users/ann')
       expect((await refusal(renew(auth)))[1]).toBe('user "ann" does not exist during renewal')

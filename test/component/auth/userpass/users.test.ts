@@ -26,18 +26,18 @@ describe('users of userpass', () => {
   const read = async (name = 'ann') => dataOf(await userpass.read(`users/${name}`))
   const login = (password: string, name = 'ann') => userpass.write(`login/${name}`, { password })
 
-  it('are made with a password and read back without it', async () => {
+  it('a userpass user is created with a password and read back without it', async () => {
     expect(await put({ password: 'secret' })).toBeUndefined()
     expect(await read()).toEqual(EMPTY)
     expect(JSON.stringify(await userpass.storage.keys(''))).toContain('user/ann')
   })
 
-  it('store no password', async () => {
+  it('userpass stores no password', async () => {
     await put({ password: 'a very secret word' })
     expect(userpass.storage.get('user/ann')?.toString()).not.toContain('secret word')
   })
 
-  it('need a password at first and keep it later', async () => {
+  it('a userpass user needs a password at creation and keeps it later', async () => {
     expect(await refusal(put({}))).toEqual(['invalid-request', 'missing password'])
     await put({ password: 'secret' })
     await put({ token_ttl: '1h' })
@@ -45,14 +45,14 @@ describe('users of userpass', () => {
     expect(await login('secret')).toBeDefined()
   })
 
-  it.each(['2a', '2b', '2y'])('take a bcrypt hash that begins with $%s$', async (variant) => {
+  it.each(['2a', '2b', '2y'])('userpass accepts a bcrypt hash that begins with $%s$', async (variant) => {
     const hash = (await bcrypt.hash('secret', 4)).replace('$2b$', `$${variant}$`)
     await put({ password_hash: hash })
     expect(await login('secret')).toBeDefined()
     expect((await refusal(login('other')))[1]).toBe('invalid username or password')
   })
 
-  it('refuse hashes of other kinds or of a cost beyond 14, and both forms at once', async () => {
+  it('userpass rejects other hashes, a cost beyond 14, and a hash together with a password', async () => {
     expect((await refusal(put({ password_hash: 'secret' })))[0]).toBe('invalid-request')
     expect((await refusal(put({ password_hash: '$2b$32$'.padEnd(60, '.') })))[0]).toBe('invalid-request')
     expect(await refusal(put({ password_hash: `$2b$15$${'a'.repeat(53)}` }))).toEqual([
@@ -63,24 +63,24 @@ describe('users of userpass', () => {
     expect(await userpass.list('users')).toBeUndefined()
   })
 
-  it('refuse a password that bcrypt would cut off', async () => {
+  it('userpass rejects a password that bcrypt would truncate', async () => {
     expect((await refusal(put({ password: 'é'.repeat(37) })))[0]).toBe('invalid-request')
     expect(await put({ password: 'é'.repeat(36) })).toBeUndefined()
   })
 
-  it('are one user in upper and lower case', async () => {
+  it('userpass names are the same in upper and lower case', async () => {
     await put({ password: 'secret' }, 'Ann')
     expect(await read('aNN')).toEqual(EMPTY)
     expect(dataOf(await userpass.list('users'))).toEqual({ keys: ['ann'] })
   })
 
-  it('refuse names that are no names', async () => {
+  it('userpass rejects invalid user names', async () => {
     expect(await refusal(put({ password: 'secret' }, '-ann'))).toEqual(['unsupported-path', 'unsupported path'])
     expect(await refusal(put({ password: 'secret' }, 'ann.'))).toEqual(['unsupported-path', 'unsupported path'])
     expect(await put({ password: 'secret' }, 'a.n-n_1')).toBeUndefined()
   })
 
-  it('show old names while they were the last to be written', async () => {
+  it('userpass shows the deprecated fields of a user if they were written last', async () => {
     await put({ password: 'secret', policies: 'B,a', ttl: '1h', max_ttl: '2h', bound_cidrs: '127.0.0.1/32' })
     expect(await read()).toEqual({
       ...EMPTY,
@@ -97,18 +97,18 @@ describe('users of userpass', () => {
     expect(await read()).toEqual({ ...EMPTY, token_policies: ['c'], token_ttl: 60, token_max_ttl: 120 })
   })
 
-  it('judge old names like new ones', async () => {
+  it('userpass validates deprecated fields like the current ones', async () => {
     expect((await refusal(put({ password: 'secret', ttl: '2h', max_ttl: '1h' })))[1]).toContain("'token_ttl'")
     expect((await refusal(put({ password: 'secret', bound_cidrs: 'x' })))[1]).toMatch(/^error parsing address "x"/)
   })
 
-  it('pass on the warnings of token types', async () => {
+  it('userpass passes on the warnings of token types', async () => {
     expect(await put({ password: 'secret', token_type: 'default-batch' })).toEqual({
       warnings: ['default-batch has no useful meaning; adjusting to batch'],
     })
   })
 
-  it('change their password alone', async () => {
+  it('a userpass password changes alone', async () => {
     await put({ password: 'secret', token_ttl: 60 })
     expect(await userpass.write('users/ann/password', { password: 'other' })).toBeUndefined()
     expect(await login('other')).toBeDefined()
@@ -118,7 +118,7 @@ describe('users of userpass', () => {
     expect((await refusal(userpass.write('users/none/password', { password: 'x' })))[0]).toBe('invalid-request')
   })
 
-  it('change their policies alone', async () => {
+  it('the policies of a userpass user change alone', async () => {
     await put({ password: 'secret', token_ttl: 60 })
     await userpass.write('users/ann/policies', { token_policies: ['x', 'y'] })
     expect(await read()).toEqual({ ...EMPTY, token_ttl: 60, token_policies: ['x', 'y'] })
@@ -126,7 +126,7 @@ describe('users of userpass', () => {
     expect(await read()).toMatchObject({ token_policies: ['z'], policies: ['z'] })
   })
 
-  it('are listed and deleted', async () => {
+  it('userpass users can be listed and deleted', async () => {
     await put({ password: 'secret' }, 'bob')
     await put({ password: 'secret' }, 'ann')
     expect(dataOf(await userpass.list('users'))).toEqual({ keys: ['ann', 'bob'] })

@@ -195,7 +195,7 @@ test('without an active node a standby says so to whoever writes', async () => {
   }
 })
 
-test('with a seal that opens by itself each node does, those that were there before the cluster was', async () => {
+test('auto-unseal unseals each node, including nodes that started before the cluster was initialised', async () => {
   const key = Buffer.alloc(32, 7).toString('hex')
   const nodes = await startMemoryNodes(NAMES, { more: { seal: { static: { current_key_id: 'k', current_key: key } } } })
   ended.push(nodes)

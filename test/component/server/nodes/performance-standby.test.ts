@@ -220,7 +220,7 @@ test.each([
   ['disable_performance_standby', { disable_performance_standby: true }, {}],
   ['the licence plus', {}, { license: 'plus' }],
   ['no licence', {}, { license: 'none' }],
-] as const)('with %s a standby hands everything on', async (_, more, settings) => {
+] as const)('a standby forwards every request with %s', async (_, more, settings) => {
   const { a, b, below } = await open({ more, settings: { ...IMPATIENT.settings, ...settings } })
   expect(await b.health()).toBe(429)
   expect((await b.send('GET', 'sys/leader')).json).toMatchObject({ performance_standby: false })

@@ -39,7 +39,7 @@ test('a snapshot of the cluster is restored on every node, none of which has to 
   expect((await nodes.clientOf(next).send('PUT', 'kv/it', { body: { value: 'on' } })).status).toBe(204)
 })
 
-test('with a snapshot of another cluster every node is sealed, and opens with the shares of that one', async () => {
+test('a snapshot of another cluster seals every node, which the shares of that cluster unseal', async () => {
   const other = await open(['X'])
   await other.client.call('PUT', 'kv/it', { body: { value: 'other' } })
   const { bytes: file } = await other.client.send('GET', 'sys/storage/raft/snapshot')
