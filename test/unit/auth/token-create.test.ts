@@ -22,7 +22,7 @@ const refused = async (body: JsonObject, as = world.root, path = 'create'): Prom
 }
 
 describe('a token created by root', () => {
-  it('has the policies of root when none are asked for', async () => {
+  it('a token that root creates without policies has the policies of root', async () => {
     expect(await world.create({ ttl: '1h' })).toMatchObject({
       policies: ['root'],
       metadata: null,
@@ -36,7 +36,7 @@ describe('a token created by root', () => {
     })
   })
 
-  it('folds, trims and sorts its policies, and warns of those that do not exist', async () => {
+  it('token creation folds, trims and sorts policies, and warns of those that do not exist', async () => {
     const { policies, warnings } = await world.create({ policies: [' MAKER ', 'default', 'maker', 'another', ''] })
     expect(policies).toEqual(['another', 'default', 'maker'])
     expect(warnings).toEqual(['Policy "another" does not exist'])
@@ -48,7 +48,7 @@ describe('a token created by root', () => {
     [{ policies: ['maker'], no_default_policy: true }, ['maker']],
     [{ policies: ['maker', 'default'], no_default_policy: true }, ['maker']],
     [{ policies: 'a,b' }, ['a,b', 'default']],
-  ])('%j gives %j', async (body, policies) => {
+  ])('token creation with %j gives %j', async (body, policies) => {
     expect((await world.create(body)).policies).toEqual(policies)
   })
 
@@ -61,11 +61,11 @@ describe('a token created by root', () => {
     [{ ttl: '', type: '', entity_alias: '' }, DEFAULT_TTL],
     [{ ttl: '1h', explicit_max_ttl: '30m' }, 1800],
     [{ period: '1000h' }, DEFAULT_TTL],
-  ])('%j lives for %i seconds', async (body: JsonObject, seconds) => {
+  ])('a token created with %j lives for %i seconds', async (body: JsonObject, seconds) => {
     expect((await world.create({ policies: ['default'], ...body })).leaseDurationSeconds).toBe(seconds)
   })
 
-  it('warns when its life was cut', async () => {
+  it('token creation warns if it shortened the ttl', async () => {
     expect((await world.create({ policies: ['default'], ttl: '1000h' })).warnings).toEqual([
       'TTL of "1000h" exceeded the effective max_ttl of "768h"; TTL value is capped accordingly',
     ])
@@ -79,12 +79,12 @@ describe('a token created by root', () => {
     ['Jo Smith!', 'token-Jo-Smith'],
     ['My!Token+*#Name', 'token-My-Token---Name'],
     ['a--', 'token-a-'],
-  ])('named %j is called %j', async (display_name, shown) => {
+  ])('a token with the display name %j is called %j', async (display_name, shown) => {
     const { clientToken } = await world.create({ policies: ['default'], display_name })
     expect((await world.lookup(clientToken)).display_name).toBe(shown)
   })
 
-  it('may have an id of its own, which is warned of and never given twice', async () => {
+  it('a token with a chosen id is created with a warning, and only once', async () => {
     const { clientToken, warnings } = await world.create({ id: 'mine', policies: ['default'] })
     expect(clientToken).toBe('mine')
     expect(warnings[0]).toMatch(/^Supplying a custom ID for the token uses the weaker SHA1 hashing/)
@@ -99,7 +99,7 @@ describe('a token created by root', () => {
     [{ no_parent: true }, 'create', true],
     [{}, 'create-orphan', true],
     [{}, 'create', false],
-  ])('%j at %s: orphan %s', async (body, path, orphan) => {
+  ])('a token created with %j at %s: orphan %s', async (body, path, orphan) => {
     expect((await world.create({ policies: ['default'], ...body }, { path })).orphan).toBe(orphan)
   })
 
@@ -119,17 +119,17 @@ describe('a token created by root', () => {
       { type: 'batch', explicit_max_ttl: '10m', policies: ['default'] },
       'batch tokens cannot have "explicit_max_ttl" set',
     ],
-  ])('%j is refused: %s', async (body: JsonObject, text) => {
+  ])('token creation rejects %j: %s', async (body: JsonObject, text) => {
     expect(await refused(body)).toBe(text)
   })
 
-  it.each(['ttl', 'period', 'explicit_max_ttl', 'lease'])('%s must be a duration', async (field) => {
+  it.each(['ttl', 'period', 'explicit_max_ttl', 'lease'])('token creation rejects "soon" as %s', async (field) => {
     expect(await refused({ [field]: 'soon' })).toContain('soon')
   })
 })
 
 describe('a token created by one without rights of its own', () => {
-  it('has no more than its parent', async () => {
+  it('a token created by a token without sudo has no more policies than its parent', async () => {
     expect((await world.create({}, { as: maker })).policies).toEqual(['default', 'maker'])
     expect((await world.create({ policies: ['default'] }, { as: maker })).policies).toEqual(['default'])
     expect((await world.create({ policies: ['maker'] }, { as: maker })).policies).toEqual(['default', 'maker'])
@@ -141,11 +141,11 @@ describe('a token created by one without rights of its own', () => {
     [{ id: 'own' }, 'root or sudo privileges required to specify token id'],
     [{ no_parent: true }, 'root or sudo privileges required to create orphan token'],
     [{ period: '10m' }, 'root or sudo privileges required to create periodic token'],
-  ])('cannot ask for %j', async (body: JsonObject, text) => {
+  ])('a token without sudo cannot request %j', async (body: JsonObject, text) => {
     expect(await refused(body, maker)).toBe(text)
   })
 
-  it('may be an orphan where the endpoint for that is open to it', async () => {
+  it('a token without sudo may create an orphan if it may use that endpoint', async () => {
     const { orphan, policies } = await world.create({ policies: ['default'] }, { as: maker, path: 'create-orphan' })
     expect([orphan, policies]).toEqual([true, ['default']])
   })
@@ -197,7 +197,7 @@ describe('what a child has from its parent', () => {
 })
 
 describe('a token created in a namespace below', () => {
-  it('has the policies that were asked for, which are those of that namespace', async () => {
+  it('a token created in a child namespace has the requested policies of that namespace', async () => {
     const { policies, clientToken } = await world.create({ policies: ['app'] }, { namespace: TEAM })
     expect(policies).toEqual(['app', 'default'])
     expect((await world.lookup(clientToken)).namespace_path).toBe('team/')

@@ -35,7 +35,7 @@ const SHOWN = {
 }
 
 describe('lookup', () => {
-  it('shows the same by token, by accessor and of oneself, and the token only to who has it', async () => {
+  it('token lookup shows the same by token, by accessor and for itself, and the id only to a caller with the token', async () => {
     expect((await put('lookup', { token }))?.data).toEqual({ ...SHOWN, accessor, id: token })
     expect((await world.call('read', 'lookup', { body: { token } }))?.data).toEqual({ ...SHOWN, accessor, id: token })
     expect((await put('lookup-accessor', { accessor }))?.data).toEqual({ ...SHOWN, accessor, id: '' })
@@ -43,12 +43,12 @@ describe('lookup', () => {
     expect((await put('lookup', {}, token))?.data).toEqual({ ...SHOWN, accessor, id: token })
   })
 
-  it('repeats the token in the form that was presented', async () => {
+  it('token lookup repeats the token in the presented form', async () => {
     const { id } = world.entry(token)
     expect((await world.lookup(id)).id).toBe(id)
   })
 
-  it('shows a root token without an end', async () => {
+  it('token lookup shows a root token without an end', async () => {
     expect(await world.lookup(world.root)).toMatchObject({
       ttl: 0,
       expire_time: null,
@@ -57,7 +57,7 @@ describe('lookup', () => {
     })
   })
 
-  it('shows a batch token, which has no accessor', async () => {
+  it('token lookup shows a batch token, which has no accessor', async () => {
     const batch = await world.create({ policies: ['default'], type: 'batch', ttl: '20m' })
     expect(await world.lookup(batch.clientToken)).toEqual({
       ...SHOWN,
@@ -69,7 +69,7 @@ describe('lookup', () => {
     })
   })
 
-  it('refuses what is no token', async () => {
+  it('token lookup rejects invalid tokens', async () => {
     expect(await refusal(put('lookup', { token: 'nonsense' }))).toEqual(['permission-denied', 'bad token'])
     expect(await refusal(put('lookup-accessor', { accessor: 'nonsense' }))).toEqual([
       'invalid-request',
@@ -80,7 +80,7 @@ describe('lookup', () => {
     expect((await refusal(put('lookup', { token })))[1]).toBe('bad token')
   })
 
-  it('does not see out of its namespace, but into those below', async () => {
+  it('token lookup sees tokens of child namespaces and none of parents', async () => {
     const below = await world.create({ policies: ['default'] }, { namespace: TEAM })
     expect(await world.lookup(below.clientToken)).toMatchObject({ namespace_path: 'team/' })
     const inside = (path: string, body: JsonObject) => world.call('update', path, { body, namespace: TEAM })
@@ -92,7 +92,7 @@ describe('lookup', () => {
 })
 
 describe('accessors', () => {
-  it('are listed, per namespace, with sudo', async () => {
+  it('LIST of accessors needs sudo and shows one namespace', async () => {
     const below = await world.create({ policies: ['default'] }, { namespace: TEAM })
     const keys = (await world.call('list', 'accessors/'))?.data as { keys: string[] }
     expect(keys.keys.sort()).toEqual([accessor, world.entry(world.root).accessor].sort())
@@ -107,7 +107,7 @@ describe('renewal', () => {
     return { ...response?.auth, warnings: response?.warnings }
   }
 
-  it('gives the increment, else what was given last, up to the explicit maximum', async () => {
+  it('token renewal grants the increment or the last ttl, up to the explicit maximum', async () => {
     const self = (body: JsonObject) => renew('renew-self', body, token)
     expect(await self({ increment: '30m' })).toMatchObject({
       leaseDurationSeconds: 1800,
@@ -134,7 +134,7 @@ describe('renewal', () => {
     })
   })
 
-  it('of a periodic token ignores the increment and never comes to an end', async () => {
+  it('renewal of a periodic token ignores the increment and never reaches an end', async () => {
     const periodic = (await world.create({ policies: ['default'], period: '20m' })).clientToken
     for (let day = 0; day < 60; day++) {
       expect((await renew('renew-self', { increment: '5m' }, periodic)).leaseDurationSeconds).toBe(1200)
@@ -143,7 +143,7 @@ describe('renewal', () => {
     expect((await world.lookup(periodic)).period).toBe(1200)
   })
 
-  it('is refused with what is the matter', async () => {
+  it('token renewal fails with the reason', async () => {
     const fixed = (await world.create({ policies: ['default'], ttl: '20m', renewable: false })).clientToken
     const batch = (await world.create({ policies: ['default'], type: 'batch' })).clientToken
     const text = async (path: string, body: JsonObject = {}, as?: string) => (await refusal(put(path, body, as)))[1]
@@ -166,13 +166,13 @@ describe('revocation', () => {
     ['revoke by PUT of oneself', () => put('revoke-self', {}, token)],
     ['revoke-accessor', () => put('revoke-accessor', { accessor })],
     ['revoke-orphan', () => put('revoke-orphan', { token })],
-  ])('%s ends the token and answers nothing', async (_name, revoke) => {
+  ])('%s revokes the token and answers nothing', async (_name, revoke) => {
     expect(await revoke()).toBeUndefined()
     expect(world.tokens.find(token)).toBeUndefined()
     expect(world.tokens.findByAccessor(accessor)).toBeUndefined()
   })
 
-  it('of what is not there is fine, but for revoke-orphan', async () => {
+  it('revocation of an unknown token succeeds, except by revoke-orphan', async () => {
     expect(await put('revoke', { token: 'nonsense' })).toBeUndefined()
     expect((await put('revoke-accessor', { accessor: 'nonsense' }))?.warnings).toEqual([
       'No token found with this accessor',
@@ -180,7 +180,7 @@ describe('revocation', () => {
     expect((await refusal(put('revoke-orphan', { token: 'nonsense' })))[1]).toBe('token to revoke not found')
   })
 
-  it('wants to know what, and cannot be of a batch token', async () => {
+  it('revocation needs a token, and rejects a batch token', async () => {
     const batch = (await world.create({ policies: ['default'], type: 'batch' })).clientToken
     for (const path of ['revoke', 'revoke-orphan']) {
       expect((await refusal(put(path)))[1]).toBe('missing token ID')
@@ -190,14 +190,14 @@ describe('revocation', () => {
     expect((await refusal(put('revoke-accessor')))[1]).toBe('missing accessor')
   })
 
-  it('without the children asks for sudo, in its own words', async () => {
+  it('revocation without the children needs sudo, with its own error text', async () => {
     expect(await refusal(put('revoke-orphan', { token }, token))).toEqual([
       'invalid-request',
       'root or sudo privileges required to revoke and orphan',
     ])
   })
 
-  it('has no path with the token in it', async () => {
+  it('no token path contains a token or an accessor', async () => {
     for (const path of [`revoke/${token}`, `lookup/${token}`, `renew/${token}`, `revoke-accessor/${accessor}`]) {
       expect((await refusal(put(path)))[0]).toBe('unsupported-path')
     }

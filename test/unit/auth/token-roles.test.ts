@@ -54,7 +54,7 @@ const FULL = {
 }
 
 describe('a token role', () => {
-  it('has defaults, and a write changes only what it names', async () => {
+  it('a token role has defaults, and a write changes only the fields that it names', async () => {
     expect(await put('r', {})).toBeUndefined()
     expect(await read('r')).toEqual(PLAIN)
     await put('r', FULL)
@@ -80,7 +80,7 @@ describe('a token role', () => {
     })
   })
 
-  it('keeps the names of its lists in lower case, each once and sorted, and blocks in the order given', async () => {
+  it('a token role keeps its lists folded, unique and sorted, and its address blocks in the given order', async () => {
     await put('r', {
       allowed_policies: ['Zeta', 'alpha', 'ALPHA', ' beta '],
       disallowed_policies: 'Y,x,Y',
@@ -99,7 +99,7 @@ describe('a token role', () => {
     })
   })
 
-  it('shows old names when they were used', async () => {
+  it('a token role shows deprecated fields if they were used', async () => {
     await put('r', { period: '30m', explicit_max_ttl: '1h', bound_cidrs: '127.0.0.1/32' })
     expect(await read('r')).toEqual({
       ...PLAIN,
@@ -112,7 +112,7 @@ describe('a token role', () => {
     })
   })
 
-  it('warns when old and new name are sent together, and of a life longer than the mount allows', async () => {
+  it('a token role warns of deprecated and current names together, and of a ttl over the mount maximum', async () => {
     expect((await put('r', { period: '1m', token_period: '2m' }))?.warnings).toEqual([
       "Both 'token_period' and deprecated 'period' value supplied, ignoring the deprecated value",
     ])
@@ -122,7 +122,7 @@ describe('a token role', () => {
     )
   })
 
-  it('is listed, and gone after deletion, which may happen twice', async () => {
+  it('a token role can be listed and deleted, also twice', async () => {
     expect(await world.call('list', 'roles/')).toBeUndefined()
     await put('b', {})
     await put('a', {})
@@ -152,12 +152,12 @@ describe('a token role', () => {
     [{ token_type: 'solid' }, 'invalid \'token_type\' value "solid"'],
     [{ path_suffix: 'a b' }, 'given role path suffix contains invalid characters; must match \\w[\\w-.]+\\w'],
     [{ path_suffix: 'a..b' }, 'given role path suffix contains invalid characters; must match \\w[\\w-.]+\\w'],
-  ])('%j is refused: %s', async (body: JsonObject, text) => {
+  ])('a token role rejects %j: %s', async (body: JsonObject, text) => {
     expect(await refused(put('r', body))).toBe(text)
     expect(await world.call('read', 'roles/r')).toBeUndefined()
   })
 
-  it('says which field a value does not fit', async () => {
+  it('an error of a token role names the field with the invalid value', async () => {
     expect(await refused(put('r', { token_bound_cidrs: 'nowhere' }))).toMatch(
       /^error parsing role fields: error parsing address "nowhere": /,
     )
@@ -166,14 +166,14 @@ describe('a token role', () => {
     )
   })
 
-  it('is shared data: on a secondary a write asks to be forwarded', async () => {
+  it('a token role is shared data: a write on a secondary is forwarded', async () => {
     world.shared.roles.writeError = new LogicalError('read-only', 'forward it')
     expect((await refusal(put('r', {})))[0]).toBe('read-only')
   })
 })
 
 describe('a token made by a role', () => {
-  it('knows the role, and outlives it', async () => {
+  it('a token made by a role names the role and outlives it', async () => {
     await put('r', {})
     const { clientToken } = await by('r', { policies: ['default'], ttl: '10m' })
     await world.call('delete', 'roles/r')
@@ -183,7 +183,7 @@ describe('a token made by a role', () => {
     expect(await refused(by('r'))).toBe('unknown role r')
   })
 
-  it("has what the role says; period and maximum stay the role's", async () => {
+  it('a token made by a role has the settings of the role, and follows its period and maximum', async () => {
     await put('r', { ...FULL, renewable: true })
     const made = await by('r', { policies: ['d-1'] })
     expect(made).toMatchObject({ policies: ['d-1'], leaseDurationSeconds: 3600, orphan: true, numUses: 4 })
@@ -200,7 +200,7 @@ describe('a token made by a role', () => {
     expect(renewed?.auth?.leaseDurationSeconds).toBe(1200)
   })
 
-  it("has policies from the lists of the role instead of its parent's", async () => {
+  it('a token made by a role takes policies from the lists of the role instead of its parent', async () => {
     await put('r', FULL)
     expect((await by('r')).policies).toEqual(['a', 'b'])
     for (const name of ['z', 'c', 'root']) {
@@ -221,12 +221,12 @@ describe('a token made by a role', () => {
     ['default-service', 'batch', 'batch'],
     ['default-batch', '', 'batch'],
     ['default-batch', 'service', 'service'],
-  ])('of type %s, asked for %j, is %s', async (token_type, type, made) => {
+  ])('a role of type %s with a request for type %j makes a %s token', async (token_type, type, made) => {
     await put('r', { token_type, orphan: true, renewable: false })
     expect((await by('r', { policies: ['default'], type })).tokenType).toBe(made)
   })
 
-  it('gets the lesser of what role and request say, with a warning', async () => {
+  it('a token made by a role gets the lesser of role and request, with a warning', async () => {
     await put('r', { token_explicit_max_ttl: '1h', token_period: '30m', token_num_uses: 4 })
     const made = await by('r', { policies: ['default'], explicit_max_ttl: '2h', period: '10m', num_uses: 9 })
     expect(made).toMatchObject({ leaseDurationSeconds: 600, numUses: 4 })
@@ -236,7 +236,7 @@ describe('a token made by a role', () => {
     ])
   })
 
-  it('may be for the entity of an alias that the role names', async () => {
+  it('a token made by a role may belong to the entity of an alias that the role allows', async () => {
     await put('r', { allowed_entity_aliases: ['web-*', 'Exact'] })
     const one = await by('r', { policies: ['default'], entity_alias: 'web-1' })
     const again = await by('r', { policies: ['default'], entity_alias: 'web-1' })

@@ -76,7 +76,7 @@ test.each([
     async () => listen(net.createServer((socket) => void socket.destroy())),
     'http:// on an https port?',
   ],
-])('says what was tried and what to check: %s', async (_what, scheme, start, text) => {
+])('an error of a connection names the URL and what to check: %s', async (_what, scheme, start, text) => {
   const address = `${scheme}://127.0.0.1:${await start()}`
   const told = await textOf(address)
   expect(told).toContain(`PUT ${address}/v1/sys/wrapping/lookup: `)
@@ -85,11 +85,11 @@ test.each([
   expect(told.split('\n')).toHaveLength(1)
 })
 
-test.each(['ftp://x', 'http://', 'https:// bad', 'http://a:99999'])('knows what is no address: %s', async (address) => {
+test.each(['ftp://x', 'http://', 'https:// bad', 'http://a:99999'])('a link error names bad %s', async (address) => {
   expect(await textOf(address)).toBe(`"${address}" is not the address of an API`)
 })
 
-test('shows no dump of a library', () => {
+test('an error of a connection contains no dump of a library', () => {
   const error = Object.assign(
     new Error('C0A7:error:0A00042E:SSL routines:ssl3_read_bytes:tlsv1 alert protocol version:x:70:\n'),
     {

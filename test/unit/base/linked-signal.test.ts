@@ -5,7 +5,7 @@ import { ManualClock } from '../../../src/base/manual-clock.js'
 
 const two = () => [new AbortController(), new AbortController()] as const
 
-it.each([0, 1])('is aborted with signal %i, for its reason', (which) => {
+it.each([0, 1])('a linked signal aborts with source signal %i and its reason', (which) => {
   const sources = two()
   using linked = linkSignals(sources.map(({ signal }) => signal))
   expect(linked.signal.aborted).toBe(false)
@@ -14,14 +14,14 @@ it.each([0, 1])('is aborted with signal %i, for its reason', (which) => {
   expect(linked.signal.reason).toBe(reason)
 })
 
-it('is aborted from the beginning where one of them is', () => {
+it('a linked signal of an aborted source is aborted from the start', () => {
   const [one, other] = two()
   one.abort(new Error('before'))
   using linked = linkSignals([other.signal, one.signal])
   expect(linked.signal.reason).toBe(one.signal.reason)
 })
 
-it('leaves nothing with them when it is disposed of', () => {
+it('a disposed linked signal leaves no listener on its sources', () => {
   const sources = two()
   const signals = sources.map(({ signal }) => signal)
   const linked = linkSignals(signals)
@@ -31,7 +31,7 @@ it('leaves nothing with them when it is disposed of', () => {
   for (const signal of signals) expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
-it('is aborted when its time is over, and not when it was disposed of before', () => {
+it('a limited signal aborts after its time, unless it is disposed of before', () => {
   const clock = new ManualClock()
   const { signal } = new AbortController()
   using late = limitSignal(clock, 100, signal, 'too late')

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { TurnEnd } from '../../../src/base/turn.js'
 
-it('does nothing in the turn that asked, and then everything in order', async () => {
+it('a turn end runs its tasks in order after the current turn', async () => {
   const end = new TurnEnd()
   const done: number[] = []
   const first = end.add(() => done.push(1))
@@ -13,7 +13,7 @@ it('does nothing in the turn that asked, and then everything in order', async ()
   await second
 })
 
-it('fails the one that threw and no other', async () => {
+it('a failing task of a turn end fails its own promise only', async () => {
   const end = new TurnEnd()
   const broken = new Error('broken')
   const failing = end.add(() => {
@@ -28,7 +28,7 @@ it('fails the one that threw and no other', async () => {
   expect(isDone).toBe(true)
 })
 
-it('leaves what was asked for meanwhile to the end of the next turn', async () => {
+it('a task added during a turn end runs at the end of the next turn', async () => {
   const end = new TurnEnd()
   const done: string[] = []
   let later: Promise<void> | undefined

@@ -9,7 +9,7 @@ const cluster = (name: string, threshold: number, ...unsealKeys: string[]) => ({
   unsealKeys,
 })
 
-it('says keys that clusters share once, and what they are for', () => {
+it('the key description lists shared keys once with their purpose', () => {
   const keys = ['1'.repeat(64), '2'.repeat(64), '3'.repeat(64)]
   const clusters = [cluster('A', 2, ...keys), cluster('B', 2, ...keys), cluster('C', 1, 'aa'), cluster('D', 0)]
   const lines = describeKeys(clusters, (name) => name === 'C')

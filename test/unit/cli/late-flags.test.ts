@@ -47,7 +47,7 @@ describe('-format is a flag wherever it stands before a --', () => {
     'write -format=table a/b id=x -format=json',
     '-format=json write a/b id=x',
     '--format json write a/b id=x',
-  ])('vault %s', async (line) => {
+  ])('-format is a flag anywhere before a --: vault %s', async (line) => {
     const { status, stdout, stderr } = await run(line)
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     expect(JSON.parse(stdout)).toMatchObject({ data: { a: '1' } })
@@ -63,27 +63,27 @@ describe('-format is a flag wherever it stands before a --', () => {
       'GET /v1/sys/storage/raft/autopilot/configuration',
     ],
     ['token -format=json lookup', 'GET /v1/auth/token/lookup-self'],
-  ])('and so are others between the words: vault %s', async (line, request) => {
+  ])('-format and other flags may stand between command words: vault %s', async (line, request) => {
     const { status, stdout } = await run(line)
     expect(status).toBe(0)
     expect(JSON.parse(stdout)).toBeTruthy()
     expect(lines).toEqual([request])
   })
 
-  it('but not after a --', async () => {
+  it('-format is no flag after a --', async () => {
     const { status, stderr } = await run('write a/b id=x -- -format=json')
     expect({ status, asked: lines.length }).toEqual({ status: 1, asked: 0 })
     expect(stderr).toContain('not of the form key=value')
   })
 
-  it('wants a value, and one that it knows', async () => {
+  it('-format needs a known value', async () => {
     expect(await run('read a/b -format')).toMatchObject({ status: 1, stderr: 'flag needs an argument: -format\n' })
     expect(await run('read a/b -format=xml')).toMatchObject({ status: 1, stderr: 'Invalid output format: xml\n' })
   })
 })
 
 describe('other flags of how a command prints', () => {
-  it('are found late, too', async () => {
+  it('other output flags are found after the arguments, too', async () => {
     const shown = await run('read a/b -output-curl-string')
     expect(shown).toMatchObject({ status: 0, stdout: expect.stringMatching(/^curl .*\/v1\/a\/b\n$/) })
     expect((await run('write a/b k=v -output-policy')).stdout).toContain('path "a/b"')
@@ -91,7 +91,7 @@ describe('other flags of how a command prints', () => {
     expect((await run('secrets list -detailed')).stdout).toContain('Deprecation Status')
   })
 
-  it('leave flags of where a command asks alone, which the reference does not find there either', async () => {
+  it('flags for the server address after the arguments stay arguments, as in the reference', async () => {
     const { status, stderr } = await run('write a/b k=v -address=http://127.0.0.1:1')
     expect(status).toBe(0)
     expect(stderr).toContain('Flags belong before arguments; these were taken for arguments: -address=')

@@ -6,7 +6,7 @@ const EMPTY: LaunchFacts = { hasConfigFiles: false, devRootTokenId: undefined, d
 const DEFAULTS = ['-dev-root-token-id=', '-dev-listen-address=0.0.0.0:8200']
 
 describe('what a container is started with', () => {
-  it('puts defaults before the flags of a server, so that the caller wins', () => {
+  it('a container start puts defaults before the server flags, so that the flags of the caller win', () => {
     const facts = { hasConfigFiles: true, devRootTokenId: 'known', devListenAddress: '0.0.0.0:8300' }
     expect(decideLaunch(['server', '-log-level=debug'], facts)).toEqual({
       kind: 'own',
@@ -18,7 +18,7 @@ describe('what a container is started with', () => {
     })
   })
 
-  it('keeps a lab in the foreground and open to published ports', () => {
+  it('a container start keeps a lab in the foreground and open to published ports', () => {
     expect(decideLaunch(['up', 'pr-dr', '--bind', '127.0.0.1'], EMPTY)).toEqual({
       kind: 'own',
       calledAs: 'understudy',
@@ -26,20 +26,20 @@ describe('what a container is started with', () => {
     })
   })
 
-  it('takes a first argument with a dash for a flag of a server', () => {
+  it('a container start treats a first argument with a dash as a server flag', () => {
     const launch = decideLaunch(['-dev', '-dev-kv-v1'], EMPTY)
     expect(launch).toMatchObject({ args: ['server', ...DEFAULTS, '-dev', '-dev-kv-v1'] })
   })
 
   it.each([['-config=/vault/config/a.hcl'], ['--config=/vault/config']])(
-    'does not read the configuration twice for %s',
+    'a container start does not read the configuration twice for %s',
     (flag) => {
       const launch = decideLaunch(['server', flag], { ...EMPTY, hasConfigFiles: true })
       expect(launch).toMatchObject({ args: ['server', ...DEFAULTS, flag] })
     },
   )
 
-  it('adds the configuration directory to a file from elsewhere', () => {
+  it('a container start adds the configuration directory to a file from elsewhere', () => {
     const launch = decideLaunch(['server', '-config', '/etc/other.hcl'], { ...EMPTY, hasConfigFiles: true })
     expect(launch).toMatchObject({
       args: ['server', '-config=/vault/config', ...DEFAULTS, '-config', '/etc/other.hcl'],
@@ -52,7 +52,7 @@ describe('what a container is started with', () => {
     [['status'], { kind: 'own', calledAs: 'vault', args: ['status'] }],
     [['-version'], { kind: 'own', calledAs: 'vault', args: ['-version'] }],
     [['sh', '-c', 'env'], { kind: 'program', command: 'sh', args: ['-c', 'env'] }],
-  ])('runs %j as it was written', (args, launch) => {
+  ])('a container start runs %j unchanged', (args, launch) => {
     expect(decideLaunch(args, EMPTY)).toEqual(launch)
   })
 })
@@ -64,7 +64,7 @@ describe('the address that the health check asks', () => {
     [['node', '/usr/local/bin/understudy-entrypoint', 'sh'], []],
     [['sh', '-c', 'vault server -dev'], []],
     [[], []],
-  ])('of a first process %j is %j', (commandLine, addresses) => {
+  ])('the health check of a first process %j asks %j', (commandLine, addresses) => {
     expect(addressesOf(commandLine, {})).toEqual(addresses)
   })
 })

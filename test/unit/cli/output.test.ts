@@ -14,7 +14,7 @@ describe('the output of a process', () => {
 })
 
 describe('output as YAML', () => {
-  it('is a stream of documents where a command prints several', () => {
+  it('the YAML output of several values is a stream of documents', () => {
     const written: string[] = []
     const spy = vi.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0)
     const output = new ProcessOutput(() => 0)

@@ -12,7 +12,7 @@ const press = (keys: string | undefined) => {
 }
 
 describe('the return key', () => {
-  it('goes on', async () => {
+  it('the return key continues a paused command', async () => {
     await expect(press('\r')).resolves.toBeUndefined()
   })
 
@@ -20,7 +20,7 @@ describe('the return key', () => {
     ['Ctrl-C', '\x03'],
     ['Ctrl-D', '\x04'],
     ['the end of the input', undefined],
-  ])('is not waited for after %s, which interrupts', async (_, keys) => {
+  ])('%s interrupts the wait for the return key', async (_, keys) => {
     await expect(press(keys)).rejects.toBeInstanceOf(Interrupted)
   })
 })

@@ -20,17 +20,17 @@ describe('a suggestion', () => {
     ['kv pet', ['kv get', 'kv put']],
     ['operatr unseal', ['operator unseal']],
     ['leas', ['lease']],
-  ])('for %s is %j', (line, meant) => {
+  ])('the suggestion for %s is %j', (line, meant) => {
     expect(suggest(line.split(' '), NAMES)).toEqual(meant)
   })
 
-  it('of a family that was named is one of that family', () => {
+  it('the suggestion for a command of a family belongs to that family', () => {
     const names = [...NAMES, 'operator init', 'operator raft', 'operator raft join']
     expect(suggest('operator raft demote'.split(' '), names)).toEqual([])
     expect(suggest('operator raft jion'.split(' '), names)).toEqual(['operator raft join'])
   })
 
-  it('is none for what is right, and for what is like nothing', () => {
+  it('suggest returns nothing for a correct command and for an unrelated word', () => {
     expect(suggest(['kv'], NAMES)).toEqual([])
     expect(suggest(['xyzzy'], NAMES)).toEqual([])
     expect(suggest([], NAMES)).toEqual([])

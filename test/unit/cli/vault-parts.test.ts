@@ -63,12 +63,12 @@ describe('flags of the vault command line', () => {
 })
 
 describe('JSON on its way through', () => {
-  it('keeps every digit of a number', () => {
+  it('exact JSON keeps every digit of a number', () => {
     const text = '{"big":12345678901234567890,"exact":1.10,"list":[1,-0,1E400],"text":"12345678901234567890 \\" 1.0"}'
     expect(printJson(parseExactJson(text))).toBe(text)
   })
 
-  it('is as JSON.parse and JSON.stringify have it for what these can hold', () => {
+  it('exact JSON equals JSON.parse and JSON.stringify for values that they can represent', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 4 }), (text) => {
         const value: unknown = JSON.parse(text)
@@ -78,19 +78,19 @@ describe('JSON on its way through', () => {
     )
   })
 
-  it('is indented as JSON.stringify indents, around numbers that keep their digits', () => {
+  it('exact JSON is indented like JSON.stringify and keeps the digits of numbers', () => {
     const text = '{"a":[],"b":{},"c":[1.10,{"d":"x"}],"e":null}'
     const lines = JSON.stringify(JSON.parse(text), undefined, 2).replace('1.1,', '1.10,')
     expect(printJson(parseExactJson(text), 2)).toBe(lines)
     expect(printJson(JSON.parse(text), 2)).toBe(lines.replace('1.10,', '1.1,'))
   })
 
-  it('leaves a text alone that looks like a mark', () => {
+  it('exact JSON keeps a string that looks like an internal mark', () => {
     const text = '{"a":"\\u0000number0","b":1.0}'
     expect(printJson(parseExactJson(text))).toBe(text)
   })
 
-  it.each(['{"a":01}', '{"a":}', '', '{"a":1.}'])('refuses %s', (text) => {
+  it.each(['{"a":01}', '{"a":}', '', '{"a":1.}'])('exact JSON rejects %s', (text) => {
     expect(() => parseExactJson(text)).toThrow(SyntaxError)
   })
 })
@@ -99,22 +99,22 @@ describe('data from the command line', () => {
   const noInput = { readStdin: async () => Buffer.alloc(0) }
   const input = (text: string) => ({ readStdin: async () => Buffer.from(text) })
 
-  it('is texts, whatever they look like', async () => {
+  it('command-line data consists of strings, whatever they look like', async () => {
     const data = await readData(['a=1', 'b=true', 'c=x=y', 'd='], noInput)
     expect({ ...data }).toEqual({ a: '1', b: 'true', c: 'x=y', d: '' })
   })
 
-  it('holds a list where a key is given twice', async () => {
+  it('command-line data holds a list if a key is given twice', async () => {
     expect({ ...(await readData(['p=a', 'p=b', 'p=c'], noInput)) }).toEqual({ p: ['a', 'b', 'c'] })
   })
 
-  it('comes from standard input as a value or as a whole object', async () => {
+  it('command-line data comes from standard input as a value or as a whole object', async () => {
     expect({ ...(await readData(['a=-'], input('line\n'))) }).toEqual({ a: 'line\n' })
     const data = await readData(['-', 'b=2'], input('{"a":{"n":12345678901234567890}}'))
     expect(printJson(data)).toBe('{"a":{"n":12345678901234567890},"b":"2"}')
   })
 
-  it('can begin with an at sign that means itself', async () => {
+  it('command-line data can begin with a literal at sign', async () => {
     expect({ ...(await readData(['a=\\@home', 'b=\\-'], noInput)) }).toEqual({ a: '@home', b: '\\-' })
   })
 
@@ -122,17 +122,17 @@ describe('data from the command line', () => {
     ['word', 'not of the form key=value'],
     ['@/nowhere/at/all.json', 'error reading file'],
     ['a=@/nowhere/at/all', 'error reading file'],
-  ])('refuses %s', async (arg, text) => {
+  ])('command-line data rejects %s', async (arg, text) => {
     await expect(readData([arg], noInput)).rejects.toThrow(text)
   })
 
-  it.each(['[1]', 'no json', '""'])('refuses %s as an object', async (text) => {
+  it.each(['[1]', 'no json', '""'])('command-line data rejects %s as an object', async (text) => {
     await expect(readData(['-'], input(text))).rejects.toThrow('Failed to parse K=V data')
   })
 })
 
 describe('tables', () => {
-  it('show values as the reference does', () => {
+  it('tables show values like the reference', () => {
     expect(goText(parseExactJson('{"b":[1,"x",null],"a":{}}'))).toBe('map[a:map[] b:[1 x <nil>]]')
     expect(dataText('token_ttl', 5400)).toBe('1h30m')
     expect(dataText('ttl', 0)).toBe('0s')
@@ -140,7 +140,7 @@ describe('tables', () => {
     expect(isMap(parseExactJson('1.0'))).toBe(false)
   })
 
-  it('have four spaces between columns and n/a in empty cells', () => {
+  it('tables have four spaces between columns and n/a in empty cells', () => {
     expect(
       formatPairs([
         ['schlüssel', 'a'],
@@ -154,13 +154,13 @@ describe('tables', () => {
     ['Data', 17, '====== Data ======'],
     ['Secret Path', 17, '== Secret Path =='],
     ['Secret Path', 3, '== Secret Path =='],
-  ])('title %s for a width of %i', (title, width, line) => {
+  ])('a table titles %s for a width of %i', (title, width, line) => {
     expect(formatTitle(title, width)).toBe(line)
   })
 })
 
 describe('the one-time pad', () => {
-  it('gives the token back, with and without padding', () => {
+  it('the one-time pad decodes the token, with and without padding', () => {
     const token = `hvs.${'Ab1'.repeat(8)}`
     const otp = 'x'.repeat(28)
     const encoded = Buffer.from([...Buffer.from(token)].map((byte) => byte ^ 0x78)).toString('base64')
@@ -168,7 +168,7 @@ describe('the one-time pad', () => {
     expect(decodeToken(encoded.replace(/=+$/, ''), otp)).toBe(token)
   })
 
-  it('has to be as long as the token', () => {
+  it('the one-time pad must be as long as the token', () => {
     expect(() => decodeToken('AAAA', 'xx')).toThrow('it has 3 bytes, the OTP has 2')
     expect(() => decodeToken('$$', 'xx')).toThrow('not base64')
   })

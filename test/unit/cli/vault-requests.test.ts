@@ -266,7 +266,7 @@ describe('requests of a command', () => {
 })
 
 describe('an answer that says no', () => {
-  it.each([500, 502, 503, 412, 429])('with %i is asked for twice more', async (status) => {
+  it.each([500, 502, 503, 412, 429])('the vault command retries an answer with status %i twice', async (status) => {
     answers = [{ status, body: { errors: ['no'] } }, { status, body: { errors: ['no'] } }, DONE]
     await shell.ok(['write', 'x', 'k=v'])
     expect(seen).toHaveLength(3)
@@ -274,7 +274,7 @@ describe('an answer that says no', () => {
     for (const ms of shell.waits) expect(ms >= 1000 && ms <= 1500).toBe(true)
   })
 
-  it.each([400, 403, 404, 405, 501])('with %i is taken at once', async (status) => {
+  it.each([400, 403, 404, 405, 501])('the vault command does not retry an answer with status %i', async (status) => {
     answers = [{ status, body: { errors: ['no'] } }]
     const { status: exit, stderr } = await shell.run(['write', 'x', 'k=v'])
     expect({ exit, requests: seen.length }).toEqual({ exit: 2, requests: 1 })
@@ -284,25 +284,25 @@ describe('an answer that says no', () => {
     )
   })
 
-  it('is asked for as often as VAULT_MAX_RETRIES says', async () => {
+  it('VAULT_MAX_RETRIES sets the number of retries of the vault command', async () => {
     answers = [{ status: 503, body: { errors: ['Vault is sealed'] } }]
     const { status, stderr } = await shell.run(['read', 'x'], { env: { VAULT_MAX_RETRIES: '0' } })
     expect({ status, requests: seen.length }).toEqual({ status: 2, requests: 1 })
     expect(stderr).toContain('* Vault is sealed')
   })
 
-  it('is shown whole when it holds no errors', async () => {
+  it('the vault command shows an error answer without errors in full', async () => {
     answers = [{ status: 400, body: 'a text' }]
     const { stderr } = await shell.run(['write', 'x', 'k=v'])
     expect(stderr).toContain('Code: 400. Raw Message:\n\n"a text"')
   })
 
-  it('is not sent with a token that fits into no header', async () => {
+  it('the vault command rejects a token with characters that no header can contain', async () => {
     const { status, stderr } = await shell.run(['read', 'x'], { env: { VAULT_TOKEN: 'a\nb' } })
     expect([status, stderr.trim(), seen]).toEqual([1, 'the token has characters that no header can have', []])
   })
 
-  it('names the namespace', async () => {
+  it('an error of the vault command names the namespace', async () => {
     answers = [{ status: 403, body: { errors: ['permission denied'] } }]
     const { stderr } = await shell.run(['read', '-namespace=/n1/', 'x'])
     expect(stderr).toContain('Namespace: n1/\nURL: GET ')
@@ -310,21 +310,21 @@ describe('an answer that says no', () => {
 })
 
 describe('other answers', () => {
-  it('that point elsewhere are followed once, query and body with them', async () => {
+  it('the vault command follows one redirect, with query and body', async () => {
     const elsewhere = `${shell.env.VAULT_ADDR}/v1/y%20z?p=1`
     answers = [{ status: 307, headers: { location: elsewhere } }, DONE]
     await shell.ok(['write', 'x', 'k=v'])
     expect(sent()).toEqual(['PUT /v1/x {"k":"v"}', 'PUT /v1/y%20z?p=1 {"k":"v"}'])
   })
 
-  it('that point to another server are refused, and that server gets nothing', async () => {
+  it('the vault command rejects a redirect to another server and sends it nothing', async () => {
     answers = [{ status: 307, headers: { location: 'http://127.0.0.1:1/v1/x' } }]
     const { status, stderr } = await shell.run(['write', 'x', 'k=v'])
     expect({ status, requests: seen.length }).toEqual({ status: 2, requests: 1 })
     expect(stderr).toContain('redirect to http://127.0.0.1:1: tokens and bodies go to no other server')
   })
 
-  it('with warnings print them on standard error', async () => {
+  it('the vault command prints warnings of an answer on standard error', async () => {
     answers = [{ body: { request_id: 'r', data: null, warnings: ['mind the gap'] } }]
     const { status, stdout, stderr } = await shell.run(['write', '-f', 'x'])
     expect({ status, stdout }).toEqual({ status: 0, stdout: '' })
@@ -333,7 +333,7 @@ describe('other answers', () => {
 })
 
 describe('what a command prints', () => {
-  it('wraps warnings at 78 columns', async () => {
+  it('the vault command wraps warnings at 78 columns', async () => {
     const words = Array.from({ length: 40 }, (_, index) => `word${index}`)
     answers = [{ body: { request_id: 'r', data: null, warnings: [words.join(' '), 'short\none'] } }]
     const { stderr } = await shell.run(['write', '-f', 'x'])
@@ -342,7 +342,7 @@ describe('what a command prints', () => {
     expect(Math.max(...stderr.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(78)
   })
 
-  it('is nothing when a snapshot was saved or restored', async () => {
+  it('raft snapshot save and restore print nothing', async () => {
     const file = path.join(shell.home, 'a.snap')
     answers = [{ body: 'bytes' }, DONE]
     expect(await shell.ok(['operator', 'raft', 'snapshot', 'save', file])).toBe('')
@@ -350,7 +350,7 @@ describe('what a command prints', () => {
     expect(seen[1]?.body).toBe('"bytes"')
   })
 
-  it('is the history of versions in three columns', async () => {
+  it('version-history prints three columns', async () => {
     const info = { timestamp_installed: '2024-01-02T03:04:05Z', previous_version: null }
     const entries = {
       '1.9.0': { ...info, build_date: null },
@@ -367,7 +367,7 @@ describe('what a command prints', () => {
     )
   })
 
-  it('is the state of autopilot as indented lines', async () => {
+  it('raft autopilot state prints indented lines', async () => {
     const server = {
       id: 'n1',
       name: 'n1',
@@ -449,7 +449,7 @@ describe('a server that says no for a reason which a flag would mend', () => {
     ['operator raft autopilot state', '-dr-token=TOKEN shows it an operation token'],
     ['license get', '-dr-token=TOKEN shows it an operation token'],
     ['operator generate-root -init', 'with -dr-token this command makes its operation token'],
-  ])('is told of -dr-token: vault %s', async (line, text) => {
+  ])('an error on a DR secondary suggests -dr-token: vault %s', async (line, text) => {
     answers = [refusal]
     const { status, stderr } = await shell.run(line.split(' '))
     expect(status).toBe(2)
@@ -457,7 +457,7 @@ describe('a server that says no for a reason which a flag would mend', () => {
     expect(stderr.replaceAll('\n', ' ')).toContain(text)
   })
 
-  it('is not told of it when it was given, or does not matter', async () => {
+  it('an error suggests -dr-token only if the flag is missing and would help', async () => {
     for (const line of ['operator raft list-peers -dr-token=o', 'read a']) {
       answers = [refusal]
       expect((await shell.run(line.split(' '))).stderr).not.toContain('-dr-token')
@@ -574,13 +574,13 @@ describe('the caller’s own mistakes end with 1 and ask nothing', () => {
 })
 
 describe('help', () => {
-  it.each([['-h'], ['kv -help'], ['kv get --help'], ['operator generate-root -h']])('vault %s', async (line) => {
+  it.each([['-h'], ['kv -help'], ['kv get --help'], ['operator generate-root -h']])('vault %s: help', async (line) => {
     const { status, stdout } = await shell.run(line.split(' '))
     expect(status).toBe(0)
     expect(stdout).toMatch(/^Usage: vault /)
   })
 
-  it('has the reported version as the second word of the version', async () => {
+  it('the version command of vault prints the reported version as its second word', async () => {
     for (const word of ['version', '-v', '-version', '--version']) {
       expect(await shell.ok([word])).toMatch(/^Vault v1\.20\.4\+ent \(/)
     }

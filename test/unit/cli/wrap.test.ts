@@ -18,7 +18,7 @@ const wrapGreedily = (text: string, width: number): string[] => {
 }
 
 describe('wrapping', () => {
-  it('keeps the words in their order, on lines that are never too wide', () => {
+  it('wrapped text keeps the words in order, on lines within the width', () => {
     fc.assert(
       fc.property(words, fc.integer({ min: 20, max: 80 }), (list, width) => {
         const lines = wrapText(list.join(' '), width)
@@ -29,7 +29,7 @@ describe('wrapping', () => {
     )
   })
 
-  it('is never more ragged than filling one line after the other', () => {
+  it('wrapped text is at most as ragged as greedy filling', () => {
     fc.assert(
       fc.property(words, fc.integer({ min: 20, max: 80 }), (list, width) => {
         const text = list.join(' ')
@@ -41,7 +41,7 @@ describe('wrapping', () => {
     )
   })
 
-  it('counts what it sets in, takes line ends for blanks, and leaves a word whole that is too long', () => {
+  it('wrapping counts the indent, treats line ends as blanks, and keeps an overlong word whole', () => {
     expect(wrapIndented('* one\ntwo', 2)).toBe('  * one two')
     const wide = 'w'.repeat(90)
     expect(wrapText(`a ${wide} b`, 78)).toEqual([`a ${wide}`, 'b'])

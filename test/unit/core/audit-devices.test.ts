@@ -8,13 +8,13 @@ import { createAudit, sampleEntry } from '../../support/audit-samples.js'
 import { refusal } from '../../support/backend-harness.js'
 
 describe('audit devices', () => {
-  it('are not asked when there are none', async () => {
+  it('a request succeeds without any audit device', async () => {
     const { audit } = createAudit()
     expect(audit.isEnabled).toBe(false)
     await audit.logRequest(sampleEntry())
   })
 
-  it('let a request through when one of them took it', async () => {
+  it('a request succeeds if one of its audit devices writes it', async () => {
     const { audit, enable, lines, output } = createAudit()
     await enable('out', { file_path: 'stdout' })
     await enable('none', { file_path: 'discard' })
@@ -23,7 +23,7 @@ describe('audit devices', () => {
     expect(lines).toEqual([])
   })
 
-  it('refuse a request when all of them failed, and serve again when one has recovered', async () => {
+  it('a request fails if all audit devices failed, and succeeds after one recovers', async () => {
     const { audit, enable, lines, output } = createAudit()
     await enable('out', { file_path: 'stdout' })
     output.isBroken = true
@@ -34,7 +34,7 @@ describe('audit devices', () => {
     expect(lines).toHaveLength(1)
   })
 
-  it('each hash with a salt of their own', async () => {
+  it('each audit device hashes with its own salt', async () => {
     const { audit, enable } = createAudit()
     await enable('a', { file_path: 'discard' })
     await enable('b', { file_path: 'discard' })
@@ -44,7 +44,7 @@ describe('audit devices', () => {
     expect(audit.findHash('c', 'x')).toBeUndefined()
   })
 
-  it('are there again after a restart, with the same salt', async () => {
+  it('audit devices return after a restart with the same salt', async () => {
     const first = createAudit()
     await first.enable('a', { file_path: 'discard' })
     await first.enable('b/deeper', { file_path: 'discard' }, true)
@@ -54,7 +54,7 @@ describe('audit devices', () => {
     expect(second.audit.findHash('a', 'x')).toBe(first.audit.findHash('a', 'x'))
   })
 
-  it('are stored apart when they are local', async () => {
+  it('local audit devices are stored under a separate key', async () => {
     const { enable, storage, audit } = createAudit()
     await enable('a', { file_path: 'discard' })
     await enable('b', { file_path: 'discard' }, true)
@@ -65,14 +65,14 @@ describe('audit devices', () => {
     expect(audit.isEnabled).toBe(false)
   })
 
-  it.each(['a', 'a/b', 'x'])('do not take a path that overlaps another: %s', async (name) => {
+  it.each(['a', 'a/b', 'x'])('an audit device cannot take a path that overlaps another: %s', async (name) => {
     const { enable } = createAudit()
     await enable('a', { file_path: 'discard' })
     await enable('x/y', { file_path: 'discard' })
     expect(await refusal(enable(name, { file_path: 'discard' }))).toEqual(['invalid-request', 'path already in use'])
   })
 
-  it('are made once when two ask for the same path', async () => {
+  it('one of two concurrent requests for the same audit path succeeds', async () => {
     const { enable, audit } = createAudit()
     const outcomes = await Promise.allSettled([
       enable('a', { file_path: 'discard' }),
@@ -82,7 +82,7 @@ describe('audit devices', () => {
     expect(audit.list()).toHaveLength(1)
   })
 
-  it('follow the table when replication changes it', async () => {
+  it('audit devices follow the table after replication changes it', async () => {
     const primary = createAudit()
     const secondary = createAudit()
     await primary.enable('a', { file_path: 'stdout' })
@@ -103,7 +103,7 @@ describe('audit devices', () => {
     [{ file_path: 'discard', mode: 'rw' }, 'mode'],
     [{ file_path: 'discard', format: 'xml' }, 'xml'],
     [{ file_path: 'discard', log_raw: 'maybe' }, 'log_raw'],
-  ])('refuse the options %j', async (options, text) => {
+  ])('an audit device rejects the options %j', async (options, text) => {
     const { enable, audit } = createAudit()
     const [code, message] = await refusal(enable('a', options as Record<string, string>))
     expect(code).toBe('invalid-request')
@@ -115,7 +115,7 @@ describe('audit devices', () => {
 describe('the tail of audit devices', () => {
   const textsOf = (audit: AuditBroker) => audit.tail().lines.map(({ path, text }) => `${path} ${text}`)
 
-  it('has what was written, the oldest first, as it was hidden there', async () => {
+  it('the audit tail shows the written lines in order, with hashed values', async () => {
     const { audit, enable, lines } = createAudit()
     await enable('out', { file_path: 'stdout', prefix: 'audit: ' })
     await audit.logRequest(sampleEntry())
@@ -125,7 +125,7 @@ describe('the tail of audit devices', () => {
     expect(audit.tail().kept).toEqual(['out/'])
   })
 
-  it('has nothing of a device that writes in the clear, that writes nothing, or that failed', async () => {
+  it('the audit tail shows no line of a device that writes raw, writes nothing or failed', async () => {
     const { audit, enable, output } = createAudit()
     await enable('raw', { file_path: 'stdout', log_raw: 'true' })
     await enable('none', { file_path: 'discard' })
@@ -136,7 +136,7 @@ describe('the tail of audit devices', () => {
     expect(audit.tail()).toEqual({ lines: [], kept: ['out/'] })
   })
 
-  it('is bounded, in its lines and in each of them', async () => {
+  it('the audit tail is limited in its number of lines and in each line', async () => {
     const { audit, enable } = createAudit()
     await enable('out', { file_path: 'stdout' })
     const [first, last] = ['first', 'last'].map((id) => sampleEntry({ request: { ...sampleEntry().request, id } }))
@@ -169,13 +169,13 @@ describe('audit files', () => {
 
   const linesOf = async (path: string) => (await readFile(path, 'utf8')).split('\n').slice(0, -1)
 
-  it('are made with their folders, for their owner alone', async () => {
+  it('an audit file and its directories are created for the owner alone', async () => {
     const path = join(folder, 'deep', 'er', 'audit.log')
     await enable('a', { file_path: path })
     expect((await stat(path)).mode & 0o777).toBe(0o600)
   })
 
-  it('take the mode that is asked for, and keep their own for 0000', async () => {
+  it('an audit file takes the requested mode, and keeps its mode for 0000', async () => {
     const path = join(folder, 'audit.log')
     await enable('a', { file_path: path, mode: '0644' })
     expect((await stat(path)).mode & 0o777).toBe(0o644)
@@ -183,14 +183,14 @@ describe('audit files', () => {
     expect((await stat(path)).mode & 0o777).toBe(0o644)
   })
 
-  it('may be named by the old option path', async () => {
+  it('the deprecated option path names an audit file', async () => {
     const path = join(folder, 'audit.log')
     await enable('a', { path })
     await audit.logRequest(sampleEntry())
     expect(await linesOf(path)).toHaveLength(1)
   })
 
-  it('hold every entry in the order of the calls by the time they resolve', async () => {
+  it('an audit file holds every entry in the order of the calls when they resolve', async () => {
     const path = join(folder, 'audit.log')
     await enable('a', { file_path: path })
     const entry = sampleEntry()
@@ -201,7 +201,7 @@ describe('audit files', () => {
     expect(ids).toEqual(Array.from({ length: 200 }, (_, n) => n))
   })
 
-  it('are opened anew by a reload, so that a moved file is left alone', async () => {
+  it('a reload reopens an audit file, so that a moved file stays unchanged', async () => {
     const path = join(folder, 'audit.log')
     await enable('a', { file_path: path })
     await audit.logRequest(sampleEntry())
@@ -213,14 +213,14 @@ describe('audit files', () => {
     expect(await linesOf(path)).toHaveLength(2)
   })
 
-  it('that cannot be opened are refused when the device is enabled', async () => {
+  it('an audit file that cannot be opened prevents that its device is enabled', async () => {
     await writeFile(join(folder, 'file'), '')
     const [code] = await refusal(enable('a', { file_path: join(folder, 'file', 'audit.log') }))
     expect(code).toBe('invalid-request')
     expect(audit.isEnabled).toBe(false)
   })
 
-  it('that cannot be opened after a restart fail requests until they can', async () => {
+  it('an audit file that cannot be opened after a restart fails requests until it can', async () => {
     const blocked = join(folder, 'blocked')
     const first = createAudit()
     await first.enable('a', { file_path: join(blocked, 'audit.log') })
@@ -237,7 +237,7 @@ describe('audit files', () => {
     await second.audit.close()
   })
 
-  it('are complete when the broker is closed', async () => {
+  it('an audit file is complete after the broker is closed', async () => {
     const path = join(folder, 'audit.log')
     await enable('a', { file_path: path })
     const logged = Array.from({ length: 20 }, () => audit.logRequest(sampleEntry()))

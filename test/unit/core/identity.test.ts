@@ -17,7 +17,7 @@ beforeEach(() => {
 })
 
 describe('entities', () => {
-  it('are made once per namespace, mount and name', async () => {
+  it('an entity is unique per namespace, mount and alias name', async () => {
     const entity = await identity.findOrCreate(ALIAS)
     expect((await identity.findOrCreate(ALIAS)).id).toBe(entity.id)
     for (const other of [{ name: 'id-2' }, { mountAccessor: 'auth_approle_2' }, { namespaceId: 'ns1' }]) {
@@ -25,13 +25,13 @@ describe('entities', () => {
     }
   })
 
-  it('are made once even when many log in at the same moment', async () => {
+  it('concurrent logins of one alias create one entity', async () => {
     const entities = await Promise.all(Array.from({ length: 20 }, () => identity.findOrCreate(ALIAS)))
     expect(new Set(entities.map(({ id }) => id)).size).toBe(1)
     expect((await storage.keys('entity/')).length).toBe(1)
   })
 
-  it('show their alias, with the metadata of the last login', async () => {
+  it('an entity shows its alias with the metadata of the last login', async () => {
     const { id } = await identity.findOrCreate(ALIAS)
     await identity.findOrCreate({ ...ALIAS, metadata: { role_name: 'b', team: 'blue' } })
     expect(identity.findEntity(id)).toMatchObject({
@@ -40,14 +40,14 @@ describe('entities', () => {
     })
   })
 
-  it('are not written again when nothing is new, in whatever order the metadata comes', async () => {
+  it('a login with the same metadata in any order does not write the entity', async () => {
     await identity.findOrCreate({ ...ALIAS, metadata: { a: '1', b: '2' } })
     const { writes } = storage
     await identity.findOrCreate({ ...ALIAS, metadata: { b: '2', a: '1' } })
     expect(storage.writes).toBe(writes)
   })
 
-  it('are the same object as long as they do not change', async () => {
+  it('an unchanged entity is the same object at each read', async () => {
     const { id } = await identity.findOrCreate(ALIAS)
     expect(identity.findEntity(id)).toBe(identity.findEntity(id))
     expect([identity.findEntity(''), identity.findEntity('none')]).toEqual([undefined, undefined])

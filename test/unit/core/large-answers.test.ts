@@ -32,21 +32,21 @@ describe('a read whose answer is large', () => {
   }
   const tries = `try ${text.length}`
 
-  it('is run anew when there is room for what it has found', async () => {
+  it('a read with a large answer runs again after its answer fits', async () => {
     expect(await read(false, large, 'b')).toEqual(['read', tries, 'wait', 'read'])
     expect(await read(false, { data: large.data.data }, 'c')).toEqual(['read', tries, 'wait', 'read'])
     expect(await read(false, { data: new RawJson(Buffer.from(text)) }, 'd')).toEqual(['read', tries, 'wait', 'read'])
     expect(await read(true, large, 'e')).toEqual(['read', tries])
   })
 
-  it('waits before it is read where a large one was read before, and no more when that was small again', async () => {
+  it('a read whose answer was large waits first, until its answer was small once', async () => {
     await read(true, large, 'f')
     expect(await read(false, large, 'f')).toEqual([tries, 'wait', 'read'])
     expect(await read(true, undefined, 'f')).toEqual([tries, 'read'])
     expect(await read(false, { data: new RawJson('{}') }, 'f')).toEqual(['read'])
   })
 
-  it('is counted anew where it is larger than the one before it', async () => {
+  it('a read whose answer grew is counted again with its new size', async () => {
     const smaller = { data: new RawJson(text.slice(0, 70_000)) }
     await read(true, smaller, 'g')
     expect(await read(true, large, 'g')).toEqual(['try 70000', 'read', tries])
@@ -55,7 +55,7 @@ describe('a read whose answer is large', () => {
     expect(await read(true, smaller, 'g')).toEqual([tries, 'read'])
   })
 
-  it('never waits when it is small', async () => {
+  it('a read with a small answer never waits', async () => {
     expect(await read(false, { data: new RawJson('{}') })).toEqual(['read'])
     expect(await read(false, undefined)).toEqual(['read'])
   })

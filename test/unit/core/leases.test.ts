@@ -91,7 +91,7 @@ describe('listing', () => {
 })
 
 describe.each(['leases/renew', 'renew'])('%s', (path) => {
-  it('does not renew tokens, and says what is wrong otherwise', async () => {
+  it('lease renewal rejects token leases, and names other errors', async () => {
     const { lease } = await login()
     const text = async (promise: Promise<unknown>) => (await refusal(promise))[1]
     expect(await text(put(path, { lease_id: lease }))).toBe('tokens cannot be renewed through this endpoint')
@@ -102,7 +102,7 @@ describe.each(['leases/renew', 'renew'])('%s', (path) => {
 })
 
 describe.each(['leases/revoke', 'revoke'])('%s', (path) => {
-  it('ends the token, whether the lease is named in the body or in the path', async () => {
+  it('lease revocation ends the token, with the lease in the body or in the path', async () => {
     const [one, two] = [await login(), await login()]
     expect(await put(path, { lease_id: one.lease })).toBeUndefined()
     expect(await put(`${path}/${two.lease}`)).toBeUndefined()
@@ -110,19 +110,19 @@ describe.each(['leases/revoke', 'revoke'])('%s', (path) => {
     expect(await list('leases/lookup/auth')).toBeUndefined()
   })
 
-  it('takes an unknown lease for a revoked one, but wants a name', async () => {
+  it('lease revocation accepts an unknown lease, but needs a name', async () => {
     expect(await put(path, { lease_id: 'auth/approle/login/none', sync: true })).toBeUndefined()
     expect((await refusal(put(path)))[1]).toBe('lease_id must be specified')
   })
 
-  it('answers 202 to who does not want to wait', async () => {
+  it('lease revocation without sync answers 202', async () => {
     const { lease } = await login()
     expect(await put(path, { lease_id: lease, sync: false })).toEqual({ status: 202 })
   })
 })
 
 describe.each(['leases/revoke-prefix', 'revoke-prefix'])('%s', (path) => {
-  it('ends every token that was created below', async () => {
+  it('lease revocation by prefix ends every token below it', async () => {
     const [one, two] = [await login(), await login()]
     const other = await world.create({ policies: ['default'] })
     expect(await put(`${path}/auth/approle`)).toBeUndefined()

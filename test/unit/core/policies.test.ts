@@ -73,7 +73,7 @@ describe('the store', () => {
 })
 
 describe('rules of a token', () => {
-  test('what the default and the wrapping policy give', async () => {
+  test('the default and the wrapping policy give their documented rights', async () => {
     await policies.ensureDefaults('root')
     expect(capabilities('cubbyhole/x', ['default'])).toEqual(['create', 'delete', 'list', 'read', 'update'])
     expect(capabilities('sys/capabilities-self', ['default'])).toEqual(['update'])
@@ -84,12 +84,12 @@ describe('rules of a token', () => {
     expect(capabilities('cubbyhole/response', ['response-wrapping'])).toEqual(['create', 'read'])
   })
 
-  test('root is root in the root namespace only', () => {
+  test('the root policy gives root rights in the root namespace only', () => {
     expect(capabilities('x', ['root'])).toEqual(['root'])
     expect(capabilities('x', ['root'], undefined, TEAM)).toEqual(['deny'])
   })
 
-  test('are the same object until a policy changes', async () => {
+  test('the rights of a token are the same object until a policy changes', async () => {
     await policies.put('root', 'p', READ_A)
     const before = policies.aclFor(['p'], ROOT_NAMESPACE, undefined)
     expect(policies.aclFor(['p'], ROOT_NAMESPACE, undefined)).toBe(before)
@@ -101,7 +101,7 @@ describe('rules of a token', () => {
     expect(capabilities('a', ['P', 'unknown'])).toEqual(['read'])
   })
 
-  test('asked for while a write is under way do not outlive it', async () => {
+  test('rights that are computed during a write do not outlive it', async () => {
     await policies.put('root', 'p', READ_A)
     policies.invalidate('root/p')
     const write = policies.put('root', 'p', 'path "a" { capabilities = ["list"] }')
@@ -110,14 +110,14 @@ describe('rules of a token', () => {
     expect(capabilities('a', ['p'])).toEqual(['list'])
   })
 
-  test('follow what replication changed', async () => {
+  test('the rights of a token follow changes by replication', async () => {
     await policies.put('root', 'p', READ_A)
     expect(capabilities('a', ['p'])).toEqual(['read'])
     await storage.write((tx) => tx.delete('root/p'))
     expect(capabilities('a', ['p'])).toEqual(['deny'])
   })
 
-  test('follow an entity that changes, and are shared when they name none', async () => {
+  test('the rights of a token follow its entity, and are shared if no rule names the entity', async () => {
     await policies.put('root', 'own', READ_OWN)
     await policies.put('root', 'plain', READ_A)
     expect(capabilities('own/old', ['own'], entityOf('old'))).toEqual(['read'])
@@ -130,7 +130,7 @@ describe('rules of a token', () => {
     expect(policies.aclFor(['plain'], ROOT_NAMESPACE, entityOf('new'))).toBe(plain)
   })
 
-  test('cannot be made when a stored policy is unreadable', async () => {
+  test('the rights of a token cannot be computed if a stored policy is unreadable', async () => {
     await storage.write((tx) => tx.put('root/bad', Buffer.from('{"text":"path {"}')))
     expect(() => capabilities('a', ['bad'])).toThrow('the stored policy "bad" cannot be read')
   })

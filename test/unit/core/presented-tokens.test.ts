@@ -99,7 +99,7 @@ describe('what tokens look like', () => {
 })
 
 describe('batch tokens', () => {
-  it('are not stored, and carry what they may do', async () => {
+  it('a batch token is not stored and carries its own rights', async () => {
     const before = await world.keyCount()
     const { clientToken, accessor, orphan } = await world.create({ policies: ['default'], type: 'batch', ttl: '1h' })
     expect(await world.keyCount()).toBe(before)
@@ -113,7 +113,7 @@ describe('batch tokens', () => {
     })
   })
 
-  it('that are orphans work on every cluster with the same keyring', async () => {
+  it('an orphan batch token works on every cluster with the same keyring', async () => {
     const { clientToken } = await world.create({ policies: ['default'], type: 'batch' }, { path: 'create-orphan' })
     const secondary = await TokenWorld.open({ seed: 'secondary' })
     expect(secondary.entry(clientToken).policies).toEqual(['default'])
@@ -121,14 +121,14 @@ describe('batch tokens', () => {
     expect(stranger.tokens.find(clientToken)).toBeUndefined()
   })
 
-  it('that have a parent are dead where the parent is unknown', async () => {
+  it('a batch token with a parent is invalid if the parent is unknown', async () => {
     const { clientToken } = await world.create({ policies: ['default'], type: 'batch' })
     const secondary = await TokenWorld.open({ seed: 'secondary' })
     expect(world.tokens.find(clientToken)).toBeDefined()
     expect(secondary.tokens.find(clientToken)).toBeUndefined()
   })
 
-  it('die with their parent and at their end', async () => {
+  it('a batch token ends with its parent and at its own end', async () => {
     const parent = await world.create({ policies: ['default'], ttl: '1h' })
     const child = await world.create({ type: 'batch', ttl: '10m' }, { as: parent.clientToken })
     const brief = await world.create({ type: 'batch', ttl: '1m' }, { as: parent.clientToken })

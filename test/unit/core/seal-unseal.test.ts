@@ -220,7 +220,7 @@ describe('auto-unseal by the key of another cluster', () => {
     return { key, options }
   }
 
-  test('fails while that one is away, and opens the cluster when it is back', async () => {
+  test('auto-unseal fails while the transit cluster is away, and succeeds after its return', async () => {
     const { key, options } = await autoInitialised()
     const { seal } = await createSeal(options)
     key.isThere = false
@@ -231,7 +231,7 @@ describe('auto-unseal by the key of another cluster', () => {
     expect(seal.isSealed).toBe(false)
   })
 
-  test('fails while it gives another key, and opens the cluster when it gives the right one', async () => {
+  test('auto-unseal fails while the transit cluster gives another key, and succeeds with the right one', async () => {
     const { key, options } = await autoInitialised()
     const { seal } = await createSeal(options)
     const right = key.decrypt
@@ -242,7 +242,7 @@ describe('auto-unseal by the key of another cluster', () => {
     expect(await seal.autoUnseal()).toBe(true)
   })
 
-  test('asks it once at a start, and needs it not when the root key is in memory', async () => {
+  test('auto-unseal calls the transit cluster once at a start, and not at all if the root key is in memory', async () => {
     const { key, options } = await autoInitialised()
     const { seal } = await createSeal(options)
     key.calls = 0
@@ -254,7 +254,7 @@ describe('auto-unseal by the key of another cluster', () => {
     expect(rebuilt.seal.isSealed).toBe(false)
   })
 
-  test('does not take what another seal has wrapped', async () => {
+  test('auto-unseal rejects a root key that another seal wrapped', async () => {
     const { options } = await autoInitialised()
     expect(await (await createSeal({ ...options, autoSeal: staticSeal(keyA) })).seal.autoUnseal()).toBe(false)
     const store = await openStore()

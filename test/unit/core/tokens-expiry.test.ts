@@ -16,7 +16,7 @@ const make = async (ttl: string, as?: string): Promise<string> =>
   (await world.create({ policies: ['default'], ttl }, as === undefined ? {} : { as })).clientToken
 
 describe('the end of a token', () => {
-  it('comes to the millisecond, before anything has been cleaned up', async () => {
+  it('a token ends to the millisecond, before any cleanup', async () => {
     const token = await make('10m')
     world.clock.advance(600_000 - 1)
     expect(world.tokens.find(token)).toBeDefined()
@@ -24,7 +24,7 @@ describe('the end of a token', () => {
     expect(world.tokens.find(token)).toBeUndefined()
   })
 
-  it('is the end of all below it, however long they had', async () => {
+  it('the end of a token ends all its descendants, whatever their ttl', async () => {
     const parent = await make('10m')
     const child = await make('5h', parent)
     const grandchild = await make('5h', child)
@@ -35,7 +35,7 @@ describe('the end of a token', () => {
     expect(await world.keyCount()).toBe(before)
   })
 
-  it('does not come for root tokens without a life span', async () => {
+  it('a root token without a ttl never ends', async () => {
     world.clock.advance(10 * 365 * 86_400_000)
     await world.tokens.sweep()
     expect(world.tokens.find(world.root)).toBeDefined()
@@ -43,7 +43,7 @@ describe('the end of a token', () => {
 })
 
 describe('the sweep', () => {
-  it('runs by itself when the first end comes, until it is stopped', async () => {
+  it('the sweep starts by itself at the first end, until it is stopped', async () => {
     const stop = new AbortController()
     world.tokens.start(stop.signal)
     await make('10m')
@@ -60,7 +60,7 @@ describe('the sweep', () => {
     expect((await world.tokens.listAccessors('root')).length).toBe(2)
   })
 
-  it('finds after a restart what ended while nobody looked', async () => {
+  it('the sweep after a restart finds tokens that ended meanwhile', async () => {
     await make('10m')
     const restarted = new TokenWorld({ storage: world.storage, clock: world.clock })
     world.clock.advance(3_600_000)
@@ -71,7 +71,7 @@ describe('the sweep', () => {
     stop.abort()
   })
 
-  it('leaves a token that was renewed meanwhile', async () => {
+  it('the sweep keeps a token that was renewed meanwhile', async () => {
     const token = await make('10m')
     world.clock.advance(500_000)
     await world.tokens.renew(world.entry(token), { incrementSeconds: 600, presented: token })
@@ -80,7 +80,7 @@ describe('the sweep', () => {
     expect(world.tokens.find(token)).toBeDefined()
   })
 
-  it('removes many at once', async () => {
+  it('the sweep removes many tokens at once', async () => {
     await Promise.all(Array.from({ length: 300 }, () => make('1m')))
     const late = await make('2m')
     world.clock.advance(60_000)
@@ -89,7 +89,7 @@ describe('the sweep', () => {
     expect((await world.tokens.listAccessors('root')).length).toBe(2)
   })
 
-  it('goes on when the store refused once', async () => {
+  it('the sweep continues after a failed write of the storage', async () => {
     const stop = new AbortController()
     await make('1m')
     world.tokens.start(stop.signal)

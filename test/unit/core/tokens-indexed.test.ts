@@ -65,7 +65,7 @@ const storeEarlier = async (): Promise<string> => {
 const listed = (folder: string) => world.leases.list(ROOT_NAMESPACE, folder)
 
 describe('a token that an earlier version has stored', () => {
-  it('is found by its id, its long form, its accessor and its lease', async () => {
+  it('a token of an earlier version is found by id, long form, accessor and lease', async () => {
     const storageId = await storeEarlier()
     const entry = world.entry(ID)
     expect(entry).toMatchObject({ id: ID, accessor: ACCESSOR, storageId, displayName: 'approle' })
@@ -74,7 +74,7 @@ describe('a token that an earlier version has stored', () => {
     expect(world.leases.find(ROOT_NAMESPACE, `${PATH}/${storageId}`)?.expiresAtMs).toBe(world.clock.now() + HOUR_MS)
   })
 
-  it('stands in lists beside those of this version', async () => {
+  it('a token of an earlier version is listed beside those of this version', async () => {
     const storageId = await storeEarlier()
     const { auth } = await world.login({ ttlSeconds: 3600 })
     const later = world.entry(auth.clientToken)
@@ -86,7 +86,7 @@ describe('a token that an earlier version has stored', () => {
     expect(await world.tokens.count()).toBe(3)
   })
 
-  it('is renewed and swept, and nothing is left of it', async () => {
+  it('a token of an earlier version renews and expires without a trace', async () => {
     await storeEarlier()
     world.logins.set(PATH, () => ({ ttlSeconds: 0 }))
     world.clock.advance(1000)
@@ -100,7 +100,7 @@ describe('a token that an earlier version has stored', () => {
     expect(await world.keyCount()).toBe(before)
   })
 
-  it('is revoked with all below its path', async () => {
+  it('a revocation by prefix includes tokens of an earlier version', async () => {
     await storeEarlier()
     const { auth } = await world.login()
     const beside = await world.create({ policies: ['default'], ttl: '1h' })
@@ -112,7 +112,7 @@ describe('a token that an earlier version has stored', () => {
 })
 
 describe('a token with a chosen id', () => {
-  it('has another accessor when it is made anew', async () => {
+  it('a token with a chosen id has another accessor after it is created again', async () => {
     const make = () => world.create({ id: 'mine', policies: ['default'], ttl: '1h' })
     const first = await make()
     await world.tokens.revokeTree(world.entry('mine'))
@@ -123,7 +123,7 @@ describe('a token with a chosen id', () => {
     expect(world.tokens.findByAccessor(second.accessor)).toBe(world.entry('mine'))
   })
 
-  it('is no token by the name under which another one lies', async () => {
+  it('an accessor or a storage id is no valid token', async () => {
     const { auth } = await world.login()
     const { storageId } = world.entry(auth.clientToken)
     for (const id of [auth.accessor, storageId, ACCESSOR]) expect(world.tokens.find(id)).toBeUndefined()
@@ -134,7 +134,7 @@ describe('a token with a chosen id', () => {
 })
 
 describe('the token of a login', () => {
-  it('is one record of few bytes, and one row', async () => {
+  it('the token of a login takes one record of under 400 bytes and one expiration row', async () => {
     const { auth } = await world.login()
     expect(await world.keyCount()).toBe(before + 2)
     const { storageId } = world.entry(auth.clientToken)
@@ -143,7 +143,7 @@ describe('the token of a login', () => {
     expect(rows.map((key) => world.storage.get(key)?.length)).toEqual([1])
   })
 
-  it('in a namespace stands under its path there alone', async () => {
+  it('the token of a login in a namespace is stored under the path of that namespace alone', async () => {
     const { auth } = await world.login({}, {}, TEAM)
     const { storageId } = world.entry(auth.clientToken)
     expect(await world.leases.list(TEAM, PATH)).toEqual([storageId])
@@ -155,7 +155,7 @@ describe('the token of a login', () => {
     expect(world.tokens.find(auth.clientToken)).toBeUndefined()
   })
 
-  it('is read as it was written', async () => {
+  it('a stored token decodes to what was encoded', async () => {
     const { auth } = await world.login({ numUses: 3 })
     const bytes = world.storage.get(`sys/token/id/${world.entry(auth.clientToken).storageId}`)
     if (!bytes) throw new Error('no record')
@@ -165,7 +165,7 @@ describe('the token of a login', () => {
     }
   })
 
-  it('is refused where a later version has stored it', () => {
+  it('a token record of a later version is rejected', () => {
     expect(() => decodeToken(Buffer.from('[2,"id"]'))).toThrow(
       'a token is stored in form 2, which is of a later version',
     )

@@ -11,7 +11,7 @@ beforeEach(async () => {
 })
 
 describe('the token of a login', () => {
-  it('is an orphan with the policies of the role, default, and the metadata', async () => {
+  it('the token of a login is an orphan with the policies of the role, default, and the metadata', async () => {
     const { auth, warnings } = await world.login({ policies: ['Zed', ' abc ', 'ABC', ''] })
     expect(auth).toMatchObject({
       policies: ['abc', 'default', 'zed'],
@@ -32,31 +32,31 @@ describe('the token of a login', () => {
     })
   })
 
-  it('may be without any policy', async () => {
+  it('the token of a login may have no policy', async () => {
     expect((await world.login({ policies: [], noDefaultPolicy: true })).auth.policies).toEqual([])
   })
 
   it.each([
     ['root', 'auth methods cannot create root tokens'],
     ['response-wrapping', 'cannot assign policy "response-wrapping"'],
-  ])('never has the policy %s, and the refusal makes no entity', async (policy, text) => {
+  ])('a login with the policy %s is rejected and creates no entity', async (policy, text) => {
     expect(await refusal(world.login({ policies: [policy, 'x'] }))).toEqual(['invalid-request', text])
     expect(await world.shared.identity.keys('')).toEqual([])
   })
 
-  it('shows the mount and the user in its name', async () => {
+  it('the token of a login shows mount and user in its display name', async () => {
     const { auth } = await world.login({ displayName: 'joe' }, { path: 'auth/team/userpass/' })
     expect((await world.lookup(auth.clientToken)).display_name).toBe('team-userpass-joe')
   })
 
-  it('warns when its life was cut', async () => {
+  it('a login warns if it shortened the ttl', async () => {
     const { auth, warnings } = await world.login({ ttlSeconds: 3600, explicitMaxTtlSeconds: 1800 })
     expect(auth.leaseDurationSeconds).toBe(1800)
     expect(warnings).toEqual(['TTL of "1h" exceeded the effective max_ttl of "30m"; TTL value is capped accordingly'])
     expect(await world.lookup(auth.clientToken)).toMatchObject({ creation_ttl: 1800, explicit_max_ttl: 1800 })
   })
 
-  it('with a period shows it', async () => {
+  it('the token of a login with a period shows it', async () => {
     const { auth } = await world.login({ periodSeconds: 900, ttlSeconds: 60 })
     expect(await world.lookup(auth.clientToken)).toMatchObject({ period: 900, creation_ttl: 900 })
   })
@@ -85,7 +85,7 @@ describe('its type', () => {
 })
 
 describe('its entity', () => {
-  it('is the same at every login of an alias', async () => {
+  it('every login of one alias has the same entity', async () => {
     const [one, two] = await Promise.all([world.login(), world.login()])
     const other = await world.login({ alias: { name: 'role-id-2', metadata: {} } })
     expect(one.auth.entityId).toMatch(/^[0-9a-f-]{36}$/)
@@ -93,13 +93,13 @@ describe('its entity', () => {
     expect(other.auth.entityId).not.toBe(one.auth.entityId)
   })
 
-  it('does not exist at a local mount', async () => {
+  it('a login at a local mount has no entity', async () => {
     const { auth } = await world.login({}, { view: { ...world.mountTtls, isLocal: true } })
     expect(auth.entityId).toBe('')
     expect(await world.shared.identity.keys('')).toEqual([])
   })
 
-  it('cannot be made where shared data is read-only, but who is known logs in', async () => {
+  it('a login with a new alias fails if shared data is read-only, and a known alias succeeds', async () => {
     await world.login()
     world.shared.identity.writeError = new LogicalError('read-only', 'forward it')
     await expect(world.login()).resolves.toBeDefined()
@@ -112,7 +112,7 @@ describe('its entity', () => {
 })
 
 describe('the address of whoever uses it', () => {
-  it('must lie in one of its blocks', async () => {
+  it('the address of a client must be in one of the bound blocks of its token', async () => {
     const { auth } = await world.login({ boundCidrs: ['10.0.0.0/8', '127.0.0.1', '2001:db8::/32'] })
     const entry = world.entry(auth.clientToken)
     const allowed = (address: string) => isAddressAllowed(entry, address)
@@ -120,7 +120,7 @@ describe('the address of whoever uses it', () => {
     expect(['11.0.0.1', '127.0.0.2', '::1', ''].map(allowed)).toEqual([false, false, false, false])
   })
 
-  it('does not matter without blocks', async () => {
+  it('a token without bound blocks works from any address', async () => {
     expect(isAddressAllowed(world.entry(world.root), '8.8.8.8')).toBe(true)
   })
 })
@@ -130,7 +130,7 @@ describe('renewal of a login', () => {
     world.tokens.renew(world.entry(token), { incrementSeconds, presented: token })
   const roleSays = (times: RenewalTimes) => world.logins.set('auth/approle/login', () => times)
 
-  it('follows what the role says now', async () => {
+  it('renewal of a login follows the current role', async () => {
     const { auth } = await world.login({ ttlSeconds: 3600 })
     roleSays({ ttlSeconds: 600 })
     expect((await renew(auth.clientToken)).auth).toMatchObject({
@@ -142,14 +142,14 @@ describe('renewal of a login', () => {
     expect((await renew(auth.clientToken, 900)).auth.leaseDurationSeconds).toBe(700)
   })
 
-  it('keeps the explicit maximum as it was issued', async () => {
+  it('renewal of a login keeps the issued explicit maximum', async () => {
     const { auth } = await world.login({ ttlSeconds: 3600, explicitMaxTtlSeconds: 7200 })
     roleSays({ explicitMaxTtlSeconds: 60 })
     const renewed = await renew(auth.clientToken, 5000)
     expect(renewed.auth).toMatchObject({ policies: ['default'], numUses: 0, leaseDurationSeconds: 5000 })
   })
 
-  it('a period that the role has got rules renewals and is not shown; one that it lost makes the token bounded again', async () => {
+  it('a new period of a role rules renewals without being shown, and a removed one makes the token bounded again', async () => {
     const { auth } = await world.login({ ttlSeconds: 3600, maxTtlSeconds: 7200 })
     roleSays({ periodSeconds: 600, maxTtlSeconds: 7200 })
     for (let hour = 0; hour < 40; hour++) {
@@ -161,7 +161,7 @@ describe('renewal of a login', () => {
     expect(await refusal(renew(auth.clientToken))).toEqual(['invalid-request', 'past the max TTL, cannot renew'])
   })
 
-  it('fails with what the backend says when the role is gone, and the token lives on to its end', async () => {
+  it('renewal of a login fails with the error of the backend without the role, and the token lives to its end', async () => {
     const { auth } = await world.login({ ttlSeconds: 3600 })
     world.logins.set('auth/approle/login', () => {
       throw new LogicalError('invalid-request', 'role "x" does not exist during renewal')
@@ -170,7 +170,7 @@ describe('renewal of a login', () => {
     expect(world.tokens.find(auth.clientToken)).toBeDefined()
   })
 
-  it('does not wake a token that was revoked after it was found', async () => {
+  it('renewal does not revive a token that was revoked meanwhile', async () => {
     const { auth } = await world.login({ ttlSeconds: 3600 })
     const entry = world.entry(auth.clientToken)
     await world.tokens.revokeTree(entry)
@@ -181,7 +181,7 @@ describe('renewal of a login', () => {
 })
 
 describe('a wrapping token', () => {
-  it('has one use, one policy, an end, and its records in its cubbyhole from the first moment', async () => {
+  it('a wrapping token has one use, one policy, an end, and its records in its cubbyhole from the start', async () => {
     const entry = await world.tokens.issueWrapping({
       ttlSeconds: 60,
       creationPath: 'secret/data/a',

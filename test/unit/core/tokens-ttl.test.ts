@@ -77,7 +77,7 @@ describe('the life that a renewal grants', () => {
     ['at the maximum', { maxTtlSeconds: HOUR }, HOUR],
     ['past it', { maxTtlSeconds: HOUR }, HOUR + 1],
     ['past an explicit maximum of a periodic token', { periodSeconds: 60, explicitMaxTtlSeconds: HOUR }, HOUR + 1],
-  ] as [string, Partial<TtlFacts>, number][])('is refused %s', (_name, more, age) => {
+  ] as [string, Partial<TtlFacts>, number][])('renewal fails %s', (_name, more, age) => {
     expect(() => decideTtl(facts(more, age))).toThrow('past the max TTL, cannot renew')
   })
 })

@@ -22,7 +22,7 @@ const makeToken = async (uses: number): Promise<string> =>
   (await world.create({ policies: ['default'], num_uses: uses })).clientToken
 
 describe('limited uses', () => {
-  it('every request takes one, and after the last the token is gone with all its keys', async () => {
+  it('every request takes one use, and after the last the token is removed with all its keys', async () => {
     const before = await world.keyCount()
     const token = await makeToken(3)
     expect(await world.tokens.use(world.entry(token))).toBe('more')
@@ -34,14 +34,14 @@ describe('limited uses', () => {
     expect(await world.keyCount()).toBe(before)
   })
 
-  it('the request that takes the last use sees -1, and no other request is let in beside it', async () => {
+  it('the request that takes the last use sees -1, and no concurrent request is accepted', async () => {
     const token = await makeToken(1)
     expect(await world.tokens.use(world.entry(token))).toBe('last')
     expect((await world.lookup(token)).num_uses).toBe(-1)
     expect(await world.tokens.use(world.entry(token))).toBe('spent')
   })
 
-  it('a renewal may be the last use', async () => {
+  it('a renewal may take the last use of a token', async () => {
     const token = await makeToken(1)
     const entry = world.entry(token)
     expect(await world.tokens.use(entry)).toBe('last')
@@ -50,7 +50,7 @@ describe('limited uses', () => {
     expect(await world.tokens.use(world.entry(token))).toBe('spent')
   })
 
-  it('tokens without a limit, and batch tokens, have nothing to count and write nothing', async () => {
+  it('tokens without a limit, and batch tokens, count no uses and write nothing', async () => {
     const batch = await world.create({ policies: ['default'], type: 'batch' })
     const { writes } = world.storage
     expect(await world.tokens.use(world.entry(world.root))).toBe('free')
@@ -58,21 +58,21 @@ describe('limited uses', () => {
     expect(world.storage.writes).toBe(writes)
   })
 
-  it('of a hundred requests at once exactly one takes the only use', async () => {
+  it('one of a hundred concurrent requests takes the only use of a token', async () => {
     const token = await makeToken(1)
     const entry = world.entry(token)
     const outcomes = await Promise.all(Array.from({ length: 100 }, () => world.tokens.use(entry)))
     expect(outcomes.filter((outcome) => outcome !== 'spent')).toEqual(['last'])
   })
 
-  it('a revocation that comes between finding and using refuses the use', async () => {
+  it('a revocation between lookup and use of a token rejects the use', async () => {
     const token = await makeToken(2)
     const entry = world.entry(token)
     await world.tokens.revokeTree(entry)
     expect(await world.tokens.use(entry)).toBe('spent')
   })
 
-  it('a crash after the last use leaves nothing for ever: the sweep removes the token', async () => {
+  it('the sweep removes a token after a crash that followed its last use', async () => {
     const before = await world.keyCount()
     const token = await makeToken(1)
     await world.tokens.use(world.entry(token))

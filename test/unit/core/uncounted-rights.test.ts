@@ -27,7 +27,7 @@ const isAllowed = (token: string, more: Partial<Request> = {}, body: JsonObject 
   rights.isOperationAllowed(token, makeRequest('update', PROMOTE, { dr_operation_token: token, ...body }, more))
 
 describe('a batch token in the place of an operation token', () => {
-  it('authorises exactly the path that its policies name', async () => {
+  it('a batch token as operation token allows exactly the path that its policies name', async () => {
     const token = await made()
     expect(isAllowed(token)).toBe(true)
     for (const path of [`${PROMOTE}/`, `${PROMOTE}x`, 'sys/replication/dr/secondary/disable', `team/${PROMOTE}`]) {
@@ -36,7 +36,7 @@ describe('a batch token in the place of an operation token', () => {
     expect(isAllowed(token, { operation: 'read' })).toBe(false)
   })
 
-  it('is one of the root namespace: what another namespace allows is that namespace’s own', async () => {
+  it('a batch token as operation token must belong to the root namespace', async () => {
     const token = await made({}, TEAM)
     expect(world.entry(token)).toMatchObject({ type: 'batch', namespace: TEAM })
     expect(isAllowed(token)).toBe(false)
@@ -44,13 +44,13 @@ describe('a batch token in the place of an operation token', () => {
     expect(isAllowed(await made(), { namespace: TEAM })).toBe(false)
   })
 
-  it('is good from the addresses that it is bound to', async () => {
+  it('a batch token as operation token works only from its bound addresses', async () => {
     const login = await world.login({ policies: ['failover'], boundCidrs: ['10.0.0.0/8'], tokenType: 'batch' })
     expect(isAllowed(login.auth.clientToken, { remoteAddress: '127.0.0.1' })).toBe(false)
     expect(isAllowed(login.auth.clientToken, { remoteAddress: '10.1.2.3' })).toBe(true)
   })
 
-  it('ends with its time, and with its parent', async () => {
+  it('a batch token as operation token ends with its ttl and with its parent', async () => {
     const token = await made()
     const parent = (await world.create({ policies: ['failover', 'default'] })).clientToken
     const child = (await world.create({ type: 'batch', policies: ['failover'], ttl: '1h' }, { as: parent })).clientToken
@@ -61,7 +61,7 @@ describe('a batch token in the place of an operation token', () => {
     expect(isAllowed(token)).toBe(false)
   })
 
-  it('obeys the conditions of its policy, of which the credential itself is none', async () => {
+  it('a batch token as operation token obeys its policy, which need not allow the token parameter', async () => {
     await world.policies.put(
       'root',
       'careful',
@@ -72,7 +72,7 @@ describe('a batch token in the place of an operation token', () => {
     expect(isAllowed(token, {}, { force: true })).toBe(false)
   })
 
-  it('is never a service token, a root token or none', async () => {
+  it('a service token, a root token or an empty token is never an operation token', async () => {
     const service = (await world.create({ policies: ['failover'] })).clientToken
     for (const token of [service, world.root, '', 'hvb.x', 'hvb.', 'hvs.x']) expect(isAllowed(token), token).toBe(false)
   })
@@ -82,7 +82,7 @@ describe('the token of a request on a DR secondary', () => {
   const require = (clientToken: string | undefined, more: Partial<Request> = {}) =>
     rights.require(makeRequest('update', PROMOTE, {}, { clientToken, ...more }))
 
-  it('may be any of the root namespace whose policies allow the path', async () => {
+  it('a request on a DR secondary may use any token of the root namespace whose policies allow the path', async () => {
     const service = (await world.create({ policies: ['failover'] })).clientToken
     for (const token of [service, world.root, await made()]) require(token)
     for (const token of [undefined, '', 'hvs.x', (await world.create({ policies: ['default'] })).clientToken]) {
@@ -91,7 +91,7 @@ describe('the token of a request on a DR secondary', () => {
     expect(() => require(service, { namespace: TEAM })).toThrow('permission denied')
   })
 
-  it('has no limited number of uses, since nobody could count them there', async () => {
+  it('a request on a DR secondary rejects a token with limited uses', async () => {
     const limited = (await world.create({ policies: ['failover'], num_uses: 5 })).clientToken
     expect(() => require(limited)).toThrow('permission denied')
   })

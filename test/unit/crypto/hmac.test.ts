@@ -7,13 +7,13 @@ import { hmacSha256, hmacSha256Hex } from '../../../src/crypto/hmac.js'
 const theirs = (key: Buffer, data: Buffer | string) => createHmac('sha256', key).update(data).digest()
 
 describe('keyed hashes', () => {
-  it('are those of RFC 4231', () => {
+  it('HMAC-SHA-256 matches RFC 4231', () => {
     expect(hmacSha256Hex(Buffer.from('Jefe'), 'what do ya want for nothing?')).toBe(
       '5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843',
     )
   })
 
-  it('agree with those of the platform for keys shorter and longer than a block', () => {
+  it('HMAC-SHA-256 equals the platform for keys shorter and longer than a block', () => {
     const bytes = fc.uint8Array({ maxLength: 200 }).map((array) => Buffer.from(array))
     fc.assert(
       fc.property(bytes, bytes, (key, data) => {
@@ -23,7 +23,7 @@ describe('keyed hashes', () => {
     )
   })
 
-  it('take a text for its UTF-8', () => {
+  it('HMAC-SHA-256 hashes a string as UTF-8', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         expect(hmacSha256(Buffer.from('key'), text)).toEqual(theirs(Buffer.from('key'), text))
@@ -32,7 +32,7 @@ describe('keyed hashes', () => {
     )
   })
 
-  it('do not change their key', () => {
+  it('HMAC-SHA-256 does not change its key', () => {
     const key = Buffer.alloc(100, 7)
     hmacSha256(key, 'data')
     expect(key).toEqual(Buffer.alloc(100, 7))

@@ -36,7 +36,7 @@ const world = (limits = { bytesMax: 100, waitingMax: 2, patienceMs: 5000 }) => {
 }
 
 describe('the room for large answers', () => {
-  it('lets an answer wait until those before it have been taken, in the order of their coming', async () => {
+  it('a large answer waits until earlier ones are delivered, in order of arrival', async () => {
     const { client } = world()
     const [first, second, third] = [client(), client(), client()]
     expect(first.place.tryEnter(80)).toBe(true)
@@ -52,7 +52,7 @@ describe('the room for large answers', () => {
     expect(admitted).toEqual(['second', 'third'])
   })
 
-  it('counts an answer that enters once more as the one that it is then', async () => {
+  it('an answer that enters again counts with its new size', async () => {
     const { client } = world()
     const [first, second] = [client(), client()]
     expect(first.place.tryEnter(80)).toBe(true)
@@ -67,7 +67,7 @@ describe('the room for large answers', () => {
     expect(client().place.tryEnter(100)).toBe(true)
   })
 
-  it('lets those that have waited be read one after the other', async () => {
+  it('waiting answers are read one after the other', async () => {
     const { client } = world()
     const first = client()
     first.place.tryEnter(100)
@@ -84,13 +84,13 @@ describe('the room for large answers', () => {
     await Promise.all(reads)
   })
 
-  it('takes one that is larger than the room when it is empty', () => {
+  it('an empty response budget accepts an answer above its size', () => {
     const { client } = world()
     expect(client().place.tryEnter(1000)).toBe(true)
     expect(client().place.tryEnter(1)).toBe(false)
   })
 
-  it('cuts the client that takes its answer longest when another has waited for long', async () => {
+  it('the slowest reader of a large answer is cut off while another client waits', async () => {
     const { client, clock } = world()
     const [made, slow, next] = [client(), client(), client()]
     made.place.tryEnter(10)
@@ -102,7 +102,7 @@ describe('the room for large answers', () => {
     expect([made.sink.socket.destroyed, slow.sink.socket.destroyed]).toEqual([false, true])
   })
 
-  it('forgets those whose clients go, and refuses when too many wait', async () => {
+  it('the response budget forgets gone clients, and rejects more than its maximum of waiting ones', async () => {
     const { client } = world()
     const [first, second, third] = [client(), client(), client()]
     first.place.tryEnter(100)
@@ -115,7 +115,7 @@ describe('the room for large answers', () => {
     await other
   })
 
-  it('has nothing read for a client that went away after it was let in, before its turn', async () => {
+  it('the response budget reads nothing for a client that left before its turn', async () => {
     const { client } = world()
     const [first, second, third] = [client(), client(), client()]
     first.place.tryEnter(100)
@@ -135,7 +135,7 @@ describe('the room for large answers', () => {
         () => 100_000,
       )
 
-    it('has one read in a turn, however many are asked for at once', async () => {
+    it('the response budget lets one large read run per turn', async () => {
       const { client } = world(ROOMY)
       await read(client().place, () => undefined)
       let inThisTurn = 0
@@ -150,7 +150,7 @@ describe('the room for large answers', () => {
       expect(most.reads).toBe(1)
     })
 
-    it('reads nothing for a client that has gone', async () => {
+    it('an expected large answer is not read for a gone client', async () => {
       const { client } = world(ROOMY)
       await read(client().place, () => undefined)
       const { sink, place } = client()

@@ -145,7 +145,7 @@ describe('a body that is larger than anybody may send', () => {
     return send(address, 'Transfer-Encoding: chunked', ...chunks, '0\r\n\r\n')
   }
 
-  it('is read when its sender may, whether it says its size or not', async () => {
+  it('a large body is read if its sender may send it, with or without a declared size', async () => {
     await using face = await start()
     for (const way of [sized, chunked]) {
       expect(await way(face.address, text(150 * KIB))).toEqual({ status: 200, body: { size: 150 * KIB } })
@@ -154,7 +154,7 @@ describe('a body that is larger than anybody may send', () => {
     expect(asked.splice(0)).toEqual(Array(4).fill('t/a t n'))
   })
 
-  it('is not asked about while it is small', async () => {
+  it('a small body needs no check of its sender', async () => {
     await using face = await start()
     for (const way of [sized, chunked]) {
       expect(await way(face.address, text(60 * KIB))).toEqual({ status: 200, body: { size: 60 * KIB } })
@@ -162,7 +162,7 @@ describe('a body that is larger than anybody may send', () => {
     expect(asked).toEqual([])
   })
 
-  it('is refused as the answer says, and what serves the path may say something else', async () => {
+  it('a large body gets the limit of its sender, which the endpoint may override', async () => {
     await using face = await start({ ...allowance, bytesMax: 64 * KIB, isAuthorised: false })
     for (const way of [sized, chunked]) {
       expect(await way(face.address, text(150 * KIB))).toEqual({
@@ -172,7 +172,7 @@ describe('a body that is larger than anybody may send', () => {
     }
   })
 
-  it('holds no more than its sender may send', async () => {
+  it('a large body holds at most what its sender may send', async () => {
     await using face = await start()
     const many = `{"k":[${'0,'.repeat(50 * KIB)}0]}`
     expect(await sized(face.address, many)).toEqual({
@@ -181,7 +181,7 @@ describe('a body that is larger than anybody may send', () => {
     })
   })
 
-  it('waits unread while there is no room, and gives its place back', async () => {
+  it('a large body waits unread without free budget, and releases its reservation', async () => {
     const room = new BodyRoom(systemClock, { largeBytesMax: 150 * KIB })
     await using face = await startFace({ bodies: room })
     const { leave } = await room.enter(150 * KIB, never(), stays)
@@ -193,7 +193,7 @@ describe('a body that is larger than anybody may send', () => {
     await room.enter(150 * KIB, never(), stays)
   })
 
-  it('is answered with 408 when it comes slowly while another waits', async () => {
+  it('a slow large body gets 408 while another one waits', async () => {
     const clock = new ManualClock()
     const bodies = new BodyRoom(clock, { largeBytesMax: 150 * KIB })
     let entering = 0

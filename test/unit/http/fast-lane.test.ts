@@ -37,7 +37,7 @@ const ANSWERS: Readonly<Record<string, Rendered>> = {
 }
 
 describe('the fast lane and the long way', () => {
-  it('give the same bytes', async () => {
+  it('the fast path and the full path give the same bytes', async () => {
     const gets = Object.keys(ANSWERS).map((name) => GET(name))
     const messages = [
       ...gets,
@@ -54,13 +54,13 @@ describe('the fast lane and the long way', () => {
     expect(fast[0]).toContain('Keep-Alive: timeout=300')
   })
 
-  it('echoes a namespace as it was sent', async () => {
+  it('the fast path echoes a namespace as it was sent', async () => {
     const message = 'GET /v1/text HTTP/1.1\r\nHost: a\r\nX-Vault-Namespace: n\u00e4/\r\n\r\n'
     const [answer = ''] = await answersTo([message], (path) => ANSWERS[path] ?? OK, true)
     expect(Buffer.from(answer, 'latin1').toString()).toContain('X-Vault-Namespace: n\u00e4/\r\n')
   })
 
-  it('refuse a header that is none', async () => {
+  it('the fast path and the full path reject an invalid header', async () => {
     const messages = [GET('bad-value'), GET('bad-name')]
     const bad: Readonly<Record<string, Rendered>> = {
       'bad-value': { ...OK, headers: { 'X-A': 'a\r\nX-B: b' } },
@@ -74,7 +74,7 @@ describe('the fast lane and the long way', () => {
     }
   })
 
-  it('are said to differ where the parser is not known', async () => {
+  it('the log reports the full path if the parser is unknown', async () => {
     const logged: string[] = []
     const log: Log = { ...silentLog, debug: (message) => logged.push(message) }
     await using fast = await startFace({ log, findHooks: findParserHooks })

@@ -228,7 +228,7 @@ describe('the fast lane', () => {
     ['LINK', { verb: 'LINK', headers: '', body: '' }, 0],
     ['a verb of no API', { verb: 'LOCK', headers: '', body: '' }, 0],
     ['a name of every object', { headers: 'Content-Length: 2\r\nconstructor: x\r\n' }, 0],
-  ])('%s', async (_, changed, expectedCount) => {
+  ])('the fast path: %s', async (_, changed, expectedCount) => {
     const { verb, target, headers, body } = { ...PLAIN, ...changed }
     const text = `${verb} ${target} HTTP/1.1\r\nHost: a\r\n${headers}\r\n${body}`
     const { seen, fastCount } = await feed([Buffer.from(text)], 1, tick)
@@ -236,7 +236,7 @@ describe('the fast lane', () => {
     expect(fastCount).toBe(expectedCount)
   })
 
-  it('is left by a body that comes later, and taken again by what comes behind it', async () => {
+  it('a late body takes the full path, and the next message takes the fast path again', async () => {
     const plain = 'PUT /v1/a HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}'
     const pieces = [plain.slice(0, -1), `}${plain}`, plain].map((piece) => Buffer.from(piece))
     const { seen, fastCount } = await feed(pieces, 3, tick)
@@ -244,14 +244,14 @@ describe('the fast lane', () => {
     expect(fastCount).toBe(2)
   })
 
-  it("is not subject to the time that Node's server gives a silent connection between two messages", async () => {
+  it('the fast path is exempt from the timeout of Node between two messages', async () => {
     const pieces = ['GET /v2/a', 'GET /v1/a'].map((start) => Buffer.from(`${start} HTTP/1.1\r\nHost: a\r\n\r\n`))
     const { timeouts, longestTimeout } = await feed(pieces, 2, tick)
     expect(longestTimeout).toBeGreaterThan(0)
     expect(timeouts).toEqual([0])
   })
 
-  it("gives Node's parser back as it was", async () => {
+  it('the fast path restores the parser of Node', async () => {
     const parsers = new Set<unknown>()
     const callbacks: unknown[][] = []
     const server = createServer()

@@ -22,13 +22,13 @@ const open = async (method: string, path: string, accept = 'text/html') => {
 }
 
 describe('the page of a server', () => {
-  it('is read, and nothing else', async () => {
+  it('the server page is readable, and rejects other methods', async () => {
     expect(await open('GET', '/ui/')).toEqual({ status: 200, page: 'yes', body: PAGE.body })
     expect(await open('HEAD', '/ui/')).toEqual({ status: 200, page: 'yes', body: '' })
     expect(await open('POST', '/ui/')).toMatchObject({ status: 404, page: null })
   })
 
-  it('leaves other paths, and clients that are no browsers, what they had', async () => {
+  it('other paths and other clients get their usual answer beside the server page', async () => {
     expect(await open('GET', '/')).toMatchObject({ status: 200, page: null })
     expect(await open('GET', '/ui/', 'application/json')).toMatchObject({ status: 200, page: null })
     expect(await open('GET', '/v1/ui/')).toMatchObject({

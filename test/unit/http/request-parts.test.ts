@@ -16,17 +16,17 @@ const body = (text: string, mediaType?: string, isBare = false) => ({
 const fields = (text: string, type?: string, isBare?: boolean) => ({ ...parseFields(body(text, type, isBare)) })
 
 describe('a body', () => {
-  it.each([[''], ['  '], ['null'], [' null\n']])('of %j has no fields', (text) => {
+  it.each([[''], ['  '], ['null'], [' null\n']])('a body of %j has no fields', (text) => {
     expect(fields(text)).toEqual({})
   })
 
-  it('is JSON whatever it is called', () => {
+  it('a body is parsed as JSON whatever its media type', () => {
     for (const type of [undefined, FORM, 'text/plain', 'application/json; charset=utf-8']) {
       expect(fields('  \r\n {"k":"v"}', type)).toEqual({ k: 'v' })
     }
   })
 
-  it('is a form when it is called one and does not look like JSON', () => {
+  it('a form body is parsed as a form if its media type says so and it is no JSON', () => {
     const sent = 'a=1&b=two+words&c=%26&a=2&e='
     expect(fields(sent, FORM)).toEqual({ a: '1,2', b: 'two words', c: '&', e: '' })
     expect(fields(sent, `${FORM}; charset=utf-8`)).toEqual({ a: '1,2', b: 'two words', c: '&', e: '' })
@@ -34,29 +34,29 @@ describe('a body', () => {
     expect(() => fields('[1]', FORM)).toThrow(/^error parsing JSON/)
   })
 
-  it.each(['[1,2]', '"text"', '42', 'true', '{"k":', '\ufeff{}'])('of %j is refused', (text) => {
+  it.each(['[1,2]', '"text"', '42', 'true', '{"k":', '\ufeff{}'])('a body of %j is rejected', (text) => {
     expect(() => fields(text)).toThrow(/^error parsing JSON/)
     expect(() => fields(text, undefined, true)).toThrow(/^failed to parse JSON input/)
   })
 
-  it('must be UTF-8', () => {
+  it('a body must be UTF-8', () => {
     const bytes = Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])
     expect(() => parseFields({ ...body(''), bytes })).toThrow(/^error parsing JSON/)
   })
 
-  it('of an endpoint without an envelope may spell its names in any case', () => {
+  it('field names of an endpoint without an envelope ignore case', () => {
     expect(fields('{"Key":"k","RESET":true}', undefined, true)).toEqual({ key: 'k', reset: true })
     expect(fields('{"Key":"k"}')).toEqual({ Key: 'k' })
   })
 
-  it('gives an object that inherits nothing', () => {
+  it('a parsed body inherits no property', () => {
     expect(Object.getPrototypeOf(parseFields(body('{"a":1}')))).toBeNull()
     expect(Object.getPrototypeOf(parseForm('a=1', 100))).toBeNull()
   })
 })
 
 describe('a query', () => {
-  it('gives strings, and lists for what is repeated, without the word help', () => {
+  it('a query gives strings, and lists for repeated names, without help', () => {
     expect({ ...parseQuery('a=1&b=x+y&a=2&c&help=1&=e&&d=%3d') }).toEqual({
       a: ['1', '2'],
       b: 'x y',
@@ -66,7 +66,7 @@ describe('a query', () => {
     })
   })
 
-  it.each(['a=%', 'a=%ff', '%zz=1'])('of %j is refused', (query) => {
+  it.each(['a=%', 'a=%ff', '%zz=1'])('a query of %j is rejected', (query) => {
     expect(() => parseQuery(query)).toThrow(expect.objectContaining({ code: 'invalid-request' }))
   })
 })
@@ -126,7 +126,7 @@ describe('the media type of a patch', () => {
 })
 
 describe('the framing of a body', () => {
-  it('is plain or chunked, never compressed', () => {
+  it('a body is plain or chunked, and never compressed', () => {
     expect(() => checkFraming({ 'transfer-encoding': 'Chunked', 'content-encoding': 'identity' })).not.toThrow()
     expect(() => checkFraming({ 'transfer-encoding': 'gzip, chunked' })).toThrow('unsupported transfer encoding')
     expect(() => checkFraming({ 'content-encoding': 'gzip' })).toThrow(expect.objectContaining({ code: 'media-type' }))
@@ -146,21 +146,21 @@ describe("the client's address", () => {
       },
     )
 
-  it('is that of the TCP peer, mapped addresses as IPv4', () => {
+  it('the client address is the TCP peer, with mapped addresses as IPv4', () => {
     expect(from('::ffff:10.1.2.3', undefined)).toBe('10.1.2.3')
     expect(from('10.1.2.3', '1.2.3.4')).toBe('10.1.2.3')
     expect(from('::1', undefined)).toBe('::1')
     expect(from('fe80::1%eth0', undefined)).toBe('fe80::1')
   })
 
-  it('is what a trusted proxy names last, or one before as hops are skipped', () => {
+  it('the client address is the last one that a trusted proxy names, or an earlier one by hop_skips', () => {
     expect(from('10.1.2.3', '9.9.9.9, 1.2.3.4', {})).toBe('1.2.3.4')
     expect(from('::ffff:10.1.2.3', '1.2.3.4', {})).toBe('1.2.3.4')
     expect(from('10.1.2.3', '9.9.9.9, 1.2.3.4', { hopSkips: 1 })).toBe('9.9.9.9')
     expect(from('10.1.2.3', '[::ffff:1.2.3.4]', {})).toBe('1.2.3.4')
   })
 
-  it('is that of the peer where the proxy is not trusted or names nobody, unless that is refused', () => {
+  it('the client address is the peer without a trusted proxy, unless the configuration rejects that', () => {
     expect(from('11.1.2.3', '1.2.3.4', {})).toBe('11.1.2.3')
     expect(from('10.1.2.3', undefined, {})).toBe('10.1.2.3')
     expect(() => from('11.1.2.3', '1.2.3.4', { rejectNotAuthorized: true })).toThrow(
@@ -171,7 +171,7 @@ describe("the client's address", () => {
     )
   })
 
-  it('cannot be told from a chain that is too short or names no address', () => {
+  it('a malformed x-forwarded-for header is rejected', () => {
     expect(() => from('10.1.2.3', '1.2.3.4', { hopSkips: 1 })).toThrow(/^malformed x-forwarded-for/)
     expect(() => from('10.1.2.3', 'nobody', {})).toThrow(/^malformed x-forwarded-for/)
   })

@@ -3,7 +3,7 @@ import { renderError } from '../../../src/http/status-codes.js'
 import { LogicalError, notFound, unsupportedPath } from '../../../src/logical/errors.js'
 
 describe('an error', () => {
-  it('is a bare text, a text in a list of one, or no text', () => {
+  it('an error is a text in a list, or an empty list', () => {
     expect(renderError(new LogicalError('invalid-request', 'missing secret_id'))).toMatchObject({
       status: 400,
       contentType: 'application/json',
@@ -16,7 +16,7 @@ describe('an error', () => {
     expect(renderError(notFound())).toMatchObject({ status: 404, body: '{"errors":[]}' })
   })
 
-  it('carries data and headers beside its text', () => {
+  it('an error carries data and headers beside its text', () => {
     const error = new LogicalError('invalid-request', 'no', { data: { a: 1 }, headers: { 'X-Vault-Index': 'i' } })
     expect(renderError(error)).toMatchObject({
       body: '{"errors":["no"],"data":{"a":1}}',
@@ -24,7 +24,7 @@ describe('an error', () => {
     })
   })
 
-  it('that nobody foresaw tells the client nothing', () => {
+  it('an unexpected error tells the client nothing', () => {
     for (const error of [new Error('key is hvs.secret'), 'hvs.secret', undefined]) {
       expect(renderError(error)).toMatchObject({ status: 500, body: '{"errors":["internal error"]}' })
     }

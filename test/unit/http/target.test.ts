@@ -20,7 +20,7 @@ describe('the canonical path', () => {
     ['HTTPS://host/v1/a', '/v1/a'],
     ['http://host', ''],
     ['*', '*'],
-  ])('of %j is %j', (url, path) => {
+  ])('the canonical path of %j is %j', (url, path) => {
     expect(parseTarget(url)).toEqual({ path, query: '' })
   })
 
@@ -32,25 +32,25 @@ describe('the canonical path', () => {
     '/v1/./a',
     '/v1/auth/approle/role/..',
     '/v1/a/%2E',
-  ])('refuses %j as relative', (url) => {
+  ])('the canonical path rejects %j as relative', (url) => {
     expect(() => parseTarget(url)).toThrow('relative paths not supported')
   })
 
   it.each(['/v1/a%00', '/v1/a%0a', '/v1/%7f', '/v1/%E2%80%AE', '/v1/%C2%A0', '/v1/%E2%80%A8', '/v1/%EF%BF%BF'])(
-    'refuses %j, which cannot be printed',
+    'the canonical path rejects %j, which is not printable',
     (url) => {
       expect(() => parseTarget(url)).toThrow('cannot be printed')
     },
   )
 
   it.each(['/v1/%', '/v1/%zz', '/v1/%ff', '/v1/%c3', '/v1/\u00ff', '/v1/%ed%a0%80', '/v1/%c0%ae%c0%ae/x'])(
-    'refuses %j, which is no UTF-8',
+    'the canonical path rejects %j, which is no UTF-8',
     (url) => {
       expect(() => parseTarget(url)).toThrow('not UTF-8')
     },
   )
 
-  it('leaves the query as it was sent', () => {
+  it('the canonical path keeps the query as it was sent', () => {
     expect(parseTarget('/v1/a?list=true&x=%2e%2e//')).toEqual({ path: '/v1/a', query: 'list=true&x=%2e%2e//' })
     expect(parseTarget('/v1/a?')).toEqual({ path: '/v1/a', query: '' })
   })

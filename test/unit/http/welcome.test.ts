@@ -13,7 +13,7 @@ describe('the address of a server, opened', () => {
     return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
   }
 
-  it.each(['/', '/ui', '/ui/'])('at %s shows a browser a page that loads and runs nothing', async (path) => {
+  it.each(['/', '/ui', '/ui/'])('a server shows a browser at %s a page without loads', async (path) => {
     const before = face.requests.length
     const { status, headers, body } = await open('GET', path, 'text/html,application/xhtml+xml,*/*;q=0.8')
     expect(status).toBe(200)
@@ -31,13 +31,13 @@ describe('the address of a server, opened', () => {
     ['application/json', 'application/json'],
     ['*/*', 'text/plain; charset=utf-8'],
     ['image/png', 'text/plain; charset=utf-8'],
-  ])('answers a client that accepts %s with %s', async (accept, contentType) => {
+  ])('the root of a server answers a client that accepts %s with %s', async (accept, contentType) => {
     const { status, headers, body } = await open('GET', '/', accept)
     expect([status, headers['content-type']]).toEqual([200, contentType])
     expect(body).toContain('/v1/sys/health')
   })
 
-  it('has no body for HEAD, and no other verbs and paths', async () => {
+  it('the root of a server answers HEAD without a body, and rejects other methods and paths', async () => {
     expect(await open('HEAD', '/', 'text/html')).toMatchObject({ status: 200, body: '' })
     expect((await open('POST', '/')).status).toBe(404)
     expect((await open('GET', '/index.html')).status).toBe(404)

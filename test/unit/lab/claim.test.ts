@@ -27,7 +27,7 @@ const living = (...processes: (typeof ME)[]): ProcessTable => {
   return { find: (pid) => list.find((one) => one.pid === pid), list: () => list }
 }
 
-it('keeps everybody else away until it is released, and leaves nothing', () => {
+it('a claim excludes all others until it is released, and leaves nothing', () => {
   const table = living(ME, OTHER)
   const claim = claimLab('x', 'started', ME, table)
   expect(() => claimLab('x', 'stopped', OTHER, table)).toThrow('the lab "x" is being started by process 10')
@@ -38,7 +38,7 @@ it('keeps everybody else away until it is released, and leaves nothing', () => {
   expect(listLabs()).toEqual([])
 })
 
-it('to operate a lab keeps away those who operate it as well, and nobody else', () => {
+it('a claim to operate a lab excludes other operations and nothing else', () => {
   const table = living(ME, OTHER)
   const operation = claimLab('x', 'operated', ME, table)
   expect(() => claimLab('x', 'operated', OTHER, table)).toThrow('the lab "x" is being operated by process 10')
@@ -50,7 +50,7 @@ it('to operate a lab keeps away those who operate it as well, and nobody else', 
   expect(existsSync(labDirectory('x'))).toBe(false)
 })
 
-it('counts for nothing once its process is gone, also when the number lives on', () => {
+it('a claim ends with its process, even if another process takes its number', () => {
   claimLab('x', 'started', ME, living(ME))
   const table = living({ pid: 10, startTime: 'later' }, OTHER)
   expect(findHolder('x', table)).toBeUndefined()
@@ -61,7 +61,7 @@ it('counts for nothing once its process is gone, also when the number lives on',
 })
 
 it.skipIf(!existsSync('/dev/full'))(
-  'lets a lab be taken down, and nothing else be done, on a disk that is full',
+  'a full disk lets a lab be stopped, and prevents that it is started or changed',
   () => {
     const fill = () => {
       mkdirSync(labDirectory('x'), { recursive: true })
@@ -85,7 +85,7 @@ it.skipIf(!existsSync('/dev/full'))(
   },
 )
 
-it('yields to a lower number that came meanwhile', () => {
+it('a claim yields to a lower number that came meanwhile', () => {
   const table = living(ME, OTHER)
   mkdirSync(labDirectory('x'), { recursive: true })
   writeFileSync(path.join(labDirectory('x'), 'claim-5'), 'not a claim')
@@ -94,7 +94,7 @@ it('yields to a lower number that came meanwhile', () => {
   expect(() => claimLab('x', 'stopped', OTHER, table)).toThrow('is being changed by process 10')
 })
 
-it('is told apart by what the system says of a process', () => {
+it('a claim identifies its process by pid and start time', () => {
   const table = createProcessTable()
   const me = identify(table, process.pid)
   expect(me && isAlive(table, me)).toBe(true)

@@ -19,7 +19,7 @@ it.each([
   ['{"data":{"secret_id":"5f0c","secret_id_ttl":0}}', '{"data":{"secret_id":"<token>","secret_id_ttl":0}}'],
   ['vault write x token=hvs.abcdefghijkl', "vault write x token='<token>'"],
   ['bearer hvs.abcdefghijkl went', 'bearer <token> went'],
-])('of %j a report says %j', (printed, said) => {
+])('a report shows %j as %j', (printed, said) => {
   expect(conceal({ steps: [{ output: printed }] })).toEqual({ steps: [{ output: said }] })
 })
 
@@ -29,6 +29,6 @@ it.each([
   'the token of B was refused',
   '{"keys_shares": 5, "token_type": "service"}',
   'Key 1 of 3 was taken',
-])('leaves %j as it is', (printed) => {
+])('a report shows %j unchanged', (printed) => {
   expect(conceal(printed)).toBe(printed)
 })

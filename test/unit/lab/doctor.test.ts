@@ -51,7 +51,7 @@ const ORPHAN = { pid: 17, configFile: '/gone/labs/x/A/server-0a.json' }
 const examineOne = (changes: Partial<Machine>) => examine({ machine: machine(changes), topology, portBase: 8200 })
 
 describe('the doctor', () => {
-  it('finds nothing wrong with a good machine', async () => {
+  it('doctor finds no problem on a good machine', async () => {
     const findings = await examineOne({})
     expect(findings.map(({ verdict }) => verdict)).toEqual(findings.map(() => 'ok'))
     expect(findings.map(({ name }) => name)).toEqual([
@@ -74,7 +74,7 @@ describe('the doctor', () => {
     expect(findings.find(({ name }) => name === 'ports')?.text).toContain('8200, 8201, 8210, 8211')
   })
 
-  it('says which lab of its own has the ports, and takes that for no fault', async () => {
+  it('doctor names the lab that uses the ports, and reports no problem', async () => {
     const own = {
       isPortFree: async (port: number) => port < 8210,
       findLabPorts: () =>
@@ -115,12 +115,12 @@ describe('the doctor', () => {
     ['a directory of a killed process', { findLeftDirectories: () => ['/tmp/x'] }, 'leftovers', 'warning'],
     ['little memory', { freeMemoryBytes: () => 64 * 1024 ** 2 }, 'memory', 'warning'],
     ['few open files', { findOpenFilesMax: () => 256 }, 'ulimit', 'warning'],
-  ])('finds %s, and says what to do', async (_, changes, name, verdict) => {
+  ])('doctor finds %s, and names the remedy', async (_, changes, name, verdict) => {
     const wrong = (await examineOne(changes)).filter((finding) => finding.verdict !== 'ok')
     expect(wrong).toEqual([expect.objectContaining({ name, verdict, fix: expect.stringMatching(/\w+/) })])
   })
 
-  it('tells a Docker that does not run from none, and who needs etcd', async () => {
+  it('doctor distinguishes a stopped Docker from none, and names the users of etcd', async () => {
     const missing = { findDocker: async () => undefined, findEtcd: async () => undefined }
     const fixOf = async (name: string, changes: Partial<Machine>) =>
       (await examineOne({ ...missing, ...changes })).find((one) => one.name === name)?.fix
@@ -129,14 +129,14 @@ describe('the doctor', () => {
     expect(await fixOf('etcd', {})).toContain('clusters of several nodes, unless they are in one process')
   })
 
-  it('can ask the machine it runs on', async () => {
+  it('doctor can examine its own machine', async () => {
     const here = thisMachine()
     await here.probeStorage()
     expect(here.findWriteProblem(here.temporaryDirectory)).toBeUndefined()
     expect(here.freeBytes(`${here.temporaryDirectory}/not/there`)).toBeGreaterThan(0)
   })
 
-  it('finds a server whose lab is gone', async () => {
+  it('doctor finds a server without its lab', async () => {
     const file = '-config=/gone/labs/x/A/server-0a.json'
     const child = spawn(process.execPath, ['-e', 'process.stdin.resume()', '--', file])
     try {

@@ -21,7 +21,7 @@ const file = () => path.join(directory, 'events.jsonl')
 const note = (text: string): EventDraft => ({ kind: 'note', details: { text } })
 const texts = () => readEvents(directory).map(({ details }) => details.text)
 
-it('keeps what happened over restarts, counts on, and lets only the owner read it', () => {
+it('the event log keeps events and numbers over restarts, readable by the owner only', () => {
   const first = open()
   expect(first.append(note('a'))).toMatchObject({ id: 1, lab: 'one', kind: 'note', details: { text: 'a' } })
   first.append({ ...note('b'), cluster: 'A', command: 'understudy crash A' })
@@ -32,7 +32,7 @@ it('keeps what happened over restarts, counts on, and lets only the owner read i
   expect(statSync(file()).mode & 0o777).toBe(0o600)
 })
 
-it('has told no number that is not in its file, so that whoever comes after a kill gives none twice', () => {
+it('the event log gives out no number before it is in the file, so that none repeats after a kill', () => {
   const first = open()
   const inFile: (number | undefined)[] = []
   first.listen(({ id }) => inFile.push(readEvents(directory).at(-1)?.id, id))
@@ -42,7 +42,7 @@ it('has told no number that is not in its file, so that whoever comes after a ki
   expect(open().append(note('c')).id).toBe(3)
 })
 
-it('goes on behind half a line, and behind lines that are none', () => {
+it('the event log continues after half a line and after invalid lines', () => {
   const first = open()
   for (const text of ['a', 'b']) first.append(note(text))
   truncateSync(file(), statSync(file()).size - 10)
@@ -54,14 +54,14 @@ it('goes on behind half a line, and behind lines that are none', () => {
   expect(texts()).toEqual(['a', 'c', 'd'])
 })
 
-it('counts on from far behind when the end of its file is damaged', () => {
+it('the event log continues its numbers after 300 KiB of damage at the end of its file', () => {
   const first = open()
   first.append(note('a'))
   appendFileSync(file(), `${'x'.repeat(300 * 1024)}\n`)
   expect(open().append(note('b')).id).toBe(2)
 })
 
-it('holds what happens in memory while the disk takes nothing, and writes again when it does', () => {
+it('the event log stays in memory while the disk fails, and writes again afterwards', () => {
   const log = open()
   log.append(note('a'))
   // The directory of a lab that is being removed; the same for whoever writes as a disk that is full.
@@ -74,7 +74,7 @@ it('holds what happens in memory while the disk takes nothing, and writes again 
   expect(log.after(0)).toHaveLength(3)
 })
 
-it('is bounded in memory and on disk', () => {
+it('the event log is limited in memory and on disk', () => {
   const log = open()
   for (let count = 0; count < 1500; count++) log.append(note('x'.repeat(100)))
   expect(log.after(0)).toHaveLength(1000)
@@ -94,12 +94,12 @@ it('is bounded in memory and on disk', () => {
   expect(left).toEqual([...left].sort((one, other) => one - other))
 })
 
-it('begins without events where its file cannot be read', () => {
+it('the event log starts empty if its file cannot be read', () => {
   mkdirSync(file())
   expect(open().append(note('a')).id).toBe(1)
 })
 
-it('describes every event in a line, whatever stands in it', () => {
+it('the event log describes every event in one line, whatever its text', () => {
   const event: LabEvent = { id: 1, time: '2026-01-01T12:03:04.123Z', lab: 'one', kind: 'role', details: {} }
   expect(
     describeEvent({ ...event, cluster: 'B', details: { replication: 'dr', from: 'secondary', to: 'primary' } }),

@@ -7,7 +7,7 @@ const line = (second: number, fields: Record<string, unknown> = {}) =>
   `${JSON.stringify({ level: 'info', time: `2026-01-01T00:00:0${second}.000Z`, ...fields, message: `m${second}` })}\n`
 
 describe('the log of a lab', () => {
-  it('is merged by time; what has no time stays behind the line before it', () => {
+  it('lab logs are merged by time, and a line without a time stays behind the one before it', () => {
     using at = new Workplace()
     const a = at.write('a.log', `${line(1)}a text\n${line(4)}`)
     const b = at.write('b.log', `${line(2)}${line(3)}`)
@@ -25,7 +25,7 @@ describe('the log of a lab', () => {
     ])
   })
 
-  it('goes on where it was, with whole lines, also when the file is exchanged or cut', () => {
+  it('the log reader continues with whole lines after a file is replaced or truncated', () => {
     using at = new Workplace()
     const file = at.path('a.log')
     const reader = new LogReader([{ name: 'A', logFile: file }])
@@ -45,7 +45,7 @@ describe('the log of a lab', () => {
     expect(read()).toEqual(['new'])
   })
 
-  it('is text for people and JSON for programs, each with who wrote it', () => {
+  it('a lab log line prints as text or JSON with its source', () => {
     const [found] = [{ source: 'A', atMs: 0, text: line(1, { request_id: 'x', path: 'sys/mounts' }).trim() }]
     if (!found) throw new Error('no line')
     expect(toTextLine(found)).toBe('A 2026-01-01T00:00:01.000Z [INFO] m1 request_id=x path=sys/mounts')

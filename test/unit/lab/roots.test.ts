@@ -36,7 +36,7 @@ const find = (ours: () => object, theirs: () => object, links = [link]) => {
 
 const role = (merkleRoot: string) => ({ ...NO_ROLE, merkleRoot })
 
-it('names a secondary that has every change and another root', async () => {
+it('a root check names a secondary with every change and another root', async () => {
   expect(
     await find(
       () => OURS,
@@ -45,7 +45,7 @@ it('names a secondary that has every change and another root', async () => {
   ).toEqual(['C and its performance primary A differ: C has every change, and its merkle root is bb, that of A aa'])
 })
 
-it('says nothing of roots that differ for a moment, or where something else is told already', async () => {
+it('a root check ignores roots that differ for a moment or beside another problem', async () => {
   let written = 0
   const busy = () => {
     written += 1

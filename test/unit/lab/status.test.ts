@@ -52,7 +52,7 @@ const draw = (clusters: readonly ClusterView[], faults: readonly ActiveFault[] =
     .map((row) => row.slice(0, 6).join(' | '))
 }
 
-it('draws who follows whom by their roles of now, how far, and with equal roots', () => {
+it('the status draws current primaries and secondaries with lag and equal roots', () => {
   const clusters = [
     cluster('A', { dr: secondary }),
     cluster('B', { dr: primary, performance: { ...primary, clusterId: 'other', merkleRoot: 'bb' } }),
@@ -65,18 +65,18 @@ it('draws who follows whom by their roles of now, how far, and with equal roots'
   ])
 })
 
-it('says no time of one that lacks something and has heard from nobody', () => {
+it('the status shows no time for a secondary that lags and has heard from no primary', () => {
   const unheard = { ...secondary, connectionState: 'connecting', lastHeartbeat: '', ageMs: 0 }
   const row = draw([cluster('A', { dr: primary }), cluster('B', { dr: unheard })])[1]
   expect(row).toMatch(/\| 12 entries \|/)
 })
 
-it('does not take a cluster that does not say its roles for one without any', () => {
+it('the status distinguishes unknown roles from no replication', () => {
   const clusters = [cluster('A', {}), cluster('B', { dr: NO_ROLE, performance: NO_ROLE })]
   expect(draw(clusters).map((row) => row.split(' | ')[1])).toEqual(['no replication', 'roles not known'])
 })
 
-it('draws faults on the arrows they are on', () => {
+it('the status draws faults on their arrows', () => {
   const clusters = [cluster('A', { dr: primary }), cluster('B', { dr: secondary })]
   const fault = (id: number, name: 'partition' | 'hold', between: [string, string]): ActiveFault => ({
     id,
@@ -90,7 +90,7 @@ it('draws faults on the arrows they are on', () => {
   expect(draw(clusters, [late, fault(2, 'partition', ['A', 'B'])])[1]).toContain('└── DR ──✂──▶ B')
 })
 
-it('draws those who are gone, sealed or follow nobody, and each once', () => {
+it('the status draws unreachable, sealed and unconnected clusters once each', () => {
   expect(
     draw([
       cluster('A', {}, { process: 'stopped', pid: null, health: null }),
@@ -114,7 +114,7 @@ it('draws those who are gone, sealed or follow nobody, and each once', () => {
   expect(draw(round)).toHaveLength(2)
 })
 
-it('draws a secondary below the primary of its set that it follows, where there are two', () => {
+it('the status draws a secondary below the primary that it follows if its set has two', () => {
   const at = (address: string, connected: string[] = []) => ({
     performance: {
       ...primary,
@@ -141,7 +141,7 @@ it('draws a secondary below the primary of its set that it follows, where there 
   expect(names([at('https://a'), at('https://b'), follower('https://lb')])).toEqual(['A', 'B', 'C'])
 })
 
-it('draws a secondary below no primary that is not its own and does not know it', () => {
+it('the status draws a secondary below no foreign primary that does not know it', () => {
   const roles = (knownSecondaries: string[]) => [
     cluster('A', { dr: { ...secondary, primaryAddress: 'https://b', secondaryId: 'dr-a' } }),
     cluster('B', { dr: { ...primary, primaryAddress: 'https://b', knownSecondaries } }),
@@ -156,7 +156,7 @@ it('draws a secondary below no primary that is not its own and does not know it'
   ])
 })
 
-it('leaves out whole columns on a narrow screen, and never the lag', () => {
+it('the status omits whole columns on a narrow screen, and never the lag', () => {
   const header = ['cluster', 'state', 'lag', 'heartbeat', 'wal', 'merkle root', 'address', 'process']
   const row = [
     '└── DR ──▶ B',

@@ -31,7 +31,7 @@ const problemsOf = (rest: string, head = HEAD): string[] => {
   }
 }
 
-it('is the same after it was written as a document, also with a count of nodes of the command line', () => {
+it('a topology is the same after it is written and parsed, with any number of nodes', () => {
   const seal = 'clusters: { A: { seal: shamir 5/3, ports: { api: 9200 }, tls: true }, B: null }\n'
   const links = 'links: [{ kind: dr, primary: A, secondary: B, latency: 80ms, jitter: 5ms }]\n'
   for (const topology of [...listTopologies(), parseTopology(HEAD + seal + links, 'mine.yaml')])
@@ -39,7 +39,7 @@ it('is the same after it was written as a document, also with a count of nodes o
       expect(parseTopology(topologyDocument(one), 'mine.yaml')).toEqual({ ...one, plans: one.plans ?? {} })
 })
 
-it('has no cluster with the name of a node of another one', () => {
+it('a topology rejects a cluster with the name of a node of another cluster', () => {
   const topology = { name: 'mine', about: 'two', clusters: ['A', 'A1'], links: [] }
   const text = 'cluster A1 has the name of a node of cluster A'
   expect(() => requireTopologyOf({ ...topology, plans: { A: { nodes: 3 } } })).toThrow(text)
@@ -49,17 +49,17 @@ it('has no cluster with the name of a node of another one', () => {
 })
 
 describe('topologies that ship with the package', () => {
-  it('are the files that lie there, each under its own name', () => {
+  it('the shipped topologies are the files in their folder, each under its own name', () => {
     const files = readdirSync(FILES).map((file) => file.replace(/\.yaml$/, ''))
     expect([...TOPOLOGY_NAMES].sort()).toEqual(files.sort())
     expect(listTopologies().map(({ name }) => name)).toEqual([...TOPOLOGY_NAMES])
   })
 
-  it.each(TOPOLOGY_NAMES)('%s is what the full check makes of its file', (name) => {
+  it.each(TOPOLOGY_NAMES)('the shipped topology %s equals the full parse of its file', (name) => {
     expect(parseTopology(topologyText(name), name)).toEqual(findTopology(name))
   })
 
-  it('are found by name, files by their path, and a misspelt name is told the nearest', () => {
+  it('topologies are found by name, files by path, and a misspelt name gets a suggestion', () => {
     expect(loadTopology('pr-dr').links.map(({ kind }) => kind)).toEqual(['dr', 'performance'])
     expect(loadTopology(path.join(FILES, 'filtered.yaml')).links[0]?.filter).toEqual({
       mode: 'allow',
@@ -74,7 +74,7 @@ describe('topologies that ship with the package', () => {
 })
 
 describe('a topology that is an object', () => {
-  it.each(['close', 'history', 'then', '__proto__', 'constructor', 'events'])('has no cluster %s', (name) => {
+  it.each(['close', 'history', 'then', '__proto__', 'constructor', 'events'])('no cluster can be named %s', (name) => {
     const topology = { name: 'own', about: 'own', clusters: [name, 'B'], links: [] }
     expect(() => requireTopologyOf(topology)).toThrow(
       `the topology own has a cluster "${name}": a lab has something else of that name`,
@@ -83,14 +83,14 @@ describe('a topology that is an object', () => {
 })
 
 describe('a topology file', () => {
-  it.each(['\\n', '\\r', '\\e', '\\N', '\\L'])('says what it is in one line, without %s', (code) => {
+  it.each(['\\n', '\\r', '\\e', '\\N', '\\L'])('a topology file needs an about of one line, without %s', (code) => {
     expect(problemsOf(`about: "one${code}two"\nclusters: { A: {} }\n`)).toEqual([
       expect.stringContaining('but must be one line'),
     ])
     expect(parseTopology(`${HEAD}about: >\n  one\n  two\nclusters: { A: {} }\n`, 'mine.yaml').about).toBe('one two')
   })
 
-  it('says everything of its clusters and links', () => {
+  it('a topology file sets all properties of its clusters and links', () => {
     const topology = parseTopology(
       `${HEAD}about: all there is
 defaults: { seal: shamir 5/3, tls: true, settings: { heartbeat_interval: 1s } }
@@ -195,7 +195,7 @@ links:
     ],
     ['clusters:\n  A: &a\n    seed: *a\n', 'the aliases of the file stand for themselves'],
     ['clusters:\n  A: [1\nlinks: 2', ''],
-  ])('is refused with the place: %j', (rest, expected) => {
+  ])('a topology file error names its position: %j', (rest, expected) => {
     const problems = problemsOf(rest)
     expect(
       problems.some((problem) => problem.startsWith(expected)),
@@ -203,7 +203,7 @@ links:
     ).toBe(true)
   })
 
-  it('tells of all that is wrong at once, in the order of the file', () => {
+  it('a topology file lists all its errors in the order of the file', () => {
     expect(
       problemsOf('clusters:\n  A: { sael: auto }\n', 'apiVersion: understudy/v2\nkind: Topolgy\nname: Mine\n'),
     ).toEqual([
@@ -214,7 +214,7 @@ links:
     ])
   })
 
-  it('has no key in its schema that is not read', () => {
+  it('the topology schema contains only keys that the parser reads', () => {
     const keysOf = (schema: Schema): string[] => Object.keys(schema.properties ?? {})
     const { clusters, links, defaults } = TOPOLOGY_SCHEMA.properties ?? {}
     const cluster = clusters?.additionalProperties as Schema

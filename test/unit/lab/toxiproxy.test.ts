@@ -67,7 +67,7 @@ const say = async (port: number, text: string): Promise<string> => {
   return heard
 }
 
-it('tells Prometheus the faults of each link, but none that somebody is to find', async () => {
+it('the metrics show the faults of each link, but no hidden fault', async () => {
   const metrics = async () => {
     const response = await fetch(`${control}/metrics`, { headers: { 'user-agent': 'Prometheus/2' } })
     expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4')
@@ -84,7 +84,7 @@ it('tells Prometheus the faults of each link, but none that somebody is to find'
   expect(await metrics()).toContain('understudy_link_faults_active{link="A-B"} 0')
 })
 
-it('shows the proxies of a lab, and takes toxics that faults of the lab are made of', async () => {
+it('the toxiproxy API shows the proxies of a lab and accepts toxics', async () => {
   expect(await send('GET', '/version')).toMatchObject({ status: 200, body: { version: expect.stringMatching(/^2\./) } })
   const proxy = (name: string, index: number) => ({
     name,
@@ -123,7 +123,7 @@ it('shows the proxies of a lab, and takes toxics that faults of the lab are made
   expect(keeper.active).toEqual([])
 })
 
-it('has every toxic of toxiproxy with its fields', async () => {
+it('the toxiproxy API supports every toxic with its fields', async () => {
   const attributes = {
     latency: { latency: 80, jitter: 20 },
     bandwidth: { rate: 256 },
@@ -144,7 +144,7 @@ it('has every toxic of toxiproxy with its fields', async () => {
   expect(keeper.active).toEqual([])
 })
 
-it('disables and enables a proxy, and shows faults of a whole link', async () => {
+it('the toxiproxy API disables and enables a proxy, and shows faults of a whole link', async () => {
   expect(await send('POST', '/proxies/A-B-api', { enabled: false })).toMatchObject({
     status: 200,
     body: { enabled: false },
@@ -169,7 +169,7 @@ it('disables and enables a proxy, and shows faults of a whole link', async () =>
   expect(keeper.active.map(({ fault }) => fault.name)).toEqual(['partition'])
 }, 60_000)
 
-it('lets clients make proxies of their own, and leaves those of the lab where they are', async () => {
+it('the toxiproxy API lets clients create own proxies, and protects those of the lab', async () => {
   const mine = { name: 'mine', listen: '127.0.0.1:0', upstream: echo }
   const made = await send('POST', '/proxies', mine)
   expect(made).toMatchObject({ status: 201, body: { name: 'mine', upstream: echo, enabled: true, toxics: [] } })
@@ -224,7 +224,7 @@ const statusWith = async (headers: http.OutgoingHttpHeaders): Promise<number | u
   return response.statusCode
 }
 
-it('answers no page in a browser, under whatever name it came', async () => {
+it('the toxiproxy API rejects a page in a browser under any host name', async () => {
   expect(await statusWith({})).toBe(204)
   for (const host of ['localhost', 'localhost:8474', '127.0.0.1:8474', '[::1]:8474'])
     expect(await statusWith({ host }), host).toBe(204)
@@ -239,7 +239,7 @@ it('answers no page in a browser, under whatever name it came', async () => {
   for (const headers of pages) expect(await statusWith(headers), JSON.stringify(headers)).toBe(403)
 })
 
-it('counts the faults of links between nodes by the nodes', () => {
+it('the toxiproxy API counts faults of links between nodes by node', () => {
   const proxy = (fromNode: string, toNode: string) => ({
     name: fromNode + toNode,
     from: 'A',

@@ -162,7 +162,7 @@ describe('warnings about parameters', () => {
     (await dispatch(backendOf(row('x/:name', { [operation]: () => response })), request(operation, data), 'x/web'))
       ?.warnings
 
-  it('name unknown ones, sorted, and those that lost to the path, after the warnings of the handler', async () => {
+  it('parameter warnings name unknown and overridden parameters in order, after the warnings of the handler', async () => {
     expect(await warned({ data: {}, warnings: ['mine'] }, { zeta: 1, alpha: 2, name: 'other' })).toEqual([
       'mine',
       'Endpoint ignored these unrecognized parameters: [alpha zeta]',
@@ -170,19 +170,19 @@ describe('warnings about parameters', () => {
     ])
   })
 
-  it('are not given where the answer has no body', async () => {
+  it('an answer without a body has no parameter warnings', async () => {
     expect(await warned({}, { zeta: 1 })).toBeUndefined()
     expect(await warned({ data: { a: 1 }, bare: true }, { zeta: 1 })).toBeUndefined()
     expect(await warned({ raw: { contentType: 'text/plain', body: '' } }, { zeta: 1 })).toBeUndefined()
   })
 
-  it('apply to the parameters of a read too', async () => {
+  it('parameter warnings apply to a read, too', async () => {
     expect(await warned({ data: {} }, { list: 'false' }, 'read')).toEqual([
       'Endpoint ignored these unrecognized parameters: [list]',
     ])
   })
 
-  it('are not given for the body of a path that takes any field, but for its query', async () => {
+  it('a path that accepts any field warns of its query, and not of its body', async () => {
     const write = await dispatch(sample, request('update', { zeta: 1 }), 'any/x')
     const read = await dispatch(sample, request('read', { zeta: 1 }), 'any/x')
     expect(write?.warnings).toBeUndefined()

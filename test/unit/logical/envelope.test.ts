@@ -23,7 +23,7 @@ const AUTH: AuthAnswer = {
 }
 
 describe('the envelope', () => {
-  it('has all its keys in order, mount_type last', () => {
+  it('the envelope has all its keys in order, mount_type last', () => {
     const { status, contentType, body: text } = renderBody(ID, { data: { b: 1, a: 2 }, mountType: 'kv' })
     expect({ status, contentType }).toEqual({ status: 200, contentType: 'application/json' })
     expect(text).toBe(
@@ -31,22 +31,22 @@ describe('the envelope', () => {
     )
   })
 
-  it('carries warnings without data as 200 with data null', () => {
+  it('the envelope carries warnings without data as 200 with data null', () => {
     expect(renderBody(ID, { warnings: ['careful'] }).status).toBe(200)
     expect(body({ warnings: ['careful'] })).toMatchObject({ data: null, warnings: ['careful'] })
   })
 
-  it('is left out, with 204, when there is nothing to say', () => {
+  it('an empty answer is 204 without an envelope', () => {
     expect(renderBody(ID, {})).toEqual({ status: 204, contentType: 'application/json', body: '', headers: {} })
     expect(renderBody(ID, { warnings: [], data: null })).toMatchObject({ status: 204, body: '' })
     expect(renderBody(ID, { status: 202 })).toMatchObject({ status: 202, body: '' })
   })
 
-  it('keeps the status that a handler chose', () => {
+  it('the envelope keeps the status of the handler', () => {
     expect(renderBody(ID, { data: { error: 'gone' }, status: 404 })).toMatchObject({ status: 404 })
   })
 
-  it('shows a login with token_policies and identity_policies only where there are some', () => {
+  it('the envelope shows a login with token_policies and identity_policies only if there are some', () => {
     expect(body({ auth: AUTH }).auth).toEqual({
       client_token: 'hvs.x',
       accessor: 'acc',
@@ -67,7 +67,7 @@ describe('the envelope', () => {
     expect(Object.keys(body({ auth: { ...AUTH, tokenPolicies: [] } }).auth)).not.toContain('token_policies')
   })
 
-  it('is anonymous around a wrapped answer', () => {
+  it('the envelope of a wrapped answer hides its origin', () => {
     const wrapInfo = {
       token: 't',
       accessor: 'a',
@@ -88,13 +88,13 @@ describe('the envelope', () => {
     expect(body({ wrapInfo: { ...wrapInfo, wrappedAccessor: 'w' } }).wrap_info.wrapped_accessor).toBe('w')
   })
 
-  it('repeats the data at the top where it is mirrored, and never hides its own keys', () => {
+  it('mirrored data repeats at the top level and never hides envelope keys', () => {
     const shown = body({ data: { keys: ['a'], data: 'mine', policies: [] }, mirror: true })
     expect(shown).toMatchObject({ keys: ['a'], policies: [], data: { data: 'mine' } })
     expect(body({ data: new RawJson('{"k":1.0}'), mirror: true })).toMatchObject({ k: 1, data: { k: 1 } })
   })
 
-  it('passes raw documents and raw numbers on as text', () => {
+  it('the envelope passes raw documents and raw numbers on as text', () => {
     expect(renderBody(ID, { data: new RawJson('{"n": 1.50}') }).body).toContain('"data":{"n": 1.50},')
     expect(renderBody(ID, { data: { n: new RawNumber('10000000000000000001') } }).body).toContain(
       '{"n":10000000000000000001}',
@@ -103,7 +103,7 @@ describe('the envelope', () => {
 })
 
 describe('other bodies', () => {
-  it('are bare data, or whatever the handler made', () => {
+  it('an answer without an envelope is bare data or the raw body of the handler', () => {
     expect(renderBody(ID, { data: { sealed: true }, bare: true, status: 503 })).toMatchObject({
       status: 503,
       body: '{"sealed":true}',
@@ -120,7 +120,7 @@ describe('nothing to answer with', () => {
   const answer = (operation: 'read' | 'list' | 'update' | 'delete', response?: Response) =>
     renderAnswer({ id: ID, operation }, response)
 
-  it('is 404 with an empty list for a read or a list, and 204 for anything else', () => {
+  it('an empty answer is 404 with no errors for read and list, and 204 otherwise', () => {
     for (const operation of ['read', 'list'] as const) {
       expect(answer(operation)).toMatchObject({ status: 404, body: '{"errors":[]}' })
       expect(answer(operation, {})).toMatchObject({ status: 404, body: '{"errors":[]}' })
@@ -128,13 +128,13 @@ describe('nothing to answer with', () => {
     for (const operation of ['update', 'delete'] as const) expect(answer(operation)).toMatchObject({ status: 204 })
   })
 
-  it('is not what an answer with a status of its own is', () => {
+  it('an empty answer with its own status keeps it', () => {
     expect(answer('read', { status: 200 })).toMatchObject({ status: 200, body: '' })
   })
 })
 
 describe('an answer with a large document in it', () => {
-  it('is as bytes what it would be as text', () => {
+  it('an answer with a large document is the same as bytes and as text', () => {
     const text = JSON.stringify({ a: '\u4e2d'.repeat(100_000), n: 1 })
     const request = { id: 'the-id', operation: 'read' } as const
     const answer = (document: RawJson) => {

@@ -74,7 +74,7 @@ describe('field coercion', () => {
     ['pairs', 'k=v', { k: 'v' }],
     ['any', null, null],
     ['any', [1], [1]],
-  ])('reads a %s from %j', (name, sent, value) => {
+  ])('field coercion reads a %s from %j', (name, sent, value) => {
     const result = readOne(name, sent)
     expect(result.isSupplied).toBe(true)
     expect(JSON.parse(JSON.stringify(result.value))).toEqual(value)
@@ -106,7 +106,7 @@ describe('field coercion', () => {
     ['map', ['a'], /expected type 'map'/],
     ['pairs', ['k'], /invalid key pair/],
     ['pairs', { a: { b: 1 } }, /expected type 'string'/],
-  ])('refuses a %s from %j', (name, sent, why) => {
+  ])('field coercion rejects a %s from %j', (name, sent, why) => {
     expect(() => read({ [name]: sent })).toThrow(
       expect.objectContaining({ code: 'invalid-request', message: expect.stringMatching(why) }),
     )
@@ -115,7 +115,7 @@ describe('field coercion', () => {
     )
   })
 
-  it('never quotes what was sent, which may be secret', () => {
+  it('an error of field coercion never quotes the value, which may be secret', () => {
     for (const name of ['bool', 'int', 'duration', 'map', 'pairs'] as const) {
       for (const sent of ['canary', ['canary'], { canary: ['canary'] }]) {
         try {
@@ -127,12 +127,12 @@ describe('field coercion', () => {
     }
   })
 
-  it('counts a duration of null as absent, and an empty one as given', () => {
+  it('field coercion treats a null duration as absent, and an empty one as given', () => {
     expect(readOne('duration', null)).toEqual({ value: 60, isSupplied: false })
     expect(readOne('duration', '')).toEqual({ value: 0, isSupplied: true })
   })
 
-  it('fills in defaults for what was not sent', () => {
+  it('field coercion sets defaults for absent fields', () => {
     const { values, supplied } = read({})
     expect(values).toEqual({
       string: '',
@@ -148,7 +148,7 @@ describe('field coercion', () => {
     expect(supplied.size).toBe(0)
   })
 
-  it('lets the path win over the body and remembers it', () => {
+  it('a path parameter wins over the body and is remembered', () => {
     const result = read({ string: 'body', x: 1 }, { string: 'path' })
     expect(result.values.string).toBe('path')
     expect(result.replaced).toEqual(['string'])
@@ -156,7 +156,7 @@ describe('field coercion', () => {
     expect(read({ string: null }, { string: 'path' }).replaced).toEqual([])
   })
 
-  it('does not take inherited names for fields', () => {
+  it('field coercion treats inherited names as unknown fields', () => {
     const data = parseJson('{"toString":1,"__proto__":2}') as JsonObject
     expect(read(data).unknown).toEqual(['toString', '__proto__'])
   })

@@ -12,13 +12,13 @@ describe('what a JSON text holds', () => {
     ['[[],[],[]]', 6],
     ['"a,b,{[,"', 0],
     ['{"a\\",{":1}', 1],
-  ])('is counted before it is parsed: %s has %i', (text, values) => {
+  ])('the JSON scan counts values before parsing: %s has %i', (text, values) => {
     expect(scan(text, values)).toBe('plain')
     if (values > 0)
       expect(() => scan(text, values - 1)).toThrow(refused(`more than ${values - 1} members and elements`))
   })
 
-  it('is counted no further than the bound, whatever is nested how', () => {
+  it('the JSON scan stops counting at its maximum, however the text is nested', () => {
     for (const unit of ['{},', '[],', '"":0,', '"constructor",', '1.5,']) {
       expect(() => scan(`[${unit.repeat(20)}0]`)).toThrow(refused('more than 10 members and elements'))
     }
@@ -36,7 +36,7 @@ describe('what a JSON text holds', () => {
     '"\\ud800"',
     '"a\\uDFff"',
     '{"\\ud83d\\ude00":1}',
-  ])('asks for the thorough parser: %s', (text) => {
+  ])('the JSON scan needs the thorough parser: %s', (text) => {
     expect(scan(text)).toBe('thorough')
   })
 
@@ -46,11 +46,11 @@ describe('what a JSON text holds', () => {
     '{"proto":1}',
     '["a constructor", "constructors"]',
     '{"a":"é\\n"}',
-  ])('is left to the quick parser: %s', (text) => {
+  ])('the JSON scan allows the quick parser: %s', (text) => {
     if (!text.includes('\\n')) expect(scan(text)).toBe('plain')
   })
 
-  it('has no number without end', () => {
+  it('the JSON scan rejects a number of more than 1024 characters', () => {
     expect(() => scan(`[${'9'.repeat(2000)}]`)).toThrow(refused('a number of more than 1024 characters'))
     expect(scan(`["${'9'.repeat(2000)}"]`)).toBe('plain')
   })
@@ -73,7 +73,7 @@ describe('what a JSON text holds', () => {
     '[1.0 2]',
     '["a',
     '',
-  ])('is judged as strictly by the thorough parser as by the quick one: %j', (text) => {
+  ])('both JSON parsers reject %j', (text) => {
     expect(() => parseJson(text)).toThrow(refused('the body is not valid JSON'))
   })
 })

@@ -33,12 +33,12 @@ describe('the OpenAPI document', () => {
     paths: Record<string, Record<string, unknown>>
   }
 
-  it('has one item per path of each mount', () => {
+  it('the OpenAPI document has one item per path of each mount', () => {
     expect(Object.keys(document.paths)).toEqual(['/auth/approle/login', '/auth/approle/role/{name}'])
     expect(document).toMatchObject({ openapi: '3.0.2', info: { version: '1.2.3' } })
   })
 
-  it('tells which need no token and which need sudo', () => {
+  it('the OpenAPI document marks paths without a token and paths with sudo', () => {
     expect(document.paths['/auth/approle/login']).toMatchObject({ 'x-vault-unauthenticated': true })
     expect(document.paths['/auth/approle/role/{name}']).toMatchObject({
       'x-vault-sudo': true,
@@ -46,7 +46,7 @@ describe('the OpenAPI document', () => {
     })
   })
 
-  it('draws parameters from the field table', () => {
+  it('the OpenAPI document takes parameters from the field table', () => {
     const item = document.paths['/auth/approle/role/{name}']
     expect(item?.parameters).toMatchObject([{ name: 'name', in: 'path', required: true }])
     expect(item?.post).toMatchObject({

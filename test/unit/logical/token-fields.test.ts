@@ -129,10 +129,10 @@ describe('old and new names of one value', () => {
 })
 
 describe('policies by their old name', () => {
-  it('are folded, sorted and each named once', () => {
+  it('policies are folded, sorted and unique', () => {
     expect(normalizePolicies([' B', 'a', 'A', '', 'b '])).toEqual(['a', 'b'])
   })
-  it('are root alone when root is among them', () => {
+  it('the policy root replaces all other policies', () => {
     expect(normalizePolicies(['a', 'Root'])).toEqual(['root'])
   })
 })

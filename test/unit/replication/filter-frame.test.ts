@@ -34,14 +34,14 @@ const deny: KeyFilter = {
 }
 
 describe('a frame on its way to a secondary', () => {
-  test('is sent as the bytes it is to a copy, and where nothing in it is local', async () => {
+  test('a frame is sent unchanged to a copy, and to a performance secondary if nothing in it is local', async () => {
     const mixed = await written('logical/a', 'sys/token/id/1')
     expect(sliceOf(mixed.store, mixed.frame, { kind: 'dr', ...everything }).frame).toBe(mixed.frame.bytes)
     const shared = await written('logical/a', 'sys/policy/root/p')
     expect(sliceOf(shared.store, shared.frame, { kind: 'performance', ...everything }).frame).toBe(shared.frame.bytes)
   })
 
-  test('loses its local keys on the way to a performance secondary', async () => {
+  test('a frame loses its local keys on the way to a performance secondary', async () => {
     const { store, frame } = await written('logical/a', 'sys/token/id/1')
     const slice = sliceOf(store, frame, { kind: 'performance', ...everything })
     expect(keysIn(store, slice)).toEqual(['logical/a'])
@@ -50,14 +50,14 @@ describe('a frame on its way to a secondary', () => {
     expect(store.parseFrame(slice.frame)?.previousHash).toEqual(frame.previousHash)
   })
 
-  test('is only a place in the log when all of it is local', async () => {
+  test('a frame of local keys only becomes an empty slice with its index', async () => {
     const { store, frame } = await written('sys/token/id/1', 'cubbyhole/1/x')
     const slice = sliceOf(store, frame, { kind: 'performance', ...everything })
     expect(slice).toMatchObject({ first_index: 1, last_index: 1 })
     expect(slice.frame).toHaveLength(0)
   })
 
-  test('carries neither name nor value of a filtered key, only what it does to its sub-page', async () => {
+  test('a frame carries no name or value of a filtered key, only its sub-page change', async () => {
     const { store, frame } = await written('logical/open/a', 'logical/secret/b')
     const slice = sliceOf(store, frame, { kind: 'performance', filter: deny })
     expect(slice.frame.includes('logical/secret')).toBe(false)

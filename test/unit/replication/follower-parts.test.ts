@@ -11,7 +11,7 @@ import type { Store } from '../../../src/storage/store.js'
 import { openStore, put } from '../../support/replication-fixture.js'
 
 describe('addresses', () => {
-  test('are shown with a scheme, and the one in use is dialled first', () => {
+  test('known addresses show a scheme, and the one in use is dialled first', () => {
     const addresses = new Addresses(['a:1', 'https://b:2'])
     expect(addresses.known).toEqual(['https://a:1', 'https://b:2'])
     expect(addresses.answered('b:2')).toBe(true)
@@ -19,7 +19,7 @@ describe('addresses', () => {
     expect(addresses.dialOrder).toEqual(['https://b:2', 'https://a:1'])
   })
 
-  test('are what the primary says, but an empty list or the same one changes nothing', () => {
+  test('known addresses follow the primary, but an empty or equal list changes nothing', () => {
     const addresses = new Addresses(['a:1'])
     expect(addresses.learn([])).toBe(false)
     expect(addresses.learn(['a:1'])).toBe(false)
@@ -28,7 +28,7 @@ describe('addresses', () => {
     expect(addresses.dialOrder).toEqual(['https://a:1', 'https://c:3', 'https://d:4'])
   })
 
-  test('that are not named any more are remembered by the next server that follows', () => {
+  test('the next follower remembers addresses that the primary no longer names', () => {
     const before = new Addresses(['a:1'])
     before.learn(['b:2', 'a:1'])
     before.answered('b:2')
@@ -39,7 +39,7 @@ describe('addresses', () => {
     expect([after.nextFormer(), after.nextFormer()]).toEqual(['https://a:1', 'https://a:1'])
   })
 
-  test('that are not named any more are remembered, each in its turn', () => {
+  test('every address that the primary no longer names is dialled in turn', () => {
     const addresses = new Addresses(['a:1', 'b:2'])
     expect(addresses.nextFormer()).toBeUndefined()
     addresses.answered('c:3')
@@ -83,7 +83,7 @@ const begin = async () => {
 }
 
 describe('what is received', () => {
-  test('is applied in order as one batch, with the place reached', async () => {
+  test('received slices apply in order as one batch, together with their position', async () => {
     const { a, b, applier, slices } = await begin()
     let commits = 0
     b.onCommit(() => commits++)
@@ -93,7 +93,7 @@ describe('what is received', () => {
     expect(b.trees.replicated.root()).toEqual(a.trees.replicated.root())
   })
 
-  test('goes on in another epoch only from a place that the new primary has found', async () => {
+  test('an applier stores another epoch only after the new primary confirmed the position', async () => {
     const { b, applier, slices } = await begin()
     await applier.apply(slices)
     const place = b.remotePosition
@@ -106,7 +106,7 @@ describe('what is received', () => {
     expect(b.remotePosition).toMatchObject({ index: 5, epoch: 'next' })
   })
 
-  test('is not applied to a store that was opened again and stands elsewhere', async () => {
+  test('slices do not apply to a store that was reopened at another position', async () => {
     const { b, applier, slices } = await begin()
     await applier.apply(slices.slice(0, 2))
     const place = b.remotePosition
@@ -120,7 +120,7 @@ describe('what is received', () => {
     expect(() => requireStandingAt(b, place)).toThrow('stands at 3 now')
   })
 
-  test('is refused when something is missing, out of order, repeated or damaged', async () => {
+  test('missing, disordered, repeated or damaged slices are rejected', async () => {
     const damage = (slice: FrameSliceMessage | undefined): FrameSliceMessage => {
       if (!slice) throw new Error('no such slice')
       const frame = Buffer.from(slice.frame)
@@ -142,7 +142,7 @@ describe('what is received', () => {
     }
   })
 
-  test('is refused, and changes nothing, when the data here is another', async () => {
+  test('slices for other data are rejected and change nothing', async () => {
     const { b, applier, slices } = await begin()
     await put(b, 'logical/x/3', 'own')
     const applied = await applier.apply(slices)
@@ -150,7 +150,7 @@ describe('what is received', () => {
     expect(b.get('logical/x/0')).toBeUndefined()
   })
 
-  test('moves the place without content in memory, and stores it when flushed', async () => {
+  test('a slice without content moves the position in memory, and a flush stores it', async () => {
     const { b, applier, slices } = await begin()
     await applier.apply(slices)
     await applier.apply([{ first_index: 6, last_index: 40, hash: Buffer.alloc(20, 7), frame: Buffer.alloc(0) }])

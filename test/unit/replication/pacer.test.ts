@@ -17,13 +17,13 @@ const start = () => {
   return { clock, rest, write: () => index++ }
 }
 
-test('goes on at once while nobody writes', async () => {
+test('the pacer continues at once without concurrent writes', async () => {
   const { clock, rest } = start()
   clock.advance(5)
   await rest().ended
 })
 
-test('rests three times as long as it worked when somebody wrote meanwhile, and only then', async () => {
+test('the pacer rests three times its work time only after a concurrent write', async () => {
   const { clock, rest, write } = start()
   clock.advance(5)
   write()
@@ -37,7 +37,7 @@ test('rests three times as long as it worked when somebody wrote meanwhile, and 
   await rest().ended
 })
 
-test('does not rest for long behind a secondary that is slow', async () => {
+test('the pacer limits its rest behind a slow secondary', async () => {
   const { clock, rest, write } = start()
   clock.advance(60_000)
   write()

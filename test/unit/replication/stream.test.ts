@@ -5,7 +5,7 @@ import { until } from '../../support/until.js'
 afterEach(stopAll)
 
 describe('a connected secondary', () => {
-  test('takes a first copy and then every write, with the same bytes', async () => {
+  test('a secondary receives a first copy and then every write with the same bytes', async () => {
     const [a, b] = [await openStore(), await openStore()]
     for (let i = 0; i < 200; i++) await put(a, `logical/x/${i}`, `value ${i}`)
     await put(a, 'sys/token/id/1', 'token')
@@ -20,7 +20,7 @@ describe('a connected secondary', () => {
     expect(secondary.states).toEqual(['merkle-diff', 'merkle-sync', 'stream-wals'])
   })
 
-  test('of the performance kind gets no local key, and none of its own is touched', async () => {
+  test('a performance secondary receives no local key and keeps its own', async () => {
     const [a, b] = [await openStore(), await openStore()]
     await put(a, 'sys/token/id/a', 'of a')
     await put(b, 'sys/token/id/b', 'of b')

@@ -15,7 +15,7 @@ const textsOf = (svg: string): (string | null)[] => {
 }
 
 describe('a recording', () => {
-  it('shows each line as it was printed, and when', () => {
+  it('a recording shows each line and its time', () => {
     const svg = drawRecording('a & b', [
       { text: '$ run <this> & that', atMs: 0 },
       { text: '✓ done', atMs: 1234 },
@@ -25,12 +25,12 @@ describe('a recording', () => {
     expect(svg).toContain('class="good" y="45" style="animation-duration:1.23s"')
   })
 
-  it('cuts what is wider than the picture', () => {
+  it('a recording truncates lines that are wider than the image', () => {
     const [text] = textsOf(drawRecording('wide', [{ text: 'x'.repeat(500), atMs: 0 }]))
     expect(text).toMatch(/^x{111}…$/)
   })
 
-  it('of the README ends with what was measured, and has no machine in it', () => {
+  it('the recording of the README ends with the measured values and contains no local path', () => {
     const texts = textsOf(readFileSync(path.join(ROOT, 'docs', 'drill.svg'), 'utf8')).join('\n')
     expect(texts).toMatch(/^RTO .* RPO 0 writes ✓ {2}tokens 3\/3 ✓$/m)
     expect(texts).not.toMatch(/\/tmp\/|\/root\/|\/home\//)

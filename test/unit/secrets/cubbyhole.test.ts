@@ -28,7 +28,7 @@ describe('the cubbyhole', () => {
     remove: (path: string) => cubbyhole.call('delete', path, {}, { token: who }),
   })
 
-  it('keeps what a token writes', async () => {
+  it('the cubbyhole keeps what a token writes', async () => {
     const a = as(token('a'))
     expect(await a.read('x')).toBeUndefined()
     expect(await a.write('x', { k: 'v', n: 1 })).toBeUndefined()
@@ -37,18 +37,18 @@ describe('the cubbyhole', () => {
     expect(response?.leaseDurationSeconds).toBeUndefined()
   })
 
-  it('shows no token what another wrote', async () => {
+  it('the cubbyhole shows a token nothing that another one wrote', async () => {
     await as(token('a')).write('x', { k: 'v' })
     expect(await as(token('b')).read('x')).toBeUndefined()
     expect(await as(token('b')).list('')).toBeUndefined()
   })
 
-  it('stores below the storage id of the token alone', async () => {
+  it('the cubbyhole stores data only below the storage id of its token', async () => {
     await as(token('a')).write('dir/y', { k: 'v' })
     expect(await cubbyhole.storage.keys('')).toEqual(['salted-a/dir/y'])
   })
 
-  it('lists and deletes', async () => {
+  it('the cubbyhole lists and deletes', async () => {
     const a = as(token('a'))
     await a.write('x', { k: 'v' })
     await a.write('dir/y', { k: 'v' })
@@ -64,11 +64,11 @@ describe('the cubbyhole', () => {
     ['a write without data and path', 'missing data fields', () => as(token('a')).write('', {})],
     ['a write without a path', 'missing path', () => as(token('a')).write('', { k: 'v' })],
     ['a read without a path', 'missing path', () => as(token('a')).read('')],
-  ])('refuses %s with a list of one error', async (_case, text, call) => {
+  ])('the cubbyhole rejects %s with a list of one error', async (_case, text, call) => {
     await expect(call()).rejects.toMatchObject({ code: 'invalid-request', message: text, wrapped: true })
   })
 
-  it('is not for batch tokens', async () => {
+  it('the cubbyhole rejects batch tokens', async () => {
     const c = as(token('c', 'batch'))
     const refused = ['invalid-request', "cubbyhole operations are only supported by 'service' type tokens"]
     expect(await refusal(c.read('x'))).toEqual(refused)
@@ -77,7 +77,7 @@ describe('the cubbyhole', () => {
     expect(await refusal(c.remove('x'))).toEqual(refused)
   })
 
-  it('is for nobody without a token', async () => {
+  it('the cubbyhole rejects a request without a token', async () => {
     expect(await refusal(cubbyhole.read('x'))).toEqual(['permission-denied', 'permission denied'])
   })
 })

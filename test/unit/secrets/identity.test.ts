@@ -38,7 +38,7 @@ const login = (name: string, mountAccessor = 'auth_approle_1', namespaceId = 'ro
   identity.store.findOrCreate({ name, mountAccessor, metadata: { role_name: 'web' }, namespaceId })
 
 describe('an entity', () => {
-  it('is made with a name or without, and read by id and by name', async () => {
+  it('an entity is created with or without a name, and read by id and by name', async () => {
     const made = await write('entity', { name: 'Joe', policies: 'b,a,b', metadata: { team: 'red' } })
     expect(made).toEqual({ aliases: null, id: expect.any(String), name: 'Joe' })
     const shown = {
@@ -63,7 +63,7 @@ describe('an entity', () => {
     expect((await write('entity'))?.name).toMatch(/^entity_[0-9a-f]{8}$/)
   })
 
-  it('is changed by id, by name and at the place where it was made; what is not sent stays', async () => {
+  it('an entity changes by id, by name and by the create path, and keeps what is not sent', async () => {
     const id = await make({ name: 'joe', policies: ['a'], metadata: { team: 'red' } })
     identity.harness.clock.advance(1000)
     expect(await write(`entity/id/${id}`, { disabled: true })).toBeUndefined()
@@ -82,7 +82,7 @@ describe('an entity', () => {
     expect(await write('entity/name/new', {})).toMatchObject({ name: 'new' })
   })
 
-  it('is refused with an unknown id, a name that another has, root among its policies, or too much to tell', async () => {
+  it('an entity rejects an unknown id, a used name, the policy root and too much metadata', async () => {
     const id = await make({ name: 'joe' })
     await make({ name: 'jane' })
     expect(await refused('entity', { id: 'none' })).toBe('entity not found from id')
@@ -96,7 +96,7 @@ describe('an entity', () => {
     expect(await refused('entity', { name: 'n'.repeat(4097) })).toMatch(/name/)
   })
 
-  it('is listed by id and by name, and gone with its aliases after deletion, which may happen twice', async () => {
+  it('an entity is listed by id and by name, and its deletion removes its aliases and may be repeated', async () => {
     expect(await call('list', 'entity/id/')).toBeUndefined()
     const [b, a] = [await make({ name: 'b' }), await make({ name: 'a' })]
     const { id } = (await alias({ canonical_id: a })) ?? {}
@@ -115,14 +115,14 @@ describe('an entity', () => {
     expect(await identity.harness.storage.keys('')).toEqual([])
   })
 
-  it('can be deleted together with others', async () => {
+  it('several entities can be deleted together', async () => {
     const ids = [await make(), await make(), 'none']
     const kept = await make()
     await write('entity/batch-delete', { entity_ids: ids })
     expect(dataOf(await call('list', 'entity/id/'))).toMatchObject({ keys: [kept] })
   })
 
-  it('that a login has made shows its alias, and no policies until somebody writes them', async () => {
+  it('an entity of a login shows its alias, and no policies until a client writes them', async () => {
     const { id, name } = await login('role-1')
     expect(name).toMatch(/^entity_/)
     expect(await read(`entity/id/${id}`)).toMatchObject({
@@ -149,7 +149,7 @@ describe('an entity', () => {
 })
 
 describe('an alias', () => {
-  it('belongs to the entity named, or to a new one, and the next login finds it', async () => {
+  it('an alias belongs to the named entity or to a new one, and the next login finds it', async () => {
     const id = await make({ name: 'joe' })
     const made = await alias({ canonical_id: id, custom_metadata: { desk: '7' } })
     expect(made).toEqual({ canonical_id: id, id: expect.any(String) })
@@ -175,7 +175,7 @@ describe('an alias', () => {
     })
   })
 
-  it('is renamed, and moves to another entity; a login then finds what is true now', async () => {
+  it('a renamed or moved alias leads the next login to its current entity', async () => {
     const [joe, jane] = [await make({ name: 'joe' }), await make({ name: 'jane' })]
     const made = await alias({ canonical_id: joe })
     await login('joe', 'auth_userpass_1')
@@ -191,7 +191,7 @@ describe('an alias', () => {
     expect(await read(`entity/id/${jane}`)).toMatchObject({ aliases: [] })
   })
 
-  it('is refused for what is not there, and where an entity would have two of one mount', async () => {
+  it('an alias write rejects unknown ids and a second alias of one mount', async () => {
     const id = await make({ name: 'joe' })
     const made = await alias({ canonical_id: id })
     const jane = await alias({ name: 'jane' })
@@ -212,7 +212,7 @@ describe('an alias', () => {
 })
 
 describe('a lookup', () => {
-  it('finds an entity by id, by name, by the id of an alias, and by its name at a mount', async () => {
+  it('a lookup finds an entity by id, by name, by alias id, and by alias name at a mount', async () => {
     const { id, name, aliases } = await login('role-1')
     for (const body of [
       { id },
@@ -224,7 +224,7 @@ describe('a lookup', () => {
     }
   })
 
-  it('says nothing when there is none, and 400 for too little or too much', async () => {
+  it('a lookup without a match is empty, and one with too few or too many parameters is 400', async () => {
     for (const body of [
       { id: 'none' },
       { name: 'none' },
@@ -238,7 +238,7 @@ describe('a lookup', () => {
     expect(await refused('lookup/entity', { alias_name: 'x' })).toMatch(/^both 'alias_name'/)
   })
 
-  it('is answered where nothing can be written; everything else is for the primary', async () => {
+  it('an entity lookup works on a secondary, and all other identity writes go to the primary', async () => {
     const id = await make({ name: 'joe' })
     identity.state.isReadOnly = true
     expect(await write('lookup/entity', { name: 'joe' })).toMatchObject({ id })
@@ -258,7 +258,7 @@ describe('a lookup', () => {
 })
 
 describe('namespaces', () => {
-  it('have entities of their own, with names of their own, which go with them', async () => {
+  it('each namespace has its own entities with their names, and its removal deletes them', async () => {
     const [here, there] = [await make({ name: 'joe' }), await make({ name: 'joe' }, TEAM)]
     expect(await read(`entity/id/${there}`)).toBeUndefined()
     expect(await read(`entity/id/${there}`, TEAM)).toMatchObject({ namespace_id: 'team1' })
@@ -275,7 +275,7 @@ describe('namespaces', () => {
   })
 })
 
-it('of many who make one name at the same moment, one makes it and the others change it', async () => {
+it('one of many concurrent writes of an entity name creates it, and the others change it', async () => {
   const answers = await Promise.all(Array.from({ length: 10 }, () => write('entity/name/joe')))
   expect(answers.filter((answer) => answer !== undefined)).toHaveLength(1)
   expect((await identity.harness.storage.keys('entity/')).length).toBe(1)

@@ -14,7 +14,7 @@ const v1With = async (count: number) => {
 const openAsV2 = (storage: MemoryStorage) => new BackendHarness((context) => createKvV2({ ...context, storage }))
 
 describe('the upgrade from KV version 1 to 2', () => {
-  it('makes every secret the first version of its key', async () => {
+  it('the KV upgrade makes every secret the first version of its key', async () => {
     const { storage, clock } = await v1With(250)
     expect(await needsUpgrade(storage)).toBe(true)
     await upgradeToV2(storage, clock.now())
@@ -24,7 +24,7 @@ describe('the upgrade from KV version 1 to 2', () => {
     expect((dataOf(await kv.list('metadata/dir')) as { keys: string[] }).keys).toHaveLength(250)
   })
 
-  it('goes on where it was interrupted', async () => {
+  it('the KV upgrade continues after an interruption', async () => {
     const { storage, clock } = await v1With(250)
     const real = storage.write.bind(storage)
     let left = 1

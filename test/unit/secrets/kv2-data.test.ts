@@ -14,14 +14,14 @@ describe('data of KV version 2', () => {
 
   const put = (data: Record<string, string>, path = 'a') => kv.write(`data/${path}`, { data })
 
-  it('numbers versions from 1 and tells their time', async () => {
+  it('KV version 2 numbers versions from 1 and shows their time', async () => {
     const first = { created_time: TIME, custom_metadata: null, deletion_time: '', destroyed: false, version: 1 }
     expect(dataOf(await put({ k: '1' }))).toEqual(first)
     kv.clock.advance(1500)
     expect(dataOf(await put({ k: '2' }))).toEqual({ ...first, created_time: '2023-11-14T22:13:21.500Z', version: 2 })
   })
 
-  it('reads the latest version, or the one that is asked for', async () => {
+  it('KV version 2 reads the latest or the requested version', async () => {
     await put({ k: '1' })
     await put({ k: '2' })
     expect(dataOf(await kv.read('data/a'))).toMatchObject({ data: { k: '2' }, metadata: { version: 2 } })
@@ -34,18 +34,18 @@ describe('data of KV version 2', () => {
     expect(await kv.read('data/none')).toBeUndefined()
   })
 
-  it('writes metadata and version in one transaction', async () => {
+  it('KV version 2 writes metadata and version in one transaction', async () => {
     await put({ k: '1' })
     expect(kv.storage.writes).toBe(1)
   })
 
-  it('passes the text of data on', async () => {
+  it('KV version 2 keeps the text of data', async () => {
     await kv.write('data/a', '{"data":{"n":1.50,"big":12345678901234567890}}')
     const response = await kv.read('data/a')
     expect(response && textOf(response)).toContain('{"n":1.50,"big":12345678901234567890}')
   })
 
-  it('takes null and an empty object as versions, but not the lack of data', async () => {
+  it('KV version 2 accepts null and an empty object as data, but not missing data', async () => {
     expect(await refusal(kv.write('data/a', {}))).toEqual(['invalid-request', 'no data provided'])
     expect(dataOf(await kv.write('data/a', { data: null }))).toMatchObject({ version: 1 })
     const response = await kv.read('data/a')
@@ -54,13 +54,13 @@ describe('data of KV version 2', () => {
     expect(dataOf(await kv.write('data/a', { data: {} }))).toMatchObject({ version: 2 })
   })
 
-  it('refuses data that is no object without speaking of validation', async () => {
+  it('KV version 2 rejects data that is no object with its own error text', async () => {
     const [code, text] = await refusal(kv.write('data/a', { data: 'text' }))
     expect(code).toBe('invalid-request')
     expect(text).toMatch(/^error converting input for field "data": /)
   })
 
-  it('replaces only the version that check-and-set names', async () => {
+  it('KV version 2 replaces only the version that check-and-set names', async () => {
     const cas = (value: unknown, path = 'a') =>
       kv.write(`data/${path}`, `{"options":{"cas":${JSON.stringify(value)}},"data":{}}`)
     expect(await refusal(cas(1))).toEqual(MISMATCH)
@@ -71,13 +71,13 @@ describe('data of KV version 2', () => {
     expect(await refusal(cas(1.5))).toEqual(['invalid-request', 'error parsing check-and-set parameter'])
   })
 
-  it('does not take a deleted version for none', async () => {
+  it('check-and-set with 0 fails for a deleted version', async () => {
     await put({ k: '1' })
     await kv.call('delete', 'data/a')
     expect(await refusal(kv.write('data/a', { options: { cas: 0 }, data: {} }))).toEqual(MISMATCH)
   })
 
-  it('lets one of many writers win who all name the same version', async () => {
+  it('check-and-set with one version lets one of many concurrent writers succeed', async () => {
     await put({ k: '1' })
     const writes = Array.from({ length: 20 }, () => kv.write('data/a', { options: { cas: 1 }, data: { k: 'x' } }))
     const outcomes = await Promise.allSettled(writes)
@@ -85,13 +85,13 @@ describe('data of KV version 2', () => {
     expect(dataOf(await kv.read('metadata/a'))).toMatchObject({ current_version: 2 })
   })
 
-  it('gives writers at the same time versions of their own', async () => {
+  it('concurrent KV version 2 writes get separate versions', async () => {
     const answers = await Promise.all(Array.from({ length: 9 }, (_, index) => put({ k: `${index}` })))
     const versions = answers.map((answer) => (dataOf(answer) as { version: number }).version)
     expect(versions).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
   })
 
-  it('demands check-and-set where the key or the mount says so', async () => {
+  it('KV version 2 requires check-and-set if the key or the mount does', async () => {
     await kv.write('metadata/a', { cas_required: true })
     expect(await refusal(put({ k: '1' }))).toEqual(REQUIRED)
     await kv.write('config', { cas_required: true })
@@ -99,7 +99,7 @@ describe('data of KV version 2', () => {
     expect(dataOf(await kv.write('data/b', { options: { cas: 0 }, data: {} }))).toMatchObject({ version: 1 })
   })
 
-  it('answers a deleted version with 404 and its metadata', async () => {
+  it('KV version 2 answers a deleted version with 404 and its metadata', async () => {
     await put({ k: '1' })
     kv.clock.advance(1000)
     await kv.call('delete', 'data/a')
@@ -117,7 +117,7 @@ describe('data of KV version 2', () => {
     })
   })
 
-  it('keeps the first deletion time when it is deleted again', async () => {
+  it('a version that is deleted twice keeps its first deletion time', async () => {
     await put({ k: '1' })
     await kv.call('delete', 'data/a')
     kv.clock.advance(5000)
@@ -126,7 +126,7 @@ describe('data of KV version 2', () => {
     expect(await kv.call('delete', 'data/none')).toBeUndefined()
   })
 
-  it('lets a version be read until its deletion time', async () => {
+  it('a version can be read until its deletion time', async () => {
     await kv.write('config', { delete_version_after: '10s' })
     await put({ k: '1' })
     expect(dataOf(await kv.read('data/a'))).toMatchObject({
@@ -139,7 +139,7 @@ describe('data of KV version 2', () => {
     expect((await kv.read('data/a'))?.status).toBe(404)
   })
 
-  it('takes the shorter life of key and mount, and none where the mount turned it off', async () => {
+  it('the shorter version ttl of key and mount applies, and none if the mount disables it', async () => {
     await kv.write('config', { delete_version_after: '2h' })
     await kv.write('metadata/a', { delete_version_after: '1h' })
     expect(dataOf(await put({ k: '1' }))).toMatchObject({ deletion_time: '2023-11-14T23:13:20.000Z' })
@@ -148,12 +148,12 @@ describe('data of KV version 2', () => {
     expect(dataOf(await put({ k: '2' }))).toMatchObject({ deletion_time: '' })
   })
 
-  it('warns about parameters it does not know', async () => {
+  it('KV version 2 warns about unknown parameters', async () => {
     const response = await kv.write('data/a', { data: {}, zeta: 1, alpha: 2 })
     expect(response?.warnings).toEqual(['Endpoint ignored these unrecognized parameters: [alpha zeta]'])
   })
 
-  it('has no list of data, and knows what its folders are', async () => {
+  it('KV version 2 rejects LIST of data, and answers nothing for a folder', async () => {
     expect(await refusal(kv.list('data'))).toEqual(['unsupported-operation', 'unsupported operation'])
     expect(await kv.read('data/')).toBeUndefined()
   })

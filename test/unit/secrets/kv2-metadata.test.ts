@@ -145,11 +145,11 @@ describe('the configuration of a version 2 mount', () => {
 
   const config = async () => dataOf(await kv.read('config'))
 
-  it('is empty at first', async () => {
+  it('a new KV version 2 mount has an empty configuration', async () => {
     expect(await config()).toEqual({ cas_required: false, delete_version_after: '0s', max_versions: 0 })
   })
 
-  it('keeps what a write does not name', async () => {
+  it('a write of the KV configuration keeps absent fields', async () => {
     expect(
       await kv.write('config', { max_versions: 3, cas_required: true, delete_version_after: '2h' }),
     ).toBeUndefined()
@@ -157,22 +157,22 @@ describe('the configuration of a version 2 mount', () => {
     expect(await config()).toEqual({ cas_required: false, delete_version_after: '2h0m0s', max_versions: 3 })
   })
 
-  it('takes a negative life, which means never', async () => {
+  it('the KV configuration accepts a negative delete_version_after, which means never', async () => {
     await kv.write('config', { delete_version_after: '-1s' })
     expect(await config()).toMatchObject({ delete_version_after: '-1s' })
   })
 
-  it.each([{ max_versions: 'many' }, { delete_version_after: 'soon' }])('refuses %j', async (body) => {
+  it.each([{ max_versions: 'many' }, { delete_version_after: 'soon' }])('the KV config rejects %j', async (body) => {
     const [code, text] = await refusal(kv.write('config', body))
     expect(code).toBe('invalid-request')
     expect(text).toMatch(/^Field validation failed: error converting input for field "/)
   })
 
-  it('cannot be deleted', async () => {
+  it('the KV configuration cannot be deleted', async () => {
     expect(await refusal(kv.call('delete', 'config'))).toEqual(['unsupported-operation', 'unsupported operation'])
   })
 
-  it('is read anew when replication changed it', async () => {
+  it('the KV configuration is read again after replication changed it', async () => {
     await config()
     await kv.storage.write((tx) =>
       tx.put('config', Buffer.from('{"maxVersions":7,"casRequired":false,"deleteVersionAfterSeconds":0}')),

@@ -22,15 +22,15 @@ const FULL: KeyMetadata = {
 }
 
 describe('the stored metadata of a secret', () => {
-  it('comes back as it was', () => {
+  it('stored KV metadata decodes to what was encoded', () => {
     for (const metadata of [FULL, newMetadata(1)]) expect(decodeMetadata(encodeMetadata(metadata))).toEqual(metadata)
   })
 
-  it('is a list without names', () => {
+  it('stored KV metadata is a list without field names', () => {
     expect(JSON.parse(encodeMetadata(newMetadata(7)).toString())).toEqual([1, 7, 7, 0, 0, 0, false, 0, null, []])
   })
 
-  it('of an earlier version is read, and written anew with the next change', async () => {
+  it('KV metadata of an earlier version is read, and converted with the next change', async () => {
     const kv = new BackendHarness(createKvV2)
     await kv.storage.write((tx) => tx.put('metadata/a', Buffer.from(JSON.stringify(FULL))))
     expect(dataOf(await kv.read('metadata/a'))).toMatchObject({ current_version: 12, oldest_version: 9 })
@@ -40,7 +40,7 @@ describe('the stored metadata of a secret', () => {
     expect(decodeMetadata(stored)).toMatchObject({ createdMs: 1, currentVersion: 13, customMetadata: { owner: 'x' } })
   })
 
-  it('of a later version is refused', () => {
+  it('KV metadata of a later version is rejected', () => {
     expect(() => decodeMetadata(Buffer.from('[2]'))).toThrow('stored in form 2, which is of a later version')
   })
 })

@@ -11,24 +11,24 @@ describe('delete, undelete and destroy of KV version 2', () => {
 
   const statusOf = async (version: string) => (await kv.read('data/a', { version }))?.status ?? 200
 
-  it.each([[[1, 2]], [['1', '2']], ['1,2'], ['1, 2'], [['1', 2]]])('takes versions as %j', async (versions) => {
+  it.each([[[1, 2]], [['1', '2']], ['1,2'], ['1, 2'], [['1', 2]]])('KV version 2 deletes %j', async (versions) => {
     expect(await kv.write('delete/a', { versions })).toBeUndefined()
     expect(await Promise.all(['1', '2', '3'].map(statusOf))).toEqual([404, 404, 200])
   })
 
-  it('takes one number alone', async () => {
+  it('delete, undelete and destroy accept a single number', async () => {
     await kv.write('delete/a', { versions: 2 })
     expect(await Promise.all(['1', '2', '3'].map(statusOf))).toEqual([200, 404, 200])
   })
 
-  it('brings deleted versions back', async () => {
+  it('undelete restores deleted versions', async () => {
     await kv.write('delete/a', { versions: [1, 3] })
     await kv.write('undelete/a', { versions: ['1', '3', '9'] })
     expect(dataOf(await kv.read('data/a'))).toMatchObject({ data: { k: '3' }, metadata: { deletion_time: '' } })
     expect(await statusOf('1')).toBe(200)
   })
 
-  it('never brings destroyed versions back', async () => {
+  it('undelete never restores destroyed versions', async () => {
     await kv.write('destroy/a', { versions: [1] })
     await kv.write('undelete/a', { versions: [1] })
     const response = await kv.read('data/a', { version: '1' })
@@ -36,17 +36,17 @@ describe('delete, undelete and destroy of KV version 2', () => {
     expect(dataOf(response)).toMatchObject({ data: null, metadata: { destroyed: true, deletion_time: '', version: 1 } })
   })
 
-  it('removes the data of destroyed versions from storage', async () => {
+  it('destroy removes the data of versions from storage', async () => {
     await kv.write('destroy/a', { versions: [1, 3] })
     expect(await kv.storage.keys('versions/')).toEqual(['versions/a/2'])
   })
 
-  it('goes on counting after the latest was destroyed', async () => {
+  it('the next KV version follows a destroyed latest version', async () => {
     await kv.write('destroy/a', { versions: [3] })
     expect(dataOf(await kv.write('data/a', { data: {} }))).toMatchObject({ version: 4 })
   })
 
-  it('refuses calls without versions, each in its words', async () => {
+  it('delete, undelete and destroy without versions fail with their own texts', async () => {
     expect(await refusal(kv.write('delete/a', {}))).toEqual(['invalid-request', 'No version number provided'])
     expect(await refusal(kv.write('undelete/a', { versions: '' }))).toEqual([
       'invalid-request',
@@ -58,17 +58,17 @@ describe('delete, undelete and destroy of KV version 2', () => {
     ])
   })
 
-  it.each([[['one']], [[-1]], [[1.5]], [[{}]]])('refuses %j as versions', async (versions) => {
+  it.each([[['one']], [[-1]], [[1.5]], [[{}]]])('KV delete, undelete and destroy reject %j', async (versions) => {
     const [, text] = await refusal(kv.write('destroy/a', { versions }))
     expect(text).toMatch(/^Field validation failed: error converting input for field "versions": /)
   })
 
-  it.each(['delete', 'undelete', 'destroy'])('%s of a key that is not there does nothing', async (verb) => {
+  it.each(['delete', 'undelete', 'destroy'])('%s of an unknown key does nothing', async (verb) => {
     expect(await kv.write(`${verb}/none`, { versions: [1] })).toBeUndefined()
     expect(await kv.storage.keys('metadata/none')).toEqual([])
   })
 
-  it('cannot be read', async () => {
+  it('delete, undelete and destroy reject a read', async () => {
     expect(await refusal(kv.read('destroy/a'))).toEqual(['unsupported-operation', 'unsupported operation'])
   })
 })
@@ -84,7 +84,7 @@ describe('the window of versions', () => {
   }
   const numbers = async () => Object.keys((dataOf(await kv.read('metadata/a')) as { versions: object }).versions)
 
-  it('holds ten versions unless told otherwise, and drops the data of older ones', async () => {
+  it('KV version 2 keeps ten versions by default, and drops the data of older ones', async () => {
     await putMany(12)
     expect(await numbers()).toEqual(['3', '4', '5', '6', '7', '8', '9', '10', '11', '12'])
     expect(dataOf(await kv.read('metadata/a'))).toMatchObject({ oldest_version: 3, current_version: 12 })
@@ -92,14 +92,14 @@ describe('the window of versions', () => {
     expect(await kv.read('data/a', { version: '2' })).toBeUndefined()
   })
 
-  it('is as wide as the wider of key and mount', async () => {
+  it('the larger max_versions of key and mount applies', async () => {
     await kv.write('config', { max_versions: 3 })
     await kv.write('metadata/a', { max_versions: 2 })
     await putMany(5)
     expect(await numbers()).toEqual(['3', '4', '5'])
   })
 
-  it('drops several versions at once when it was narrowed', async () => {
+  it('a smaller max_versions drops several versions at once', async () => {
     await putMany(6)
     await kv.write('metadata/a', { max_versions: 2 })
     await putMany(1)
@@ -107,7 +107,7 @@ describe('the window of versions', () => {
     expect(await kv.storage.keys('versions/')).toEqual(['versions/a/6', 'versions/a/7'])
   })
 
-  it('has no oldest version until one was dropped', async () => {
+  it('oldest_version is 0 until a version was dropped', async () => {
     await putMany(10)
     expect(dataOf(await kv.read('metadata/a'))).toMatchObject({ oldest_version: 0 })
   })

@@ -128,7 +128,7 @@ describe('a derived key', () => {
 describe('an encryption with a key that is not there', () => {
   const create = (name: string, body: JsonObject) => transit.write(`encrypt/${name}`, { plaintext: HELLO, ...body })
 
-  it('makes it for whoever may create, derived when there is a context', async () => {
+  it('encrypt creates a missing key with the create capability, and a derived one with a context', async () => {
     await create('a', {})
     await create('b', { context: CONTEXT })
     await create('c', { context: CONTEXT, convergent_encryption: true })
@@ -139,7 +139,7 @@ describe('an encryption with a key that is not there', () => {
     expect(dataOf(await transit.read('keys/d'))).toMatchObject({ type: 'chacha20-poly1305' })
   })
 
-  it('is refused for a type that cannot encrypt, and for a batch that is neither derived nor not', async () => {
+  it('encrypt creates no key of a type that cannot encrypt or for a mixed batch', async () => {
     expect(await refused('encrypt/a', { plaintext: HELLO, type: 'ecdsa-p256' })).toBe(
       'key type ecdsa-p256 not supported for this operation',
     )
@@ -153,7 +153,7 @@ describe('an encryption with a key that is not there', () => {
     expect(await transit.read('keys/a')).toBeUndefined()
   })
 
-  it('of many at the same moment is one with one key', async () => {
+  it('concurrent encryptions with a missing key create one key', async () => {
     const made = await Promise.all(Array.from({ length: 10 }, () => create('a', {})))
     for (const response of made) {
       const { ciphertext } = dataOf(response) as Shown
@@ -205,7 +205,7 @@ describe('a refusal', () => {
     ['datakey/plain/a', {}, "Invalid path, must be 'plaintext' or 'wrapped'"],
     ['datakey/wrapped/a', { bits: 100 }, 'invalid bit length'],
     ['datakey/wrapped/none', {}, 'encryption key not found'],
-  ] as [string, JsonObject, string][])('of %s with %j', async (path, body, text) => {
+  ] as [string, JsonObject, string][])('%s rejects %j', async (path, body, text) => {
     expect(await refused(path, body)).toBe(text)
   })
 })
@@ -215,7 +215,7 @@ describe('a batch', () => {
     await post('keys/a')
   })
 
-  it('is answered in its order, with the references of its items', async () => {
+  it('a batch is answered in order with the references of its items', async () => {
     const batch_input = Array.from({ length: 200 }, (_, n) => ({ plaintext: base64(`${n}`), reference: `r${n}` }))
     const encrypted = (await post('encrypt/a', { batch_input })) as unknown as Batch
     expect(encrypted.batch_results).toHaveLength(200)
@@ -233,7 +233,7 @@ describe('a batch', () => {
     expect(rewrapped.batch_results).toHaveLength(200)
   })
 
-  it('of which a part failed is 400 with all results, or the status that was asked for', async () => {
+  it('a partly failed batch is 400 with all results, or the requested status', async () => {
     const batch_input = [{ plaintext: HELLO }, { plaintext: '*' }, {}]
     const response = await transit.write('encrypt/a', { batch_input })
     expect(response?.status).toBe(400)
@@ -255,7 +255,7 @@ describe('a batch', () => {
     })
   })
 
-  it('has as many items as the limit says', async () => {
+  it('a batch over 10000 items is rejected', async () => {
     const batch_input = Array.from({ length: 10_001 }, () => ({}))
     expect(await refused('decrypt/a', { batch_input })).toMatch(/more than 10000 items$/)
   })

@@ -19,7 +19,7 @@ const encrypt = async (name: string, body = {}): Promise<string> =>
   (dataOf(await transit.write(`encrypt/${name}`, { plaintext: HELLO, ...body })) as { ciphertext: string }).ciphertext
 
 describe('a key', () => {
-  it('is made with the defaults of the reference, answered, read and listed', async () => {
+  it('a transit key is created with the defaults of the reference, and can be read and listed', async () => {
     const made = dataOf(await transit.write('keys/a'))
     expect(made).toEqual({
       allow_plaintext_backup: false,
@@ -46,7 +46,7 @@ describe('a key', () => {
     expect(await transit.read('keys/none')).toBeUndefined()
   })
 
-  it('of a derived and convergent kind says so', async () => {
+  it('a derived and convergent transit key reports both', async () => {
     await transit.write('keys/a', { derived: true, convergent_encryption: true })
     expect(await shown('a')).toMatchObject({
       convergent_encryption: true,
@@ -56,7 +56,7 @@ describe('a key', () => {
     })
   })
 
-  it('that exists already stays as it is, which a warning says', async () => {
+  it('an existing transit key stays unchanged with a warning', async () => {
     const first = dataOf(await transit.write('keys/a'))
     const again = await transit.write('keys/a', { type: 'rsa-2048', exportable: true })
     expect(again?.warnings).toEqual(['key a already existed'])
@@ -77,19 +77,19 @@ describe('a key', () => {
       'convergent encryption not supported for keys of type ed25519',
     ],
     [{ auto_rotate_period: '10m' }, 'auto rotate period must be 0 to disable or at least an hour'],
-  ])('is refused as %j', async (body, text) => {
+  ])('a transit key is not created from %j', async (body, text) => {
     const [code, message] = await refused('keys/a', body)
     expect(code).toBe('invalid-request')
     expect(message).toMatch(text)
     expect(await transit.read('keys/a')).toBeUndefined()
   })
 
-  it.each(['-a', 'a b', 'a-', '.'])('has a name of letters and digits, not %j', async (name) => {
+  it.each(['-a', 'a b', 'a-', '.'])('a transit key cannot be named %j', async (name) => {
     expect(await refused(`keys/${name}`)).toEqual(['unsupported-path', 'unsupported path'])
     expect((await refused(`encrypt/${name}`, { plaintext: HELLO }))[0]).toBe('unsupported-path')
   })
 
-  it('shows the public keys of a pair', async () => {
+  it('a transit key pair shows its public keys', async () => {
     await transit.write('keys/e', { type: 'ecdsa-p256' })
     expect(await shown('e')).toMatchObject({
       keys: {
@@ -104,7 +104,7 @@ describe('a key', () => {
     })
   })
 
-  it('is not deleted until its settings allow that', async () => {
+  it('a transit key can be deleted only if deletion_allowed is set', async () => {
     await transit.write('keys/a')
     const remove = () => transit.call('delete', 'keys/a')
     expect(await refusal(remove())).toEqual([
@@ -124,7 +124,7 @@ describe('the settings of a key', () => {
     for (let n = 0; n < 3; n++) await transit.write('keys/a/rotate')
   })
 
-  it('are changed one by one; exportable and backup are never taken back', async () => {
+  it('the settings of a transit key change one by one, and exportable and backup stay true', async () => {
     await transit.write('keys/a/config', { exportable: true, allow_plaintext_backup: true, auto_rotate_period: '2h' })
     await transit.write('keys/a/config', { exportable: false, allow_plaintext_backup: false })
     expect(await shown('a')).toMatchObject({
@@ -135,7 +135,7 @@ describe('the settings of a key', () => {
     })
   })
 
-  it('let the oldest versions rest, come back, and go for good', async () => {
+  it('minimum versions of a transit key disable, restore and finally remove old versions', async () => {
     const old = await encrypt('a', { key_version: 2 })
     await transit.write('keys/a/config', { min_decryption_version: 3 })
     expect(Object.keys((await shown('a')).keys as object)).toEqual(['3', '4'])
@@ -164,19 +164,19 @@ describe('the settings of a key', () => {
       'cannot set min encryption/decryption values; min encryption version of 2 must be greater than or equal to min decryption version of 3',
     ],
     [{ auto_rotate_period: '59m' }, 'auto rotate period must be 0 to disable or at least an hour'],
-  ])('are refused as %j', async (body, text) => {
+  ])('the settings of a transit key reject %j', async (body, text) => {
     const before = await shown('a')
     expect(await refused('keys/a/config', body)).toEqual(['invalid-request', text])
     expect(await shown('a')).toEqual(before)
   })
 
-  it('begin to count at 1, which a warning says', async () => {
+  it('minimum versions start at 1 with a warning', async () => {
     const response = await transit.write('keys/a/config', { min_decryption_version: 0 })
     expect(response?.warnings).toEqual([expect.stringMatching(/forcing minimum to 1$/)])
     expect(dataOf(response)).toMatchObject({ min_decryption_version: 1 })
   })
 
-  it('allow a trim only below what is in use', async () => {
+  it('a trim needs a version below those in use', async () => {
     const trim = async (version?: number) =>
       (await refused('keys/a/trim', version === undefined ? {} : { min_available_version: version }))[1]
     expect(await trim()).toBe('missing min_available_version')
@@ -189,7 +189,7 @@ describe('the settings of a key', () => {
     expect(await trim(1)).toBe('minimum available version cannot be decremented')
   })
 
-  it('are of a key that is there', async () => {
+  it('settings, rotation and trim of an unknown transit key fail', async () => {
     expect((await refused('keys/none/config', {}))[1]).toBe('no existing key named none could be found')
     expect((await refused('keys/none/rotate'))[1]).toBe('key not found')
     expect((await refused('keys/none/trim', { min_available_version: 1 }))[1]).toBe('invalid key name')
@@ -197,13 +197,13 @@ describe('the settings of a key', () => {
 })
 
 describe('a rotation', () => {
-  it('of many at once gives each its version', async () => {
+  it('concurrent rotations of a transit key make one version each', async () => {
     await transit.write('keys/a')
     await Promise.all(Array.from({ length: 20 }, () => transit.write('keys/a/rotate')))
     expect(await shown('a')).toMatchObject({ latest_version: 21 })
   })
 
-  it('happens by itself when the latest version is as old as the settings say', async () => {
+  it('a transit key rotates by itself after auto_rotate_period', async () => {
     const stop = new AbortController()
     transit.backend.start?.(stop.signal)
     await transit.write('keys/a', { auto_rotate_period: '1h' })
@@ -221,7 +221,7 @@ describe('a rotation', () => {
     stop.abort()
   })
 
-  it('by itself is not kept from a key by another one that is damaged', async () => {
+  it('a damaged transit key does not prevent the rotation of another one', async () => {
     await transit.write('keys/b', { auto_rotate_period: '1h' })
     await transit.write('keys/a', { auto_rotate_period: '1h' })
     await transit.storage.write((tx) => {
@@ -254,7 +254,7 @@ describe('a backup', () => {
     return Buffer.from(JSON.stringify(made)).toString('base64')
   }
 
-  it('is restored under another name', async () => {
+  it('a transit backup is restored under another name', async () => {
     await transit.write('restore/b', { backup: await backupOf('ed25519', () => undefined) })
     expect(await shown('b')).toMatchObject({ type: 'ed25519', latest_version: 1 })
   })
@@ -267,7 +267,7 @@ describe('a backup', () => {
     ['derives what cannot be derived', 'ecdsa-p256', (record) => Object.assign(record, { derived: true })],
     ['has the key of another type', 'ed25519', (record) => Object.assign(record, { type: 'ecdsa-p256' })],
     ['was made at no time', 'aes256-gcm96', ({ versions }) => Object.assign(versions[1] ?? {}, { createdMs: 1e300 })],
-  ])('that %s is refused', async (_name, type, change) => {
+  ])('restore rejects a backup that %s', async (_name, type, change) => {
     expect((await refused('restore/b', { backup: await backupOf(type, change) }))[0]).toBe('invalid-request')
     expect(await transit.read('keys/b')).toBeUndefined()
   })

@@ -23,7 +23,7 @@ const tls = (requireClientCert: boolean): ListenerTls => ({
 })
 
 describe('the addresses that a server writes', () => {
-  it('are those by which its own machine reaches it, with what they want', () => {
+  it('the address file lists addresses that its own machine can reach, and marks client certificates', () => {
     const bound = ['0.0.0.0:8200', '[::]:8300', '10.0.0.1:1', '127.0.0.1:2']
     const listeners = [{ tls: undefined }, { tls: tls(false) }, { tls: tls(true) }, { tls: undefined }]
     expect(addressLines(bound, listeners)).toEqual([
@@ -34,14 +34,14 @@ describe('the addresses that a server writes', () => {
     ])
   })
 
-  it('are in the file as a whole, and nothing else is left beside it', () => {
+  it('the address file is written as a whole, without leftovers', () => {
     writeAddressFile(file, ['http://a:1', 'https://b:2 certificate'])
     expect(readFileSync(file, 'utf8')).toBe('http://a:1\nhttps://b:2 certificate\n')
     expect(readdirSync(path.dirname(file))).toEqual(['addresses'])
     expect(readAddressFile(file)).toEqual(['http://a:1', 'https://b:2'])
   })
 
-  it('go with the server, unless another has written its own meanwhile', () => {
+  it('the address file is removed with the server, unless another server has written its own', () => {
     writeAddressFile(file, ['http://a:1'])
     writeAddressFile(file, ['http://b:1'])
     removeAddressFile(file, ['http://a:1'])

@@ -3,7 +3,7 @@ import { ManualClock } from '../../../src/base/manual-clock.js'
 import { CommitTimes } from '../../../src/server/wiring/commit-times.js'
 
 describe('how long somebody lacks an entry', () => {
-  it('is nothing for whoever has all, and counts from when the first that is missing was written', async () => {
+  it('the lag time is zero without missing entries, and counts from the first missing one', async () => {
     const clock = new ManualClock()
     const times = new CommitTimes(clock, 10)
     expect(times.lackingMs(10)).toBe(0)
@@ -17,14 +17,14 @@ describe('how long somebody lacks an entry', () => {
     expect([times.lackingMs(10), times.lackingMs(12), times.lackingMs(13)]).toEqual([6000, 1000, 0])
   })
 
-  it('knows of what was written before only that it is older than itself', async () => {
+  it('the lag time of entries before the start counts from the start', async () => {
     const clock = new ManualClock()
     const times = new CommitTimes(clock, 10)
     await clock.advance(3000)
     expect(times.lackingMs(4)).toBe(3000)
   })
 
-  it('does not grow without end, and is never too short', async () => {
+  it('the commit times are limited in number, and never show too short a lag', async () => {
     const clock = new ManualClock()
     const times = new CommitTimes(clock, 0)
     for (let index = 1; index <= 10_000; index += 1) {

@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/base/clock.js'
 import { DiskFaults, withDiskFaults } from '../../../src/server/data/disk-faults.js'
 import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
 
-it('goes on with the data that has replaced what was, when the disk is full by then', async () => {
+it('a storage replacement takes effect, even if the disk is full by then', async () => {
   const faults = new DiskFaults()
   const bare = openMemoryGenerations()
   const replace = bare.replace.bind(bare)

@@ -8,7 +8,7 @@ import { enablePrimary, hasMode, type Scene, withSimulatedServer } from '../../s
 const isAnew = ({ node: { server } }: Scene, before: Runtime | undefined) =>
   server?.runtime?.cluster !== undefined && server.runtime !== before
 
-it.each(['dr', 'performance'])('of a %s role takes effect as it does after a crash', (kind) =>
+it.each(['dr', 'performance'])('a failed demotion of a %s role takes effect like after a crash', (kind) =>
   withSimulatedServer(async (scene) => {
     await enablePrimary(scene, kind)
     const { runtime } = scene.node.server ?? {}
@@ -20,7 +20,7 @@ it.each(['dr', 'performance'])('of a %s role takes effect as it does after a cra
   }),
 )
 
-it('of a filter has whoever streams compared', () =>
+it('a failed change of a filter makes connected secondaries compare again', () =>
   withSimulatedServer(async (scene) => {
     await enablePrimary(scene, 'performance')
     const path = 'sys/replication/performance/primary/paths-filter/b'

@@ -47,14 +47,14 @@ describe('unknown keys', () => {
 })
 
 describe('a misspelt key', () => {
-  it('is asked about', () => {
+  it('a misspelt key gets a suggestion', () => {
     const { warningTexts } = load(`${GOOD}understudy {\n  heartbeat_intervall = "1s"\n}\n`)
     expect(warningTexts).toEqual([
       'FILE:11: unknown or unsupported field heartbeat_intervall found in configuration; did you mean heartbeat_interval?',
     ])
   })
 
-  it('and a misspelt block, too', () => {
+  it('a misspelt block gets a suggestion', () => {
     expect(load(`${GOOD}listner "tcp" {\n}\n`).warningTexts).toEqual([
       'FILE:10: unknown or unsupported field listner found in configuration; did you mean listener?',
     ])
@@ -62,11 +62,11 @@ describe('a misspelt key', () => {
 })
 
 describe('problems', () => {
-  it('say nothing about what is missing while a file cannot be parsed', () => {
+  it('the configuration errors of an unparsable file mention nothing that is missing', () => {
     expect(load('storage "inmem" {').problemTexts).toEqual(['FILE:1: the bracket is not closed'])
   })
 
-  it('are all listed, each with its place', () => {
+  it('all configuration errors are listed with their position', () => {
     const { config, problemTexts } = load(`
 listener "tcp" {
   address = "nowhere"
@@ -95,7 +95,7 @@ understudy {
     )
   })
 
-  it('are told where something else stands than a block, or a block lacks its label', () => {
+  it('a wrong block or a missing label is a configuration error', () => {
     const { config, problemTexts } = load(`
 listener "tcp" {
   tls_disable = 1
@@ -118,7 +118,7 @@ understudy "mine" {
     )
   })
 
-  it('are told for a text that cannot be parsed and a file that is not there', () => {
+  it('an unparsable text, a missing file and an unknown flag are configuration errors', () => {
     expect(load('listener "tcp" {\n  address = \n').problemTexts[0]).toMatch(/^FILE:\d+: /)
     expect(loadServerConfig(['-config=/nowhere.hcl'], {}).problems[0]).toMatchObject({ origin: '/nowhere.hcl' })
     expect(loadServerConfig([], {}).problems[0]?.text).toMatch(/at least one config path/)
@@ -156,7 +156,7 @@ understudy "mine" {
       'storage "etcd" {}\nseal "awskms" {}\nunderstudy {\n simulate_seals = true\n}',
       'a simulated seal has its key in a file, which storage "etcd" does not share',
     ],
-  ])('name what is refused: %s', (text, problem) => {
+  ])('a configuration error names the rejected setting: %s', (text, problem) => {
     expect(load(GOOD + text).problemTexts.join('\n')).toContain(problem)
   })
 })
@@ -172,7 +172,7 @@ describe('the seal transit', () => {
 }
 `
 
-  it('is read from its stanza, and what that leaves out from variables', () => {
+  it('the seal transit takes its stanza first and then environment variables', () => {
     const { config, warnings, settings } = load(STANZA, {
       VAULT_ADDR: 'http://other:1',
       VAULT_CACERT: '/ca.pem',
@@ -194,7 +194,7 @@ describe('the seal transit', () => {
     expect(JSON.stringify(settings)).not.toContain('s.secret')
   })
 
-  it('may be simulated, and may be disabled', () => {
+  it('the seal transit may be simulated or disabled', () => {
     const simulated = load(`${GOOD}seal "transit" {}`, { UNDERSTUDY_SIMULATE_SEALS: 'true' })
     expect(simulated.config?.seal).toMatchObject({ type: 'auto', name: 'transit', key: undefined })
     expect(load(`${GOOD}seal "transit" {\n disabled = true\n}`).config?.seal).toEqual({ type: 'shamir' })
@@ -204,17 +204,17 @@ describe('the seal transit', () => {
 describe('retry_join', () => {
   const withJoin = (join: string) => load(`${GOOD.replace('node_id = "n1"', join)}api_addr = "http://127.0.0.1:9000"\n`)
 
-  it('is fine as long as it names this server itself', () => {
+  it('retry_join may name only this server itself', () => {
     expect(withJoin('retry_join {\n leader_api_addr = "http://127.0.0.1:9000/"\n}').problemTexts).toEqual([])
   })
 
-  it('may name the loopback address of its own listener', () => {
+  it('retry_join may name the loopback address of its own listener', () => {
     const config = GOOD.replace('node_id = "n1"', 'retry_join {\n leader_api_addr = "http://localhost:PORT"\n}')
     const port = /address\s*=\s*"[^"]*:(\d+)"/.exec(GOOD)?.[1] ?? '8200'
     expect(load(`${config.replace('PORT', port)}api_addr = "http://a.example:8200"\n`).problemTexts).toEqual([])
   })
 
-  it('names the others to be tried, with what they are known by', () => {
+  it('retry_join names the other nodes to try, with their TLS settings', () => {
     const others = 'leader_api_addr = "https://b:8200/"\n leader_ca_cert_file = "ca.pem"\n leader_tls_servername = "b"'
     const { config, problemTexts } = withJoin(
       `retry_join {\n leader_api_addr = "http://127.0.0.1:9000"\n}\nretry_join {\n ${others}\n}`,
@@ -225,7 +225,7 @@ describe('retry_join', () => {
     ])
   })
 
-  it('is refused when it names nobody, or looks for somebody', () => {
+  it('retry_join without an address and auto_join are configuration errors', () => {
     const text = 'auto_join: nodes are not looked for; name them with leader_api_addr'
     const problems = withJoin('retry_join {\n auto_join = "provider=aws"\n}').problemTexts
     expect(problems).toEqual([`FILE:9: ${text}`, 'FILE:8: retry_join needs a URL as leader_api_addr'])
@@ -332,14 +332,14 @@ describe('forms of a file', () => {
     '{"listener": [{"tcp": {"address": "127.0.0.1:9000", "tls_disable": "true"}}], "backend": {"inmem": {}}}',
     '{"listener": {"tcp": [{"address": "127.0.0.1:9000", "tls_disable": 1}]}, "storage": [{"inmem": [{}]}]}',
     '{"listener": [{"tcp": [{"address": "127.0.0.1:9000", "tls_disable": "1"}]}], "backend": [{"inmem": {}}]}',
-  ])('in JSON: %s', (text) => {
+  ])('the configuration in JSON: %s', (text) => {
     const { config, problems } = loadServerConfig([`-config=${file(text, 'json')}`], {})
     expect(problems).toEqual([])
     expect(config?.listeners).toMatchObject([{ address: '127.0.0.1:9000', tls: undefined }])
     expect(config?.storage.label).toBe('inmem')
   })
 
-  it('of a directory: every .hcl and .json in name order, later values win, listeners add up', () => {
+  it('a configuration directory is read in name order: later values win, and listeners add up', () => {
     const inner = path.join(directory, 'many')
     mkdirSync(inner)
     writeFileSync(
@@ -358,7 +358,7 @@ describe('forms of a file', () => {
     })
   })
 
-  it.each(['{"cluster_name": "local"}', 'cluster_name = "local"'])('in VAULT_LOCAL_CONFIG: %s', (text) => {
+  it.each(['{"cluster_name": "local"}', 'cluster_name = "local"'])('VAULT_LOCAL_CONFIG accepts %s', (text) => {
     const { config, settings } = load(`${GOOD}cluster_name = "file"\n`, { VAULT_LOCAL_CONFIG: text })
     expect(config?.clusterName).toBe('local')
     expect(settings).toContainEqual({ name: 'cluster_name', value: 'local', origin: 'VAULT_LOCAL_CONFIG:1' })
@@ -369,7 +369,7 @@ describe('the origin of a setting', () => {
   const originOf = ({ settings }: ReturnType<typeof loadServerConfig>, name: string) =>
     settings.filter((row) => row.name === name).map(({ value, origin }) => [value, origin])
 
-  it('is the flag, then the variable, then the file, then the default', () => {
+  it('a setting comes from the flag, then the variable, then the file, then the default', () => {
     const text = `${GOOD}log_level = "error"\n`
     const { name, ...inFile } = load(text)
     expect(originOf(inFile, 'log_level')).toEqual([['error', `${name}:10`]])
@@ -383,7 +383,7 @@ describe('the origin of a setting', () => {
     expect(originOf(byFlag, 'understudy.keepalive_time')).toEqual([['5s', 'default']])
   })
 
-  it('is warned of when its variable is misspelt, and not when that is one of labs', () => {
+  it('a misspelt variable of the server gets a warning, and a variable of labs does not', () => {
     const env = { UNDERSTUDY_HARTBEAT_INTERVAL: '2s', UNDERSTUDY_RANDOM_PORTS: '20000-20999' }
     const { warningTexts } = load(GOOD, env)
     expect(warningTexts).toEqual([
@@ -391,7 +391,7 @@ describe('the origin of a setting', () => {
     ])
   })
 
-  it('is shown for every setting once, and no secret with it', () => {
+  it('each setting is shown once with its origin, and without secrets', () => {
     const key = 'a'.repeat(64)
     const loaded = load(
       `${GOOD}seal "static" {\n current_key_id = "k1"\n current_key = "${key}"\n}\nunderstudy {\n lab_api_token = "very-secret"\n}\n`,
@@ -409,7 +409,7 @@ describe('the origin of a setting', () => {
 })
 
 describe('development mode', () => {
-  it('is not entered by its flags and variables alone', () => {
+  it('flags and variables of the development mode do not start it without -dev', () => {
     const flags = ['-dev-root-token-id=', '-dev-listen-address=0.0.0.0:8200']
     const { config, problemTexts } = load(GOOD, { VAULT_DEV_LISTEN_ADDRESS: 'x' }, ...flags)
     expect(problemTexts).toEqual([])
@@ -417,7 +417,7 @@ describe('development mode', () => {
     expect(config?.listeners).toHaveLength(1)
   })
 
-  it('speaks TLS with -dev-tls, which implies -dev', () => {
+  it('-dev-tls implies -dev and serves TLS', () => {
     const { config } = loadServerConfig(['-dev-tls', '-dev-tls-san=a.test', '-dev-tls-san', 'b.test'], {})
     expect(config?.dev?.tls).toEqual({ directory: '', extraHosts: ['a.test', 'b.test'] })
     expect(config?.listeners[0]?.tls).toBeDefined()

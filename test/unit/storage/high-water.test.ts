@@ -26,7 +26,7 @@ const write = async (...revisions: (number | undefined)[]) => {
   made.close()
 }
 
-it('remembers what was written last, be it less than before or nothing', async () => {
+it('the high-water mark is the last write, even if smaller or empty', async () => {
   expect(await read()).toBeUndefined()
   await write(1, 2, 3)
   expect(await read()).toEqual({ revision: 3, index: 6 })
@@ -36,7 +36,7 @@ it('remembers what was written last, be it less than before or nothing', async (
   expect(await read()).toBeUndefined()
 })
 
-it('goes back by one write when the last was torn, and says so when nothing can be read', async () => {
+it('the high-water mark falls back one write after a torn one, and reports an unreadable file', async () => {
   await write(1, 2)
   const bytes = await readFile(file)
   // The second write stands in the first place.
@@ -49,7 +49,7 @@ it('goes back by one write when the last was torn, and says so when nothing can 
   expect(await read(true)).toBeUndefined()
 })
 
-it('is missed where a database is not new, and whoever takes damage leaves it missing until something is written', async () => {
+it('a missing high-water mark is an error for an old database, until a write with accepted damage', async () => {
   const refused = expect.stringContaining(`${file}, which says how far it had come, is missing`)
   await expect(HighWater.open(file, { mayBeNew: false })).rejects.toMatchObject({ code: 'internal', message: refused })
   const looked = await HighWater.open(file, { mayBeNew: false, isDamageTaken: true })
@@ -65,7 +65,7 @@ it('is missed where a database is not new, and whoever takes damage leaves it mi
   expect(again.last).toMatchObject({ revision: 3, index: 6 })
 })
 
-it('is refused when it was cut, unless damage is taken, and whole again once something is written', async () => {
+it('a truncated high-water mark is an error, unless damage is accepted, and a write repairs it', async () => {
   await write(1, 2)
   for (const bytes of [0, 10, 4096, 5000]) {
     await truncate(file, bytes)
@@ -79,7 +79,7 @@ it('is refused when it was cut, unless damage is taken, and whole again once som
   }
 })
 
-it('is told of a batch when that is durable, and of none that may be lost with the power', async () => {
+it('the high-water mark advances with durable batches only', async () => {
   const { store, engine } = await openFixture()
   const open = engine.shut()
   const writing = put(store, 'logical/a', '1')

@@ -9,14 +9,14 @@ import {
   KEYS,
 } from '../../../src/storage/key-families.js'
 
-it('has no family within another', () => {
+it('no key family lies within another one', () => {
   for (const { at, isFolder } of FAMILIES) {
     const within = FAMILIES.filter((other) => (isFolder ? other.at.startsWith(at) : other.at === at))
     expect(within.map((other) => other.at)).toEqual([at])
   }
 })
 
-it('finds the family of every key, and of nothing that only begins or ends like one', () => {
+it('the key table finds the family of every key, and of no key that only begins or ends alike', () => {
   for (const family of FAMILIES) {
     const { at, isFolder } = family
     expect(findFamily(at)).toBe(family)
@@ -26,14 +26,14 @@ it('finds the family of every key, and of nothing that only begins or ends like 
   }
 })
 
-it('knows nothing of a damaged key, and does not take it for one in plain', () => {
+it('the key table returns nothing for a damaged key', () => {
   for (const key of ['', '/', 'core', 'core/', 'core/x', 'sys/', '\u{1F511}', 'logical', 'LOGICAL/x']) {
     expect([findCategory(key), isPlainKey(key), findMountOf(key)]).toEqual([undefined, false, undefined])
     expect(() => categoryOf(key)).toThrow('no category for the storage key')
   }
 })
 
-it('names the mount whose data a key holds', () => {
+it('the key table names the mount of a data key', () => {
   expect(findMountOf('logical/m1/data/a')).toEqual({ category: 'replicated', uuid: 'm1', rest: 'data/a' })
   expect(findMountOf('auth/m2/role/')).toEqual({ category: 'replicated', uuid: 'm2', rest: 'role/' })
   expect(findMountOf('local/logical/m1/x')).toEqual({ category: 'local', uuid: 'm1', rest: 'x' })

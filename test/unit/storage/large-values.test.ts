@@ -42,7 +42,7 @@ const crash = async (): Promise<void> => {
 }
 
 describe('the file of a large value', () => {
-  it('is there for values of that size only, and goes with them', async () => {
+  it('a value file exists only for a large value and is removed with it', async () => {
     await put({ a: large(1), b: large(2).subarray(1) })
     expect(await files()).toHaveLength(1)
     await put({ a: bytes('small') })
@@ -50,7 +50,7 @@ describe('the file of a large value', () => {
     expect(engine.get('a')).toEqual(bytes('small'))
   })
 
-  it('is not written for a value that its own batch has replaced', async () => {
+  it('no value file is written for a value that its own batch replaced', async () => {
     const batch = engine.batch()
     batch.put('a', large(1))
     batch.put('a', large(2))
@@ -61,7 +61,7 @@ describe('the file of a large value', () => {
     expect(engine.get('a')?.equals(large(2))).toBe(true)
   })
 
-  it('stays while a snapshot or a scan may read it', async () => {
+  it('a value file stays while a snapshot or a scan may read it', async () => {
     await put({ a: large(1), b: bytes('b') })
     const snapshot = engine.snapshot()
     const scan = engine.scan({})[Symbol.asyncIterator]()
@@ -73,7 +73,7 @@ describe('the file of a large value', () => {
     await until(async () => (await files()).length === 0)
   })
 
-  it('stays until what has replaced its value survives power loss', async () => {
+  it('a value file stays until the replacement of its value survives power loss', async () => {
     await put({ a: large(1) })
     await put({ a: bytes('small') }, false)
     expect(await files()).toHaveLength(1)
@@ -81,7 +81,7 @@ describe('the file of a large value', () => {
     await until(async () => (await files()).length === 0)
   })
 
-  it('is found again after a crash', async () => {
+  it('a value file is found after a crash', async () => {
     await put({ a: large(1) })
     await crash()
     expect(engine.get('a')?.equals(large(1))).toBe(true)
@@ -91,7 +91,7 @@ describe('the file of a large value', () => {
     expect(engine.get('a')?.equals(large(2))).toBe(true)
   })
 
-  it('is removed at the next start when a crash came before its batch, whole or not', async () => {
+  it('a start removes a value file whose batch a crash prevented', async () => {
     await put({ a: large(1) })
     const [name = ''] = await files()
     const whole = await readFile(join(directory, name))
@@ -106,7 +106,7 @@ describe('the file of a large value', () => {
     expect(engine.get('b')?.equals(large(2))).toBe(true)
   })
 
-  it('that has a wrong bit anywhere is refused after a crash, at every start, and left as it is', async () => {
+  it('a value file with a wrong bit is rejected at every start after a crash, and left unchanged', async () => {
     await put({ a: large(1) })
     const [name = ''] = await files()
     const whole = await readFile(join(directory, name))
@@ -127,7 +127,7 @@ describe('the file of a large value', () => {
     expect(engine.get('a')?.equals(large(1))).toBe(true)
   })
 
-  it('stays at a start that misses another, since it may be that one under another name', async () => {
+  it('a value file stays at a start that misses another one, since it may be that file under another name', async () => {
     await put({ a: large(1), b: large(2) })
     const [a = '', b = ''] = await files()
     await engine.discard()
@@ -151,7 +151,7 @@ describe('the file of a large value', () => {
     expect([engine.get('a')?.equals(large(1)), engine.get('b')?.equals(large(2))]).toEqual([true, true])
   })
 
-  it('is told from whatever else has such a name', async () => {
+  it('other directory entries with a similar name are not value files', async () => {
     await put({ a: large(1) })
     await engine.discard()
     await mkdir(join(directory, '000008.value'))
@@ -166,7 +166,7 @@ describe('the file of a large value', () => {
     expect(await files()).toEqual(expect.arrayContaining(['000008.value', '5.value', '281474976710655.value']))
   })
 
-  it('is not written over by a batch that was begun before the database was opened again', async () => {
+  it('a batch that began before a reopen does not overwrite a value file', async () => {
     const late = engine.batch()
     late.put('late', large(1))
     await engine.reopen()
@@ -178,7 +178,7 @@ describe('the file of a large value', () => {
     expect(engine.get('a')?.equals(large(2))).toBe(true)
   })
 
-  it('that is gone is missed by whoever reads its value, but by somebody who looks at damage', async () => {
+  it('a missing value file fails a read of its value, except in a damage report', async () => {
     await put({ a: large(1), b: bytes('b') })
     const [name = ''] = await files()
     await rm(join(directory, name))
@@ -192,7 +192,7 @@ describe('the file of a large value', () => {
     expect(() => engine.get('a')).toThrow(/the data is damaged: .*value \(missing\)/)
   })
 
-  it('is made for whatever looks like the place of one', async () => {
+  it('a small value that looks like a reference to a value file gets its own value file', async () => {
     const seen: Buffer[] = []
     await put({ a: large(1) })
     // What the database itself holds for it, taken from its log.

@@ -22,20 +22,20 @@ const written = async () => {
 const keysOf = ({ map }: MemoryDisk) => map.frozen().flatMap(({ keys }) => keys)
 
 describe('a disk in memory', () => {
-  it('loses with the power what was not made durable', async () => {
+  it('a memory disk loses data that was not durable at a power loss', async () => {
     const disk = await written()
     disk.crash()
     expect(keysOf(disk)).toEqual(['first'])
     expect(disk.unsynced).toBe(0)
   })
 
-  it('keeps the first of the batches that were not made durable, each of them whole', async () => {
+  it('a memory disk keeps a prefix of the batches that were not durable, each as a whole', async () => {
     const disk = await written()
     disk.crash(2)
     expect(keysOf(disk)).toEqual(['a', 'b'])
   })
 
-  it('has everything that was written when a process ends, and may lose it with the power still', async () => {
+  it('a memory disk keeps everything when its process ends, and may still lose it with the power', async () => {
     const disk = await written()
     disk.release()
     expect(keysOf(disk)).toEqual(['a', 'b', 'c'])

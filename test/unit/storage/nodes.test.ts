@@ -21,7 +21,7 @@ const startTwo = async (entriesMax = 1000, options = {}) => {
 }
 
 describe('a store that shares its log', () => {
-  it('takes no write before it leads', async () => {
+  it('a store with a shared log rejects writes before it leads', async () => {
     const world = new NodeWorld(100)
     const [node] = (await startAll(world, 'one')) as [TestNode]
     await expect(put(node.store, A, '1')).rejects.toMatchObject({ code: 'read-only' })
@@ -30,7 +30,7 @@ describe('a store that shares its log', () => {
     expect(textOf(node.store, A)).toBe('1')
   })
 
-  it('is followed by others, with the same data, log, trees and state', async () => {
+  it('standbys follow a store with the same data, log, trees and state', async () => {
     const { leader, standby, level } = await startTwo()
     for (let i = 0; i < 50; i++) await put(leader.store, `logical/${i % 20}`, `value ${i}`)
     await put(leader.store, 'sys/token/x', 'local')
@@ -48,7 +48,7 @@ describe('a store that shares its log', () => {
     )
   })
 
-  it('tells those who remember values what others have changed, before anybody else', async () => {
+  it('a store reports changes of other nodes to its caches before all other listeners', async () => {
     const { leader, standby, level } = await startTwo()
     const heard: string[] = []
     standby.store.onChange({
@@ -60,13 +60,13 @@ describe('a store that shares its log', () => {
     expect(heard).toEqual([`${A} followed new`, 'followed 1 1'])
   })
 
-  it('waits for the log and not for its disk', async () => {
+  it('a write of a store waits for the shared log and not for its disk', async () => {
     const { leader } = await startTwo()
     await put(leader.store, A, '1')
     expect(leader.alive.engine.durable.includes(true)).toBe(false)
   })
 
-  it('goes on from what is in the log when its disk has lost all of it', async () => {
+  it('a store recovers from the shared log after its disk lost all data', async () => {
     const { world, leader, standby, level } = await startTwo()
     for (let i = 0; i < 10; i++) await put(leader.store, `logical/${i}`, 'x')
     await level()
@@ -84,7 +84,7 @@ describe('a store that shares its log', () => {
     expect(await put(standby.store, B, 'next')).toBe(12)
   })
 
-  it('reads the image where the log does not reach back', async () => {
+  it('a store reads the image if the shared log does not reach back', async () => {
     const { leader, standby, level } = await startTwo(10)
     await level()
     standby.crash()
@@ -96,7 +96,7 @@ describe('a store that shares its log', () => {
     expect(rootsOf(standby.store)).toEqual(rootsOf(leader.store))
   })
 
-  it('takes the data of another cluster for nothing and reads the image', async () => {
+  it('a store discards the data of another cluster and reads the image', async () => {
     const other = await startTwo()
     await put(other.leader.store, A, 'of another cluster')
     await other.level()
@@ -113,7 +113,7 @@ describe('a store that shares its log', () => {
     expect(contentOf(stray.disk)).toEqual(contentOf(leader.disk))
   })
 
-  it('follows a log that is cut, trimmed and checkpointed', async () => {
+  it('a store follows a log that is truncated, trimmed and checkpointed', async () => {
     const { world, leader, standby, level } = await startTwo(1000, { walRetentionEntries: 20 })
     for (let i = 0; i < 60; i++) await put(leader.store, `logical/${i}`, 'x')
     await world.until(() => leader.store.firstIndex > 30)
@@ -142,7 +142,7 @@ describe('a store that shares its log', () => {
     expect([reports.replicated.size, reports.local.size]).toEqual([0, 0])
   })
 
-  it('refuses and acknowledges nothing once its leadership is lost, and follows the next', async () => {
+  it('a store acknowledges nothing after it lost leadership, and follows the next leader', async () => {
     const { world, leader, standby } = await startTwo()
     await put(leader.store, A, 'first')
     leader.alive.clock.freeze()
@@ -160,7 +160,7 @@ describe('a store that shares its log', () => {
     await expect(put(leader.store, B, 'still')).rejects.toThrow(LeadershipLost)
   })
 
-  it('leads again after another has', async () => {
+  it('a store leads again after another leader', async () => {
     const { world, leader, standby } = await startTwo()
     await put(leader.store, A, '1')
     await leader.leadership?.resign()
@@ -174,7 +174,7 @@ describe('a store that shares its log', () => {
     expect(contentOf(leader.disk)).toEqual(contentOf(standby.disk))
   })
 
-  it('says of a write without an answer that nobody knows, though it has happened, and then has it', async () => {
+  it('a write without an answer has an unknown outcome, and appears later if it happened', async () => {
     const { world, leader } = await startTwo()
     leader.alive.shared.link.loseAnswers()
     const writes = [put(leader.store, A, 'happened'), put(leader.store, B, 'behind it')]
@@ -194,7 +194,7 @@ describe('a store that shares its log', () => {
     expect(await put(leader.store, A, 'next')).toBe(3)
   })
 
-  it('gives up the lead when its disk fails behind the log, and has the entry afterwards', async () => {
+  it('a store gives up the lead if its disk fails behind the log, and has the entry afterwards', async () => {
     const { world, leader, standby } = await startTwo()
     leader.alive.engine.failure = new Error('no disk')
     await expect(put(leader.store, A, 'in the log')).rejects.toThrow('outcome unknown')

@@ -5,27 +5,27 @@ import { OpenedValues } from '../../../src/storage/barrier/opened-values.js'
 const bytes = (text: string) => Buffer.from(text)
 
 describe('values that were decrypted', () => {
-  it('are found again by the very bytes they came from', () => {
+  it('a decrypted value is found by the exact ciphertext', () => {
     const values = new OpenedValues()
     values.add('k', bytes('sealed'), bytes('plain'))
     expect(values.find('k', bytes('sealed'))).toEqual(bytes('plain'))
   })
 
-  it('do not count for other bytes or another key', () => {
+  it('a decrypted value does not match another ciphertext or key', () => {
     const values = new OpenedValues()
     values.add('k', bytes('sealed'), bytes('plain'))
     expect(values.find('k', bytes('sealeD'))).toBeUndefined()
     expect(values.find('l', bytes('sealed'))).toBeUndefined()
   })
 
-  it('are not kept when they are large', () => {
+  it('a large decrypted value is not cached', () => {
     const values = new OpenedValues()
     const large = Buffer.alloc(LIMITS.openedValueBytesMax + 1)
     values.add('k', large, bytes('plain'))
     expect(values.find('k', large)).toBeUndefined()
   })
 
-  it('are forgotten when twice as many others came since, unless they were asked for', () => {
+  it('an unused decrypted value is evicted after twice the maximum of new ones', () => {
     const values = new OpenedValues()
     values.add('used', bytes('sealed'), bytes('plain'))
     values.add('left', bytes('sealed'), bytes('plain'))
@@ -37,7 +37,7 @@ describe('values that were decrypted', () => {
     expect(values.find('left', bytes('sealed'))).toBeUndefined()
   })
 
-  it('follow a key that is written anew, where they were asked for and are a buffer of their own', () => {
+  it('a decrypted value follows a new write of its key if it was used and has its own buffer', () => {
     const values = new OpenedValues()
     const whole = Buffer.alloc(3, 'new')
     values.renew('k', bytes('resealed'), whole)
@@ -50,7 +50,7 @@ describe('values that were decrypted', () => {
     expect(values.find('k', bytes('sealed'))).toBeUndefined()
   })
 
-  it('are gone after clearing', () => {
+  it('clear removes all decrypted values', () => {
     const values = new OpenedValues()
     values.add('k', bytes('sealed'), bytes('plain'))
     values.clear()

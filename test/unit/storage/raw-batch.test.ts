@@ -15,17 +15,17 @@ const operations = [
 ]
 
 describe('an entry of the shared log', () => {
-  it('holds the operations of a batch in their order', () => {
+  it('an entry of the shared log holds the operations of a batch in order', () => {
     expect(decodeBatch({ index: 1, bytes: encodeBatch(LOG_START.hash, operations) })).toEqual(operations)
     expect(decodeBatch({ index: 1, bytes: encodeBatch(LOG_START.hash, []) })).toEqual([])
   })
 
-  it('names the one before it', () => {
+  it('an entry of the shared log names its predecessor', () => {
     const first = { index: 1, bytes: encodeBatch(LOG_START.hash, operations) }
     expect(previousHashOf(encodeBatch(positionOf(first).hash, []))).toEqual(positionOf(first).hash)
   })
 
-  it('is refused when a bit of it is not as it was written, or its end is missing', () => {
+  it('an entry of the shared log with a changed bit or a missing end is rejected', () => {
     const bytes = encodeBatch(LOG_START.hash, operations)
     for (let at = 0; at < bytes.length; at++) {
       const spoilt = Buffer.from(bytes)

@@ -12,7 +12,7 @@ const fill = async (store: Parameters<typeof put>[0], count: number, from = 0): 
 }
 
 describe('retention of the log', () => {
-  it('keeps the newest entries only, at most a second after they became too many', async () => {
+  it('log retention keeps only the newest entries, at most a second late', async () => {
     const { store, clock, disk } = await openFixture({ walRetentionEntries: 20 })
     await fill(store, 50)
     const first = store.firstIndex
@@ -25,7 +25,7 @@ describe('retention of the log', () => {
     expect(disk.map.get('w00000000000001')).toBeUndefined()
   })
 
-  it('is never below 16 entries', async () => {
+  it('log retention keeps at least 16 entries', async () => {
     const { store, clock } = await openFixture({ walRetentionEntries: 1 })
     await fill(store, 40)
     clock.advance(1000)
@@ -33,7 +33,7 @@ describe('retention of the log', () => {
     expect(store.firstIndex).toBe(25)
   })
 
-  it('is bounded by bytes as well, but keeps the newest frame', async () => {
+  it('log retention limits bytes, too, and keeps the newest frame', async () => {
     const { store, clock } = await openFixture({ walRetentionBytes: 1000 })
     await fill(store, 40)
     clock.advance(1000)
@@ -45,7 +45,7 @@ describe('retention of the log', () => {
     expect(store.firstIndex).toBe(store.position.index)
   })
 
-  it('takes no place for one that it has lost, also while frames are being removed', async () => {
+  it('log retention never counts a lost position as available, even during removal', async () => {
     const { store, clock, engine, disk } = await openFixture({ walRetentionEntries: 16, ringBytes: 1 })
     const places = [store.position]
     for (let i = 0; i < 40; i++) {
@@ -64,7 +64,7 @@ describe('retention of the log', () => {
     expect(findAstray()).toEqual([])
   })
 
-  it('waits while a snapshot is open', async () => {
+  it('log retention waits while a snapshot is open', async () => {
     const { store, clock } = await openFixture({ walRetentionEntries: 16 })
     await fill(store, 10)
     const snapshot = store.snapshot()
@@ -80,7 +80,7 @@ describe('retention of the log', () => {
     expect(store.firstIndex).toBe(85)
   })
 
-  it('leaves trees and log readable for the next start', async () => {
+  it('log retention leaves trees and log readable for the next start', async () => {
     const { store, clock, disk } = await openFixture({ walRetentionEntries: 16 })
     for (let round = 0; round < 5; round++) {
       await fill(store, 37, round * 37)
@@ -97,7 +97,7 @@ describe('retention of the log', () => {
     expect(await again.store.check()).toEqual({ replicated: new Map(), local: new Map() })
   })
 
-  it('is made up for at start when a crash came before', async () => {
+  it('log retention continues at start after a crash', async () => {
     const { store, disk } = await openFixture({ walRetentionEntries: 1000 })
     await fill(store, 60)
     disk.crash()

@@ -6,7 +6,7 @@ import { openFixture, put } from './fixture.js'
 
 /** What was acknowledged survives power loss outside of the data as well, or its loss could not be told. */
 
-it('is remembered a second after the commit, once for all that came meanwhile', async () => {
+it('the position settles one second after a commit, once for all later ones', async () => {
   const { store, engine, clock } = await openFixture()
   for (let n = 0; n < 20; n++) await put(store, `logical/${n}`, 'v')
   expect(engine.settled).toEqual([])
@@ -21,7 +21,7 @@ it('is remembered a second after the commit, once for all that came meanwhile', 
   expect(engine.settled.at(-1)).toEqual(engine.acknowledged)
 })
 
-it('holds up no commit', async () => {
+it('settling delays no commit', async () => {
   const { store, engine, clock } = await openFixture()
   let release: () => void = () => undefined
   engine.inner.settleAcknowledged = () => new Promise((resolve) => (release = resolve))
@@ -41,7 +41,7 @@ it('holds up no commit', async () => {
   expect(engine.settled.map((one) => one?.index)).toEqual([1, 2])
 })
 
-it('is tried again where the disk refuses, and is done when the store is closed', async () => {
+it('settling retries after a disk error, and completes when the store closes', async () => {
   const { store, engine, clock } = await openFixture()
   engine.settleFailure = new Error('no')
   await put(store, 'logical/a', 'v')
@@ -56,7 +56,7 @@ it('is tried again where the disk refuses, and is done when the store is closed'
   expect(engine.settled.at(-1)).toEqual(engine.acknowledged)
 })
 
-it('tells of a log that lost its end with the power, but for the last second', async () => {
+it('a store reports a log whose end was lost with the power, except for the last second', async () => {
   const disk = new MemoryDisk()
   const { store, engine, clock } = await openFixture({}, disk)
   await put(store, 'logical/a', 'v')

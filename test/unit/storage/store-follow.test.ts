@@ -12,7 +12,7 @@ const pairOfStores = async (): Promise<{ primary: Store; secondary: Store }> => 
 }
 
 describe('applying entries of another log', () => {
-  it('makes data, roots and log bodies equal, under own numbers', async () => {
+  it('applied entries make data, roots and log bodies equal, with own indexes', async () => {
     const { primary, secondary } = await pairOfStores()
     await put(secondary, 'core/replication/announced/x', 'own')
     await put(primary, 'logical/a', '1')
@@ -34,7 +34,7 @@ describe('applying entries of another log', () => {
     expect(secondary.position.hash).not.toEqual(primary.position.hash)
   })
 
-  it('of one frame keeps its body as it is', async () => {
+  it('the applied entries of one frame keep its body unchanged', async () => {
     const { primary, secondary } = await pairOfStores()
     await put(primary, 'logical/a', '1')
     const [frame] = (await primary.framesAfter(0, 1 << 20)) ?? []
@@ -46,7 +46,7 @@ describe('applying entries of another log', () => {
     expect(copy?.body).toEqual(frame.body)
   })
 
-  it('refuses, and changes nothing, when the store had diverged', async () => {
+  it('entries for diverged data are rejected and change nothing', async () => {
     const { primary, secondary } = await pairOfStores()
     await put(primary, 'logical/a', '1')
     await put(secondary, 'logical/b', 'diverged')
@@ -60,7 +60,7 @@ describe('applying entries of another log', () => {
     expect(await secondary.applyEntries((await entriesAfter(primary, 0)).slice(0, 1), remoteOf(primary))).toBe(true)
   })
 
-  it('survives a crash together with its position', async () => {
+  it('applied entries survive a crash together with their position', async () => {
     const { store: primary } = await openFixture({}, undefined, 'primary')
     const { store, disk } = await openFixture({}, undefined, 'secondary')
     await copyAll(primary, store)
@@ -74,7 +74,7 @@ describe('applying entries of another log', () => {
     expect(again.store.remotePosition).toBeUndefined()
   })
 
-  it('stores the position alone when nothing of a frame is for this store', async () => {
+  it('a frame without content for this store stores the position alone', async () => {
     const { primary, secondary } = await pairOfStores()
     const { position } = secondary
     await put(primary, 'sys/token/t', '1')
@@ -84,7 +84,7 @@ describe('applying entries of another log', () => {
     expect(secondary.position).toEqual(position)
   })
 
-  it('takes filtered changes into the roots without a key', async () => {
+  it('applied entries take filtered changes into the roots without a key', async () => {
     const { primary, secondary } = await pairOfStores()
     await put(primary, 'logical/secret', '1')
     await put(primary, 'logical/secret', '2')
@@ -130,7 +130,7 @@ describe('applying entries of another log', () => {
 })
 
 describe('importing a resync', () => {
-  it('makes roots equal and cuts the log, so that followers notice', async () => {
+  it('an imported resync makes roots equal and truncates the log, so that followers notice', async () => {
     const { store: primary } = await openFixture({}, undefined, 'primary')
     for (let i = 0; i < 300; i++) await put(primary, `logical/${i}`, `${i}`)
     await put(primary, 'sys/token/t', 't')
@@ -152,7 +152,7 @@ describe('importing a resync', () => {
     expect((await secondary.framesAfter(secondary.firstIndex - 1, 1 << 20))?.length).toBe(1)
   })
 
-  it('is under way until it is told the position, over a crash too', async () => {
+  it('a resync is pending until it gets its position, also over a crash', async () => {
     const { store, disk } = await openFixture()
     await put(store, 'logical/a', 'old')
     await store.importMutations([{ key: 'logical/b', value: bytes('1') }])
@@ -171,7 +171,7 @@ describe('importing a resync', () => {
     expect(await third.check()).toEqual({ replicated: new Map(), local: new Map() })
   })
 
-  it('that brings nothing does not cut the log', async () => {
+  it('a resync without changes does not truncate the log', async () => {
     const { store } = await openFixture()
     await put(store, 'logical/a', '1')
     const { position } = store
@@ -180,7 +180,7 @@ describe('importing a resync', () => {
     expect((await store.framesAfter(0, 1 << 20))?.length).toBe(1)
   })
 
-  it('removes the cut frames from disk', async () => {
+  it('a resync removes the truncated frames from disk', async () => {
     const { store, clock, disk } = await openFixture()
     for (let i = 0; i < 20; i++) await put(store, `logical/${i}`, 'x')
     await store.importMutations([{ key: 'logical/b', value: bytes('1') }])

@@ -11,7 +11,7 @@ const refuseIfThere = (tx: Transaction): void => {
 }
 
 describe('a write', () => {
-  it('is readable once it resolves, and not before', async () => {
+  it('a write is readable when it resolves, and not before', async () => {
     const { store, engine } = await openFixture()
     const open = engine.shut()
     const written = put(store, 'logical/a', '1')
@@ -22,7 +22,7 @@ describe('a write', () => {
     expect(textOf(store, 'logical/a')).toBe('1')
   })
 
-  it('returns what its function returns, with its index', async () => {
+  it('a write returns the result of its function and its index', async () => {
     const { store } = await openFixture()
     await put(store, 'logical/a', '1')
     const written = await store.write((tx) => {
@@ -32,7 +32,7 @@ describe('a write', () => {
     expect(written).toEqual({ value: 'result', index: 2 })
   })
 
-  it('sees its own changes and those queued before it', async () => {
+  it('a write sees its own changes and queued ones', async () => {
     const { store, engine } = await openFixture()
     await put(store, 'logical/n', '1')
     const open = engine.shut()
@@ -49,7 +49,7 @@ describe('a write', () => {
     expect(textOf(store, 'logical/n')).toBe('101')
   })
 
-  it('sees a queued deletion', async () => {
+  it('a write sees a queued deletion', async () => {
     const { store } = await openFixture()
     await put(store, 'logical/a', '1')
     const deleted = store.write((tx) => tx.delete('logical/a'))
@@ -58,7 +58,7 @@ describe('a write', () => {
     expect((await seen).value).toBeUndefined()
   })
 
-  it('leaves nothing when its function throws', async () => {
+  it('a write whose function throws leaves nothing', async () => {
     const { store, engine } = await openFixture()
     const before = engine.batches.length
     const failed = store.write((tx) => {
@@ -71,7 +71,7 @@ describe('a write', () => {
     expect(store.position.index).toBe(0)
   })
 
-  it('is not refused for what is queued before that is durable', async () => {
+  it('a write that fails because of a queued write waits until that is durable', async () => {
     const { store, engine } = await openFixture()
     const open = engine.shut()
     const first = put(store, 'logical/a', '1')
@@ -94,14 +94,14 @@ describe('a write', () => {
     expect(engine.batches.length).toBe(2)
   })
 
-  it('is not refused for what is queued and lost', async () => {
+  it('a write that fails because of a lost write gets the error of that write', async () => {
     const { store, engine } = await openFixture()
     engine.failure = noSpace
     const lost = put(store, 'logical/a', '1')
     await Promise.all([expect(lost).rejects.toBe(noSpace), expect(store.write(refuseIfThere)).rejects.toBe(noSpace)])
   })
 
-  it('shares one durable batch with all that wait', async () => {
+  it('waiting writes share one durable batch', async () => {
     const { store, engine } = await openFixture()
     const open = engine.shut()
     const first = put(store, 'logical/first', 'x')
@@ -119,7 +119,7 @@ describe('a write', () => {
     ])
   })
 
-  it('is one entry of the log with all its keys, local and replicated', async () => {
+  it('a write is one log entry with all its local and replicated keys', async () => {
     const { store } = await openFixture()
     await store.write((tx) => {
       tx.put('logical/a', bytes('1'))
@@ -135,7 +135,7 @@ describe('a write', () => {
     expect(textOf(store, 'core/replication/announced/c')).toBe('3')
   })
 
-  it('of ignored keys only is no entry of the log', async () => {
+  it('a write of ignored keys only is no log entry', async () => {
     const { store } = await openFixture()
     await put(store, 'logical/a', '1')
     expect(await put(store, 'core/replication/announced/x', '1')).toBe(1)
@@ -143,7 +143,7 @@ describe('a write', () => {
     expect(textOf(store, 'core/replication/announced/x')).toBe('1')
   })
 
-  it('counts replicated and shipped entries apart', async () => {
+  it('a write counts replicated and shipped entries apart', async () => {
     const { store } = await openFixture()
     await put(store, 'logical/a', '1')
     await Promise.all([put(store, 'logical/b', '1'), put(store, 'cubbyhole/c', '1')])
@@ -151,7 +151,7 @@ describe('a write', () => {
     expect([store.position.index, store.lastReplicatedIndex, store.lastShippedIndex]).toEqual([3, 2, 3])
   })
 
-  it('of a key that may not be written here is refused', async () => {
+  it('a write of a read-only key category fails', async () => {
     const { store } = await openFixture()
     store.setWritable(new Set(['local', 'ignored']))
     await expect(put(store, 'logical/a', '1')).rejects.toMatchObject({
@@ -163,14 +163,14 @@ describe('a write', () => {
     await put(store, 'core/replication/announced/a', '1')
   })
 
-  it('of a key without a category is a bug, not a request error', async () => {
+  it('a write of a key without a category fails as a bug, not as a request error', async () => {
     const { store } = await openFixture()
     const failed = put(store, 'nowhere/a', '1')
     await expect(failed).rejects.toThrow('no category')
     await expect(failed).rejects.not.toBeInstanceOf(LogicalError)
   })
 
-  it('is announced once, in order, when it is durable', async () => {
+  it('a write is announced once, in order, when it is durable', async () => {
     const { store } = await openFixture()
     const seen: unknown[] = []
     const stop = store.onCommit((commit, frame) => {
@@ -186,7 +186,7 @@ describe('a write', () => {
     ])
   })
 
-  it('asks for durability only when the store is told to', async () => {
+  it('a write requests durability only if the store is configured so', async () => {
     const { store, engine } = await openFixture({ syncWrites: false })
     await put(store, 'logical/a', '1')
     expect(engine.durable.at(-1)).toBe(false)
@@ -236,7 +236,7 @@ describe('a batch that fails', () => {
 })
 
 describe('a batch that is written and fails all the same', () => {
-  it('is in no snapshot, and no place of it is astray, before the storage was opened again', async () => {
+  it('a failed batch that reached the disk is in no snapshot before the storage is reopened', async () => {
     const { store, engine, clock } = await openFixture()
     await put(store, 'logical/a', '1')
     engine.lateFailure = new Error('the answer was lost')
@@ -334,7 +334,7 @@ describe('a batch that has failed', () => {
     ],
     ['a resync', (store) => store.importMutations([{ key: 'logical/a', value: bytes('2') }]), ['logical/a']],
     ['the end of a resync', (store) => store.importMutations([], { ...store.position, epoch: '' }), ['logical/a']],
-  ])('and had reached the disk all the same is announced to everybody: %s', async (name, write, keys) => {
+  ])('a failed batch that reached the disk is announced to all listeners: %s', async (name, write, keys) => {
     const fixture = await openFixture()
     const { store, engine } = fixture
     await put(store, 'logical/a', '1')
@@ -354,7 +354,7 @@ describe('a batch that has failed', () => {
     expect(found).toEqual(keys.map((key) => ['recovered', key, '2']))
   })
 
-  it('is not mended behind who closes the store: that waits for an attempt that is under way', async () => {
+  it('close waits for a running repair of a failed batch and starts no other one', async () => {
     const { store, engine, clock } = await openFixture()
     engine.failure = noSpace
     await expect(put(store, 'logical/a', '1')).rejects.toBe(noSpace)

@@ -83,7 +83,7 @@ const run = async (
 }
 
 describe('a merkle tree', () => {
-  it('has the root its definition gives', () => {
+  it('a merkle tree has the root of its definition', () => {
     const entries = new Map([
       ['logical/a', '1'],
       ['logical/b', '2'],
@@ -107,7 +107,7 @@ describe('a merkle tree', () => {
     expect(tree.subPages(subPageOf('logical/a') >> 4).includes(leafHash('logical/a', bytes('1')))).toBe(true)
   })
 
-  it('has one root when it is empty, however it became so', () => {
+  it('every empty merkle tree has the same root', () => {
     const tree = treeOver(new Map([['logical/a', '1']]))
     expect(tree.root()).not.toEqual(new MerkleTree().root())
     tree.change(subPageOf('logical/a'), leafHash('logical/a', bytes('1')))
@@ -115,11 +115,11 @@ describe('a merkle tree', () => {
     expect(new MerkleTree().pages()).toHaveLength(256 * 20)
   })
 
-  it('tells keys and values apart at their border', () => {
+  it('a merkle tree distinguishes keys and values with the same concatenation', () => {
     expect(leafHash('ab', bytes('c'))).not.toEqual(leafHash('a', bytes('bc')))
   })
 
-  it('does not change a frozen copy', () => {
+  it('a frozen copy of a merkle tree does not change', () => {
     const tree = treeOver(new Map([['logical/a', '1']]))
     const frozen = tree.frozen()
     const root = tree.root()
@@ -228,7 +228,7 @@ describe('examining data', () => {
       /^a key that nobody writes: "logicbl\/a"$/,
     ],
     ['whose index alone is wrong', (map) => map.delete(raw('logical/a')), undefined],
-  ])('%s tells what it has lost', async (_name, spoil, expected) => {
+  ])('an examination reports what %s has lost', async (_name, spoil, expected) => {
     const { store, disk } = await openFixture()
     for (const name of ['a', 'b', 'c']) await put(store, `logical/${name}`, name)
     spoil(disk.map)
@@ -237,7 +237,7 @@ describe('examining data', () => {
     else expect(damage).toEqual([])
   })
 
-  it('does not take a spoilt page for damage', async () => {
+  it('an examination does not report a corrupted page as damage', async () => {
     const { store } = await openFixture()
     await put(store, 'logical/a', 'a')
     store.corruptPage('replicated', 3)

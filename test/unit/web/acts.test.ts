@@ -30,7 +30,7 @@ const ACT: Act = {
 }
 
 describe('what is asked of a cluster', () => {
-  it('has in its body what was said and nothing else', () => {
+  it('the body of an action contains the given values and nothing else', () => {
     expect(callOf(ACT, { ...initialValues(ACT), id: 'one' })).toEqual({ method: 'POST', path: 'sys/one/try' })
     const all = {
       id: 'one',
@@ -50,18 +50,18 @@ describe('what is asked of a cluster', () => {
     [{ id: 'a', uses: 'many' }, 'Uses: many is no number'],
     [{ id: 'a', data: '{"a"' }, 'Data: '],
     [{ id: 'a', data: '[1]' }, 'Data: this is no JSON object'],
-  ])('is refused before it is sent: %j', (values, reason) => {
+  ])('an action is rejected before it is sent: %j', (values, reason) => {
     expect(() => callOf(ACT, values)).toThrow(reason)
   })
 
-  it('is shown as a line of a shell without a secret, and without what is stored', () => {
+  it('the shell line of an action shows no secret and no stored data', () => {
     const line = lineOf(ACT, { id: "it's", token: 'hvs.secret', data: '{"password":"hunter2"}' })
     expect(line).toBe(
       `curl -X POST -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR"'/v1/sys/it'"'"'s/try' -d '{"token":"...","data":{"...":"..."}}'`,
     )
   })
 
-  it('goes nowhere else than it says, whatever a name is', () => {
+  it('an action cannot leave its path, whatever a name contains', () => {
     expect(addressOf({ method: 'GET', path: 'kv/data/a b?c#d%' })).toBe('/v1/kv/data/a%20b%3Fc%23d%25')
     for (const path of ['kv/data/../../sys/seal', 'kv/./a', '..'])
       expect(() => addressOf({ method: 'POST', path })).toThrow('there is no path')
@@ -69,7 +69,7 @@ describe('what is asked of a cluster', () => {
 })
 
 describe('what an answer shows', () => {
-  it('has tokens as secrets, and no envelope', () => {
+  it('the rows of an answer mark tokens as secret and omit the envelope', () => {
     expect(
       answerRows({ request_id: 'x', lease_duration: 0, wrap_info: { token: 'hvs.w', ttl: 60, accessor: 'a' } }),
     ).toEqual([
@@ -89,7 +89,7 @@ describe('the acts of replication', () => {
   const names = (kind: 'dr' | 'performance', mode: string) =>
     actsOf(kind, { [kind]: { mode } }, '').map(({ path }) => path.split('/').slice(-2).join('/'))
 
-  it('follow from the mode', () => {
+  it('replication actions depend on the mode', () => {
     expect(names('dr', 'disabled')).toEqual(['primary/enable', 'secondary/enable'])
     expect(names('dr', 'primary')).toEqual(['primary/secondary-token', 'primary/demote', 'primary/disable'])
     expect(names('performance', 'secondary')).toEqual([
@@ -101,7 +101,7 @@ describe('the acts of replication', () => {
     expect(actsOf('performance', { dr: { mode: 'secondary' }, performance: { mode: 'disabled' } }, '')).toEqual([])
   })
 
-  it('of a DR secondary take its operation token, which no line shows', () => {
+  it('actions of a DR secondary use its operation token, which no shell line shows', () => {
     const [promote] = actsOf('dr', { dr: { mode: 'secondary' } }, 'hvs.operation')
     if (!promote) throw new Error('there is nothing')
     const values = initialValues(promote)
@@ -109,14 +109,14 @@ describe('the acts of replication', () => {
     expect(lineOf(promote, values)).not.toContain('hvs.operation')
   })
 
-  it('of a path filter begin with the one that is there', () => {
+  it('the actions of a path filter start with the current filter', () => {
     expect(filterActs('c', {}).map(({ method }) => method)).toEqual(['POST'])
     const [set, remove] = filterActs('c', { mode: 'allow', paths: ['kv/', 'app/'] })
     expect(set && initialValues(set)).toEqual({ mode: 'allow', paths: 'kv/\napp/' })
     expect(remove).toMatchObject({ method: 'DELETE', path: 'sys/replication/performance/primary/paths-filter/c' })
   })
 
-  it('know of a secondary that is not heard of', () => {
+  it('replication actions include a secondary that is not connected', () => {
     const row = { node_id: 'b', connection_status: 'connected', last_heartbeat: 't' }
     expect(
       secondariesOf({ known_secondaries: ['b', 'c'], secondaries: [row] }).map(({ id, connection }) => [
@@ -129,7 +129,7 @@ describe('the acts of replication', () => {
     ])
   })
 
-  it('open a token with the one-time password of the beginning alone', () => {
+  it('replication actions decode a token only with the first one-time password', () => {
     const password = 'k'.repeat(28)
     const token = 'hvs.abcdefghijklmnopqrstuvwx'
     const bytes = [...token].map((letter, index) => letter.charCodeAt(0) ^ password.charCodeAt(index))
@@ -143,7 +143,7 @@ describe('secrets', () => {
   const two = { path: 'kv/', version: 2 } as const
   const one = { path: 'old/', version: 1 } as const
 
-  it('are written by version 2 only over what was seen, and by version 1 as they are', () => {
+  it('secrets of KV version 2 are written with check-and-set, and those of version 1 without', () => {
     expect(callOf(newAct(two, 'app/'), { name: 'db', data: '{}' })).toEqual({
       ...{ method: 'POST', path: 'kv/data/app/db', body: '{"options":{"cas":0},"data":{}}' },
     })
@@ -156,7 +156,7 @@ describe('secrets', () => {
     expect([deleteAct(two, 'db').path, deleteAct(one, 'db').path]).toEqual(['kv/metadata/db', 'old/db'])
   })
 
-  it('have versions, the newest first, and what can be done to each', () => {
+  it('secrets have versions, newest first, with their possible actions', () => {
     const versions = versionsOf({
       data: {
         versions: {
@@ -175,7 +175,7 @@ describe('secrets', () => {
     expect(acts).toEqual([['kv/undelete/db', 'kv/destroy/db'], ['kv/delete/db', 'kv/destroy/db'], []])
   })
 
-  it('are in engines of their kind', () => {
+  it('secrets are listed in KV mounts only', () => {
     const secret = {
       'b/': { type: 'kv', options: null },
       'a/': { type: 'kv', options: { version: '2' } },

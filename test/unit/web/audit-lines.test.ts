@@ -11,7 +11,7 @@ const WRITTEN = {
 const answer = (...lines: unknown[]) => ({ lines: lines.map((text) => ({ device: 'file/', text })) })
 
 describe('lines of an audit device', () => {
-  it('say who did what when, the newest first', () => {
+  it('audit lines show caller, action and time, newest first', () => {
     const text = JSON.stringify(WRITTEN)
     expect(auditLinesOf(answer('{}', text))).toEqual([
       {
@@ -23,13 +23,13 @@ describe('lines of an audit device', () => {
   })
 
   it.each(['{"time":"2026-', '', '[1]', 'null', '"x"', '{"request":"x","auth":[],"time":7}'])(
-    'that cannot be read are shown as they are: %s',
+    'unreadable audit lines are shown unchanged: %s',
     (text) => {
       expect(auditLinesOf(answer(text))).toMatchObject([{ text, path: '', who: '' }])
     },
   )
 
-  it('are found by any text in them', () => {
+  it('audit lines are found by any text in them', () => {
     const lines = auditLinesOf(answer('{"a":"One"}', '{"a":"two"}'))
     expect(findLines(lines, ' one ').map(({ text }) => text)).toEqual(['{"a":"One"}'])
     expect(findLines(lines, '')).toHaveLength(2)

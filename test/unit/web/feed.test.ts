@@ -35,18 +35,18 @@ const survey = (primary: string | null): PageSurvey => ({
 })
 
 describe('what the page knows', () => {
-  it('has each event once, also after the connection broke in between', () => {
+  it('the page state has each event once, also after a reconnect', () => {
     const state = stateAfter({ type: 'events', events: range(1, 5) }, { type: 'events', events: range(3, 8) })
     expect(state.events.map(({ id }) => id)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
   })
 
-  it('keeps the newest events and does not grow', () => {
+  it('the page state keeps a limited number of the newest events', () => {
     let state = BEGIN
     for (let id = 1; id <= 5000; id += 1) state = reduce(state, { type: 'events', events: [event(id)] })
     expect([state.events.length, state.events.at(-1)?.id]).toEqual([1000, 5000])
   })
 
-  it('begins anew with a lab that counts anew', () => {
+  it('the page state restarts with a lab that restarts its numbers', () => {
     const state = stateAfter(
       { type: 'events', events: range(1, 9) },
       { type: 'reset' },
@@ -55,7 +55,7 @@ describe('what the page knows', () => {
     expect(state.events.map(({ id }) => id)).toEqual([1, 2])
   })
 
-  it('is live with whatever comes, and says when nothing does', () => {
+  it('the connection is live with any message, and lost without one', () => {
     expect(BEGIN.connection).toBe('connecting')
     expect(stateAfter({ type: 'connection', is: 'lost' }).connection).toBe('lost')
     expect(stateAfter({ type: 'connection', is: 'lost' }, { type: 'survey', survey: survey('A') }).connection).toBe(
@@ -63,13 +63,13 @@ describe('what the page knows', () => {
     )
   })
 
-  it('says that a lab is gone until there is one', () => {
+  it('the page state shows that a lab is gone until the next one', () => {
     const gone = stateAfter({ type: 'survey', survey: survey('A') }, { type: 'gone', reason: 'there is no lab' })
     expect(gone).toMatchObject({ gone: 'there is no lab', connection: 'live' })
     expect(reduce(gone, { type: 'survey', survey: survey('A') })).not.toHaveProperty('gone')
   })
 
-  it('has each work once, as it was told last, and of a server that begins anew only what that tells', () => {
+  it('the page state has each job once in its last state, and starts over with a new server', () => {
     const work = (id: number, state: PageWork['state']) => ({
       type: 'work' as const,
       work: {
@@ -88,7 +88,7 @@ describe('what the page knows', () => {
     expect([many.works.length, many.works.at(-1)?.id]).toEqual([20, 100])
   })
 
-  it('is of before while there is no lab, and of now again with the next one', () => {
+  it('the page state is stale without a lab, and current with the next one', () => {
     const before = stateAfter({ type: 'survey', survey: survey('A') })
     expect(isStale(before)).toBe(false)
     const without = reduce(before, { type: 'gone', reason: 'there is no lab' })
@@ -96,7 +96,7 @@ describe('what the page knows', () => {
     expect(isStale(reduce(without, { type: 'survey', survey: survey('A') }))).toBe(false)
   })
 
-  it('remembers whom a cluster followed while that one does not answer', () => {
+  it('the page state remembers the primary of a cluster while that primary does not answer', () => {
     const state = stateAfter({ type: 'survey', survey: survey('A') }, { type: 'survey', survey: survey(null) })
     expect(state.primaries).toEqual({ 'dr B': 'A' })
     expect(stateAfter({ type: 'survey', survey: survey(null) }).primaries).toEqual({})
@@ -114,11 +114,11 @@ describe('the filter of events', () => {
   const idsOf = (groups: readonly Group[], cluster = '', text = '') =>
     filterEvents(events, { groups: new Set(groups), cluster, text }).map(({ id }) => id)
 
-  it('shows all, newest first', () => expect(idsOf(all)).toEqual([4, 3, 2, 1]))
-  it('goes by kind', () => {
+  it('the event filter shows all events, newest first', () => expect(idsOf(all)).toEqual([4, 3, 2, 1]))
+  it('the event filter selects by kind', () => {
     expect(idsOf(['roles'])).toEqual([1])
     expect(idsOf(['servers'])).toEqual([3])
   })
-  it('goes by cluster, which events of the whole lab concern as well', () => expect(idsOf(all, 'A')).toEqual([4, 2, 1]))
-  it('goes by text, however it is written', () => expect(idsOf(all, '', ' PRIMARY')).toEqual([1]))
+  it('the event filter selects by cluster or whole lab', () => expect(idsOf(all, 'A')).toEqual([4, 2, 1]))
+  it('the event filter selects by text in any case', () => expect(idsOf(all, '', ' PRIMARY')).toEqual([1]))
 })

@@ -58,7 +58,7 @@ const C = cluster('C', { performance: role('secondary', 'stream-wals') })
 const links = [link('A', 'B'), link('A', 'C', 'performance')]
 
 describe('what is offered for a cluster', () => {
-  it('is to end it in several ways where it runs, and to begin where it does not', () => {
+  it('the actions of a running cluster end it in several ways, and those of a stopped one start it', () => {
     const ends = ['crash', 'stop', 'pause', 'seal']
     expect(verbsOf('A', { clusters: [cluster('A')] })).toEqual(ends)
     expect(verbsOf('A', { clusters: [cluster('A', { isSealed: true })] })).toEqual(['crash', 'stop', 'pause', 'unseal'])
@@ -69,20 +69,20 @@ describe('what is offered for a cluster', () => {
     ])
   })
 
-  it('is what changes the roles that it has', () => {
+  it('the actions of a cluster include changes of its roles', () => {
     const lab = { clusters: [A, B, C], links }
     expect(verbsOf('A', lab).slice(0, 2)).toEqual(['demote dr', 'demote performance'])
     expect(verbsOf('B', lab).slice(0, 3)).toEqual(['failover A B', 'switchover A B', 'promote dr'])
     expect(verbsOf('C', lab).slice(0, 1)).toEqual(['promote performance'])
   })
 
-  it('is to fail over from a primary that is lost, and not to change places with it', () => {
+  it('the actions for a lost primary include failover and no switchover', () => {
     const lab = { clusters: [cluster('A', { process: 'stopped', isAnswering: false }), B], links: [link(null, 'B')] }
     expect(verbsOf('B', { ...lab, primaries: { 'dr B': 'A' } }).slice(0, 2)).toEqual(['failover A B', 'promote dr'])
     expect(verbsOf('B', lab).slice(0, 1), 'nobody knows whom it followed').toEqual(['promote dr'])
   })
 
-  it('is to follow whoever leads now, for a former primary that nobody follows', () => {
+  it('the actions of a former primary without secondaries include rejoin', () => {
     const led = cluster('B', { dr: role('primary') })
     expect(verbsOf('A', { clusters: [A, led], links: [] })).toContain('rejoin A B')
     expect(verbsOf('A', { clusters: [cluster('A', { dr: role('secondary', 'idle') }), led] })).toContain('rejoin A B')
@@ -90,7 +90,7 @@ describe('what is offered for a cluster', () => {
     expect(verbsOf('B', { clusters: [A, B], links })).not.toContain('rejoin B A')
   })
 
-  it('is for all nodes together where there are several, whichever of them run', () => {
+  it('the actions of a cluster with nodes concern all nodes, whichever run', () => {
     const nodes = [
       node('A1', { isActive: true, state: 'active' }),
       node('A2', { process: 'stopped', state: 'stopped' }),
@@ -102,7 +102,7 @@ describe('what is offered for a cluster', () => {
     expect(labels).toEqual(expect.arrayContaining(['Start all its nodes', 'Crash all its nodes …']))
   })
 
-  it('is nothing for one that is gone', () => expect(verbsOf('Q', { clusters: [A] })).toEqual([]))
+  it('a removed cluster has no actions', () => expect(verbsOf('Q', { clusters: [A] })).toEqual([]))
 })
 
 describe('what is offered for a node', () => {
@@ -117,7 +117,7 @@ describe('what is offered for a node', () => {
       ({ action: { verb, clusters } }) => `${verb} ${clusters.join()}`,
     )
 
-  it('is what makes sense as it is, of it alone', () => {
+  it('the actions of a node match its state and concern it alone', () => {
     expect(offeredTo('A1')).toEqual(['step-down A', 'crash A1', 'stop A1', 'pause A1', 'seal A1'])
     expect(offeredTo('A2')).toEqual(['crash A2', 'stop A2', 'pause A2', 'unseal A2'])
     expect(offeredTo('A3')).toEqual(['start A3'])
@@ -127,13 +127,13 @@ describe('what is offered for a node', () => {
 })
 
 describe('what is offered', () => {
-  it('is only what the lab can do, and nothing where the page is only to look at', () => {
+  it('the page offers only actions that the lab supports, and none in read-only mode', () => {
     expect(verbsOf('B', { clusters: [A, B], links, verbs: ['seal', 'promote'] })).toEqual(['promote dr', 'seal'])
     for (const subject of [{ of: 'cluster', name: 'A' }, { of: 'link', between: ['A', 'B'] }, { of: 'lab' }] as const)
       expect(offered(subject, { clusters: [A, B], links, verbs: [] })).toEqual([])
   })
 
-  it('names the ends of a link, and asks for what a verb takes', () => {
+  it('the actions of a link name its ends and ask for parameters', () => {
     const of = offered({ of: 'link', between: ['A', 'C'] })
     expect(of.map(({ action }) => action.clusters)).toEqual([
       ['A', 'C'],

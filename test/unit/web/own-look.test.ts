@@ -23,7 +23,7 @@ const lags: OwnLook['lags'] = {
 }
 
 describe('the picture of a server', () => {
-  it('has a primary with its secondaries, those that are not heard of too', () => {
+  it('the diagram of a server shows a primary with all its secondaries, even unconnected ones', () => {
     const { clusters, links, problems } = surveyOf(look({ dr: primary, lags }))
     expect(clusters.map(({ name, isAnswering, apiAddress }) => [name, isAnswering, apiAddress])).toEqual([
       ['east', true, 'http://127.0.0.1:8200'],
@@ -42,7 +42,7 @@ describe('the picture of a server', () => {
     expect(problems).toEqual(['the DR secondary lost of east is not connected'])
   })
 
-  it('has a secondary with its primary', () => {
+  it('the diagram of a server shows a secondary with its primary', () => {
     const { clusters, links, problems } = surveyOf(look({ performance: secondary, lags }))
     expect(clusters[1]).toMatchObject({
       ...{ name: 'performance primary', apiAddress: 'http://127.0.0.1:8230' },
@@ -59,7 +59,7 @@ describe('the picture of a server', () => {
     expect(surveyOf(look({ performance: cut })).problems.join()).toContain('cut off from its performance primary')
   })
 
-  it('tells two apart that have one id, and one that has the name of the server', () => {
+  it('the diagram of a server distinguishes secondaries with equal ids or the name of the server', () => {
     const ids = (...known: string[]): OwnStatus => ({ mode: 'primary', known_secondaries: known })
     const { clusters, links } = surveyOf(look({ dr: ids('b'), performance: ids('b', 'east') }))
     expect(clusters.map(({ name }) => name)).toEqual(['east', 'b', 'b (performance)', 'east (performance)'])
@@ -70,7 +70,7 @@ describe('the picture of a server', () => {
     ])
   })
 
-  it('says that the server is sealed, new, or starts anew', () => {
+  it('the diagram of a server shows a sealed, new or restarting server', () => {
     const closed = { name: '', dr: null, performance: null }
     expect(surveyOf(look({ ...closed, sealed: true }))).toMatchObject({
       clusters: [{ name: 'this server', isSealed: true, isInitialised: true }],
@@ -80,7 +80,7 @@ describe('the picture of a server', () => {
     expect(surveyOf(look({ ...closed, initialized: null, sealed: null })).problems).toEqual([])
   })
 
-  it('has the place of one of several nodes', () => {
+  it('the diagram of a server shows its node of several', () => {
     const node = { id: 'n2', state: 'standby', is_active: false, is_performance_standby: false, applied_index: 7 }
     const nodesOf = (more: object) => surveyOf(look({ node: { ...node, ...more } })).clusters[0]?.nodes
     expect(nodesOf({})).toMatchObject([{ name: 'n2', state: 'standby', appliedIndex: 7 }])
@@ -92,7 +92,7 @@ describe('what happens to a server', () => {
   const happened = (before: OwnLook, after: OwnLook) =>
     eventsBetween(before, after, 4).map(({ id, kind, text }) => `${id} ${kind} ${text}`)
 
-  it('is what has changed between two looks', () => {
+  it('the events of a server are the changes between two samples', () => {
     const follows = look({ dr: { ...secondary, state: 'merkle-sync' } })
     expect(happened(follows, look({ dr: secondary }))).toEqual([
       '5 replication dr stream: merkle-sync, ready -> stream-wals, ready',
@@ -105,7 +105,7 @@ describe('what happens to a server', () => {
     expect(happened(look(), look({ sealed: true }))).toEqual(['5 seal unsealed -> sealed'])
   })
 
-  it('is nothing while nothing changes, or nothing is said', () => {
+  it('samples without a change or without data give no events', () => {
     expect(happened(look({ dr: primary }), look({ dr: primary, at_ms: 2000 }))).toEqual([])
     expect(happened(look({ dr: primary }), look({ dr: null, initialized: null, sealed: null }))).toEqual([])
   })

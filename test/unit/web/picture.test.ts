@@ -24,11 +24,11 @@ const fieldsOf = (names: string, planned: readonly PlannedLink[]) =>
 const SIX = [performance('A', 'C'), performance('A', 'E'), dr('A', 'B'), dr('C', 'D'), dr('E', 'F')]
 
 describe('the places of clusters', () => {
-  it('has DR secondaries below their primary and performance secondaries on both sides', () => {
+  it('DR secondaries are placed below their primary, and performance secondaries on both sides', () => {
     expect(fieldsOf('ABCDEF', SIX)).toEqual({ A: [1, 0], B: [1, 1], C: [2, 0], D: [2, 1], E: [0, 0], F: [0, 1] })
   })
 
-  it('gives each cluster a place of its own, whatever the links are', () => {
+  it('each cluster has its own position, whatever the links are', () => {
     const many = [...'BCDEFGHIJKL'].map((name, index) => (index % 3 === 0 ? dr('A', name) : performance('A', name)))
     const circle = [dr('A', 'B'), dr('B', 'A'), performance('C', 'C'), dr('X', 'D')]
     for (const [names, planned] of [
@@ -42,7 +42,7 @@ describe('the places of clusters', () => {
     }
   })
 
-  it('places nothing that is not there', () => {
+  it('missing clusters have no position', () => {
     expect(fieldsOf('A', [dr('A', 'B')])).toEqual({ A: [0, 0] })
   })
 })
@@ -57,7 +57,7 @@ describe('the layout', () => {
     [820, 5],
     [1200, 3],
     [3000, 0],
-  ])('keeps boxes apart and within %i pixels, with %i nodes', (width, nodes) => {
+  ])('the layout separates boxes within %i pixels, with %i nodes', (width, nodes) => {
     const { boxes, height } = layOut(places, width, nodes)
     const all = [...boxes.values()]
     for (const [index, one] of all.entries()) {
@@ -75,11 +75,11 @@ describe('the layout', () => {
     }
   })
 
-  it('stacks clusters where there is no room for columns', () => {
+  it('the layout stacks clusters on a narrow page', () => {
     expect([layOut(places, 358).isStacked, layOut(places, 820).isStacked]).toEqual([true, false])
   })
 
-  it.each([358, 820])('has an arrow between any two boxes at %i pixels, with its words within the picture', (width) => {
+  it.each([358, 820])('arrows connect any two boxes at %i pixels, with labels inside the diagram', (width) => {
     const layout = layOut(places, width)
     for (const from of layout.boxes.values())
       for (const to of layout.boxes.values()) {
@@ -153,11 +153,11 @@ describe('the words of a node', () => {
     [node({ state: 'silent' }), 'no answer', 'away'],
     [node({ state: 'silent', process: 'paused' }), 'paused', 'away'],
     [node({ state: 'stopped', process: 'stopped' }), 'stopped', 'away'],
-  ] as const)('%# say how it is', (one, word, look) => {
+  ] as const)('%# is the state label of a node', (one, word, look) => {
     expect(nodeStandingOf(one)).toEqual({ word, look })
   })
 
-  it('have the signs of the faults that meet it', () => {
+  it('node labels have the signs of the faults of that node', () => {
     const cut = { id: 1, between: ['A1', 'A2'], isCut: true, sign: '✂', text: 'A1 <-> A2, partition' } as const
     expect(['A1', 'A2', 'A3'].map((name) => nodeSignsOf(name, [cut, cut]))).toEqual(['✂ cut', '✂ cut', ''])
     expect(nodeSignsOf('A1', null)).toBe('')

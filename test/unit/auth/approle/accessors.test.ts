@@ -16,7 +16,7 @@ describe('accessors', () => {
   const unknownText = (accessor: string) => `failed to find accessor entry for secret_id_accessor: "${accessor}"`
   const unknown = (accessor: string) => ({ status: 404, data: { error: unknownText(accessor) } })
 
-  it('look up what the value looks up', async () => {
+  it('an accessor lookup shows the same as a lookup of its SecretID', async () => {
     expect(await ask('lookup', issued.accessor)).toEqual(await approle.lookup('r', issued.secretId))
     expect((await ask('lookup', issued.accessor, 'R')).data).toMatchObject({
       secret_id_accessor: issued.accessor,
@@ -24,40 +24,40 @@ describe('accessors', () => {
     })
   })
 
-  it.each(['lookup', 'destroy'])('%s needs one', async (word) => {
+  it.each(['lookup', 'destroy'])('accessor %s needs an accessor', async (word) => {
     expect(await ask(word, '', 'none')).toEqual({ status: 400, errors: ['missing secret_id_accessor'] })
   })
 
-  it.each(['lookup', 'destroy'])('%s in a role that is not there is 404', async (word) => {
+  it.each(['lookup', 'destroy'])('accessor %s in an unknown role is 404', async (word) => {
     expect(await ask(word, issued.accessor, 'None')).toEqual({ status: 404, errors: ['role "None" does not exist'] })
   })
 
-  it('lookup of an unknown one is 404 with an envelope', async () => {
+  it('accessor lookup of an unknown accessor is 404 with an envelope', async () => {
     const response = await approle.harness.write('role/r/secret-id-accessor/lookup', { secret_id_accessor: 'x' })
     expect(response).toEqual({ status: 404, data: { error: unknownText('x') }, mountType: '' })
   })
 
-  it('destroy of an unknown one is 404 with errors', async () => {
+  it('accessor destroy of an unknown accessor is 404 with errors', async () => {
     expect(await ask('destroy', 'x')).toEqual({ status: 404, errors: [unknownText('x')] })
   })
 
-  it('the value is no accessor and the accessor no value', async () => {
+  it('a SecretID is not accepted as an accessor, and an accessor not as a SecretID', async () => {
     expect(await ask('lookup', issued.secretId)).toEqual(unknown(issued.secretId))
     expect(await approle.lookup('r', issued.accessor)).toEqual({ status: 204 })
     expect(await approle.login('r', issued.accessor)).toMatchObject({ status: 400 })
   })
 
-  it('are not trimmed', async () => {
+  it('accessors are not trimmed', async () => {
     expect(await ask('lookup', ` ${issued.accessor}`)).toMatchObject({ status: 404 })
   })
 
-  it('through another role: lookup finds nothing, destroy is forbidden and destroys nothing', async () => {
+  it('an accessor of another role: lookup finds nothing, and destroy is forbidden and destroys nothing', async () => {
     expect(await ask('lookup', issued.accessor, 'q')).toEqual({ status: 204 })
     expect(await ask('destroy', issued.accessor, 'q')).toEqual({ status: 403, errors: ['invalid secret id accessor'] })
     expect(await ask('lookup', issued.accessor)).toMatchObject({ status: 200 })
   })
 
-  it('across the border of local SecretIDs are unknown', async () => {
+  it('accessors of local SecretIDs are unknown on the other side', async () => {
     const local = await approle.issue('l')
     expect(await ask('lookup', issued.accessor, 'l')).toEqual(unknown(issued.accessor))
     expect(await ask('lookup', local.accessor, 'r')).toEqual(unknown(local.accessor))
@@ -67,7 +67,7 @@ describe('accessors', () => {
   it.each([
     ['POST', 'update'],
     ['DELETE', 'delete'],
-  ] as const)('valid -> destroyed: %s', async (_verb, operation) => {
+  ] as const)('destroy removes a SecretID and its accessor: %s', async (_verb, operation) => {
     const body = { role_name: 'r', secret_id_accessor: issued.accessor }
     expect(await approle.ask(operation, 'role/r/secret-id-accessor/destroy', body)).toEqual({ status: 204 })
     expect(await approle.lookup('r', issued.secretId)).toEqual({ status: 204 })
@@ -76,25 +76,25 @@ describe('accessors', () => {
     expect(await approle.storage.keys('secret_id/')).toEqual([])
   })
 
-  it('of an expired SecretID are unknown at once', async () => {
+  it('the accessor of an expired SecretID is unknown at once', async () => {
     approle.clock.advance(60_000)
     expect(await ask('lookup', issued.accessor)).toEqual(unknown(issued.accessor))
   })
 
-  it('of a used-up SecretID are unknown', async () => {
+  it('the accessor of a used-up SecretID is unknown', async () => {
     const once = await approle.issue('r', { num_uses: 1 })
     await approle.login('r', once.secretId)
     expect(await ask('lookup', once.accessor)).toEqual(unknown(once.accessor))
   })
 
-  it('of a deleted role are unknown to a new one of its name', async () => {
+  it('the accessors of a deleted role are unknown to a new role of the same name', async () => {
     await approle.remove('role/r')
     await approle.makeRole('r')
     expect(await ask('lookup', issued.accessor)).toEqual(unknown(issued.accessor))
     expect(await ask('destroy', issued.accessor)).toMatchObject({ status: 404 })
   })
 
-  it('have neither GET nor LIST', async () => {
+  it('the accessor paths reject GET and LIST', async () => {
     expect(await approle.read('role/r/secret-id-accessor/lookup')).toMatchObject({ status: 405 })
     expect(await approle.list('role/r/secret-id-accessor')).toMatchObject({ status: 404 })
   })

@@ -18,34 +18,34 @@ describe('lockout', () => {
     for (let count = 0; count < times; count++) expect(await on.login('r', secretId)).toEqual(WRONG)
   }
 
-  it('comes after five unknown SecretIDs in a row, also for good ones and for none', async () => {
+  it('five unknown SecretIDs in a row lock out a RoleID for every login', async () => {
     await fail(5)
     expect(await approle.login('r', issued.secretId)).toEqual(LOCKED)
     expect(await approle.login(' r ', issued.secretId)).toEqual(LOCKED)
     expect(await approle.login('r')).toEqual(LOCKED)
   })
 
-  it('is of one RoleID', async () => {
+  it('a lockout concerns one RoleID', async () => {
     await fail(5)
     const { secretId } = await approle.issue('q')
     expect(await approle.login('q', secretId)).toMatchObject({ status: 200 })
   })
 
-  it('costs no use', async () => {
+  it('a login during a lockout costs no use', async () => {
     const { secretId } = await approle.issue('r', { num_uses: 3 })
     await fail(5)
     expect(await approle.login('r', secretId)).toEqual(LOCKED)
     expect((await approle.lookup('r', secretId)).data?.secret_id_num_uses).toBe(3)
   })
 
-  it('does not come when a success lies between', async () => {
+  it('a successful login resets the count of failures', async () => {
     await fail(4)
     expect(await approle.login('r', issued.secretId)).toMatchObject({ status: 200 })
     await fail(4)
     expect(await approle.login('r', issued.secretId)).toMatchObject({ status: 200 })
   })
 
-  it('ends 15 minutes after the last failure, and counts anew', async () => {
+  it('a lockout ends 15 minutes after the last failure, and the count restarts', async () => {
     await fail(5)
     approle.clock.advance(15 * MINUTE - 1)
     expect(await approle.login('r', issued.secretId)).toEqual(LOCKED)
@@ -54,14 +54,14 @@ describe('lockout', () => {
     expect(await approle.login('r', issued.secretId)).toMatchObject({ status: 200 })
   })
 
-  it('forgets failures after 15 minutes of silence', async () => {
+  it('failures count for 15 minutes', async () => {
     await fail(4)
     approle.clock.advance(15 * MINUTE)
     await fail(4)
     expect(await approle.login('r', issued.secretId)).toMatchObject({ status: 200 })
   })
 
-  it('counts used-up, destroyed and expired SecretIDs as unknown', async () => {
+  it('used-up, destroyed and expired SecretIDs count as failures', async () => {
     const used = await approle.issue('r', { num_uses: 1 })
     const expired = await approle.issue('r', { ttl: 1 })
     const destroyed = await approle.issue('r')
@@ -73,7 +73,7 @@ describe('lockout', () => {
     expect(await approle.login('r', issued.secretId)).toEqual(LOCKED)
   })
 
-  it('does not count a missing SecretID, an unknown RoleID or a refused address', async () => {
+  it('a missing SecretID, an unknown RoleID and a rejected address do not count as failures', async () => {
     await approle.write('role/r', { secret_id_bound_cidrs: '10.0.0.0/8' })
     for (let count = 0; count < 6; count++) {
       await approle.login('r')
@@ -84,7 +84,7 @@ describe('lockout', () => {
     expect(await approle.login('unknown', 'x')).toEqual(WRONG)
   })
 
-  it('is on by default, and can be set or be off', async () => {
+  it('lockout is on by default, and can be configured or disabled', async () => {
     const off = new ApproleMount({ lockout: undefined })
     await off.makeRole('r')
     await fail(20, 'wrong', off)
@@ -96,7 +96,7 @@ describe('lockout', () => {
     await fail(1, 'wrong', strict)
   })
 
-  it('can be tuned at the mount, from one request to the next', async () => {
+  it('the tuning of a mount changes its lockout from one request to the next', async () => {
     await fail(5)
     approle.mount.userLockout = { lockout_disable: true }
     expect(await approle.login('r', issued.secretId)).toMatchObject({ status: 200 })
@@ -112,7 +112,7 @@ describe('lockout', () => {
     expect(await off.login('r', 'wrong')).toEqual(LOCKED)
   })
 
-  it('is shown and ended by an operator', async () => {
+  it('an operator can list and unlock locked RoleIDs', async () => {
     const { lockedUsers } = approle.harness.backend
     await fail(4)
     expect(lockedUsers?.list()).toEqual([])
@@ -124,14 +124,14 @@ describe('lockout', () => {
     expect(await approle.login('r', issued.secretId)).toMatchObject({ status: 200 })
   })
 
-  it('writes nothing', async () => {
+  it('a lockout writes nothing', async () => {
     const { writes } = approle.storage
     await fail(5)
     expect(approle.storage.writes).toBe(writes)
     expect(approle.localStorage.writes).toBe(0)
   })
 
-  it('is unlocked by what is known here though it is decided elsewhere', async () => {
+  it('a SecretID known on a secondary resets the failures, though the primary decides the login', async () => {
     const { secretId } = await approle.issue('r', { num_uses: 9 })
     await fail(4)
     approle.isReadOnly = true

@@ -20,40 +20,46 @@ describe('login', () => {
   })
   const send = (body: JsonObject) => approle.write('login', body)
 
-  it('needs no token, and is the only path that does not', () => {
+  it('AppRole login needs no token, unlike all other AppRole paths', () => {
     const { paths, rules } = approle.harness.backend
     expect(paths.map(({ pattern }) => pattern).filter((pattern) => rules?.find(pattern).access)).toEqual(['login'])
     expect(rules?.find('login')).toEqual({ access: 'open' })
   })
 
   describe('rule 1: role_id is always required', () => {
-    it.each<[JsonObject]>([[{}], [{ role_id: '' }], [{ role_id: null }], [{ role_id: ' \t' }]])('%j', async (body) => {
-      expect(await send({ secret_id: issued.secretId, ...body })).toEqual({ status: 400, errors: ['missing role_id'] })
-    })
+    it.each<[JsonObject]>([[{}], [{ role_id: '' }], [{ role_id: null }], [{ role_id: ' \t' }]])(
+      'AppRole login needs a role_id: %j',
+      async (body) => {
+        expect(await send({ secret_id: issued.secretId, ...body })).toEqual({
+          status: 400,
+          errors: ['missing role_id'],
+        })
+      },
+    )
 
-    it('and must be one', async () => {
+    it('AppRole login rejects an unknown role_id', async () => {
       expect(await send({ role_id: 'unknown', secret_id: issued.secretId })).toEqual(WRONG)
       expect(await send({ role_id: 'R', secret_id: issued.secretId })).toEqual(WRONG)
     })
 
-    it('before there ever was a role', async () => {
+    it('AppRole login fails before any role exists', async () => {
       expect(await new ApproleMount().login('x', 'y')).toEqual(WRONG)
     })
   })
 
   describe('rule 2: secret_id is required when bind_secret_id is true', () => {
     it.each<[JsonObject]>([[{}], [{ secret_id: '' }], [{ secret_id: null }], [{ secret_id: ' ' }]])(
-      '%j',
+      'AppRole login rejects a missing secret_id if bind_secret_id is true: %j',
       async (body) => {
         expect(await send({ role_id: 'r', ...body })).toEqual(NO_SECRET_ID)
       },
     )
 
-    it('but an unknown role_id is named first', async () => {
+    it('AppRole login reports an unknown role_id before a missing secret_id', async () => {
       expect(await send({ role_id: 'unknown' })).toEqual(WRONG)
     })
 
-    it('and is ignored altogether when it is false', async () => {
+    it('AppRole login ignores secret_id if bind_secret_id is false', async () => {
       await approle.makeRole('free', { bind_secret_id: false, secret_id_bound_cidrs: '127.0.0.0/8' })
       for (const body of [{}, { secret_id: 'anything' }, { secret_id: 's'.repeat(5000) }]) {
         expect(await send({ role_id: 'free', ...body })).toMatchObject({ status: 200 })
@@ -61,7 +67,7 @@ describe('login', () => {
       expect((await approle.auth('free', 'anything')).metadata).toEqual({ role_name: 'free' })
     })
 
-    it('kept SecretIDs work again when it is turned back on', async () => {
+    it('old SecretIDs work again after bind_secret_id returns to true', async () => {
       await approle.write('role/r', { bind_secret_id: false, secret_id_bound_cidrs: '127.0.0.0/8' })
       expect(await approle.login('r')).toMatchObject({ status: 200 })
       await approle.write('role/r', { bind_secret_id: true })
@@ -70,11 +76,11 @@ describe('login', () => {
     })
   })
 
-  it('trims both ids', async () => {
+  it('AppRole login trims role_id and secret_id', async () => {
     expect(await send({ role_id: ' r ', secret_id: `\t${issued.secretId}\n` })).toMatchObject({ status: 200 })
   })
 
-  it('refuses values that are too long, of another role, or of another type', async () => {
+  it('AppRole login rejects SecretIDs that are too long, of another role or of another type', async () => {
     await approle.makeRole('q')
     expect(await approle.login('q', issued.secretId)).toEqual(WRONG)
     expect(await approle.login('r', 's'.repeat(4097))).toEqual({
@@ -88,7 +94,7 @@ describe('login', () => {
     ])
   })
 
-  it('answers unknown, expired, used-up and destroyed SecretIDs alike', async () => {
+  it('AppRole login answers unknown, expired, used-up and destroyed SecretIDs alike', async () => {
     const expired = await approle.issue('r', { ttl: 60 })
     const used = await approle.issue('r', { num_uses: 1 })
     const destroyed = await approle.issue('r')
@@ -103,13 +109,13 @@ describe('login', () => {
     expect(await approle.login('r', 'unknown')).toMatchObject({ status: 400 })
   })
 
-  it('refuses and removes a SecretID whose accessor is missing', async () => {
+  it('AppRole login rejects and removes a SecretID whose accessor is missing', async () => {
     for (const key of await approle.storage.keys('accessor/')) await approle.storage.write((tx) => tx.delete(key))
     expect(await approle.login('r', issued.secretId)).toEqual(WRONG)
     expect(await approle.storage.keys('secret_id/')).toEqual([])
   })
 
-  it('has no other verb', async () => {
+  it('the AppRole login path supports writes only', async () => {
     for (const operation of ['read', 'delete', 'patch'] as const) {
       expect(await approle.ask(operation, 'login', { role_id: 'r' })).toMatchObject({ status: 405 })
     }
@@ -117,7 +123,7 @@ describe('login', () => {
   })
 
   describe('uses of a SecretID', () => {
-    it('valid -> expired when they reach num_uses', async () => {
+    it('a SecretID expires when its logins reach num_uses', async () => {
       const { secretId } = await approle.issue('r', { num_uses: 2 })
       const left = async () => (await approle.lookup('r', secretId)).data?.secret_id_num_uses
       expect(await left()).toBe(2)
@@ -132,21 +138,21 @@ describe('login', () => {
       expect(await approle.login('r', secretId)).toEqual(WRONG)
     })
 
-    it('are taken by a login that is refused for its address', async () => {
+    it('a login that is rejected for its address consumes a use of the SecretID', async () => {
       await approle.makeRole('c', { secret_id_bound_cidrs: '127.0.0.0/8', token_bound_cidrs: '127.0.0.0/8' })
       const { secretId } = await approle.issue('c', { num_uses: 3 })
       expect(await approle.login('c', secretId, '1.2.3.4')).toMatchObject({ status: 400 })
       expect((await approle.lookup('c', secretId)).data?.secret_id_num_uses).toBe(2)
     })
 
-    it('are stored before a login is refused for its address', async () => {
+    it('a use of a SecretID is stored before the login is rejected for its address', async () => {
       await approle.makeRole('c', { secret_id_bound_cidrs: '127.0.0.0/8' })
       const { secretId } = await approle.issue('c', { num_uses: 3 })
       approle.storage.commitError = new Error('the disk is full')
       await expect(approle.login('c', secretId, '1.2.3.4')).rejects.toThrow('the disk is full')
     })
 
-    it('without a limit make no write at all', async () => {
+    it('a login with an unlimited SecretID writes nothing', async () => {
       const { writes } = approle.storage
       await approle.auth('r', issued.secretId)
       expect(approle.storage.writes).toBe(writes)
@@ -268,7 +274,7 @@ describe('renewal', () => {
   const given = async () => approle.auth('r', (await approle.issue('r')).secretId)
   const renew = async (auth: Awaited<ReturnType<typeof given>>) => approle.harness.backend.renew?.(auth)
 
-  it('takes ttl, maximum and period of the role now, and nothing else', async () => {
+  it('renewal of an AppRole token takes ttl, maximum and period of the current role, and nothing else', async () => {
     const auth = await given()
     await approle.write('role/r', {
       token_ttl: 10,
@@ -282,7 +288,7 @@ describe('renewal', () => {
     expect(await renew(auth)).toEqual({ ttlSeconds: 10, maxTtlSeconds: 20, periodSeconds: 30 })
   })
 
-  it('goes by the name of the role: refused while it is gone, good for a new one', async () => {
+  it('renewal of an AppRole token finds the role by name: it fails without one and works with a new one', async () => {
     const auth = await given()
     await approle.remove('role/r')
     await expect(renew(auth)).rejects.toMatchObject({
@@ -293,7 +299,7 @@ describe('renewal', () => {
     expect(await renew(auth)).toEqual({ ttlSeconds: 5, maxTtlSeconds: 0, periodSeconds: 0 })
   })
 
-  it('does not ask about the SecretID', async () => {
+  it('renewal of an AppRole token does not check the SecretID', async () => {
     const { secretId } = await approle.issue('r', { num_uses: 1 })
     const auth = await approle.auth('r', secretId)
     expect(await renew(auth)).toEqual({ ttlSeconds: 60, maxTtlSeconds: 0, periodSeconds: 0 })

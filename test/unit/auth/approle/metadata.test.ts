@@ -22,7 +22,7 @@ describe('metadata', () => {
     [base64('A=B,c=d'), { a: 'b', c: 'd' }],
     [base64('null'), {}],
     [base64('{}'), {}],
-  ])('%j is read', (sent, read) => {
+  ])('SecretID metadata %j is accepted', (sent, read) => {
     expect(parseMetadata(sent)).toEqual(read)
   })
 
@@ -46,15 +46,15 @@ describe('metadata', () => {
     'a=b=c',
     'a',
     'a=b,c',
-  ])('%j is refused', (sent) => {
+  ])('SecretID metadata %j is rejected', (sent) => {
     expect(() => parseMetadata(sent)).toThrow(/^failed to parse metadata: /)
   })
 
-  it('names the key without a value', () => {
+  it('an error of SecretID metadata names the key without a value', () => {
     expect(() => parseMetadata('{"a":"1","b":""}')).toThrow('failed to parse metadata: invalid value for key "b"')
   })
 
-  it('is read back as any object of texts, plain and in base64', () => {
+  it('SecretID metadata accepts any object of strings, plain and in base64', () => {
     const objects = fc.dictionary(fc.string(), fc.string({ minLength: 1 }), { noNullPrototype: true })
     fc.assert(
       fc.property(objects, (object) => {
@@ -65,7 +65,7 @@ describe('metadata', () => {
     )
   })
 
-  it('never ends in anything but pairs of texts or a refusal', () => {
+  it('SecretID metadata gives string pairs or an error for any input', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ maxLength: 40 }), fc.json()), (text) => {
         try {

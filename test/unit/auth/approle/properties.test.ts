@@ -116,30 +116,30 @@ describe.each(PROPERTIES)('role/:role_name/$path', ({ path, first, sent, shown, 
   })
   const at = `role/Role/${path}`
 
-  it('GET reads the property', async () => {
+  it('GET reads the role property', async () => {
     expect(await approle.read(at)).toEqual({ status: 200, data: first })
   })
 
-  it('POST sets it and nothing else', async () => {
+  it('POST sets the role property and nothing else', async () => {
     const { data: before } = await approle.read('role/role')
     expect(await approle.write(at, sent)).toEqual({ status: 204 })
     expect(await approle.read(at)).toEqual({ status: 200, data: shown })
     expect((await approle.read('role/role')).data).toEqual({ ...before, ...ofRole })
   })
 
-  it('DELETE resets it, whatever the case of the name', async () => {
+  it('DELETE resets the role property, whatever the case of the role name', async () => {
     await approle.write(at, sent)
     expect(await approle.remove(at)).toEqual({ status: 204 })
     expect(await approle.read(at)).toEqual({ status: 200, data: afterDelete })
   })
 
-  it('POST without the field is refused or does nothing', async () => {
+  it('POST without the field of the role property is rejected or does nothing', async () => {
     const before = await approle.read(at)
     expect(await approle.write(at, {})).toEqual(missing === null ? { status: 204 } : { status: 400, errors: [missing] })
     expect(await approle.read(at)).toEqual(before)
   })
 
-  it('of a role that is not there: GET 404, POST 404 as a path that is not there, DELETE 204', async () => {
+  it('a property of an unknown role: GET 404, POST 404 as an unsupported path, DELETE 204', async () => {
     expect(await approle.read(`role/none/${path}`)).toEqual({ status: 404, errors: [] })
     for (const body of [sent, {}]) {
       expect(await approle.write(`role/none/${path}`, body)).toEqual({
@@ -151,7 +151,7 @@ describe.each(PROPERTIES)('role/:role_name/$path', ({ path, first, sent, shown, 
     expect(await approle.read('role/none')).toMatchObject({ status: 404 })
   })
 
-  it('LIST is not known', async () => {
+  it('LIST of a role property is 404', async () => {
     expect(await approle.list(at)).toMatchObject({ status: 404 })
   })
 })
@@ -222,14 +222,14 @@ describe('a write of a property', () => {
     approle = new ApproleMount()
   })
 
-  it.each(REFUSED)('of a role with %j: %s refuses %j', async (role, path, body, text) => {
+  it.each(REFUSED)('a role with %j: a write of %s rejects %j', async (role, path, body, text) => {
     await approle.makeRole('r', role)
     const before = await approle.read('role/r')
     expect(await approle.write(`role/r/${path}`, body)).toEqual({ status: 400, errors: [text] })
     expect(await approle.read('role/r')).toEqual(before)
   })
 
-  it('that would take the last constraint away is refused as a reset too', async () => {
+  it('a reset of a property that removes the last constraint is rejected', async () => {
     await approle.makeRole('a', { bind_secret_id: false, secret_id_bound_cidrs: '10.0.0.0/8' })
     await approle.makeRole('b', { bind_secret_id: false, token_bound_cidrs: '10.0.0.0/8' })
     expect(await approle.remove('role/a/secret-id-bound-cidrs')).toEqual({ status: 400, errors: [CONSTRAINT] })
@@ -242,7 +242,7 @@ describe('a write of a property', () => {
     ['policies', { token_policies: null }, { token_policies: [] }],
     ['token-bound-cidrs', { token_bound_cidrs: null }, { token_bound_cidrs: [] }],
     ['token-bound-cidrs', { token_bound_cidrs: [] }, { token_bound_cidrs: [] }],
-  ])('%s takes %j for nothing', async (path, body, shown) => {
+  ])('a write of %s treats %j as empty', async (path, body, shown) => {
     await approle.makeRole('r', {
       secret_id_num_uses: 1,
       token_num_uses: 1,
@@ -253,7 +253,7 @@ describe('a write of a property', () => {
     expect(await approle.read(`role/r/${path}`)).toEqual({ status: 200, data: shown })
   })
 
-  it('lets token_max_ttl of 0 stand with a ttl', async () => {
+  it('a write of token_max_ttl accepts 0 beside a ttl', async () => {
     await approle.makeRole('r', { token_ttl: 60, token_max_ttl: 60 })
     expect(await approle.write('role/r/token-max-ttl', { token_max_ttl: 0 })).toEqual({ status: 204 })
   })

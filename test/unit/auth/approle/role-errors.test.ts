@@ -63,7 +63,7 @@ describe('a role write', () => {
     approle = new ApproleMount()
   })
 
-  it.each(REFUSED)('with %j is refused and stores nothing', async (body, text) => {
+  it.each(REFUSED)('a role write rejects %j and stores nothing', async (body, text) => {
     const refused = { status: 400, errors: [errorOf(text)] }
     expect(await approle.write('role/new', body)).toEqual(refused)
     expect(await approle.read('role/new')).toEqual({ status: 404, errors: [] })
@@ -77,22 +77,22 @@ describe('a role write', () => {
     ['bind_secret_id', { bind_secret_id: true }],
     ['secret_id_bound_cidrs', { bind_secret_id: false, secret_id_bound_cidrs: '127.0.0.0/8' }],
     ['token_bound_cidrs', { bind_secret_id: false, token_bound_cidrs: '127.0.0.1' }],
-  ])('is satisfied by the constraint %s alone', async (_name, body) => {
+  ])('a role write accepts %s as the only constraint', async (_name, body) => {
     expect(await approle.write('role/r', body)).toEqual({ status: 204 })
   })
 
-  it('judges the merged record, not only what was sent', async () => {
+  it('a role write validates the merged role, not only the sent fields', async () => {
     await approle.makeRole('r', { token_num_uses: 5 })
     expect(await approle.write('role/r', { token_type: 'batch' })).toMatchObject({ status: 400 })
     expect(await approle.write('role/r', { token_type: 'batch', token_num_uses: 0 })).toEqual({ status: 204 })
   })
 
-  it('lets token_period be more than the mount allows, since tokens are capped', async () => {
+  it('a role write accepts a token_period above the mount maximum, since tokens are capped', async () => {
     expect(await approle.write('role/r', { token_period: '10000h' })).toEqual({ status: 204 })
     expect(await approle.write('role/r', { period: '10000h', token_period: '10000h' })).toEqual({ status: 204 })
   })
 
-  it('names the first of several mistakes in the order of the contract', async () => {
+  it('a role write names the first of several mistakes in the order of the contract', async () => {
     await approle.makeRole('taken')
     const mistakes: readonly (readonly [JsonObject, string])[] = [
       [{ token_ttl: 'soon' }, 'error converting input'],
@@ -124,23 +124,23 @@ describe('RoleID', () => {
   })
   const IN_USE = { status: 400, errors: ['role_id already in use'] }
 
-  it('is read by its endpoint', async () => {
+  it('the role-id endpoint reads the RoleID', async () => {
     expect(await approle.read('role/R1/role-id')).toEqual({ status: 200, data: { role_id: 'Mine' } })
     expect(await approle.read('role/none/role-id')).toEqual({ status: 404, errors: [] })
   })
 
-  it.each(['role/r2', 'role/r2/role-id', 'role/new'])('cannot be that of another role: %s', async (path) => {
+  it.each(['role/r2', 'role/r2/role-id', 'role/new'])('%s rejects the RoleID of another role', async (path) => {
     if (path !== 'role/new') await approle.makeRole('new')
     expect(await approle.write(path, { role_id: 'Mine' })).toEqual(IN_USE)
     expect(await approle.write(path, { role_id: 'mine' })).toEqual({ status: 204 })
   })
 
-  it.each(['role/r1', 'role/r1/role-id'])('can be set to what it is: %s', async (path) => {
+  it.each(['role/r1', 'role/r1/role-id'])('a RoleID can be set to its current value: %s', async (path) => {
     expect(await approle.write(path, { role_id: 'Mine' })).toEqual({ status: 204 })
     expect(await approle.read('role/r1/role-id')).toMatchObject({ data: { role_id: 'Mine' } })
   })
 
-  it.each(['role/r1', 'role/r1/role-id'])('replaces the old one, which is free then: %s', async (path) => {
+  it.each(['role/r1', 'role/r1/role-id'])('a new RoleID replaces the old one, which becomes free: %s', async (path) => {
     const { secretId } = await approle.issue('r1')
     await approle.write(path, { role_id: 'next' })
     expect(await approle.login('Mine', secretId)).toMatchObject({ status: 400 })
@@ -148,7 +148,7 @@ describe('RoleID', () => {
     expect(await approle.write('role/r2/role-id', { role_id: 'Mine' })).toEqual({ status: 204 })
   })
 
-  it('is looked for after the role', async () => {
+  it('the role-id endpoint checks the role before the RoleID', async () => {
     expect(await approle.write('role/none/role-id', {})).toEqual({
       status: 404,
       errors: ['1 error occurred:\n\t* unsupported path\n\n'],
@@ -160,21 +160,21 @@ describe('RoleID', () => {
     })
   })
 
-  it('has no limit of length', async () => {
+  it('a RoleID may have any length', async () => {
     const long = 'i'.repeat(10_000)
     expect(await approle.write('role/r1/role-id', { role_id: long })).toEqual({ status: 204 })
     const { secretId } = await approle.issue('r1')
     expect(await approle.login(long, secretId)).toMatchObject({ status: 200 })
   })
 
-  it('given to two new roles at once goes to one of them', async () => {
+  it('a RoleID that several new roles request at once belongs to one of them', async () => {
     const answers = await Promise.all(
       ['a', 'b', 'c'].map((name) => approle.write(`role/${name}`, { role_id: 'wanted' })),
     )
     expect(answers.map(({ status }) => status).sort()).toEqual([204, 400, 400])
   })
 
-  it('cannot be deleted or listed', async () => {
+  it('a RoleID cannot be deleted or listed', async () => {
     expect(await approle.remove('role/r1/role-id')).toMatchObject({ status: 405 })
     expect(await approle.list('role/r1/role-id')).toMatchObject({ status: 404 })
   })

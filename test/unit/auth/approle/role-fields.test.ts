@@ -123,19 +123,19 @@ describe.each(FIELDS)('role field $field', ({ field, defaultValue, sent, reset }
   const other = field === 'token_bound_cidrs' ? {} : { token_bound_cidrs: '127.0.0.0/8' }
   const shown = async (approle: ApproleMount) => (await approle.read('role/r')).data?.[field]
 
-  it('has its default', async () => {
+  it('a role field that is not sent shows its default', async () => {
     const approle = new ApproleMount()
     await approle.makeRole('r')
     expect(await shown(approle)).toEqual(defaultValue)
   })
 
-  it.each(sent)('takes %j at creation and reads %j', async (value, read) => {
+  it.each(sent)('a role field sent as %j at creation reads as %j', async (value, read) => {
     const approle = new ApproleMount()
     await approle.makeRole('r', { ...other, [field]: value })
     expect(await shown(approle)).toEqual(read)
   })
 
-  it.each(sent)('takes %j at update, keeps it when it is omitted, and leaves the other fields', async (value, read) => {
+  it.each(sent)('a role field updated to %j stays after a write without it', async (value, read) => {
     const approle = new ApproleMount()
     await approle.makeRole('r', other)
     const { data: before } = await approle.read('role/r')
@@ -144,7 +144,7 @@ describe.each(FIELDS)('role field $field', ({ field, defaultValue, sent, reset }
     expect((await approle.read('role/r')).data).toEqual({ ...before, [field]: read })
   })
 
-  it('is overwritten by what was sent, also by nothing', async () => {
+  it('a role field takes the last value sent, including an empty one', async () => {
     const approle = new ApproleMount()
     await approle.makeRole('r', { ...other, [field]: sent[0]?.[0] ?? null })
     expect(await approle.write('role/r', { [field]: reset[0] })).toEqual({ status: 204 })
@@ -153,7 +153,7 @@ describe.each(FIELDS)('role field $field', ({ field, defaultValue, sent, reset }
 })
 
 describe('role field local_secret_ids', () => {
-  it('is false by default and can be set at creation', async () => {
+  it('local_secret_ids is false by default and can be set at creation', async () => {
     const approle = new ApproleMount()
     await approle.makeRole('r')
     await approle.makeRole('l', { local_secret_ids: true })
@@ -161,7 +161,7 @@ describe('role field local_secret_ids', () => {
     expect((await approle.read('role/l')).data?.local_secret_ids).toBe(true)
   })
 
-  it.each([true, false])('cannot be sent in an update, not even as it is: %j', async (value) => {
+  it.each([true, false])('an update of local_secret_ids fails for %j', async (value) => {
     const approle = new ApproleMount()
     await approle.makeRole('l', { local_secret_ids: true })
     expect(await approle.write('role/l', { local_secret_ids: value, token_ttl: 60 })).toEqual({
@@ -179,17 +179,17 @@ describe('old names of role fields', () => {
     return approle
   }
 
-  it('policies are folded, sorted, without repetitions, and set both names', async () => {
+  it('deprecated policies are folded, sorted, deduplicated, and set both names', async () => {
     const approle = await make({ policies: 'B, a ,b,,a' })
     expect((await approle.read('role/r')).data).toMatchObject({ policies: ['a', 'b'], token_policies: ['a', 'b'] })
   })
 
-  it('root among old policies stands alone', async () => {
+  it('root among deprecated policies stands alone', async () => {
     const approle = await make({ policies: 'a,ROOT' })
     expect((await approle.read('role/r')).data).toMatchObject({ token_policies: ['root'] })
   })
 
-  it('the new name alone makes the old one forgotten', async () => {
+  it('a write of only the current name removes the deprecated field', async () => {
     const approle = await make({ policies: 'a', period: 60 })
     await approle.write('role/r', { token_policies: 'B', token_period: 120 })
     const { data } = await approle.read('role/r')
@@ -198,7 +198,7 @@ describe('old names of role fields', () => {
     expect(data).not.toHaveProperty('period')
   })
 
-  it('of both the new one counts and the old one is shown equal', async () => {
+  it('the current name wins over the deprecated name, and both show its value', async () => {
     const approle = await make({ policies: 'a', token_policies: 'B', period: 60, token_period: 120 })
     expect((await approle.read('role/r')).data).toMatchObject({
       policies: ['B'],
@@ -208,13 +208,13 @@ describe('old names of role fields', () => {
     })
   })
 
-  it('neither leaves both as they are', async () => {
+  it('a write of neither name leaves both fields unchanged', async () => {
     const approle = await make({ policies: 'a', period: 60 })
     await approle.write('role/r', { token_ttl: 5 })
     expect((await approle.read('role/r')).data).toMatchObject({ policies: ['a'], period: 60 })
   })
 
-  it('bound_cidr_list means secret_id_bound_cidrs, which wins', async () => {
+  it('bound_cidr_list is an alias of secret_id_bound_cidrs, which wins', async () => {
     const approle = await make({ bound_cidr_list: '10.0.0.0/8' })
     expect((await approle.read('role/r')).data).toMatchObject({ secret_id_bound_cidrs: ['10.0.0.0/8'] })
     await approle.write('role/r', { bound_cidr_list: '10.0.0.0/8', secret_id_bound_cidrs: '127.0.0.0/8' })

@@ -9,20 +9,20 @@ describe('roles', () => {
     approle = new ApproleMount()
   })
 
-  it('none -> exists: a write makes one with a RoleID', async () => {
+  it('a write of an unknown role creates it with a RoleID', async () => {
     expect(await approle.write('role/r', {})).toEqual({ status: 204 })
     const { data } = await approle.read('role/r/role-id')
     expect(data?.role_id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
   })
 
-  it('exists -> updated: a write keeps RoleID and SecretIDs', async () => {
+  it('a write of an existing role keeps RoleID and SecretIDs', async () => {
     await approle.makeRole('r')
     const { secretId } = await approle.issue('r')
     expect(await approle.write('role/r', { token_ttl: 60 })).toEqual({ status: 204 })
     expect(await approle.login('r', secretId)).toMatchObject({ status: 200 })
   })
 
-  it('exists -> deleted: it is gone with its RoleID, SecretIDs and accessors', async () => {
+  it('deletion of a role removes its RoleID, SecretIDs and accessors', async () => {
     await approle.makeRole('r')
     const { secretId, accessor } = await approle.issue('r')
     expect(await approle.remove('role/r')).toEqual({ status: 204 })
@@ -38,11 +38,11 @@ describe('roles', () => {
     expect(await approle.storage.keys('accessor/')).toEqual([])
   })
 
-  it('deleted -> deleted: deleting what is not there is 204', async () => {
+  it('deletion of an unknown role is 204', async () => {
     expect(await approle.remove('role/none')).toEqual({ status: 204 })
   })
 
-  it('made anew under the same name and RoleID takes none of the old SecretIDs', async () => {
+  it('a role that is created again with the same name and RoleID accepts no old SecretID', async () => {
     await approle.makeRole('r')
     await approle.write('role/r/custom-secret-id', { secret_id: 's' })
     await approle.remove('role/r')
@@ -51,13 +51,13 @@ describe('roles', () => {
     expect(await approle.write('role/r/custom-secret-id', { secret_id: 's' })).toMatchObject({ status: 200 })
   })
 
-  it('are listed in lower case and ascending order, by LIST', async () => {
+  it('LIST shows roles in lower case and ascending order', async () => {
     expect(await approle.list('role')).toEqual({ status: 404, errors: [] })
     for (const name of ['b', 'A', 'a-1', '0']) await approle.makeRole(name)
     expect(await approle.list('role')).toEqual({ status: 200, data: { keys: ['0', 'a', 'a-1', 'b'] } })
   })
 
-  it('are one role in upper and lower case, everywhere', async () => {
+  it('the name of a role ignores case everywhere', async () => {
     await approle.makeRole('MixedCase')
     expect(await approle.read('role/MIXEDCASE')).toMatchObject({ status: 200 })
     const { secretId } = await approle.issue('mixedCASE')
@@ -66,7 +66,7 @@ describe('roles', () => {
     expect(await approle.list('role')).toEqual({ status: 404, errors: [] })
   })
 
-  it('can be read without the RoleID or the key of their SecretIDs', async () => {
+  it('a role read shows neither the RoleID nor the key of its SecretIDs', async () => {
     await approle.makeRole('r')
     expect(Object.keys((await approle.read('role/r')).data ?? {}).sort()).toEqual([
       'bind_secret_id',
@@ -86,21 +86,21 @@ describe('roles', () => {
     ])
   })
 
-  it('ask for the create capability where there is none yet, and for update where there is one', async () => {
+  it('the first write of a role needs create, and later ones update', async () => {
     const decide = () => decideWriteOperation(approle.harness.backend, makeRequest('update', 'role/r'), 'role/r')
     expect(decide()).toBe('create')
     await approle.makeRole('r')
     expect(decide()).toBe('update')
   })
 
-  it('that were deleted between the check and the write are not made by an update', async () => {
+  it('an update does not create a role that was deleted between check and write', async () => {
     await approle.makeRole('r')
     const [removed, updated] = await Promise.all([approle.remove('role/r'), approle.write('role/r', { token_ttl: 60 })])
     expect(removed).toEqual({ status: 204 })
     expect(updated).toEqual({ status: 400, errors: ['role name "r" not found during update operation'] })
   })
 
-  it('say nothing about unknown fields unless there is something else to say', async () => {
+  it('a role write reports unknown fields only beside another warning', async () => {
     expect(await approle.write('role/r', { enable_local_secret_ids: true })).toEqual({ status: 204 })
     const { warnings } = await approle.write('role/r', { token_type: 'default-service', colour: 'red', role_name: 'x' })
     expect(warnings).toEqual([
@@ -110,7 +110,7 @@ describe('roles', () => {
     ])
   })
 
-  it('warn of token types of other methods', async () => {
+  it('a role write warns of token types of other methods', async () => {
     expect(await approle.write('role/r', { token_type: 'default-batch' })).toEqual({
       status: 200,
       warnings: ['default-batch has no useful meaning; adjusting to batch'],
@@ -118,7 +118,7 @@ describe('roles', () => {
     expect((await approle.read('role/r')).data?.token_type).toBe('batch')
   })
 
-  it('warn at each write that token_max_ttl is more than the mount allows, but not at properties', async () => {
+  it('each role write warns of a token_max_ttl over the mount maximum, but property writes do not', async () => {
     const warnings = [
       "token_max_ttl is greater than the backend mount's maximum TTL value; issued tokens' max TTL value will be truncated",
     ]
@@ -166,7 +166,7 @@ describe('role_name', () => {
   ] as const
 
   describe.each(REFUSED)('%j', (name, message) => {
-    it.each(ENDPOINTS)('is refused by %s of role/:role_name%s', async (operation, rest) => {
+    it.each(ENDPOINTS)('%s of role/:role_name%s rejects an invalid role name', async (operation, rest) => {
       const body = { secret_id: 's', secret_id_accessor: 'a', role_id: 'i', token_ttl: 1 }
       expect(await approle.ask(operation, `role/${name}${rest}`, body)).toEqual({ status: 400, errors: [message] })
     })

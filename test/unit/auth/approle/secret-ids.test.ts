@@ -73,7 +73,7 @@ describe('making a SecretID', () => {
   describe.each(ENDPOINTS)('by %s', (path, value) => {
     const make = (body: JsonObject = {}) => approle.write(`role/r/${path}`, { ...value, ...body })
 
-    it('takes every field of the specification', async () => {
+    it('a new SecretID accepts every field of the specification', async () => {
       await approle.makeRole('r')
       const body = {
         metadata: '{"team":"blue"}',
@@ -101,7 +101,7 @@ describe('making a SecretID', () => {
       })
     })
 
-    it('without fields inherits uses and ttl of the role, and is bound to nothing', async () => {
+    it('a new SecretID without fields inherits uses and ttl of the role, and is bound to no address', async () => {
       await approle.makeRole('r', { secret_id_num_uses: 3, secret_id_ttl: 60, secret_id_bound_cidrs: '10.0.0.0/8' })
       const { data } = await make()
       expect((await approle.lookup('r', String(data?.secret_id))).data).toMatchObject({
@@ -113,14 +113,14 @@ describe('making a SecretID', () => {
       })
     })
 
-    it('of a role that is not there is 404 with the name as it was sent', async () => {
+    it('a SecretID for an unknown role is 404 with the role name as sent', async () => {
       expect(await approle.write(`role/None/${path}`, value)).toEqual({
         status: 404,
         errors: ['role "None" does not exist'],
       })
     })
 
-    it('is refused where the role binds no SecretID', async () => {
+    it('a role without bind_secret_id rejects new SecretIDs', async () => {
       await approle.makeRole('r', { bind_secret_id: false, secret_id_bound_cidrs: '127.0.0.0/8' })
       expect(await make({ num_uses: -1 })).toEqual({ status: 400, errors: ['bind_secret_id is not set on the role'] })
     })
@@ -143,7 +143,7 @@ describe('making a SecretID', () => {
         [{ cidr_list: ['fd12::/16'] }],
         [{ cidr_list: '' }],
         [{ token_bound_cidrs: '10.9.9.9/32,192.168.1.1/32,::1/128' }],
-      ])('takes %j', async (body) => {
+      ])('a limited role accepts a SecretID with %j', async (body) => {
         expect(await make(body)).toMatchObject({ status: 200 })
       })
 
@@ -172,19 +172,19 @@ describe('making a SecretID', () => {
         [{ metadata: 'nothing', ttl: '11m' }, TTL],
         [{ cidr_list: 'x', num_uses: 9 }, 'failed to validate CIDR blocks'],
         [{ cidr_list: 'x', token_bound_cidrs: 'x' }, 'failed to validate CIDR blocks'],
-      ])('refuses %j', async (body, text) => {
+      ])('a limited role rejects a SecretID with %j', async (body, text) => {
         const { status, errors } = await make(body)
         expect([status, errors?.[0]?.slice(0, text.length)]).toEqual([400, text])
         expect(await approle.list('role/r/secret-id')).toMatchObject({ status: 404 })
       })
 
-      it('shows both lists in the refusal', async () => {
+      it('the rejection of a SecretID shows the addresses of the role and of the request', async () => {
         expect((await make({ cidr_list: '1.0.0.0/8,10.1.0.0/16' })).errors?.[0]).toContain(
           '["10.0.0.0/8" "192.168.0.0/16" "fd00::/8"] and CIDR blocks on the secret ID ["1.0.0.0/8" "10.1.0.0/16"]',
         )
       })
 
-      it('is judged by the limits of the moment, and keeps its own when they change', async () => {
+      it('a SecretID is checked against the current limits, and keeps its own after they change', async () => {
         const { data } = await make()
         await approle.write('role/r', { secret_id_num_uses: 1, secret_id_ttl: 30 })
         expect((await approle.lookup('r', String(data?.secret_id))).data).toMatchObject({
@@ -195,7 +195,7 @@ describe('making a SecretID', () => {
       })
     })
 
-    it('of a role without limits may ask for anything; the mount caps the ttl', async () => {
+    it('a role without limits accepts any SecretID, and the mount caps its ttl', async () => {
       await approle.makeRole('r')
       const { data } = await make({ num_uses: 1000, ttl: '1000h', cidr_list: '1.0.0.0/8', token_bound_cidrs: '::/0' })
       expect(data).toMatchObject({ secret_id_num_uses: 1000, secret_id_ttl: MOUNT_MAX })
@@ -205,7 +205,7 @@ describe('making a SecretID', () => {
       })
     })
 
-    it('with a ttl of 0 never ends', async () => {
+    it('a SecretID with a ttl of 0 never expires', async () => {
       await approle.makeRole('r')
       const { data } = await make({ ttl: 0 })
       expect(data).toMatchObject({ secret_id_ttl: 0 })
@@ -226,26 +226,29 @@ describe('custom SecretIDs', () => {
   const attach = (body: JsonObject, role = 'r') => approle.write(`role/${role}/custom-secret-id`, body)
   const DUPLICATE = { status: 400, errors: ['failed to store secret_id: SecretID is already registered'] }
 
-  it.each<[JsonObject]>([[{}], [{ secret_id: '' }], [{ secret_id: null }]])('need a value: %j', async (body) => {
-    for (const role of ['r', 'none']) {
-      expect(await attach(body, role)).toEqual({ status: 400, errors: ['missing secret_id'] })
-    }
-  })
+  it.each<[JsonObject]>([[{}], [{ secret_id: '' }], [{ secret_id: null }]])(
+    'custom SecretIDs need a value: %j',
+    async (body) => {
+      for (const role of ['r', 'none']) {
+        expect(await attach(body, role)).toEqual({ status: 400, errors: ['missing secret_id'] })
+      }
+    },
+  )
 
-  it('are attached once to a role, but to others too', async () => {
+  it('a custom SecretID can be attached once per role, also to several roles', async () => {
     expect(await attach({ secret_id: 's' })).toMatchObject({ status: 200 })
     expect(await attach({ secret_id: 's' })).toEqual(DUPLICATE)
     expect(await attach({ secret_id: 's' }, 'q')).toMatchObject({ status: 200 })
   })
 
-  it('are attached once when asked for many times at once', async () => {
+  it('one of many concurrent writes of a custom SecretID succeeds', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => attach({ secret_id: 's' })))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
     expect(answers.filter(({ status }) => status === 400)).toHaveLength(9)
     expect(await approle.storage.keys('accessor/')).toHaveLength(1)
   })
 
-  it('can be attached again when they have expired or were destroyed', async () => {
+  it('a custom SecretID can be attached again after it expired or was destroyed', async () => {
     await attach({ secret_id: 's', ttl: 60 })
     approle.clock.advance(59_999)
     expect(await attach({ secret_id: 's' })).toEqual(DUPLICATE)
@@ -256,7 +259,7 @@ describe('custom SecretIDs', () => {
     expect(await attach({ secret_id: 's' })).toMatchObject({ status: 200 })
   })
 
-  it('have at most 4096 bytes', async () => {
+  it('a custom SecretID has at most 4096 bytes', async () => {
     expect(await attach({ secret_id: 's'.repeat(4096) })).toMatchObject({ status: 200 })
     for (const value of ['s'.repeat(4097), 'é'.repeat(2049)]) {
       expect(await attach({ secret_id: value })).toEqual({
@@ -268,7 +271,7 @@ describe('custom SecretIDs', () => {
     }
   })
 
-  it('are kept untrimmed, so that one with outer blanks can never log in', async () => {
+  it('a custom SecretID keeps its outer blanks, so that it can never log in', async () => {
     await attach({ secret_id: ' s ' })
     expect(await approle.lookup('r', ' s ')).toMatchObject({ status: 200 })
     expect(await approle.login('r', ' s ')).toMatchObject({ status: 400 })
@@ -282,7 +285,7 @@ describe('SecretIDs of a role', () => {
     await approle.makeRole('r')
   })
 
-  it('are listed by accessor, custom ones too, of this role only', async () => {
+  it('LIST shows the accessors of the SecretIDs of one role, custom ones included', async () => {
     expect(await approle.list('role/r/secret-id')).toEqual({ status: 404, errors: [] })
     const { accessor } = await approle.issue('r')
     const { data } = await approle.write('role/r/custom-secret-id', { secret_id: 's' })
@@ -292,7 +295,7 @@ describe('SecretIDs of a role', () => {
     expect(sorted(listed.data?.keys)).toEqual([accessor, String(data?.secret_id_accessor)].sort())
   })
 
-  it('are listed all when there are many', async () => {
+  it('LIST shows all of 600 SecretIDs of a role', async () => {
     const issued = await Promise.all(Array.from({ length: 600 }, () => approle.issue('r')))
     const { data } = await approle.list('role/r/secret-id')
     expect(sorted(data?.keys)).toEqual(issued.map(({ accessor }) => accessor).sort())
@@ -300,11 +303,11 @@ describe('SecretIDs of a role', () => {
     expect(await approle.storage.keys('secret_id/')).toEqual([])
   })
 
-  it('are listed for a role that is not there with 400', async () => {
+  it('LIST of the SecretIDs of an unknown role is 400', async () => {
     expect(await approle.list('role/None/secret-id')).toEqual({ status: 400, errors: ['role "None" does not exist'] })
   })
 
-  it('have neither GET nor DELETE', async () => {
+  it('the SecretID paths reject GET and DELETE', async () => {
     expect(await approle.read('role/r/secret-id')).toMatchObject({ status: 405 })
     expect(await approle.remove('role/r/secret-id')).toMatchObject({ status: 405 })
     expect(await approle.remove('role/r/custom-secret-id')).toMatchObject({ status: 405 })

@@ -20,7 +20,7 @@ describe('tidy', () => {
     local: (await approle.localStorage.keys('')).length,
   })
 
-  it('answers 202 at once, and 200 while it runs', async () => {
+  it('tidy answers 202 at once, and 200 while it runs', async () => {
     await approle.issue('r', { ttl: 1 })
     const first = approle.harness.write('tidy/secret-id')
     const second = approle.write('tidy/secret-id')
@@ -36,11 +36,11 @@ describe('tidy', () => {
     await run()
   })
 
-  it('has no GET', async () => {
+  it('the tidy path rejects GET', async () => {
     expect(await approle.read('tidy/secret-id')).toMatchObject({ status: 405 })
   })
 
-  it('removes what has expired with its accessor, and nothing else', async () => {
+  it('tidy removes expired SecretIDs with their accessors, and nothing else', async () => {
     for (const role of ['r', 'l']) {
       await approle.issue(role, { ttl: 60 })
       await approle.issue(role, { ttl: 61 })
@@ -57,7 +57,7 @@ describe('tidy', () => {
     expect((await approle.list('role/r/secret-id')).data?.keys).toHaveLength(2)
   })
 
-  it('removes SecretIDs without accessor and accessors without SecretID', async () => {
+  it('tidy removes SecretIDs without accessor and accessors without SecretID', async () => {
     const kept = await approle.issue('r')
     await approle.issue('r')
     await approle.issue('r')
@@ -76,7 +76,7 @@ describe('tidy', () => {
     expect(await approle.login('r', kept.secretId)).toMatchObject({ status: 200 })
   })
 
-  it('removes local SecretIDs of roles that are gone', async () => {
+  it('tidy removes local SecretIDs of deleted roles', async () => {
     await approle.issue('l')
     await approle.issue('l')
     // The role goes as it does when another cluster deletes it: nothing happens to what is local here.
@@ -86,7 +86,7 @@ describe('tidy', () => {
     expect((await keys()).local).toBe(0)
   })
 
-  it('removes local SecretIDs of a role that was made anew', async () => {
+  it('tidy removes local SecretIDs of a role that was created again', async () => {
     await approle.issue('l')
     await approle.storage.write((tx) => {
       const role = JSON.parse(String(tx.get('role/l')))
@@ -98,7 +98,7 @@ describe('tidy', () => {
     expect((await approle.list('role/l/secret-id')).data?.keys).toEqual([kept.accessor])
   })
 
-  it('removes only what is local where replicated keys cannot be written', async () => {
+  it('tidy removes only local data if replicated keys are read-only', async () => {
     await approle.issue('r', { ttl: 1 })
     await approle.issue('l', { ttl: 1 })
     approle.isReadOnly = true
@@ -107,14 +107,14 @@ describe('tidy', () => {
     expect(await keys()).toEqual({ replicated: 2, local: 0 })
   })
 
-  it('goes through more than one page', async () => {
+  it('tidy reads all pages of a long list', async () => {
     await Promise.all(Array.from({ length: 300 }, (_, index) => approle.issue('r', index % 2 ? { ttl: 1 } : {})))
     approle.clock.advance(1000)
     await run()
     expect(await keys()).toEqual({ replicated: 300, local: 0 })
   })
 
-  it('does not remove a value that is registered again meanwhile', async () => {
+  it('tidy keeps a value that is registered again meanwhile', async () => {
     await approle.write('role/r/custom-secret-id', { secret_id: 's', ttl: 1 })
     approle.clock.advance(1000)
     const tidied = run()
@@ -123,7 +123,7 @@ describe('tidy', () => {
     expect(await approle.login('r', 's')).toMatchObject({ status: 200 })
   })
 
-  it('survives a storage that fails, and can run again', async () => {
+  it('tidy survives a storage failure and can run again', async () => {
     await approle.issue('r', { ttl: 1 })
     approle.clock.advance(1000)
     approle.storage.writeError = new Error('disk full')
@@ -133,7 +133,7 @@ describe('tidy', () => {
     expect((await keys()).replicated).toBe(0)
   })
 
-  it('runs by itself each minute, or as often as it is told, until it is stopped', async () => {
+  it('tidy runs each minute or at the configured interval, until it is stopped', async () => {
     for (const [intervalMs, mount] of [
       [MINUTE, approle],
       [5000, new ApproleMount({ tidyIntervalMs: 5000 })],

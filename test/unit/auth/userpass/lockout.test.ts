@@ -22,20 +22,20 @@ describe('a user who fails too often', () => {
     for (let count = 0; count < times; count++) expect(await refusal(login('wrong', 'ann', on))).toEqual(WRONG)
   }
 
-  it('is locked out after five wrong passwords in a row, also with the right one and in capitals', async () => {
+  it('five wrong passwords in a row lock out a user, in any case of the name', async () => {
     await fail(5)
     expect(await refusal(login('right'))).toEqual(LOCKED)
     expect(await refusal(login('right', 'ANN'))).toEqual(LOCKED)
     expect((await login('right', 'bob'))?.login?.displayName).toBe('bob')
   })
 
-  it('is locked out by twelve wrong passwords that come at one time, and nobody learns more than five answers', async () => {
+  it('twelve concurrent wrong passwords lock out a user after five answers', async () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => refusal(login('wrong'))))
     expect(answers.filter(([code]) => code === 'invalid-request')).toHaveLength(5)
     expect(await refusal(login('right'))).toEqual(LOCKED)
   })
 
-  it('may log in when the lock has run out, and counts anew', async () => {
+  it('a locked user may log in after the lock expires, and the count restarts', async () => {
     await fail(5)
     userpass.clock.advance(15 * MINUTE)
     await fail(4)
@@ -44,19 +44,19 @@ describe('a user who fails too often', () => {
     expect((await login('right'))?.login?.displayName).toBe('ann')
   })
 
-  it('is shown to operators, who can end it', async () => {
+  it('an operator can list and unlock a locked user', async () => {
     await fail(5)
     expect(userpass.backend.lockedUsers?.list()).toEqual(['ann'])
     userpass.backend.lockedUsers?.unlock('ann')
     expect((await login('right'))?.login?.displayName).toBe('ann')
   })
 
-  it('is counted only where there is such a user', async () => {
+  it('failures count only for existing users', async () => {
     for (let count = 0; count < 6; count++) expect(await refusal(login('wrong', 'nobody'))).toEqual(WRONG)
     expect(userpass.backend.lockedUsers?.list()).toEqual([])
   })
 
-  it('is not locked where the server or the tuning of the mount has it off', async () => {
+  it('a user is never locked if the server or the mount tuning disables lockout', async () => {
     for (const on of [makeUserpass('off'), makeUserpass(undefined, { userLockout: { lockout_disable: true } })]) {
       await on.write('users/ann', RIGHT)
       await fail(6, on)

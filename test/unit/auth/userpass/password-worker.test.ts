@@ -14,14 +14,14 @@ describe('the thread for passwords', () => {
     worker = new PasswordWorker()
   })
 
-  it('hashes and compares as bcrypt does', async () => {
+  it('the password worker hashes and compares like bcrypt', async () => {
     const hash = await worker.hash('secret', QUICK)
     expect(await bcrypt.compare('secret', hash)).toBe(true)
     expect(await worker.isMatch('secret', hash)).toBe(true)
     expect(await worker.isMatch('other', hash)).toBe(false)
   })
 
-  it('leaves the threads that the disk is read and written with alone', async () => {
+  it('the password worker does not use the threads for disk access', async () => {
     let done = 0
     const all = Promise.allSettled(Array.from({ length: 8 }, () => worker.hash('secret', SLOW).then(() => done++)))
     await stat('.')
@@ -30,19 +30,19 @@ describe('the thread for passwords', () => {
     await all
   })
 
-  it('lets so many wait and refuses more with 503', async () => {
+  it('the password worker queues a limited number of tasks and answers 503 to more', async () => {
     worker = new PasswordWorker(2)
     const results = await Promise.allSettled(Array.from({ length: 5 }, () => worker.hash('secret', QUICK)))
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected'])
     expect(results[4]).toMatchObject({ reason: { code: 'unavailable' } })
   })
 
-  it('goes on after a task that failed', async () => {
+  it('the password worker continues after a failed task', async () => {
     await expect(worker.hash('secret', 'no salt')).rejects.toThrow('salt')
     expect(await worker.isMatch('secret', await worker.hash('secret', QUICK))).toBe(true)
   })
 
-  it('refuses what waits, and all that comes, once it is closed', async () => {
+  it('a closed password worker rejects waiting and new tasks', async () => {
     const waiting = [worker.hash('secret', SLOW), worker.hash('secret', SLOW)].map((job) =>
       expect(job).rejects.toThrow(),
     )

@@ -8,21 +8,21 @@ const dr: Tie = { kind: 'dr', primary: 'A', secondary: 'B', id: 'dr-b' }
 
 const seeds = Array.from({ length: 500 }, (_, index) => String(index))
 
-it('chooses the same for a seed, and among all seeds everything that fits', () => {
+it('a seed always chooses the same hidden fault, and all seeds together choose every fault', () => {
   const chosen = seeds.map((seed) => chooseFault([performance, dr], seed))
   expect(seeds.map((seed) => chooseFault([performance, dr], seed))).toEqual(chosen)
   expect(new Set(chosen.map(({ mystery }) => mystery.name))).toEqual(new Set(MYSTERIES.map(({ name }) => name)))
   expect(new Set(chosen.map(({ place }) => place.secondary))).toEqual(new Set(['B', 'C']))
 })
 
-it('plants nothing where it does not fit', () => {
+it('a hidden fault is not planted in a lab that does not support it', () => {
   for (const seed of seeds) {
     const { mystery, place } = chooseFault([dr], seed)
     expect(mystery.fits(place), mystery.name).toBe(true)
   }
 })
 
-it('tells of every fault what it was, where one sees it and what mends it', () => {
+it('each hidden fault has a description, a symptom and a remedy', () => {
   for (const mystery of MYSTERIES) {
     const { what, seen, mend } = mystery.tell({ ...performance, isBackwards: false })
     for (const text of [what, seen]) expect(text, mystery.name).toMatch(/\b[AC]\b/)
@@ -30,6 +30,6 @@ it('tells of every fault what it was, where one sees it and what mends it', () =
   }
 })
 
-it('has nothing to hide where nothing is replicated', () => {
+it('a lab without replication has no hidden fault', () => {
   expect(() => chooseFault([], '1')).toThrow('nothing is replicated in this lab')
 })

@@ -13,13 +13,13 @@ const attempts = (...rows: readonly Row[]): Attempt[] =>
     })
     .sort((one, other) => one.endedMs - other.endedMs)
 
-it('is zero when nothing was refused, and unknown for clients that there are none of', () => {
+it('the RTO is zero without a rejection, and unknown for absent clients', () => {
   const rto = measureRto(attempts(['w1', 0, 1, 'A', true], ['w1', 2, 3, 'A', true]))
   expect(rto).toMatchObject({ ms: 0, fromMs: null, toMs: null, acceptedBy: null })
   expect(rto.byClient).toEqual({ 'old-token': { ms: 0, fromMs: null, toMs: null }, 'new-login': null, reader: null })
 })
 
-it('lasts from the sending of the first refused write to the first that the new primary accepts', () => {
+it('the RTO lasts from the first rejected write to the first one that the new primary accepts', () => {
   const rto = measureRto(
     attempts(
       ['w1', 0, 1, 'A', true],
@@ -39,7 +39,7 @@ it('lasts from the sending of the first refused write to the first that the new 
   expect(rto.byClient['new-login']?.ms).toBe(590)
 })
 
-it('counts the longest of several interruptions', () => {
+it('the RTO is the longest of several interruptions', () => {
   const rto = measureRto(
     attempts(
       ['w1', 0, 1, 'A', true],
@@ -52,7 +52,7 @@ it('counts the longest of several interruptions', () => {
   expect(rto).toMatchObject({ ms: 301, fromMs: 100, toMs: 401, acceptedBy: 'A' })
 })
 
-it('lasts until the last client is served again where nobody moves', () => {
+it('the RTO lasts until the last client is served again if no client moves', () => {
   const rto = measureRto(
     attempts(
       ['w1', 0, 1, 'A', true],
@@ -66,12 +66,12 @@ it('lasts until the last client is served again where nobody moves', () => {
   expect(rto).toMatchObject({ ms: 81, acceptedBy: 'A' })
 })
 
-it('is unknown, not zero, when nobody was served again', () => {
+it('the RTO is unknown, not zero, if no client was served again', () => {
   const rto = measureRto(attempts(['w1', 0, 1, 'A', true], ['w1', 10, 11, 'A', false], ['w1', 20, 21, 'B', false]))
   expect(rto).toMatchObject({ ms: null, fromMs: 10, toMs: null, acceptedBy: null })
 })
 
-it('ends with the clients that move, also when others never come back', () => {
+it('the RTO ends with the clients that move, even if others never return', () => {
   const rto = measureRto(
     attempts(
       ['w1', 0, 1, 'A', true],

@@ -15,7 +15,7 @@ it.each([
   [undefined, { present: false }],
   ['b', { 'one-of': ['a', 'b'] }],
   [{ n: 3 }, { n: { 'at-least': 1 } }],
-])('takes %j for %j', (given, wanted) => {
+])('the matcher accepts %j for %j', (given, wanted) => {
   expect(findMismatch(given, wanted)).toBeUndefined()
 })
 
@@ -28,15 +28,15 @@ it.each([
   [undefined, { 'at-most': 3 }, 'is absent, not at most 3'],
   [null, { 'at-least': 0 }, 'is null, not at least 0'],
   ['text', { key: 1 }, 'is "text", not {"key":1}'],
-])('does not take %j for %j', (given, wanted, text) => {
+])('the matcher rejects %j for %j', (given, wanted, text) => {
   expect(findMismatch(given, wanted)).toBe(text)
 })
 
-it('says bounds in words', () => {
+it('the matcher describes limits in words', () => {
   expect(describeWanted({ 'at-least': 1, 'at-most': 3 })).toBe('at least 1 and at most 3')
 })
 
-it('finds series by name and labels', () => {
+it('the matcher finds metric series by name and labels', () => {
   const text = '# HELP a b\nvault_x 1\nvault_x{kind="dr",id="b"} 2.5\nvault_xy 3\n'
   expect(findSeries(text, 'vault_x', {}).map(({ value }) => value)).toEqual([1, 2.5])
   expect(findSeries(text, 'vault_x', { kind: 'dr' })).toEqual([
@@ -45,7 +45,7 @@ it('finds series by name and labels', () => {
   expect(findSeries(text, 'vault_z', {})).toEqual([])
 })
 
-it('writes lines of a shell without secrets', () => {
+it('the matcher prints shell lines without secrets', () => {
   const at = 'http://127.0.0.1:8200'
   const line = (method: string, path: string, body?: unknown) => lineOf({ method, path, ...(body ? { body } : {}) }, at)
   expect(line('PUT', 'sys/replication/dr/secondary/promote', { dr_operation_token: 'hvs.secret', force: true })).toBe(

@@ -171,7 +171,7 @@ describe('a topology of its own file', () => {
   const judge = (topology: string, step: string) =>
     problemsOf(`apiVersion: understudy/v1\nkind: Drill\ntopology: ${topology}\nsteps:\n  - ${step}\n`, at('drill.yaml'))
 
-  it('lies beside the drill, and has the clusters and nodes that the drill names', () => {
+  it('the topology file of a drill is beside it, and contains its clusters and nodes', () => {
     for (const step of ['crash: A', 'crash: A2', 'crash: [A3, B]', `crash: "\${A.standby_1}"`])
       expect(judge('ours.yaml', step)).toBe('none')
     expect(judge('ours.yaml', 'crash: Z')).toBe(
@@ -179,7 +179,7 @@ describe('a topology of its own file', () => {
     )
   })
 
-  it('is refused with the place in the drill where it is not there, and in its own file where that is wrong', () => {
+  it('an error of the topology file names the position in the drill or in that file', () => {
     expect(judge('missing.yaml', 'crash: A')).toContain(
       `${at('drill.yaml')}:3:11: ${at('missing.yaml')} cannot be read`,
     )

@@ -20,7 +20,7 @@ interface ComposeFile {
 const source = { topology: requireTopology('pr-dr') }
 const read = (text: string) => parse(text) as ComposeFile
 
-it('waits for healthy servers before it wires them, and publishes nothing beyond this machine', () => {
+it('the compose export waits for healthy servers before it wires them, and publishes only to this machine', () => {
   const [file, ...others] = exportCompose(source, { image: 'registry.example/understudy' })
   expect([file?.path, others]).toEqual(['docker-compose.yml', []])
   const { services, volumes } = read(file?.text ?? '')
@@ -43,7 +43,7 @@ it('waits for healthy servers before it wires them, and publishes nothing beyond
 /** Line breaks of YAML 1.1 and 1.2, and what a terminal takes for orders. */
 const SPLIT = 'first\nservices: {evil: {}}\rsecond\u0085third\u2028fourth\u2029fifth\u001b[2J'
 
-it('keeps what a topology says of itself in one line of comment, and takes no setting that there is not', () => {
+it('the compose export keeps a topology description in one comment line, and rejects unknown settings', () => {
   const { topology } = source
   const [file] = exportCompose({ topology: { ...topology, about: SPLIT } }, { image: 'understudy' })
   const [head = ''] = (file?.text ?? '').split('\n')
@@ -55,7 +55,7 @@ it('keeps what a topology says of itself in one line of comment, and takes no se
   expect(() => exportCompose({ topology: strange }, { image: 'understudy' })).toThrow('lab_api')
 })
 
-it('splits over machines: each is told the addresses of the others, and one wires them all', () => {
+it('the compose export for several machines: each knows the addresses of the others, and one wires all', () => {
   const hosts = new Map([
     ['A', '10.0.0.1'],
     ['B', '10.0.0.2'],
@@ -79,11 +79,11 @@ it.each([
   [{ A: '10.0.0.1', B: '127.0.0.1', C: '10.0.0.1' }, '127.0.0.1 is another machine to each container'],
   [{ A: '10.0.0.1', B: '../x', C: '10.0.0.1' }, '"../x" is not the name or IPv4 address of a machine'],
   [{ A: '10.0.0.1', B: '10.0.0.1', C: '10.0.0.1', Q: '10.0.0.1' }, 'has no cluster Q'],
-])('refuses machines %j', (hosts, why) => {
+])('the compose export rejects machines %j', (hosts, why) => {
   expect(() => exportCompose(source, { image: 'understudy', hosts: new Map(Object.entries(hosts)) })).toThrow(why)
 })
 
-it('refuses what it cannot have, says what it leaves out, and hands a file of your own on', () => {
+it('the compose export rejects what it does not support, reports omissions, and includes an own file', () => {
   const tls = { topology: { ...source.topology, plans: { B: { tls: true } } } }
   const hosts = new Map(['A', 'B', 'C'].map((name) => [name, '10.0.0.1']))
   expect(() => exportCompose(tls, { image: 'understudy', hosts })).toThrow('goes without TLS, which B has')
@@ -93,7 +93,7 @@ it('refuses what it cannot have, says what it leaves out, and hands a file of yo
   expect(read(files[0]?.text ?? '').services.wire?.volumes).toContain('./topology.yaml:/vault/config/topology.yaml:ro')
 })
 
-it('has a service for each node of a cluster, which join one another', () => {
+it('the compose export has a service for each node of a cluster, and the nodes join', () => {
   const plans = { A: { nodes: 3, tls: true, seal: { type: 'auto', shares: 1, threshold: 1 } } } as const
   const topology = { name: 'n', about: '', clusters: ['A', 'B'], links: [], plans }
   const [file] = exportCompose({ topology }, { image: 'understudy' })
@@ -120,7 +120,7 @@ it('has a service for each node of a cluster, which join one another', () => {
   expect(services.wire?.command).toEqual(expect.arrayContaining(['A3=https://a3:8200', 'B=http://b:8200']))
 })
 
-it('splits the nodes of a cluster over machines as well, where no key of the export would have to be on all of them', () => {
+it('the compose export spreads nodes over machines if no key is needed on all of them', () => {
   const topology = { name: 'n', about: '', clusters: ['A', 'B'], links: [], plans: { A: { nodes: 3 } } } as const
   const hosts = new Map([
     ['A', '10.0.0.1'],
@@ -148,7 +148,7 @@ it('splits the nodes of a cluster over machines as well, where no key of the exp
   )
 })
 
-it('makes certificates and seal keys in a volume, before the servers that read them', () => {
+it('the compose export creates certificates and seal keys in a volume before the servers start', () => {
   const plans = { A: { tls: true }, B: { tls: true, seal: { type: 'auto', shares: 3, threshold: 2 } } } as const
   const [file] = exportCompose({ topology: { ...source.topology, plans } }, { image: 'understudy' })
   const { services, volumes } = read(file?.text ?? '')
@@ -177,13 +177,13 @@ it('makes certificates and seal keys in a volume, before the servers that read t
   expect(services.status?.command).toContainEqual(expect.stringContaining('--ca-cert /vault/secrets/ca.pem'))
 })
 
-it('gives no secrets to a cluster that follows none with TLS', () => {
+it('the compose export gives no secrets to a cluster without a TLS primary', () => {
   const plans = { B: { tls: true } } as const
   const [file] = exportCompose({ topology: { ...source.topology, plans } }, { image: 'understudy' })
   expect(read(file?.text ?? '').services.c).not.toHaveProperty('depends_on')
 })
 
-it('makes no secret twice, and lets nobody but their owner read it', async () => {
+it('the compose export creates each secret once, readable by the owner only', async () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'understudy-test-'))
   try {
     const surroundings = { random: createSystemRandom(), nowMs: systemClock.now() }
@@ -210,7 +210,7 @@ it('makes no secret twice, and lets nobody but their owner read it', async () =>
   }
 })
 
-it('replaces no file unless it is told to', () => {
+it('the compose export replaces no file without being told to', () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'understudy-test-'))
   try {
     const write = (text: string, isForced = false) => writeExport(directory, [{ path: 'x/y', text }], isForced)

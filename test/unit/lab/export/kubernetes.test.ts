@@ -57,21 +57,21 @@ const find = (kind: string, name: string, all = objects) => {
 const containerOf = (object: Loose) => object.spec.template.spec.containers[0]
 
 describe('objects of Kubernetes', () => {
-  it.each(['single', 'pr-dr', 'filtered', 'six'])('of %s are as the published schema says', async (topology) => {
+  it.each(['single', 'pr-dr', 'filtered', 'six'])('Kubernetes objects of %s match their schema', async (topology) => {
     for (const object of await exportObjects(topology)) {
       await expect(validate(object), `${object.kind} ${object.metadata.name}`).resolves.toBeUndefined()
       expect(object.metadata.namespace).toBe('tests')
     }
   })
 
-  it('would not pass with a field of another type, or without one that must be there', async () => {
+  it('the Kubernetes schema rejects a wrong type and a missing required field', async () => {
     const set = find('StatefulSet', 'lab-a')
     await expect(validate({ ...set, spec: { ...set.spec, replicas: 'one' } })).rejects.toThrow('integer')
     const { selector: _, ...spec } = set.spec
     await expect(validate({ ...set, spec })).rejects.toThrow('selector')
   })
 
-  it('name each other: what is mounted, asked for and selected is there', () => {
+  it('the Kubernetes objects mount, request and select only objects that exist', () => {
     const names = new Set(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`))
     for (const object of objects.filter(({ spec }) => spec?.template)) {
       const { volumes, containers } = object.spec.template.spec
@@ -94,7 +94,7 @@ describe('objects of Kubernetes', () => {
       ).toHaveLength(1)
   })
 
-  it('tell a DR secondary alive and not ready', () => {
+  it('the Kubernetes probes report a DR secondary as alive and not ready', () => {
     const { livenessProbe, readinessProbe } = containerOf(find('StatefulSet', 'lab-b'))
     expect(livenessProbe.httpGet.path).toContain('drsecondarycode=200')
     expect(readinessProbe.httpGet.path).toBe('/v1/sys/health')
@@ -102,7 +102,7 @@ describe('objects of Kubernetes', () => {
     expect(find('Service', 'lab-b-active').spec.publishNotReadyAddresses).toBeUndefined()
   })
 
-  it('give each server a key of its own, and none of them in the open', () => {
+  it('each server of the Kubernetes export has its own key, and none in the open', () => {
     const keys = Object.values(find('Secret', 'lab-seal').data ?? {})
     expect(new Set(keys).size).toBe(3)
     for (const key of keys) {
@@ -116,7 +116,7 @@ describe('objects of Kubernetes', () => {
     })
   })
 
-  it('configure servers that start with them', () => {
+  it('the Kubernetes export contains configurations that servers accept', () => {
     const directory = mkdtempSync(path.join(tmpdir(), 'understudy-test-'))
     try {
       writeFileSync(path.join(directory, 'server.hcl'), find('ConfigMap', 'lab-b').data?.['server.hcl'] ?? '')
@@ -128,14 +128,14 @@ describe('objects of Kubernetes', () => {
     }
   })
 
-  it('are wired as a topology whose clusters unseal by themselves', () => {
+  it('the Kubernetes export is wired as a topology with auto-unseal', () => {
     const text = find('ConfigMap', 'lab-topology').data?.['topology.yaml'] ?? ''
     const { plans } = parseTopology(text, 'topology.yaml')
     expect(Object.values(plans ?? {}).map(({ seal }) => seal?.type)).toEqual(['auto', 'auto', 'auto'])
     expect(containerOf(find('Job', 'lab-wire')).args).toContain('B=http://lab-b:8200')
   })
 
-  it('make the nodes of a cluster replicas, which are told what they are called, and join one another', async () => {
+  it('the Kubernetes export makes the nodes of a cluster replicas that know their names and join', async () => {
     const all = await exportObjects('dr', { nodes: 3, tls: true })
     for (const object of all) await expect(validate(object), object.kind).resolves.toBeUndefined()
     const set = find('StatefulSet', 'lab-b', all)
@@ -180,7 +180,7 @@ describe('objects of Kubernetes', () => {
     }
   })
 
-  it('have a certificate for their Services where the topology has TLS', async () => {
+  it('the Kubernetes export has a certificate for its Services if the topology has TLS', async () => {
     const all = await exportObjects('dr', { tls: true })
     for (const object of all) await expect(validate(object), object.kind).resolves.toBeUndefined()
     const directory = mkdtempSync(path.join(tmpdir(), 'understudy-test-'))

@@ -43,7 +43,7 @@ const readXml = (xml: string): Found[] => {
 const named = (elements: readonly Found[], name: string) => elements.filter((element) => element.name === name)
 
 describe('junit.xml', () => {
-  it('has a test case for every step and every expectation, and counts them', () => {
+  it('junit.xml has a counted test case for every step and expectation', () => {
     const result = drillResult()
     const elements = readXml(toJunit(result))
     const names = named(elements, 'testcase').map(({ attributes }) => attributes.name)
@@ -62,7 +62,7 @@ describe('junit.xml', () => {
     })
   })
 
-  it('says what failed, with the evidence', () => {
+  it('junit.xml shows each failure with its evidence', () => {
     const [failure, ...others] = named(readXml(toJunit(drillResult())), 'failure')
     expect(others).toEqual([])
     expect(failure?.attributes.message).toBe('2 of 812 acknowledged writes are missing')
@@ -72,14 +72,14 @@ describe('junit.xml', () => {
   it.each([
     [1375.444195000001, '1375'],
     [null, 'without end'],
-  ])('tells an RTO of %s in whole milliseconds', (ms, value) => {
+  ])('junit.xml shows an RTO of %s in whole milliseconds', (ms, value) => {
     const { rto } = drillResult()
     const elements = readXml(toJunit(drillResult({ rto: rto && { ...rto, ms } })))
     const found = named(elements, 'property').find(({ attributes }) => attributes.name === 'rto-ms')
     expect(found?.attributes.value).toBe(value)
   })
 
-  it('shows a drill that broke off as an error and what it did not reach as skipped', () => {
+  it('junit.xml shows an aborted drill as an error and its remaining steps as skipped', () => {
     const [first, ...rest] = drillResult().steps
     const steps = [
       ...(first ? [{ ...first, outcome: 'failed' as const, error: 'no answer' }] : []),
@@ -96,7 +96,7 @@ describe('junit.xml', () => {
     expect(named(elements, 'error')[0]?.attributes.message).toBe('B is gone')
   })
 
-  it('is well-formed whatever the texts hold', () => {
+  it('junit.xml is well-formed for any text', () => {
     const xml = toJunit(poison(drillResult()) as DrillResult)
     expect(named(readXml(xml), 'script')).toEqual([])
     for (const character of ['\u0000', '\u0007', '\ud800']) expect(xml).not.toContain(character)
@@ -107,7 +107,7 @@ describe('junit.xml', () => {
 })
 
 describe('report.html', () => {
-  it('shows verdict, figures against their limits, evidence, calls, losses, and how to run it again', () => {
+  it('report.html shows verdict, figures and limits, evidence, calls, losses, and the command to run it again', () => {
     const html = toHtml(drillResult())
     for (const text of [
       '>Failed<',
@@ -126,7 +126,7 @@ describe('report.html', () => {
     expect(html.replace(/<\/?span>/g, '')).toContain('understudy drill run dr-failover --on process --seed 42')
   })
 
-  it('names each step once, and not among the events as well', () => {
+  it('report.html names each step once, and not among the events', () => {
     const events: DrillResult['events'] = [
       { atMs: 10, kind: 'drill', details: { step: 'only a step' } },
       { atMs: 20, kind: 'seal', cluster: 'B', details: { to: 'only an event' } },
@@ -136,7 +136,7 @@ describe('report.html', () => {
     expect(html.slice(html.indexOf('<h3>Events'))).not.toContain('only a step')
   })
 
-  it('draws every cluster, before and after, in words as well', () => {
+  it('report.html draws every cluster before and after, also in words', () => {
     const html = toHtml(drillResult())
     expect(html).toContain(
       'A: primary, serves; B: DR secondary, stream-wals; C: performance secondary, stream-wals; B follows A (DR)',
@@ -144,7 +144,7 @@ describe('report.html', () => {
     expect(html).toContain('A: role unknown, does not answer; B: primary, serves')
   })
 
-  it('draws only what is well-formed, also with clusters that follow each other', () => {
+  it('report.html draws well-formed SVG, even if clusters follow each other', () => {
     const { after } = drillResult()
     const links = [
       { kind: 'dr', primary: 'A', secondary: 'B', isConnected: true },
@@ -158,7 +158,7 @@ describe('report.html', () => {
     expect(html).not.toMatch(/NaN|Infinity|undefined/)
   })
 
-  it('lets no text become markup', () => {
+  it('report.html lets no text become markup', () => {
     const html = toHtml(poison(drillResult()) as DrillResult)
     expect(html).not.toContain('<script')
     expect(html).not.toContain('<!--')
@@ -168,14 +168,14 @@ describe('report.html', () => {
     expect(html.match(/data-head="[^"<]*"/g)).toHaveLength(html.split('data-head=').length - 1)
   })
 
-  it('fetches nothing and runs nothing, and its policy allows its own style alone', () => {
+  it('report.html loads and runs nothing, and its policy allows only its own style', () => {
     const html = toHtml(drillResult())
     expect(html).not.toMatch(/<script|<link|<img|\bsrc=|\bhref=|url\(|@import|\son\w+=|\sstyle=/)
     const style = /<style>([\s\S]*?)<\/style>/.exec(html)?.[1] ?? ''
     expect(html).toContain(`default-src &#39;none&#39;; style-src &#39;sha256-${hash('sha256', style, 'base64')}&#39;`)
   })
 
-  it('says where there is nothing to show, instead of zero', () => {
+  it('report.html shows a missing measurement as such, instead of zero', () => {
     const empty = {
       rto: null,
       rpo: null,
@@ -193,7 +193,7 @@ describe('report.html', () => {
     expect(html).not.toMatch(/RTO|RPO|NaN|Infinity|undefined/)
   })
 
-  it('folds a long list and keeps every key of it', () => {
+  it('report.html folds a long list and keeps every key of it', () => {
     const { rpo } = drillResult()
     const [one] = rpo?.lost ?? []
     const lost = one ? Array.from({ length: 300 }, (_, index) => ({ ...one, key: `secret/drill/k${index}` })) : []
@@ -210,7 +210,7 @@ describe('a written report', () => {
   })
   afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-  it('consists of three files, in a directory that is made when it is not there', () => {
+  it('a written report consists of three files in a directory that is created if needed', () => {
     const target = path.join(directory, 'out', 'drill')
     const files = writeReport(target, drillResult())
     expect(readdirSync(target).sort()).toEqual(['junit.xml', 'report.html', 'report.json'])
@@ -218,7 +218,7 @@ describe('a written report', () => {
     expect(JSON.parse(readFileSync(path.join(target, 'report.json'), 'utf8'))).toEqual(drillResult())
   })
 
-  it('holds no token and no key share, wherever one stood', () => {
+  it('a written report contains no token and no key share', () => {
     const jwt = 'eyJhbGciOiJFUzUxMiJ9.eyJhZGRyIjoiIn0.c2lnbmF0dXJl'
     const secrets = [`hvs.${'x'.repeat(24)}`, `hvb.${'y'.repeat(40)}`, jwt, 'a1b2c3d4'.repeat(8)]
     const [hvs = '', hvb = '', , share = ''] = secrets
@@ -235,16 +235,16 @@ describe('a written report', () => {
     ])
   })
 
-  it('keeps a variable of the shell, which is no secret', () => {
+  it('a written report keeps a shell variable, which is no secret', () => {
     writeReport(directory, drillResult())
     expect(readFileSync(path.join(directory, 'report.json'), 'utf8')).toContain('$DR_OPERATION_TOKEN')
   })
 
-  it.runIf(process.platform === 'linux')('gives up at once where the system makes no directories', () => {
+  it.runIf(process.platform === 'linux')('a written report fails at once if the system creates no directory', () => {
     expect(() => writeReport('/proc/nothing/here', drillResult())).toThrow('/proc/nothing/here cannot be made: ENOENT')
   })
 
-  it('says which directory cannot be made', () => {
+  it('a written report names the directory that cannot be created', () => {
     const file = path.join(directory, 'file')
     writeFileSync(file, '')
     expect(() => writeReport(path.join(file, 'out'), drillResult())).toThrow(/file\/out cannot be made: /)

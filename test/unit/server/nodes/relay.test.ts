@@ -65,14 +65,14 @@ const relayFor = (waitMs: number, steps: Step[]) => {
 }
 
 describe('a request that a standby hands on', () => {
-  test('is answered as the active node answers it', async () => {
+  test('a forwarded request gets the answer of the active node', async () => {
     const { relay, seen } = relayOver(OK)
     const answer = await relay.send(request('read'))
     expect({ ...answer, body: String(answer.body) }).toEqual(OK)
     expect(seen).toMatchObject({ sent: 1, waited: [] })
   })
 
-  test('fails with the error of the active node', async () => {
+  test('a forwarded request fails with the error of the active node', async () => {
     const data = { warnings: ['w'] }
     const error = new LogicalError('permission-denied', 'permission denied', {
       wrapped: true,
@@ -102,55 +102,55 @@ describe('a request that a standby hands on', () => {
     },
   )
 
-  test.each(['read', 'list'] as const)('%s: tried once more', async (operation) => {
+  test.each(['read', 'list'] as const)('%s: sent once more', async (operation) => {
     const { relay, seen } = relayOver('cut', OK)
     expect((await relay.send(request(operation))).status).toBe(200)
     expect(seen.sent).toBe(2)
   })
 
-  test('read: refused when it was lost twice', async () => {
+  test('a read that is lost twice is rejected', async () => {
     const { relay, seen } = relayOver('cut', 'cut')
     await expect(relay.send(request('read'))).rejects.toMatchObject({ code: 'unavailable' })
     expect(seen.sent).toBe(2)
   })
 
-  test.each(['unreachable', 'not active'] as const)('%s: waits for another active node, writes too', async (step) => {
+  test.each(['unreachable', 'not active'] as const)('%s: a write waits for another active node', async (step) => {
     const { relay, seen } = relayOver(step, OK)
     expect((await relay.send(request('update'))).status).toBe(200)
     expect(seen.waited).toEqual([1])
   })
 
-  test('is refused at once when the active node cannot read it', async () => {
+  test('a forwarded request that the active node cannot read fails at once', async () => {
     const { relay, seen } = relayOver('unreadable')
     await expect(relay.send(request('update'))).rejects.toMatchObject({ code: 'invalid-request' })
     expect(seen).toMatchObject({ sent: 1, waited: [] })
   })
 
-  test('a write is not sent again to an active node that has failed inside', async () => {
+  test('a write is not sent again to an active node that failed internally', async () => {
     const { relay, seen } = relayOver('failed')
     await expect(relay.send(request('update'))).rejects.toMatchObject({ code: 'bad-gateway' })
     expect(seen.sent).toBe(1)
   })
 
-  test('is for this node to answer when it has become the active one meanwhile', async () => {
+  test('a node that becomes active meanwhile answers a forwarded request itself', async () => {
     const { relay, seen } = relayOver('not active')
     seen.becomesActive = true
     await expect(relay.send(request('update'))).rejects.toBeInstanceOf(OwnTurn)
     expect(seen.sent).toBe(1)
   })
 
-  test('a write that the second node has taken and not answered is unknown', async () => {
+  test('the outcome of a write that the second node accepted and did not answer is unknown', async () => {
     const { relay } = relayOver('not active', 'cut')
     await expect(relay.send(request('update'))).rejects.toMatchObject({ code: 'bad-gateway' })
   })
 
-  test('is tried for a while when one who was elected is not there yet', async () => {
+  test('a forwarded request is retried until an elected node is reachable', async () => {
     const { relay, seen } = relayFor(5, ['unreachable', 'unreachable', 'not active', 'unreachable', OK])
     expect((await relay.send(request('update'))).status).toBe(200)
     expect(seen).toMatchObject({ sent: 2, waited: [1, 2, 3, 4] })
   })
 
-  test('is refused when nobody has taken it', async () => {
+  test('a forwarded request that no node accepted fails as unavailable', async () => {
     const { relay } = relayFor(1, ['not active', 'not active', 'unreachable'])
     await expect(relay.send(request('update'))).rejects.toMatchObject({
       code: 'unavailable',
@@ -158,7 +158,7 @@ describe('a request that a standby hands on', () => {
     })
   })
 
-  test('is refused in the known words without an active node', async () => {
+  test('a forwarded request without an active node fails with the documented text', async () => {
     const { relay, seen } = relayOver(OK)
     seen.leader = undefined
     await expect(relay.send(request('read'))).rejects.toMatchObject({

@@ -43,6 +43,6 @@ it('a standby answers under the names of what its cluster is the primary of', as
   expect(await servedWith(dr, performance)).toEqual([dr.ca.name, performance.ca.name])
 })
 
-it('and not under that of a role that a DR secondary keeps for later', async () => {
+it('a standby of a DR secondary does not answer under the name of its inactive primary role', async () => {
   expect(await servedWith(secondary, await primary())).toEqual([])
 })

@@ -25,32 +25,32 @@ const [a, b, c] = [server('A'), server('B'), server('C')]
 const find = (servers: readonly WatchedServer[], settings: Partial<AutopilotSettings> = {}) =>
   findDeadServer(servers, 'A', { ...SETTINGS, ...settings })
 
-it('is the one that was silent for too long', () => {
+it('dead server cleanup removes a server that was silent for too long', () => {
   expect(find([a, b, c, silent('D')])).toBe('D')
   expect(find([a, b, c, silent('D', 59_999)])).toBeUndefined()
   expect(find([a, b, c, silent('D')], { dead_server_last_contact_threshold: 61 })).toBeUndefined()
 })
 
-it('is none where nobody has asked for that', () => {
+it('dead server cleanup is off by default', () => {
   expect(find([a, b, c, silent('D')], { cleanup_dead_servers: false })).toBeUndefined()
 })
 
-it('is none where fewer than the quorum would be left, or those left have just come', () => {
+it('dead server cleanup keeps the minimum quorum of stable servers', () => {
   expect(find([a, b, silent('D')])).toBeUndefined()
   expect(find([a, b, c, silent('D')], { min_quorum: 4 })).toBeUndefined()
   expect(find([a, b, server('C', { stableMs: 9999 }), silent('D')])).toBeUndefined()
   expect(find([a, b, server('C', { stableMs: 10_000 }), silent('D')])).toBe('D')
 })
 
-it('is none where as many are silent as are there', () => {
+it('dead server cleanup stops if as many servers are silent as reachable', () => {
   expect(find([a, b, c, silent('D'), silent('E'), silent('F')])).toBeUndefined()
   expect(find([a, b, c, silent('D'), silent('E')])).toBe('D')
 })
 
-it('is never the node that leads', () => {
+it('dead server cleanup never removes the leader', () => {
   expect(find([silent('A'), b, c, server('D')])).toBeUndefined()
 })
 
-it('may be one without a vote whatever is left', () => {
+it('dead server cleanup may always remove a server without a vote', () => {
   expect(find([a, silent('D', 60_000, { isVoter: false })])).toBe('D')
 })

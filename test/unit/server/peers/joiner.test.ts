@@ -11,7 +11,7 @@ import { until } from '../../../support/until.js'
 
 const LEADER = { address: 'http://127.0.0.1:9', caPem: '', clientCertPem: '', clientKeyPem: '', serverName: '' }
 
-it('goes on trying when the cluster of its server restarts meanwhile, and ends when there is one', async () => {
+it('the joiner retries during a restart of its server, and ends after the server has a cluster', async () => {
   const clock = new ManualClock()
   const looks: string[] = []
   const attempts: string[] = []
