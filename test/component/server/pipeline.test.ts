@@ -171,24 +171,24 @@ describe('a duration below a second', () => {
     ['ttl of a batch token', () => makeToken({ policies: ['default'], type: 'batch', ttl: '500ms' })],
     ['explicit maximum of a token role', ofRole],
     ['ttl of a login', login],
-  ])('ends the token: %s', async (_name, make) => {
+  ])('a duration below a second ends the token: %s', async (_name, make) => {
     await expect.poll(isGone(await make())).toBe(403)
   })
 
-  it('ends a wrapped answer', async () => {
+  it('a duration below a second ends a wrapped answer', async () => {
     const token = await wrapped()
     const lookUp = async () => (await root.send('PUT', 'sys/wrapping/lookup', { body: { token } })).status
     await expect.poll(lookUp).toBe(400)
   })
 
-  it('ends a version of a secret, and is shown with its unit', async () => {
+  it('a duration below a second ends a version of a secret, and is shown with its unit', async () => {
     await root.write('secret/metadata/brief', { delete_version_after: '500ms' })
     expect(await data(root.read('secret/metadata/brief'))).toMatchObject({ delete_version_after: '500ms' })
     await root.write('secret/data/brief', { data: { k: 'v' } })
     await expect.poll(async () => (await root.send('GET', 'secret/data/brief')).status).toBe(404)
   })
 
-  it('is told in whole seconds of lives', async () => {
+  it('a lease duration is shown in whole seconds', async () => {
     const { auth } = await root.write('auth/token/create', { policies: ['default'], ttl: '90500ms' })
     expect(auth).toMatchObject({ lease_duration: 90 })
     const token = (auth as { client_token: string }).client_token
@@ -197,7 +197,7 @@ describe('a duration below a second', () => {
 })
 
 describe('cubbyhole/response', () => {
-  it('shows a wrapped answer as text once, to its wrapping token', async () => {
+  it('cubbyhole/response shows a wrapped answer as text once, to its wrapping token', async () => {
     await root.write('secret/data/wrapped', { data: { k: 'v' } })
     const headers = { 'X-Vault-Wrap-TTL': '60' }
     const { token } = (await root.call('GET', 'secret/data/wrapped', { headers })).wrap_info as { token: string }
@@ -210,7 +210,7 @@ describe('cubbyhole/response', () => {
     expect((await root.send('PUT', 'sys/wrapping/unwrap', { token })).status).toBe(400)
   })
 
-  it('is an ordinary secret of any other token', async () => {
+  it('cubbyhole/response is an ordinary secret of any other token', async () => {
     const token = await makeToken({ policies: ['default'] })
     await root.call('PUT', 'cubbyhole/response', { token, body: { body: 'mine' } })
     const answer = await root.call('GET', 'cubbyhole/response', { token })

@@ -19,20 +19,20 @@ describe('durations', () => {
     ['250us', 0.25, '250µs'],
     ['-500ms', -500, '-500ms'],
     ['0', 0, '0s'],
-  ])('%s is read and printed as Go does', (text, ms, printed) => {
+  ])('the duration %s is parsed and printed as in Go', (text, ms, printed) => {
     expect(parseDurationMs(text)).toBe(ms)
     expect(formatGoDuration(ms / 1000)).toBe(printed)
   })
 
-  it('leave out the parts that are zero in their short spelling', () => {
+  it('a printed duration omits zero parts in its short spelling', () => {
     expect([3600, 5400, 90, 0, 0.5].map(formatShortDuration)).toEqual(['1h', '1h30m', '1m30s', '0s', '500ms'])
   })
 
-  it('that end a life are whole milliseconds, at least one', () => {
+  it('a lifetime is in whole milliseconds, at least one', () => {
     expect([0, 0.5, 1.001, 1e-9, 60].map(lifeMs)).toEqual([0, 500, 1001, 1, 60_000])
   })
 
-  it('are shown as whole seconds', () => {
+  it('a duration is shown in whole seconds', () => {
     expect([0.5, 1.9, 3600].map(wholeSeconds)).toEqual([0, 1, 3600])
   })
 })

@@ -28,23 +28,23 @@ const answering = async (bytes: string): Promise<string> => {
 const get = (url: string, call: Partial<HttpCall> = {}) => callHttp({ method: 'GET', url, timeoutMs: 5000, ...call })
 
 describe('an answer of a hostile server', () => {
-  it.each(['000', '099', '101'])('with the status %s fails the call alone', async (status) => {
+  it.each(['000', '099', '101'])('an answer with the status %s fails its call alone', async (status) => {
     await expect(get(await answering(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`))).rejects.toThrow(
       /malformed HTTP response|closed|hang up|Parse Error/,
     )
   })
 
-  it('is read up to the limit of the call', async () => {
+  it('a call reads an answer up to its limit', async () => {
     const url = await answering(`HTTP/1.1 200 OK\r\n\r\n${'x'.repeat(1001)}`)
     await expect(get(url, { bytesMax: 1000 })).rejects.toThrow('the answer is too large: the limit is 1000 bytes')
     expect((await get(url, { bytesMax: 1001 })).bytes).toHaveLength(1001)
   })
 
-  it('with a body that ends early fails the call', async () => {
+  it('an answer whose body ends early fails its call', async () => {
     await expect(get(await answering('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx'))).rejects.toThrow()
   })
 
-  it('with interim responses without end fails after the time of the call', async () => {
+  it('endless interim responses fail a call after its timeout', async () => {
     const server = net.createServer((socket) => {
       socket.on('error', () => undefined)
       const more = () => socket.writable && socket.write('HTTP/1.1 102 Wait\r\n\r\n', more)

@@ -241,7 +241,7 @@ describe('addresses', () => {
     return { ...loaded, texts }
   }
 
-  it('in templates become those of this machine in every setting that is an address', () => {
+  it('an address template becomes an address of this machine in every address setting', () => {
     const ip = '{{ GetInterfaceIP \\"eth0\\" }}'
     const { config, texts } = loadThere(`
 listener "tcp" {
@@ -272,7 +272,7 @@ understudy {
     })
   })
 
-  it('in templates of variables and flags become those of this machine', () => {
+  it('an address template in a variable or a flag becomes an address of this machine', () => {
     const env = { VAULT_API_ADDR: 'http://{{ GetPrivateIP }}:1', VAULT_CLUSTER_INTERFACE: 'eth0' }
     const { config, texts } = loadThere(GOOD, env, '-dev', '-dev-listen-address={{ GetPrivateIP }}:8200')
     expect(texts).toEqual([])
@@ -306,12 +306,12 @@ understudy {
       'understudy {\n etcd_peer_address = "peer"\n}',
       'FILE:11: etcd_peer_address: "peer" is not an address of the form',
     ],
-  ])('that are none are refused with their setting: %s', (text, problem) => {
+  ])('an invalid address is rejected with its setting: %s', (text, problem) => {
     expect(loadThere(GOOD + text).texts.join('\n')).toContain(problem)
   })
 
   it.each(['a b:1', 'a:b:1', '127.0.0:8200', 'x_y:70000', '[127.0.0.1]:8200'])(
-    'of a listener that are none are refused with their setting: %s',
+    'an invalid listener address is rejected with its setting: %s',
     (address) => {
       const text = GOOD.replace('127.0.0.1:9000', address)
       expect(loadThere(text).texts).toContain(`FILE:3: address: "${address}" is not an address of the form host:port`)
@@ -319,7 +319,7 @@ understudy {
   )
 
   it.each(['a.example', 'vault_1:8200', '[::1]:8200', '10.0.0.1', 'https://lb.example/vault/', 'http://localhost.:1'])(
-    'that are fine: %s',
+    'a valid address is accepted: %s',
     (address) => {
       expect(loadThere(`${GOOD}api_addr = "${address}"\ncluster_addr = "${address}"\n`).texts).toEqual([])
     },
