@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { parseSync } from 'vite'
+import { parseSync, Visitor } from 'vite'
 import { describe, expect, it } from 'vitest'
 import { KEYS } from '../src/storage/key-families.js'
 import { LONG_FILES, LONG_LISTS } from './support/tidy-exceptions.js'
@@ -103,6 +103,12 @@ const NO_KEYS = [
   'src/server/own-api/server-operations.ts: logical/',
 ]
 
+/** The function in a call that declares a test. */
+const TEST_CALL = /^(?:it|test)(?:$|\.(?:each|for|skipIf|runIf|skip|only|fails|concurrent|sequential)\b)/
+
+/** A test name whose first word needs the name of a `describe` before it. */
+const FRAGMENT = /^(?:is|are|was|has|have|with|does|goes|gets|of|and|but|or|says)\b/
+
 /** Has to have a name for those whose type it is part of, which none of them says. */
 const UNNAMED = ['src/cli/vault/flags.ts: Flag']
 
@@ -189,12 +195,12 @@ const show = (source: Source) => path.relative(root, source.file)
 /** Comments and texts say what they like. */
 const codeOf = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|(?<![:'"`])\/\/[^\n]*/g, '')
 
-describe('the house', () => {
-  it('has sources to look at', () => {
+describe('the code', () => {
+  it('the code check reads more than 50 source files', () => {
     expect(sources.length).toBeGreaterThan(50)
   })
 
-  it('keeps every import within the layer table', () => {
+  it('every import follows the layer table', () => {
     const wrong = sources.flatMap((source) =>
       source.imports
         .filter(({ specifier }) => specifier.startsWith('.'))
@@ -208,7 +214,7 @@ describe('the house', () => {
     expect(wrong).toEqual([])
   })
 
-  it('keeps the page for browsers from everything that no browser has', () => {
+  it('the browser page imports only browser packages and the types of page-facts.ts', () => {
     const wrong = sources
       .filter(({ room }) => room === 'web')
       .flatMap((source) =>
@@ -224,7 +230,7 @@ describe('the house', () => {
     expect(wrong).toEqual([])
   })
 
-  it('keeps inner rooms from what they must not know', () => {
+  it('inner folders import nothing that the table of inner folders forbids', () => {
     const innerOf = (file: string) => path.relative(path.join(root, 'src'), file).split(path.sep).slice(0, 2).join('/')
     const wrong = sources.flatMap((source) => {
       const banned = INNER[innerOf(source.file)] ?? []
@@ -239,7 +245,7 @@ describe('the house', () => {
     expect(Object.keys(INNER).filter((room) => !sources.some(({ file }) => innerOf(file) === room))).toEqual([])
   })
 
-  it('says of every room what it is for', () => {
+  it('every folder of the first two levels of src has a short README', () => {
     const rooms = new Set(sources.map(({ file }) => path.dirname(file)).filter((room) => isRoom(room)))
     const silent = [...rooms].filter((room) => !existsSync(path.join(room, 'README.md')))
     expect(silent.map((room) => path.relative(root, room))).toEqual([])
@@ -247,7 +253,7 @@ describe('the house', () => {
     expect(long.map((room) => path.relative(root, room))).toEqual([])
   })
 
-  it('names in its pages no file that is not there', () => {
+  it('the pages of src name only files that exist', () => {
     const pages = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((name) =>
       name.endsWith('.md'),
     )
@@ -261,7 +267,7 @@ describe('the house', () => {
     expect(lost).toEqual([])
   })
 
-  it('loads gRPC when somebody needs it, and not before', () => {
+  it('the program loads gRPC only on first use', () => {
     const loaded = new Set<string>()
     const load = (file: string): readonly string[] => {
       const source = sources.find((one) => one.file === file)
@@ -277,7 +283,7 @@ describe('the house', () => {
     expect(loaded.size).toBeGreaterThan(300)
   })
 
-  it('has no circle of files, those of types and of late imports included', () => {
+  it('imports form no cycle, including those of types and late imports', () => {
     const edges = new Map(
       sources.map((source) => [
         source.file,
@@ -289,17 +295,17 @@ describe('the house', () => {
     expect(findCycle(edges)?.map((file) => path.relative(root, file)) ?? []).toEqual([])
   })
 
-  it('keeps files short', () => {
+  it('every source file is within its maximum number of lines', () => {
     const lines = new Map(sources.map((source) => [show(source), source.text.split('\n').length - 1]))
     expect(overBound(lines, 250, LONG_FILES)).toEqual([])
   })
 
-  it('keeps lists of parameters short', () => {
+  it('every parameter list has at most four entries, except the listed ones', () => {
     const counts = new Map(sources.map((source) => [show(source), countLongLists(source)]))
     expect(overBound(counts, 0, LONG_LISTS)).toEqual([])
   })
 
-  it('keeps packages with their owners', () => {
+  it('only the folder that owns a package imports it', () => {
     const wrong = sources.flatMap((source) =>
       source.imports
         .filter(({ specifier, isType }) => !specifier.startsWith('.') && !isType)
@@ -313,7 +319,7 @@ describe('the house', () => {
     expect(wrong).toEqual([])
   })
 
-  it('takes time, chance, output and environment from their owners', () => {
+  it('only owners use the clock, random numbers, the console and the environment', () => {
     const wrong = sources.flatMap((source) => {
       const code = codeOf(source.text)
       return AMBIENT.filter(({ what, rooms }) => !rooms.includes(source.room) && what.test(code)).map(
@@ -323,7 +329,7 @@ describe('the house', () => {
     expect(wrong).toEqual([])
   })
 
-  it('says in one table what a stored key is, and nothing there that nobody needs', () => {
+  it('one table defines all stored keys, and the code uses each of them', () => {
     const others = sources.filter((source) => show(source) !== 'src/storage/key-families.ts')
     // These two are paths of the API as well.
     const starts = Object.values(KEYS).filter((at) => at !== KEYS.authData && at !== KEYS.cubbyholes)
@@ -339,7 +345,7 @@ describe('the house', () => {
     expect(unused).toEqual([])
   })
 
-  it('exports nothing that nobody imports', () => {
+  it('every export is imported', () => {
     const imported = new Set(
       [...sources, ...readSources('test'), ...readSources('scripts')].flatMap((source) =>
         source.imports.flatMap(({ specifier, names }) =>
@@ -357,7 +363,7 @@ describe('the house', () => {
     expect(unused).toEqual(UNNAMED)
   })
 
-  it('loads the compiled files in scripts whose types it names', () => {
+  it('scripts load the compiled file whose type they name', () => {
     const loads = readSources('scripts').flatMap(({ text }) => [
       ...text.matchAll(/typeof import\('[./]*\/src\/([^']+)'\)>\(\s*'([^']+)'/g),
     ])
@@ -365,7 +371,16 @@ describe('the house', () => {
     expect(loads.filter(([, named, loaded]) => named !== loaded).map(([text]) => text)).toEqual([])
   })
 
-  it('exports by name, keeps no module-level state and escapes no type', () => {
+  it('every test name states its subject', () => {
+    const wrong = readSources('test')
+      .filter((source) => !show(source).startsWith(path.join('test', 'package', path.sep)))
+      .flatMap((source) => testNamesIn(source).map((name) => ({ source, name })))
+      .filter(({ name }) => FRAGMENT.test(name))
+      .map(({ source, name }) => `${show(source)}: ${name}`)
+    expect(wrong).toEqual([])
+  })
+
+  it('modules export by name, keep no state and bypass no type', () => {
     const wrong = sources.flatMap((source) => {
       const code = codeOf(source.text)
       const found = [
@@ -405,6 +420,20 @@ function countLongLists({ file, text }: Source): number {
   }
   visit(parseSync(file, text).program)
   return count
+}
+
+/** Returns the names in the source of tests as `it('name', ...)`, `it.each(...)('name', ...)` and the like. */
+function testNamesIn({ file, text }: Source): string[] {
+  const names: string[] = []
+  const visitor = new Visitor({
+    CallExpression: ({ callee, arguments: [name] }) => {
+      if (!TEST_CALL.test(text.slice(callee.start, callee.end))) return
+      if (name?.type === 'Literal' && typeof name.value === 'string') names.push(name.value)
+      if (name?.type === 'TemplateLiteral') names.push(text.slice(name.start + 1, name.end - 1))
+    },
+  })
+  visitor.visit(parseSync(file, text).program)
+  return names
 }
 
 /** Auth methods and secret engines never import one another. */
