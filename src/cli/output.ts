@@ -1,3 +1,4 @@
+import { printable } from '../base/printable.js'
 import { loadYaml } from '../lab/documents/yaml-document.js'
 
 /** Data goes to standard output, progress and complaints to standard error. */
@@ -51,7 +52,7 @@ export class ProcessOutput implements Output {
 
   #write(stream: NodeJS.WriteStream, text: string): void {
     this.spokeAtMs = this.#monotonic()
-    stream.write(`${text}\n`)
+    stream.write(`${printable(text)}\n`)
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ReadStream, WriteStream } from 'node:tty'
+import { printable } from '../base/printable.js'
 
 const ALTERNATE = '\x1b[?1049h\x1b[?25l'
 const BACK = '\x1b[?25h\x1b[?1049l'
@@ -38,7 +39,7 @@ export class Screen implements Disposable {
   draw(text: string): void {
     if (!this.#isOpen) return
     const { columns = 80, rows = 24 } = this.#out
-    const lines = text.split('\n').slice(0, rows)
+    const lines = printable(text).split('\n').slice(0, rows)
     const shown = lines.map((line) => `${[...line].slice(0, columns).join('')}${CLEAR_LINE}`)
     this.#out.write(`${HOME}${shown.join('\r\n')}${CLEAR_BELOW}`)
   }

@@ -5,6 +5,7 @@ import { inspect } from 'node:util'
 import { systemClock } from '../base/clock.js'
 import { stateDirectory } from '../lab/lifecycle/state-directory.js'
 import { packageVersion } from '../base/package-version.js'
+import { printable } from '../base/printable.js'
 
 /** Reports that are kept, so that a command in a loop does not fill a disk. */
 const KEPT_MAX = 20
@@ -42,7 +43,7 @@ const removeOldest = (directory: string): void => {
 /** An error that no command caught ends the program with one line as well. */
 export const endOnMistakes = (): void => {
   process.on('uncaughtException', (error) => {
-    process.stderr.write(`understudy: ${describeUnexpected(error)}\n`)
+    process.stderr.write(`understudy: ${printable(describeUnexpected(error))}\n`)
     process.exit(1)
   })
 }

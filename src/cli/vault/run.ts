@@ -1,3 +1,4 @@
+import { printable } from '../../base/printable.js'
 import { VaultApi } from './api.js'
 import { CliError, localError, VAULT_EXIT } from './cli-error.js'
 import type { Command } from './command.js'
@@ -20,7 +21,8 @@ const VERSION_WORDS: ReadonlySet<string> = new Set(['version', '-v', '-version',
 const HELP_WORDS: ReadonlySet<string> = new Set(['-h', '-help', '--help', 'help'])
 
 /** Runs one command of the `vault`-named command line; resolves to the exit status. `args` without the program's name. */
-export const runVault = async (args: readonly string[], io: VaultIo): Promise<number> => {
+export const runVault = async (args: readonly string[], given: VaultIo): Promise<number> => {
+  const io = asPrintable(given)
   try {
     return await runNamed(args, io)
   } catch (error) {
@@ -36,6 +38,13 @@ export const runVault = async (args: readonly string[], io: VaultIo): Promise<nu
     return error.status
   }
 }
+
+/** Text is for terminals; bytes are for programs and files, and stay as they are. */
+const asPrintable = (io: VaultIo): VaultIo => ({
+  ...io,
+  write: (data) => io.write(typeof data === 'string' ? printable(data) : data),
+  complain: (text) => io.complain(printable(text)),
+})
 
 const runNamed = async (args: readonly string[], io: VaultIo): Promise<number> => {
   const [first = '', ...rest] = args

@@ -332,6 +332,34 @@ describe('other answers', () => {
   })
 })
 
+describe('control characters of a server', () => {
+  const evil = '\u001b]0;x\u0007\u009b2J\r\u202e'
+  const shown = '\\u001b]0;x\\u0007\\u009b2J\\u000d\\u202e'
+  const secret = { body: { request_id: 'r', data: { [evil]: evil, plain: `a\nb\tc` }, warnings: [evil] } }
+
+  it('are shown and have no effect, in every format and in refusals', async () => {
+    for (const args of [
+      ['read', 'x'],
+      ['read', '-format=json', 'x'],
+      ['read', '-format=yaml', 'x'],
+      ['list', 'x'],
+    ]) {
+      answers = [secret]
+      const { stdout, stderr } = await shell.run(args)
+      expect(stdout + stderr, args.join(' ')).not.toMatch(/[^\n\t\P{Cc}]|\u202e/u)
+    }
+    answers = [{ status: 400, body: { errors: [evil] } }]
+    expect((await shell.run(['read', 'x'])).stderr).toContain(`* ${shown}`)
+  })
+
+  it('reach a program that asks for one field as they are', async () => {
+    answers = [{ body: { request_id: 'r', data: { k: evil } } }]
+    expect(await shell.ok(['read', '-field=k', 'x'])).toBe(evil)
+    answers = [{ body: { request_id: 'r', data: { k: evil } } }]
+    expect((await shell.run(['read', '-field=k', 'x'], { isStdoutTty: true })).stdout).toBe(`${shown}\n`)
+  })
+})
+
 describe('what a command prints', () => {
   it('the vault command wraps warnings at 78 columns', async () => {
     const words = Array.from({ length: 40 }, (_, index) => `word${index}`)

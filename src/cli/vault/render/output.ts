@@ -98,7 +98,8 @@ export class Output {
   single(name: string, value: unknown): number {
     if (value === undefined) throw localError(`Field ${JSON.stringify(name)} not present in secret`)
     const text = this.isTable || this.format === 'raw' ? goText(value) : this.#structured(value)
-    this.#io.write(this.#io.isStdoutTty ? `${text}\n` : text)
+    // A program gets the value as it is.
+    this.#io.write(this.#io.isStdoutTty ? `${text}\n` : Buffer.from(text))
     return VAULT_EXIT.ok
   }
 

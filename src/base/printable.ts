@@ -1,0 +1,6 @@
+/** Control characters but the end of a line and the tab, and what changes the direction or the lines of a text. */
+const UNSAFE = /(?![\n\t]|\r\n)[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
+
+/** A text for a terminal, which may come from a hostile server: each unsafe character is shown as `\u001b`, as in JSON. */
+export const printable = (text: string): string =>
+  text.replace(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
