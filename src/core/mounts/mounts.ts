@@ -1,3 +1,4 @@
+import { NOT_PRINTABLE } from '../../base/printable.js'
 import { base62, uuid } from '../../base/id.js'
 import type { Random } from '../../base/random.js'
 import type { BackendType } from '../../logical/backend.js'
@@ -59,6 +60,7 @@ export class MountService {
 
   async enable(kind: MountKind, namespace: NamespaceRef, path: string, input: MountParameters): Promise<MountEntry> {
     if (input.type === '') throw invalid('backend type must be specified as a string')
+    requireCleanPath(path)
     refuseReserved(kind, path)
     const alias = TYPE_ALIASES[input.type]
     const type = alias?.type ?? input.type
@@ -157,6 +159,7 @@ export class MountService {
 
   /** Moves a mount to another path, leases of the old path revoked. */
   async remount(entry: MountEntry, path: string): Promise<void> {
+    requireCleanPath(path, 'invalid destination mount: ')
     // A mount that is there is named, also where nothing else could be mounted, and be it the one that is to be moved.
     this.#options.table.refuseTaken({ ...entry, path, uuid: '' })
     refuseReserved(entry.kind, path)
@@ -177,6 +180,18 @@ export class MountService {
     if (SINGLETON_TYPES.has(type)) throw invalid(`mount type of "${type}" is not mountable`)
     if (this.#options.types.get(type)?.kind !== kind) throw invalid(`plugin not found in the catalog: ${given}`)
   }
+}
+
+/**
+ * Throws 400 for a path that no request would reach: one with empty or dot segments, or with characters that cannot be
+ * printed. `what` stands in front of the reason.
+ */
+export const requireCleanPath = (path: string, what = ''): void => {
+  const inner = path.replace(/\/$/, '').split('/')
+  const clean = `${inner.filter((part) => part !== '' && part !== '.' && part !== '..').join('/')}/`
+  if (path !== '/' && path !== clean)
+    throw invalid(`${what}path ${JSON.stringify(path)} does not match cleaned path ${JSON.stringify(clean)}`)
+  if (NOT_PRINTABLE.test(path)) throw invalid(`${what}path cannot contain non-printable characters`)
 }
 
 const refuseReserved = (kind: MountKind, path: string): void => {

@@ -3,7 +3,7 @@ import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid, notFound } from '../../logical/errors.js'
 import { pairs, string } from '../../logical/fields.js'
 import type { NamespaceRef, Request } from '../../logical/request.js'
-import { newNamespaceId } from '../mounts/mounts.js'
+import { newNamespaceId, requireCleanPath } from '../mounts/mounts.js'
 import { type NamespaceEntry, type NamespaceStore, normalizeNamespacePath } from '../namespaces/namespaces.js'
 
 interface NamespacePathDeps {
@@ -108,6 +108,8 @@ const create = async (
   if (path === '' || /[\s]/.test(path) || leaf.some((part) => part === '' || RESERVED.has(part))) {
     throw invalid(`"${name}" is not a name for a namespace`)
   }
+  requireCleanPath(path)
+  if (leaf[0] === 'api-lock' && leaf.length > 1) throw invalid('the API of a namespace cannot be locked here')
   const above = leaf.length > 1 ? `${parent.path}${leaf.slice(0, -1).join('/')}/` : parent.path
   if (!namespaces.find(above)) throw invalid(`parent namespace "${above}" does not exist`)
   const entry: NamespaceEntry = { id: newNamespaceId(random), path: parent.path + path, customMetadata }

@@ -155,3 +155,24 @@ test('what could not be committed takes no place and is remembered by nobody', a
   for (const path of ['b/', 'c/', 'ns1/']) await table.add([mount(path)])
   expect(pathsOf(table).sort()).toEqual(['a/', 'b/', 'c/', 'ns1/'])
 })
+
+test.each(['../', '../x/', 'a/../b/', 'a/./b/', './', 'a//b/', 'a\tb/', 'a\u0000/', 'a\u202eb/', 'a\u00a0b/'])(
+  'a mount is neither made at nor moved to %j, which no request reaches',
+  async (path) => {
+    const { table, mounts } = createMounts()
+    await table.add([mount('here/')])
+    const [entry] = table.all()
+    if (!entry) throw new Error('no mount')
+    await expect(mounts.remount(entry, path)).rejects.toMatchObject({
+      code: 'invalid-request',
+      message: expect.stringMatching(/^invalid destination mount: path (".*" does not match|cannot contain)/),
+    })
+    await expect(
+      mounts.enable('secret', ROOT_NAMESPACE, path, {
+        ...{ type: 'kv', description: '', config: {}, options: null },
+        ...{ isLocal: false, sealWrap: false, externalEntropyAccess: false },
+      }),
+    ).rejects.toThrow(/does not match cleaned path|non-printable/)
+    expect(pathsOf(table)).toEqual(['here/'])
+  },
+)
