@@ -1,3 +1,6 @@
+/** Control, format, unassigned and private characters, and every separator but the blank: no path has them. */
+export const NOT_PRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u
+
 /** Control characters but the end of a line and the tab, and what changes the direction or the lines of a text. */
 const UNSAFE = /(?![\n\t]|\r\n)[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
 

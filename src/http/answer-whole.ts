@@ -9,7 +9,7 @@ import { takeBody } from './body-reader.js'
 import { readFields, readHead, readRequest } from './incoming-request.js'
 import { API, SIDE } from './paths.js'
 import { renderError } from './status-codes.js'
-import { parseTarget } from './target.js'
+import { parseTarget, renderMoved } from './target.js'
 import { parseQuery } from './url-pairs.js'
 
 /** A message that came over no connection: all of it is there. */
@@ -38,7 +38,8 @@ const REMOTE_PORT = 40_000
 /** Answers a message as an HTTP server would. Its body is bounded as that of somebody with a token. */
 export const answerWhole = async (message: SentMessage, options: AnswerOptions): Promise<Rendered> => {
   try {
-    const { path, query } = parseTarget(message.url)
+    const { path, query, location } = parseTarget(message.url)
+    if (location !== undefined) return renderMoved(message.verb, location)
     if (path.startsWith(API)) return await answerApi(message, path.slice(API.length), query, options)
     if (!path.startsWith(SIDE)) throw new LogicalError('not-found', '')
     const { verb: method, headers, body } = message

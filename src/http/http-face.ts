@@ -17,7 +17,7 @@ import { checkFraming } from './request-headers.js'
 import { Sender } from './respond.js'
 import { renderError } from './status-codes.js'
 import type { Answer } from './direct-answer.js'
-import { parseTarget, type Target } from './target.js'
+import { parseTarget, renderMoved, type Target } from './target.js'
 import { parseQuery } from './url-pairs.js'
 import { welcome } from './welcome.js'
 import type { Message } from './whole-message.js'
@@ -73,7 +73,8 @@ export class HttpFace {
     try {
       const target = admit(request)
       let rendered: Rendered
-      if (target.path.startsWith(API)) {
+      if (target.location !== undefined) rendered = renderMoved(verb, target.location)
+      else if (target.path.startsWith(API)) {
         const received = this.#receive(request, verb, target)
         const head = readHead(received)
         const isBodied = !head.isFile && !isEmptyBody(request)

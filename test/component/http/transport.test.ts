@@ -118,10 +118,17 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       expect(await call('POST', '/something', { body: '{"a":"b"}' })).toMatchObject({ status: 404, errors: [] })
     })
 
+    it('a target with empty or dot segments is redirected and does nothing', async () => {
+      for (const target of ['/v1/t//a?b=1', '/v1/t/x/../a?b=1', '/v1/t%2F/a?b=1']) {
+        const answer = await call('PUT', target, { body: '{}' })
+        expect(answer).toMatchObject({ status: 307, body: '', headers: { location: '/v1/t/a?b=1' } })
+      }
+    })
+
     it('different spellings of a target give one canonical path', async () => {
-      expect((await call('GET', '/v1/t//dir%2Fa%20b')).data).toMatchObject({ path: 't/dir/a b' })
+      expect((await call('GET', '/v1/t/dir%2Fa%20b')).data).toMatchObject({ path: 't/dir/a b' })
       expect((await call('GET', '/v1/')).data).toMatchObject({ path: '' })
-      expect(await call('GET', '/v1/t/dir/../a')).toMatchObject({
+      expect(await call('GET', '/v1/t/dir/%2E%2E/a')).toMatchObject({
         status: 400,
         errors: ['relative paths not supported'],
       })
