@@ -1,4 +1,4 @@
-/** JSON as a spelling of HCL: strict JSON, read into the same tree. Repeated keys stay repeated items. */
+/** JSON as a spelling of HCL: JSON that may have a comma before a closing bracket. Repeated keys stay repeated items. */
 import type { HclCursor } from './hcl-cursor.js'
 import type { HclBody, HclItem, HclPosition, HclValue } from './hcl-tree.js'
 
@@ -20,19 +20,13 @@ const ESCAPES: Readonly<Record<string, string>> = {
   t: '\t',
 }
 
-/** A whole document: an object, or a list of objects whose items are taken together. */
+/** A whole document: an object. */
 export const parseJsonBody = (cursor: HclCursor): HclBody => {
   skipBlanks(cursor)
   const value = parseValue(cursor)
   if (!cursor.isAtEnd) throw cursor.error('nothing was expected after the JSON document')
-  if (value.kind === 'object') return value.body
-  const items = value.kind === 'list' ? value.values.flatMap((entry) => itemsOf(cursor, entry)) : []
-  return { items, line: value.line, column: value.column }
-}
-
-const itemsOf = (cursor: HclCursor, value: HclValue): readonly HclItem[] => {
   if (value.kind !== 'object') throw cursor.error('an object was expected', value)
-  return value.body.items
+  return value.body
 }
 
 const skipBlanks = (cursor: HclCursor): void => {
@@ -88,7 +82,7 @@ const parseSequence = <T>(cursor: HclCursor, close: '}' | ']', opened: HclPositi
   cursor.take()
   skipBlanks(cursor)
   const all: T[] = []
-  while (cursor.peek() !== close || all.length > 0) {
+  while (cursor.peek() !== close) {
     all.push(cursor.nested(parseOne))
     if (cursor.peek() === close) break
     if (cursor.isAtEnd) throw cursor.error('the bracket is not closed', opened)

@@ -8,10 +8,13 @@ import { parseJsonBody } from './hcl-json.js'
 import { skipBlanks, takeHeredoc, takeNumber, takeQuoted, takeWord } from './hcl-scan.js'
 import type { HclBody, HclItem, HclLabel, HclPosition, HclValue } from './hcl-tree.js'
 
-/** Parses a whole document. A text that begins with `{` or `[` is JSON. Throws `HclError`; `file` is named in it. */
+/** Whether a document is in the JSON spelling. */
+export const isJsonText = (text: string): boolean => /^\uFEFF?\s*\{/.test(text)
+
+/** Parses a whole document. A text that begins with `{` is JSON. Throws `HclError`; `file` is named in it. */
 export const parseHcl = (text: string, options: { file?: string } = {}): HclBody => {
   const cursor = new HclCursor(text, options.file)
-  if (/^\uFEFF?\s*[{[]/.test(text)) return parseJsonBody(cursor)
+  if (isJsonText(text)) return parseJsonBody(cursor)
   const body = parseItems(cursor)
   if (!cursor.isAtEnd) throw cursor.error(`${JSON.stringify(cursor.peek())} was not expected here`)
   return body
@@ -75,15 +78,23 @@ const parseList = (cursor: HclCursor): HclValue => {
   cursor.take()
   const values: HclValue[] = []
   for (;;) {
-    skipBlanks(cursor)
+    skipCommas(cursor)
     if (cursor.peek() === ']') break
     values.push(cursor.nested(() => parseValue(cursor)))
     skipBlanks(cursor)
-    if (cursor.peek() === ',') cursor.take()
-    else if (cursor.peek() !== ']') throw unclosed(cursor, 'a comma or "]" was expected', at)
+    if (cursor.peek() !== ',' && cursor.peek() !== ']') throw unclosed(cursor, 'a comma or "]" was expected', at)
   }
   cursor.take()
   return { kind: 'list', values, ...at }
+}
+
+/** Commas in a list part its values; one too many says nothing. */
+const skipCommas = (cursor: HclCursor): void => {
+  skipBlanks(cursor)
+  while (cursor.peek() === ',') {
+    cursor.take()
+    skipBlanks(cursor)
+  }
 }
 
 const parseObject = (cursor: HclCursor): HclValue => {

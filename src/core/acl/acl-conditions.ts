@@ -26,7 +26,7 @@ const meetsWrapping = (rule: AclRule, wrap: WrapRequest | undefined): boolean =>
 }
 
 const meetsParameters = (rule: AclRule, data: JsonObject): boolean => {
-  if (!rule.requiredParameters.every((name) => Object.hasOwn(data, name))) return false
+  if (!rule.requiredParameters.every((name) => Object.hasOwn(data, name.toLowerCase()))) return false
   if (rule.deniedParameters.size === 0 && rule.allowedParameters.size === 0) return true
   return Object.entries(data).every(
     ([name, value]) => !isDenied(rule.deniedParameters, name, value) && isAllowed(rule.allowedParameters, name, value),
@@ -49,44 +49,38 @@ const isListed = (values: readonly PlainValue[], value: JsonValue): boolean =>
   values.length === 0 || values.some((listed) => isSame(listed, value))
 
 /**
- * Scalars are compared as endpoints read them, by their text: `10` is `"10"`, so that a denied value cannot be sent in
- * another type. Lists and objects must be equal throughout.
+ * Texts are compared as globs, anything else by type and value. A number equals nothing, as with the reference: what a
+ * policy says is a number of the language there, and what a request says is the text of one.
  */
-const isSame = (listed: PlainValue, value: JsonValue): boolean => {
-  const text = textOf(value)
-  if (text !== undefined) {
-    return typeof listed === 'string' ? matchesGlob(listed, text) : textOf(listed) === text
-  }
+const isSame = (listed: PlainValue, value: JsonValue): boolean =>
+  typeof listed === 'string' && typeof value === 'string' ? matchesGlob(listed, value) : isEqual(listed, value)
+
+/** Below a listed value there are no globs. An object in a list may hold lists, and no further object. */
+const isEqual = (listed: PlainValue, value: JsonValue | undefined): boolean => {
   if (Array.isArray(listed)) {
     return (
-      Array.isArray(value) &&
-      listed.length === value.length &&
-      listed.every((one, index) => isSame(one, value[index] ?? null))
+      Array.isArray(value) && listed.length === value.length && listed.every((one, index) => isEqual(one, value[index]))
     )
   }
-  return typeof listed === 'object' && listed !== null && isJsonObject(value) && hasSameMembers(listed, value)
-}
-
-const hasSameMembers = (listed: { [key: string]: PlainValue }, value: JsonObject): boolean => {
+  if (typeof listed !== 'object' || listed === null) return typeof listed !== 'number' && listed === value
+  if (!isJsonObject(value)) return false
   const names = Object.keys(listed)
   return (
     names.length === Object.keys(value).length &&
-    names.every((name) => Object.hasOwn(value, name) && isSame(listed[name] ?? null, value[name] ?? null))
+    names.every((name) => {
+      const member = listed[name] ?? null
+      const isObject = typeof member === 'object' && member !== null && !Array.isArray(member)
+      return !isObject && Object.hasOwn(value, name) && isEqual(member, value[name])
+    })
   )
 }
 
-const isJsonObject = (value: JsonValue): value is JsonObject =>
+const isJsonObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawNumber)
 
-/** The text of a scalar; undefined for a list or an object. */
-const textOf = (value: JsonValue): string | undefined => {
-  if (value instanceof RawNumber) return value.text
-  return typeof value === 'object' && value !== null ? undefined : String(value)
-}
-
-/** `*` at the beginning, at the end, or at both stands for any text there; elsewhere it is itself. */
+/** `*` at the beginning, at the end, or at both stands for any text there; elsewhere, and alone, it is itself. */
 const matchesGlob = (glob: string, text: string): boolean => {
-  const isOpenStart = glob.startsWith('*')
+  const isOpenStart = glob.length > 1 && glob.startsWith('*')
   const isOpenEnd = glob.length > 1 && glob.endsWith('*')
   const core = glob.slice(isOpenStart ? 1 : 0, isOpenEnd ? -1 : undefined)
   if (isOpenStart && isOpenEnd) return text.includes(core)

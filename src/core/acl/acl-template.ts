@@ -5,6 +5,12 @@ const TEMPLATE = /\{\{(.*?)\}\}/g
 
 export const hasTemplate = (path: string): boolean => path.includes('{{')
 
+/** Whether each opening pair of braces has its closing one, and there is no other. */
+export const isBalanced = (path: string): boolean => {
+  const [before = '', ...pieces] = path.split('{{')
+  return !before.includes('}}') && pieces.every((piece) => piece.split('}}').length === 2)
+}
+
 /** The text with every template replaced; undefined when one cannot be, or when braces are left over. */
 export const resolveTemplate = (text: string, entity: EntityView | undefined): string | undefined => {
   if (!hasTemplate(text) && !text.includes('}}')) return text

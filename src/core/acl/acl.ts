@@ -90,8 +90,8 @@ export class Acl {
     return (
       this.#exact.get(path) ??
       (bare === undefined ? undefined : this.#exact.get(bare)) ??
-      this.#findWildcard(path) ??
-      (bare === undefined ? undefined : this.#findWildcard(bare))
+      (bare === undefined ? undefined : this.#findWildcard(bare)) ??
+      this.#findWildcard(path)
     )
   }
 

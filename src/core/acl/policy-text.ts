@@ -3,7 +3,7 @@
  * mistake; a misspelt key never passes for no restriction.
  */
 import { parseDurationMs } from '../../base/duration.js'
-import { parseHcl } from '../../base/hcl.js'
+import { isJsonText, parseHcl } from '../../base/hcl.js'
 import { blocksOf, type HclBlock, type PlainValue, plainValue } from '../../base/hcl-blocks.js'
 import { type HclBody, HclError, type HclItem, type HclPosition, type HclValue } from '../../base/hcl-tree.js'
 import { LIMITS } from '../../base/limits.js'
@@ -16,7 +16,7 @@ import {
   isCapability,
   OLD_POLICY_WORDS,
 } from './acl-capabilities.js'
-import { hasTemplate } from './acl-template.js'
+import { hasTemplate, isBalanced } from './acl-template.js'
 
 /** Values a parameter may or may not have, by lower-case name; an empty list stands for any value. */
 export type ParameterLists = ReadonlyMap<string, readonly PlainValue[]>
@@ -45,20 +45,32 @@ export interface ParsedPolicy {
 export const parsePolicy = (text: string): ParsedPolicy => {
   try {
     const body = parseHcl(text)
-    refuseUnknownKeys(body, POLICY_KEYS)
-    const blocks = blocksOf(body, 'path', 1)
+    refuseUnknownKeys(body, POLICY_KEYS, '')
+    for (const item of body.items.filter(({ key }) => key === 'name')) stringOf(unlabelled(item))
+    const blocks = isJsonText(text) ? blocksOf(body, 'path', 1) : pathsOf(body)
     const rules = blocks.map(parseRule)
     return { rules, isTemplated: rules.some((rule) => hasTemplate(rule.path)), warnings: warningsOf(blocks) }
   } catch (error) {
-    if (!(error instanceof HclError)) throw error
+    if (!(error instanceof HclError || error instanceof RuleError)) throw error
     throw new LogicalError('invalid-request', `failed to parse policy: ${error.message}`, { cause: error })
   }
 }
 
+/** What the reference refuses with a text of its own, which clients may know. */
+class RuleError extends Error {}
+
+/** The blocks `path "x" { }`. The reference takes the first label alone, and a block without one is for the path `path`. */
+const pathsOf = (body: HclBody): HclBlock[] =>
+  body.items.flatMap(({ key, labels, value, line, column }) => {
+    if (key !== 'path') return []
+    if (value.kind !== 'object') throw new HclError('path must be a block', value)
+    return [{ labels: [labels[0]?.text ?? key], body: value.body, line, column }]
+  })
+
 const POLICY_KEYS: readonly string[] = ['name', 'path']
 
 /** Accepted since existing policies have them; nothing here enforces them. */
-const UNENFORCED_KEYS: readonly string[] = ['mfa_methods', 'control_group']
+const UNENFORCED_KEYS: readonly string[] = ['mfa_methods', 'control_group', 'subscribe_event_types']
 
 const RULE_KEYS: readonly string[] = [
   'policy',
@@ -72,35 +84,49 @@ const RULE_KEYS: readonly string[] = [
   ...UNENFORCED_KEYS,
 ]
 
-const refuseUnknownKeys = (body: HclBody, known: readonly string[]): void => {
-  for (const item of body.items) {
-    if (!known.includes(item.key)) throw new HclError(`invalid key ${JSON.stringify(item.key)}`, item)
-  }
+const refuseUnknownKeys = (body: HclBody, known: readonly string[], before: string): void => {
+  const unknown = body.items.filter(({ key }) => !known.includes(key))
+  const errors = unknown.map(({ key, line }) => `\t* ${before}invalid key ${JSON.stringify(key)} on line ${line}\n`)
+  if (errors.length === 0) return
+  throw new RuleError(`${errors.length} error${errors.length > 1 ? 's' : ''} occurred:\n${errors.join('')}\n`)
 }
 
-const warningsOf = (blocks: readonly HclBlock[]): string[] =>
-  UNENFORCED_KEYS.filter((key) => blocks.some(({ body }) => body.items.some((item) => item.key === key))).map(
+const REPEATED = 'policy contains duplicate attributes, which will no longer be supported in a future version'
+
+const warningsOf = (blocks: readonly HclBlock[]): string[] => [
+  ...UNENFORCED_KEYS.filter((key) => blocks.some(({ body }) => body.items.some((item) => item.key === key))).map(
     (key) => `"${key}" is accepted but not enforced`,
-  )
+  ),
+  ...(blocks.some(({ body }) => new Set(body.items.map(({ key }) => key)).size < body.items.length) ? [REPEATED] : []),
+]
 
 const NO_PARAMETERS: ParameterLists = new Map()
 
 const parseRule = (block: HclBlock): PolicyRule => {
-  refuseUnknownKeys(block.body, RULE_KEYS)
-  const fields = fieldsOf(block.body)
-  const capabilities = parseOldWord(fields.get('policy')) | parseCapabilities(fields.get('capabilities'))
-  const rule = {
-    path: parsePath(block),
+  const label = block.labels[0] ?? ''
+  const named = `path ${JSON.stringify(label)}: `
+  const path = parsePath(block)
+  refuseUnknownKeys(block.body, RULE_KEYS, named)
+  // JSON's null is a field that was not given.
+  const of = (key: string): HclItem[] =>
+    block.body.items.filter((item) => item.key === key && item.value.kind !== 'null')
+  const allowedParameters = parseParameters(of('allowed_parameters'))
+  const deniedParameters = parseParameters(of('denied_parameters'))
+  const requiredParameters = of('required_parameters').flatMap(parseStrings)
+  for (const key of ['mfa_methods', 'subscribe_event_types']) of(key).forEach(parseStrings)
+  const capabilities = parseCapabilities(of('policy').at(-1), of('capabilities').flatMap(parseStrings), named)
+  if ((capabilities & CAPABILITY_BITS.deny) !== 0) return denied(path)
+  const [min, max] = ['min_wrapping_ttl', 'max_wrapping_ttl'].map((key) => parseSeconds(of(key).at(-1)))
+  if (min && max && max < min) throw new RuleError('max_wrapping_ttl cannot be less than min_wrapping_ttl')
+  return {
+    path,
     capabilities,
-    allowedParameters: parseParameters(fields.get('allowed_parameters')),
-    deniedParameters: parseParameters(fields.get('denied_parameters')),
-    requiredParameters: parseStrings(fields.get('required_parameters')),
-    minWrappingTtlSeconds: parseSeconds(fields.get('min_wrapping_ttl')),
-    maxWrappingTtlSeconds: parseSeconds(fields.get('max_wrapping_ttl')),
+    allowedParameters,
+    deniedParameters,
+    requiredParameters,
+    minWrappingTtlSeconds: Math.max(0, min ?? 0),
+    maxWrappingTtlSeconds: Math.max(0, max ?? 0),
   }
-  const { minWrappingTtlSeconds: min, maxWrappingTtlSeconds: max } = rule
-  if (max > 0 && max < min) throw new HclError('max_wrapping_ttl cannot be less than min_wrapping_ttl', block)
-  return (capabilities & CAPABILITY_BITS.deny) === 0 ? rule : denied(rule.path)
 }
 
 /** A rule that denies keeps nothing else. */
@@ -114,21 +140,14 @@ const denied = (path: string): PolicyRule => ({
   maxWrappingTtlSeconds: 0,
 })
 
-/** JSON's null is a field that was not given. Of a key given twice nobody can tell which was meant. */
-const fieldsOf = (body: HclBody): Map<string, HclItem> => {
-  const fields = new Map<string, HclItem>()
-  for (const item of body.items) {
-    if (item.value.kind === 'null') continue
-    if (fields.has(item.key)) throw new HclError(`${JSON.stringify(item.key)} is set twice`, item)
-    fields.set(item.key, item)
-  }
-  return fields
-}
-
 const parsePath = (block: HclBlock): string => {
-  const path = (block.labels[0] ?? '').replace(/^\//, '')
+  const label = block.labels[0] ?? ''
+  if (!isBalanced(label)) {
+    throw new RuleError('failed to validate policy templating: unbalanced templating characters')
+  }
+  const path = label.replace(/^\//, '')
   if (path.includes('+*')) {
-    throw new HclError(`path ${JSON.stringify(path)}: invalid use of wildcards ('+*' is forbidden)`, block)
+    throw new RuleError(`path ${JSON.stringify(path)}: invalid use of wildcards ('+*' is forbidden)`)
   }
   if (path.length > LIMITS.rulePathCharactersMax) {
     throw new HclError(`the path is longer than ${LIMITS.rulePathCharactersMax} characters`, block)
@@ -136,45 +155,48 @@ const parsePath = (block: HclBlock): string => {
   return path
 }
 
-const parseOldWord = (item: HclItem | undefined): number => {
-  const word = item ? stringOf(unlabelled(item)) : ''
-  const capabilities = Object.hasOwn(OLD_POLICY_WORDS, word) ? OLD_POLICY_WORDS[word] : undefined
-  if (item && word !== '' && !capabilities) throw new HclError(`invalid policy ${JSON.stringify(word)}`, item.value)
-  return bitsOf(capabilities ?? [])
-}
-
-const parseCapabilities = (item: HclItem | undefined): number => {
+/** The old word adds to the list. What stands behind a `deny` is not looked at. */
+const parseCapabilities = (old: HclItem | undefined, listed: readonly string[], named: string): number => {
+  const word = old ? stringOf(unlabelled(old)) : ''
+  const ofWord = Object.hasOwn(OLD_POLICY_WORDS, word) ? OLD_POLICY_WORDS[word] : undefined
+  if (word !== '' && !ofWord) throw new RuleError(`${named}invalid policy ${JSON.stringify(word)}`)
   const found: Capability[] = []
-  for (const value of valuesOf(item)) {
-    const word = stringOf(value)
-    if (isCapability(word)) found.push(word)
-    else if (!IGNORED_CAPABILITIES.includes(word)) {
-      throw new HclError(`invalid capability ${JSON.stringify(word)}`, value)
+  for (const capability of word === 'deny' ? ['deny'] : [...listed, ...(ofWord ?? [])]) {
+    if (isCapability(capability)) found.push(capability)
+    else if (!IGNORED_CAPABILITIES.includes(capability)) {
+      throw new RuleError(`${named}invalid capability ${JSON.stringify(capability)}`)
     }
+    if (capability === 'deny') break
   }
   return bitsOf(found)
 }
 
-const parseParameters = (item: HclItem | undefined): ParameterLists => {
-  if (!item) return NO_PARAMETERS
-  const body: HclBody = { items: [item], line: item.line, column: item.column }
+/** Names in any case. Of a name that is given again the values add up. */
+const parseParameters = (items: readonly HclItem[]): ParameterLists => {
+  if (items.length === 0) return NO_PARAMETERS
   const lists = new Map<string, readonly PlainValue[]>()
-  for (const parameter of blocksOf(body, item.key, 0).flatMap((block) => block.body.items)) {
+  const blocks = items.flatMap((item) => blocksOf({ ...item, items: [item] }, item.key, 0))
+  for (const parameter of blocks.flatMap(({ body }) => body.items)) {
     const name = parameter.key.toLowerCase()
-    if (lists.has(name)) throw new HclError(`${JSON.stringify(name)} is set twice`, parameter)
-    lists.set(name, valuesOf(parameter).map(plainValue))
+    lists.set(name, [...(lists.get(name) ?? []), ...valuesOf(parameter).map(plainValue)])
   }
   return lists
 }
 
-const parseStrings = (item: HclItem | undefined): string[] => valuesOf(item).map(stringOf)
+const parseStrings = (item: HclItem): string[] => {
+  const value = unlabelled(item)
+  if (value.kind !== 'list') throw new HclError(`${item.key} must be a list`, value)
+  return value.values.map(stringOf)
+}
 
+/** May be negative, which bounds nothing. */
 const parseSeconds = (item: HclItem | undefined): number => {
   if (!item) return 0
   const value = unlabelled(item)
-  const text = value.kind === 'number' ? value.text : stringOf(value)
+  if (value.kind === 'number') return Math.trunc(value.value)
+  const text = stringOf(value)
   const ms = text === '' ? 0 : parseDurationMs(text)
-  if (ms === undefined || ms < 0) throw new HclError(`${JSON.stringify(text)} is no duration`, value)
+  if (ms === undefined) throw new HclError(`${JSON.stringify(text)} is no duration`, value)
   return ms / 1000
 }
 
@@ -184,14 +206,16 @@ const unlabelled = (item: HclItem): HclValue => {
   return item.value
 }
 
-const valuesOf = (item: HclItem | undefined): readonly HclValue[] => {
-  if (!item) return []
+const valuesOf = (item: HclItem): readonly HclValue[] => {
   const value = unlabelled(item)
+  if (value.kind === 'object') return [value]
   if (value.kind !== 'list') throw new HclError(`${item.key} must be a list`, value)
   return value.values
 }
 
+/** A number is the text that it was written as. */
 const stringOf = (value: HclValue): string => {
+  if (value.kind === 'number') return value.text
   if (value.kind !== 'string') throw new HclError('a string was expected', value)
   return value.value
 }

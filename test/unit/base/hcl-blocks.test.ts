@@ -19,7 +19,7 @@ describe('every spelling of a block with one label', () => {
     ['{"b": [{"one": {"k": 1}}]}'],
     ['{"b": {"one": [{"k": 1}]}}'],
     ['{"b": [{"one": [{"k": 1}]}]}'],
-    ['[{"b": {"one": {"k": 1}}}]'],
+    ['{"b": {"one": {"k": 1,},},}'],
     ['{"x": null, "b": [null, {"one": {"k": 1}}]}'],
   ])('%s', (text) => {
     expect(blocks(text, 1)).toEqual([['one', '{"k":1}']])

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { RawNumber } from '../../../src/base/json.js'
 import { aclOf, testRows } from '../../support/acl-table.js'
@@ -6,11 +7,11 @@ describe('allowed parameters', () => {
   const acl = aclOf(`
     path "allow" {
       capabilities = ["create", "update", "read", "delete"]
-      allowed_parameters = { "size" = ["s", "m*"], "note" = [], "Count" = [1, 2.5], "flag" = [true], "list" = [["a", 1]] }
+      allowed_parameters = { "size" = ["s", "m*"], "note" = [], "Count" = [1, 2.5, "7"], "flag" = [true], "list" = [["a", "b*"]] }
     }
     path "open" { capabilities = ["update"] allowed_parameters { "*" = [] "size" = ["s"] } }
-    path "globs" { capabilities = ["update"] allowed_parameters { "a" = ["*end", "*mid*", "*"] "b" = ["*end", "*mid*"] } }
-    path "object" { capabilities = ["update"] allowed_parameters { "o" = [{ "k" = "v*" }] } }
+    path "globs" { capabilities = ["update"] allowed_parameters { "a" = ["*end", "*mid*", "**"] "c" = ["*"] "b" = ["*end", "*mid*"] } }
+    path "object" { capabilities = ["update"] allowed_parameters { "o" = [{ "k" = "v*" "l" = ["x"] }, { "deep" = { "k" = "v" } }] } }
   `)
   testRows(acl, [
     { may: 'create', path: 'allow', is: true, data: { size: 's', note: 'anything' } },
@@ -18,13 +19,17 @@ describe('allowed parameters', () => {
     { may: 'update', path: 'allow', is: false, data: { size: 'xl' } },
     { may: 'update', path: 'allow', is: false, data: { size: 's', colour: 'red' } },
     { may: 'update', path: 'allow', is: true, data: {} },
-    { may: 'update', path: 'allow', is: true, data: { SIZE: 's', count: 1 } },
-    { may: 'update', path: 'allow', is: true, data: { count: new RawNumber('2.5') } },
-    { may: 'update', path: 'allow', is: true, data: { count: '2.5' } },
+    { may: 'update', path: 'allow', is: true, data: { SIZE: 's', count: '7' } },
+    { may: 'update', path: 'allow', is: false, data: { count: 1 } },
+    { may: 'update', path: 'allow', is: false, data: { count: new RawNumber('2.5') } },
+    { may: 'update', path: 'allow', is: false, data: { count: '2.5' } },
+    { may: 'update', path: 'allow', is: false, data: { count: 7 } },
     { may: 'update', path: 'allow', is: false, data: { count: 3 } },
     { may: 'update', path: 'allow', is: true, data: { flag: true } },
     { may: 'update', path: 'allow', is: false, data: { flag: false } },
-    { may: 'update', path: 'allow', is: true, data: { list: ['a', 1] } },
+    { may: 'update', path: 'allow', is: false, data: { flag: 'true' } },
+    { may: 'update', path: 'allow', is: true, data: { list: ['a', 'b*'] } },
+    { may: 'update', path: 'allow', is: false, data: { list: ['a', 'bc'] } },
     { may: 'update', path: 'allow', is: false, data: { list: ['a'] } },
     { may: 'update', path: 'allow', is: false, data: { size: ['s'] } },
     { may: 'update', path: 'allow', is: false, data: { size: null } },
@@ -34,18 +39,23 @@ describe('allowed parameters', () => {
     { may: 'update', path: 'open', is: true, data: { colour: 'red', size: 's' } },
     { may: 'update', path: 'open', is: false, data: { size: 'm' } },
     { may: 'update', path: 'globs', is: true, data: { a: 'whatever' } },
+    { may: 'update', path: 'globs', is: false, data: { a: 5 } },
+    { may: 'update', path: 'globs', is: false, data: { c: 'whatever' } },
+    { may: 'update', path: 'globs', is: true, data: { c: '*' } },
     { may: 'update', path: 'globs', is: true, data: { b: 'the end' } },
     { may: 'update', path: 'globs', is: true, data: { b: 'a mid b' } },
     { may: 'update', path: 'globs', is: false, data: { b: 'endless' } },
-    { may: 'update', path: 'object', is: true, data: { o: { k: 'value' } } },
-    { may: 'update', path: 'object', is: false, data: { o: { k: 'value', l: 1 } } },
+    { may: 'update', path: 'object', is: true, data: { o: { k: 'v*', l: ['x'] } } },
+    { may: 'update', path: 'object', is: false, data: { o: { k: 'value', l: ['x'] } } },
+    { may: 'update', path: 'object', is: false, data: { o: { k: 'v*' } } },
+    { may: 'update', path: 'object', is: false, data: { o: { deep: { k: 'v' } } } },
     { may: 'update', path: 'object', is: false, data: { o: 'v' } },
   ])
 })
 
 describe('denied and required parameters', () => {
   const acl = aclOf(`
-    path "deny" { capabilities = ["create", "update", "list"] denied_parameters = { "secret" = [] "size" = ["x*", 10] } }
+    path "deny" { capabilities = ["create", "update", "list"] denied_parameters = { "secret" = [] "size" = ["x*", 10] "any" = ["*"] } }
     path "none" { capabilities = ["update"] denied_parameters = { "*" = [] } }
     path "both" { capabilities = ["update"] allowed_parameters { "*" = [] } denied_parameters { "a" = [] } }
     path "need" { capabilities = ["update", "read", "list"] required_parameters = ["owner", "Team"] }
@@ -56,15 +66,18 @@ describe('denied and required parameters', () => {
     { may: 'create', path: 'deny', is: true, data: { open: 'x' } },
     { may: 'update', path: 'deny', is: false, data: { size: 'xl' } },
     { may: 'update', path: 'deny', is: true, data: { size: 'm' } },
-    { may: 'update', path: 'deny', is: false, data: { size: 10 } },
-    { may: 'update', path: 'deny', is: false, data: { size: '10' } },
+    { may: 'update', path: 'deny', is: true, data: { size: 10 } },
+    { may: 'update', path: 'deny', is: true, data: { size: '10' } },
+    { may: 'update', path: 'deny', is: true, data: { any: 'x' } },
+    { may: 'update', path: 'deny', is: false, data: { any: '*' } },
+    { may: 'update', path: 'deny', is: true, data: { any: ['*'] } },
     { may: 'list', path: 'deny', is: true, data: { secret: 'x' } },
     { may: 'update', path: 'none', is: false, data: { a: 1 } },
     { may: 'update', path: 'none', is: true, data: {} },
     { may: 'update', path: 'both', is: false, data: { a: 1, b: 1 } },
     { may: 'update', path: 'both', is: true, data: { b: 1 } },
-    { may: 'update', path: 'need', is: true, data: { owner: 'me', Team: '' } },
-    { may: 'update', path: 'need', is: false, data: { owner: 'me', team: '' } },
+    { may: 'update', path: 'need', is: true, data: { owner: 'me', team: '' } },
+    { may: 'update', path: 'need', is: false, data: { owner: 'me', Team: '' } },
     { may: 'update', path: 'need', is: false, data: {} },
     { may: 'read', path: 'need', is: false, data: { owner: 'me' } },
     { may: 'list', path: 'need', is: true, data: {} },
@@ -140,3 +153,66 @@ test('a verdict names the policies that give what was needed', () => {
   ])
   expect(ask('update').map((policy) => policy.name)).toEqual(['p2'])
 })
+
+test('random parameters are judged as the rules of the reference judge them', () => {
+  const seed = Date.now() % 2 ** 31
+  console.info(`acl-conditions: seed ${seed}`)
+  const text = fc.constantFrom('', '*', '**', 'a', 'ab', 'a*', '*b', '*a*', 'true', '1')
+  const value = fc.oneof(
+    text,
+    fc.boolean(),
+    fc.constant(null),
+    fc.integer({ min: 0, max: 2 }),
+    fc.array(text, { maxLength: 2 }),
+  )
+  const lists = fc.dictionary(fc.constantFrom('p', 'Q', '*'), fc.array(value, { maxLength: 3 }), {
+    noNullPrototype: true,
+  })
+  const data = fc.dictionary(fc.constantFrom('p', 'P', 'q', 'r'), value, { noNullPrototype: true })
+  const names = fc.array(fc.constantFrom('p', 'Q'), { maxLength: 1 })
+  fc.assert(
+    fc.property(lists, lists, names, data, (allowed, denied, required, sent) => {
+      const rule = {
+        capabilities: ['update'],
+        allowed_parameters: allowed,
+        denied_parameters: denied,
+        required_parameters: required,
+      }
+      const acl = aclOf(JSON.stringify({ path: { x: rule } }))
+      const query = { path: 'x', operation: 'update', data: sent, wrap: undefined, needsSudo: false } as const
+      expect(acl.check(query).isAllowed).toBe(isAllowedByRules(allowed, denied, required, sent))
+    }),
+    { seed, numRuns: 3000 },
+  )
+})
+
+type Lists = Record<string, readonly unknown[]>
+
+/** The rules in the words of their documentation, one after the other. */
+const isAllowedByRules = (
+  allowed: Lists,
+  denied: Lists,
+  required: readonly string[],
+  sent: Record<string, unknown>,
+): boolean => {
+  const [allow, deny] = [allowed, denied].map(
+    (lists) => new Map(Object.entries(lists).map(([name, list]) => [name.toLowerCase(), list])),
+  )
+  if (required.some((name) => !(name.toLowerCase() in sent))) return false
+  for (const [name, value] of Object.entries(sent)) {
+    const [may, mayNot] = [allow?.get(name.toLowerCase()), deny?.get(name.toLowerCase())]
+    if (deny?.has('*') || (mayNot && (mayNot.length === 0 || mayNot.some((one) => isOne(one, value))))) return false
+    if (allow?.size === 0 || (allow?.size === 1 && allow.has('*'))) continue
+    if (may ? may.length > 0 && !may.some((one) => isOne(one, value)) : !allow?.has('*')) return false
+  }
+  return true
+}
+
+const isOne = (listed: unknown, value: unknown): boolean => {
+  if (typeof listed !== 'string' || typeof value !== 'string') {
+    return typeof listed !== 'number' && JSON.stringify(listed) === JSON.stringify(value)
+  }
+  if (listed.length < 2 || !/^\*|\*$/.test(listed)) return listed === value
+  const escaped = listed.replace(/^\*|\*$/g, '').replaceAll('*', '\\*')
+  return new RegExp(`${listed.startsWith('*') ? '' : '^'}${escaped}${listed.endsWith('*') ? '' : '$'}`).test(value)
+}

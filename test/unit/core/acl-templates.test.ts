@@ -13,8 +13,6 @@ const RULES = `
   path "a/{{identity.entity.aliases.auth_approle_1.metadata.role}}/+" { capabilities = ["list"] }
   path "a/{{identity.entity.aliases.unknown.name}}*" { capabilities = ["update"] }
   path "g/{{identity.groups.ids.1.name}}*" { capabilities = ["read"] }
-  path "b/{{identity.entity.id*" { capabilities = ["read"] }
-  path "b/identity.entity.id}}*" { capabilities = ["read"] }
   path "plain" { capabilities = ["read"] }
 `
 const ENTITY: EntityView = {
@@ -41,8 +39,6 @@ describe('templates', () => {
     { may: 'list', path: 'a/web/one/two', is: false },
     { may: 'update', path: 'a/x', is: false },
     { may: 'read', path: 'g/x', is: false },
-    { may: 'read', path: 'b/x', is: false },
-    { may: 'read', path: 'b/{{identity.entity.idx', is: false },
     { may: 'read', path: 'plain', is: true },
   ])
 })

@@ -13,16 +13,57 @@ test.each([
   ['path "/a" { capabilities = ["read"] }'],
   ['name = "mine"\npath "a" { capabilities = ["read", "recover"] comment = "why" }'],
   ['path a { capabilities = ["read", "read",] }'],
-  ['path = { "a" = { capabilities = ["read"] } }'],
+  ['path "a" "b" { capabilities = ["read"] }'],
+  ['path "a" { capabilities = [,"read",,] }'],
+  ['path "a" { capabilities = ["read"] subscribe_event_types = ["kv*"] }'],
+  ['{"path":{"a":{"capabilities":["read",],},},}'],
+  ['path "a" { policy = "" capabilities = ["read"] min_wrapping_ttl = -5 }'],
   ['{"path":{"a":{"capabilities":["read"]}}}'],
   ['{"name":"mine","path":[{"a":{"capabilities":["read"]}}]}'],
   ['{"path":{"a":[{"capabilities":["read"],"policy":null}]}}'],
-  ['[{"path":{"a":{"capabilities":["read"]}}}]'],
 ])('%s gives read on a', (text) => {
   expect(parsePolicy(text).rules).toMatchObject([{ path: 'a', capabilities: READ }])
 })
 
-test.each([['# nothing here'], [''], ['{}'], ['path {}']])('%j is a policy without rules', (text) => {
+test('a block without a label is for the path of that name', () => {
+  expect(parsePolicy('path { capabilities = ["read"] }').rules).toMatchObject([{ path: 'path', capabilities: READ }])
+})
+
+test('what is set twice adds up where it is a list, is the last elsewhere, and is warned of', () => {
+  const { rules, warnings } = parsePolicy(`path "a" {
+    capabilities = ["read"]
+    capabilities = ["list"]
+    denied_parameters { a = ["1"] A = ["2"] }
+    min_wrapping_ttl = "1m"
+    min_wrapping_ttl = "2m"
+  }`)
+  expect(rules).toMatchObject([
+    {
+      capabilities: bitsOf(['read', 'list']),
+      deniedParameters: new Map([['a', ['1', '2']]]),
+      minWrappingTtlSeconds: 120,
+    },
+  ])
+  expect(warnings).toEqual([
+    'policy contains duplicate attributes, which will no longer be supported in a future version',
+  ])
+})
+
+test('a deny ends the list of capabilities, and nothing behind it is read', () => {
+  const text = 'path "a" { capabilities = ["read", "deny", "fly"] min_wrapping_ttl = "soon" }'
+  expect(parsePolicy(text).rules).toMatchObject([{ capabilities: bitsOf(['deny']) }])
+})
+
+test('unknown keys are listed as the reference does', () => {
+  expect(() => parsePolicy('paths "x" {}\npolicy = "y"')).toThrow(
+    'failed to parse policy: 2 errors occurred:\n\t* invalid key "paths" on line 1\n\t* invalid key "policy" on line 2\n\n',
+  )
+  expect(() => parsePolicy('path "x" {\n capability = ["read"] }')).toThrow(
+    'failed to parse policy: 1 error occurred:\n\t* path "x": invalid key "capability" on line 2\n\n',
+  )
+})
+
+test.each([['# nothing here'], [''], ['{}']])('%j is a policy without rules', (text) => {
   expect(parsePolicy(text).rules).toEqual([])
 })
 
@@ -73,36 +114,45 @@ test('a rule that denies keeps nothing else', () => {
 })
 
 test('what has no effect here is said', () => {
-  const text = 'path "a" { capabilities = ["read"] mfa_methods = ["duo"] control_group = { factor "x" {} } }'
+  const text =
+    'path "a" { capabilities = ["read"] mfa_methods = ["duo"] control_group = { factor "x" {} } subscribe_event_types = [] }'
   expect(parsePolicy(text).warnings).toEqual([
     '"mfa_methods" is accepted but not enforced',
     '"control_group" is accepted but not enforced',
+    '"subscribe_event_types" is accepted but not enforced',
   ])
 })
 
 describe('what is not understood is refused with its place', () => {
   test.each([
     ['path "x" {', 'line 1, column 10: the bracket is not closed'],
-    ['paths "x" { capabilities = ["read"] }', 'line 1, column 1: invalid key "paths"'],
-    ['path "x" { capability = ["read"] }', 'line 1, column 12: invalid key "capability"'],
-    ['path "x" { capabilities = ["fly"] }', 'line 1, column 28: invalid capability "fly"'],
-    ['path "x" { capabilities = ["Read"] }', 'line 1, column 28: invalid capability "Read"'],
+    ['path = { "a" = { capabilities = ["read"] } }', 'path "path": invalid key "a" on line 1'],
+    ['[{"path":{"a":{"capabilities":["read"]}}}]', 'a key was expected'],
+    ['name = ["mine"]', 'line 1, column 8: a string was expected'],
+    ['path "x" { capabilities = ["fly"] }', 'path "x": invalid capability "fly"'],
+    ['path "x" { capabilities = ["fly", "deny"] }', 'path "x": invalid capability "fly"'],
+    ['path "x" { capabilities = ["Read"] }', 'path "x": invalid capability "Read"'],
+    ['path "x" { capabilities = ["read" "list"] }', 'a comma or "]" was expected'],
+    ['path "x" { mfa_methods = "duo" }', 'mfa_methods must be a list'],
+    ...['a/{{identity.entity.id', 'a/identity.entity.id}}', 'a/{{b}}c}}', 'a/{{b{{c}}', '}}{{'].map(
+      (path): [string, string] => [
+        `path "${path}" { capabilities = ["read"] }`,
+        'failed to validate policy templating: unbalanced templating characters',
+      ],
+    ),
     ['path "x" { capabilities = "read" }', 'line 1, column 27: capabilities must be a list'],
-    ['path "x" { capabilities = [1] }', 'line 1, column 28: a string was expected'],
-    ['path "x" { capabilities = [] capabilities = [] }', 'line 1, column 30: "capabilities" is set twice'],
-    ['path "x" { policy = "fly" }', 'line 1, column 21: invalid policy "fly"'],
-    ['path "x" { policy = "toString" }', 'line 1, column 21: invalid policy "toString"'],
+    ['path "x" { capabilities = [1] }', 'path "x": invalid capability "1"'],
+    ['path "x" { capabilities = [true] }', 'line 1, column 28: a string was expected'],
+    ['path "x" { policy = "fly" }', 'path "x": invalid policy "fly"'],
+    ['path "x" { policy = "toString" }', 'path "x": invalid policy "toString"'],
     ['path "x/+*" { capabilities = ["read"] }', `path "x/+*": invalid use of wildcards ('+*' is forbidden)`],
     ['path "x" { allowed_parameters = ["a"] }', 'line 1, column 34: allowed_parameters must be a block'],
     ['path "x" { allowed_parameters = { a = "b" } }', 'line 1, column 39: a must be a list'],
-    ['path "x" { denied_parameters { a = [] A = [] } }', 'line 1, column 39: "a" is set twice'],
     ['path "x" { min_wrapping_ttl = "soon" }', 'line 1, column 31: "soon" is no duration'],
-    ['path "x" { min_wrapping_ttl = -5 }', 'line 1, column 31: "-5" is no duration'],
     [
       'path "x" { min_wrapping_ttl = 10 max_wrapping_ttl = 5 }',
       'max_wrapping_ttl cannot be less than min_wrapping_ttl',
     ],
-    ['path "x" "y" { }', 'line 1, column 10: path takes 1 label(s)'],
     ['path = "x"', 'line 1, column 8: path must be a block'],
     [`path "${'x'.repeat(9000)}" { }`, 'the path is longer than'],
   ])('%s', (text, expected) => {
