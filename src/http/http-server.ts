@@ -17,6 +17,7 @@ import { HttpFace, type HttpFaceOptions } from './http-face.js'
 import { Handshakes } from './handshakes.js'
 import { MessageGate } from './message-gate.js'
 import { findParserHooks, type ParserHooks } from './parser-hooks.js'
+import { keepFirst } from './request-headers.js'
 import { isForeign, secureOptions, type TlsSettings } from './tls.js'
 import type { Message, WholeMessage } from './whole-message.js'
 
@@ -86,6 +87,7 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
     })
   }
   const { app, classes } = createApp((request, response) => {
+    keepFirst(request)
     serve(request, response, connections.gateOf(request.socket)?.isList ? 'LIST' : (request.method ?? ''))
   })
   const serveWhole = (message: WholeMessage, answer: DirectAnswer) => serve(message, answer, message.method)

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { parseDurationMs } from '../base/duration.js'
 import { invalid, LogicalError } from '../logical/errors.js'
 import type { WrapRequest } from '../logical/request.js'
@@ -11,6 +11,28 @@ export const headerText = (headers: IncomingHttpHeaders, name: string): string |
   const value = headers[name]
   const text = Array.isArray(value) ? value[0] : value
   return text === '' ? undefined : text
+}
+
+/** Headers that say one thing: of one that is sent twice the first counts, where Node joins the values. */
+const SAID_ONCE: readonly string[] = [
+  'x-vault-token',
+  'x-vault-namespace',
+  'x-vault-wrap-ttl',
+  'x-vault-wrap-format',
+  'x-vault-inconsistent',
+  'x-vault-forward',
+  'x-vault-no-request-forwarding',
+  'x-vault-request',
+  'x-understudy-token',
+]
+
+/** Leaves the first value of each header that says one thing. Node itself leaves the first Authorization and Content-Type. */
+export const keepFirst = ({ headers, rawHeaders }: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): void => {
+  for (const name of SAID_ONCE) {
+    if (!String(headers[name] ?? '').includes(',')) continue
+    const at = rawHeaders.findIndex((raw, index) => index % 2 === 0 && raw.toLowerCase() === name)
+    headers[name] = rawHeaders[at + 1]
+  }
 }
 
 /** X-Vault-Token, or the bearer where there is none. */

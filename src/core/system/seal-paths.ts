@@ -18,7 +18,7 @@ interface SealPathsDeps {
 const UNSEAL_FIELDS = {
   key: string('One key share, as hex or base64.', '', { isSecret: true }),
   reset: bool('Forget the shares given so far.'),
-  migrate: bool('Has no effect: a change of the seal needs no other call.'),
+  migrate: bool('The seal is to be changed. Refused unless a change of the seal is pending.'),
 } as const
 
 export const sealPaths = ({ seal, status, stepDown }: SealPathsDeps): PathSpec[] => [
@@ -96,22 +96,29 @@ export const sealStatusBody = (seal: SealManager, status: ClusterStatus): JsonOb
 }
 
 const unseal = async (seal: SealManager, call: Call<typeof UNSEAL_FIELDS>): Promise<void> => {
-  const { key, reset } = anyCase(call)
+  const { key, reset, migrate } = anyCase(call)
   if (reset) {
     seal.resetUnseal()
     return
   }
   if (key === '') throw invalid("'key' must be specified in request body as JSON, or 'reset' set to true")
   const share = requireKeyShare(key)
+  if (migrate && !seal.status().isMigrating) {
+    throw invalid("can't perform a seal migration, no migration seal found")
+  }
   await seal.unseal(share)
 }
 
-/** The reference reads these two names in any case (`Key`, `RESET`). */
-const anyCase = ({ request, values }: Call<typeof UNSEAL_FIELDS>): { key: string; reset: boolean } => {
+/** The reference reads these names in any case (`Key`, `RESET`). */
+const anyCase = ({
+  request,
+  values,
+}: Call<typeof UNSEAL_FIELDS>): { key: string; reset: boolean; migrate: boolean } => {
   const other = new Map(Object.entries(request.data).map(([name, value]) => [name.toLowerCase(), value]))
   const key = other.get('key')
   return {
     key: values.key === '' && typeof key === 'string' ? key : values.key,
     reset: values.reset || other.get('reset') === true,
+    migrate: values.migrate || other.get('migrate') === true,
   }
 }

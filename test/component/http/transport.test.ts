@@ -32,6 +32,32 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     return { ...answer, json, errors: json?.errors, data: json?.data }
   }
 
+  describe('a header that is sent twice', () => {
+    it.each([
+      ['X-Vault-Token: first\r\nx-vault-token: second', { clientToken: 'first' }],
+      ['X-Vault-Token: first\r\nX-Vault-Token: second\r\nX-Vault-Token: third', { clientToken: 'first' }],
+      ['Authorization: Bearer first\r\nAuthorization: Bearer second', { clientToken: 'first' }],
+      ['X-Vault-Token:\r\nX-Vault-Token: second\r\nAuthorization: Bearer other', { clientToken: 'other' }],
+      ['X-Vault-Namespace: a/\r\nX-Vault-Namespace: b/', { namespaceHeader: 'a/' }],
+      ['X-Vault-Wrap-TTL: 60\r\nX-Vault-Wrap-TTL: nonsense', { wrap: { ttlSeconds: 60, format: 'token' } }],
+      ['X-Vault-Wrap-TTL: 60\r\nX-Vault-Wrap-Format: jwt\r\nX-Vault-Wrap-Format: x', { wrap: { format: 'jwt' } }],
+    ])('counts once, the first time: %j', async (lines, expected) => {
+      const client = await RawClient.connect(face.address)
+      await client.send(`GET /v1/t/twice HTTP/1.1\r\nHost: a\r\n${lines}\r\n\r\n`)
+      expect((await client.answer())?.status).toBe(200)
+      client.destroy()
+      expect(face.requests.at(-1)).toMatchObject(expected)
+    })
+
+    it('keeps all values where several are meant', async () => {
+      const client = await RawClient.connect(face.address)
+      await client.send('GET /v1/t/twice HTTP/1.1\r\nHost: a\r\nX-Vault-Index: i\r\nX-Vault-Index: j\r\n\r\n')
+      expect((await client.answer())?.status).toBe(200)
+      client.destroy()
+      expect(face.requests.at(-1)?.headers).toMatchObject({ 'x-vault-index': 'i, j' })
+    })
+  })
+
   describe('verbs', () => {
     it.each([
       ['GET', 'read'],

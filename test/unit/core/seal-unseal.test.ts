@@ -110,6 +110,17 @@ describe('share by share', () => {
     expect((await call('update', 'unseal', { RESET: true })).body).toMatchObject({ progress: 0 })
   })
 
+  test.each(['migrate', 'Migrate'])(
+    'a share is refused with %s where no change of the seal is pending',
+    async (name) => {
+      const { call, keys } = await initialised()
+      const refused = { code: 'invalid-request', message: "can't perform a seal migration, no migration seal found" }
+      expect(await call('update', 'unseal', { key: keys[0] ?? '', [name]: true })).toEqual(refused)
+      for (const key of keys.slice(0, 3)) await call('update', 'unseal', { key, [name]: false })
+      expect(await call('update', 'unseal', { key: keys[0] ?? '', [name]: true })).toEqual(refused)
+    },
+  )
+
   test('there is nothing to unseal before init', async () => {
     const { call } = await createSeal()
     expect((await call('update', 'unseal', { key: '00'.repeat(16) })).message).toBe('Vault is not initialized')
@@ -190,7 +201,7 @@ describe('auto-unseal', () => {
     const migrating = await createSeal({ store, autoSeal: staticSeal(keyA) })
     expect(await migrating.seal.autoUnseal()).toBe(false)
     expect((await migrating.call('read', 'seal-status')).body).toMatchObject({ migration: true, sealed: true })
-    for (const key of keys.slice(0, 3)) await migrating.call('update', 'unseal', { key })
+    for (const key of keys.slice(0, 3)) await migrating.call('update', 'unseal', { key, migrate: true })
     expect(migrating.seal.isSealed).toBe(false)
     expect(await (await createSeal({ store, autoSeal: staticSeal(keyA) })).seal.autoUnseal()).toBe(true)
   })

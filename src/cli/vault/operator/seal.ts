@@ -18,7 +18,7 @@ export const sealCommands: readonly Command[] = [
     summary: 'Give the server one key share; asks for it when it is not given',
     flags: {
       reset: flag.bool('Forget the shares that were given so far.'),
-      migrate: flag.bool('Accepted; a change of the seal needs no other call.'),
+      migrate: flag.bool('Change the seal; refused unless a change of the seal is pending'),
     },
     run: async (session) => {
       const { api, flags, args } = session
