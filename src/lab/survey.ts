@@ -39,6 +39,7 @@ export interface Survey {
 }
 
 const ANSWER_MS = 1000
+const AHEAD_WAYS = 'recover or reindex with force gives up what only it has, promote keeps it'
 /** Asks all clusters of a lab at once, each for a second at most. */
 export const surveyLab = async (lab: AnyLab, host: LabHost): Promise<Survey> => {
   const [faults, clusters] = await Promise.all(isAttached(lab) ? surveyAttached(lab) : surveyOwn(lab, host))
@@ -202,6 +203,8 @@ const roleOf = async (client: ApiClient, kind: Kind, own: () => Promise<string>)
     knownSecondaries: Array.isArray(status.known_secondaries) ? status.known_secondaries.map(String) : [],
     connectedSecondaries: connected.map((row) => String(row.node_id)),
     lastHeartbeat: mode === 'secondary' ? String(heard.last_heartbeat ?? '') : '',
+    // One that was detached knows no address.
+    isAhead: text('connection_state') === 'shutdown' && rowsOf(status.known_primary_cluster_addrs).length > 0,
     ageMs: Number(heard.replication_primary_canary_age_ms ?? 0),
   }
 }
@@ -212,18 +215,18 @@ const rowsOf = (value: unknown): Record<string, unknown>[] =>
 const findProblems = (view: Omit<ClusterAnswer, 'problems'>): string[] => {
   if (!view.isInitialised) return ['is not initialised']
   if (view.isSealed) return ['is sealed']
-  const isPrimary = KINDS.some((kind) => view[kind].mode === 'primary')
-  const fenced = isPrimary && view.health === 503 ? ['refuses writes: a newer primary of its set exists'] : []
+  const isFenced = view.health === 503 && KINDS.some((kind) => view[kind].mode === 'primary')
   const problems = KINDS.flatMap((kind) => {
-    const { mode, state, connectionState } = view[kind]
+    const { mode, state, connectionState, isAhead } = view[kind]
     const word = KIND_WORDS[kind]
     if (mode === 'bootstrapping') return [`takes its first copy (${word})`]
     if (mode !== 'secondary') return []
+    if (isAhead) return [`is ahead of its ${word} primary, which lost entries: ${AHEAD_WAYS}`]
     if (state === 'idle') return [`is a ${word} secondary that follows no primary`]
     if (connectionState !== 'ready') return [`is cut off from its ${word} primary (${connectionState})`]
     return state === 'stream-wals' ? [] : [`catches up with its ${word} primary (${state})`]
   })
-  return [...fenced, ...problems]
+  return isFenced ? ['refuses writes: a newer primary of its set exists', ...problems] : problems
 }
 
 const describeLinks = (lab: string, faults: readonly ActiveFault[] | null): string[] => {

@@ -1,5 +1,6 @@
 import { kindName } from './guard-texts.js'
 import type { Straggler } from './roles/drain.js'
+import type { Ahead } from './roles/state.js'
 import type { Kind } from './types.js'
 
 /** Warnings of role changes. Clients match on fragments of them; the sentences are ours. */
@@ -21,6 +22,9 @@ export const WARNINGS = {
   joining:
     'This cluster has successfully found secondary information. It will be unavailable until it is set up as a ' +
     'secondary and the initial sync with the primary cluster is complete.',
+  aheadOfPrimary: ({ index, commonIndex }: Ahead) =>
+    `This cluster has entries of its primary up to index ${index}, of which that primary has those up to ${commonIndex} alone. ` +
+    'While that is so it follows no primary: use recover or reindex with "force" to give up what only this cluster has, or promote it.',
   forgot: (kind: Kind) =>
     `This cluster no longer knows a primary (${kindName(kind)}) and will not connect to one until it is given a token.`,
   moved: (address: string) => `The primary answered at ${address}, which is recorded as its address.`,

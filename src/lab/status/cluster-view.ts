@@ -23,6 +23,8 @@ export interface RoleView {
   readonly connectedSecondaries: readonly string[]
   /** Of a secondary: when it last heard from its primary, RFC 3339; empty otherwise. */
   readonly lastHeartbeat: string
+  /** Of a secondary: it has what its primary lost, and follows none until it is told to. */
+  readonly isAhead?: boolean | undefined
   /** Of a secondary: how old what it shows is, in milliseconds, as far as it knows. */
   readonly ageMs: number
 }

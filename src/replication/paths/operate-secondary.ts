@@ -14,6 +14,7 @@ import {
 } from '../roles/decide-secondary.js'
 import { keepDevRoot, wantsDevRoot } from '../credentials/dev-root.js'
 import { GUARDS } from '../guard-texts.js'
+import { currentEpoch } from '../roles/epoch.js'
 import { execute } from '../roles/execute.js'
 import { type Joined, type JoinFields, redeemToken } from '../roles/join.js'
 import { orThrow } from '../roles/role-records.js'
@@ -70,14 +71,19 @@ export const updatePrimary = (context: ReplicationContext, kind: Kind, fields: U
       await execute(context, kind, decide)
       return warned(WARNINGS.forgot(kind))
     }
-    const joined = await redeem(context, kind, { ...fields, token: fields.token ?? '' }, setIdOf(roles.record(kind)))
+    const before = roles.record(kind)
+    const joined = await redeem(context, kind, { ...fields, token: fields.token ?? '' }, setIdOf(before))
     await execute(context, kind, decide, { joining: joiningOf(joined) })
-    return warned(WARNINGS.joining)
+    const ahead = 'ahead' in before ? before.ahead : undefined
+    const isAhead = ahead?.epoch === currentEpoch(joined.primary.epochs)?.id
+    return warned(WARNINGS.joining, ...(ahead && isAhead ? [WARNINGS.aheadOfPrimary(ahead)] : []))
   })
 
 /** The first of the addresses at which a primary of our set takes our credentials; the stream goes over to it. */
 const moveTo = async (context: ReplicationContext, kind: Kind, addresses: readonly string[]): Promise<string> => {
   const { follower } = context.running[kind]
+  const record = context.roles.record(kind)
+  if ('ahead' in record && record.ahead) throw invalid(GUARDS.aheadOfPrimary)
   if (!follower) throw invalid(GUARDS.needsCredentials)
   try {
     const { address } = await follower.updateAddresses(addresses)

@@ -4,7 +4,15 @@ import type { Kind } from '../../../src/replication/types.js'
 import { beginStoreAt } from '../../../src/storage/commit/begin-at.js'
 import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
 import type { ControlCluster } from '../../support/control-cluster.js'
-import { ControlWorld, joinSet, promoteDr, refusalOf, untilStreaming, yieldTo } from '../../support/control-world.js'
+import {
+  ControlWorld,
+  issueToken,
+  joinSet,
+  promoteDr,
+  refusalOf,
+  untilStreaming,
+  yieldTo,
+} from '../../support/control-world.js'
 import {
   openStore,
   put,
@@ -92,6 +100,21 @@ test('a primary that went on writing after it was put back is noticed although i
   expect(await paths(b)).toEqual([{ reason: REASON, paths: ['put secret/x', 'put secret/y', 'put secret/z'] }])
   expect(b.readValue(key('new-1'))).toBeUndefined()
 })
+
+test.each(['dr', 'performance'] as const)(
+  'a %s secondary that is ahead is told so when it gets a token of that primary, and no address helps it',
+  async (kind) => {
+    const { a, b, token } = await rewound(kind)
+    await untilStopped(b, kind)
+    const path = `replication/${kind}/secondary/update-primary`
+    const addresses = { update_primary_addrs: [`https://${a.listener.address}`] }
+    expect(await refusalOf(b.post(path, { ...token, ...addresses }))).toContain('this cluster is ahead of its primary')
+    const answer = await b.change(path, { ...token, token: await issueToken(a, kind, 'again') })
+    expect(answer?.warnings?.[1]).toMatch(/it follows no primary: use recover or reindex with "force"/)
+    await untilStopped(b, kind)
+    expect(b.replication.view.ahead).toBeDefined()
+  },
+)
 
 test('a forced reindex ends the stop as a forced recovery does', async () => {
   const { a, b, token } = await rewound('dr')

@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest'
+import type { ApiClient } from '../../../src/client/api-client.js'
 import type { ActiveFault } from '../../../src/lab/keeper/active-fault.js'
 import { drawSurvey } from '../../../src/lab/status/draw.js'
 import { fitToWidth } from '../../../src/lab/status/fit.js'
 import { findLinks } from '../../../src/lab/status/links.js'
 import { type ClusterView, NO_ROLE, type RoleView } from '../../../src/lab/status/cluster-view.js'
-import type { Survey } from '../../../src/lab/survey.js'
+import { askCluster, type Survey } from '../../../src/lab/survey.js'
 
 const OFF: RoleView = { ...NO_ROLE, mode: 'disabled' }
 const NOW = Date.parse('2026-01-01T00:00:10Z')
@@ -180,5 +181,23 @@ it('the status omits whole columns on a narrow screen, and never the lag', () =>
   expect(columnsAt(40)).toEqual([
     ['cluster', 'lag', 'state'],
     ['└── DR ──▶ B', '12 entries, 3.4 s', 'DR secondary: stream-wals'],
+  ])
+})
+
+it('says of a secondary that is ahead of its primary what leads out', async () => {
+  const answers: Readonly<Record<string, Record<string, unknown>>> = {
+    'sys/health': { initialized: true, sealed: false },
+    'sys/replication/performance/status': {
+      data: {
+        ...{ mode: 'secondary', state: 'idle', connection_state: 'shutdown', primary_cluster_addr: '' },
+        known_primary_cluster_addrs: ['https://a:8201'],
+      },
+    },
+  }
+  const read = async (path: string) => answers[path] ?? { data: { mode: 'disabled' } }
+  const send = async (_: string, path: string) => ({ status: 200, json: await read(path) })
+  const { problems } = await askCluster({ send, read } as unknown as ApiClient)
+  expect(problems).toEqual([
+    'is ahead of its performance primary, which lost entries: recover or reindex with force gives up what only it has, promote keeps it',
   ])
 })
