@@ -17,10 +17,11 @@ import { KIND_WORDS, KINDS, type Kind } from './kinds.js'
 import { findServer } from './lifecycle/cluster-server.js'
 import type { LabHost } from './lifecycle/lab-host.js'
 import { statusOf } from './replication.js'
-import { type ClusterView, NO_ROLE, type NodeRow, type ProcessState, type RoleView } from './status/cluster-view.js'
+import { type ClusterView, NO_ROLE, type NodeRow, type ProcessState } from './status/cluster-view.js'
 import { askNode } from './status/node-view.js'
 import { findLinks, type FollowView } from './status/links.js'
 import { findDifferentRoots } from './status/roots.js'
+import { askRoles } from './status/role-view.js'
 
 /** The part of the view that a cluster itself answers, wherever it runs. */
 type ClusterAnswer = Pick<ClusterView, 'health' | 'isInitialised' | 'isSealed' | 'dr' | 'performance' | 'problems'>
@@ -159,58 +160,12 @@ const surveyCluster = async (
 
 /** Asks a cluster for its state, and judges it. Rejects where it does not answer. */
 export const askCluster = async (client: ApiClient): Promise<ClusterAnswer> => {
-  let asked: Promise<string> | undefined
-  const own = () => {
-    asked ??= clusterAddressOf(client)
-    return asked
-  }
-  const [health, dr, performance] = await Promise.all([
-    client.send('GET', 'sys/health'),
-    roleOf(client, 'dr', own),
-    roleOf(client, 'performance', own),
-  ])
+  const [health, roles] = await Promise.all([client.send('GET', 'sys/health'), askRoles(client)])
   const isInitialised = health.json?.initialized === true
   const isSealed = health.json?.sealed === true
-  const answered = { health: health.status, isInitialised, isSealed, dr, performance }
+  const answered = { health: health.status, isInitialised, isSealed, ...roles }
   return { ...answered, problems: findProblems(answered) }
 }
-
-/** Where the others find the cluster; empty where it does not say. */
-const clusterAddressOf = (client: ApiClient): Promise<string> =>
-  client.send('GET', 'sys/leader').then(
-    ({ json }) => String(json?.leader_cluster_address ?? ''),
-    () => '',
-  )
-
-const roleOf = async (client: ApiClient, kind: Kind, own: () => Promise<string>): Promise<RoleView> => {
-  const status = await statusOf(client, kind).catch((): Record<string, unknown> => ({}))
-  const text = (key: string) => String(status[key] ?? '')
-  const mode = text('mode')
-  const [heard = {}] = rowsOf(status.primaries)
-  const connected = rowsOf(status.secondaries).filter((row) => row.connection_status === 'connected')
-  const address = text('primary_cluster_addr')
-  return {
-    mode: mode === '' ? '-' : mode,
-    state: text('state'),
-    connectionState: mode === 'secondary' ? text('connection_state') : '',
-    clusterId: text('cluster_id'),
-    merkleRoot: text('merkle_root'),
-    lastWal: Number(mode === 'secondary' ? (status.last_remote_wal ?? 0) : (status.last_wal ?? 0)),
-    lastKindWal: Number(status[`last_${kind}_wal`] ?? 0),
-    // A primary names an address only where it was given one for its secondaries.
-    primaryAddress: address === '' && mode === 'primary' ? await own() : address,
-    secondaryId: text('secondary_id'),
-    knownSecondaries: Array.isArray(status.known_secondaries) ? status.known_secondaries.map(String) : [],
-    connectedSecondaries: connected.map((row) => String(row.node_id)),
-    lastHeartbeat: mode === 'secondary' ? String(heard.last_heartbeat ?? '') : '',
-    // One that was detached knows no address.
-    isAhead: text('connection_state') === 'shutdown' && rowsOf(status.known_primary_cluster_addrs).length > 0,
-    ageMs: Number(heard.replication_primary_canary_age_ms ?? 0),
-  }
-}
-
-const rowsOf = (value: unknown): Record<string, unknown>[] =>
-  Array.isArray(value) ? (value as Record<string, unknown>[]) : []
 
 const findProblems = (view: Omit<ClusterAnswer, 'problems'>): string[] => {
   if (!view.isInitialised) return ['is not initialised']

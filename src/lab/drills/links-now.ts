@@ -2,6 +2,8 @@ import type { Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
 import type { LiveLab } from '../live-lab.js'
 import { statusOf } from '../replication.js'
+import type { RoleHolder } from '../status/links.js'
+import { askRoles } from '../status/role-view.js'
 
 type Status = Readonly<Record<string, unknown>>
 
@@ -22,14 +24,6 @@ export const lagBetween = async (lab: LiveLab, primary: string, secondary: strin
   return lagOf(ours, theirs, kind)
 }
 
-/** The cluster of the lab that a secondary follows: the primary of its set. */
-export const findFollowed = async (lab: LiveLab, name: string, kind: Kind): Promise<string | undefined> => {
-  const own = await statusOf(lab.anonymous(name), kind)
-  if (own.mode !== 'secondary') return undefined
-  for (const { name: other } of lab.clusters) {
-    if (other === name) continue
-    const status = await statusOf(lab.anonymous(other), kind).catch((): Status => ({}))
-    if (status.mode === 'primary' && status.cluster_id === own.cluster_id) return other
-  }
-  return undefined
-}
+/** The roles of all clusters of the lab as they are now. */
+export const rolesNow = (lab: LiveLab): Promise<readonly RoleHolder[]> =>
+  Promise.all(lab.clusters.map(async ({ name }) => ({ name, ...(await askRoles(lab.anonymous(name))) })))

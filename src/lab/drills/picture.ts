@@ -1,6 +1,9 @@
 import type { ApiClient } from '../../client/api-client.js'
 import type { Kind } from '../kinds.js'
 import type { LiveLab } from '../live-lab.js'
+import type { RoleView } from '../status/cluster-view.js'
+import { findPrimary } from '../status/links.js'
+import { rolesOf } from '../status/role-view.js'
 import { lagOf } from './links-now.js'
 import type { Picture, PictureCluster, PictureLink, PictureRole } from './result.js'
 
@@ -11,6 +14,7 @@ export interface Testimony {
   readonly name: string
   readonly health: number | null
   readonly statuses: Readonly<Record<Kind, Status>> | null
+  readonly roles: Readonly<Record<Kind, RoleView>> | null
 }
 
 const ANSWER_MS = 1000
@@ -40,7 +44,7 @@ export class Witness {
             () => null,
           ),
         ])
-        return { name, health, statuses: status }
+        return { name, health, statuses: status, roles: status && (await rolesOf(client, status)) }
       }),
     )
   }
@@ -86,24 +90,20 @@ interface LinkNow extends Pick<PictureLink, 'kind' | 'primary' | 'secondary'> {
   readonly theirs: Status
 }
 
-/** Secondaries and the primary of their set, as they are now; where two claim to be that, the one that knows it. */
-export const linksOf = (testimonies: readonly Testimony[]): LinkNow[] =>
-  KINDS.flatMap((kind) =>
-    testimonies.flatMap(({ name, statuses }) => {
-      const theirs = statuses?.[kind]
-      if (theirs?.mode !== 'secondary') return []
-      const primaries = testimonies.filter(
-        (other) => other.statuses?.[kind].mode === 'primary' && other.statuses[kind].cluster_id === theirs.cluster_id,
-      )
-      const knowing = primaries.find((other) => knows(other.statuses?.[kind], theirs.secondary_id))
-      const primary = knowing ?? primaries[0]
-      const ours = primary?.statuses?.[kind]
-      return primary && ours ? [{ kind, primary: primary.name, secondary: name, ours, theirs }] : []
+/** Secondaries and the primary that each follows now. */
+export const linksOf = (testimonies: readonly Testimony[]): LinkNow[] => {
+  const answered = testimonies.flatMap(({ name, statuses, roles }) =>
+    statuses && roles ? [{ name, statuses, ...roles }] : [],
+  )
+  return KINDS.flatMap((kind) =>
+    answered.flatMap((secondary) => {
+      const primary = secondary[kind].mode === 'secondary' ? findPrimary(secondary, answered, kind) : undefined
+      if (!primary) return []
+      const [ours, theirs] = [primary.statuses[kind], secondary.statuses[kind]]
+      return [{ kind, primary: primary.name, secondary: secondary.name, ours, theirs }]
     }),
   )
-
-const knows = (status: Status | undefined, id: unknown): boolean =>
-  Array.isArray(status?.known_secondaries) && status.known_secondaries.includes(id)
+}
 
 /** Entries that secondaries lack, by link such as `A>B dr`. Links whose ends do not both answer are not there. */
 export const lagsOf = (testimonies: readonly Testimony[]): Record<string, number> =>

@@ -21,7 +21,7 @@ export interface FollowView {
 }
 
 /** The part of a view that tells of replication. */
-type RoleHolder = Pick<ClusterView, 'name' | Kind>
+export type RoleHolder = Pick<ClusterView, 'name' | Kind>
 
 export const findLinks = (
   clusters: readonly RoleHolder[],

@@ -1,10 +1,13 @@
 import { expect, it } from 'vitest'
 import type { ApiClient } from '../../../src/client/api-client.js'
+import { findTies } from '../../../src/lab/drills/find/ties.js'
+import { linksOf, Witness } from '../../../src/lab/drills/picture.js'
 import type { ActiveFault } from '../../../src/lab/keeper/active-fault.js'
 import { drawSurvey } from '../../../src/lab/status/draw.js'
 import { fitToWidth } from '../../../src/lab/status/fit.js'
 import { findLinks } from '../../../src/lab/status/links.js'
 import { type ClusterView, NO_ROLE, type RoleView } from '../../../src/lab/status/cluster-view.js'
+import type { LiveLab } from '../../../src/lab/live-lab.js'
 import { askCluster, type Survey } from '../../../src/lab/survey.js'
 
 const OFF: RoleView = { ...NO_ROLE, mode: 'disabled' }
@@ -200,4 +203,36 @@ it('says of a secondary that is ahead of its primary what leads out', async () =
   expect(problems).toEqual([
     'is ahead of its performance primary, which lost entries: recover or reindex with force gives up what only it has, promote keeps it',
   ])
+})
+
+it('has status, drill reports and drill find name the same primary of a secondary where there are two', async () => {
+  const off = { mode: 'disabled' }
+  const known = { mode: 'primary', cluster_id: 'set', known_secondaries: ['dr-c'] }
+  const follower = { ...known, mode: 'secondary', secondary_id: 'dr-c', connection_state: 'ready' }
+  const connected = { ...known, secondaries: [{ node_id: 'dr-c', connection_status: 'connected' }] }
+  const drOf = new Map<string, object>([
+    // It was cut off, and B was promoted with force: C has joined B.
+    ['A', known],
+    ['B', connected],
+    ['C', { ...follower, primary_cluster_addr: 'https://b:8201' }],
+  ])
+  const clientOf = (name: string) => {
+    const read = async (path: string) => {
+      const dr = drOf.get(name) ?? off
+      return { data: path === 'sys/replication/status' ? { dr, performance: off } : path.includes('/dr/') ? dr : off }
+    }
+    const send = async (_: string, path: string) =>
+      path === 'sys/leader'
+        ? { status: 200, json: { leader_cluster_address: `https://${name.toLowerCase()}:8201` } }
+        : { status: 200, json: { initialized: true, sealed: false } }
+    const client = { read, send, with: () => client, close: () => undefined }
+    return client as unknown as ApiClient
+  }
+  const clusters = [...drOf.keys()].map((name) => ({ name }))
+  const lab = { clusters, anonymous: clientOf } as unknown as LiveLab
+  const views = await Promise.all(clusters.map(async ({ name }) => ({ name, ...(await askCluster(clientOf(name))) })))
+  const found = [...findLinks(views, [], NOW), ...linksOf(await new Witness(lab).ask()), ...(await findTies(lab))].map(
+    ({ kind, primary, secondary }) => `${secondary} follows ${primary} (${kind})`,
+  )
+  expect(found).toEqual(Array.from({ length: 3 }, () => 'C follows B (dr)'))
 })

@@ -1,6 +1,8 @@
 import type { Kind } from '../../kinds.js'
 import type { LiveLab } from '../../live-lab.js'
 import { statusOf } from '../../replication.js'
+import { findPrimary } from '../../status/links.js'
+import { rolesNow } from '../links-now.js'
 
 /** A secondary and its primary as they are now, whatever the lab was started as. */
 export interface Tie {
@@ -13,26 +15,16 @@ export interface Tie {
 
 const KINDS: readonly Kind[] = ['performance', 'dr']
 
-type Status = Readonly<Record<string, unknown>>
-
 /** In the order of the clusters. What does not answer takes no part. */
 export const findTies = async (lab: LiveLab): Promise<readonly Tie[]> => {
-  const ties = await Promise.all(KINDS.map((kind) => tiesOf(lab, kind)))
-  return ties.flat()
-}
-
-const tiesOf = async (lab: LiveLab, kind: Kind): Promise<Tie[]> => {
-  const all = await Promise.all(
-    lab.clusters.map(async ({ name }) => ({
-      name,
-      status: await statusOf(lab.anonymous(name), kind).catch((): Status => ({})),
-    })),
+  const clusters = await rolesNow(lab)
+  return KINDS.flatMap((kind) =>
+    clusters.flatMap((secondary) => {
+      const { mode, secondaryId: id } = secondary[kind]
+      const primary = mode === 'secondary' ? findPrimary(secondary, clusters, kind) : undefined
+      return primary ? [{ kind, primary: primary.name, secondary: secondary.name, id }] : []
+    }),
   )
-  return all.flatMap(({ name: secondary, status }) => {
-    const primary = all.find((one) => one.status.mode === 'primary' && one.status.cluster_id === status.cluster_id)
-    if (status.mode !== 'secondary' || !primary) return []
-    return [{ kind, primary: primary.name, secondary, id: String(status.secondary_id) }]
-  })
 }
 
 /** Clusters that follow nobody, and accept writes of their own. */

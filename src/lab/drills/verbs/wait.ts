@@ -6,7 +6,8 @@ import { findLag, statusOf } from '../../replication.js'
 import type { WaitValue } from '../drill.js'
 import { findMismatch } from '../matcher.js'
 import { durationOf } from '../parse.js'
-import { findFollowed, lagBetween } from '../links-now.js'
+import { findPrimary } from '../../status/links.js'
+import { lagBetween, rolesNow } from '../links-now.js'
 import type { DrillContext } from '../drill-context.js'
 
 /** The verb `wait`: the same facts as elsewhere, asked until they hold. */
@@ -56,12 +57,13 @@ const findRefusal = async (context: DrillContext, cluster: string): Promise<stri
 
 /** The first secondary whose merkle root differs from that of the cluster of this lab that it follows. */
 const findDivergence = async ({ lab }: DrillContext): Promise<string | undefined> => {
-  for (const { name } of lab.clusters) {
+  const clusters = await rolesNow(lab)
+  for (const cluster of clusters) {
     for (const kind of KINDS) {
-      const primary = await findFollowed(lab, name, kind)
+      const primary = cluster[kind].mode === 'secondary' ? findPrimary(cluster, clusters, kind) : undefined
       if (primary === undefined) continue
-      const lag = await findLag(lab.anonymous(primary), lab.anonymous(name), kind)
-      if (lag !== undefined) return `${name} (${kind}): ${lag}`
+      const lag = await findLag(lab.anonymous(primary.name), lab.anonymous(cluster.name), kind)
+      if (lag !== undefined) return `${cluster.name} (${kind}): ${lag}`
     }
   }
   return undefined
