@@ -59,7 +59,7 @@ export const TIERS: readonly Tier[] = [
   {
     name: 'etcd',
     timeoutMs: 120_000,
-    level: { full: ['lab-nodes', 'replication'] },
+    level: { full: ['replication'] },
     isCompiled: true,
     findObstacle: findMissing('etcd', ETCD),
   },

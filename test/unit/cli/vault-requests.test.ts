@@ -337,7 +337,7 @@ describe('control characters of a server', () => {
   const shown = '\\u001b]0;x\\u0007\\u009b2J\\u000d\\u202e'
   const secret = { body: { request_id: 'r', data: { [evil]: evil, plain: `a\nb\tc` }, warnings: [evil] } }
 
-  it('are shown and have no effect, in every format and in refusals', async () => {
+  it('control characters of a server are shown and have no effect, in every format and in refusals', async () => {
     for (const args of [
       ['read', 'x'],
       ['read', '-format=json', 'x'],

@@ -187,7 +187,7 @@ it('the status omits whole columns on a narrow screen, and never the lag', () =>
   ])
 })
 
-it('says of a secondary that is ahead of its primary what leads out', async () => {
+it('status names the way out for a secondary that is ahead of its primary', async () => {
   const answers: Readonly<Record<string, Record<string, unknown>>> = {
     'sys/health': { initialized: true, sealed: false },
     'sys/replication/performance/status': {
@@ -205,7 +205,7 @@ it('says of a secondary that is ahead of its primary what leads out', async () =
   ])
 })
 
-it('has status, drill reports and drill find name the same primary of a secondary where there are two', async () => {
+it('status, drill reports and drill find name the same primary of a secondary if there are two', async () => {
   const off = { mode: 'disabled' }
   const known = { mode: 'primary', cluster_id: 'set', known_secondaries: ['dr-c'] }
   const follower = { ...known, mode: 'secondary', secondary_id: 'dr-c', connection_state: 'ready' }
