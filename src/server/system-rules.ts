@@ -82,8 +82,9 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
     'rekey-recovery-key/*': { ...BARE, ...OPEN },
     rotate: { ...ROOT, ...SUDO },
 
-    'wrapping/lookup': { ...OPEN, wrappingToken: 'any' },
-    'wrapping/unwrap': { wrappingToken: 'any' },
+    // A fenced primary lets in whom an operator gives its activation token.
+    'wrapping/lookup': { ...OPEN, wrappingToken: 'any', servedWhile: { fenced: 'all' } },
+    'wrapping/unwrap': { wrappingToken: 'any', servedWhile: { fenced: 'all' } },
     'wrapping/rewrap': { wrappingToken: 'named' },
     'wrapping/pubkey': OPEN,
     'internal/ui/mounts': OPEN,

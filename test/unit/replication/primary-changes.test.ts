@@ -44,6 +44,10 @@ const WAYS: Readonly<Record<string, (lab: Awaited<ReturnType<typeof doubled>>) =
     await B.client.write(`${DR}/primary/disable`)
   },
   'follows the other one': (lab) => lab.rejoin('B', 'E'),
+  'follows the other one, which is fenced by then': async (lab) => {
+    await lab.clock.advance('10s')
+    await lab.rejoin('B', 'E')
+  },
   'is wiped to follow the other one': async (lab) => {
     const { B, E, clock } = lab
     for (const kind of ['performance', 'dr']) {
