@@ -102,6 +102,8 @@ export const LIMITS = {
   bcryptCostMax: 14,
   /** Passwords that wait for the one that is worked on. */
   passwordsWaitingMax: 64,
+  /** Of those, passwords of clients at one address. */
+  passwordsPerSourceMax: 16,
   /** The name that an auth method gives somebody, and the name of an entity. */
   aliasNameBytesMax: 4096,
   secondariesMax: 1024,

@@ -8,7 +8,7 @@ import { decideLockout, type LockoutSettings } from '../../logical/lockout-setti
 import { PathRuleTable } from '../../logical/path-rules.js'
 import type { LoginAuth, RenewalTimes, Response, TokenOrigin } from '../../logical/request.js'
 import { loginAuth } from '../../logical/token-fields.js'
-import { isPassword } from './password.js'
+import { isPassword, ownerOf } from './password.js'
 import type { Passwords } from './password-worker.js'
 import { userPaths } from './user-paths.js'
 import { findUser, foldName, type User } from './users.js'
@@ -35,7 +35,12 @@ const createUserpass = (context: BackendContext, { passwords, lockout: configure
     lockout.check(name)
     if (values.password === '') throw invalid('missing password')
     const user = findUser(storage, name)
-    const isGood = await isPassword(passwords, values.password, user?.passwordHash)
+    const isGood = await isPassword(
+      passwords,
+      values.password,
+      user?.passwordHash,
+      ownerOf(request.remoteAddress, name),
+    )
     // Others may have failed while this one waited for its turn.
     lockout.check(name)
     if (!isGood || !user) {

@@ -1,13 +1,14 @@
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
+import { FairQueue, type JobOwner } from '../../base/fair-queue.js'
 import { LIMITS } from '../../base/limits.js'
 import { LogicalError } from '../../logical/errors.js'
 
-/** bcrypt, wherever it runs. */
+/** bcrypt, wherever it runs. `owner`: who waits for it. */
 export interface Passwords {
   /** `salt`: with version and cost, as bcrypt writes it. */
-  hash(password: string, salt: string): Promise<string>
-  isMatch(password: string, hash: string): Promise<boolean>
+  hash(password: string, salt: string, owner?: JobOwner): Promise<string>
+  isMatch(password: string, hash: string, owner?: JobOwner): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -43,23 +44,22 @@ parentPort.on('message', ([kind, password, text]) => {
  * passwords would hold up every write to the disk. The thread is started for the first password.
  */
 export class PasswordWorker implements Passwords {
-  readonly #waitingMax: number
-  readonly #waiting: Job[] = []
+  readonly #waiting: FairQueue<Job>
   #running: Job | undefined
   #worker: Worker | undefined
   #isClosed = false
 
-  constructor(waitingMax: number = LIMITS.passwordsWaitingMax) {
-    this.#waitingMax = waitingMax
+  constructor(waitingMax: number = LIMITS.passwordsWaitingMax, perSourceMax: number = LIMITS.passwordsPerSourceMax) {
+    this.#waiting = new FairQueue({ waitingMax, perSourceMax })
   }
 
-  /** Rejects with 503 when too many wait already, as the other one does. */
-  hash(password: string, salt: string): Promise<string> {
-    return this.#add(['hash', password, salt])
+  /** Rejects with 503 where it gives way to others since too many wait, as the other one does. */
+  hash(password: string, salt: string, owner?: JobOwner): Promise<string> {
+    return this.#add(['hash', password, salt], owner)
   }
 
-  isMatch(password: string, hash: string): Promise<boolean> {
-    return this.#add(['compare', password, hash])
+  isMatch(password: string, hash: string, owner?: JobOwner): Promise<boolean> {
+    return this.#add(['compare', password, hash], owner)
   }
 
   /** Ends the thread; what waits is refused. */
@@ -69,13 +69,12 @@ export class PasswordWorker implements Passwords {
     await this.#worker?.terminate()
   }
 
-  #add<T>(task: Task): Promise<T> {
+  #add<T>(task: Task, owner: JobOwner = { source: '', name: '' }): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) reject(new LogicalError('unavailable', 'the server is stopping'))
-      else if (this.#waiting.length >= this.#waitingMax) {
-        reject(new LogicalError('unavailable', 'too many passwords are waiting to be checked'))
-      } else {
-        this.#waiting.push({ task, resolve: resolve as Job['resolve'], reject })
+      else {
+        const late = this.#waiting.add({ task, resolve: resolve as Job['resolve'], reject }, owner)
+        late?.reject(new LogicalError('unavailable', 'too many passwords are waiting to be checked'))
         this.#next()
       }
     })
@@ -112,7 +111,7 @@ export class PasswordWorker implements Passwords {
   }
 
   #failAll(error: unknown): void {
-    const jobs = [...(this.#running ? [this.#running] : []), ...this.#waiting.splice(0)]
+    const jobs = [...(this.#running ? [this.#running] : []), ...this.#waiting.clear()]
     this.#running = undefined
     for (const { reject } of jobs) reject(error)
   }

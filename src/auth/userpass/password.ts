@@ -1,5 +1,6 @@
 /** Passwords as bcrypt hashes. */
 import { LIMITS } from '../../base/limits.js'
+import type { JobOwner } from '../../base/fair-queue.js'
 import type { Random } from '../../base/random.js'
 import { invalid } from '../../logical/errors.js'
 import type { Passwords } from './password-worker.js'
@@ -34,9 +35,16 @@ export const isPassword = async (
   passwords: Passwords,
   password: string,
   hash: string | undefined,
+  owner: JobOwner,
 ): Promise<boolean> => {
-  const isEqual = await passwords.isMatch(password, hash ?? NOBODY)
+  const isEqual = await passwords.isMatch(password, hash ?? NOBODY, owner)
   return isEqual && hash !== undefined
+}
+
+/** Whose turn a password takes: that of the client's address (of IPv6, its network of 64 bits), and there that of the user. */
+export const ownerOf = (address: string, name: string): JobOwner => {
+  const [head = ''] = address.split('::')
+  return { source: address.includes(':') ? head.split(':').slice(0, 4).join(':') : address, name }
 }
 
 /** The 22 characters of bcrypt's own alphabet for 16 bytes. */

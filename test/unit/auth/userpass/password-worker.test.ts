@@ -33,8 +33,37 @@ describe('the thread for passwords', () => {
   it('the password worker queues a limited number of tasks and answers 503 to more', async () => {
     worker = new PasswordWorker(2)
     const results = await Promise.allSettled(Array.from({ length: 5 }, () => worker.hash('secret', QUICK)))
-    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected'])
-    expect(results[4]).toMatchObject({ reason: { code: 'unavailable' } })
+    // The first is at work, and the oldest of those that wait give way.
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled', 'fulfilled'])
+    expect(results[1]).toMatchObject({ reason: { code: 'unavailable' } })
+  })
+
+  it('serves a client between those of one that sends forty passwords', async () => {
+    for (const nameOf of [(index: number) => `user${index}`, () => 'root']) {
+      const served: string[] = []
+      const note = (who: string) => () => void served.push(who)
+      const flood = Array.from({ length: 40 }, (_, index) =>
+        worker.isMatch('x', SLOW, { source: '10.0.0.66', name: nameOf(index) }).then(note('flood'), () => undefined),
+      )
+      await worker.isMatch('good', QUICK, { source: '10.0.0.1', name: 'anna' }).then(note('good'))
+      expect(served.length).toBeLessThanOrEqual(3)
+      await worker.close()
+      await Promise.all(flood)
+      worker = new PasswordWorker()
+    }
+  })
+
+  it('bounds what waits for one address, so that others behind it get their turn', async () => {
+    const done: number[] = []
+    const flood = Array.from({ length: 40 }, (_, index) =>
+      worker.isMatch('x', QUICK, { source: '10.0.0.1', name: `user${index}` }).then(
+        () => void done.push(index),
+        () => undefined,
+      ),
+    )
+    await worker.isMatch('good', QUICK, { source: '10.0.0.1', name: 'anna' })
+    expect(done.length).toBeLessThanOrEqual(17)
+    await Promise.all(flood)
   })
 
   it('the password worker continues after a failed task', async () => {

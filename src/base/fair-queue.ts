@@ -1,0 +1,85 @@
+/** Whom a job is for. Sources take turns, and so do the names of one source. */
+export interface JobOwner {
+  /** Such as the address of a client. */
+  readonly source: string
+  readonly name: string
+}
+
+interface FairQueueLimits {
+  readonly waitingMax: number
+  readonly perSourceMax: number
+}
+
+type Names<Job> = Map<string, Job[]>
+
+/** Jobs that wait for one worker. Whoever sends many delays its own jobs, not those of others. */
+export class FairQueue<Job> {
+  readonly #limits: FairQueueLimits
+  /** In the order of their turns. */
+  readonly #sources = new Map<string, Names<Job>>()
+  #size = 0
+
+  constructor(limits: FairQueueLimits) {
+    this.#limits = limits
+  }
+
+  /** Returns the job that gives way where too many wait: the oldest of the name, and the source, with most of them. */
+  add(job: Job, { source, name }: JobOwner): Job | undefined {
+    const names = this.#sources.get(source) ?? new Map<string, Job[]>()
+    this.#sources.set(source, names)
+    names.set(name, [...(names.get(name) ?? []), job])
+    this.#size += 1
+    if (countOf(names) > this.#limits.perSourceMax)
+      return this.#take(
+        source,
+        longest(names, ({ length }) => length),
+      )
+    if (this.#size <= this.#limits.waitingMax) return undefined
+    const largest = longest(this.#sources, countOf)
+    return this.#take(
+      largest,
+      longest(this.#sources.get(largest) ?? new Map<string, Job[]>(), ({ length }) => length),
+    )
+  }
+
+  /** The next job; undefined when none waits. */
+  shift(): Job | undefined {
+    const [source] = this.#sources.keys()
+    const [name] = (source !== undefined && this.#sources.get(source)?.keys()) || []
+    return source === undefined || name === undefined ? undefined : this.#take(source, name)
+  }
+
+  /** Everything that waits, which then waits no more. */
+  clear(): Job[] {
+    const all: Job[] = []
+    for (let job = this.shift(); job !== undefined; job = this.shift()) all.push(job)
+    return all
+  }
+
+  /** Source and name have had their turn: both go to the end. */
+  #take(source: string, name: string): Job | undefined {
+    const names = this.#sources.get(source)
+    const [job, ...rest] = names?.get(name) ?? []
+    names?.delete(name)
+    if (rest.length > 0) names?.set(name, rest)
+    this.#sources.delete(source)
+    if (names && names.size > 0) this.#sources.set(source, names)
+    if (job !== undefined) this.#size -= 1
+    return job
+  }
+}
+
+const countOf = (names: ReadonlyMap<string, readonly unknown[]>): number =>
+  [...names.values()].reduce((sum, { length }) => sum + length, 0)
+
+/** The first key with the largest measure. */
+const longest = <Value>(map: ReadonlyMap<string, Value>, measure: (value: Value) => number): string => {
+  let found = ''
+  let most = 0
+  for (const [key, value] of map) {
+    if (measure(value) <= most) continue
+    most = measure(value)
+    found = key
+  }
+  return found
+}

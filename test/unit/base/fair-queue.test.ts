@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest'
+import { FairQueue } from '../../../src/base/fair-queue.js'
+
+const queueOf = (jobs: readonly string[], limits = { waitingMax: 100, perSourceMax: 100 }) => {
+  const queue = new FairQueue<string>(limits)
+  const late = jobs.flatMap((job) => {
+    const [source = '', name = ''] = job.split('/')
+    return queue.add(job, { source, name }) ?? []
+  })
+  return { queue, late }
+}
+
+it('sources take turns, and so do the names of a source', () => {
+  const { queue } = queueOf(['a/x/1', 'a/x/2', 'a/x/3', 'a/y/1', 'b/x/1'])
+  expect(queue.clear()).toEqual(['a/x/1', 'b/x/1', 'a/y/1', 'a/x/2', 'a/x/3'])
+  expect(queue.shift()).toBeUndefined()
+})
+
+it('the oldest job of the name with most jobs gives way beyond the limit of a source', () => {
+  const { queue, late } = queueOf(['a/x/1', 'a/x/2', 'a/y/1', 'a/z/1'], { waitingMax: 100, perSourceMax: 3 })
+  expect(late).toEqual(['a/x/1'])
+  expect(queue.clear().sort()).toEqual(['a/x/2', 'a/y/1', 'a/z/1'])
+})
+
+it('the source with most jobs gives way beyond the limit of all', () => {
+  const { queue, late } = queueOf(['a/x/1', 'a/y/1', 'b/x/1', 'c/x/1'], { waitingMax: 3, perSourceMax: 3 })
+  expect(late).toEqual(['a/x/1'])
+  expect(queue.clear()).toEqual(['b/x/1', 'c/x/1', 'a/y/1'])
+})
