@@ -53,3 +53,9 @@ export const linger = (socket: Socket, clock: Clock): void => {
   socket.once('close', () => timer.cancel())
   socket.once('end', () => socket.destroy())
 }
+
+/** As Go's server answers a client that speaks plain HTTP where TLS is expected. `secure` has failed; the socket below it has not. */
+export const answerPlain = (secure: Socket): void => {
+  const { _parent: socket } = secure as Socket & { readonly _parent?: Socket }
+  socket?.end('HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n')
+}

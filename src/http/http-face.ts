@@ -73,8 +73,11 @@ export class HttpFace {
     try {
       const target = admit(request)
       let rendered: Rendered
-      if (target.location !== undefined) rendered = renderMoved(verb, target.location)
-      else if (target.path.startsWith(API)) {
+      if (target.location !== undefined) {
+        // The part of the message that has arrived goes through the parser before its end is asked for.
+        await undefined
+        rendered = renderMoved(verb, target.location)
+      } else if (target.path.startsWith(API)) {
         const received = this.#receive(request, verb, target)
         const head = readHead(received)
         const isBodied = !head.isFile && !isEmptyBody(request)

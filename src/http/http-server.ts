@@ -6,13 +6,14 @@ import { formatHostPort, parseHostPort } from '../base/network.js'
 import { LogicalError } from '../logical/errors.js'
 import { NO_RULES } from '../logical/path-rules.js'
 import { AnswerRoom } from './answer-room.js'
-import { answerBadMessage, answerConnect, linger } from './bad-message.js'
+import { answerBadMessage, answerConnect, answerPlain, linger } from './bad-message.js'
 import { BodyRoom } from './body-room.js'
 import { Connections } from './connections.js'
 import type { Answer, DirectAnswer } from './direct-answer.js'
 import { Exchanges } from './exchanges.js'
 import { createApp } from './express-app.js'
 import { FastLane } from './fast-lane.js'
+import { awaitAnswers } from './half-closed.js'
 import { HttpFace, type HttpFaceOptions } from './http-face.js'
 import { Handshakes } from './handshakes.js'
 import { MessageGate } from './message-gate.js'
@@ -122,6 +123,7 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
     }
     const lane = FastLane.over(socket, hooks)
     const gate = new MessageGate(socket, lane && { lane, serve: serveWhole })
+    awaitAnswers(socket, gate)
     connections.add(socket, gate)
     socket.destroySoon = () => {
       gate.stop()
@@ -139,7 +141,10 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
     answerBadMessage(error, socket, connections.gateOf(socket), clock),
   )
   server.on('connect', (_, socket: Socket) => answerConnect(socket, connections.gateOf(socket), clock))
-  server.on('tlsClientError', (error) => log.debug('a TLS handshake failed', { error: error.message }))
+  server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    log.debug('a TLS handshake failed', { error: error.message })
+    if (error.code === 'ERR_SSL_HTTP_REQUEST') answerPlain(socket)
+  })
   server.on('drop', () => log.warn('a connection was refused: there are too many'))
 
   return {
@@ -182,9 +187,11 @@ const createNodeServer = (classes: ServerOptions, limits: HttpLimits, tls: HttpS
     keepAliveTimeout: limits.idleMs ?? LIMITS.idleMs,
     connectionsCheckingInterval: SWEEP_MS,
     requireHostHeader: false,
+    allowHalfOpen: true,
     noDelay: true,
   }
   const server = tls ? createSecureServer({ ...settings, ...secureOptions(tls()) }) : createServer(settings)
+  Object.assign(server, { httpAllowHalfOpen: true })
   server.maxConnections = limits.connectionsMax ?? LIMITS.connectionsMax
   return server
 }

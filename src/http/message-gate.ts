@@ -70,6 +70,11 @@ export class MessageGate {
     return this.#response?.writableFinished ? undefined : this.#response
   }
 
+  /** The answer that is due to a message that is complete. */
+  get dueAnswer(): Answer | undefined {
+    return this.#request?.complete ? this.openResponse : undefined
+  }
+
   /** Messages that have begun. */
   get begun(): number {
     return this.#begun

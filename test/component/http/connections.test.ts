@@ -8,7 +8,7 @@ import { ManualClock } from '../../../src/base/manual-clock.js'
 import { silentLog } from '../../../src/base/log.js'
 import type { TlsSettings } from '../../../src/http/tls.js'
 import type { IncomingRequest, Rendered } from '../../../src/logical/incoming.js'
-import { WAYS } from '../../unit/http/face-fixture.js'
+import { acknowledge, WAYS } from '../../unit/http/face-fixture.js'
 import { RawClient } from '../../unit/http/raw-client.js'
 
 describe.each(WAYS)('%s', (_way, startFace) => {
@@ -60,7 +60,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       const client = await RawClient.connect(face.address)
       for (const [target, status] of [
         ['/nowhere', 404],
-        ['/v1/../a', 400],
+        ['/v1/%2E%2E/a', 400],
         ['/v1/a?list=yes', 400],
         ['/v1/a', 200],
       ] as const) {
@@ -284,6 +284,33 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       settings = { cert: 'nonsense', key: 'nonsense' }
       expect(() => face.server.reloadTls()).toThrow()
       expect(await peerName(face.address)).toBe('second')
+    })
+
+    it('a TLS listener answers plain HTTP as Go does', async () => {
+      const settings = await makeCertificate('server')
+      await using face = await startFace({ tls: () => settings })
+      const client = await RawClient.connect(face.address)
+      await client.send('GET /v1/sys/health HTTP/1.1\r\nHost: a\r\n\r\n')
+      await client.closed()
+      expect(client.raw).toBe('HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n')
+    })
+
+    it('a TLS listener answers a client that has closed its direction', async () => {
+      const settings = await makeCertificate('server')
+      await using face = await startFace({
+        tls: () => settings,
+        handle: async (request) => {
+          for (let turns = 0; turns < 50; turns++) await new Promise((resolve) => setImmediate(resolve))
+          return acknowledge(request)
+        },
+      })
+      const { hostname, port } = new URL(`http://${face.address}`)
+      const options = { host: hostname, port: Number(port), rejectUnauthorized: false, allowHalfOpen: true }
+      const socket = connectSecurely(options)
+      socket.end('LIST /v1/a HTTP/1.1\r\nHost: a\r\n\r\n')
+      const chunks: Buffer[] = []
+      for await (const chunk of socket) chunks.push(chunk as Buffer)
+      expect(String(Buffer.concat(chunks))).toMatch(/^HTTP\/1\.1 200 /)
     })
 
     it('a TLS listener cuts a slow handshake, and no completed one', async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { silentLog } from '../../../src/base/log.js'
 import { LogicalError } from '../../../src/logical/errors.js'
+import { renderAnswer } from '../../../src/logical/envelope.js'
 import type { Rendered } from '../../../src/logical/incoming.js'
 import { WAYS } from '../../unit/http/face-fixture.js'
 import { RawClient } from '../../unit/http/raw-client.js'
@@ -41,7 +42,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       ['X-Vault-Namespace: a/\r\nX-Vault-Namespace: b/', { namespaceHeader: 'a/' }],
       ['X-Vault-Wrap-TTL: 60\r\nX-Vault-Wrap-TTL: nonsense', { wrap: { ttlSeconds: 60, format: 'token' } }],
       ['X-Vault-Wrap-TTL: 60\r\nX-Vault-Wrap-Format: jwt\r\nX-Vault-Wrap-Format: x', { wrap: { format: 'jwt' } }],
-    ])('counts once, the first time: %j', async (lines, expected) => {
+    ])('the first of two equal headers counts: %j', async (lines, expected) => {
       const client = await RawClient.connect(face.address)
       await client.send(`GET /v1/t/twice HTTP/1.1\r\nHost: a\r\n${lines}\r\n\r\n`)
       expect((await client.answer())?.status).toBe(200)
@@ -49,12 +50,49 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       expect(face.requests.at(-1)).toMatchObject(expected)
     })
 
-    it('keeps all values where several are meant', async () => {
+    it('all values of X-Vault-Index count', async () => {
       const client = await RawClient.connect(face.address)
       await client.send('GET /v1/t/twice HTTP/1.1\r\nHost: a\r\nX-Vault-Index: i\r\nX-Vault-Index: j\r\n\r\n')
       expect((await client.answer())?.status).toBe(200)
       client.destroy()
       expect(face.requests.at(-1)?.headers).toMatchObject({ 'x-vault-index': 'i, j' })
+    })
+  })
+
+  describe('a client that has closed its direction', () => {
+    const body = '{"a":"b"}'
+    const sized = `Content-Length: ${body.length}\r\n\r\n${body}`
+
+    it.each([
+      ['GET /v1/t/a HTTP/1.1\r\nHost: a\r\n\r\n', 1],
+      ['LIST /v1/t/a HTTP/1.1\r\nHost: a\r\n\r\n', 1],
+      [`POST /v1/t/a HTTP/1.1\r\nHost: a\r\n${sized}`, 1],
+      [`POST /v1/t/a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n${body}\r\n0\r\n\r\n`, 1],
+      [`PUT /v1/t/a HTTP/1.1\r\nHost: a\r\n${sized}LIST /v1/t/a HTTP/1.1\r\nHost: a\r\n\r\n`, 2],
+    ])('a half-closed client gets the answer to %j', async (bytes, count) => {
+      let isClosed = false
+      await using slow = await startFace({
+        handle: async (request) => {
+          // Both ends are in this process: some turns after the client has closed it, the server knows.
+          for (let turns = 0; turns < 20; turns += isClosed ? 1 : 0)
+            await new Promise((resolve) => setImmediate(resolve))
+          return renderAnswer(request, { data: { operation: request.operation } })
+        },
+      })
+      const client = await RawClient.connect(slow.address)
+      await client.send(bytes)
+      client.end()
+      isClosed = true
+      for (let n = 0; n < count; n++) expect(await client.answer()).toMatchObject({ status: 200 })
+      await client.closed()
+    })
+
+    it('a client that closes its direction in the middle of a message gets a refusal', async () => {
+      const client = await RawClient.connect(face.address)
+      await client.send('POST /v1/t/a HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{')
+      client.end()
+      await client.closed()
+      expect(client.raw).toMatch(/^(?:HTTP\/1\.1 400 |$)/)
     })
   })
 
