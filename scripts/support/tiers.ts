@@ -59,7 +59,7 @@ export const TIERS: readonly Tier[] = [
   {
     name: 'etcd',
     timeoutMs: 120_000,
-    level: { full: ['replication'] },
+    level: { full: ['server'] },
     isCompiled: true,
     findObstacle: findMissing('etcd', ETCD),
   },
@@ -67,7 +67,7 @@ export const TIERS: readonly Tier[] = [
     name: 'scenarios',
     timeoutMs: 600_000,
     level: {
-      full: ['dr-failover', 'dr-unplanned', 'faults', 'forced-failovers', 'planned-failovers', 'switchover'],
+      full: ['dr-failover', 'dr-unplanned', 'faults', 'switchover'],
     },
     isCompiled: true,
     runner: 'child-process',

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import type { Kind } from '../../src/lab/kinds.js'
 import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'
 import { forEachOf, WriteLoad } from '../support/load.js'
 
 /** A write that was acknowledged survives kill -9 of whoever is in the middle of it, on both sides of a link. */
-const ROUNDS = 20
+const ROUNDS = inject('level') === 'nightly' ? 20 : 4
 const WRITES_PER_ROUND = 1000
 const WRITERS = 24
 const READERS = 24
