@@ -75,7 +75,8 @@ export class Heartbeat {
       canary_age_ms: this.canaryAgeMs,
       state,
     }
-    const timeoutMs = times.heartbeatIntervalMs + times.keepaliveTimeMs + times.keepaliveTimeoutMs
+    // A beat may stand behind a large message; whether the primary is there at all is what keepalive watches.
+    const timeoutMs = Math.max(times.forwardingTimeoutMs, times.keepaliveTimeMs + times.keepaliveTimeoutMs)
     const reply = await connection.call('echo', request, { timeoutMs, signal })
     const durationMs = clock.monotonic() - startMs
     this.#pulse = {

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { systemClock } from '../../../src/base/clock.js'
 import { LIMITS } from '../../../src/base/limits.js'
+import { nextTurn } from '../../../src/base/turn.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import type { FetchKeysRequest, StreamDown } from '../../../src/replication/rpc/messages.js'
 import { overtakerIn, refusalCodeOf, refusalError } from '../../../src/replication/rpc/refusal.js'
@@ -22,8 +24,8 @@ const MESSAGE_BYTES = 64 * KIB
 /** Long enough for a machine that stands still now and then. */
 const times = { ...TIMES, keepaliveTimeMs: 1000, keepaliveTimeoutMs: 5000, connectTimeoutMs: 20_000 }
 
-const connect = ({ transport }: FaultyTransport, port: ClusterPort, credentials: PrimaryCredentials) =>
-  transport.connect(`https://${port.address}`, { credentials, times, signal: new AbortController().signal })
+const connect = ({ transport }: FaultyTransport, port: ClusterPort, credentials: PrimaryCredentials, own = times) =>
+  transport.connect(`https://${port.address}`, { credentials, times: own, signal: new AbortController().signal })
 
 const shipment = (index: number, bytes = 0): StreamDown => ({
   shipment: {
@@ -35,15 +37,15 @@ const shipment = (index: number, bytes = 0): StreamDown => ({
 const gone = (caller: Caller | undefined): Promise<void> => until(() => caller?.gone.aborted === true)
 
 describe.each(TRANSPORTS)('clusters that reach one another by %s', (_name, create) => {
-  const start = async () => {
-    const faulty = create(times)
+  const start = async (own = times) => {
+    const faulty = create(own)
     const set = await TestSet.create()
     const service = new ScriptedService()
     const port = await faulty.transport.listen('127.0.0.1:0')
     stopLater({ stop: () => port.close() })
     port.serve(set.identity, service)
     const open = async (commonName = 'cn-c'): Promise<PrimaryConnection> => {
-      const connection = await connect(faulty, port, await set.credentials(commonName))
+      const connection = await connect(faulty, port, await set.credentials(commonName), own)
       stopLater({ stop: async () => connection.close() })
       return connection
     }
@@ -312,16 +314,42 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (_name, creat
     })
 
     test('when nothing arrives any more, by asking now and then', async () => {
-      const { service, open, network } = await start()
+      const { service, open, forward, network } = await start()
       service.onStream = async (stream) => {
         await stream.receive()
       }
-      const stream = (await open()).streamWals()
-      await until(() => service.callers.length === 1)
+      const connection = await open()
+      // Both sides know by then how long a round trip takes.
+      for (const text of ['one', 'two']) await forward(connection, text)
+      const stream = connection.streamWals()
+      await until(() => service.callers.length === 3)
       network.freeze()
       await until(() => stream.ended.aborted)
-      await gone(service.callers[0])
+      await gone(service.callers[2])
       network.thaw()
+    })
+
+    test('and not while nothing is said, or this process is busy, for longer than keepalive', async () => {
+      const { service, open, forward } = await start({ ...times, keepaliveTimeMs: 150, keepaliveTimeoutMs: 150 })
+      service.onStream = async (stream) => {
+        await stream.receive()
+      }
+      const connection = await open()
+      const stream = connection.streamWals()
+      await forward(connection, 'before')
+      await systemClock.sleep(2000)
+      // In each turn of the loop timers come first, and what has arrived is read after them.
+      for (let turn = 0; turn < 12; turn++) {
+        const endMs = systemClock.monotonic() + 400
+        while (systemClock.monotonic() < endMs);
+        await nextTurn()
+      }
+      expect((await forward(connection, 'after')).payload.toString()).toBe('after')
+      expect([connection.lost.aborted, stream.ended.aborted, service.callers[0]?.gone.aborted]).toEqual([
+        false,
+        false,
+        false,
+      ])
     })
 
     test('when one of them closes', async () => {

@@ -8,8 +8,8 @@ import {
   type Transport,
 } from '@grpc/grpc-js/build/src/transport.js'
 import { LIMITS } from '../../../base/limits.js'
-import type { ReplicationTimes } from '../../types.js'
 import { ReplicationService } from '../proto.js'
+import { type KeepaliveTimes, pingOptions } from './silence.js'
 
 /** Bytes in flight on a connection before the receiver must have read some; the default of 64 KiB halves the rate. */
 const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024
@@ -17,8 +17,6 @@ const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024
 const NEVER_IDLE_MS = 2 ** 31 - 1
 /** The channel never resolves or dials anything; it only has to have a name. */
 const TARGET = { scheme: 'ipv4', path: '127.0.0.1:1' }
-
-type ChannelTimes = Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs'>
 
 export type ReplicationClient = InstanceType<typeof ReplicationService>
 
@@ -30,13 +28,11 @@ export type ReplicationClient = InstanceType<typeof ReplicationService>
  * The library has no public way to hand over a connection. The two private members used are its connector's second half
  * (`createSession`) and the channel's pool of connections; a test of this file fails when an update moves them.
  */
-export const createClientOver = async (socket: tls.TLSSocket, times: ChannelTimes): Promise<ReplicationClient> => {
+export const createClientOver = async (socket: tls.TLSSocket, times: KeepaliveTimes): Promise<ReplicationClient> => {
   const options = {
     'grpc.max_receive_message_length': LIMITS.rpcMessageBytesMax,
     'grpc.max_send_message_length': LIMITS.rpcMessageBytesMax,
-    'grpc.keepalive_time_ms': times.keepaliveTimeMs,
-    'grpc.keepalive_timeout_ms': times.keepaliveTimeoutMs,
-    'grpc.keepalive_permit_without_calls': 1,
+    ...pingOptions(times),
     'grpc.client_idle_timeout_ms': NEVER_IDLE_MS,
     'grpc-node.flow_control_window': FLOW_CONTROL_WINDOW_BYTES,
     'grpc.use_local_subchannel_pool': 1,

@@ -10,6 +10,7 @@ import type { ClusterService } from '../service.js'
 import type { ClusterPort } from '../transport.js'
 import type { Endpoint } from './endpoint.js'
 import type { SecureContexts } from './secure-contexts.js'
+import { cutWhenSilent } from './silence.js'
 
 export interface ListenerOptions {
   readonly network: Network
@@ -106,6 +107,8 @@ export class ClusterListener implements ClusterPort {
 
   /** A TLS server for one connection, since the library does not tell which connection a handshake belonged to. */
   #frontOf(raw: Duplex): tls.Server {
+    const { clock, times } = this.#options
+    const startMs = clock.monotonic()
     const front = tls.createServer(
       {
         minVersion: 'TLSv1.3',
@@ -122,6 +125,7 @@ export class ClusterListener implements ClusterPort {
       },
       (socket) => {
         this.#endHandshake(raw)
+        cutWhenSilent(socket, { clock, times, roundTripMs: clock.monotonic() - startMs })
         this.#accept(socket)
       },
     )

@@ -15,6 +15,7 @@ import type { CallLimits, ConnectOptions, FollowerStream, PrimaryConnection } fr
 import { createClientOver, type ReplicationClient } from './channel.js'
 import { dialTls } from './dial.js'
 import type { SecureContexts } from './secure-contexts.js'
+import { cutWhenSilent } from './silence.js'
 import { fromServiceError } from './status.js'
 
 interface Opened {
@@ -68,12 +69,15 @@ export class GrpcConnection implements PrimaryConnection {
     const { times } = options
     const startMs = clock.monotonic()
     const socket = await dialTls(address, { ...dialler, ...options, timeoutMs: times.connectTimeoutMs })
+    // The handshake has gone there and back at least once.
+    const roundTripMs = clock.monotonic() - startMs
     // A peer that takes the connection and then says nothing would keep this waiting for ever.
     const timer = clock.setTimer(times.connectTimeoutMs - (clock.monotonic() - startMs), () => socket.destroy())
     const onAbort = () => socket.destroy()
     options.signal.addEventListener('abort', onAbort, { once: true })
     try {
       const client = await createClientOver(socket, times)
+      cutWhenSilent(socket, { clock, times, roundTripMs })
       return new GrpcConnection({ address: withoutScheme(address), client, socket, clock, recorder: options.recorder })
     } catch (error) {
       socket.destroy()

@@ -6,7 +6,7 @@ import { WireCall } from './wire-call.js'
 
 interface SessionOptions {
   readonly clock: Clock
-  readonly times: Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs'>
+  readonly times: Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs' | 'connectTimeoutMs'>
   /** The other side begins a call. */
   readonly onCall?: (method: string, call: WireCall) => void
 }
@@ -19,13 +19,18 @@ export class Session {
   readonly #lost = new AbortController()
   #nextId = 1
   #lastHeardMs: number
+  /** When the ping was sent that is not answered yet. */
+  #askedMs: number | undefined
+  /** How long the last ping that was answered took; the first one has as long as a connection may take. */
+  #roundTripMs: number
   #timer: Timer
 
   constructor(wire: Wire, options: SessionOptions) {
     this.#wire = wire
     this.#options = options
     this.#lastHeardMs = options.clock.monotonic()
-    this.#timer = this.#pingLater()
+    this.#roundTripMs = options.times.connectTimeoutMs
+    this.#timer = options.clock.setTimer(0, () => this.#ping())
     wire.listen({
       onMessage: (message) => this.#take(message),
       onClose: () => this.#end(new LogicalError('unavailable', 'the connection was lost')),
@@ -60,22 +65,36 @@ export class Session {
 
   #take(message: WireMessage): void {
     this.#lastHeardMs = this.#options.clock.monotonic()
-    if (message.is === 'ping') this.#wire.send({ is: 'pong' })
+    if (message.is === 'pong') this.#answered()
+    else if (message.is === 'ping') this.#wire.send({ is: 'pong' })
     else if (message.is === 'call') this.#options.onCall?.(message.method, this.#open(message.id))
     // A message that was under way when its call ended belongs to nobody.
     else if ('id' in message) this.#calls.get(message.id)?.take(message)
   }
 
-  #pingLater(): Timer {
+  /** Whatever arrives after a ping shows that the other side is there; latency is no silence. */
+  #ping(): void {
     const { clock, times } = this.#options
-    return clock.setTimer(times.keepaliveTimeMs, () => {
-      const askedMs = clock.monotonic()
-      this.#wire.send({ is: 'ping' })
-      this.#timer = clock.setTimer(times.keepaliveTimeoutMs, () => {
-        if (this.#lastHeardMs >= askedMs) this.#timer = this.#pingLater()
-        else this.close(new LogicalError('unavailable', 'the other side does not answer any more'))
-      })
+    const askedMs = clock.monotonic()
+    this.#askedMs ??= askedMs
+    this.#wire.send({ is: 'ping' })
+    this.#timer = clock.setTimer(times.keepaliveTimeoutMs + this.#roundTripMs, () => {
+      if (this.#lastHeardMs >= askedMs) this.#pingLater()
+      else this.close(new LogicalError('unavailable', 'the other side does not answer any more'))
     })
+  }
+
+  #pingLater(): void {
+    const { clock, times } = this.#options
+    this.#timer = clock.setTimer(times.keepaliveTimeMs, () => this.#ping())
+  }
+
+  #answered(): void {
+    if (this.#askedMs === undefined) return
+    this.#roundTripMs = this.#lastHeardMs - this.#askedMs
+    this.#askedMs = undefined
+    this.#timer.cancel()
+    this.#pingLater()
   }
 
   #end(reason: LogicalError): void {
