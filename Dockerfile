@@ -21,7 +21,8 @@ FROM ${BASE}
 RUN if command -v apt-get >/dev/null; then \
       apt-get update -qq \
    && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
-        bash ca-certificates coreutils curl findutils jq mawk netcat-openbsd wget \
+        bash bind9-dnsutils bsdextrautils ca-certificates coreutils curl findutils iproute2 jq libc-bin mawk \
+        netcat-openbsd openssl wget \
    && (DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends etcd-server \
        || echo "there is no package etcd-server: clusters of several nodes need an etcd of their own") \
    && rm -rf /var/lib/apt/lists/*; \

@@ -52,14 +52,20 @@ const TOOLS = [
     'diff',
     'etcd',
     'find',
+    'getent',
     'hostname',
+    'ip',
     'jq',
     'nc',
+    'nslookup',
+    'openssl',
+    'rev',
     'sha256sum',
     'wget',
   ],
 ]
 
+const OPENSSL_SETTINGS = '/etc/ssl/openssl.cnf'
 const CERTIFICATES = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt']
 
 /** Links that a merged system has; everything real lies below /usr. */
@@ -84,6 +90,7 @@ const layOut = (root: string): void => {
   }
   for (const directory of [
     'etc/ssl/certs',
+    'usr/lib/ssl',
     'usr/etc',
     'usr/local/bin',
     'usr/lib/node_modules',
@@ -107,7 +114,7 @@ const layOut = (root: string): void => {
 }
 
 const locate = (name: string): [string, string][] => {
-  const found = ['/usr/bin', '/bin', '/usr/local/bin']
+  const found = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin']
     .map((place) => path.join(place, name))
     .find((file) => existsSync(file))
   return found ? [[name, found]] : []
@@ -139,6 +146,9 @@ const installNpm = (root: string): void => {
 const writeFiles = (root: string): void => {
   const certificates = CERTIFICATES.find((file) => existsSync(file))
   if (certificates) copyFileSync(certificates, path.join(root, 'etc/ssl/certs/ca-certificates.crt'))
+  // Debian's openssl reads its settings from here, and makes no request for a certificate without them.
+  if (existsSync(OPENSSL_SETTINGS)) copyFileSync(OPENSSL_SETTINGS, path.join(root, OPENSSL_SETTINGS))
+  for (const name of ['openssl.cnf', 'certs']) symlinkSync(`/etc/ssl/${name}`, path.join(root, 'usr/lib/ssl', name))
   const files = {
     'etc/passwd': 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n',
     'etc/group': 'root:x:0:\nnogroup:x:65534:\n',
