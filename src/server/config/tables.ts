@@ -63,6 +63,13 @@ export const STORAGE_KEYS: KeyTable = {
   retry_join: real('any'),
   retry_join_as_non_voter: accepted('any'),
   max_entry_size: accepted('any'),
+  max_mount_and_namespace_table_entry_size: accepted('any'),
+  snapshot_interval: accepted('any'),
+  raft_wal: accepted('any'),
+  raft_log_verifier_enabled: accepted('any'),
+  raft_log_verification_interval: accepted('any'),
+  autopilot_redundancy_zone: accepted('string'),
+  autopilot_upgrade_version: accepted('string'),
 }
 
 const AUTO_JOIN: Key = { kind: 'any', refusal: 'nodes are not looked for; name them with leader_api_addr' }
@@ -125,6 +132,7 @@ export const REPLICATION_KEYS: KeyTable = {
   logshipper_buffer_length: accepted('int'),
   logshipper_buffer_size: accepted('any'),
   allow_forwarding_via_header: real('bool'),
+  allow_forwarding_via_token: accepted('string'),
   best_effort_wal_wait_duration: real('duration'),
 }
 
@@ -188,6 +196,16 @@ export const ROOT_KEYS: KeyTable = {
   raw_storage_endpoint: accepted('bool'),
   introspection_endpoint: accepted('bool'),
   plugin_directory: accepted('string'),
+  plugin_tmpdir: accepted('string'),
+  plugin_file_uid: accepted('any'),
+  plugin_file_permissions: accepted('any'),
+  disable_printable_check: accepted('bool'),
+  allow_audit_log_prefixing: accepted('bool'),
+  enable_unauthenticated_access: accepted('list'),
+  remove_irrevocable_lease_after: accepted('duration'),
+  unsafe_cross_namespace_identity: accepted('bool'),
+  // In a listener's telemetry it counts.
+  'telemetry.unauthenticated_metrics_access': accepted('bool'),
   enable_response_header_hostname: real('bool'),
   enable_response_header_raft_node_id: real('bool'),
   license_path: accepted('string'),
@@ -210,6 +228,12 @@ export const ACCEPTED_BLOCKS: ReadonlySet<string> = new Set([
   'sentinel',
   'experiments',
   'entropy',
+  'cloud',
+  'hcp_link',
+  'kms_library',
+  'license_entitlement',
+  'request_limiter',
+  'adaptive_overload_protection',
 ])
 
 /** Labels of `storage` that this server knows how to serve. */

@@ -46,6 +46,38 @@ describe('unknown keys', () => {
   })
 })
 
+describe('keys of the reference that have no effect here', () => {
+  it('keys of the reference without effect are accepted without a warning', () => {
+    const { config, warningTexts } = load(`
+listener "tcp" {
+  address = "127.0.0.1:9000"
+  tls_disable = 1
+}
+storage "raft" {
+  path = "/data"
+  autopilot_redundancy_zone = "eu-1"
+  autopilot_upgrade_version = "1.20.4"
+  raft_wal = true
+  snapshot_interval = 120
+}
+replication {
+  allow_forwarding_via_token = "new_token"
+}
+telemetry {
+  unauthenticated_metrics_access = true
+}
+telemetry.unauthenticated_metrics_access = true
+plugin_tmpdir = "/tmp"
+remove_irrevocable_lease_after = "30d"
+license_entitlement {
+  edition_id = "x"
+}
+`)
+    expect(warningTexts).toEqual([])
+    expect(config).toMatchObject({ unauthenticatedMetrics: false })
+  })
+})
+
 describe('a misspelt key', () => {
   it('a misspelt key gets a suggestion', () => {
     const { warningTexts } = load(`${GOOD}understudy {\n  heartbeat_intervall = "1s"\n}\n`)
