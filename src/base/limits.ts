@@ -128,6 +128,8 @@ export const LIMITS = {
   identityTextBytesMax: 512,
   /** Series of counted events, by name and labels. */
   metricSeriesMax: 10_000,
+  /** Of these last events of a kind the quantiles of a metric tell. */
+  metricSamplesMax: 1000,
   /** Access rules kept ready per (policies, namespace, entity). */
   aclCacheEntriesMax: 4096,
   /** The data of one audit entry as it is printed; larger data is replaced by a hash of the whole. */

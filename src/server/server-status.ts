@@ -44,6 +44,7 @@ export class ServerStatus implements ClusterStatus {
   readonly buildDate = BUILD_DATE
   readonly storageType: string
   readonly isHaEnabled: boolean
+  readonly isPlainDev: boolean
   readonly license: ServerConfig['own']['license']
   #membership: Membership = { isStandby: false, activeNode: this, nodes: async () => [this.#alone] }
   #reading: Reading = NOTHING
@@ -56,6 +57,7 @@ export class ServerStatus implements ClusterStatus {
     this.reportedVersion = config.own.reportedVersion
     this.storageType = config.storage.label
     this.isHaEnabled = config.storage.label !== 'file' && !config.disableClustering
+    this.isPlainDev = config.dev !== undefined && config.storage.label === 'inmem'
     this.license = config.own.license
   }
 

@@ -5,6 +5,7 @@ import { AuditBroker } from '../../src/core/audit/audit.js'
 import type { AuditResponseEntry } from '../../src/core/audit/audit-entry.js'
 import type { Response } from '../../src/logical/request.js'
 import { ROOT_NAMESPACE } from '../../src/logical/request.js'
+import { Meter } from '../../src/core/status/metrics.js'
 import { makeRequest } from './backend-harness.js'
 import { MemoryStorage } from './memory-storage.js'
 
@@ -17,6 +18,7 @@ export const createAudit = (storage = new MemoryStorage(), clock = new ManualClo
     clock,
     random: createSeededRandom('audit'),
     log: silentLog,
+    meter: new Meter(),
     standardOutput: async (text) => {
       if (output.isBroken) throw new Error('nobody reads')
       lines.push(text)

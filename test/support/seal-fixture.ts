@@ -119,6 +119,7 @@ const STATUS: ClusterStatus = {
   buildDate: '2026-01-01T00:00:00Z',
   storageType: 'inmem',
   isHaEnabled: true,
+  isPlainDev: false,
   replicationModes: { dr: 'disabled', performance: 'disabled' },
   lastWal: 0,
   lastRemoteWal: 0,

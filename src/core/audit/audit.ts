@@ -14,6 +14,7 @@ import { hashText, WholeDigests } from './audit-hash.js'
 import { type AuditRecord, parseAuditOptions, RECORD_PREFIXES, recordKey } from './audit-record.js'
 import { AuditTail } from './audit-tail.js'
 import { AuditedHeaders } from './audited-headers.js'
+import type { Meter } from '../status/metrics.js'
 import { KEYS } from '../../storage/key-families.js'
 
 interface AuditBrokerOptions {
@@ -23,6 +24,7 @@ interface AuditBrokerOptions {
   readonly log: Log
   /** Takes the lines of devices whose file is `stdout`; rejects what it cannot take, and never waits for a reader. */
   readonly standardOutput: WriteText
+  readonly meter: Pick<Meter, 'record' | 'count'>
 }
 
 /** A device that is to be enabled. `name` is without a trailing slash. */
@@ -59,12 +61,12 @@ export class AuditBroker {
   /** Throws LogicalError `internal` when no device took the entry. */
   async logRequest(entry: AuditEntry): Promise<void> {
     const timeMs = this.#options.clock.now()
-    await this.#toAll((device) => device.logRequest(entry, timeMs))
+    await this.#measured('vault.audit.log_request', (device) => device.logRequest(entry, timeMs))
   }
 
   async logResponse(entry: AuditResponseEntry): Promise<void> {
     const timeMs = this.#options.clock.now()
-    await this.#toAll((device) => device.logResponse(entry, timeMs))
+    await this.#measured('vault.audit.log_response', (device) => device.logResponse(entry, timeMs))
   }
 
   /** The records, sorted by path. */
@@ -164,6 +166,20 @@ export class AuditBroker {
     const closing = before.close().catch((error: unknown) => void this.#warn(before, error))
     this.#closing.add(closing)
     void closing.then(() => this.#closing.delete(closing))
+  }
+
+  /** Counts what is logged, and how often no device took it. */
+  async #measured(name: string, log: (device: AuditDevice) => Promise<void>): Promise<void> {
+    const { clock, meter } = this.#options
+    const startedMs = clock.monotonic()
+    let failures = 1
+    try {
+      await this.#toAll(log)
+      failures = 0
+    } finally {
+      meter.record(name, clock.monotonic() - startedMs)
+      meter.count(`${name}_failure`, {}, failures)
+    }
   }
 
   async #toAll(log: (device: AuditDevice) => Promise<void>): Promise<void> {

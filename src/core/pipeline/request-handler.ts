@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.js'
 import { dispatch, findPath } from '../../logical/dispatch.js'
 import { hasBody } from '../../logical/envelope.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
@@ -11,6 +12,7 @@ import { FULL_ALLOWANCE, openAllowance } from './body-allowance.js'
 import type { Consistency, LogState } from './consistency.js'
 import { type AnsweredAlone, ForActiveNode, lookEarly } from './for-active-node.js'
 import { checkGate, GATES, isServedWhile, type OpenState } from './gate.js'
+import { LOGINS, type Meter } from '../status/metrics.js'
 import { LoginIssuer, type LoginResponse } from '../tokens/login-issuer.js'
 import { rawSize, readInRoom } from './large-answers.js'
 import type { NamespaceStore } from '../namespaces/namespaces.js'
@@ -41,6 +43,8 @@ interface RequestHandlerOptions extends AuthoriserOptions {
   readonly answersAlone?: AnsweredAlone | undefined
   /** Last index of this cluster's log. */
   readonly lastIndex: () => number
+  readonly clock: Clock
+  readonly recorder: Pick<Meter, 'record'>
 }
 
 /**
@@ -175,11 +179,15 @@ export class RequestHandler {
   }
 
   async #handleOpen(request: Request, route: Route): Promise<Response | undefined> {
+    const { clock, recorder } = this.#options
+    const startedMs = clock.monotonic()
     try {
       const found = this.#routeOrFail(request, route)
       return await this.#audited.run(request, found, this.#authoriser.identify(request))
     } catch (error) {
       throw unwrapped(error)
+    } finally {
+      if (route.mount.entry.kind === 'auth') recorder.record(LOGINS, clock.monotonic() - startedMs)
     }
   }
 

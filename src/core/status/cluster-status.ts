@@ -50,6 +50,8 @@ export interface ClusterStatus {
   readonly storageType: string
   /** Whether storage and settings would let several nodes be one cluster. */
   readonly isHaEnabled: boolean
+  /** A server in development mode with nothing but its memory. */
+  readonly isPlainDev: boolean
   readonly replicationModes: { readonly dr: ReplicationMode; readonly performance: ReplicationMode }
   /** Last index of the own log, and of what was taken over from a primary; 0 = none. */
   readonly lastWal: number

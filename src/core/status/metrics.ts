@@ -21,6 +21,8 @@ interface MetricSummary {
   readonly sum: number
   readonly min: number
   readonly max: number
+  /** By quantile: how long one of the last events took at most. */
+  readonly quantiles: ReadonlyMap<number, number>
 }
 
 export interface MetricReading {
@@ -32,19 +34,34 @@ export interface MetricReading {
 /** Requests that were answered in whatever way, and those of them that were refused. */
 export const HANDLED = 'vault.core.handle_request'
 export const REFUSED = 'understudy.requests.refused'
+/** Of them, those to auth methods that need no token. */
+export const LOGINS = 'vault.core.handle_login_request'
+
+/** Those of the reference. */
+const QUANTILES = [0.5, 0.9, 0.99]
+
+interface Summary {
+  count: number
+  sum: number
+  min: number
+  max: number
+  /** The last events, in no order. */
+  readonly last: number[]
+}
 
 /** Counts what happens. Recording costs next to nothing; what a reading shows beside it is read when it is asked for. */
 export class Meter {
-  readonly #summaries = new Map<string, { count: number; sum: number; min: number; max: number }>()
+  readonly #summaries = new Map<string, Summary>()
   readonly #counts = new Map<string, { name: string; labels: Readonly<Record<string, string>>; count: number }>()
 
   /** One event named `name` that took `ms`. */
   record(name: string, ms: number): void {
     const summary = this.#summaries.get(name)
     if (!summary) {
-      this.#summaries.set(name, { count: 1, sum: ms, min: ms, max: ms })
+      this.#summaries.set(name, { count: 1, sum: ms, min: ms, max: ms, last: [ms] })
       return
     }
+    summary.last[summary.count % LIMITS.metricSamplesMax] = ms
     summary.count++
     summary.sum += ms
     if (ms < summary.min) summary.min = ms
@@ -56,12 +73,12 @@ export class Meter {
     return this.#summaries.get(name)?.count ?? 0
   }
 
-  /** One event named `name` with these labels. Once there are too many series, new ones are left out. */
-  count(name: string, labels: Readonly<Record<string, string>>): void {
+  /** `events` named `name` with these labels. Once there are too many series, new ones are left out. */
+  count(name: string, labels: Readonly<Record<string, string>>, events = 1): void {
     const key = `${name} ${JSON.stringify(labels)}`
     const known = this.#counts.get(key)
-    if (known) known.count++
-    else if (this.#counts.size < LIMITS.metricSeriesMax) this.#counts.set(key, { name, labels, count: 1 })
+    if (known) known.count += events
+    else if (this.#counts.size < LIMITS.metricSeriesMax) this.#counts.set(key, { name, labels, count: events })
   }
 
   counts(): MetricCount[] {
@@ -69,7 +86,11 @@ export class Meter {
   }
 
   summaries(): MetricSummary[] {
-    return [...this.#summaries].map(([name, summary]) => ({ name, ...summary }))
+    return [...this.#summaries].map(([name, { last, ...summary }]) => {
+      const sorted = [...last].sort((a, b) => a - b)
+      const quantiles = new Map(QUANTILES.map((part) => [part, sorted[Math.ceil(part * sorted.length) - 1] ?? 0]))
+      return { name, ...summary, quantiles }
+    })
   }
 }
 
@@ -85,17 +106,20 @@ export const renderPrometheus = async ({ gauges, summaries, counts }: MetricRead
     const gauge = new Gauge({ name: promName(name), help: name, labelNames, registers: [registry] })
     for (const { labels, value } of group) gauge.set({ ...labels }, value)
   }
-  for (const { name, count, sum } of summaries) {
-    new Counter({ name: `${promName(name)}_count`, help: name, registers: [registry] }).inc(count)
-    new Counter({ name: `${promName(name)}_sum`, help: `${name}, milliseconds`, registers: [registry] }).inc(sum)
-  }
   for (const group of groupByName(counts)) {
     const [{ name, labels } = { name: '', labels: {} }] = group
     const options = { name: promName(name), help: name, labelNames: Object.keys(labels), registers: [registry] }
     const counter = new Counter(options)
     for (const one of group) counter.inc({ ...one.labels }, one.count)
   }
-  return registry.metrics()
+  return `${await registry.metrics()}${summaries.map(printSummary).join('')}`
+}
+
+/** The library counts quantiles itself, from observations that are not kept here. */
+const printSummary = ({ name, count, sum, quantiles }: MetricSummary): string => {
+  const metric = promName(name)
+  const parts = [...quantiles].map(([part, ms]) => `${metric}{quantile="${part}"} ${ms}\n`).join('')
+  return `# HELP ${metric} ${name}, milliseconds\n# TYPE ${metric} summary\n${parts}${metric}_sum ${sum}\n${metric}_count ${count}\n`
 }
 
 /** The JSON form of the reference. */

@@ -141,9 +141,22 @@ export const LICENSE_END = '2099-12-31T23:59:59Z'
 
 const LICENSE = { state: 'autoloaded', expiry_time: LICENSE_END, terminated: false } as const
 
+/** What a server says that can have no other nodes. One that replicates is found by its addresses all the same. */
+const NO_CLUSTER: JsonObject = {
+  ha_enabled: false,
+  is_self: false,
+  active_time: '0001-01-01T00:00:00Z',
+  leader_address: '',
+  leader_cluster_address: '',
+  performance_standby: false,
+  performance_standby_last_remote_wal: 0,
+}
+
 const leaderBody = ({ seal, status }: StatusPathsDeps): JsonObject => {
   if (seal.isSealed && !status.isRestarting) throw sealed()
-  const { isStandby, isPerformanceStandby, activeNode, activeSinceMs } = status
+  const { isStandby, isPerformanceStandby, activeNode, activeSinceMs, replicationModes } = status
+  const isReplicated = Object.values(replicationModes).some((mode) => mode !== 'disabled')
+  if (status.isPlainDev && !isReplicated) return NO_CLUSTER
   return {
     ha_enabled: status.isHaEnabled,
     is_self: !isStandby,

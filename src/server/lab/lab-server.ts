@@ -6,7 +6,7 @@ import type { ClusterImages } from './cluster-images.js'
 import type { LabState } from './lab-state.js'
 
 /** A server, as far as a lab may look into it and change it. */
-export interface LabServer extends Pick<ShellView, 'status' | 'holds' | 'meter'> {
+export interface LabServer extends Pick<ShellView, 'status' | 'holds' | 'meter' | 'inFlight'> {
   readonly labState: LabState
   readonly images: ClusterImages
   /** Undefined while it is being replaced. */

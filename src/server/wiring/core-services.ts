@@ -48,7 +48,7 @@ interface CoreServicesOptions {
   readonly types: ReadonlyMap<string, BackendType>
   readonly leaseDefaults: LeaseDefaults
   readonly apiAddress: () => string
-  readonly meter: Pick<Meter, 'count'>
+  readonly meter: Meter
   readonly standardOutput: (text: string) => Promise<void>
   readonly jwtKeys?: JwtKeys | undefined
   readonly clock: Clock
@@ -96,6 +96,7 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
     random,
     log,
     standardOutput: options.standardOutput,
+    meter: options.meter,
   })
   const cleanup = new MountCleanup(all)
   const singletons = new Map<string, Backend>()

@@ -1,3 +1,4 @@
+import { LICENSE_END } from '../../core/system/status-paths.js'
 import { TOKEN_KEYS } from '../../core/tokens/token-record.js'
 import type { MetricReading, MetricSample } from '../../core/status/metrics.js'
 import type { Kind } from '../../replication/types.js'
@@ -15,7 +16,7 @@ const flag = (value: boolean): number => (value ? 1 : 0)
 export const readMetrics = async (
   runtime: Pick<RuntimeParts, 'store' | 'barrier'>,
   parts: ReplicationParts,
-  { meter, labState, status }: Pick<ShellView, 'meter' | 'labState' | 'status'>,
+  { meter, labState, status, inFlight }: Pick<ShellView, 'meter' | 'labState' | 'status' | 'inFlight'>,
 ): Promise<MetricReading> => {
   const { store, barrier } = runtime
   const { view } = parts
@@ -26,6 +27,8 @@ export const readMetrics = async (
   const gauges: MetricSample[] = [
     { name: 'vault.core.active', value: flag(!status.isStandby) },
     { name: 'vault.core.unsealed', value: 1 },
+    { name: 'vault.core.in_flight_requests', value: inFlight().size },
+    { name: 'vault.core.license.expiration_time_epoch', value: Date.parse(LICENSE_END) / 1000 },
     { name: 'vault.core.performance_standby', value: flag(status.isPerformanceStandby) },
     role('performance', 'primary'),
     role('performance', 'secondary'),
@@ -45,7 +48,10 @@ export const readMetrics = async (
     { name: 'vault.replication.merkle.commit_index', value: store.position.index },
     { name: 'vault.barrier.encryptions', value: barrier.encryptions },
     { name: 'vault.expire.num_leases', value: await count(runtime, TOKEN_KEYS.times) },
+    // Every lease is a token's, which needs nothing but this server to be revoked.
+    { name: 'vault.expire.num_irrevocable_leases', value: 0 },
     { name: 'vault.token.count', value: await count(runtime, TOKEN_KEYS.ids) },
+    ...memory(),
     { name: 'understudy.nodes', value: parts.nodes },
     { name: 'understudy.faults.active', value: labState.activeFaults },
     { name: 'understudy.replication.ahead_entries', value: aheadEntries(view) },
@@ -67,6 +73,14 @@ export const readMetrics = async (
  * followed meanwhile.
  */
 const aheadEntries = ({ ahead }: ReplicationView): number => (ahead ? ahead.index - ahead.commonIndex : 0)
+
+const memory = (): MetricSample[] => {
+  const { heapUsed, rss } = process.memoryUsage()
+  return [
+    { name: 'vault.runtime.alloc_bytes', value: heapUsed },
+    { name: 'vault.runtime.sys_bytes', value: rss },
+  ]
+}
 
 const lags = (parts: ReplicationParts): MetricSample[] => {
   const lag = upstreamLag(parts)

@@ -67,6 +67,8 @@ export class OpenCluster {
       answersAlone: isStandby ? (asked) => isAnsweredAlone(...placeOf(asked)) : undefined,
       refusesWrites: () => replication.view.refusesWrites,
       lastIndex: () => store.position.index,
+      clock,
+      recorder: shell.meter,
       consistency: new Consistency({
         clock,
         key: () => barrier.deriveKey('index-state'),

@@ -257,7 +257,56 @@ describe('a wrong verb on a ceremony of key shares', () => {
   })
 })
 
+describe('sys/leader of a server in development mode', () => {
+  it('sys/leader of a -dev server names no HA and no address until the server replicates', async () => {
+    expect(await root.call('GET', 'sys/leader')).toEqual({
+      ha_enabled: false,
+      is_self: false,
+      active_time: '0001-01-01T00:00:00Z',
+      leader_address: '',
+      leader_cluster_address: '',
+      performance_standby: false,
+      performance_standby_last_remote_wal: 0,
+    })
+    await root.write('sys/replication/dr/primary/enable', {})
+    const address = expect.stringMatching(/^https:/)
+    await expect
+      .poll(() => root.call('GET', 'sys/leader'))
+      .toMatchObject({ ha_enabled: true, is_self: true, leader_cluster_address: address })
+    await root.write('sys/replication/dr/primary/disable', {})
+    await expect.poll(() => root.call('GET', 'sys/leader')).toMatchObject({ ha_enabled: false })
+  })
+})
+
 describe('sys/metrics', () => {
+  it('tells the quantiles of what took time, and the series that public dashboards read', async () => {
+    await root.send('PUT', 'sys/auth/machines-of-metrics', { body: { type: 'approle' } })
+    await root.send('PUT', 'auth/machines-of-metrics/login', { body: { role_id: 'none' } })
+    const text = (await root.send('GET', 'sys/metrics', { query: { format: 'prometheus' } })).bytes.toString()
+    const readSeries = (series: string): number => {
+      const line = text.split('\n').find((one) => one.startsWith(`${series} `))
+      return line === undefined ? Number.NaN : Number(line.slice(series.length + 1))
+    }
+    for (const metric of ['handle_request', 'handle_login_request']) {
+      const [half, most, all] = ['0.5', '0.9', '0.99'].map((part) =>
+        readSeries(`vault_core_${metric}{quantile="${part}"}`),
+      )
+      expect(half).toBeGreaterThan(0)
+      expect(most).toBeGreaterThanOrEqual(half ?? 0)
+      expect(all).toBeGreaterThanOrEqual(most ?? 0)
+      expect(readSeries(`vault_core_${metric}_count`)).toBeGreaterThan(0)
+      expect(readSeries(`vault_core_${metric}_sum`)).toBeGreaterThan(0)
+      expect(text).toContain(`# TYPE vault_core_${metric} summary\n`)
+    }
+    expect(readSeries('vault_core_in_flight_requests')).toBe(1)
+    expect(readSeries('vault_expire_num_irrevocable_leases')).toBe(0)
+    expect(readSeries('vault_core_license_expiration_time_epoch')).toBe(4_102_444_799)
+    expect(readSeries('vault_runtime_alloc_bytes')).toBeGreaterThan(1_000_000)
+    expect(readSeries('vault_runtime_sys_bytes')).toBeGreaterThan(readSeries('vault_runtime_alloc_bytes'))
+    expect(readSeries('vault_audit_log_request_failure')).toBe(0)
+    expect(readSeries('vault_audit_log_response_count')).toBeGreaterThan(0)
+  })
+
   it('names an unknown format in plain text', async () => {
     const { status, headers, bytes } = await root.send('GET', 'sys/metrics', { query: { format: 'xml' } })
     expect([status, headers['content-type']]).toEqual([400, 'text/plain'])
@@ -348,7 +397,6 @@ describe('sys/leader', () => {
     } finally {
       rmSync(directory, { recursive: true, force: true })
     }
-    expect(await root.read('sys/leader')).toMatchObject({ ha_enabled: true })
   })
 })
 
