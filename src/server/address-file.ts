@@ -2,7 +2,7 @@
  * Where a running server can be asked, for programs beside it that cannot know: a health check, a script that let the system
  * choose the port. One address a line; ` certificate` follows one that wants a certificate of whoever asks.
  */
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { makeDirectory } from '../base/make-directory.js'
 import { formatHostPort, parseHostPort } from '../base/network.js'
@@ -24,7 +24,8 @@ export const addressLines = (bound: readonly string[], listeners: readonly Pick<
 export const writeAddressFile = (file: string, lines: readonly string[]): void => {
   makeDirectory(path.dirname(file))
   const unfinished = `${file}.${process.pid}`
-  writeFileSync(unfinished, textOf(lines), { mode: 0o644 })
+  writeFileSync(unfinished, textOf(lines))
+  chmodSync(unfinished, 0o644)
   renameSync(unfinished, file)
 }
 

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { systemClock } from '../../base/clock.js'
 import { keepHeapSmall } from '../../base/garbage.js'
 import { createPinoLog, fileSink, type PinoLog, streamSink } from '../../base/pino-log.js'
@@ -19,6 +19,8 @@ const TAKEN = 5
 /** `understudy server`: runs until it is told to stop. Resolves to the exit status. */
 export const runServer = async (args: readonly string[], output: Output, signals: StopSignals): Promise<number> => {
   keepHeapSmall()
+  // The files of the data are made by LevelDB, for everybody whom the mask lets in.
+  process.umask(0o077)
   const loaded = loadServerConfig(args, process.env)
   for (const { origin, text } of loaded.warnings) output.complain(`warning: ${origin}: ${text}`)
   if (!loaded.config) {
@@ -51,7 +53,10 @@ export const runServer = async (args: readonly string[], output: Output, signals
   }
   for (const line of describeServer(server, config, certificates)) output.data(line)
   output.data('\n==> Vault server started! Log data will stream in below:\n')
-  if (config.pidFile !== '') writeFileSync(config.pidFile, `${process.pid}\n`)
+  if (config.pidFile !== '') {
+    writeFileSync(config.pidFile, `${process.pid}\n`)
+    chmodSync(config.pidFile, 0o644)
+  }
   const lines = addressLines(server.addresses, config.listeners)
   tellAddresses(config.own.addressFile, lines, log)
   signals.onHangUp(() => void reload(server, log, args))

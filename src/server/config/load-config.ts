@@ -124,7 +124,9 @@ const resolveLeaseTtls = (
   settled: ResolvedSettings,
   findings: Findings,
 ): Pick<ServerConfig, 'defaultLeaseTtlSeconds' | 'maxLeaseTtlSeconds'> => {
-  const seconds = (name: string, fallback: number) => settled.durationMs(name, [root[name]], fallback * 1000) / 1000
+  // Zero means the default, as in the reference.
+  const seconds = (name: string, fallback: number) =>
+    settled.durationMs(name, [root[name]], fallback * 1000) / 1000 || fallback
   const maxLeaseTtlSeconds = seconds('max_lease_ttl', DEFAULT_LEASE_TTL_SECONDS)
   const defaultLeaseTtlSeconds = seconds('default_lease_ttl', Math.min(DEFAULT_LEASE_TTL_SECONDS, maxLeaseTtlSeconds))
   if (defaultLeaseTtlSeconds > maxLeaseTtlSeconds) {

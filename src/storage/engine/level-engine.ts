@@ -1,5 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { closeToOthers } from './close-to-others.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Ballast } from './ballast.js'
 import { ABSENT, RecentValues } from './recent-values.js'
@@ -99,6 +100,7 @@ export class LevelEngine implements Engine {
   /** Fails with a LogicalError that says so when another process has the directory, or it cannot be read. */
   static async open(options: LevelEngineOptions): Promise<LevelEngine> {
     const { directory, createIfMissing, isDamageTaken = false, isSealIgnored = false } = options
+    await closeToOthers(directory, createIfMissing)
     const isSealed = !isSealIgnored && (await checkSeal(directory))
     if (isSealed || isSealIgnored) await breakSeal(directory)
     if (!isSealed && !isDamageTaken) requireSound(directory, await findDamagedTables(directory))

@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -27,6 +27,30 @@ beforeEach(async () => {
 afterEach(() => rm(path, { recursive: true, force: true }))
 
 const directories = async (): Promise<string[]> => (await readdir(path)).filter((name) => name.startsWith('gen')).sort()
+
+it('generations are for their owner alone, those of earlier versions too', async () => {
+  const modesOf = async (directory: string) => {
+    const names = (await readdir(directory)).map((name) => join(directory, name))
+    return new Set(
+      (await Promise.all([directory, ...names].map(async (name) => (await stat(name)).mode & 0o077))).values(),
+    )
+  }
+  const first = await openGenerations(path, silentLog)
+  await put(first.engine, 'a', '1')
+  await first.close()
+  const [directory = ''] = (await directories()).map((name) => join(path, name))
+  await chmod(directory, 0o755)
+  for (const name of await readdir(directory)) await chmod(join(directory, name), 0o644)
+  const before = process.umask(0o077)
+  try {
+    const again = await openGenerations(path, silentLog)
+    expect(await modesOf(directory)).toEqual(new Set([0]))
+    expect(again.engine.get('a')).toEqual(bytes('1'))
+    await again.close()
+  } finally {
+    process.umask(before)
+  }
+})
 
 const KINDS = generationKinds(() => path)
 
