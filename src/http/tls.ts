@@ -9,16 +9,29 @@ export interface TlsSettings {
   readonly clientCa?: string | Buffer | undefined
   readonly mustPresentCertificate?: boolean | undefined
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3' | undefined
+  readonly maxVersion?: 'TLSv1.2' | 'TLSv1.3' | undefined
+  /** As OpenSSL has them. */
+  readonly ciphers?: string | undefined
 }
 
 /** With a CA a client that presents a certificate must present one of it; one that presents none may still be let in. */
-export const secureOptions = ({ cert, key, clientCa, mustPresentCertificate = false, minVersion }: TlsSettings) => ({
+export const secureOptions = ({
+  cert,
+  key,
+  clientCa,
+  mustPresentCertificate = false,
+  minVersion,
+  maxVersion,
+  ciphers,
+}: TlsSettings) => ({
   cert,
   key,
   ...(clientCa === undefined ? {} : { ca: clientCa }),
   requestCert: clientCa !== undefined || mustPresentCertificate,
   rejectUnauthorized: mustPresentCertificate,
   minVersion: minVersion ?? ('TLSv1.2' as const),
+  ...(maxVersion === undefined ? {} : { maxVersion }),
+  ...(ciphers ? { ciphers } : {}),
 })
 
 /** True for a client that presents a certificate which the CA of this listener did not sign. */

@@ -8,5 +8,7 @@ export const readTls = (tls: ListenerTls): TlsSettings => ({
   key: readNamedFile(tls.keyFile),
   clientCa: tls.clientCaFile && !tls.disableClientCerts ? readNamedFile(tls.clientCaFile) : undefined,
   mustPresentCertificate: tls.requireClientCert,
+  maxVersion: tls.maxVersion === 'TLSv1.2' ? 'TLSv1.2' : undefined,
+  ciphers: tls.ciphers,
   minVersion: tls.minVersion === 'TLSv1.3' ? 'TLSv1.3' : 'TLSv1.2',
 })

@@ -62,6 +62,10 @@ export interface ListenerTls {
   readonly requireClientCert: boolean
   readonly disableClientCerts: boolean
   readonly minVersion: string
+  /** Empty: the newest. */
+  readonly maxVersion?: string
+  /** As OpenSSL has them; empty: its own choice. */
+  readonly ciphers?: string
 }
 
 export interface StorageConfig {

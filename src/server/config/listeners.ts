@@ -3,6 +3,7 @@ import { readNamedFile } from '../../base/named-file.js'
 import { LIMITS } from '../../base/limits.js'
 import type { ListenerConfig, ListenerTls } from './config.js'
 import { checkAddress, checkNetworks, withPort } from './addresses.js'
+import { parseCipherSuites } from './cipher-suites.js'
 import type { ConfigSources } from './sources.js'
 import type { Findings, Stanza } from './tree.js'
 import { type Sourced, textOf } from './values.js'
@@ -114,7 +115,21 @@ const resolveTls = (
   const certFile = text('tls_cert_file')
   const keyFile = text('tls_key_file')
   const clientCaFile = text('tls_client_ca_file')
+  const originOf = (key: string) => values[key]?.origin ?? origin
+  const flag = (key: string) => settled.flag(at(key), [values[key]])
   const version = text('tls_min_version', 'tls12')
+  const newest = text('tls_max_version', 'tls13')
+  const suites = parseCipherSuites(settled.list(at('tls_cipher_suites'), [values.tls_cipher_suites]))
+  const requireClientCert = flag('tls_require_and_verify_client_cert')
+  const disableClientCerts = flag('tls_disable_client_certs')
+  const refuse = (key: string, reason: string) => findings.problems.push({ origin: originOf(key), text: reason })
+  if (!TLS_VERSIONS[newest] || newest < 'tls12' || newest < version)
+    refuse('tls_max_version', `tls_max_version "${newest}" is not tls12 or tls13, or is older than tls_min_version`)
+  for (const name of suites.unknown) refuse('tls_cipher_suites', `tls_cipher_suites: "${name}" is not known`)
+  if (requireClientCert && disableClientCerts) {
+    const [one, other] = ['tls_disable_client_certs', 'tls_require_and_verify_client_cert']
+    refuse(one, `'${one}' and '${other}' are mutually exclusive`)
+  }
   if (certFile === '' || keyFile === '') {
     findings.problems.push({ origin, text: 'tls_cert_file and tls_key_file are required unless tls_disable is true' })
   }
@@ -133,11 +148,11 @@ const resolveTls = (
     certFile,
     keyFile,
     clientCaFile,
-    requireClientCert: settled.flag(at('tls_require_and_verify_client_cert'), [
-      values.tls_require_and_verify_client_cert,
-    ]),
-    disableClientCerts: settled.flag(at('tls_disable_client_certs'), [values.tls_disable_client_certs]),
+    requireClientCert,
+    disableClientCerts,
     minVersion: TLS_VERSIONS[version] ?? 'TLSv1.2',
+    maxVersion: TLS_VERSIONS[newest] ?? '',
+    ciphers: suites.ciphers,
   }
 }
 

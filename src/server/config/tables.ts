@@ -10,6 +10,8 @@ interface Key {
   readonly effect?: 'accepted'
   /** A text that refuses the key. */
   readonly refusal?: string
+  /** A text that says what a key that is accepted without effect does not do, where an operator may rely on it. */
+  readonly warning?: string
 }
 
 export type KeyTable = Readonly<Record<string, Key>>
@@ -31,8 +33,8 @@ export const LISTENER_KEYS: KeyTable = {
   tls_require_and_verify_client_cert: real('bool'),
   tls_disable_client_certs: real('bool'),
   tls_min_version: real('string'),
-  tls_max_version: accepted('string'),
-  tls_cipher_suites: accepted('any'),
+  tls_max_version: real('string'),
+  tls_cipher_suites: real('list'),
   tls_prefer_server_cipher_suites: accepted('bool'),
   max_request_size: real('int'),
   max_request_duration: real('duration'),
@@ -49,7 +51,7 @@ export const LISTENER_KEYS: KeyTable = {
   telemetry: accepted('any'),
   profiling: accepted('any'),
   inflight_requests_logging: accepted('any'),
-  custom_response_headers: accepted('any'),
+  custom_response_headers: { ...accepted('any'), warning: 'not supported, so no answer has these headers' },
 }
 
 export const STORAGE_KEYS: KeyTable = {

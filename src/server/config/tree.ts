@@ -39,7 +39,7 @@ export const readKeys = (
   const out: Record<string, Sourced> = {}
   for (const item of items) {
     const origin = `${file}:${item.line}`
-    const key = table[item.key]
+    const key = Object.hasOwn(table, item.key) ? table[item.key] : undefined
     if (!key) {
       findings.warnings.push({ origin, text: unknownField(item.key, Object.keys(table)) })
       continue
@@ -48,6 +48,7 @@ export const readKeys = (
       findings.problems.push({ origin, text: `${item.key}: ${key.refusal}` })
       continue
     }
+    if (key.warning) findings.warnings.push({ origin, text: `${item.key}: ${key.warning}` })
     if (item.value.kind === 'object' || (key.kind === 'any' && item.value.kind === 'list')) {
       if (key.kind !== 'any') findings.problems.push({ origin, text: `${item.key} must not be a block` })
       continue

@@ -6,6 +6,7 @@ import { PemConverter, X509CertificateGenerator } from '@peculiar/x509'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/manual-clock.js'
 import { silentLog } from '../../../src/base/log.js'
+import { parseCipherSuites } from '../../../src/server/config/cipher-suites.js'
 import type { TlsSettings } from '../../../src/http/tls.js'
 import type { IncomingRequest, Rendered } from '../../../src/logical/incoming.js'
 import { acknowledge, WAYS } from '../../unit/http/face-fixture.js'
@@ -284,6 +285,29 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       settings = { cert: 'nonsense', key: 'nonsense' }
       expect(() => face.server.reloadTls()).toThrow()
       expect(await peerName(face.address)).toBe('second')
+    })
+
+    it('a TLS listener speaks the versions and cipher suites that its settings allow', async () => {
+      const settings = await makeCertificate('server')
+      const { ciphers } = parseCipherSuites(['TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384'])
+      const spoken = async (more: Partial<TlsSettings>, maxVersion?: 'TLSv1.2') => {
+        await using face = await startFace({ tls: () => ({ ...settings, ...more }) })
+        const { hostname, port } = new URL(`http://${face.address}`)
+        const options = {
+          host: hostname,
+          port: Number(port),
+          rejectUnauthorized: false,
+          ...(maxVersion && { maxVersion }),
+        }
+        const socket = connectSecurely(options)
+        await new Promise((resolve) => socket.once('secureConnect', resolve))
+        const found = [socket.getProtocol(), socket.getCipher().name]
+        socket.destroy()
+        return found
+      }
+      expect((await spoken({ ciphers }))[0]).toBe('TLSv1.3')
+      expect((await spoken({ maxVersion: 'TLSv1.2' }))[0]).toBe('TLSv1.2')
+      expect(await spoken({ ciphers }, 'TLSv1.2')).toEqual(['TLSv1.2', 'ECDHE-ECDSA-AES256-GCM-SHA384'])
     })
 
     it('a TLS listener answers plain HTTP as Go does', async () => {

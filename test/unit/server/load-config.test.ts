@@ -173,6 +173,13 @@ understudy "mine" {
     ['seal "static" {\n current_key = "c2hvcnQ="\n}', 'current_key: the key must be 32 bytes'],
     ['seal "static" {\n current_key = "env://NOT_SET"\n}', 'the variable NOT_SET is not set'],
     ['max_lease_ttl = "1h"\ndefault_lease_ttl = "2h"', 'default_lease_ttl is greater than max_lease_ttl'],
+    [
+      'listener "tcp" {\n tls_disable_client_certs = true\n tls_require_and_verify_client_cert = true\n}',
+      "'tls_disable_client_certs' and 'tls_require_and_verify_client_cert' are mutually exclusive",
+    ],
+    ['listener "tcp" {\n tls_max_version = "tls11"\n}', 'tls_max_version "tls11" is not tls12 or tls13'],
+    ['listener "tcp" {\n tls_min_version = "tls13"\n tls_max_version = "tls12"\n}', 'is older than tls_min_version'],
+    ['listener "tcp" {\n tls_cipher_suites = "TLS_RC4"\n}', 'tls_cipher_suites: "TLS_RC4" is not known'],
     ['listener "unix" {}', 'listener "unix" is not supported; supported is tcp'],
     ['storage "etcd" {\n address = "10.0.0.1:2379,https://10.0.0.2:2379"\n}', 'all http or all https'],
     ['storage "etcd" {\n address = "nowhere"\n}', 'address must be a list of etcd'],
@@ -455,4 +462,24 @@ describe('development mode', () => {
     expect(config?.listeners[0]?.tls).toBeDefined()
     expect(config?.apiAddress).toBe('https://127.0.0.1:8200')
   })
+})
+
+it('lease times of zero mean the default', () => {
+  const { config } = load(`${GOOD}max_lease_ttl = "0h"\ndefault_lease_ttl = "0"\n`)
+  expect(config).toMatchObject({ maxLeaseTtlSeconds: 2_764_800, defaultLeaseTtlSeconds: 2_764_800 })
+})
+
+it('a setting that is no own key of its table warns, and so do headers that no answer has', () => {
+  const { warningTexts, config } = load(
+    `${GOOD}constructor = 1\n__proto__ = 2\n`.replace(
+      'tls_disable = 1',
+      'tls_disable = 1\n custom_response_headers { "default" = {} }',
+    ),
+  )
+  expect(config).toBeDefined()
+  expect(warningTexts.map((text) => text.replace(/^FILE:\d+: /, ''))).toEqual([
+    'unknown or unsupported field constructor found in configuration',
+    'unknown or unsupported field __proto__ found in configuration',
+    'custom_response_headers: not supported, so no answer has these headers',
+  ])
 })
