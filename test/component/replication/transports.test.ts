@@ -329,7 +329,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (_name, creat
       network.thaw()
     })
 
-    test('and not while nothing is said, or this process is busy, for longer than keepalive', async () => {
+    test('an idle or busy process keeps its connections for longer than the keepalive time', async () => {
       const { service, open, forward } = await start({ ...times, keepaliveTimeMs: 150, keepaliveTimeoutMs: 150 })
       service.onStream = async (stream) => {
         await stream.receive()
