@@ -16,6 +16,8 @@ export interface ServerFlags {
   readonly logLevel: string | undefined
   readonly logFormat: string | undefined
   readonly logFile: string | undefined
+  /** Flags that have no effect, each with a text that says so. */
+  readonly ignored: readonly (readonly [flag: string, text: string])[]
 }
 
 interface FlagKind {
@@ -38,6 +40,15 @@ const FLAGS: Readonly<Record<string, FlagKind>> = {
   'dev-kv-v1': { help: 'With -dev, mount version 1 of kv at secret/' },
   'dev-no-kv': { help: 'With -dev, mount no kv at secret/' },
   'dev-no-store-token': { help: 'Accepted; -dev never stores its root token in a file' },
+  'dev-ha': { help: 'Accepted, and implies -dev, which replicates without it' },
+  'dev-transactional': { help: 'Accepted, and implies -dev, which replicates without it' },
+  'dev-three-node': { help: 'Refused: use "understudy up single --nodes 3"' },
+  'dev-four-cluster': { help: 'Refused: use "understudy up four"' },
+  'dev-latency': { value: 'milliseconds', help: 'Ignored with a warning' },
+  'dev-latency-jitter': { value: 'percent', help: 'Ignored with a warning' },
+  'dev-leased-kv': { help: 'Ignored with a warning' },
+  'dev-plugin-dir': { value: 'directory', help: 'Ignored with a warning' },
+  'dev-plugin-init': { help: 'Ignored with a warning' },
   'dev-tls': { help: '-dev over TLS, with certificates made at start' },
   'dev-tls-cert-dir': {
     value: 'directory',
@@ -68,7 +79,20 @@ export const describeServerFlags = (): string => {
   return rows.map(([flag = '', help = '']) => `  ${flag.padEnd(width)}  ${help}`).join('\n')
 }
 
+/** One of these makes a server a dev server, as in the reference. */
+const IMPLIES_DEV = ['dev', 'dev-tls', 'dev-ha', 'dev-transactional', 'dev-kv-v1', 'dev-no-kv', 'dev-leased-kv']
+
+const IGNORED: Readonly<Record<string, string>> = {
+  'dev-latency': 'it has no effect; "understudy fault latency" delays the links of a lab',
+  'dev-latency-jitter': 'it has no effect; "understudy fault latency" delays the links of a lab',
+  'dev-leased-kv': 'it has no effect: secrets of kv have no lease',
+  'dev-plugin-dir': 'it has no effect: there are no plugins',
+  'dev-plugin-init': 'it has no effect: there are no plugins',
+}
+
 const REFUSED: Readonly<Record<string, string>> = {
+  'dev-three-node': '-dev-three-node is not supported: use "understudy up single --nodes 3"',
+  'dev-four-cluster': '-dev-four-cluster is not supported: use "understudy up four"',
   recovery: 'recovery mode is not supported: stop the server and use "understudy storage verify"',
 }
 
@@ -99,7 +123,7 @@ export const parseServerFlags = (args: readonly string[]): ParsedFlags => {
     ok: true,
     flags: {
       configs: given.get('config') ?? [],
-      dev: isOn('dev') || isOn('dev-tls'),
+      dev: IMPLIES_DEV.some(isOn),
       devRootTokenId: last('dev-root-token-id'),
       devListenAddress: last('dev-listen-address'),
       devKvV1: isOn('dev-kv-v1'),
@@ -111,6 +135,7 @@ export const parseServerFlags = (args: readonly string[]): ParsedFlags => {
       logLevel: last('log-level'),
       logFormat: last('log-format'),
       logFile: last('log-file'),
+      ignored: Object.entries(IGNORED).filter(([name]) => given.has(name)),
     },
   }
 }

@@ -30,7 +30,8 @@ export const loadConfig = (
   given: { readonly flags: ServerFlags; readonly env: Environment },
   addressesOfMachine: () => readonly NetworkAddress[] = systemAddresses,
 ): LoadedConfig => {
-  const findings: Findings = { problems: [], warnings: [] }
+  const warnings = given.flags.ignored.map(([flag, text]) => ({ origin: `-${flag}`, text }))
+  const findings: Findings = { problems: [], warnings }
   const settled = new ResolvedSettings()
   const files = emptyFileSettings()
   for (const file of given.flags.configs) readConfigPath(file, files, findings)

@@ -456,6 +456,24 @@ describe('development mode', () => {
     expect(config?.listeners).toHaveLength(1)
   })
 
+  it('takes the flags by which dev servers of the reference are started to replicate', () => {
+    for (const flag of ['-dev-ha', '-dev-transactional', '-dev-no-kv', '-dev-kv-v1', '-dev-leased-kv'])
+      expect(loadServerConfig([flag], {}).config?.dev, flag).toBeDefined()
+    const guide = ['-dev', '-dev-ha', '-dev-transactional', '-dev-root-token-id=root']
+    expect(loadServerConfig(guide, {})).toMatchObject({ problems: [], warnings: [], config: { dev: {} } })
+    const ignored = ['-dev', '-dev-latency=50', '-dev-latency-jitter=5', '-dev-plugin-dir=/p', '-dev-plugin-init']
+    const { problems, warnings } = loadServerConfig(ignored, {})
+    expect(problems).toEqual([])
+    expect(warnings.map(({ origin }) => origin)).toEqual([
+      '-dev-latency',
+      '-dev-latency-jitter',
+      '-dev-plugin-dir',
+      '-dev-plugin-init',
+    ])
+    const refused = loadServerConfig(['-dev-three-node', '-dev-four-cluster'], {}).problems.map(({ text }) => text)
+    expect(refused.join()).toMatch(/understudy up single --nodes 3.*understudy up four/)
+  })
+
   it('-dev-tls implies -dev and serves TLS', () => {
     const { config } = loadServerConfig(['-dev-tls', '-dev-tls-san=a.test', '-dev-tls-san', 'b.test'], {})
     expect(config?.dev?.tls).toEqual({ directory: '', extraHosts: ['a.test', 'b.test'] })
