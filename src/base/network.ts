@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises'
 import net from 'node:net'
 import type { Duplex } from 'node:stream'
 
@@ -10,6 +11,8 @@ export interface Network {
   dial(address: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<Duplex>
   /** Resolves when listening, with the address really bound (port 0 is replaced). Rejects when it is taken. */
   listen(address: string, onConnection: (socket: Duplex) => void): Promise<NetworkListener>
+  /** Every IP address of a host name, in the order of the system. Rejects for an unknown name. Absent where there are no names. */
+  resolve?(host: string): Promise<readonly string[]>
 }
 
 export interface NetworkListener {
@@ -28,6 +31,7 @@ export const formatHostPort = (host: string, port: number): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 
 export const systemNetwork: Network = {
+  resolve: async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
   dial(address, { timeoutMs, signal }) {
     const { host, port } = parseHostPort(address)
     return new Promise((resolve, reject) => {

@@ -3,7 +3,7 @@ import type { SealJoin } from '../../core/seal/seal-join.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { SealConfig } from '../../seal/config.js'
-import { askLeader, hasCluster, JoinRefused, type LeaderAddress } from './leader-api.js'
+import { askLeader, atEachAddress, hasCluster, JoinRefused, type LeaderAddress } from './leader-api.js'
 import { clusterHost, findEtcd, peerAddressOf } from './peer-address.js'
 import type { PeersHost, PeersOptions } from './peers-options.js'
 import { answerTo, openWelcome, type Welcome } from './proof.js'
@@ -109,7 +109,7 @@ export class Joiner {
         try {
           // It was initialised meanwhile, or it has joined. While its cluster restarts nobody knows.
           if (signal.aborted || this.#pending || host().requireRuntime().seal.isInitialized) return
-          return await this.join(readLeader())
+          return await this.#joinAtEach(await atEachAddress(readLeader(), this.#options.network))
         } catch (error) {
           log.info('this server could not join yet', { reason: error instanceof Error ? error.message : String(error) })
         }
@@ -118,6 +118,19 @@ export class Joiner {
         await clock.sleep(backoff.next(), signal)
       } catch {
         return
+      }
+    }
+  }
+
+  /** Rejects with the failure of the last one. */
+  async #joinAtEach(leaders: readonly LeaderAddress[]): Promise<void> {
+    for (const [at, leader] of leaders.entries()) {
+      try {
+        return await this.join(leader)
+      } catch (error) {
+        if (at === leaders.length - 1) throw error
+        const reason = error instanceof Error ? error.message : String(error)
+        this.#options.log.info('this server could not join at one of the addresses', { reason })
       }
     }
   }

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { readNamedText } from '../../base/named-file.js'
 import type { Clock } from '../../base/clock.js'
 import { limitSignal } from '../../base/linked-signal.js'
@@ -24,6 +25,23 @@ export const leaderOf = (join: RetryJoin): LeaderAddress => ({
   clientCertPem: join.clientCertPem || readPem(join.clientCertFile),
   clientKeyPem: join.clientKeyPem || readPem(join.clientKeyFile),
 })
+
+/**
+ * The same leader at each address of its name: one name may stand for all nodes, this one among them, which has nothing to
+ * join and is passed over. A name that is not known, or has one address, is left to the connection.
+ */
+export const atEachAddress = async (leader: LeaderAddress, { resolve }: Network): Promise<readonly LeaderAddress[]> => {
+  if (!URL.canParse(leader.address)) return [leader]
+  const { hostname } = new URL(leader.address)
+  const isName = isIP(hostname.replace(/^\[|\]$/g, '')) === 0
+  const found = isName ? ((await resolve?.(hostname).catch(() => undefined)) ?? []) : []
+  if (found.length < 2) return [leader]
+  return found.map((ip) => {
+    const url = new URL(leader.address)
+    url.hostname = isIP(ip) === 6 ? `[${ip}]` : ip
+    return { ...leader, address: url.href.replace(/\/$/, ''), serverName: leader.serverName || hostname }
+  })
+}
 
 const readPem = (file: string): string => {
   if (file === '') return ''

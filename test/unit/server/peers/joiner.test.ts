@@ -5,6 +5,7 @@ import { systemNetwork } from '../../../../src/base/network.js'
 import { createSeededRandom } from '../../../../src/base/random.js'
 import { LogicalError } from '../../../../src/logical/errors.js'
 import { Joiner } from '../../../../src/server/peers/joiner.js'
+import { atEachAddress } from '../../../../src/server/peers/leader-api.js'
 import type { PeersHost } from '../../../../src/server/peers/peers-options.js'
 import type { ServerConfig } from '../../../../src/server/config/config.js'
 import { until } from '../../../support/until.js'
@@ -47,4 +48,42 @@ it('the joiner retries during a restart of its server, and ends after the server
   clock.advance(60_000)
   await Promise.resolve()
   expect(looks).toHaveLength(length)
+})
+
+it('tries every address of a name that stands for several nodes, each with the name in its certificate', async () => {
+  const dialled: string[] = []
+  const stop = new AbortController()
+  const joiner = new Joiner({
+    config: { own: { etcdPath: process.execPath }, storage: { nodeId: 'n' } } as ServerConfig,
+    directory: '/nowhere',
+    clock: new ManualClock(),
+    random: createSeededRandom(1),
+    network: {
+      ...systemNetwork,
+      resolve: async (host) => (host === 'nodes.test' ? ['127.0.0.1', '127.0.0.2', '::1'] : []),
+      dial: async (address) => {
+        dialled.push(address)
+        throw new Error('nothing listens there')
+      },
+    },
+    log: silentLog,
+    signal: stop.signal,
+    host: () => ({ requireRuntime: () => ({ seal: { isInitialized: false, keys: {} } }) }) as unknown as PeersHost,
+    enter: async () => undefined,
+  })
+  joiner.keepJoining([() => ({ ...LEADER, address: 'http://nodes.test:8200' }), () => LEADER])
+  await until(() => dialled.length >= 4)
+  expect(dialled).toEqual(['127.0.0.1:8200', '127.0.0.2:8200', '[::1]:8200', '127.0.0.1:9'])
+  stop.abort()
+  const found = await atEachAddress(
+    { ...LEADER, address: 'https://nodes.test:8200' },
+    {
+      ...systemNetwork,
+      resolve: async () => ['10.0.0.1', '10.0.0.2'],
+    },
+  )
+  expect(found).toMatchObject([
+    { address: 'https://10.0.0.1:8200', serverName: 'nodes.test' },
+    { address: 'https://10.0.0.2:8200', serverName: 'nodes.test' },
+  ])
 })
