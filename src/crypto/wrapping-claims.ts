@@ -23,7 +23,7 @@ export const wrappingClaims = (options: {
   return {
     accessor: '',
     addr: options.address,
-    exp: Math.ceil(options.nowMs / 1000 + options.ttlSeconds),
+    exp: issuedAt + Math.ceil(options.ttlSeconds),
     iat: issuedAt,
     jti: options.name,
     nbf: issuedAt - BACKDATED_SECONDS,

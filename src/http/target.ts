@@ -53,10 +53,10 @@ const escapePath = (path: string): string =>
     .replace(/[?#!'()*]/g, (found) => `%${found.charCodeAt(0).toString(16).toUpperCase()}`)
     .replace(UNESCAPED, decodeURIComponent)
 
-/** The answer that sends a client on, as Go's server gives it: only a GET has a text. */
+/** Returns the redirect to the canonical path. As with Go's server, only GET and HEAD tell of HTML, and only GET has a body. */
 export const renderMoved = (verb: string, location: string): Rendered => ({
   status: 307,
-  contentType: 'text/html; charset=utf-8',
+  contentType: verb === 'GET' || verb === 'HEAD' ? 'text/html; charset=utf-8' : 'application/json',
   body: verb === 'GET' ? `<a href="${escapeHtml(location)}">Temporary Redirect</a>.\n\n` : '',
   headers: { Location: location },
 })

@@ -1,7 +1,7 @@
 /** The command line as a program: by its name, through pipes, over TLS. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -111,10 +111,12 @@ describe('the program called vault', () => {
   })
 
   it('the vault command verifies certificates', async () => {
-    const untrusted = await run(vault, ['status', '-ca-cert=/dev/null'])
+    const empty = path.join(directory, 'empty.pem')
+    writeFileSync(empty, '')
+    const untrusted = await run(vault, ['status', `-ca-cert=${empty}`])
     expect(untrusted.status).toBe(1)
     expect(untrusted.stderr).toContain('tls: failed to verify certificate: x509: ')
-    expect((await run(vault, ['status', '-ca-cert=/dev/null', '-tls-skip-verify'])).status).toBe(0)
+    expect((await run(vault, ['status', `-ca-cert=${empty}`, '-tls-skip-verify'])).status).toBe(0)
     const { VAULT_CACERT: ca = '', ...others } = env
     env = others
     expect((await run(vault, ['status'])).stderr).toContain('tls: failed to verify certificate: x509: ')

@@ -100,7 +100,7 @@ it('answers throughout a promotion', () =>
     expect([...watch.seen.client].sort()).toEqual(['200 ', `400 ${GATE}`])
   }))
 
-it('refuses writes on the overtaken primary where that is wanted', () =>
+it('an overtaken primary with fence_client_writes refuses writes, and its health is 503', () =>
   drill('fence_client_writes', async (on) => {
     await A.reopen()
     await on.wait(A, 'to be fenced', async () => {
@@ -118,7 +118,7 @@ it('refuses writes on the overtaken primary where that is wanted', () =>
     on.note(`slowest answer ${await watch.stop()} ms`)
     expect(watch.seen.failures).toEqual([])
     expect(watch.seen.status).toEqual(['primary', 'secondary'])
-    expect(watch.seen.health).toEqual(['200 primary', '472 secondary'])
+    expect(watch.seen.health).toEqual(['503 primary', '472 secondary'])
     for (const answer of watch.seen.client) expect(['200 ', `400 ${GATE}`]).toContain(answer)
     expect((await on.ok(A, 'GET', '/_understudy/v1/info')).body.fenced).toBeNull()
   }))
