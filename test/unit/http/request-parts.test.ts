@@ -96,7 +96,11 @@ describe('the wrapping header', () => {
   })
 
   it('asks for nothing when it is empty or zero', () => {
-    for (const text of ['', '0', '0s', '500ms']) expect(parseWrap({ 'x-vault-wrap-ttl': text })).toBeUndefined()
+    for (const text of ['', '0', '0s']) expect(parseWrap({ 'x-vault-wrap-ttl': text })).toBeUndefined()
+  })
+
+  it('a wrapping time below a second is kept', () => {
+    expect(parseWrap({ 'x-vault-wrap-ttl': '500ms' })).toEqual({ ttlSeconds: 0.5, format: 'token' })
   })
 
   it('may ask for a JWT', () => {
