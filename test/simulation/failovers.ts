@@ -64,6 +64,17 @@ export const failOverInCalm = async (world: World, scene: Scene): Promise<void> 
   await rejoin(world, scene, chance)
 }
 
+/** The primary steps back and leads again: whoever follows it goes on with the new epoch. */
+export const promoteAgainInCalm = async (world: World, { servers }: Scene): Promise<void> => {
+  const { primary } = servers
+  world.history.add('', `${primary.name} is demoted and promoted again`)
+  await becomes(world, primary, 'secondary', () => demote(world, primary))
+  await becomes(world, primary, 'primary', () => promote(world, primary, false))
+  await bringAlong(world, servers)
+  // Copies need a token: a promotion makes another authority for them.
+  for (const copy of [servers.copy, servers.otherCopy]) if (copy) await follow(world, primary, copy, false)
+}
+
 type Failover = (world: World, scene: Scene, chance: Chance) => Promise<void>
 
 const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
@@ -137,6 +148,26 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
     await world.open(before)
     await rejoin(world, scene, chance)
   },
+  /** The primary is dead, and both of its copies take over, each with some of those that serve; then one follows the other one. */
+  double: async (world, scene, chance) => {
+    const { servers } = scene
+    const [before, after] = placesOf(servers)
+    const { otherCopy, secondary } = servers
+    if (!otherCopy || !secondary) throw new Error('a second copy is missing')
+    const pause = () => world.clock.sleep(chance.next() * world.plan.activeMs * 0.2)
+    world.history.add('', `failover: double, from ${before.name} to ${after.name} and ${otherCopy.name}`)
+    before.cluster.crash(chance.happens(0.5))
+    const away = chance.pick([after, otherCopy])
+    betweenNodes(away, secondary, (from, to) => world.network.cut(from, to))
+    await force(world, scene, after)
+    await becomes(world, otherCopy, 'primary', () => promote(world, otherCopy, true))
+    await pause()
+    betweenNodes(away, secondary, (from, to) => world.network.mend(from, to))
+    await pause()
+    await follow(world, after, otherCopy, false)
+    await world.open(before)
+    await rejoin(world, scene, chance)
+  },
   /** The copy takes over, whatever it lacks, and whether the primary is dead or not. */
   forced: async (world, scene, chance) => {
     const [before, after] = placesOf(scene.servers)
@@ -202,16 +233,27 @@ const force = async (world: World, { servers, registers }: Scene, after: Member)
   servers.changePlaces()
 }
 
-/** The former primary, which is the copy now, follows its successor. */
+/** The former primary, which is the copy now, follows its successor, and so does the second copy. */
 const rejoin = async (world: World, { servers, losses }: Scene, chance: Chance): Promise<void> => {
   const [above, below] = placesOf(servers)
-  const id = below.name.toLowerCase()
   await becomes(world, below, 'secondary', () => demote(world, below))
   const isAnew = servers.isSettled && chance.happens(0.3)
   if (isAnew) {
     servers.part(below)
     await becomes(world, below, 'disabled', () => withToken(world, below, 'disable', {}))
   }
+  await follow(world, above, below, isAnew)
+  if (servers.otherCopy && !(await follows(world, servers.otherCopy)))
+    await follow(world, above, servers.otherCopy, false)
+  await bringAlong(world, servers)
+  for (const member of world.members) await losses.collect(world, member)
+  servers.settle()
+}
+
+/** One that is no primary any more, or never was, is given tokens of the primary until it follows that one. */
+const follow = async (world: World, above: Member, below: Member, isAnew: boolean): Promise<void> => {
+  const id = below.name.toLowerCase()
+  if (!isAnew) await becomes(world, below, 'secondary', () => demote(world, below))
   for (let tries = 1; ; tries++) {
     if (tries > TRIES_MAX) world.fail(`${below.name} does not follow ${above.name}`)
     const token = await issue(world, above, id)
@@ -220,13 +262,10 @@ const rejoin = async (world: World, { servers, losses }: Scene, chance: Chance):
     if (isAnew && mode !== 'bootstrapping' && mode !== 'secondary')
       await world.call(below, { method: 'PUT', path: `${DR}/secondary/enable`, body: { token } })
     else await withToken(world, below, 'update-primary', { token })
-    if (await happens(world, () => follows(world, below))) break
+    if (await happens(world, () => follows(world, below))) return
     // After a wipe its other nodes are sealed, and one of them may have to be active.
     await raiseAll(world)
   }
-  await bringAlong(world, servers)
-  for (const member of world.members) await losses.collect(world, member)
-  servers.settle()
 }
 
 /** A new activation token for an id, which may be taken: by whoever had it before, or by an answer that was lost. */

@@ -12,6 +12,11 @@ import type { Member, World } from './world.js'
 /** Everything is open and every secondary has what its primary has. */
 export const judgeLevel = async (world: World, links: readonly Link[]): Promise<void> => {
   for (const member of world.members) await world.open(member)
+  for (const { above } of links)
+    await world.until(`${above.name}, the only primary, is to be fenced by none`, async () => {
+      const fence = above.cluster.server?.runtime?.cluster?.replication.view.fence
+      return fence && `it is, by epoch ${fence.byEpoch}`
+    })
   for (const { kind, above, below } of links)
     await world.until(`${below.name} is to be level with ${above.name}`, () =>
       findLagBetween(

@@ -23,6 +23,8 @@ export interface Plan {
   readonly hasFilterStorms: boolean
   /** One more, planned, when nothing goes wrong any more. */
   readonly isCalmFailover: boolean
+  /** Before that the primary is demoted and promoted again. */
+  readonly isPromotedAgain: boolean
   /** Everybody is asked all the time how it is. */
   readonly isStatusAsked: boolean
   /** In the end bits of what is stored are turned over. */
@@ -44,7 +46,7 @@ export interface NodesPlan {
 
 export type NodeFaultName = 'stepDown' | 'freeze' | 'cutLog' | 'loseLogAnswers' | 'loseDisk'
 
-export type FailoverName = 'planned' | 'forced' | 'lagging' | 'asked'
+export type FailoverName = 'planned' | 'forced' | 'lagging' | 'asked' | 'double'
 
 export type FaultName =
   | 'kill'
@@ -94,7 +96,10 @@ const nodesOf = (seed: number): NodesPlan => {
   const chance = new Chance(`${seed} nodes`)
   const isAlone = !chance.happens(NODES_PART)
   return {
-    counts: Array.from({ length: CLUSTERS_MAX }, () => (isAlone ? 1 : chance.pick([1, 2, 3, 3]))),
+    counts: [
+      ...Array.from({ length: 3 }, () => (isAlone ? 1 : chance.pick([1, 2, 3, 3]))),
+      isAlone ? 1 : new Chance(`${seed} nodes of the fourth`).pick([1, 2]),
+    ],
     leaseMs: chance.pick([500, 2_000]),
     entriesMax: chance.pick([20, 65_536]),
     logDelayMsMax: chance.pick([0.5, 5, 25]),
@@ -104,8 +109,6 @@ const nodesOf = (seed: number): NodesPlan => {
     driftOf: (node) => 1 + new Chance(`${seed} drift ${node}`).between(-DRIFT_MAX, DRIFT_MAX),
   }
 }
-
-const CLUSTERS_MAX = 3
 
 /** Some cluster has several nodes. */
 export const hasNodes = ({ nodes, topology }: Plan): boolean =>
@@ -132,7 +135,8 @@ export const planOf = (seed: number): Plan => {
   }
   const drawn = chance.weighed({ dr: 3, performance: 4, both: 3 })
   const isBelow = drawn === 'performance' && new Chance(`${seed} copy of the secondary`).happens(0.4)
-  const topology: Topology = isBelow ? 'below' : drawn
+  const isTwins = drawn === 'both' && new Chance(`${seed} two copies`).happens(0.3)
+  const topology: Topology = isBelow ? 'below' : isTwins ? 'twins' : drawn
   return {
     seed: String(seed),
     topology,
@@ -155,19 +159,21 @@ export const planOf = (seed: number): Plan => {
     // Whatever went wrong has to come to an end now and then.
     faults: { ...faults, start: WEIGHTS.start, heal: WEIGHTS.heal },
     nodes: nodesOf(seed),
-    failovers: hasCopy(topology) ? failoversOf(String(seed), chance) : [],
+    failovers: hasCopy(topology) ? failoversOf(String(seed), chance, isTwins) : [],
     hasFilterStorms: new Chance(`${seed} filter storms`).happens(0.5),
     isCalmFailover: hasCopy(topology) && new Chance(`${seed} calm failover`).happens(0.6),
+    isPromotedAgain: hasCopy(topology) && new Chance(`${seed} promoted again`).happens(0.5),
     isStatusAsked: new Chance(`${seed} status asked`).happens(0.6),
     areBitsTurned: new Chance(`${seed} bits turned`).happens(0.3),
   }
 }
 
 /** Half of the forced ones are of a copy that is behind, or is asked whether it is. */
-const failoversOf = (seed: string, chance: Chance): readonly FailoverName[] => {
+const failoversOf = (seed: string, chance: Chance, isTwins: boolean): readonly FailoverName[] => {
   const kinds = new Chance(`${seed} kinds of failovers`)
-  return Array.from({ length: chance.pick([0, 1, 1, 1, 2, 2]) }, () => {
+  const drawn = Array.from({ length: chance.pick([0, 1, 1, 1, 2, 2]) }, () => {
     const name = chance.pick(['planned', 'forced'] as const)
     return name === 'planned' ? name : kinds.pick(['forced', 'forced', 'lagging', 'lagging', 'asked'] as const)
   })
+  return isTwins ? ['double', ...drawn.slice(1)] : drawn
 }

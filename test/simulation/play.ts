@@ -3,17 +3,18 @@ import { judgeCaches, runLooks } from './caches.js'
 import { runClient } from './clients.js'
 import { judgeLogs, runCounts } from './counts.js'
 import { Credentials, judgeCredentials, runCredentials } from './credentials.js'
-import { failOverInCalm, runFailovers } from './failovers.js'
+import { failOverInCalm, promoteAgainInCalm, runFailovers } from './failovers.js'
 import { endFaults, runFaults, runNodeFaults } from './faults.js'
 import { judgeFilter, runFilters } from './filters.js'
 import { judgeCopies, judgeCopy, judgeLevel, judgeStorage, judgeWrites, runTreeLooks } from './judges.js'
 import { judgeLosses, Losses } from './losses.js'
+import { judgeProgress } from './progress.js'
 import { runRaces } from './races.js'
 import { Registers } from './registers.js'
 import { judgeRevocation } from './revocation.js'
 import { runRoleWalk } from './role-walk.js'
 import { Servers } from './servers.js'
-import { furnish, initialiseAll, join } from './set-up.js'
+import { furnish, initialiseAll, joinAll } from './set-up.js'
 import { runStatusReads } from './status.js'
 import { watch } from './watch.js'
 import type { World } from './world.js'
@@ -23,15 +24,32 @@ export const play = async (world: World): Promise<void> => {
   const servers = new Servers(world)
   await initialiseAll(world)
   await furnish(world, servers.primary)
-  for (const link of servers.links) await join(world, link)
+  await joinAll(world, servers.links)
   const registers = new Registers()
   const credentials = new Credentials()
   const losses = new Losses()
   const parts = { servers, registers, credentials, losses }
+  let isOver = false
+  const judging = judgeProgress(world, () => isOver)
+  const playing = playAndJudge(world, parts).finally(() => {
+    isOver = true
+  })
+  await Promise.race([playing, judging.then(() => playing)])
+  await runBits(world, servers, registers)
+  await judgeLevel(world, servers.links)
+  // From below: what is written on a secondary goes up to its primary.
+  for (const link of servers.links.toReversed()) await judgeRevocation(world, link)
+  judgeLogs(world)
+  await runRoleWalk(world)
+}
+
+/** What goes wrong, a failover in calm, and a look at everything. */
+const playAndJudge = async (world: World, parts: Parts): Promise<void> => {
+  const { servers, registers, credentials, losses } = parts
   await act(world, parts)
   await judgeCaches(world)
   if (world.plan.isCalmFailover) await actInCalm(world, parts)
-  const { primary, secondary, copy, secondaryCopy } = servers
+  const { primary, secondary, copy, otherCopy, secondaryCopy } = servers
   await judgeLevel(world, servers.links)
   await judgeWrites(world, primary, registers)
   await judgeLosses(world, primary, registers, losses)
@@ -39,18 +57,13 @@ export const play = async (world: World): Promise<void> => {
   if (secondary) await judgeFilter(world, servers, registers)
   await judgeLevel(world, servers.links)
   if (copy) await judgeCopy(world, primary, copy)
+  if (otherCopy) await judgeCopy(world, primary, otherCopy)
   if (secondary && secondaryCopy) await judgeCopy(world, secondary, secondaryCopy)
   for (const member of world.members) {
     await judgeCopies(world, member)
     await judgeStorage(world, member)
   }
   await judgeCaches(world)
-  await runBits(world, servers, registers)
-  await judgeLevel(world, servers.links)
-  // From below: what is written on a secondary goes up to its primary.
-  for (const link of servers.links.toReversed()) await judgeRevocation(world, link)
-  judgeLogs(world)
-  await runRoleWalk(world)
 }
 
 interface Parts {
@@ -94,7 +107,11 @@ const actInCalm = async (world: World, { servers, registers, losses }: Parts): P
   await clock.sleep(CALM_MS / 4)
   await Promise.all([
     ...clients,
-    world.act('failover in calm', () => failOverInCalm(world, { servers, registers, losses, endMs })),
+    world.act('failover in calm', async () => {
+      const scene = { servers, registers, losses, endMs }
+      if (plan.isPromotedAgain) await promoteAgainInCalm(world, scene)
+      await failOverInCalm(world, scene)
+    }),
   ])
 }
 

@@ -1,11 +1,21 @@
 import type { Kind } from '../../src/lab/kinds.js'
 import type { Member, World } from './world.js'
 
-/** Which secondaries there are: one for disaster recovery, one that serves clients, one of each, or one that serves and its copy. */
-export type Topology = 'dr' | 'performance' | 'both' | 'below'
+/**
+ * Which secondaries there are: one for disaster recovery, one that serves clients, one of each, one that serves and its copy,
+ * or one that serves and two for disaster recovery.
+ */
+export type Topology = 'dr' | 'performance' | 'both' | 'below' | 'twins'
 
 /** The primary has a copy that could take over. */
-export const hasCopy = (topology: Topology): boolean => topology === 'dr' || topology === 'both'
+export const hasCopy = (topology: Topology): boolean => ['dr', 'both', 'twins'].includes(topology)
+
+const NAME_OF_SECONDARY: Readonly<Record<Exclude<Topology, 'dr'>, string>> = {
+  performance: 'B',
+  both: 'C',
+  below: 'B',
+  twins: 'D',
+}
 
 export interface Link {
   readonly kind: Kind
@@ -21,6 +31,8 @@ export class Servers {
   readonly secondary: Member | undefined
   /** Its copy for disaster recovery. */
   readonly secondaryCopy: Member | undefined
+  /** A second copy of the primary, which an operator brings along after each failover. */
+  readonly otherCopy: Member | undefined
   #term = 0
   #apart: Member | undefined
   readonly #parted = new Map<Member, number>()
@@ -31,7 +43,8 @@ export class Servers {
     const { topology } = world.plan
     this.#primary = world.member('A')
     this.#copy = hasCopy(topology) ? world.member('B') : undefined
-    this.secondary = topology === 'dr' ? undefined : world.member(topology === 'both' ? 'C' : 'B')
+    this.secondary = topology === 'dr' ? undefined : world.member(NAME_OF_SECONDARY[topology])
+    this.otherCopy = topology === 'twins' ? world.member('C') : undefined
     this.secondaryCopy = topology === 'below' ? world.member('C') : undefined
   }
 
@@ -49,9 +62,10 @@ export class Servers {
   }
 
   get links(): readonly Link[] {
-    const { primary: above, copy, secondary, secondaryCopy } = this
+    const { primary: above, copy, otherCopy, secondary, secondaryCopy } = this
     return [
       ...(copy ? [{ kind: 'dr', above, below: copy } as const] : []),
+      ...(otherCopy ? [{ kind: 'dr', above, below: otherCopy } as const] : []),
       ...(secondary ? [{ kind: 'performance', above, below: secondary } as const] : []),
       ...(secondary && secondaryCopy ? [{ kind: 'dr', above: secondary, below: secondaryCopy } as const] : []),
     ]
@@ -108,5 +122,6 @@ export class Servers {
   }
 }
 
-export const namesOf = (topology: Topology): readonly string[] =>
-  topology === 'both' || topology === 'below' ? ['A', 'B', 'C'] : ['A', 'B']
+const CLUSTERS: Readonly<Record<Topology, number>> = { dr: 2, performance: 2, both: 3, below: 3, twins: 4 }
+
+export const namesOf = (topology: Topology): readonly string[] => ['A', 'B', 'C', 'D'].slice(0, CLUSTERS[topology])

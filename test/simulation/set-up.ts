@@ -47,11 +47,19 @@ const logIn = (world: World, member: Member): Promise<void> =>
 
 const dataOf = (json: Readonly<Record<string, unknown>>) => json.data as Readonly<Record<string, string>>
 
-/** Makes `below` a secondary of `above`, and waits until it has everything. */
-export const join = async (world: World, { kind, above, below }: Link): Promise<void> => {
+/** Makes each a secondary of its primary, and waits until it has everything. */
+export const joinAll = async (world: World, links: readonly Link[]): Promise<void> => {
+  for (const [at, link] of links.entries()) {
+    const isPrimary = links.slice(0, at).some(({ kind, above }) => kind === link.kind && above === link.above)
+    if (!isPrimary)
+      await world.demand(link.above, { method: 'PUT', path: `sys/replication/${link.kind}/primary/enable` })
+    await join(world, link)
+  }
+}
+
+const join = async (world: World, { kind, above, below }: Link): Promise<void> => {
   const base = `sys/replication/${kind}`
   const tokenBefore = below.rootToken
-  await world.demand(above, { method: 'PUT', path: `${base}/primary/enable` })
   await world.until(`${above.name} is to be a primary`, async () => {
     const { mode } = await world.status(above, kind)
     return mode === 'primary' ? undefined : `it is ${mode}`

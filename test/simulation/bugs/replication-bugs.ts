@@ -58,4 +58,20 @@ export const REPLICATION_BUGS: readonly Bug[] = [
     to: 'const isKnown = position !== null && position.index <= store.position.index',
     needs: ({ failovers }) => failovers.some((name) => name !== 'planned'),
   },
+  {
+    name: 'a place that is found together with entries does not count as found',
+    file: 'replication/secondary/stream-reader.ts',
+    from: '    this.#options.onApplied(position)\n    await this.#stream.send({ applied_index',
+    to:
+      '    const place = applier as Applier & { isFound?: boolean }\n' +
+      '    place.isFound ??= !isFound || slices.length === 0\n' +
+      '    if (place.isFound) this.#options.onApplied(position)\n    await this.#stream.send({ applied_index',
+    needs: ({ topology, isCalmFailover, isPromotedAgain }) => topology !== 'dr' && isCalmFailover && isPromotedAgain,
+  },
+  {
+    name: 'a secondary does not say where it goes on after a comparison',
+    file: 'replication/secondary/stream-reader.ts',
+    from: '      await this.#stream.send({ start: position })\n',
+    to: '',
+  },
 ]

@@ -113,4 +113,18 @@ export const ROLE_BUGS: readonly Bug[] = [
       '      await storage.write((tx) => tx.delete(key)).catch(() => undefined)\n' +
       '    await execute(context, kind, () => decideDisablePrimary(kind, context.roles.facts()))',
   },
+  {
+    name: 'a primary stays below the epochs that its new secondary gave up',
+    file: 'replication/roles/primary-role.ts',
+    from: '    await fences.goBeyond(who.ended)\n    host.log',
+    to: '    host.log',
+    needs: ({ topology }) => topology === 'twins',
+  },
+  {
+    name: 'a former primary gives up the epochs of one kind alone',
+    file: 'replication/roles/secondary-role.ts',
+    from: 'const ended = KINDS.flatMap((one) => (isLive(one) ? [] : ownEpochsOf(records, one)))',
+    to: 'const ended = isLive(kind) ? [] : ownEpochsOf(records, kind).slice(0, 1)',
+    needs: ({ topology }) => topology === 'twins',
+  },
 ]

@@ -1,0 +1,36 @@
+import type { FollowerService } from '../../src/replication/services.js'
+import type { World } from './world.js'
+
+const LOOK_MS = 500
+/** Before the product itself loses patience, which hides what was wrong. */
+const LIMIT_MS = 20_000
+
+/** Nobody who is connected with its primary lacks something, or waits to be found in its log, for long without getting on. */
+export const judgeProgress = async (world: World, isOver: () => boolean): Promise<void> => {
+  const seen = new Map<string, { readonly where: string; readonly sinceMs: number }>()
+  while (!isOver()) {
+    await world.clock.sleep(LOOK_MS)
+    for (const { name, cluster } of world.members) {
+      const { server, nodes } = cluster
+      const running = server?.runtime?.cluster?.replication.replication.context.running
+      const isHindered = nodes.some(({ clock }) => clock?.frozenMs !== 0) || server?.labState.disk.state !== 'ok'
+      for (const kind of ['dr', 'performance'] as const) {
+        const where = isHindered ? undefined : whereaboutsOf(running?.[kind].follower)
+        const key = `${name} ${kind}`
+        const before = seen.get(key)
+        if (where === undefined) seen.delete(key)
+        else if (before?.where !== where) seen.set(key, { where, sinceMs: world.clock.monotonic() })
+        else if (world.clock.monotonic() - before.sinceMs > LIMIT_MS)
+          world.fail(`${name} is connected with its ${kind} primary, and nothing moves: ${where}`)
+      }
+    }
+  }
+}
+
+/** Undefined for one that is not connected, or streams and has all that it was told of. */
+const whereaboutsOf = (follower: FollowerService | undefined): string | undefined => {
+  if (follower?.connectionState !== 'ready') return undefined
+  const { state, applied, syncProgress, primary } = follower
+  if (state === 'stream-wals' && (primary?.lagMs ?? 0) === 0) return undefined
+  return `${state}, ${applied?.index} of ${applied?.epoch}, ${syncProgress?.doneKeys ?? 0} keys`
+}
