@@ -238,14 +238,7 @@ export const ACCEPTED_BLOCKS: ReadonlySet<string> = new Set([
   'adaptive_overload_protection',
 ])
 
-/** Labels of `storage` that this server knows how to serve. */
-export const STORAGE_LABELS: ReadonlySet<string> = new Set([
-  'raft',
-  'file',
-  'leveldb',
-  'etcd',
-  'inmem',
-  'inmem_transactional',
-  'inmem_ha',
-])
+/** Labels of `storage` whose data ends with the process. */
 export const MEMORY_LABELS: ReadonlySet<string> = new Set(['inmem', 'inmem_transactional', 'inmem_ha'])
+/** Labels of `storage` that this server serves. */
+export const STORAGE_LABELS: ReadonlySet<string> = new Set(['raft', 'file', 'leveldb', 'etcd', ...MEMORY_LABELS])
