@@ -193,7 +193,7 @@ links:
       'clusters:\n  A:\n  B:\nlinks:\n  - { kind: dr, primary: A, secondary: B }\n  - { kind: performance, primary: B, secondary: A }\n',
       '9:5: B is a DR secondary, which nothing can follow',
     ],
-    ['clusters:\n  A: &a\n    seed: *a\n', 'the aliases of the file stand for themselves'],
+    ['clusters:\n  A: &a\n    seed: *a\n', ' the aliases of the file stand for themselves'],
     ['clusters:\n  A: [1\nlinks: 2', ''],
   ])('a topology file error names its position: %j', (rest, expected) => {
     const problems = problemsOf(rest)
