@@ -3,6 +3,7 @@ import path from 'node:path'
 import { expect, it } from 'vitest'
 import { ApiClient } from '../../src/client/api-client.js'
 import type { WiredClusters } from '../../src/lab/cluster.js'
+import { enablePrimary, enableSecondary, secondaryToken, statusOf, unseal } from '../../src/lab/replication.js'
 import { LabHome } from '../support/lab-home.js'
 import { startServerProcess } from '../support/server-process.js'
 import { until } from '../support/until.js'
@@ -149,3 +150,35 @@ it('keeps the keys of servers that it could not join', async () => {
   }
   expect((await wire()).stderr).toContain('cluster B is open again')
 })
+
+it.each([
+  { own: 1, primary: 2 },
+  { own: 2, primary: 1 },
+])(
+  'a failover of attached servers works if the secondary has obsolete shares of threshold $own and its primary has $primary',
+  async ({ own, primary }) => {
+    await using home = new LabHome()
+    await using a = await startServerProcess()
+    await using b = await startServerProcess()
+    const init = async (address: string, threshold: number) => {
+      const args = ['-n', String(threshold), '-t', String(threshold), '-format=json']
+      const { stdout } = await home.passes('vault', 'operator', 'init', `-address=${address}`, ...args)
+      return JSON.parse(stdout) as { unseal_keys_hex: string[]; root_token: string }
+    }
+    const keysOf = { A: await init(a.address, primary), B: await init(b.address, own) }
+    const open = async ({ client }: typeof a, { unseal_keys_hex, root_token }: typeof keysOf.A) => {
+      await unseal(client, unseal_keys_hex)
+      return client.with({ token: root_token })
+    }
+    const [above, below] = [await open(a, keysOf.A), await open(b, keysOf.B)]
+    await enablePrimary(above, 'dr')
+    await enableSecondary(below, 'dr', await secondaryToken(above, 'dr', 'b'))
+    const keys = path.join(home.directory, 'keys.json')
+    writeFileSync(keys, JSON.stringify(keysOf), { mode: 0o600 })
+    const addresses = [`A=${a.address}`, `B=${b.address}`]
+    await home.passes('attach', 'boxes', ...addresses, '--keys', keys)
+    await home.passes('wait', '--name', 'boxes', '--for', 'converged')
+    await home.passes('switchover', 'A', 'B', '--name', 'boxes')
+    expect(await statusOf(b.client, 'dr')).toMatchObject({ mode: 'primary' })
+  },
+)

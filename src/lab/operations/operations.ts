@@ -1,3 +1,4 @@
+import { ApiError } from '../../client/api-client.js'
 import { LabError } from '../lab-error.js'
 import { generateOperationToken, OPERATION_TOKEN, type Status } from '../replication.js'
 import { activationToken, authorityOf, demote, freeId, idOf, promote, REPLICATION } from './role-changes.js'
@@ -34,9 +35,20 @@ export const operationToken = async (runbook: Runbook, name: string): Promise<st
       unsealKeys.slice(0, threshold),
     )
     if (token !== undefined) return token
+    await cancelAttempt(runbook, name)
   }
   await requireDrSecondary(runbook, name)
   throw new LabError('remote', `none of the keys that the lab holds makes an operation token on ${name}`)
+}
+
+/** Cancels the attempt of a set of shares that made no token: shares of another cluster, or too few, leave it open. */
+const cancelAttempt = async (runbook: Runbook, name: string): Promise<void> => {
+  try {
+    await runbook.call({ cluster: name, method: 'DELETE', path: `${OPERATION_TOKEN}/attempt` })
+  } catch (error) {
+    // A cluster that is no DR secondary refuses this call as it refused the attempt.
+    if (!(error instanceof ApiError)) throw error
+  }
 }
 
 const requireDrSecondary = async (runbook: Runbook, name: string): Promise<void> => {
