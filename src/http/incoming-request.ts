@@ -17,8 +17,8 @@ import type { Message } from './whole-message.js'
 interface MessageHead extends Pick<Message, 'headers' | 'url'> {
   readonly socket: {
     readonly remotePort?: number | undefined
-    once(event: 'close', listener: () => void): unknown
-    off(event: 'close', listener: () => void): unknown
+    once(event: 'end' | 'close', listener: () => void): unknown
+    off(event: 'end' | 'close', listener: () => void): unknown
   }
 }
 
@@ -127,8 +127,12 @@ export const readRequest = (
     bodyBytes,
     onGone: (listener) => {
       const { socket } = message
-      socket.once('close', listener)
-      return () => socket.off('close', listener)
+      // A client that leaves while it waits sends the end of its direction, and no more until something is written to it.
+      const events = ['end', 'close'] as const
+      for (const event of events) socket.once(event, listener)
+      return () => {
+        for (const event of events) socket.off(event, listener)
+      }
     },
     bodyRefusal,
     answerRoom,
