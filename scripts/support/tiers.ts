@@ -41,7 +41,9 @@ const findMissingDocker = () => {
   return findCompose() ? undefined : 'no docker-compose was found'
 }
 
-const inProcess = (name: string): string => `in-process/${name}`
+/** Splits a list of file names. */
+const files = (text: string): readonly string[] => text.trim().split(/\s+/)
+const inProcess = (text: string): readonly string[] => files(text).map((name) => `in-process/${name}`)
 
 /** In the order of a run: tiers with long files first, so that no worker waits for the last file. */
 export const TIERS: readonly Tier[] = [
@@ -75,7 +77,7 @@ export const TIERS: readonly Tier[] = [
   {
     name: 'browser',
     timeoutMs: 600_000,
-    level: 'full',
+    level: { full: ['doing', 'inside', 'new-server', 'nodes', 'page', 'server-page'] },
     isCompiled: true,
     findObstacle: findMissing('Chromium', CHROMIUM),
   },
@@ -89,28 +91,23 @@ export const TIERS: readonly Tier[] = [
     timeoutMs: 300_000,
     isCompiled: true,
     level: {
-      test: [
-        ...['agents', 'approle', 'clients', 'closed-ceremonies', 'descriptions', 'examples', 'go-cli', 'http-corpus'],
-        ...['hvac', 'keys', 'locked-users', 'mounts', 'namespaces', 'own-endpoints', 'pair', 'server-seal'],
-        ...['vault-cli', 'vault-cli-processes', 'vault-cli-rekey'],
-      ],
-      full: [
-        ...['action', 'completion', 'damage', 'lab-attach', 'lab-drills', 'lab-events', 'lab-faults', 'lab-in-process'],
-        ...[
-          'lab-lifecycle',
-          'lab-logs',
-          'lab-operations',
-          'lab-snapshots',
-          'lab-starts',
-          'lab-status',
-          'lab-topologies',
-        ],
-        ...['lab-web', 'lab-web-actions', 'manners', 'monitoring', 'own-cli', 'package', 'pages', 'server-page'],
-        ...['server-raft', 'server-start', 'server-storage', 'server-tls', 'transit-seal', 'wait'],
-      ],
+      test: files(`
+        agents approle clients closed-ceremonies descriptions examples go-cli http-corpus hvac keys locked-users mounts
+        namespaces pair vault-cli vault-cli-rekey
+      `),
+      full: files(`
+        action completion lab-attach lab-drills lab-events lab-faults lab-in-process lab-lifecycle lab-logs lab-operations
+        lab-starts lab-status lab-topologies lab-web lab-web-actions manners monitoring own-cli own-endpoints package pages
+        server-page server-raft server-seal server-start server-storage server-tls transit-seal vault-cli-processes wait
+      `),
     },
   },
-  { name: 'golden', timeoutMs: 300_000, level: 'test', isCompiled: true },
+  {
+    name: 'golden',
+    timeoutMs: 300_000,
+    level: { test: ['compatibility', 'golden'], full: ['pair'] },
+    isCompiled: true,
+  },
   {
     name: 'scenarios-in-process',
     folder: 'scenarios',
@@ -118,33 +115,16 @@ export const TIERS: readonly Tier[] = [
     runner: 'in-process',
     level: {
       test: [
-        ...['activation', 'ahead', 'approle', 'audit', 'dr-failover', 'dr-unplanned', 'filters', 'operation-token'],
-        ...['performance', 'role-change', 'switchover'],
-        ...[
-          'bootstrapping',
-          'filtered-promotion',
-          'filtered-views',
-          'forwarding',
-          'identity',
-          'live-lab',
-          'metrics',
-        ].map(inProcess),
-        ...['mounts-and-namespaces', 'nothing-left', 'paths', 'start-lab', 'transit'].map(inProcess),
+        ...files('activation ahead audit dr-failover dr-unplanned filters operation-token performance role-change'),
+        ...inProcess('bootstrapping filtered-promotion filtered-views metrics mounts-and-namespaces paths start-lab'),
       ],
       full: [
-        ...['drill-catalogue', 'faults', 'forced-failovers', 'four-clusters', 'helper', 'lag', 'planned-failovers'],
-        ...['revocation'],
-        ...[
-          'bit-flips',
-          'crash-steps',
-          'drill-catalogue-broken',
-          'drills',
-          'filtered-moves',
-          'four-clusters-of-nodes',
-        ].map(inProcess),
-        ...['join-again', 'lab-endpoints', 'lab-library', 'lab-nodes', 'lab-nodes-reset', 'lab-reset', 'orders'].map(
-          inProcess,
+        ...files(
+          'approle drill-catalogue faults forced-failovers four-clusters helper lag planned-failovers revocation',
         ),
+        ...files('switchover'),
+        ...inProcess('bit-flips drills filtered-moves forwarding identity join-again lab-endpoints lab-library'),
+        ...inProcess('lab-nodes-reset lab-reset live-lab nothing-left orders transit'),
       ],
     },
   },

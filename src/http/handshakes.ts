@@ -8,7 +8,7 @@ import type { Clock, Timer } from '../base/clock.js'
 export class Handshakes {
   readonly #clock: Clock
   readonly #timeoutMs: number
-  readonly #timers = new Map<string, Timer>()
+  readonly #open = new Map<string, { readonly raw: Socket; readonly timer: Timer }>()
 
   constructor(clock: Clock, timeoutMs: number) {
     this.#clock = clock
@@ -18,18 +18,23 @@ export class Handshakes {
   begin(raw: Socket): void {
     const peer = peerOf(raw)
     const timer = this.#clock.setTimer(this.#timeoutMs, () => raw.destroy())
-    this.#timers.set(peer, timer)
+    this.#open.set(peer, { raw, timer })
     raw.once('close', () => {
       timer.cancel()
-      if (this.#timers.get(peer) === timer) this.#timers.delete(peer)
+      if (this.#open.get(peer)?.raw === raw) this.#open.delete(peer)
     })
   }
 
   /** `secure` is the connection that has come of it; the library does not tell which one it lies upon. */
   end(secure: Socket): void {
     const peer = peerOf(secure)
-    this.#timers.get(peer)?.cancel()
-    this.#timers.delete(peer)
+    this.#open.get(peer)?.timer.cancel()
+    this.#open.delete(peer)
+  }
+
+  /** Cuts every connection that is in its handshake. The library does not notice a client that leaves there. */
+  close(): void {
+    for (const { raw } of this.#open.values()) raw.destroy()
   }
 }
 

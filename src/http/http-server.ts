@@ -173,6 +173,7 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
       if (draining) await draining
       const isQuiet = exchanges.stop()
       connections.close(!isQuiet)
+      handshakes?.close()
       await closed
     },
   }

@@ -4,7 +4,7 @@ import { simulate } from './simulate.js'
 
 const SEEDS = [1, 2, 3, 4, 5, 6]
 
-it.each(shareOfDay(SEEDS, 2))('seed %i has the same history each time', async (seed) => {
+it.each(shareOfDay(SEEDS, 1))('seed %i has the same history each time', async (seed) => {
   const first = await simulate(seed)
   const again = await simulate(seed)
   expect(again.hash).toBe(first.hash)
