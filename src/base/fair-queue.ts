@@ -12,7 +12,7 @@ interface FairQueueLimits {
 
 type Names<Job> = Map<string, Job[]>
 
-/** Jobs that wait for one worker. Whoever sends many delays its own jobs, not those of others. */
+/** Jobs that wait for one worker. A source that sends many jobs delays its own jobs only. */
 export class FairQueue<Job> {
   readonly #limits: FairQueueLimits
   /** In the order of their turns. */

@@ -59,7 +59,7 @@ export class Fences {
     return { ok: false, code: 'epoch', text: fencedText(fence), overtaker: fence.by }
   }
 
-  /** Whether this primary is fenced by one of the epochs that have ended, or would be by whoever comes from one of them. */
+  /** Whether this primary is fenced by one of the epochs that have ended, or would be by a cluster that comes from one of them. */
   isBelow(ended: EpochChain = []): boolean {
     return ended.length > 0 && KINDS.some((kind) => this.#isBelow(kind, ended))
   }

@@ -18,7 +18,7 @@ const noActiveNode = (): LogicalError =>
 interface RelayOptions {
   /** The active node, as far as it is known: undefined where it is this one, too. */
   readonly activeNode: () => LeaderRecord | undefined
-  /** How long a request that nobody has taken is still tried again, in ms. */
+  /** How long a request that no node has accepted is retried, in milliseconds. */
   readonly leftMs: (request: IncomingRequest) => number
   /** Resolves when another node than that of the term is active, or after a moment: one that was elected is not there at once. */
   readonly awaitOther: (request: IncomingRequest, term: number) => Promise<void>

@@ -39,7 +39,7 @@ export class Admission {
 
   /**
    * Resolves when the request is to be handled now: at once, or when what it waits for is over, or took too long. Throws
-   * LogicalError 503 for a change of a role while another one goes on. Whoever asks calls `leave` in the end.
+   * LogicalError 503 for a change of a role while another one goes on. The caller calls `leave` when it is done.
    */
   async admit(request: IncomingRequest): Promise<void> {
     await this.#room.pass(request, () => this.#isToWait(request) || !this.#hasTurn(request))

@@ -19,7 +19,7 @@ export const closeToOthers = async (directory: string, mayMake: boolean): Promis
   if ((found.mode & OTHERS) !== 0) await chmod(directory, 0o700).catch(ownedByOthers)
   for (const entry of await readdir(directory, { withFileTypes: true })) {
     const file = join(directory, entry.name)
-    // A file that is replaced meanwhile has the mode of whoever made it.
+    // A file that is replaced meanwhile has the mode that its creator gave it.
     const facts = entry.isFile() ? await lstat(file).catch(absent) : undefined
     if (facts?.isFile() && (facts.mode & OTHERS) !== 0) await chmod(file, 0o600).catch(ownedByOthers)
   }
