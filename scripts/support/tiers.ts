@@ -3,7 +3,7 @@ import path from 'node:path'
 import { findCompose, findEngine } from './docker.js'
 import { ROOT, run } from './run.js'
 
-/** The levels of tests and their commands. `test` and `full` have no test in common; `nightly` runs every test. */
+/** The levels of tests and their commands. No test is in both `test` and `full`; `nightly` runs every test. */
 export const LEVELS = { test: 'npm test', full: 'npm run test:full', nightly: 'npm run test:nightly' } as const
 export type Level = keyof typeof LEVELS
 
@@ -84,7 +84,8 @@ export const TIERS: readonly Tier[] = [
   {
     name: 'simulation',
     timeoutMs: 600_000,
-    level: { test: ['seeds', 'labs', 'shrink', 'determinism'], full: ['bugs'] },
+    // Each level plays other seeds of the day.
+    level: { test: ['seeds'], full: files('seeds bugs labs shrink determinism') },
   },
   {
     name: 'api',
@@ -115,7 +116,7 @@ export const TIERS: readonly Tier[] = [
     runner: 'in-process',
     level: {
       test: [
-        ...files('activation ahead audit dr-failover dr-unplanned filters operation-token performance role-change'),
+        ...files('activation ahead audit dr-failover dr-unplanned operation-token performance role-change'),
         ...inProcess('bootstrapping filtered-promotion filtered-views metrics mounts-and-namespaces paths start-lab'),
       ],
       full: [
@@ -143,19 +144,16 @@ const namesOf = ({ name, folder = name, runner }: Tier): readonly string[] =>
     .map((file) => file.slice(0, -ENDING.length))
     .filter((file) => runner !== 'child-process' || !file.startsWith('in-process'))
 
-const levelOf = ({ level }: Tier, name: string): Level => {
-  if (typeof level === 'string') return level
-  return (Object.keys(level) as Level[]).find((one) => level[one]?.includes(name)) ?? 'nightly'
-}
-
 /** The test files of a tier that run at a level, relative to the package. Throws if the tier names a file that does not exist. */
 export const filesAt = (tier: Tier, level: Level): readonly string[] => {
   const names = namesOf(tier)
-  const named = typeof tier.level === 'string' ? [] : Object.values(tier.level).flat()
-  const lost = named.filter((name) => !names.includes(name))
+  const lists = typeof tier.level === 'string' ? { [tier.level]: names } : tier.level
+  const lost = Object.values(lists)
+    .flat()
+    .filter((name) => !names.includes(name))
   if (lost.length > 0) throw new Error(`the tier ${tier.name} names files that do not exist: ${lost.join(', ')}`)
   const { folder = tier.name } = tier
   return names
-    .filter((name) => level === 'nightly' || levelOf(tier, name) === level)
+    .filter((name) => level === 'nightly' || lists[level]?.includes(name))
     .map((name) => path.posix.join('test', folder, `${name}${ENDING}`))
 }
