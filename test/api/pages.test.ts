@@ -1,10 +1,11 @@
 import { execFile, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { Installation, writeProgram } from '../support/installation.js'
 import { LabHome } from '../support/lab-home.js'
 import { blocksToRun, type Page, type Reader, readPage, readPages, ROOT, toScript } from '../support/pages.js'
+import { shareOfDay } from '../support/share-of-day.js'
 import { findScript } from '../support/terminal.js'
 
 /**
@@ -87,6 +88,15 @@ const having = (language: string): Page[] => PAGES.filter((page) => blocksToRun(
 /** What is typed at the front door and behind it; the commands of the longer pages are the same ones. */
 const TYPED = ['README.md', 'docs/drills.md', 'docs/lab.md', 'docs/test-in-ci.md']
 
+/** The README on every level, and with it two guides a day outside of the nightly level. */
+const isReadme = ({ name }: Page): boolean => name === 'README.md'
+const pagesOfDay = (): readonly Page[] => {
+  const pages = having('sh')
+  const guides = pages.filter((page) => !isReadme(page))
+  return [...pages.filter(isReadme), ...shareOfDay(guides, 2)]
+}
+const isTyped = (page: Page): boolean => (inject('level') === 'nightly' ? TYPED.includes(page.name) : isReadme(page))
+
 const runPage = async (page: Page, reader: Reader, home: LabHome): Promise<Ended> => {
   const desk = makeDesk(home)
   const script = toScript(page, reader)
@@ -107,11 +117,11 @@ const expectToRun = async (page: Page, reader: Reader): Promise<void> => {
 }
 
 describe('commands of a page', { timeout: LONG_MS }, () => {
-  it.each(having('sh').map((page) => [page.name, page] as const))('%s run as they stand there', (_, page) =>
+  it.each(pagesOfDay().map((page) => [page.name, page] as const))('%s run as they stand there', (_, page) =>
     expectToRun(page, 'job'),
   )
 
-  const typed = having('sh').filter(({ name }) => TYPED.includes(name))
+  const typed = having('sh').filter(isTyped)
   const name = SCRIPT
     ? '%s run in a terminal'
     : '%s run in a terminal: not tried, as there is no `script` of util-linux'
