@@ -206,9 +206,12 @@ export const withAnonymousClient = <T>(
   timeoutMs?: number,
 ): Promise<T> => withClient({ ...cluster, rootToken: '' }, work, timeoutMs)
 
+/** Maximum time of a call by default. A demotion drains for `demote_drain_timeout`, 10 s by default, before it answers. */
+const CALL_MS = 30_000
+
 export const clientOf = (
   cluster: Pick<ClusterAccess, 'apiAddress' | 'rootToken' | 'caFile' | 'labApiToken' | 'exchange'>,
-  timeoutMs = 10_000,
+  timeoutMs = CALL_MS,
 ): ApiClient =>
   new ApiClient({
     address: cluster.apiAddress,
