@@ -2,6 +2,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { defineConfig } from 'vitest/config'
 import { ResultsReporter } from './scripts/support/results.js'
 import { filesAt, LEVELS, type Level, type Tier, TIERS } from './scripts/support/tiers.js'
+import { WORKERS } from './test/support/workers.js'
 
 /** Maximum time of a poll. A fact that comes late on a slow machine still passes. */
 const POLL_MS = 60_000
@@ -36,8 +37,7 @@ class TierSequencer extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    // By default vitest leaves one core idle, which is half of a small machine.
-    maxWorkers: '100%',
+    maxWorkers: WORKERS,
     expect: { poll: { timeout: POLL_MS } },
     // The helper container of Testcontainers would have to be pulled; the tests clean up by themselves.
     env: { TESTCONTAINERS_RYUK_DISABLED: 'true', UNDERSTUDY_TEST_PORTS: ports },
