@@ -6,7 +6,8 @@ import { isBetween } from './keeper/active-fault.js'
 import { type OpenRoute, openRoutes } from './keeper/open-routes.js'
 import { hiddenFrom, isRouteOf, NOWHERE, planLinks, type Reach, type Route } from './keeper/routes.js'
 import { LabError } from './lab-error.js'
-import type { FaultName, Faults, Way } from './proxy/fault-types.js'
+import type { Way } from './proxy/direction.js'
+import { type FaultName, type Faults, LINK_FAULTS } from './proxy/link-faults.js'
 import type { Link } from './proxy/link.js'
 import { requireKeys } from './settings.js'
 import type { Topology } from './topology.js'
@@ -14,32 +15,26 @@ import type { Topology } from './topology.js'
 /** As events name it. */
 type LinkChange = 'fault-set' | 'fault-healed'
 
-/** The numbers that each fault takes; those with a question mark may be left out. */
-const FAULT_FIELDS: Readonly<Record<FaultName, readonly string[]>> = {
-  latency: ['ms', 'jitterMs?'],
-  bandwidth: ['bytesPerSecond'],
-  timeout: ['ms'],
-  reset_peer: ['ms'],
-  limit_data: ['bytes'],
-  slicer: ['averageBytes', 'variationBytes?', 'delayMs?'],
-  slow_close: ['ms'],
-}
+const FAULT_NAMES = Object.entries(LINK_FAULTS)
+  .filter(([, { fields }]) => fields.length > 0)
+  .map(([name]) => name)
 
 /** Without types nobody says that a fault is misspelt, and a link with one would be as whole as before. */
 const requireFault = (name: FaultName, fault: object): void => {
-  requireKeys('fault', { [name]: fault }, Object.keys(FAULT_FIELDS))
-  const fields = [...FAULT_FIELDS[name], 'toxicity?']
+  const { fields = [] } = Object.hasOwn(LINK_FAULTS, name) ? LINK_FAULTS[name] : {}
+  requireKeys('fault', { [name]: fault }, FAULT_NAMES)
+  const values = (fault ?? {}) as Readonly<Record<string, unknown>>
+  const numbers = [...fields, { name: 'toxicity', isOptional: true }]
   requireKeys(
     `field of the fault ${name}`,
-    fault ?? {},
-    fields.map((field) => field.replace('?', '')),
+    values,
+    numbers.map((field) => field.name),
   )
-  const values = (fault ?? {}) as Readonly<Record<string, unknown>>
-  for (const field of fields) {
-    const value = values[field.replace('?', '')]
-    if (value === undefined && field.endsWith('?')) continue
+  for (const { name: field, isOptional } of numbers) {
+    const value = values[field]
+    if (value === undefined && isOptional) continue
     if (typeof value !== 'number' || !(value >= 0))
-      throw new LabError('usage', `the fault ${name} needs the number "${field.replace('?', '')}"`)
+      throw new LabError('usage', `the fault ${name} needs the number "${field}"`)
   }
 }
 

@@ -1,5 +1,5 @@
-import type { LinkFaultName } from '../keeper/active-fault.js'
 import type { Kind } from '../kinds.js'
+import type { LinkFaultName } from '../proxy/link-faults.js'
 import type { LabSettings } from '../settings.js'
 import type { ExpectationName, FactName } from './schema/expectations.js'
 import type { Verb } from './schema/steps.js'
@@ -99,6 +99,7 @@ export interface FaultValue {
   readonly 'bytes-per-second'?: number
   readonly after?: string
   readonly bytes?: number
+  readonly variation?: number
 }
 
 export interface WaitValue {

@@ -8,6 +8,7 @@ import {
 } from '../documents/yaml-document.js'
 import { nearest } from '../../base/nearest.js'
 import { LabError } from '../lab-error.js'
+import { LINK_FAULTS, type LinkFaultName } from '../proxy/link-faults.js'
 import { allServersOf, type Topology } from '../topology.js'
 import { findTopology, TOPOLOGY_NAMES } from '../topology/catalogue.js'
 import { parseTopology } from '../topology/parse.js'
@@ -132,15 +133,8 @@ const twoClusters = ({ between }: Entry): string[] => {
   return one === other || more.length > 0 ? ['"between" must be two different clusters'] : []
 }
 
-const FAULT_NEEDS: Readonly<Record<string, readonly string[]>> = {
-  latency: ['delay'],
-  bandwidth: ['bytes-per-second'],
-  timeout: ['after'],
-  reset_peer: ['after'],
-  limit_data: ['bytes'],
-  slicer: ['bytes'],
-  slow_close: ['after'],
-}
+const faultNeeds = (name: unknown): readonly string[] =>
+  LINK_FAULTS[name as LinkFaultName].fields.filter(({ isOptional }) => !isOptional).map(({ key }) => key)
 
 const WAIT_NEEDS: Readonly<Record<string, readonly string[]>> = {
   health: ['cluster', 'health'],
@@ -151,7 +145,7 @@ const WAIT_NEEDS: Readonly<Record<string, readonly string[]>> = {
 
 /** Rules for the values of a verb or an expectation that its schema cannot state. */
 const JUDGES: Readonly<Record<string, (value: Entry) => string[]>> = {
-  fault: (value) => [...twoClusters(value), ...lacks(value, FAULT_NEEDS[String(value.name)] ?? [], String(value.name))],
+  fault: (value) => [...twoClusters(value), ...lacks(value, faultNeeds(value.name), String(value.name))],
   heal: (value) => (typeof value === 'object' ? twoClusters(value) : []),
   disk: (value) => (value.state === 'slow' ? lacks(value, ['delay'], 'a slow disk') : []),
   wait: (value) =>

@@ -1,4 +1,5 @@
-import type { Direction, Faults, Passage } from '../proxy/fault-types.js'
+import type { Direction, Passage } from '../proxy/direction.js'
+import { describeLinkFault, type Faults, type LinkFault, numbersOf } from '../proxy/link-faults.js'
 import { describeServerFault, type ServerFault } from './server-fault.js'
 
 /** Somebody's wish that something be wrong. */
@@ -52,26 +53,6 @@ export const isShown = ({ isHidden }: ActiveFault): boolean => isHidden !== true
 
 export const isOfLink = (active: ActiveFault): active is ActiveLinkFault => 'between' in active
 
-/** Toxiproxy's names, and the verbs `partition` and `hold`. Times in milliseconds. */
-export type LinkFault =
-  | { readonly name: 'partition' }
-  | { readonly name: 'hold' }
-  | { readonly name: 'down' }
-  | { readonly name: 'latency'; readonly ms: number; readonly jitterMs?: number }
-  | { readonly name: 'bandwidth'; readonly bytesPerSecond: number }
-  | { readonly name: 'timeout'; readonly ms: number }
-  | { readonly name: 'reset_peer'; readonly ms: number }
-  | { readonly name: 'limit_data'; readonly bytes: number }
-  | {
-      readonly name: 'slicer'
-      readonly averageBytes: number
-      readonly variationBytes?: number
-      readonly delayMs?: number
-    }
-  | { readonly name: 'slow_close'; readonly ms: number }
-
-export type LinkFaultName = LinkFault['name']
-
 /** The state of one direction of one proxy under all faults that meet it. */
 interface DirectionState {
   readonly passage: Passage
@@ -122,36 +103,9 @@ export const isDown = (active: readonly ActiveFault[], place: ProxyPlace): boole
   active.some((one) => isOfLink(one) && one.fault.name === 'down' && meetsDirection(one, place, 'up'))
 
 const toFaults = (fault: LinkFault, toxicity = 1): Faults => {
-  const faults = faultsOf(fault)
-  if (toxicity === 1) return faults
-  return Object.fromEntries(Object.entries(faults).map(([name, one]) => [name, { ...one, toxicity }]))
-}
-
-const faultsOf = (fault: LinkFault): Faults => {
-  switch (fault.name) {
-    case 'partition':
-    case 'hold':
-    case 'down':
-      return {}
-    case 'latency': {
-      const { ms, jitterMs } = fault
-      return { latency: jitterMs === undefined ? { ms } : { ms, jitterMs } }
-    }
-    case 'bandwidth':
-      return { bandwidth: { bytesPerSecond: fault.bytesPerSecond } }
-    case 'timeout':
-      return { timeout: { ms: fault.ms } }
-    case 'reset_peer':
-      return { reset_peer: { ms: fault.ms } }
-    case 'limit_data':
-      return { limit_data: { bytes: fault.bytes } }
-    case 'slicer': {
-      const { name: _, ...slicer } = fault
-      return { slicer }
-    }
-    case 'slow_close':
-      return { slow_close: { ms: fault.ms } }
-  }
+  const numbers = numbersOf(fault)
+  if (Object.keys(numbers).length === 0) return {}
+  return { [fault.name]: toxicity === 1 ? numbers : { ...numbers, toxicity } }
 }
 
 /** Whom it concerns: `A <-> C`, `A -> C` when only what A sends is met, or a server by its cluster. */
@@ -160,29 +114,6 @@ export const describePlace = (active: ActiveFault): string => (isOfLink(active) 
 /** `latency 80 ms, give or take 20 ms`. */
 export const describeFault = (active: ActiveFault): string =>
   isOfLink(active) ? describeLinkFault(active.fault) : describeServerFault(active.fault)
-
-const describeLinkFault = (fault: LinkFault): string => {
-  switch (fault.name) {
-    case 'partition':
-    case 'hold':
-    case 'down':
-      return fault.name
-    case 'latency':
-      return `latency ${fault.ms} ms${fault.jitterMs ? `, give or take ${fault.jitterMs} ms` : ''}`
-    case 'bandwidth':
-      return `bandwidth ${fault.bytesPerSecond} bytes/s`
-    case 'timeout':
-      return fault.ms === 0 ? 'timeout without end' : `timeout after ${fault.ms} ms`
-    case 'reset_peer':
-      return `reset_peer after ${fault.ms} ms`
-    case 'limit_data':
-      return `limit_data ${fault.bytes} bytes`
-    case 'slicer':
-      return `slicer ${fault.averageBytes} bytes${fault.delayMs ? `, ${fault.delayMs} ms apart` : ''}`
-    case 'slow_close':
-      return `slow_close after ${fault.ms} ms`
-  }
-}
 
 const describeLink = ({ between: [one, other], isOneWay, at }: ActiveLinkFault): string =>
   at

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 import type { EventDraft } from '../events/event.js'
 import { LabError } from '../lab-error.js'
-import type { Direction } from '../proxy/fault-types.js'
+import type { Direction } from '../proxy/direction.js'
 import type { Link } from '../proxy/link.js'
 import {
   type ActiveFault,

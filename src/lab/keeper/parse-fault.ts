@@ -1,6 +1,7 @@
 import { KINDS } from '../kinds.js'
 import { LabError } from '../lab-error.js'
-import type { FaultRequest, LinkFault, LinkFaultName } from './active-fault.js'
+import { boundsOf, LINK_FAULTS, type LinkFault, type LinkFaultName } from '../proxy/link-faults.js'
+import type { FaultRequest } from './active-fault.js'
 import type { ServerFault } from './server-fault.js'
 
 /** Whether a value is good; the words say what is. */
@@ -22,9 +23,6 @@ const oneOf = (...texts: readonly string[]): Rule => ({
 })
 const optional = (rule: Rule): Rule => ({ ...rule, isOptional: true })
 
-/** No timer waits longer, in milliseconds. */
-export const DELAY_MS_MAX = 2 ** 31 - 1
-const BYTES_MAX = 2 ** 40
 /** Milliseconds: ten years. */
 const LONG_MS_MAX = 10 * 365 * 24 * 3_600_000
 
@@ -32,25 +30,18 @@ const TEXT: Rule = {
   isGood: (value) => typeof value === 'string' && /^[^\p{Cc}]{1,256}$/u.test(value),
   words: 'a text of 1 to 256 characters',
 }
-const DELAY = number(0, DELAY_MS_MAX)
 const KIND = optional(oneOf(...KINDS))
 
-const LINK_FAULTS: Readonly<Record<LinkFaultName, Rules>> = {
-  partition: {},
-  hold: {},
-  down: {},
-  latency: { ms: DELAY, jitterMs: optional(DELAY) },
-  bandwidth: { bytesPerSecond: number(1e-5, BYTES_MAX) },
-  timeout: { ms: DELAY },
-  reset_peer: { ms: DELAY },
-  limit_data: { bytes: number(0, BYTES_MAX) },
-  slicer: {
-    averageBytes: number(1, BYTES_MAX),
-    variationBytes: optional(number(0, BYTES_MAX)),
-    delayMs: optional(DELAY),
-  },
-  slow_close: { ms: DELAY },
-}
+const rulesOf = ({ fields }: (typeof LINK_FAULTS)[LinkFaultName]): Rules =>
+  Object.fromEntries(
+    fields.map((field) => {
+      const rule = number(...boundsOf(field))
+      return [field.name, field.isOptional ? optional(rule) : rule]
+    }),
+  )
+const LINK_RULES: Readonly<Record<string, Rules>> = Object.fromEntries(
+  Object.entries(LINK_FAULTS).map(([name, row]) => [name, rulesOf(row)]),
+)
 
 const SERVER_FAULTS: Readonly<Record<ServerFault['name'], Rules>> = {
   'hold-state': { state: TEXT, kind: KIND },
@@ -84,7 +75,7 @@ export const parseFaultRequest = (value: unknown): FaultRequest => {
   if (!Array.isArray(between) || between.length !== 2 || !between.every(isName))
     throw new LabError('usage', '"between" is the names of two clusters or nodes')
   const { isOneWay = false } = pick(value, { isOneWay: BOOLEAN })
-  const fault = parseFault(value.fault, LINK_FAULTS)
+  const fault = parseFault(value.fault, LINK_RULES)
   return { ...wish, between, isOneWay, fault, ...(at && { at }) } as unknown as FaultRequest
 }
 

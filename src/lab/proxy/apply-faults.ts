@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type net from 'node:net'
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
-import type { Faults } from './fault-types.js'
+import type { Faults } from './link-faults.js'
 import type { LinkDirection } from './link-direction.js'
 import { type Chunk, ChunkQueue } from './chunk-queue.js'
 

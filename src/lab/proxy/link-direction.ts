@@ -1,4 +1,5 @@
-import { arePartial, type Faults, faultsFor, type Passage } from './fault-types.js'
+import type { Passage } from './direction.js'
+import { arePartial, type Faults, faultsFor } from './link-faults.js'
 
 /** One direction of a link, shared by all its connections: they look here before everything they pass on. */
 export class LinkDirection {

@@ -2,7 +2,8 @@ import net from 'node:net'
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 import { Connection } from './connection.js'
-import { type Direction, directionsOf, type FaultName, type Faults, type Passage, type Way } from './fault-types.js'
+import { type Direction, directionsOf, type Passage, type Way } from './direction.js'
+import type { FaultName, Faults } from './link-faults.js'
 import { LinkDirection } from './link-direction.js'
 
 interface LinkOptions {

@@ -1,4 +1,5 @@
-import { type ActiveFault, isOfLink, type LinkFault } from '../keeper/active-fault.js'
+import { type ActiveFault, isOfLink } from '../keeper/active-fault.js'
+import type { LinkFault } from '../proxy/link-faults.js'
 import { KIND_WORDS, KINDS } from '../kinds.js'
 import type { Survey } from '../survey.js'
 import type { ClusterView, NodeRow, ProcessState } from './cluster-view.js'

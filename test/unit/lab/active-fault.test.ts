@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type ActiveFault, isDown, directionState, type LinkFault } from '../../../src/lab/keeper/active-fault.js'
+import { type ActiveFault, directionState, isDown } from '../../../src/lab/keeper/active-fault.js'
+import type { LinkFault } from '../../../src/lab/proxy/link-faults.js'
 import { dialRoutesOf, planRoutes, type Reach, routeCount } from '../../../src/lab/keeper/routes.js'
 
 const active = (id: number, fault: LinkFault, isOneWay = false): ActiveFault => ({

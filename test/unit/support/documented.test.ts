@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { LINK_FAULTS } from '../../../src/cli/commands/lab/link-faults.js'
+import { LINK_FAULTS } from '../../../src/lab/proxy/link-faults.js'
 import { serverFaultCommands } from '../../../src/cli/commands/lab/server-faults.js'
 import { ProcessOutput } from '../../../src/cli/output.js'
 import { makeProgram } from '../../../src/cli/program.js'

@@ -15,25 +15,22 @@ import type { Kind } from '../../../lab/kinds.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { requireLab } from '../../../lab/lifecycle/lab-directory.js'
 import { chooseServers, serverNames } from '../../../lab/lifecycle/choose.js'
+import { LINK_FAULTS, type LinkFault, type LinkFaultName, makeLinkFault } from '../../../lab/proxy/link-faults.js'
 import { commandTerm, examples } from '../../help.js'
 import { formatTable, type Output } from '../../output.js'
 import { chooseFaults, setOn } from './fault-places.js'
-import { LINK_FAULTS, type LinkFaultFlags, type LinkFaultKind } from './link-faults.js'
 import { nameOption } from './options.js'
-import { milliseconds } from './quantities.js'
+import { bytes, milliseconds } from './quantities.js'
 import { kindOption, type SetServerFault, serverFaultCommands, STATES } from './server-faults.js'
 
-interface FaultFlags extends LinkFaultFlags {
+interface FaultFlags {
   readonly name: string
   readonly json?: true
   readonly oneWay?: true
   readonly for?: string
 }
 
-interface HoldFlags extends FaultFlags {
-  readonly state?: string
-  readonly kind?: Kind
-}
+type HoldFlags = FaultFlags & { readonly state?: string; readonly kind?: Kind }
 
 /** `understudy fault ...`: what is wrong with the links and the servers of a lab. */
 export const faultCommand = (output: Output, clock: Clock = systemClock): Command => {
@@ -43,8 +40,8 @@ export const faultCommand = (output: Output, clock: Clock = systemClock): Comman
     )
     .configureHelp({ subcommandTerm: commandTerm })
     .exitOverride()
-  for (const [name, kind] of Object.entries(LINK_FAULTS))
-    command.addCommand((name === 'hold' ? makeHold(output) : makeLinkFault(name, kind, output)).exitOverride())
+  for (const name of Object.keys(LINK_FAULTS) as LinkFaultName[])
+    command.addCommand((name === 'hold' ? makeHold(output) : linkFaultCommand(name, output)).exitOverride())
   for (const one of serverFaultCommands(setterOf(output)))
     command.addCommand(one.addOption(nameOption()).addOption(jsonOption('the fault with its id')).exitOverride())
   command.addCommand(releaseCommand(output).exitOverride())
@@ -55,9 +52,9 @@ export const faultCommand = (output: Output, clock: Clock = systemClock): Comman
       .addOption(nameOption())
       .option('--json', 'print JSON')
       .addHelpText('after', examples('fault ls', 'fault ls --name drill --json'))
-      .action(async (flags: { name: string; json?: true }) => {
-        const active = (await keeperOf(flags.name).list()).filter(isShown)
-        if (flags.json) output.data(JSON.stringify(active, undefined, 2))
+      .action(async ({ name, json }: HealFlags) => {
+        const active = (await keeperOf(name).list()).filter(isShown)
+        if (json) output.data(JSON.stringify(active, undefined, 2))
         else if (active.length === 0) output.progress('there are no faults')
         else
           output.data(formatTable([['id', 'where', 'fault', 'left'], ...active.map((one) => toRow(one, clock.now()))]))
@@ -75,24 +72,28 @@ export const faultCommand = (output: Output, clock: Clock = systemClock): Comman
   )
 }
 
-const makeLinkFault = (
-  name: string,
-  { about, argument, example, flags: own = [], make }: LinkFaultKind,
-  output: Output,
-): Command => {
+const linkFaultCommand = (name: LinkFaultName, output: Output): Command => {
+  const { about, example, fields } = LINK_FAULTS[name]
+  const [first, ...others] = fields
   const command = new Command(name)
     .description(about)
     .argument('<cluster>', 'or a node, such as A2')
     .argument('<other>', 'the other end of the link')
-  if (argument) command.argument(`<${argument}>`)
-  const typed = [name, 'A', 'B', ...(example ? [example] : [])].join(' ')
-  for (const [flag, what] of own) command.option(flag, what)
+  if (first) command.argument(`<${first.key}>`, first.about)
+  const typed = `fault ${name} A B${example ? ` ${example}` : ''}`
+  for (const { key, unit, about: what } of others)
+    command.option(`--${key} <${unit === 'ms' ? 'duration' : 'bytes'}>`, what)
   return addLinkFlags(command)
-    .addHelpText('after', examples(`fault ${typed}`, `fault ${typed} --one-way --for 30s`))
+    .addHelpText('after', examples(typed, `${typed} --one-way --for 30s`))
     .action(async (...all: unknown[]) => {
-      const [one, other, value] = all as string[]
-      const flags = all[argument ? 3 : 2] as FaultFlags
-      await setOnLink([String(one), String(other)], make(String(value), flags), flags, output)
+      const [one = '', other = '', value] = all as string[]
+      const flags = all[first ? 3 : 2] as FaultFlags & Readonly<Record<string, string | undefined>>
+      const fault = makeLinkFault(name, ({ key, unit, isZeroTyped }) => {
+        const text = key === first?.key ? value : flags[key]
+        if (text === undefined) return undefined
+        return unit === 'ms' ? milliseconds(text, isZeroTyped ? 0 : 1) : bytes(text.replace(/\/s$/, ''))
+      })
+      await setOnLink([one, other], fault, flags, output)
     })
 }
 
@@ -131,7 +132,7 @@ const makeHold = (output: Output): Command =>
 
 const setOnLink = async (
   between: readonly [string, string],
-  fault: ReturnType<LinkFaultKind['make']>,
+  fault: LinkFault,
   flags: FaultFlags,
   output: Output,
 ): Promise<void> => {

@@ -1,4 +1,5 @@
-import { isOfLink, type LinkFault } from '../../keeper/active-fault.js'
+import { isOfLink } from '../../keeper/active-fault.js'
+import type { LinkFault } from '../../proxy/link-faults.js'
 import type { LiveLab } from '../../live-lab.js'
 import type { Mystery, Place, Told } from './mystery.js'
 

@@ -1,4 +1,5 @@
 import type { Schema } from '../../documents/schema.js'
+import { LINK_FAULTS } from '../../proxy/link-faults.js'
 import { ANSWER, CALL, CLUSTER, DURATION, KIND, SERVER, SERVERS, variable, WANTED } from './forms.js'
 import { EXPECTATIONS } from './expectations.js'
 
@@ -15,6 +16,19 @@ const stateFault = (description: string): Schema => ({
     kind: KIND,
   },
 })
+
+const FAULT_FIELDS = Object.entries(LINK_FAULTS).flatMap(([fault, { fields }]) =>
+  fields.map((field) => ({ fault, ...field })),
+)
+
+/** The numbers of all faults: a key means what the fault makes of it. */
+const FAULT_NUMBERS: Readonly<Record<string, Schema>> = Object.fromEntries(
+  FAULT_FIELDS.map(({ key, unit }) => {
+    const meanings = FAULT_FIELDS.filter((field) => field.key === key).map(({ fault, about }) => `${fault}: ${about}`)
+    const type: Schema = unit === 'ms' ? DURATION : { type: 'integer', minimum: 1 }
+    return [key, { ...type, description: `Of ${meanings.join('. Of ')}.` }]
+  }),
+)
 
 /** Verbs of steps, each with what it takes. A step has exactly one. */
 export const VERBS = {
@@ -40,30 +54,12 @@ export const VERBS = {
         type: 'string',
         description:
           'partition: nothing passes. hold: bytes wait. down: connections are refused. Others as in toxiproxy.',
-        enum: [
-          'partition',
-          'hold',
-          'down',
-          'latency',
-          'bandwidth',
-          'timeout',
-          'reset_peer',
-          'limit_data',
-          'slicer',
-          'slow_close',
-        ],
+        enum: Object.keys(LINK_FAULTS),
       },
       between: { type: 'array', minItems: 2, items: SERVER, title: 'a list of two clusters or nodes' },
       'one-way': { type: 'boolean', default: false, description: 'Only what the first cluster sends is met.' },
       for: { ...DURATION, description: 'It heals by itself after so long.' },
-      delay: { ...DURATION, description: 'Of latency; of slicer between two pieces.' },
-      jitter: { ...DURATION, description: 'Of latency: give or take so much.' },
-      'bytes-per-second': { type: 'integer', minimum: 1, description: 'Of bandwidth.' },
-      after: {
-        ...DURATION,
-        description: 'Of timeout, reset_peer and slow_close: when the connection is closed or reset.',
-      },
-      bytes: { type: 'integer', minimum: 1, description: 'Of limit_data; of slicer: of one piece.' },
+      ...FAULT_NUMBERS,
     },
   },
   heal: {

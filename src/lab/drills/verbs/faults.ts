@@ -1,5 +1,5 @@
-import type { LinkFault } from '../../keeper/active-fault.js'
 import { findBetween } from '../../keeper/heal-faults.js'
+import { LINK_FAULTS, type LinkFault, makeLinkFault } from '../../proxy/link-faults.js'
 import type { FaultValue, VerbValues } from '../drill.js'
 import { durationOf } from '../parse.js'
 import type { DrillContext } from '../drill-context.js'
@@ -7,7 +7,7 @@ import type { DrillContext } from '../drill-context.js'
 export const setFault = async (context: DrillContext, value: FaultValue): Promise<void> => {
   const { between, 'one-way': isOneWay = false, for: duration } = value
   const ends = `${isOneWay ? ' --one-way' : ''}${duration ? ` --for ${duration}` : ''}`
-  context.line(`understudy fault ${value.name} ${between.join(' ')}${argumentOf(value)}${ends}`)
+  context.line(`understudy fault ${value.name} ${between.join(' ')}${argumentsOf(value)}${ends}`)
   await context.lab.setFault({
     between,
     isOneWay,
@@ -28,30 +28,19 @@ export const heal = async (context: DrillContext, value: VerbValues['heal']): Pr
   if (found.length > 0) await context.lab.heal(found.map(({ id }) => id))
 }
 
-/** The argument behind the two clusters on the command line. */
-const argumentOf = (value: FaultValue): string => {
-  const given = value.delay ?? value.after ?? value.bytes ?? value['bytes-per-second']
-  if (given === undefined) return ''
-  const unit = value['bytes-per-second'] === undefined ? '' : 'B/s'
-  return ` ${given}${unit}${value.jitter ? ` --jitter ${value.jitter}` : ''}`
-}
+/** What stands behind the two clusters on the command line. */
+const argumentsOf = (value: FaultValue): string =>
+  LINK_FAULTS[value.name].fields
+    .map(({ key, unit }, index) => {
+      const given = value[key]
+      if (given === undefined) return ''
+      return ` ${index === 0 ? '' : `--${key} `}${given}${unit === 'bytes/s' ? 'B/s' : ''}`
+    })
+    .join('')
 
-const toLinkFault = (value: FaultValue): LinkFault => {
-  const { name, delay = '0s', jitter, after = '0s', bytes = 0, 'bytes-per-second': bytesPerSecond = 0 } = value
-  switch (name) {
-    case 'latency':
-      return { name, ms: durationOf(delay), ...(jitter === undefined ? {} : { jitterMs: durationOf(jitter) }) }
-    case 'bandwidth':
-      return { name, bytesPerSecond }
-    case 'timeout':
-    case 'reset_peer':
-    case 'slow_close':
-      return { name, ms: durationOf(after) }
-    case 'slicer':
-      return { name, averageBytes: bytes, ...(value.delay === undefined ? {} : { delayMs: durationOf(delay) }) }
-    case 'limit_data':
-      return { name, bytes }
-    default:
-      return { name }
-  }
-}
+const toLinkFault = (value: FaultValue): LinkFault =>
+  makeLinkFault(value.name, ({ key, unit }) => {
+    const given = value[key]
+    if (given === undefined || unit !== 'ms') return given as number | undefined
+    return durationOf(given as string)
+  })

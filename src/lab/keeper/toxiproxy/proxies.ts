@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.js'
 import { parseHostPort } from '../../../base/network.js'
 import type { Random } from '../../../base/random.js'
-import type { Direction } from '../../proxy/fault-types.js'
+import type { Direction } from '../../proxy/direction.js'
 import { Link } from '../../proxy/link.js'
 import { type ActiveFault, type ActiveLinkFault, isOfLink, isShown, meetsDirection } from '../active-fault.js'
 import type { Keeper } from '../keeper.js'

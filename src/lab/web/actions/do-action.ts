@@ -1,6 +1,7 @@
 import { lineOf } from '../../drills/lines.js'
 import { describeStep } from '../../drills/describe.js'
-import { describeFault, describePlace, type LinkFault } from '../../keeper/active-fault.js'
+import { describeFault, describePlace } from '../../keeper/active-fault.js'
+import type { LinkFault } from '../../proxy/link-faults.js'
 import { findBetween, healEach } from '../../keeper/heal-faults.js'
 import type { LabHost } from '../../lifecycle/lab-host.js'
 import { workOnServers } from '../../lifecycle/servers.js'

@@ -1,0 +1,41 @@
+import { LabError } from '../lab-error.js'
+
+/**
+ * One way of a link: `up` carries what the dialling side sends, `down` what it receives.
+ *
+ * @example
+ * import { type Direction, startLab } from 'understudy-lab'
+ *
+ * const directions: readonly Direction[] = ['up', 'down']
+ * await using lab = await startLab('pr')
+ * for (const direction of directions) lab.link('A', 'C').setFault('latency', { ms: 40 }, direction)
+ */
+export type Direction = 'up' | 'down'
+
+/**
+ * One way of a link, or both.
+ *
+ * @example
+ * import { startLab, type Way } from 'understudy-lab'
+ *
+ * const way: Way = 'both'
+ * await using lab = await startLab('pr')
+ * lab.link('A', 'C').hold(way)
+ * lab.link('A', 'C').release(way)
+ */
+export type Way = Direction | 'both'
+
+const DIRECTIONS: readonly Direction[] = ['up', 'down']
+
+/** Throws LabError `usage` for none of them: JavaScript has no compiler to say it. */
+export const directionsOf = (way: Way): readonly Direction[] => {
+  if (way === 'both') return DIRECTIONS
+  if (DIRECTIONS.includes(way)) return [way]
+  throw new LabError('usage', `a way of a link is ${DIRECTIONS.join(', ')} or both, not "${String(way)}"`)
+}
+
+/**
+ * How a direction treats traffic. `held`: bytes wait, a reset passes. `partitioned`: neither bytes nor the end of a
+ * connection pass, as when the cable is cut; what TCP would send again arrives after healing.
+ */
+export type Passage = 'open' | 'held' | 'partitioned'

@@ -1,0 +1,226 @@
+/** Faults of a link under the names of toxiproxy; `partition`, `hold` and `down` are our own. */
+
+/** A fault of some connections: each draws a lot when it begins, from 0 to 1, and those below are met. Absent: all. */
+type Toxic<Fault> = Readonly<Fault> & { readonly toxicity?: number }
+
+/**
+ * Faults of one direction. An absent one is off. Times are milliseconds, sizes bytes; `toxicity` is the share of
+ * connections that a fault meets, from 0 to 1, and all of them when it is absent.
+ *
+ * @example
+ * import { type Faults, startLab } from 'understudy-lab'
+ *
+ * const narrow: NonNullable<Faults['bandwidth']> = { bytesPerSecond: 64_000, toxicity: 0.5 }
+ * await using lab = await startLab('pr')
+ * lab.link('A', 'C').setFault('bandwidth', narrow)
+ */
+export interface Faults {
+  /** Every chunk arrives this much later, give or take the jitter; order is kept. */
+  readonly latency?: Toxic<{ ms: number; jitterMs?: number }>
+  readonly bandwidth?: Toxic<{ bytesPerSecond: number }>
+  /** Nothing passes; the connection is closed after so long. 0: never. */
+  readonly timeout?: Toxic<{ ms: number }>
+  /** Both sides of a connection are reset so long after its first chunk. */
+  readonly reset_peer?: Toxic<{ ms: number }>
+  /** The connection is closed after so many bytes of this direction. */
+  readonly limit_data?: Toxic<{ bytes: number }>
+  /** Data is cut into chunks of about this size, with a pause between them. */
+  readonly slicer?: Toxic<{ averageBytes: number; variationBytes?: number; delayMs?: number }>
+  /** The end of a connection passes so much later. */
+  readonly slow_close?: Toxic<{ ms: number }>
+}
+
+/** Whether a lot is needed to tell whom these faults meet. */
+export const arePartial = (faults: Faults): boolean =>
+  Object.values(faults as Record<string, { toxicity?: number }>).some(({ toxicity }) => toxicity !== undefined)
+
+/** The faults that meet the connection with this lot. */
+export const faultsFor = (faults: Faults, lot: number): Faults =>
+  Object.fromEntries(
+    Object.entries(faults as Record<string, { toxicity?: number }>).filter(([, { toxicity = 1 }]) => lot < toxicity),
+  )
+
+/**
+ * The name of a fault of a link, which is toxiproxy's.
+ *
+ * @example
+ * import { type FaultName, startLab } from 'understudy-lab'
+ *
+ * const name: FaultName = 'reset_peer'
+ * await using lab = await startLab('pr')
+ * lab.link('A', 'C').setFault(name, { ms: 1_000 })
+ */
+export type FaultName = keyof Faults
+
+type Numbers<N extends FaultName> = Omit<NonNullable<Faults[N]>, 'toxicity'>
+
+/** A fault of a link with its numbers, such as `{ name: 'latency', ms: 80 }`. */
+export type LinkFault =
+  | { readonly name: 'partition' | 'hold' | 'down' }
+  | { [N in FaultName]: { readonly name: N } & Numbers<N> }[FaultName]
+
+export type LinkFaultName = LinkFault['name']
+
+type FaultNumbers = Readonly<Record<string, number | undefined>>
+
+/** A number of a fault. */
+interface FaultField {
+  readonly name: string
+  readonly unit: 'ms' | 'bytes' | 'bytes/s'
+  /** Smallest value; 0 by default. */
+  readonly least?: number
+  readonly isOptional?: true
+  /** The command line takes 0. */
+  readonly isZeroTyped?: true
+  /** Key in a step of a drill, and placeholder of the command line. */
+  readonly key: 'delay' | 'jitter' | 'after' | 'bytes' | 'bytes-per-second' | 'variation'
+  /** Meaning, for help texts. */
+  readonly about: string
+  /** Attribute of the toxic, and how much of `unit` is one unit of toxiproxy; 1 by default. */
+  readonly toxic: { readonly attribute: string; readonly scale?: number }
+}
+
+interface LinkFaultRow {
+  readonly about: string
+  /** Value of the first field on the command line. */
+  readonly example?: string
+  /** On the command line the first is an argument, and each of the others an option. */
+  readonly fields: readonly FaultField[]
+  readonly describe?: (numbers: FaultNumbers) => string
+}
+
+/** What each fault takes and how it is described; `apply-faults.ts` has what it does. */
+export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
+  partition: { about: 'cut the cable: nothing passes, not even the end of a connection', fields: [] },
+  hold: { about: 'let bytes wait until it is healed', fields: [] },
+  down: { about: 'refuse connections and reset those there are', fields: [] },
+  latency: {
+    about: 'delay everything, such as 80ms (--jitter 20ms)',
+    example: '80ms',
+    fields: [
+      { name: 'ms', unit: 'ms', key: 'delay', about: 'the delay', toxic: { attribute: 'latency' } },
+      {
+        name: 'jitterMs',
+        unit: 'ms',
+        isOptional: true,
+        key: 'jitter',
+        about: 'give or take so much',
+        toxic: { attribute: 'jitter' },
+      },
+    ],
+    describe: ({ ms, jitterMs }) => `${ms} ms${jitterMs ? `, give or take ${jitterMs} ms` : ''}`,
+  },
+  bandwidth: {
+    about: 'let so much pass, such as 256kB/s',
+    example: '256kB/s',
+    fields: [
+      {
+        name: 'bytesPerSecond',
+        unit: 'bytes/s',
+        // One byte a day lets nothing pass, as a rate of 0 does in toxiproxy.
+        least: 1e-5,
+        key: 'bytes-per-second',
+        about: 'the rate',
+        toxic: { attribute: 'rate', scale: 1000 },
+      },
+    ],
+    describe: ({ bytesPerSecond }) => `${bytesPerSecond} bytes/s`,
+  },
+  timeout: {
+    about: 'let nothing pass and close connections after a time; 0 never closes',
+    example: '5s',
+    fields: [
+      {
+        name: 'ms',
+        unit: 'ms',
+        isZeroTyped: true,
+        key: 'after',
+        about: 'when connections are closed; 0s: never',
+        toxic: { attribute: 'timeout' },
+      },
+    ],
+    describe: ({ ms }) => (ms === 0 ? 'without end' : `after ${ms} ms`),
+  },
+  reset_peer: {
+    about: 'reset connections a time after their first bytes',
+    example: '1s',
+    fields: [
+      {
+        name: 'ms',
+        unit: 'ms',
+        isZeroTyped: true,
+        key: 'after',
+        about: 'when connections are reset',
+        toxic: { attribute: 'timeout' },
+      },
+    ],
+    describe: ({ ms }) => `after ${ms} ms`,
+  },
+  limit_data: {
+    about: 'close connections after so many bytes, such as 64kB',
+    example: '64kB',
+    fields: [{ name: 'bytes', unit: 'bytes', key: 'bytes', about: 'how many', toxic: { attribute: 'bytes' } }],
+    describe: ({ bytes }) => `${bytes} bytes`,
+  },
+  slicer: {
+    about: 'cut what passes into pieces of about so many bytes (--delay 1ms between them)',
+    example: '64B',
+    fields: [
+      {
+        name: 'averageBytes',
+        unit: 'bytes',
+        least: 1,
+        key: 'bytes',
+        about: 'the size of a piece',
+        toxic: { attribute: 'average_size' },
+      },
+      {
+        name: 'variationBytes',
+        unit: 'bytes',
+        isOptional: true,
+        key: 'variation',
+        about: 'give or take so much',
+        toxic: { attribute: 'size_variation' },
+      },
+      {
+        name: 'delayMs',
+        unit: 'ms',
+        isOptional: true,
+        isZeroTyped: true,
+        key: 'delay',
+        about: 'the pause between two pieces',
+        toxic: { attribute: 'delay', scale: 1 / 1000 },
+      },
+    ],
+    describe: ({ averageBytes, delayMs }) => `${averageBytes} bytes${delayMs ? `, ${delayMs} ms apart` : ''}`,
+  },
+  slow_close: {
+    about: 'let the end of a connection pass a time later',
+    example: '2s',
+    fields: [{ name: 'ms', unit: 'ms', key: 'after', about: 'how much later', toxic: { attribute: 'delay' } }],
+    describe: ({ ms }) => `after ${ms} ms`,
+  },
+}
+
+/** Returns a fault with the numbers that `read` gives for its fields. */
+export const makeLinkFault = (name: LinkFaultName, read: (field: FaultField) => number | undefined): LinkFault => {
+  const numbers = LINK_FAULTS[name].fields.map((field) => [field.name, read(field)] as const)
+  return { name, ...Object.fromEntries(numbers.filter(([, value]) => value !== undefined)) } as LinkFault
+}
+
+/** Returns the numbers of a fault by the names of its fields. */
+export const numbersOf = ({ name: _, ...numbers }: LinkFault): FaultNumbers => numbers
+
+/** `latency 80 ms, give or take 20 ms`. */
+export const describeLinkFault = (fault: LinkFault): string =>
+  [fault.name, LINK_FAULTS[fault.name].describe?.(numbersOf(fault))].filter(Boolean).join(' ')
+
+/** No timer waits longer, in milliseconds. */
+export const DELAY_MS_MAX = 2 ** 31 - 1
+const BYTES_MAX = 2 ** 40
+
+/** Returns the smallest and the largest value of a field. */
+export const boundsOf = ({ unit, least = 0 }: FaultField): readonly [number, number] => [
+  least,
+  unit === 'ms' ? DELAY_MS_MAX : BYTES_MAX,
+]
