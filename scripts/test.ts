@@ -71,7 +71,11 @@ const runVitest = async (level: Level, tiers: readonly Tier[]): Promise<readonly
 }
 
 const runLevel = async (level: Level, tiers: readonly Tier[]): Promise<readonly Row[]> => {
-  build()
+  try {
+    build()
+  } catch (error) {
+    return [failedRow('build', (error as Error).message)]
+  }
   const rows: Row[] = []
   const ready: Tier[] = []
   for (const tier of tiers) {

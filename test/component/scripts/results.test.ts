@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -52,6 +52,17 @@ it('the results of a test run count an error outside of tests as a failure', () 
     'late.test.js': `it('holds', async () => { setImmediate(() => { throw new Error('late') }); await new Promise((r) => setTimeout(r, 50)) })`,
   })
   expect(results?.flatMap(({ failures }) => failures)).toEqual([expect.stringContaining('late')])
+})
+
+it('a test run whose program cannot be compiled ends with a failed row and the counts', () => {
+  for (const name of ['src', 'node_modules']) symlinkSync(path.join(ROOT, name), path.join(directory, name))
+  for (const name of ['scripts', 'test']) cpSync(path.join(ROOT, name), path.join(directory, name), { recursive: true })
+  const scripts = { build: 'echo no such type; exit 1' }
+  writeFileSync(path.join(directory, 'package.json'), JSON.stringify({ type: 'module', scripts }))
+  const { status, stdout } = spawnSync('npx', ['tsx', 'scripts/test.ts'], { cwd: directory, encoding: 'utf8' })
+  expect([status, stdout]).toEqual([1, expect.stringMatching(/FAILED build: .*\n *no such type/)])
+  expect(stdout).toMatch(/^build +0 +1 +0 +0 +FAILED *$/m)
+  expect(stdout).toMatch(/\n0 passed, 1 failed\n$/)
 })
 
 it('the results of a test run are undefined if the run ended before it wrote them', () => {
