@@ -36,6 +36,8 @@ export const LIMITS = {
   snapshotBytesMax: 512 * 1024 * 1024,
   /** The body of an answer to a request that we send; a snapshot may be larger. */
   answerBytesMax: 64 * 1024 * 1024,
+  /** The body of an answer that is known to be small, such as a status or an activation bundle. */
+  smallAnswerBytesMax: 1024 * 1024,
   jsonDepthMax: 300,
   /** A file that a person named: configuration, topology, drill, keys, certificate, policy. Values and snapshots have larger limits. */
   namedFileBytesMax: 1024 * 1024,

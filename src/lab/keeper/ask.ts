@@ -1,5 +1,6 @@
 import type { Agent } from 'node:http'
 import { callHttp, parseJsonObject } from '../../base/http-call.js'
+import { LIMITS } from '../../base/limits.js'
 
 export interface Answer {
   readonly status: number
@@ -16,9 +17,6 @@ interface Question {
   readonly agent?: Agent | undefined
 }
 
-/** Answers of clusters are small; what is larger is none of theirs. */
-const ANSWER_BYTES_MAX = 1024 * 1024
-
 /**
  * Sends one request to a cluster, without a token of the Vault API. The keeper runs for as long as its lab, so it loads no client
  * for everything. Certificates are not checked: a cluster is found by its port alone.
@@ -26,7 +24,7 @@ const ANSWER_BYTES_MAX = 1024 * 1024
 export const ask = async ({ method, url, body, headers, timeoutMs, agent }: Question): Promise<Answer> => {
   const isTls = url.startsWith('https:')
   const { status, bytes } = await callHttp({
-    ...{ method, url, timeoutMs, bytesMax: ANSWER_BYTES_MAX },
+    ...{ method, url, timeoutMs, bytesMax: LIMITS.smallAnswerBytesMax },
     headers: {
       'X-Vault-Request': 'true',
       ...headers,

@@ -1,6 +1,7 @@
 /** One request at the API of another server, over the injected network. */
 import net from 'node:net'
 import { callHttp, type HttpCall } from '../../base/http-call.js'
+import { LIMITS } from '../../base/limits.js'
 import { linkText } from '../../base/link-text.js'
 import { trustOf } from '../../base/system-roots.js'
 import { formatHostPort, type Network } from '../../base/network.js'
@@ -9,8 +10,6 @@ import { LogicalError } from '../../logical/errors.js'
 const CONNECT_TIMEOUT_MS = 10_000
 /** Callers that wait less pass a signal. */
 const CALL_TIMEOUT_MS = 60_000
-/** An activation bundle is a few kilobytes; nothing larger is read from somebody who only claims to be a server. */
-const ANSWER_BYTES_MAX = 1 << 20
 
 interface ApiCall {
   readonly url: URL
@@ -51,7 +50,13 @@ export const callApi = async (call: ApiCall, network: Network): Promise<{ status
   const peer = formatHostPort(host, Number(url.port || (isTls ? 443 : 80)))
   try {
     const { status, bytes } = await callHttp({
-      ...{ method: call.method, url: url.href, timeoutMs: CALL_TIMEOUT_MS, bytesMax: ANSWER_BYTES_MAX, signal },
+      ...{
+        method: call.method,
+        url: url.href,
+        timeoutMs: CALL_TIMEOUT_MS,
+        bytesMax: LIMITS.smallAnswerBytesMax,
+        signal,
+      },
       headers: { 'X-Vault-Token': call.token, 'X-Vault-Request': 'true', ...call.headers, Connection: 'close' },
       body: call.body === undefined ? '' : JSON.stringify(call.body),
       dial: (ends) => network.dial(peer, { timeoutMs: CONNECT_TIMEOUT_MS, signal: ends }),
