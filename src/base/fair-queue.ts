@@ -29,17 +29,10 @@ export class FairQueue<Job> {
     this.#sources.set(source, names)
     names.set(name, [...(names.get(name) ?? []), job])
     this.#size += 1
-    if (countOf(names) > this.#limits.perSourceMax)
-      return this.#take(
-        source,
-        longest(names, ({ length }) => length),
-      )
-    if (this.#size <= this.#limits.waitingMax) return undefined
-    const largest = longest(this.#sources, countOf)
-    return this.#take(
-      largest,
-      longest(this.#sources.get(largest) ?? new Map<string, Job[]>(), ({ length }) => length),
-    )
+    const isOver = countOf(names) > this.#limits.perSourceMax
+    if (!isOver && this.#size <= this.#limits.waitingMax) return undefined
+    const largest = isOver ? source : longest(this.#sources, countOf)
+    return this.#take(largest, longest(this.#sources.get(largest) ?? new Map<string, Job[]>(), ({ length }) => length))
   }
 
   /** The next job; undefined when none waits. */
