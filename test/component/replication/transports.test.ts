@@ -330,14 +330,20 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (_name, creat
     })
 
     test('an idle or busy process keeps its connections for longer than the keepalive time', async () => {
-      const { service, open, forward } = await start({ ...times, keepaliveTimeMs: 150, keepaliveTimeoutMs: 150 })
+      const short = { ...times, keepaliveTimeMs: 150, keepaliveTimeoutMs: 150 }
+      const { service, open, forward } = await start(short)
       service.onStream = async (stream) => {
         await stream.receive()
       }
       const connection = await open()
       const stream = connection.streamWals()
       await forward(connection, 'before')
-      await systemClock.sleep(2000)
+      // A silent connection that is opened later is cut: an idle one has then been idle for longer than both times.
+      const other = await start(short)
+      const silent = await other.open()
+      for (const text of ['one', 'two']) await other.forward(silent, text)
+      other.network.freeze()
+      await until(() => silent.lost.aborted)
       // In each turn of the loop timers come first, and what has arrived is read after them.
       for (let turn = 0; turn < 12; turn++) {
         const endMs = systemClock.monotonic() + 400
