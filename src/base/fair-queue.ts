@@ -32,7 +32,10 @@ export class FairQueue<Job> {
     const isOver = countOf(names) > this.#limits.perSourceMax
     if (!isOver && this.#size <= this.#limits.waitingMax) return undefined
     const largest = isOver ? source : longest(this.#sources, countOf)
-    return this.#take(largest, longest(this.#sources.get(largest) ?? new Map<string, Job[]>(), ({ length }) => length))
+    return this.#take(
+      largest,
+      longest(this.#sources.get(largest) ?? new Map<string, Job[]>(), ({ length }) => length),
+    )
   }
 
   /** The next job; undefined when none waits. */

@@ -75,7 +75,10 @@ export class KeeperClient {
       answer.on('error', () => undefined)
       if (answer.statusCode !== 200) {
         answer.destroy()
-        throw new LabError('conflict', `the keeper lets nobody follow (status ${answer.statusCode})`)
+        throw new LabError(
+          'conflict',
+          `the lab daemon does not stream its events: it answered with status ${answer.statusCode}`,
+        )
       }
       const closed = new Promise((resolve) => answer.on('close', resolve))
       const lines = createInterface({ input: answer })

@@ -96,7 +96,7 @@ it('the lab daemon accepts a limited number of followers', async () => {
   let answered = 0
   for (let count = 0; count < 32; count++) following.push(client.follow(0, () => answered++, stop.signal))
   await until(() => answered === 32)
-  await expect(client.follow(0, () => undefined, stop.signal)).rejects.toThrow('lets nobody follow')
+  await expect(client.follow(0, () => undefined, stop.signal)).rejects.toThrow('does not stream its events')
   stop.abort()
   await Promise.all(following)
 })
