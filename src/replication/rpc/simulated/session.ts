@@ -18,7 +18,7 @@ export class Session {
   readonly #calls = new Map<number, WireCall>()
   readonly #lost = new AbortController()
   #nextId = 1
-  #lastHeardMs: number
+  #lastHeardMs = Number.NEGATIVE_INFINITY
   /** When the ping was sent that is not answered yet. */
   #askedMs: number | undefined
   /** How long the last ping that was answered took; the first one has as long as a connection may take. */
@@ -28,7 +28,6 @@ export class Session {
   constructor(wire: Wire, options: SessionOptions) {
     this.#wire = wire
     this.#options = options
-    this.#lastHeardMs = options.clock.monotonic()
     this.#roundTripMs = options.times.connectTimeoutMs
     this.#timer = options.clock.setTimer(0, () => this.#ping())
     wire.listen({
