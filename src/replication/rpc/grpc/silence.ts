@@ -9,6 +9,10 @@ export type KeepaliveTimes = Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepali
 const NEVER_MS = 2 ** 31 - 1
 /** How often a connection is looked at within the time that it may be silent. */
 const LOOKS = 8
+/** A peer that reads and stores a large message is given a second for each 2 MiB. */
+const DIGESTED_BYTES_PER_MS = 2 * 1024
+/** The largest message. */
+const UNDIGESTED_BYTES_MAX = 32 * 1024 * 1024
 
 /**
  * Options of gRPC by which each side sends a ping every `keepaliveTimeMs`. The library would also wait for the answer to each
@@ -22,11 +26,12 @@ export const pingOptions = ({ keepaliveTimeMs }: KeepaliveTimes) => ({
 
 /**
  * Destroys a connection on which not a byte arrives for `keepaliveTimeMs + keepaliveTimeoutMs`, and for one more round trip.
- * Any byte counts, so a large message under way keeps a connection alive. Time in which this process was busy itself does
- * not count: what arrived meanwhile is read before the connection is judged. `roundTripMs`: as the handshake took it.
+ * Any byte counts, so a large message under way keeps a connection alive; a peer that was sent one may be silent for longer
+ * while it works on it. Time in which this process was busy itself does not count: what arrived meanwhile is read before the
+ * connection is judged. `roundTripMs`: as the handshake took it.
  */
 export const cutWhenSilent = (
-  socket: Socket,
+  socket: Pick<Socket, 'bytesRead' | 'bytesWritten' | 'destroy' | 'once'>,
   {
     clock,
     times,
@@ -37,13 +42,20 @@ export const cutWhenSilent = (
   const lookMs = Math.ceil(limitMs / LOOKS)
   let seen = { bytes: socket.bytesRead, atMs: clock.monotonic() }
   let lookedMs = seen.atMs
+  let sentBytes = socket.bytesWritten
+  let undigestedBytes = 0
   const isSilent = () => {
     const [bytes, nowMs] = [socket.bytesRead, clock.monotonic()]
+    undigestedBytes += socket.bytesWritten - sentBytes
+    sentBytes = socket.bytesWritten
+    // A peer that is heard of works; one that is silent has its whole message left.
+    if (bytes !== seen.bytes) undigestedBytes -= (nowMs - seen.atMs) * DIGESTED_BYTES_PER_MS
+    undigestedBytes = Math.min(Math.max(undigestedBytes, 0), UNDIGESTED_BYTES_MAX)
     // A look that comes late was kept from coming by this process, which has read nothing either.
     const lateMs = Math.max(0, nowMs - lookedMs - 2 * lookMs)
     lookedMs = nowMs
     seen = bytes === seen.bytes ? { bytes, atMs: seen.atMs + lateMs } : { bytes, atMs: nowMs }
-    return nowMs - seen.atMs >= limitMs
+    return nowMs - seen.atMs >= limitMs + undigestedBytes / DIGESTED_BYTES_PER_MS
   }
   const look = async () => {
     if (!isSilent()) return
