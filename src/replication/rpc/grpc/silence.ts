@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Clock } from '../../../base/clock.js'
+import { LIMITS } from '../../../base/limits.js'
 import { nextTurn } from '../../../base/turn.js'
 import type { ReplicationTimes } from '../../types.js'
 
@@ -11,8 +12,6 @@ const NEVER_MS = 2 ** 31 - 1
 const LOOKS = 8
 /** A peer that reads and stores a large message is given a second for each 2 MiB. */
 const DIGESTED_BYTES_PER_MS = 2 * 1024
-/** The largest message. */
-const UNDIGESTED_BYTES_MAX = 32 * 1024 * 1024
 
 /**
  * Options of gRPC by which each side sends a ping every `keepaliveTimeMs`. The library would also wait for the answer to each
@@ -50,7 +49,7 @@ export const cutWhenSilent = (
     sentBytes = socket.bytesWritten
     // A peer that is heard of works; one that is silent has its whole message left.
     if (bytes !== seen.bytes) undigestedBytes -= (nowMs - seen.atMs) * DIGESTED_BYTES_PER_MS
-    undigestedBytes = Math.min(Math.max(undigestedBytes, 0), UNDIGESTED_BYTES_MAX)
+    undigestedBytes = Math.min(Math.max(undigestedBytes, 0), LIMITS.bodyBytesMax)
     // A look that comes late was kept from coming by this process, which has read nothing either.
     const lateMs = Math.max(0, nowMs - lookedMs - 2 * lookMs)
     lookedMs = nowMs
