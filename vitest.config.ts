@@ -26,12 +26,19 @@ const projectOf = (tier: Tier) => ({
   },
 })
 
-/** Runs files in the order of the tiers. */
+const tierOf = ({ project }: TestSpecification): Tier | undefined => TIERS.find(({ name }) => name === project.name)
+
+/** Runs files in the order of the tiers, with the files that use fixed ports spread out: no worker waits for another one's. */
 class TierSequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ project }: TestSpecification) => TIERS.findIndex(({ name }) => name === project.name)
-    const sorted = await super.sort(files)
-    return sorted.sort((one, other) => place(one) - place(other))
+    const place = (file: TestSpecification) => TIERS.indexOf(tierOf(file) as Tier)
+    const sorted = (await super.sort(files)).sort((one, other) => place(one) - place(other))
+    const exclusive = sorted.filter((file) => tierOf(file)?.hasFixedPorts)
+    const others = sorted.filter((file) => !exclusive.includes(file))
+    const gap = Math.floor(others.filter((file) => !tierOf(file)?.isShared).length / exclusive.length)
+    return others
+      .flatMap((file, index) => (index % gap === 0 ? [...exclusive.splice(0, 1), file] : file))
+      .concat(exclusive)
   }
 }
 
