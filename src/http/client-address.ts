@@ -44,7 +44,8 @@ const namedAddress = (header: string, hopSkips: number): string => {
 
 const MAPPED = '::ffff:'
 
-const peerAddress = (address = ''): string => {
+/** The canonical spelling of the address of a connection; an IPv4-mapped one as IPv4. */
+export const peerAddress = (address = ''): string => {
   if (!address.includes(':')) return address
   return address.startsWith(MAPPED) && address.includes('.')
     ? address.slice(MAPPED.length)

@@ -2,8 +2,8 @@ import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../base/clock.js'
 
 /**
- * Cuts connections whose TLS handshake has not ended in time. The library's own limit begins anew with every byte, and
- * leaves the connection below it open.
+ * Cuts connections whose PROXY protocol header and TLS handshake have not ended in time. The library's own limit begins anew
+ * with every byte, and leaves the connection below it open.
  */
 export class Handshakes {
   readonly #clock: Clock
@@ -25,11 +25,16 @@ export class Handshakes {
     })
   }
 
-  /** `secure` is the connection that has come of it; the library does not tell which one it lies upon. */
-  end(secure: Socket): void {
+  /**
+   * Returns the connection that `secure` lies upon, which the library does not tell; undefined if the client has gone. Without
+   * TLS the two are the same.
+   */
+  end(secure: Socket): Socket | undefined {
     const peer = peerOf(secure)
-    this.#open.get(peer)?.timer.cancel()
+    const begun = this.#open.get(peer)
+    begun?.timer.cancel()
     this.#open.delete(peer)
+    return begun?.raw
   }
 
   /** Cuts every connection that is in its handshake. The library does not notice a client that leaves there. */

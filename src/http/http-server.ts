@@ -18,6 +18,7 @@ import { HttpFace, type HttpFaceOptions } from './http-face.js'
 import { Handshakes } from './handshakes.js'
 import { MessageGate } from './message-gate.js'
 import { findParserHooks, type ParserHooks } from './parser-hooks.js'
+import { interceptConnections, ProxiedConnections, type ProxyProtocolSettings } from './proxied-connections.js'
 import { keepFirst } from './request-headers.js'
 import { isForeign, secureOptions, type TlsSettings } from './tls.js'
 import type { Message, WholeMessage } from './whole-message.js'
@@ -47,6 +48,8 @@ export interface HttpServerOptions
   readonly findHooks?: (() => ParserHooks | undefined) | undefined
   /** Called at the start and by `reloadTls`. */
   readonly tls?: (() => TlsSettings) | undefined
+  /** Without it the listener reads no PROXY protocol headers. */
+  readonly proxyProtocol?: ProxyProtocolSettings | undefined
 }
 
 export interface HttpServer {
@@ -63,7 +66,7 @@ const SWEEP_MS = 1000
 
 /** The HTTP front on one address. */
 export const createHttpServer = (options: HttpServerOptions): HttpServer => {
-  const { clock, log, limits = {}, tls } = options
+  const { clock, log, limits = {}, tls, proxyProtocol } = options
   const bodyBytesMax = limits.bodyBytesMax ?? LIMITS.bodyBytesMax
   const idleMs = limits.idleMs ?? LIMITS.idleMs
   const rooms = { bodies: new BodyRoom(clock), answers: new AnswerRoom(clock) }
@@ -113,14 +116,15 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   const fail = (request: Message, response: Answer, error: unknown) =>
     void front.fail(request, response, error, exchanges.isClosing).catch((cause) => giveUp(request, cause))
 
-  const handshakes = tls && new Handshakes(clock, limits.handshakeMs ?? LIMITS.handshakeMs)
-  if (handshakes) server.on('connection', (raw: Socket) => handshakes.begin(raw))
+  const proxied = proxyProtocol && new ProxiedConnections(proxyProtocol)
+  const handshakes = (tls || proxied) && new Handshakes(clock, limits.handshakeMs ?? LIMITS.handshakeMs)
   server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
-    handshakes?.end(socket)
-    if (isForeign(socket)) {
+    const raw = handshakes?.end(socket)
+    if (isForeign(socket) || (proxied && !raw)) {
       socket.destroy()
       return
     }
+    if (raw) proxied?.name(socket, raw)
     const lane = FastLane.over(socket, hooks)
     const gate = new MessageGate(socket, lane && { lane, serve: serveWhole })
     awaitAnswers(socket, gate)
@@ -131,6 +135,17 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
       linger(socket, clock)
     }
   })
+  if (handshakes)
+    interceptConnections(server, (raw, pass) => {
+      if (proxied?.refuses(raw)) {
+        log.debug('a connection was closed: its source is not authorized for the PROXY protocol')
+        raw.destroy()
+        return
+      }
+      handshakes.begin(raw)
+      if (proxied) proxied.read(raw, pass)
+      else pass()
+    })
   server.on('request', (request, response) => {
     if (mayBegin(request, response)) app(request, response, (error) => fail(request, response, error ?? NO_ROUTE))
   })

@@ -3,7 +3,7 @@ import type { AnswerPlace } from '../logical/request.js'
 import { BodyRoom } from '../http/body-room.js'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../http/http-server.js'
 import type { ListenerConfig, ServerConfig } from './config/config.js'
-import { parseForwardedFor } from './forwarded-for.js'
+import { parseForwardedFor, parseProxyProtocol } from './believed-proxies.js'
 import { ownHeadersOf } from './own-headers.js'
 import { serveOwnPage } from './own-page.js'
 import { readTls } from './tls-files.js'
@@ -55,6 +55,7 @@ export class ApiListeners {
         idleMs: listener.idleMs,
       },
       forwardedFor: parseForwardedFor(forwardedFor),
+      proxyProtocol: parseProxyProtocol(listener.proxyProtocol),
     })
     this.#addresses.push(await server.listen(listener.address))
     this.#open.push(server)

@@ -4,7 +4,7 @@ import { formatHostPort, parseHostPort } from '../../base/network.js'
 import type { ListenerConfig, ServerConfig } from './config.js'
 import type { ConfigSources } from './sources.js'
 import type { Findings } from './tree.js'
-import type { Sourced } from './values.js'
+import { nonEmpty, type Sourced } from './values.js'
 import { addressOfInterface } from './network-addresses.js'
 import { fromVariable } from './resolved-settings.js'
 
@@ -24,7 +24,7 @@ export const resolveAddresses = (
   const configured = files.listeners.find(({ label }) => label === 'tcp')?.values.cluster_address
   const nextPort = formatHostPort(bound.host, bound.port === 0 ? 0 : bound.port + 1)
   const clusterBindAddress = withPort(
-    settled.text('listener.cluster_address', [given(configured)], nextPort),
+    settled.text('listener.cluster_address', [nonEmpty(configured)], nextPort),
     bound.port + 1,
   )
   checkAddress('cluster_address', { value: clusterBindAddress, origin: configured?.origin ?? 'listener' }, findings)
@@ -41,12 +41,12 @@ export const resolveAddresses = (
   const apiSources = [
     fromVariable(env, 'VAULT_API_ADDR'),
     fromVariable(env, 'VAULT_REDIRECT_ADDR'),
-    given(files.root.api_addr),
+    nonEmpty(files.root.api_addr),
     ofInterface('VAULT_REDIRECT_INTERFACE', bound.port),
   ]
   const clusterSources = [
     fromVariable(env, 'VAULT_CLUSTER_ADDR'),
-    given(files.root.cluster_addr),
+    nonEmpty(files.root.cluster_addr),
     ofInterface('VAULT_CLUSTER_INTERFACE', clusterPort),
   ]
   const api = settled.text('api_addr', apiSources, `${scheme}://${formatHostPort(visible, bound.port)}`)
@@ -59,8 +59,6 @@ export const resolveAddresses = (
     clusterBindAddress,
   }
 }
-
-const given = (setting: Sourced | undefined): Sourced | undefined => (setting?.value === '' ? undefined : setting)
 
 export const withPort = (address: string, port: number): string =>
   /:\d+$/.test(address)

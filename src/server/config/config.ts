@@ -53,6 +53,16 @@ export interface ListenerConfig {
     readonly rejectNotAuthorized: boolean
     readonly rejectNotPresent: boolean
   }
+  /** Undefined: the listener reads no PROXY protocol headers. */
+  readonly proxyProtocol: ProxyProtocolConfig | undefined
+}
+
+export type ProxyProtocolBehavior = 'use_always' | 'allow_authorized' | 'deny_unauthorized'
+
+export interface ProxyProtocolConfig {
+  readonly behavior: ProxyProtocolBehavior
+  /** Not empty, except with `use_always`, which does not use them. */
+  readonly authorizedAddresses: readonly string[]
 }
 
 export interface ListenerTls {

@@ -3,10 +3,11 @@ import { readNamedFile } from '../../base/named-file.js'
 import { LIMITS } from '../../base/limits.js'
 import type { ListenerConfig, ListenerTls } from './config.js'
 import { checkAddress, checkNetworks, withPort } from './addresses.js'
+import { resolveProxyProtocol } from './proxy-protocol.js'
 import { parseCipherSuites } from './cipher-suites.js'
 import type { ConfigSources } from './sources.js'
 import type { Findings, Stanza } from './tree.js'
-import { type Sourced, textOf } from './values.js'
+import { nonEmpty, type Sourced, textOf } from './values.js'
 import { DEFAULT_ORIGIN, fromFlag, fromVariable, type ResolvedSettings } from './resolved-settings.js'
 
 const TLS_VERSIONS: Readonly<Record<string, string>> = {
@@ -68,12 +69,8 @@ const MADE_AT_START: ListenerTls = {
 }
 
 /** `tls`: what is to be used in place of the stanza's files. */
-const resolveListener = (
-  { settled, findings }: ConfigSources,
-  stanza: Stanza,
-  name: string,
-  tls?: ListenerTls,
-): ListenerConfig => {
+const resolveListener = (sources: ConfigSources, stanza: Stanza, name: string, tls?: ListenerTls): ListenerConfig => {
+  const { settled, findings } = sources
   const { values, origin } = stanza
   const at = (key: string) => `${name}.${key}`
   const address = withPort(settled.text(at('address'), [nonEmpty(values.address)], '127.0.0.1:8200'), 8200)
@@ -101,6 +98,7 @@ const resolveListener = (
       rejectNotAuthorized: flag('x_forwarded_for_reject_not_authorized'),
       rejectNotPresent: flag('x_forwarded_for_reject_not_present'),
     },
+    proxyProtocol: resolveProxyProtocol(sources, stanza, name),
   }
 }
 
@@ -155,8 +153,6 @@ const resolveTls = (
     ciphers: suites.ciphers,
   }
 }
-
-const nonEmpty = (setting: Sourced | undefined): Sourced | undefined => (setting?.value === '' ? undefined : setting)
 
 /** Each file must be there and hold what its key says, and certificate and key must belong to each other. */
 const checkFiles = (values: Stanza['values'], findings: Findings): void => {

@@ -18,10 +18,6 @@ export type KeyTable = Readonly<Record<string, Key>>
 
 const accepted = (kind: KeyKind): Key => ({ kind, effect: 'accepted' })
 const real = (kind: KeyKind): Key => ({ kind })
-const PROXY_PROTOCOL: Key = {
-  kind: 'any',
-  refusal: 'the PROXY protocol is not supported; use x_forwarded_for_authorized_addrs',
-}
 
 export const LISTENER_KEYS: KeyTable = {
   address: real('string'),
@@ -46,8 +42,8 @@ export const LISTENER_KEYS: KeyTable = {
   x_forwarded_for_hop_skips: real('int'),
   x_forwarded_for_reject_not_authorized: real('bool'),
   x_forwarded_for_reject_not_present: real('bool'),
-  proxy_protocol_behavior: PROXY_PROTOCOL,
-  proxy_protocol_authorized_addrs: PROXY_PROTOCOL,
+  proxy_protocol_behavior: real('string'),
+  proxy_protocol_authorized_addrs: real('list'),
   telemetry: accepted('any'),
   profiling: accepted('any'),
   inflight_requests_logging: accepted('any'),

@@ -14,6 +14,10 @@ export type ConfigValue = string | number | boolean | readonly string[] | undefi
 export const textOf = (setting: Sourced | undefined): string =>
   typeof setting?.value === 'string' ? setting.value : ''
 
+/** The setting, unless it is an empty text, which counts as not given. */
+export const nonEmpty = (setting: Sourced | undefined): Sourced | undefined =>
+  setting?.value === '' ? undefined : setting
+
 const TRUE = new Set(['true', '1', 't', 'T', 'TRUE', 'True'])
 const FALSE = new Set(['false', '0', 'f', 'F', 'FALSE', 'False', ''])
 

@@ -180,6 +180,22 @@ understudy "mine" {
     ['listener "tcp" {\n tls_max_version = "tls11"\n}', 'tls_max_version "tls11" is not tls12 or tls13'],
     ['listener "tcp" {\n tls_min_version = "tls13"\n tls_max_version = "tls12"\n}', 'is older than tls_min_version'],
     ['listener "tcp" {\n tls_cipher_suites = "TLS_RC4"\n}', 'tls_cipher_suites: "TLS_RC4" is not known'],
+    [
+      'listener "tcp" {\n proxy_protocol_behavior = "always"\n}',
+      'FILE:11: proxy_protocol_behavior: "always" is not use_always, allow_authorized or deny_unauthorized',
+    ],
+    ...['allow_authorized', 'deny_unauthorized'].flatMap((behavior) =>
+      ['', ' proxy_protocol_authorized_addrs = ""\n', ' proxy_protocol_authorized_addrs = []\n'].map(
+        (addresses): [string, string] => [
+          `listener "tcp" {\n tls_disable = 1\n proxy_protocol_behavior = "${behavior}"\n${addresses}}`,
+          `FILE:12: proxy_protocol_behavior "${behavior}" requires proxy_protocol_authorized_addrs`,
+        ],
+      ),
+    ),
+    ...['use_always', 'deny_unauthorized', ''].map((behavior): [string, string] => [
+      `listener "tcp" {\n proxy_protocol_behavior = "${behavior}"\n proxy_protocol_authorized_addrs = ["10.0.0.1", "lb"]\n}`,
+      'FILE:12: proxy_protocol_authorized_addrs: "lb" is not an address or a network such as 10.0.0.0/8',
+    ]),
     ['listener "unix" {}', 'listener "unix" is not supported; supported is tcp'],
     ['storage "etcd" {\n address = "10.0.0.1:2379,https://10.0.0.2:2379"\n}', 'all http or all https'],
     ['storage "etcd" {\n address = "nowhere"\n}', 'address must be a list of etcd'],
@@ -486,6 +502,28 @@ it('lease times of zero mean the default', () => {
   const { config } = load(`${GOOD}max_lease_ttl = "0h"\ndefault_lease_ttl = "0"\n`)
   expect(config).toMatchObject({ maxLeaseTtlSeconds: 2_764_800, defaultLeaseTtlSeconds: 2_764_800 })
 })
+
+it.each([
+  ['"10.0.0.0/8, 192.0.2.7"', ['10.0.0.0/8', '192.0.2.7']],
+  ['["10.0.0.0/8", "::1"]', ['10.0.0.0/8', '::1']],
+])('the proxies of a listener are a list or text with commas: %s', (addresses, authorizedAddresses) => {
+  const more = `tls_disable = 1\n proxy_protocol_behavior = "allow_authorized"\n proxy_protocol_authorized_addrs = ${addresses}`
+  const { config, problems, warnings } = load(GOOD.replace('tls_disable = 1', more))
+  expect([problems, warnings]).toEqual([[], []])
+  expect(config?.listeners[0]?.proxyProtocol).toEqual({ behavior: 'allow_authorized', authorizedAddresses })
+})
+
+it.each(['', ' proxy_protocol_behavior = "use_always"\n'])(
+  'proxies that no behavior uses get a warning',
+  (behavior) => {
+    const more = `tls_disable = 1\n${behavior} proxy_protocol_authorized_addrs = "10.0.0.1"`
+    const { config, warningTexts } = load(GOOD.replace('tls_disable = 1', more))
+    expect(config).toBeDefined()
+    expect(warningTexts).toEqual([
+      `FILE:${behavior === '' ? 5 : 6}: proxy_protocol_authorized_addrs has no effect without proxy_protocol_behavior "allow_authorized" or "deny_unauthorized"`,
+    ])
+  },
+)
 
 it('a setting that is no own key of its table warns, and so do headers that no answer has', () => {
   const { warningTexts, config } = load(

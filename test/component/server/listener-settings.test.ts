@@ -1,0 +1,129 @@
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { silentLog } from '../../../src/base/log.js'
+import { ApiClient } from '../../../src/client/api-client.js'
+import { randomPorts } from '../../../src/lab/ports.js'
+import { loadServerConfig } from '../../../src/server/config/server-config.js'
+import { Server } from '../../../src/server/server.js'
+import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
+
+/** A server in this process with a listener for each setting that a listener has of its own. */
+const LISTENERS = {
+  proxied: { proxy_protocol_behavior: 'use_always' },
+} as const
+type Listener = keyof typeof LISTENERS
+
+const ROOT = 'root'
+const directory = mkdtempSync(path.join(tmpdir(), 'understudy-listeners-'))
+const port = {} as Record<Listener | 'plain', number>
+let server: Server
+let root: ApiClient
+
+beforeAll(async () => {
+  const names = ['plain', ...Object.keys(LISTENERS)] as (Listener | 'plain')[]
+  const pairs = await randomPorts(names)
+  for (const name of names) port[name] = pairs.get(name)?.api ?? 0
+  const listener = Object.entries(LISTENERS).map(([name, settings]) => ({
+    tcp: { address: `127.0.0.1:${port[name as Listener]}`, tls_disable: true, ...settings },
+  }))
+  const own = {
+    api_addr: `http://127.0.0.1:${port.plain}`,
+    cluster_addr: `https://127.0.0.1:${pairs.get('plain')?.cluster}`,
+  }
+  const flags = ['-dev', `-dev-listen-address=127.0.0.1:${port.plain}`, `-dev-root-token-id=${ROOT}`]
+  const { config, problems } = loadServerConfig(flags, { VAULT_LOCAL_CONFIG: JSON.stringify({ ...own, listener }) })
+  if (!config) throw new Error(JSON.stringify(problems))
+  const data = openMemoryGenerations()
+  server = await Server.start({ config, log: silentLog, openStorage: async () => data })
+  root = new ApiClient({ address: own.api_addr, token: ROOT })
+})
+
+afterAll(async () => {
+  root?.close()
+  await server?.close(0)
+  rmSync(directory, { recursive: true, force: true })
+})
+
+interface Sent {
+  readonly token?: string
+  readonly body?: object
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent before the request. */
+  readonly proxy?: string
+}
+
+/** A request to one of the listeners, on a connection of its own. */
+const ask = async (listener: Listener | 'plain', verb: string, target: string, sent: Sent = {}) => {
+  const { token, body, proxy = '', headers = {} } = sent
+  const text = body ? JSON.stringify(body) : ''
+  const lines = Object.entries({
+    Host: 'a',
+    Connection: 'close',
+    'Content-Length': text.length,
+    ...(token && { 'X-Vault-Token': token }),
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  const socket = net.connect({ port: port[listener], host: '127.0.0.1' })
+  await once(socket, 'connect')
+  socket.write(`${proxy}${verb} /v1/${target} HTTP/1.1\r\n${lines.join('')}\r\n${text}`)
+  let received = ''
+  for await (const chunk of socket) received += chunk
+  const status = Number(received.split(' ')[1])
+  const json = received.slice(received.indexOf('\r\n\r\n') + 4)
+  return { status, json: json === '' ? undefined : JSON.parse(json) }
+}
+
+describe('the PROXY protocol', () => {
+  const proxy = 'PROXY TCP4 192.0.2.7 198.51.100.1 55555 443\r\n'
+  const audit = path.join(directory, 'audit.log')
+
+  beforeAll(async () => {
+    await root.write('sys/audit/file', { type: 'file', options: { file_path: audit } })
+    await root.write('sys/auth/approle', { type: 'approle' })
+  })
+
+  it('an audit entry has the address and the port of the client that the header names', async () => {
+    await ask('proxied', 'GET', 'sys/mounts', { token: ROOT, proxy })
+    const requests = readFileSync(audit, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).request)
+    expect(requests.at(-1)).toMatchObject({ path: 'sys/mounts', remote_address: '192.0.2.7', remote_port: 55_555 })
+  })
+
+  it('the CIDR rules of a token judge the client that the header names', async () => {
+    await root.write('auth/token/roles/bound', { token_bound_cidrs: ['192.0.2.0/24'] })
+    const { json } = await ask('plain', 'POST', 'auth/token/create/bound', {
+      token: ROOT,
+      body: { policies: ['default'] },
+    })
+    const token = json.auth?.client_token
+    expect(token).toBeDefined()
+    const statusOf = async (listener: Listener | 'plain', header = '') =>
+      (await ask(listener, 'GET', 'auth/token/lookup-self', { token, proxy: header })).status
+    expect(await statusOf('proxied', proxy)).toBe(200)
+    expect(await statusOf('proxied', proxy.replace('192.0.2.7', '192.0.3.7'))).toBe(403)
+    expect(await statusOf('proxied')).toBe(403)
+    expect(await statusOf('plain')).toBe(403)
+  })
+
+  it('the CIDR rules of an AppRole judge the client that the header names', async () => {
+    await root.write('auth/approle/role/r', {
+      secret_id_bound_cidrs: ['192.0.2.0/24'],
+      token_bound_cidrs: ['192.0.2.7'],
+    })
+    const body = {
+      role_id: (await ask('plain', 'GET', 'auth/approle/role/r/role-id', { token: ROOT })).json.data.role_id,
+      secret_id: (await ask('plain', 'POST', 'auth/approle/role/r/secret-id', { token: ROOT })).json.data.secret_id,
+    }
+    const statusOf = async (header: string) =>
+      (await ask('proxied', 'POST', 'auth/approle/login', { body, proxy: header })).status
+    expect(await statusOf(proxy)).toBe(200)
+    expect(await statusOf(proxy.replace('192.0.2.7', '192.0.2.8'))).not.toBe(200)
+    expect(await statusOf('')).not.toBe(200)
+  })
+})
