@@ -7,6 +7,7 @@ import type { Clock } from '../base/clock.js'
 import { invalid, LogicalError } from '../logical/errors.js'
 import type { BodyAllowance, BodySender, IncomingRequest, Rendered, SideRequest } from '../logical/incoming.js'
 import type { PathRules } from '../logical/path-rules.js'
+import type { Withheld } from '../logical/request.js'
 import type { AnswerRoom } from './answer-room.js'
 import { ClientGone, isEmptyBody, NO_BODY, readBody, readFileBody, type ReadBody } from './body-reader.js'
 import type { BodyRoom } from './body-room.js'
@@ -32,6 +33,8 @@ export interface HttpFaceOptions {
   readonly random: Random
   readonly log: Log
   readonly forwardedFor?: ForwardedForSettings | undefined
+  /** What the listener keeps from its clients. */
+  readonly withheld?: readonly Withheld[] | undefined
   /** The rules of a path below `/v1/`. */
   readonly rulesOf: (path: string) => PathRules
   /** Asked for a body that is larger than everybody may send: how much this sender may. */
@@ -103,10 +106,10 @@ export class HttpFace {
   }
 
   #receive(message: Message, verb: string, target: Target): Received {
-    const { forwardedFor, rulesOf } = this.#options
+    const { forwardedFor, rulesOf, withheld } = this.#options
     const remoteAddress = clientAddress(message, forwardedFor)
     const path = target.path.slice(API.length)
-    return { message, verb, path, query: target.query, remoteAddress, rules: rulesOf(path) }
+    return { message, verb, path, query: target.query, remoteAddress, withheld, rules: rulesOf(path) }
   }
 
   #readBody(received: Received, head: RequestHead): Promise<ReadBody> {
@@ -150,7 +153,7 @@ export class HttpFace {
   }
 
   async #renderSide(message: Message, method: string, { path, query }: Target): Promise<Rendered> {
-    const { lab, forwardedFor, random } = this.#options
+    const { lab, forwardedFor, random, withheld } = this.#options
     if (!lab || !`${path}/`.startsWith(SIDE)) throw NOT_FOUND
     checkFraming(message.headers)
     return lab({
@@ -160,6 +163,7 @@ export class HttpFace {
       query: parseQuery(query),
       headers: message.headers,
       body: await this.#readSideBody(message),
+      withheld,
       isTls: 'encrypted' in message.socket,
       remoteAddress: clientAddress(message, forwardedFor),
     })

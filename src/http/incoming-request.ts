@@ -5,7 +5,13 @@ import { parseBool } from '../logical/field-values.js'
 import type { BodySender, IncomingRequest } from '../logical/incoming.js'
 import type { JsonObject } from '../logical/json.js'
 import type { PathRules } from '../logical/path-rules.js'
-import { type AnswerPlace, type Operation, ROOT_NAMESPACE, type WrapRequest } from '../logical/request.js'
+import {
+  type AnswerPlace,
+  type Operation,
+  ROOT_NAMESPACE,
+  type Withheld,
+  type WrapRequest,
+} from '../logical/request.js'
 import { parseFields } from './body.js'
 import type { ReadBody } from './body-reader.js'
 import { checkFraming, checkPatchType, findClientToken, headerText, parseWrap } from './request-headers.js'
@@ -31,6 +37,8 @@ export interface Received<Head extends MessageHead = Message> {
   readonly rules: PathRules
   readonly query: string
   readonly remoteAddress: string
+  /** As in `Request`. */
+  readonly withheld?: readonly Withheld[] | undefined
   /** Of the request that is made of it: its body may have waited. */
   waitEndMs?: number | undefined
 }
@@ -120,6 +128,7 @@ export const readRequest = (
     headers: message.headers,
     remoteAddress,
     remotePort: message.socket.remotePort ?? 0,
+    withheld: received.withheld,
     wrap,
     target: originForm(message.url ?? ''),
     isHead: verb === 'HEAD',

@@ -1,6 +1,6 @@
 import type { LogicalError } from './errors.js'
 import type { JsonObject } from './json.js'
-import type { Operation, Request } from './request.js'
+import type { Operation, Request, Withheld } from './request.js'
 
 /**
  * A request as the HTTP front hands it inward: parsed, and judged as far as HTTP alone can judge it. `namespace` is
@@ -56,6 +56,8 @@ export interface SideRequest {
   readonly query: JsonObject
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly body: Buffer
+  /** As in `Request`. */
+  readonly withheld?: readonly Withheld[] | undefined
   readonly remoteAddress: string
   /** The connection is protected by TLS. */
   readonly isTls?: boolean | undefined

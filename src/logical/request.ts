@@ -38,6 +38,10 @@ export interface TokenView {
 
 export type TokenType = 'service' | 'batch'
 
+/** What a listener may keep from its clients, where the reference answers without a token. */
+export const WITHHOLDABLE = ['addresses', 'cluster-name', 'version'] as const
+export type Withheld = (typeof WITHHOLDABLE)[number]
+
 /** One request, from whatever door it came. Mutable only where the pipeline fills it in. */
 export interface Request {
   readonly id: string
@@ -63,6 +67,8 @@ export interface Request {
   readonly bodyRefusal?: LogicalError | undefined
   /** Room for a large answer; absent where answers are not held for clients. */
   readonly answerRoom?: AnswerPlace | undefined
+  /** What the listener that the client called keeps from it; absent: nothing. */
+  readonly withheld?: readonly Withheld[] | undefined
   /** Set for a request that a secondary has authorised and forwarded: the part of this cluster that it may see. */
   readonly sight?: Sight
 }

@@ -8,8 +8,10 @@ import { ownHeadersOf } from './own-headers.js'
 import { serveOwnPage } from './own-page.js'
 import { readTls } from './tls-files.js'
 
-interface ListenersOptions
-  extends Omit<HttpServerOptions, 'bodies' | 'answers' | 'tls' | 'limits' | 'forwardedFor' | 'page' | 'ownHeaders'> {
+/** What each listener has of its own. */
+type OfListener = 'tls' | 'limits' | 'forwardedFor' | 'proxyProtocol' | 'withheld'
+
+interface ListenersOptions extends Omit<HttpServerOptions, 'bodies' | 'answers' | 'page' | 'ownHeaders' | OfListener> {
   readonly config: Pick<ServerConfig, 'hasPage' | 'responseHeaders' | 'storage'>
 }
 
@@ -56,6 +58,7 @@ export class ApiListeners {
       },
       forwardedFor: parseForwardedFor(forwardedFor),
       proxyProtocol: parseProxyProtocol(listener.proxyProtocol),
+      withheld: listener.withheld,
     })
     this.#addresses.push(await server.listen(listener.address))
     this.#open.push(server)

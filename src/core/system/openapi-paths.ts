@@ -12,7 +12,10 @@ export const openApiPaths = (deps: {
     fields: {},
     summary: 'Describes every path that this server serves.',
     operations: {
-      read: ({ request }) => ({ data: openApiDocument(deps.version, deps.mounts(request.namespace.id)), bare: true }),
+      read: ({ request: { namespace, withheld } }) => {
+        const version = withheld?.includes('version') ? '' : deps.version
+        return { data: openApiDocument(version, deps.mounts(namespace.id)), bare: true }
+      },
     },
   }),
   definePath({

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../logical/json.js'
 import type { ClusterStatus } from '../status/cluster-status.js'
 import type { SealManager } from '../seal/seal-manager.js'
 import { requireKeyShare } from '../seal/share-input.js'
+import { withhold } from '../status/withheld.js'
 import { bare, oldPath } from './bare.js'
 
 interface SealPathsDeps {
@@ -27,7 +28,7 @@ export const sealPaths = ({ seal, status, stepDown }: SealPathsDeps): PathSpec[]
       pattern: 'seal-status',
       fields: {},
       summary: 'Tells how far unsealing is.',
-      operations: { read: () => bare(sealStatusBody(seal, status)) },
+      operations: { read: ({ request }) => bare(withhold(sealStatusBody(seal, status), request)) },
     }),
   ),
   definePath(
@@ -39,7 +40,7 @@ export const sealPaths = ({ seal, status, stepDown }: SealPathsDeps): PathSpec[]
       operations: {
         update: async (call) => {
           await unseal(seal, call)
-          return bare(sealStatusBody(seal, status))
+          return bare(withhold(sealStatusBody(seal, status), call.request))
         },
       },
     }),

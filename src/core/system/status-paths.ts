@@ -7,6 +7,7 @@ import type { JsonObject } from '../../logical/json.js'
 import type { ClusterStatus } from '../status/cluster-status.js'
 import { decideHealth, type HealthState, healthCode } from '../status/health.js'
 import type { SealManager } from '../seal/seal-manager.js'
+import { withhold } from '../status/withheld.js'
 import { bare, oldPath } from './bare.js'
 
 interface StatusPathsDeps {
@@ -49,7 +50,7 @@ export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
       takesAnyField: true,
       summary: 'Tells the state of this server by status code and body.',
       operations: {
-        read: ({ values, supplied }) => {
+        read: ({ values, supplied, request }) => {
           const [isStandbyOk, isPerformanceStandbyOk] = SWITCHES.map(
             (name) => supplied(name) && parseSwitch(values[name]),
           )
@@ -69,7 +70,11 @@ export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
           })
           const isOk = { standby: isStandbyOk, performanceStandby: isPerformanceStandbyOk }
           const counted = isAnyStandby(state) && isOk[state] ? 'active' : state
-          return { data: healthBody(state, modes, deps), bare: true, status: healthCode(counted, wanted) }
+          return {
+            data: withhold(healthBody(state, modes, deps), request),
+            bare: true,
+            status: healthCode(counted, wanted),
+          }
         },
       },
     }),
@@ -79,7 +84,7 @@ export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
       pattern: 'leader',
       fields: {},
       summary: 'Tells the addresses of the active node.',
-      operations: { read: () => bare(leaderBody(deps)) },
+      operations: { read: ({ request }) => bare(withhold(leaderBody(deps), request)) },
     }),
   ),
 ]

@@ -4,7 +4,7 @@ import { turnFor } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { IncomingRequest } from '../../logical/incoming.js'
 import type { JsonValue } from '../../logical/json.js'
-import { type Operation, ROOT_NAMESPACE, type WrapRequest } from '../../logical/request.js'
+import { type Operation, ROOT_NAMESPACE, WITHHOLDABLE, type Withheld, type WrapRequest } from '../../logical/request.js'
 import { addressOf, dataOf, fieldsOf, headersOf, junk, objectOf, portOf, textOf } from './travelling-fields.js'
 
 /**
@@ -26,7 +26,7 @@ export interface Relayed {
 
 export const encodeRelayed = async ({ request, asks, waitMs }: Relayed): Promise<Buffer> => {
   const { id, operation, path, namespaceHeader, data, headers, remoteAddress, remotePort, clientToken, wrap } = request
-  const { isHead, bodyBytes = 0, bodyRefusal } = request
+  const { isHead, bodyBytes = 0, bodyRefusal, withheld } = request
   const where = {
     id,
     operation,
@@ -38,6 +38,7 @@ export const encodeRelayed = async ({ request, asks, waitMs }: Relayed): Promise
     wrap,
     isHead,
     bodyBytes,
+    withheld: withheld && [...withheld],
     bodyRefusal: bodyRefusal && { code: bodyRefusal.code, message: bodyRefusal.message },
   }
   const text = printJson({ ...where, data, headers, asks, waitMs })
@@ -63,6 +64,7 @@ export const decodeRelayed = (payload: Buffer): Relayed => {
     isHead: fields.isHead === true,
     bodyBytes: typeof fields.bodyBytes === 'number' ? fields.bodyBytes : 0,
     bodyRefusal: bodyRefusalOf(fields.bodyRefusal),
+    withheld: withheldOf(fields.withheld),
   }
   return { request, asks: askedOf(fields.asks), waitMs: waitOf(fields.waitMs) }
 }
@@ -89,6 +91,13 @@ const askedOf = (value: JsonValue | undefined): Asked => {
 
 const waitOf = (value: JsonValue | undefined): number => {
   if (typeof value !== 'number' || !(value >= 0)) throw junk('wait')
+  return value
+}
+
+const withheldOf = (value: JsonValue | undefined): readonly Withheld[] | undefined => {
+  if (value === undefined) return undefined
+  const isKnown = (one: unknown): one is Withheld => WITHHOLDABLE.some((known) => known === one)
+  if (!Array.isArray(value) || !value.every(isKnown)) throw junk('listener')
   return value
 }
 

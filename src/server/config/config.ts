@@ -1,5 +1,6 @@
 import type { LogLevel } from '../../base/log.js'
 import type { LockoutSettings } from '../../logical/lockout-settings.js'
+import type { Withheld } from '../../logical/request.js'
 
 /**
  * The parsed configuration of one server: everything coerced, defaulted and checked, so that nothing behind this type asks
@@ -55,6 +56,8 @@ export interface ListenerConfig {
   }
   /** Undefined: the listener reads no PROXY protocol headers. */
   readonly proxyProtocol: ProxyProtocolConfig | undefined
+  /** What answers of the listener do not tell. */
+  readonly withheld: readonly Withheld[]
 }
 
 export type ProxyProtocolBehavior = 'use_always' | 'allow_authorized' | 'deny_unauthorized'

@@ -1,6 +1,7 @@
 import { createSecureContext } from 'node:tls'
 import { readNamedFile } from '../../base/named-file.js'
 import { LIMITS } from '../../base/limits.js'
+import { WITHHOLDABLE, type Withheld } from '../../logical/request.js'
 import type { ListenerConfig, ListenerTls } from './config.js'
 import { checkAddress, checkNetworks, withPort } from './addresses.js'
 import { resolveProxyProtocol } from './proxy-protocol.js'
@@ -68,6 +69,12 @@ const MADE_AT_START: ListenerTls = {
   minVersion: 'TLSv1.2',
 }
 
+const WITHHELD_BY: Readonly<Record<Withheld, string>> = {
+  addresses: 'redact_addresses',
+  'cluster-name': 'redact_cluster_name',
+  version: 'redact_version',
+}
+
 /** `tls`: what is to be used in place of the stanza's files. */
 const resolveListener = (sources: ConfigSources, stanza: Stanza, name: string, tls?: ListenerTls): ListenerConfig => {
   const { settled, findings } = sources
@@ -99,6 +106,7 @@ const resolveListener = (sources: ConfigSources, stanza: Stanza, name: string, t
       rejectNotPresent: flag('x_forwarded_for_reject_not_present'),
     },
     proxyProtocol: resolveProxyProtocol(sources, stanza, name),
+    withheld: WITHHOLDABLE.filter((what) => flag(WITHHELD_BY[what])),
   }
 }
 

@@ -3,6 +3,7 @@ import { packageVersion } from '../../base/package-version.js'
 import { invalid, notFound, sealed, unsupportedOperation } from '../../logical/errors.js'
 import type { Rendered, SideRequest } from '../../logical/incoming.js'
 import type { JsonObject } from '../../logical/json.js'
+import type { Withheld } from '../../logical/request.js'
 import { printJson } from '../../base/json-print.js'
 import { parseJson } from '../../logical/json-text.js'
 import { HANDLED, REFUSED, renderPrometheus } from '../../core/status/metrics.js'
@@ -76,11 +77,16 @@ export const createLabApi = (
   const mayKnowPaths = async (request: SideRequest): Promise<boolean> =>
     (labApi && (labApiToken === '' || hasToken(request, labApiToken))) ||
     (await statusOfAuditRead(server, request)) === 200
-  const isThere = (operation: OwnOperation) => labApi || (!operation.isLabOnly && (isOpen.get(operation) ?? true))
   return async (request) => {
+    const { withheld = [] } = request
+    // The stream of events tells all that a listener may withhold.
+    const isThere = (operation: OwnOperation) =>
+      !(operation === SERVER_OPERATIONS['GET events'] && withheld.length > 0) &&
+      (labApi || (!operation.isLabOnly && (isOpen.get(operation) ?? true)))
     if (!hasToken(request, labApiToken)) requireOwnHost(request, [config.apiAddress, config.clusterAddress])
     if (request.method === 'GET' && request.path === '') return renderJson(listOwnApi(isThere))
-    if (request.method === 'GET' && request.path === 'openapi.json') return renderJson(describeOwnApi(packageVersion()))
+    if (request.method === 'GET' && request.path === 'openapi.json')
+      return renderJson(describeOwnApi(withheld.includes('version') ? '' : packageVersion()))
     const known = NAMES.filter((name) => name.split(' ')[1] === request.path && isThere(SERVER_OPERATIONS[name]))
     if (known.length === 0) throw notFound()
     const name = known.find((one) => one.startsWith(`${request.method} `))
@@ -112,13 +118,14 @@ const parseBody = (body: Buffer): JsonObject => {
   return parsed as JsonObject
 }
 
-async function info(server: LabServer): Promise<JsonObject> {
+async function info(server: LabServer, _: JsonObject, { withheld }: SideRequest): Promise<JsonObject> {
   const cluster = server.runtime?.cluster
   const view = cluster?.replication.view
+  const shown = (what: Withheld, text: string) => (withheld?.includes(what) ? '' : text)
   return {
-    name: server.status.clusterName,
-    version: packageVersion(),
-    reported_version: server.status.reportedVersion,
+    name: shown('cluster-name', server.status.clusterName),
+    version: shown('version', packageVersion()),
+    reported_version: shown('version', server.status.reportedVersion),
     storage_generation: server.storageGeneration,
     epoch: server.runtime?.store.epoch ?? '',
     fenced: (cluster && (await fenceOf(cluster))) ?? null,

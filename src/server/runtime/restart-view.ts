@@ -3,6 +3,7 @@ import { createSystemBackend } from '../../core/system/backend.js'
 import { sealStatusBody } from '../../core/system/seal-paths.js'
 import { ALREADY_INITIALIZED } from '../../core/system/init-paths.js'
 import { statusPaths } from '../../core/system/status-paths.js'
+import { withhold } from '../../core/status/withheld.js'
 import type { Backend } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
@@ -23,7 +24,7 @@ type RestartShell = Pick<ShellView, 'status' | 'systemRules'> & {
  */
 export class RestartView {
   readonly backend: Backend
-  readonly #answers: Map<string, Response>
+  readonly #answers: Map<string, KeptAnswer>
   readonly #kinds: Kinds | undefined
 
   constructor(runtime: Runtime, { status, systemRules, peers }: RestartShell, clock: Clock) {
@@ -33,8 +34,8 @@ export class RestartView {
       dr: replication.statusData('dr'),
       performance: replication.statusData('performance'),
     }
-    const bare = (data: JsonObject): Response => ({ data, bare: true })
-    this.#answers = new Map<string, Response>([
+    const bare = (data: JsonObject): KeptAnswer => ({ data, bare: true })
+    this.#answers = new Map<string, KeptAnswer>([
       ['sys/init', bare({ initialized: true })],
       ['sys/seal-status', bare(sealStatusBody(runtime.seal, status))],
       ...(this.#kinds ? replicationAnswers(this.#kinds) : []),
@@ -53,13 +54,16 @@ export class RestartView {
     for (const [path, answer] of replicationAnswers(kinds)) this.#answers.set(path, answer)
   }
 
-  #find({ path, operation }: Request): Response {
+  #find(request: Request): Response {
+    const { path, operation } = request
     if (path === 'sys/init' && operation === 'update') throw invalid(ALREADY_INITIALIZED)
     const kept = operation === (path === 'sys/unseal' ? 'update' : 'read') ? this.#answers.get(path) : undefined
     if (!kept) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
-    return { ...kept }
+    return { ...kept, data: withhold(kept.data, request) }
   }
 }
+
+type KeptAnswer = Response & { readonly data: JsonObject }
 
 interface Kinds {
   readonly dr: JsonObject
@@ -73,4 +77,4 @@ const replicationAnswers = (kinds: Kinds) =>
     ['sys/replication/status', { data: { dr: kinds.dr, performance: kinds.performance } }],
     ['sys/replication/dr/status', { data: kinds.dr }],
     ['sys/replication/performance/status', { data: kinds.performance }],
-  ] satisfies [string, Response][]
+  ] satisfies [string, KeptAnswer][]

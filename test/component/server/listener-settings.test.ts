@@ -14,6 +14,10 @@ import { openMemoryGenerations } from '../../../src/storage/engine/memory-genera
 /** A server in this process with a listener for each setting that a listener has of its own. */
 const LISTENERS = {
   proxied: { proxy_protocol_behavior: 'use_always' },
+  withoutAddresses: { redact_addresses: true },
+  withoutName: { redact_cluster_name: 'true' },
+  withoutVersion: { redact_version: 1 },
+  redacted: { redact_addresses: true, redact_cluster_name: true, redact_version: true },
 } as const
 type Listener = keyof typeof LISTENERS
 
@@ -69,7 +73,7 @@ const ask = async (listener: Listener | 'plain', verb: string, target: string, s
   }).map(([name, value]) => `${name}: ${value}\r\n`)
   const socket = net.connect({ port: port[listener], host: '127.0.0.1' })
   await once(socket, 'connect')
-  socket.write(`${proxy}${verb} /v1/${target} HTTP/1.1\r\n${lines.join('')}\r\n${text}`)
+  socket.write(`${proxy}${verb} ${new URL(target, 'http://a/v1/').pathname} HTTP/1.1\r\n${lines.join('')}\r\n${text}`)
   let received = ''
   for await (const chunk of socket) received += chunk
   const status = Number(received.split(' ')[1])
@@ -125,5 +129,76 @@ describe('the PROXY protocol', () => {
     expect(await statusOf(proxy)).toBe(200)
     expect(await statusOf(proxy.replace('192.0.2.7', '192.0.2.8'))).not.toBe(200)
     expect(await statusOf('')).not.toBe(200)
+  })
+})
+
+describe('redaction', () => {
+  const PATHS = ['sys/health', 'sys/leader', 'sys/seal-status', 'team/sys/leader', 'team/sys/seal-status'] as const
+  const bodiesOf = async (listener: Listener | 'plain') =>
+    Promise.all(PATHS.map(async (target) => (await ask(listener, 'GET', target)).json))
+  const CHANGING = ['server_time_utc', 'last_wal', 'raft_committed_index', 'raft_applied_index']
+  const steady = (body: Record<string, unknown>) =>
+    Object.fromEntries(Object.entries(body).filter(([name]) => !CHANGING.includes(name)))
+
+  beforeAll(async () => {
+    // A server that replicates tells its addresses, also with -dev.
+    await root.write('sys/replication/dr/primary/enable', {})
+    await root.write('sys/namespaces/team', {})
+  })
+
+  it.each<[Listener, (name: string) => boolean, (name: string) => boolean]>([
+    ['withoutAddresses', (name) => name.endsWith('_address'), () => false],
+    ['withoutName', () => false, (name) => name === 'cluster_name'],
+    ['withoutVersion', (name) => name === 'version' || name === 'build_date', () => false],
+    [
+      'redacted',
+      (name) => name.endsWith('_address') || name === 'version' || name === 'build_date',
+      (name) => name === 'cluster_name',
+    ],
+  ])('the status answers of one listener withhold what it is told to: %s', async (listener, isEmpty, isAbsent) => {
+    const plain = await bodiesOf('plain')
+    const shown = await bodiesOf(listener)
+    const expected = plain.map((body) =>
+      Object.fromEntries(
+        Object.entries(steady(body))
+          .filter(([name]) => !isAbsent(name))
+          .map(([name, value]) => [name, isEmpty(name) ? '' : value]),
+      ),
+    )
+    expect(shown.map(steady)).toEqual(expected)
+    expect(shown.map(steady)).not.toEqual(plain.map(steady))
+  })
+
+  it('an answer of the plain listener has all that the others withhold', async () => {
+    const [health, leader, sealStatus] = await bodiesOf('plain')
+    expect(health).toMatchObject({ version: expect.stringMatching(/^1\./), cluster_name: expect.stringMatching(/./) })
+    expect(leader.leader_address).toBe(`http://127.0.0.1:${port.plain}`)
+    expect(leader.leader_cluster_address).toMatch(/^https:/)
+    expect(sealStatus).toMatchObject({ cluster_name: health.cluster_name, build_date: expect.stringMatching(/^20/) })
+  })
+
+  it('the answer to an unseal request and the OpenAPI document withhold it as well', async () => {
+    const body = { key: 'ab'.repeat(33) }
+    expect((await ask('plain', 'PUT', 'sys/unseal', { body })).json.version).not.toBe('')
+    const { json } = await ask('redacted', 'PUT', 'sys/unseal', { body })
+    expect(json).toMatchObject({ sealed: false, version: '', build_date: '' })
+    expect(json).not.toHaveProperty('cluster_name')
+    expect((await ask('plain', 'GET', 'sys/internal/specs/openapi')).json.info.version).not.toBe('')
+    expect((await ask('redacted', 'GET', 'sys/internal/specs/openapi')).json.info.version).toBe('')
+  })
+
+  it('the endpoints of our own withhold it as well', async () => {
+    const own = (listener: Listener | 'plain', target: string) => ask(listener, 'GET', `../_understudy/v1/${target}`)
+    expect((await own('redacted', 'info')).json).toMatchObject({ name: '', version: '', reported_version: '' })
+    expect((await own('withoutName', 'info')).json).toMatchObject({ name: '', version: expect.stringMatching(/./) })
+    expect((await own('redacted', 'openapi.json')).json.info.version).toBe('')
+    for (const listener of ['withoutAddresses', 'withoutName', 'withoutVersion', 'redacted'] as const)
+      expect((await own(listener, 'events')).status).toBe(404)
+  })
+
+  it('a path of a secret that is named like a status path is untouched', async () => {
+    await root.write('secret/data/sys/leader', { data: { leader_address: 'kept', version: 'kept' } })
+    const { json } = await ask('redacted', 'GET', 'secret/data/sys/leader', { token: ROOT })
+    expect(json.data.data).toEqual({ leader_address: 'kept', version: 'kept' })
   })
 })

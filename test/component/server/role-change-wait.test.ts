@@ -26,7 +26,10 @@ const RESTARTING = 'cluster is restarting after a replication change, try again'
 /** An open server, whose next runtime does not open while `isHeld`. */
 const startServer = async (settings: Readonly<Record<string, string>> = {}) => {
   const local = {
-    listener: { tcp: { address: '127.0.0.1:0', cluster_address: '127.0.0.1:0', tls_disable: true } },
+    listener: [
+      { tcp: { address: '127.0.0.1:0', cluster_address: '127.0.0.1:0', tls_disable: true } },
+      { tcp: { address: '127.0.0.1:0', tls_disable: true, redact_version: true, redact_cluster_name: true } },
+    ],
     storage: { inmem: {} },
     api_addr: 'http://127.0.0.1:1',
     cluster_addr: 'https://127.0.0.1:1',
@@ -81,6 +84,18 @@ test('what is not served while a role changes waits, and is served by the runtim
   expect((await write).status).toBe(204)
   expect((await bad).status).toBe(403)
   expect((await it.client.send('GET', 'kv/it')).json?.data).toEqual({ value: 2 })
+})
+
+test('a listener that withholds the version does so while a role changes', async () => {
+  const it = await startServer()
+  it.door.isHeld = true
+  it.server.host.restart('a test')
+  const redacted = new ApiClient({ address: `http://${it.server.addresses[1]}` })
+  for (const target of ['sys/health', 'sys/seal-status'])
+    expect(await redacted.call('GET', target)).toMatchObject({ version: '', cluster_id: expect.stringMatching(/./) })
+  expect(await redacted.call('PUT', 'sys/unseal', { body: { key: it.share } })).toMatchObject({ version: '' })
+  expect(await redacted.call('GET', 'sys/seal-status')).not.toHaveProperty('cluster_name')
+  expect(await it.anonymous.call('GET', 'sys/seal-status')).toHaveProperty('cluster_name')
 })
 
 test('after role_change_wait it is refused with the text that asks to try again', async () => {

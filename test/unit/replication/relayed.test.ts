@@ -29,6 +29,7 @@ const REQUEST: IncomingRequest = {
   wrap: { ttlSeconds: 60, format: 'jwt' },
   isHead: true,
   bodyBytes: 17,
+  withheld: ['version', 'addresses'],
 }
 
 test('a request arrives as it came to the standby', async () => {
@@ -82,6 +83,8 @@ const JUNK: readonly (readonly [string, unknown])[] = [
   ['bodyRefusal', { code: 'internal', message: 'x' }],
   ['asks', undefined],
   ['headers', 'x'],
+  ['withheld', 'version'],
+  ['withheld', ['version', 'all']],
 ]
 
 test.each(JUNK)('one whose %s is %j is refused with a code', async (name, value) => {
