@@ -1,3 +1,5 @@
+import type { Withheld } from './request.js'
+
 /** States in which a server serves only what says so. Several may hold at once. */
 export type Condition =
   /** Without a runtime, before and after everything. */
@@ -39,6 +41,8 @@ export interface PathRules {
   readonly wrappingToken?: 'any' | 'named'
   /** A token asks about itself there, and need not be told in which namespace it is at home. */
   readonly isForSelf?: true
+  /** Does not exist on a listener that withholds this. */
+  readonly withheldAs?: Withheld
   /** Judged before anything else; any other verb gets an empty list of errors. */
   readonly verbs?: readonly string[]
   /** Read by the decoder of endpoints without an envelope, which ignores the case of names; or not at all, being a file. */

@@ -39,7 +39,7 @@ export interface TokenView {
 export type TokenType = 'service' | 'batch'
 
 /** What a listener may keep from its clients, where the reference answers without a token. */
-export const WITHHOLDABLE = ['addresses', 'cluster-name', 'version'] as const
+export const WITHHOLDABLE = ['addresses', 'cluster-name', 'version', 'replication-status'] as const
 export type Withheld = (typeof WITHHOLDABLE)[number]
 
 /** One request, from whatever door it came. Mutable only where the pipeline fills it in. */

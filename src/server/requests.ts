@@ -109,7 +109,7 @@ export class Requests {
     const { host, systemRules } = this.#options
     const { state } = host
     if ('pipeline' in state) return this.#answerOpen(state, request)
-    checkGate(state.name, systemRulesOf(systemRules, request.path), request.operation)
+    checkGate(state.name, systemRulesOf(systemRules, request.path), request)
     return renderAnswer(request, await dispatch(state.backend, request, request.path.slice('sys/'.length)))
   }
 

@@ -162,7 +162,12 @@ export const systemRulesOf = (table: PathRuleTable, path: string): PathRules =>
 
 /** The rules that the paths of every kind of replication share, the older paths without a kind included. */
 const roleRules = (prefix: string): Record<string, PathRules> => ({
-  [`${prefix}/status`]: { ...OPEN, servedWhile: { ...WHILE_CHANGING, ...STEERING }, isUnaudited: true },
+  [`${prefix}/status`]: {
+    ...OPEN,
+    servedWhile: { ...WHILE_CHANGING, ...STEERING },
+    isUnaudited: true,
+    withheldAs: 'replication-status',
+  },
   [`${prefix}/reindex`]: { ...ROLE, ...SUDO },
   [`${prefix}/primary/secondary-token`]: { ...ROLE, ...SUDO, ...TURNS },
   [`${prefix}/primary/*`]: { ...ROLE, ...TURNS },

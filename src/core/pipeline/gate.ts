@@ -8,7 +8,7 @@ import {
   STOPPING_REFUSAL,
   STRANDED_REFUSAL,
 } from '../../logical/refusal-texts.js'
-import type { Operation } from '../../logical/request.js'
+import type { Operation, Request } from '../../logical/request.js'
 
 /** States in which no cluster is open: what tells the state is served, and what brings about another. */
 export type ClosedState = 'stopping' | 'removed' | 'restarting' | 'uninitialized' | 'sealed' | 'standby'
@@ -50,10 +50,17 @@ export const isServedWhile = (condition: Condition, { servedWhile }: PathRules, 
   return served === 'all' || (served === 'reads' && operation === 'read')
 }
 
-/** Throws when the path may not be served in this state. */
-export const checkGate = (state: ClosedState | OpenState, rules: PathRules, operation: Operation): void => {
+/** Throws if the path may not be served in this state, or not on the listener of the request. */
+export const checkGate = (
+  state: ClosedState | OpenState,
+  rules: PathRules,
+  { operation, withheld }: Pick<Request, 'operation' | 'withheld'>,
+): void => {
   const { only } = GATES[state]
-  if (!only) return
-  const [condition, code, text] = only
-  if (!isServedWhile(condition, rules, operation)) throw new LogicalError(code, text)
+  if (only) {
+    const [condition, code, text] = only
+    if (!isServedWhile(condition, rules, operation)) throw new LogicalError(code, text)
+  }
+  // The text by which the reference's page knows that the path is disabled.
+  if (rules.withheldAs && withheld?.includes(rules.withheldAs)) throw new LogicalError('not-found', 'disabled path')
 }

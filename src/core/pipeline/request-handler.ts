@@ -131,7 +131,7 @@ export class RequestHandler {
     if (rules.isRootOnly && request.namespace.id !== ROOT_NAMESPACE.id) {
       throw invalid('operation unavailable in namespaces')
     }
-    checkGate(state, rules, request.operation)
+    checkGate(state, rules, request)
     return route
   }
 

@@ -73,6 +73,7 @@ const WITHHELD_BY: Readonly<Record<Withheld, string>> = {
   addresses: 'redact_addresses',
   'cluster-name': 'redact_cluster_name',
   version: 'redact_version',
+  'replication-status': 'disable_replication_status_endpoints',
 }
 
 /** `tls`: what is to be used in place of the stanza's files. */

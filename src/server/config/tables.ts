@@ -47,6 +47,7 @@ export const LISTENER_KEYS: KeyTable = {
   redact_addresses: real('bool'),
   redact_cluster_name: real('bool'),
   redact_version: real('bool'),
+  disable_replication_status_endpoints: real('bool'),
   telemetry: accepted('any'),
   profiling: accepted('any'),
   inflight_requests_logging: accepted('any'),

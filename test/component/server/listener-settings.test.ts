@@ -17,6 +17,7 @@ const LISTENERS = {
   withoutAddresses: { redact_addresses: true },
   withoutName: { redact_cluster_name: 'true' },
   withoutVersion: { redact_version: 1 },
+  quiet: { disable_replication_status_endpoints: true },
   redacted: { redact_addresses: true, redact_cluster_name: true, redact_version: true },
 } as const
 type Listener = keyof typeof LISTENERS
@@ -60,6 +61,11 @@ interface Sent {
   readonly proxy?: string
 }
 
+const pathOf = (target: string): string => {
+  const { pathname, search } = new URL(target, 'http://a/v1/')
+  return pathname + search
+}
+
 /** A request to one of the listeners, on a connection of its own. */
 const ask = async (listener: Listener | 'plain', verb: string, target: string, sent: Sent = {}) => {
   const { token, body, proxy = '', headers = {} } = sent
@@ -73,7 +79,7 @@ const ask = async (listener: Listener | 'plain', verb: string, target: string, s
   }).map(([name, value]) => `${name}: ${value}\r\n`)
   const socket = net.connect({ port: port[listener], host: '127.0.0.1' })
   await once(socket, 'connect')
-  socket.write(`${proxy}${verb} ${new URL(target, 'http://a/v1/').pathname} HTTP/1.1\r\n${lines.join('')}\r\n${text}`)
+  socket.write(`${proxy}${verb} ${pathOf(target)} HTTP/1.1\r\n${lines.join('')}\r\n${text}`)
   let received = ''
   for await (const chunk of socket) received += chunk
   const status = Number(received.split(' ')[1])
@@ -200,5 +206,41 @@ describe('redaction', () => {
     await root.write('secret/data/sys/leader', { data: { leader_address: 'kept', version: 'kept' } })
     const { json } = await ask('redacted', 'GET', 'secret/data/sys/leader', { token: ROOT })
     expect(json.data.data).toEqual({ leader_address: 'kept', version: 'kept' })
+  })
+})
+
+describe('disabled replication status endpoints', () => {
+  const PATHS = ['', 'dr/', 'performance/'].flatMap((kind) =>
+    ['', 'team/'].map((prefix) => `${prefix}sys/replication/${kind}status`),
+  )
+
+  it.each(PATHS)('a status path does not exist on this listener, whoever asks however: %s', async (target) => {
+    expect((await ask('plain', 'GET', target)).status).toBe(200)
+    for (const token of [undefined, ROOT]) {
+      for (const [verb, more] of [
+        ['GET', ''],
+        ['GET', '?help=1'],
+        ['PUT', ''],
+        ['PATCH', ''],
+        ['DELETE', ''],
+      ] as const) {
+        const headers = verb === 'PATCH' ? { 'Content-Type': 'application/merge-patch+json' } : {}
+        const answer = await ask('quiet', verb, target + more, { ...(token && { token }), headers, body: {} })
+        expect([verb, more, token, answer.status, answer.json]).toEqual([
+          verb,
+          more,
+          token,
+          404,
+          { errors: ['disabled path'] },
+        ])
+      }
+    }
+  })
+
+  it('other paths of replication are served there, and the status by other listeners', async () => {
+    expect((await ask('quiet', 'GET', 'sys/health')).json.replication_dr_mode).toBe('primary')
+    expect((await ask('quiet', 'PUT', 'sys/replication/reindex')).status).toBe(403)
+    expect((await ask('redacted', 'GET', 'sys/replication/status')).status).toBe(200)
+    expect((await ask('quiet', 'GET', '../_understudy/v1/events')).status).toBe(404)
   })
 })

@@ -23,12 +23,14 @@ afterEach(async () => {
 
 const RESTARTING = 'cluster is restarting after a replication change, try again'
 
+const WITHHOLDING = { redact_version: true, redact_cluster_name: true, disable_replication_status_endpoints: true }
+
 /** An open server, whose next runtime does not open while `isHeld`. */
 const startServer = async (settings: Readonly<Record<string, string>> = {}) => {
   const local = {
     listener: [
       { tcp: { address: '127.0.0.1:0', cluster_address: '127.0.0.1:0', tls_disable: true } },
-      { tcp: { address: '127.0.0.1:0', tls_disable: true, redact_version: true, redact_cluster_name: true } },
+      { tcp: { address: '127.0.0.1:0', tls_disable: true, ...WITHHOLDING } },
     ],
     storage: { inmem: {} },
     api_addr: 'http://127.0.0.1:1',
@@ -86,7 +88,7 @@ test('what is not served while a role changes waits, and is served by the runtim
   expect((await it.client.send('GET', 'kv/it')).json?.data).toEqual({ value: 2 })
 })
 
-test('a listener that withholds the version does so while a role changes', async () => {
+test('a listener withholds the version and the status of replication while a role changes', async () => {
   const it = await startServer()
   it.door.isHeld = true
   it.server.host.restart('a test')
@@ -96,6 +98,10 @@ test('a listener that withholds the version does so while a role changes', async
   expect(await redacted.call('PUT', 'sys/unseal', { body: { key: it.share } })).toMatchObject({ version: '' })
   expect(await redacted.call('GET', 'sys/seal-status')).not.toHaveProperty('cluster_name')
   expect(await it.anonymous.call('GET', 'sys/seal-status')).toHaveProperty('cluster_name')
+  for (const target of ['sys/replication/status', 'sys/replication/dr/status', 'sys/replication/performance/status']) {
+    expect((await redacted.send('GET', target)).status).toBe(404)
+    expect((await it.anonymous.send('GET', target)).status).toBe(200)
+  }
 })
 
 test('after role_change_wait it is refused with the text that asks to try again', async () => {

@@ -29,7 +29,7 @@ const REQUEST: IncomingRequest = {
   wrap: { ttlSeconds: 60, format: 'jwt' },
   isHead: true,
   bodyBytes: 17,
-  withheld: ['version', 'addresses'],
+  withheld: ['version', 'addresses', 'cluster-name', 'replication-status'],
 }
 
 test('a request arrives as it came to the standby', async () => {

@@ -51,6 +51,10 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
     'waits for another call of these, for `role_change_wait` at most, so that it is judged by the role which that one leaves',
     named(namesOf(({ takesTurns }) => takesTurns)),
   ],
+  [
+    'does not exist on a listener with `disable_replication_status_endpoints`',
+    named(namesOf(({ withheldAs }) => withheldAs === 'replication-status')),
+  ],
   ['takes a wrapping token for a client token', named(namesOf(({ wrappingToken }) => wrappingToken))],
   ['has names in any case in its body', named(namesOf(({ body }) => body === 'bare'))],
   ['has a file for a body', named(namesOf(({ body }) => body === 'file'))],
