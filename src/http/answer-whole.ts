@@ -6,7 +6,7 @@ import { LogicalError } from '../logical/errors.js'
 import type { IncomingRequest, Rendered, SideRequest } from '../logical/incoming.js'
 import type { PathRules } from '../logical/path-rules.js'
 import { takeBody } from './body-reader.js'
-import { readFields, readHead, readRequest } from './incoming-request.js'
+import { namespaceOf, readFields, readHead, readRequest } from './incoming-request.js'
 import { API, SIDE } from './paths.js'
 import { renderError } from './status-codes.js'
 import { parseTarget, renderMoved } from './target.js'
@@ -43,7 +43,8 @@ export const answerWhole = async (message: SentMessage, options: AnswerOptions):
     if (path.startsWith(API)) return await answerApi(message, path.slice(API.length), query, options)
     if (!path.startsWith(SIDE)) throw new LogicalError('not-found', '')
     const { verb: method, headers, body } = message
-    const request = { method, path: path.slice(SIDE.length), query: parseQuery(query), headers, body }
+    const namespaceHeader = namespaceOf(headers)
+    const request = { method, path: path.slice(SIDE.length), query: parseQuery(query), headers, body, namespaceHeader }
     return await options.lab({ ...request, id: options.id(), remoteAddress: REMOTE_ADDRESS })
   } catch (error) {
     if (!(error instanceof LogicalError)) options.onBug(error)
@@ -64,6 +65,7 @@ const answerApi = async (
     path,
     query,
     remoteAddress: REMOTE_ADDRESS,
+    namespaceHeader: namespaceOf(headers),
     rules: rulesOf(path),
   }
   const head = readHead(received)

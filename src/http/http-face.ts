@@ -12,7 +12,15 @@ import type { AnswerRoom } from './answer-room.js'
 import { ClientGone, isEmptyBody, NO_BODY, readBody, readFileBody, type ReadBody } from './body-reader.js'
 import type { BodyRoom } from './body-room.js'
 import { clientAddress, type ForwardedForSettings } from './client-address.js'
-import { type Received, type RequestHead, readFields, readHead, readRequest, senderOf } from './incoming-request.js'
+import {
+  type Received,
+  type RequestHead,
+  namespaceOf,
+  readFields,
+  readHead,
+  readRequest,
+  senderOf,
+} from './incoming-request.js'
 import { API, SIDE } from './paths.js'
 import { checkFraming } from './request-headers.js'
 import { Sender } from './respond.js'
@@ -33,6 +41,8 @@ export interface HttpFaceOptions {
   readonly random: Random
   readonly log: Log
   readonly forwardedFor?: ForwardedForSettings | undefined
+  /** The namespace below which every request of the listener is made, normalized; absent: the root namespace. */
+  readonly chrootNamespace?: string | undefined
   /** What the listener keeps from its clients. */
   readonly withheld?: readonly Withheld[] | undefined
   /** The rules of a path below `/v1/`. */
@@ -106,10 +116,19 @@ export class HttpFace {
   }
 
   #receive(message: Message, verb: string, target: Target): Received {
-    const { forwardedFor, rulesOf, withheld } = this.#options
+    const { forwardedFor, rulesOf, chrootNamespace, withheld } = this.#options
     const remoteAddress = clientAddress(message, forwardedFor)
     const path = target.path.slice(API.length)
-    return { message, verb, path, query: target.query, remoteAddress, withheld, rules: rulesOf(path) }
+    return {
+      message,
+      verb,
+      path,
+      query: target.query,
+      remoteAddress,
+      namespaceHeader: namespaceOf(message.headers, chrootNamespace),
+      withheld,
+      rules: rulesOf(path),
+    }
   }
 
   #readBody(received: Received, head: RequestHead): Promise<ReadBody> {
@@ -153,7 +172,7 @@ export class HttpFace {
   }
 
   async #renderSide(message: Message, method: string, { path, query }: Target): Promise<Rendered> {
-    const { lab, forwardedFor, random, withheld } = this.#options
+    const { lab, forwardedFor, random, chrootNamespace, withheld } = this.#options
     if (!lab || !`${path}/`.startsWith(SIDE)) throw NOT_FOUND
     checkFraming(message.headers)
     return lab({
@@ -163,6 +182,7 @@ export class HttpFace {
       query: parseQuery(query),
       headers: message.headers,
       body: await this.#readSideBody(message),
+      namespaceHeader: namespaceOf(message.headers, chrootNamespace),
       withheld,
       isTls: 'encrypted' in message.socket,
       remoteAddress: clientAddress(message, forwardedFor),

@@ -4,6 +4,7 @@ import { invalid, LogicalError } from '../logical/errors.js'
 import { parseBool } from '../logical/field-values.js'
 import type { BodySender, IncomingRequest } from '../logical/incoming.js'
 import type { JsonObject } from '../logical/json.js'
+import { normalizeNamespacePath } from '../logical/namespace-path.js'
 import type { PathRules } from '../logical/path-rules.js'
 import {
   type AnswerPlace,
@@ -37,6 +38,8 @@ export interface Received<Head extends MessageHead = Message> {
   readonly rules: PathRules
   readonly query: string
   readonly remoteAddress: string
+  /** As in `IncomingRequest`. */
+  readonly namespaceHeader: string | undefined
   /** As in `Request`. */
   readonly withheld?: readonly Withheld[] | undefined
   /** Of the request that is made of it: its body may have waited. */
@@ -75,14 +78,20 @@ export const readHead = ({ message: { headers }, verb, rules }: Received<Message
   return { operation, isFile, wrap: parseWrap(headers) }
 }
 
+/** The namespace that a message names, below that of its listener; undefined if neither names one. */
+export const namespaceOf = (headers: MessageHead['headers'], chroot = ''): string | undefined => {
+  const named = headerText(headers, 'x-vault-namespace')
+  return chroot === '' ? named : chroot + normalizeNamespacePath(named ?? '')
+}
+
 /** Who sends the body of a message, as far as its head tells. */
 export const senderOf = (
-  { message: { headers }, path, remoteAddress }: Received<MessageHead>,
+  { message: { headers }, path, remoteAddress, namespaceHeader }: Received<MessageHead>,
   { operation }: RequestHead,
 ): BodySender => ({
   operation,
   path,
-  namespaceHeader: headerText(headers, 'x-vault-namespace'),
+  namespaceHeader,
   clientToken: findClientToken(headers),
   remoteAddress,
 })
@@ -118,7 +127,7 @@ export const readRequest = (
   const asksHelp = query.includes('help=') && !!findParameter(query, 'help')
   // Field by field: a spread among so many makes every request an object without a shape.
   return {
-    namespaceHeader: headerText(message.headers, 'x-vault-namespace'),
+    namespaceHeader: received.namespaceHeader,
     clientToken: findClientToken(message.headers),
     id: uuid(random),
     operation: asksHelp ? 'help' : isList ? 'list' : operation,

@@ -10,7 +10,7 @@ import type { Operation, Request, Withheld } from './request.js'
  * null-prototype object: the body of a write, the query of anything else.
  */
 export interface IncomingRequest extends Request {
-  /** X-Vault-Namespace as it was sent; undefined when absent or empty. */
+  /** X-Vault-Namespace, below the namespace of the listener; undefined if neither names a namespace. */
   readonly namespaceHeader: string | undefined
   /** The path, with its leading slash, and the query as they were sent; absent where another node has handed the request on. */
   readonly target?: string
@@ -56,6 +56,8 @@ export interface SideRequest {
   readonly query: JsonObject
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly body: Buffer
+  /** As in `IncomingRequest`. */
+  readonly namespaceHeader: string | undefined
   /** As in `Request`. */
   readonly withheld?: readonly Withheld[] | undefined
   readonly remoteAddress: string

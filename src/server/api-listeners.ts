@@ -9,7 +9,7 @@ import { serveOwnPage } from './own-page.js'
 import { readTls } from './tls-files.js'
 
 /** What each listener has of its own. */
-type OfListener = 'tls' | 'limits' | 'forwardedFor' | 'proxyProtocol' | 'withheld'
+type OfListener = 'tls' | 'limits' | 'forwardedFor' | 'proxyProtocol' | 'chrootNamespace' | 'withheld'
 
 interface ListenersOptions extends Omit<HttpServerOptions, 'bodies' | 'answers' | 'page' | 'ownHeaders' | OfListener> {
   readonly config: Pick<ServerConfig, 'hasPage' | 'responseHeaders' | 'storage'>
@@ -58,6 +58,7 @@ export class ApiListeners {
       },
       forwardedFor: parseForwardedFor(forwardedFor),
       proxyProtocol: parseProxyProtocol(listener.proxyProtocol),
+      chrootNamespace: listener.chrootNamespace,
       withheld: listener.withheld,
     })
     this.#addresses.push(await server.listen(listener.address))

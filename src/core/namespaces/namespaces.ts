@@ -1,5 +1,6 @@
 import { Reservations } from '../../base/reservations.js'
 import { LogicalError } from '../../logical/errors.js'
+import { normalizeNamespacePath } from '../../logical/namespace-path.js'
 import { type NamespaceRef, ROOT_NAMESPACE } from '../../logical/request.js'
 import type { Storage, Transaction } from '../../logical/storage.js'
 import { putJson, readJson } from '../../logical/storage.js'
@@ -126,10 +127,4 @@ export class NamespaceStore {
     this.#byId.set(entry.id, entry)
     this.#byPath.set(entry.path, entry)
   }
-}
-
-/** `ns1/child` of `/ns1/child/`, with a trailing slash; empty for the root namespace. */
-export const normalizeNamespacePath = (text: string): string => {
-  const trimmed = text.replace(/^\/+|\/+$/g, '')
-  return trimmed === '' || trimmed === 'root' ? '' : `${trimmed}/`
 }

@@ -2,9 +2,10 @@ import type { Random } from '../../base/random.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid, notFound } from '../../logical/errors.js'
 import { pairs, string } from '../../logical/fields.js'
+import { isNamespacePath, normalizeNamespacePath } from '../../logical/namespace-path.js'
 import type { NamespaceRef, Request } from '../../logical/request.js'
 import { newNamespaceId, requireCleanPath } from '../mounts/mounts.js'
-import { type NamespaceEntry, type NamespaceStore, normalizeNamespacePath } from '../namespaces/namespaces.js'
+import type { NamespaceEntry, NamespaceStore } from '../namespaces/namespaces.js'
 
 interface NamespacePathDeps {
   readonly namespaces: NamespaceStore
@@ -20,8 +21,6 @@ interface NamespacePathDeps {
   /** Takes away everything a namespace holds. */
   readonly clear: (namespace: NamespaceRef) => Promise<void>
 }
-
-const RESERVED = new Set(['root', 'sys', 'audit', 'auth', 'cubbyhole', 'identity'])
 
 /** sys/namespaces: children of the namespace that the request is for. */
 export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
@@ -105,9 +104,7 @@ const create = async (
   const parent = request.namespace
   const path = normalizeNamespacePath(name)
   const leaf = path.slice(0, -1).split('/')
-  if (path === '' || /[\s]/.test(path) || leaf.some((part) => part === '' || RESERVED.has(part))) {
-    throw invalid(`"${name}" is not a name for a namespace`)
-  }
+  if (!isNamespacePath(path)) throw invalid(`"${name}" is not a name for a namespace`)
   requireCleanPath(path)
   if (leaf[0] === 'api-lock' && leaf.length > 1) throw invalid('the API of a namespace cannot be locked here')
   const above = leaf.length > 1 ? `${parent.path}${leaf.slice(0, -1).join('/')}/` : parent.path

@@ -56,6 +56,8 @@ export interface ListenerConfig {
   }
   /** Undefined: the listener reads no PROXY protocol headers. */
   readonly proxyProtocol: ProxyProtocolConfig | undefined
+  /** The namespace below which its requests are made, normalized; empty for the root namespace. */
+  readonly chrootNamespace: string
   /** What answers of the listener do not tell. */
   readonly withheld: readonly Withheld[]
 }

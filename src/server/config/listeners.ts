@@ -1,6 +1,7 @@
 import { createSecureContext } from 'node:tls'
 import { readNamedFile } from '../../base/named-file.js'
 import { LIMITS } from '../../base/limits.js'
+import { isNamespacePath, normalizeNamespacePath } from '../../logical/namespace-path.js'
 import { WITHHOLDABLE, type Withheld } from '../../logical/request.js'
 import type { ListenerConfig, ListenerTls } from './config.js'
 import { checkAddress, checkNetworks, withPort } from './addresses.js'
@@ -107,8 +108,19 @@ const resolveListener = (sources: ConfigSources, stanza: Stanza, name: string, t
       rejectNotPresent: flag('x_forwarded_for_reject_not_present'),
     },
     proxyProtocol: resolveProxyProtocol(sources, stanza, name),
+    chrootNamespace: resolveChroot(sources, stanza, at('chroot_namespace')),
     withheld: WITHHOLDABLE.filter((what) => flag(WITHHELD_BY[what])),
   }
+}
+
+const resolveChroot = ({ settled, findings }: ConfigSources, { values }: Stanza, name: string): string => {
+  const setting = values.chroot_namespace
+  const path = normalizeNamespacePath(settled.text(name, [setting]))
+  if (setting && path !== '' && !isNamespacePath(path)) {
+    const text = `chroot_namespace: "${textOf(setting)}" is not the path of a namespace such as team/child`
+    findings.problems.push({ origin: setting.origin, text })
+  }
+  return path
 }
 
 const resolveTls = (

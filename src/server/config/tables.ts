@@ -44,6 +44,7 @@ export const LISTENER_KEYS: KeyTable = {
   x_forwarded_for_reject_not_present: real('bool'),
   proxy_protocol_behavior: real('string'),
   proxy_protocol_authorized_addrs: real('list'),
+  chroot_namespace: real('string'),
   redact_addresses: real('bool'),
   redact_cluster_name: real('bool'),
   redact_version: real('bool'),

@@ -20,12 +20,12 @@ export const readOwnAudit = async (server: LabServer, request: SideRequest): Pro
 export const statusOfAuditRead = async (server: LabServer, request: SideRequest): Promise<number> =>
   textOf(request.headers['x-vault-token']) === undefined ? 403 : (await server.handle(devicesRead(request))).status
 
-const devicesRead = ({ id, headers, remoteAddress }: SideRequest): IncomingRequest => ({
+const devicesRead = ({ id, headers, remoteAddress, namespaceHeader }: SideRequest): IncomingRequest => ({
   id,
   operation: 'read',
   path: 'sys/audit',
   namespace: ROOT_NAMESPACE,
-  namespaceHeader: textOf(headers['x-vault-namespace']),
+  namespaceHeader,
   data: Object.create(null) as JsonObject,
   headers: {},
   remoteAddress,

@@ -17,6 +17,8 @@ const LISTENERS = {
   withoutAddresses: { redact_addresses: true },
   withoutName: { redact_cluster_name: 'true' },
   withoutVersion: { redact_version: 1 },
+  chrooted: { chroot_namespace: '/team/' },
+  nowhere: { chroot_namespace: 'nowhere' },
   quiet: { disable_replication_status_endpoints: true },
   redacted: { redact_addresses: true, redact_cluster_name: true, redact_version: true },
 } as const
@@ -242,5 +244,102 @@ describe('disabled replication status endpoints', () => {
     expect((await ask('quiet', 'PUT', 'sys/replication/reindex')).status).toBe(403)
     expect((await ask('redacted', 'GET', 'sys/replication/status')).status).toBe(200)
     expect((await ask('quiet', 'GET', '../_understudy/v1/events')).status).toBe(404)
+  })
+})
+
+describe('the namespace of a listener', () => {
+  const token = ROOT
+  const within = (namespace: string) => ({ token, headers: { 'X-Vault-Namespace': namespace } })
+
+  beforeAll(async () => {
+    for (const path of ['team', 'team/deep', 'other']) await root.write(`sys/namespaces/${path}`, {})
+    expect((await ask('chrooted', 'POST', 'sys/mounts/kv', { token, body: { type: 'kv' } })).status).toBe(204)
+    expect((await ask('plain', 'POST', 'sys/mounts/kv', { ...within('team/deep'), body: { type: 'kv' } })).status).toBe(
+      204,
+    )
+  })
+
+  it('a request is made below it, and X-Vault-Namespace and a path prefix go on from there', async () => {
+    await ask('plain', 'PUT', 'kv/a', { ...within('team'), body: { in: 'team' } })
+    await ask('plain', 'PUT', 'kv/a', { ...within('team/deep'), body: { in: 'deep' } })
+    const read = async (target: string, namespace?: string) => {
+      const sent = namespace === undefined ? { token } : within(namespace)
+      return (await ask('chrooted', 'GET', target, sent)).json.data
+    }
+    for (const namespace of [undefined, '', '/', '//', 'root', '/root/'])
+      expect(await read('kv/a', namespace)).toEqual({ in: 'team' })
+    expect(await read('kv/a', '/deep/')).toEqual({ in: 'deep' })
+    expect(await read('deep/kv/a')).toEqual({ in: 'deep' })
+    expect((await ask('chrooted', 'LIST', 'sys/namespaces', { token })).json.data.keys).toEqual(['deep/'])
+  })
+
+  it.each(['team', 'other', 'nothing', '../other', '..', 'deep/../../other', 'team/deep'])(
+    'no header leads out of it: %j',
+    async (namespace) => {
+      const { status, json } = await ask('chrooted', 'GET', 'sys/mounts', within(namespace))
+      expect([status, json]).toEqual([404, { errors: ['namespace not found'] }])
+    },
+  )
+
+  it.each([
+    ['GET', 'sys/init'],
+    ['PUT', 'sys/seal'],
+    ['GET', 'sys/audit'],
+    ['GET', 'sys/generate-root/attempt'],
+    ['GET', 'sys/license/status'],
+    ['GET', 'sys/storage/raft/configuration'],
+    ['PUT', 'sys/replication/dr/primary/demote'],
+    ['PUT', 'deep/sys/seal'],
+  ])('what the root namespace alone offers is refused as in a child namespace: %s %s', async (verb, target) => {
+    const refusal = await ask('plain', verb, target, { ...within('team'), body: {} })
+    expect(refusal).toMatchObject({ status: 400, json: { errors: ['operation unavailable in namespaces'] } })
+    expect(await ask('chrooted', verb, target, { token, body: {} })).toEqual(refusal)
+  })
+
+  it('status reads are answered', async () => {
+    for (const target of ['sys/health', 'sys/leader', 'sys/seal-status', 'sys/replication/status'])
+      expect((await ask('chrooted', 'GET', target)).status).toBe(200)
+  })
+
+  it('logins and tokens are those of the namespace', async () => {
+    await ask('chrooted', 'POST', 'sys/auth/userpass', { token, body: { type: 'userpass' } })
+    await ask('chrooted', 'POST', 'auth/userpass/users/ann', { token, body: { password: 'secret' } })
+    const login = { body: { password: 'secret' } }
+    expect((await ask('plain', 'POST', 'auth/userpass/login/ann', login)).status).not.toBe(200)
+    const { json } = await ask('chrooted', 'POST', 'auth/userpass/login/ann', login)
+    const own = json.auth.client_token
+    expect((await ask('chrooted', 'GET', 'auth/token/lookup-self', { token: own })).json.data.namespace_path).toBe(
+      'team/',
+    )
+    const made = await ask('plain', 'POST', 'auth/token/create', {
+      ...within('other'),
+      body: { policies: ['default'] },
+    })
+    const foreign = made.json.auth.client_token
+    expect((await ask('chrooted', 'GET', 'auth/token/lookup-self', { token: foreign })).status).toBe(403)
+  })
+
+  it('a body that needs a token is allowed by the token of the namespace', async () => {
+    const large = { value: 'x'.repeat(200_000) }
+    const made = await ask('chrooted', 'POST', 'auth/token/create', { token, body: { policies: ['default'] } })
+    const own = made.json.auth.client_token
+    expect((await ask('chrooted', 'PUT', 'cubbyhole/large', { token: own, body: large })).status).toBe(204)
+    expect(
+      (await ask('plain', 'GET', 'cubbyhole/large', { token: own, headers: { 'X-Vault-Namespace': 'team' } })).json
+        .data,
+    ).toEqual(large)
+  })
+
+  it('lines of audit devices are told in the root namespace alone', async () => {
+    expect((await ask('plain', 'GET', '../_understudy/v1/audit', { token })).status).toBe(200)
+    expect((await ask('chrooted', 'GET', '../_understudy/v1/audit', { token })).status).not.toBe(200)
+  })
+
+  it('every request fails if there is no such namespace', async () => {
+    for (const target of ['sys/health', 'sys/leader', 'sys/seal-status', 'sys/mounts', 'kv/a', 'sys/init'])
+      expect(await ask('nowhere', 'GET', target, { token })).toEqual({
+        status: 404,
+        json: { errors: ['namespace not found'] },
+      })
   })
 })

@@ -3,7 +3,15 @@ import type { SideRequest } from '../../../src/logical/incoming.js'
 import { hasToken, hidePaths, requireOwnHost } from '../../../src/server/lab/lab-rights.js'
 
 const request = (headers: SideRequest['headers'], isTls = false): SideRequest => ({
-  ...{ id: '', method: 'GET', path: 'info', query: {}, body: Buffer.alloc(0), remoteAddress: '127.0.0.1' },
+  ...{
+    id: '',
+    method: 'GET',
+    path: 'info',
+    query: {},
+    body: Buffer.alloc(0),
+    namespaceHeader: undefined,
+    remoteAddress: '127.0.0.1',
+  },
   headers,
   isTls,
 })

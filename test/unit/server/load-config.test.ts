@@ -196,6 +196,10 @@ understudy "mine" {
       `listener "tcp" {\n proxy_protocol_behavior = "${behavior}"\n proxy_protocol_authorized_addrs = ["10.0.0.1", "lb"]\n}`,
       'FILE:12: proxy_protocol_authorized_addrs: "lb" is not an address or a network such as 10.0.0.0/8',
     ]),
+    ...['a b', 'team//child', 'team/sys', 'root/team'].map((path): [string, string] => [
+      `listener "tcp" {\n tls_disable = 1\n chroot_namespace = "${path}"\n}`,
+      `FILE:12: chroot_namespace: "${path}" is not the path of a namespace such as team/child`,
+    ]),
     ['listener "unix" {}', 'listener "unix" is not supported; supported is tcp'],
     ['storage "etcd" {\n address = "10.0.0.1:2379,https://10.0.0.2:2379"\n}', 'all http or all https'],
     ['storage "etcd" {\n address = "nowhere"\n}', 'address must be a list of etcd'],
@@ -524,6 +528,32 @@ it.each(['', ' proxy_protocol_behavior = "use_always"\n'])(
     ])
   },
 )
+
+it.each([
+  ['', ''],
+  ['/', ''],
+  ['root', ''],
+  ['team', 'team/'],
+  ['/team/child/', 'team/child/'],
+])('the namespace of a listener may have slashes around it: %j', (written, chrootNamespace) => {
+  const { config, problems } = load(
+    GOOD.replace('tls_disable = 1', `tls_disable = 1\n chroot_namespace = "${written}"`),
+  )
+  expect(problems).toEqual([])
+  expect(config?.listeners[0]).toMatchObject({ chrootNamespace, withheld: [] })
+})
+
+it('a listener withholds what its settings name', () => {
+  const keys = ['redact_addresses', 'redact_cluster_name', 'redact_version', 'disable_replication_status_endpoints']
+  const withheld = keys.map((key) => {
+    const { config, problems, warnings } = load(GOOD.replace('tls_disable = 1', `tls_disable = 1\n ${key} = "true"`))
+    expect([problems, warnings]).toEqual([[], []])
+    return config?.listeners[0]?.withheld
+  })
+  expect(withheld).toEqual([['addresses'], ['cluster-name'], ['version'], ['replication-status']])
+  const wrong = load(GOOD.replace('tls_disable = 1', 'tls_disable = 1\n redact_version = "maybe"'))
+  expect(wrong.problemTexts).toEqual(['FILE:5: redact_version must be true or false'])
+})
 
 it('a setting that is no own key of its table warns, and so do headers that no answer has', () => {
   const { warningTexts, config } = load(
