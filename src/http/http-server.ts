@@ -116,7 +116,7 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   const fail = (request: Message, response: Answer, error: unknown) =>
     void front.fail(request, response, error, exchanges.isClosing).catch((cause) => giveUp(request, cause))
 
-  const proxied = proxyProtocol && new ProxiedConnections(proxyProtocol)
+  const proxied = proxyProtocol && new ProxiedConnections(proxyProtocol, log)
   const handshakes = (tls || proxied) && new Handshakes(clock, limits.handshakeMs ?? LIMITS.handshakeMs)
   server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
     const raw = handshakes?.end(socket)
@@ -137,11 +137,7 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   })
   if (handshakes)
     interceptConnections(server, (raw, pass) => {
-      if (proxied?.refuses(raw)) {
-        log.debug('a connection was closed: its source is not authorized for the PROXY protocol')
-        raw.destroy()
-        return
-      }
+      if (proxied?.refuse(raw)) return
       handshakes.begin(raw)
       if (proxied) proxied.read(raw, pass)
       else pass()

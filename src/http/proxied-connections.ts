@@ -1,5 +1,6 @@
 import type { Server, Socket } from 'node:net'
 import { type Cidr, contains } from '../base/cidr.js'
+import type { Log } from '../base/log.js'
 import { peerAddress } from './client-address.js'
 import { parseProxyHeader, type ProxyClient } from './proxy-header.js'
 
@@ -25,15 +26,19 @@ export const interceptConnections = (server: Server, admit: (raw: Socket, pass: 
 /** Reads the PROXY protocol headers of the connections of one listener, before anything else reads them. */
 export class ProxiedConnections {
   readonly #settings: ProxyProtocolSettings
+  readonly #log: Log
   readonly #clients = new WeakMap<Socket, ProxyClient>()
 
-  constructor(settings: ProxyProtocolSettings) {
+  constructor(settings: ProxyProtocolSettings, log: Log) {
     this.#settings = settings
+    this.#log = log
   }
 
-  /** True for a connection that has to be closed unread. */
-  refuses(raw: Socket): boolean {
-    return this.#settings.refusesOthers && !this.#isAuthorized(raw)
+  /** Closes a connection that this listener takes from no such sender; true if it did. */
+  refuse(raw: Socket): boolean {
+    if (!this.#settings.refusesOthers || this.#isAuthorized(raw)) return false
+    this.#close(raw, 'its source is not authorized for the PROXY protocol')
+    return true
   }
 
   /**
@@ -81,10 +86,15 @@ export class ProxiedConnections {
   #sizeOf(raw: Socket, received: Buffer): number | undefined {
     const header = parseProxyHeader(received)
     if (header === 'absent') return 0
-    if (header === 'malformed') raw.destroy()
+    if (header === 'malformed') this.#close(raw, 'its PROXY protocol header is malformed')
     if (typeof header === 'string') return undefined
     if (header.client && this.#isAuthorized(raw)) this.#clients.set(raw, header.client)
     return header.size
+  }
+
+  #close(raw: Socket, reason: string): void {
+    this.#log.debug('a connection was closed', { reason, source: raw.remoteAddress })
+    raw.destroy()
   }
 
   #isAuthorized(raw: Socket): boolean {

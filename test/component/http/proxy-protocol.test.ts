@@ -246,6 +246,28 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     secure.destroy()
   })
 
+  it('a request without TLS is answered with 400 by a TLS listener, after a header as without one', async () => {
+    const settings = { authorizedAddrs: undefined, refusesOthers: false }
+    const face = await startFace({ proxyProtocol: settings, tls: () => pair })
+    open.push(face)
+    for (const header of ['', V1]) {
+      const socket = net.connect({ port: Number(face.address.split(':').at(-1)), host: '127.0.0.1' })
+      socket.write(header + REQUEST)
+      expect(String((await once(socket, 'data'))[0])).toContain('HTTP/1.0 400')
+      socket.destroy()
+    }
+  })
+
+  it('a second header is no part of HTTP', async () => {
+    const face = await startFace({ proxyProtocol: { authorizedAddrs: undefined, refusesOthers: false } })
+    open.push(face)
+    const socket = net.connect({ port: Number(face.address.split(':').at(-1)), host: '127.0.0.1' })
+    socket.write(V1 + V1 + REQUEST)
+    expect(String((await once(socket, 'data'))[0])).toContain('HTTP/1.1 400')
+    socket.destroy()
+    expect(face.requests).toEqual([])
+  })
+
   it('a listener without the PROXY protocol takes a header for a bad request', async () => {
     const face = await startFace()
     open.push(face)
