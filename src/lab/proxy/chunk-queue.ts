@@ -6,8 +6,11 @@ export interface Chunk {
   readonly arrivedMs: number
 }
 
-/** A sender is read no further while so much of what it sent waits here: back-pressure passes through the link. */
-const WAITING_BYTES_MAX = 256 * 1024
+/**
+ * A sender is read no further while so much of what it sent waits here: back-pressure passes through the link. A link with a
+ * latency of 250 ms still carries 16 MiB in a second.
+ */
+const WAITING_BYTES_MAX = 4 * 1024 * 1024
 
 /** Data that one side of a connection has sent and the other has not been given yet, with the time at which it came. */
 export class ChunkQueue {

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import http2 from 'node:http2'
 import tls from 'node:tls'
 import { afterEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
@@ -51,6 +52,20 @@ describe('the cluster port', () => {
       expect(bytes).toBe(0)
     }
     first.destroy()
+  })
+
+  test('the cluster port takes 8 MiB from a client before it has read them', async () => {
+    const { set, primary } = await startPrimary()
+    const own = await set.credentials('cn-c')
+    const session = http2.connect(`https://${primary.listener.address}`, {
+      servername: own.serverName,
+      ca: own.caCertificate,
+      cert: own.certificate,
+      key: own.privateKey,
+    })
+    const windows = () => [session.remoteSettings.initialWindowSize ?? 0, session.state.remoteWindowSize ?? 0]
+    await until(() => windows().every((bytes) => bytes >= 8 * 1024 * 1024))
+    session.destroy()
   })
 
   test('an address that accepts and then says nothing costs no more than the connect timeout', async () => {

@@ -1,3 +1,4 @@
+import type { ServerHttp2Session } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
 import { LIMITS } from '../../../base/limits.js'
@@ -5,6 +6,12 @@ import { ReplicationService } from '../proto.js'
 import type { ClusterService } from '../service.js'
 import { toHandlers } from './handlers.js'
 import { type KeepaliveTimes, pingOptions } from './silence.js'
+
+/**
+ * Bytes that a client may send before this server has read some. Node's 64 KiB let 32 KiB pass in a round trip, so a body of
+ * a few MiB over a link with latency took longer than `forwarding_timeout`.
+ */
+const RECEIVE_WINDOW_BYTES = 8 * 1024 * 1024
 
 /** A gRPC server without a port, which is given connections that others have accepted. */
 export class Endpoint {
@@ -20,6 +27,13 @@ export class Endpoint {
     })
     this.#server.addService(ReplicationService.service, toHandlers(service))
     this.#injector = this.#server.createConnectionInjector(ServerCredentials.createInsecure())
+    // The library has no option for it: `grpc-node.flow_control_window` is one of clients.
+    // biome-ignore lint/complexity/useLiteralKeys: private to the library's types
+    for (const http2 of this.#server['http2Servers'].keys())
+      http2.on('session', (session: ServerHttp2Session) => {
+        session.settings({ initialWindowSize: RECEIVE_WINDOW_BYTES })
+        session.setLocalWindowSize(RECEIVE_WINDOW_BYTES)
+      })
   }
 
   take(connection: Duplex): void {
