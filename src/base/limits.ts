@@ -109,6 +109,8 @@ export const LIMITS = {
   /** The name that an auth method gives somebody, and the name of an entity. */
   aliasNameBytesMax: 4096,
   secondariesMax: 1024,
+  /** Certificates of nodes that were removed from a cluster; with more of them no further node can join. */
+  revokedNodesMax: 4096,
   /** Connections on the cluster port that have not shown who they are; beyond it the oldest is cut. */
   clusterHandshakesMax: 128,
   /** Secondaries that may compare themselves with a primary at one time; each holds a snapshot. */

@@ -52,6 +52,8 @@ interface Subject {
   readonly nowMs: number
   /** Names or addresses beside it. */
   readonly otherHosts?: readonly string[]
+  /** Hex, of a positive number of 16 bytes; random by default. */
+  readonly serialNumber?: string
 }
 
 /** A self-signed authority, which can also serve as a server's certificate. */
@@ -85,7 +87,7 @@ export const createAuthority = async (
 /** A certificate for a client, signed by the authority. */
 export const issueCertificate = async (
   issuer: KeyedCertificate,
-  { name, nowMs, otherHosts = [] }: Subject,
+  { name, nowMs, otherHosts = [], serialNumber }: Subject,
   { crypto, authority, client, loadLibrary } = P521,
 ): Promise<KeyedCertificate> => {
   const x509 = await loadLibrary()
@@ -94,6 +96,7 @@ export const issueCertificate = async (
   const certificate = await x509.X509CertificateGenerator.create(
     {
       subject: `CN=${name}`,
+      ...(serialNumber === undefined ? {} : { serialNumber }),
       issuer: new x509.X509Certificate(issuer.certificate).subject,
       publicKey: keys.publicKey,
       signingKey,
@@ -109,6 +112,27 @@ export const issueCertificate = async (
     crypto,
   )
   return { certificate: Buffer.from(certificate.rawData), privateKey: await exportKey(crypto, keys.privateKey) }
+}
+
+/** The DER of a certificate revocation list that is signed by the authority. `serials`: hex. */
+export const createRevocationList = async (
+  issuer: KeyedCertificate,
+  { serials, nowMs }: { readonly serials: readonly string[]; readonly nowMs: number },
+  { crypto, authority, loadLibrary } = P521,
+): Promise<Buffer> => {
+  const x509 = await loadLibrary()
+  const { notAfter } = validity(nowMs)
+  const list = await x509.X509CrlGenerator.create(
+    {
+      issuer: new x509.X509Certificate(issuer.certificate).subject,
+      ...{ thisUpdate: new Date(nowMs - BACKDATED_MS), nextUpdate: notAfter },
+      signingAlgorithm: authority,
+      signingKey: await crypto.subtle.importKey('pkcs8', issuer.privateKey, authority, false, ['sign']),
+      entries: serials.map((serialNumber) => ({ serialNumber, revocationDate: new Date(nowMs) })),
+    },
+    crypto,
+  )
+  return Buffer.from(list.rawData)
 }
 
 const asAltName = (host: string) => ({ type: isIP(host) ? ('ip' as const) : ('dns' as const), value: host })

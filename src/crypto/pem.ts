@@ -15,6 +15,9 @@ export const certificatePem = (der: Buffer): string => pemOf('CERTIFICATE', der)
 
 export const privateKeyPem = (pkcs8: Buffer): string => pemOf('PRIVATE KEY', pkcs8)
 
+/** The DER in a PEM text of one certificate or key. */
+export const derOf = (pem: string): Buffer => Buffer.from(pem.replaceAll(/-----.+-----|\s/g, ''), 'base64')
+
 /** The numbers of a P-521 private key, base64url. */
 interface P521Numbers {
   readonly x: string

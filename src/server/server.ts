@@ -90,7 +90,7 @@ export class Server implements ShellView {
     })
     this.peers?.serve(
       createPeersHost(this.host, {
-        node: seat,
+        ...{ node: seat, transport: this.transport },
         beRemoved: () => this.status.remove(),
         watched: (source) => this.#watched(source),
         becomeNode: (sharedLog) => {

@@ -51,6 +51,7 @@ const TABLE = {
   sharesBackup: ['core/unseal-keys-backup', 'replicated', 'plain', 'seal', 'PGP-encrypted shares of the last rekey'],
   clusterIdentity: ['core/cluster/local/info', 'ignored', 'plain', 'cluster', 'id and name of this cluster'],
   peers: ['core/nodes/peers/', 'ignored', 'encrypted', 'cluster', 'the nodes that were let in, one record each'],
+  revokedNodes: ['core/nodes/revoked', 'ignored', 'plain', 'cluster', 'certificates of nodes that were removed'],
   autopilot: ['core/nodes/autopilot', 'ignored', 'encrypted', 'cluster', 'when a node is healthy, and when it is dead'],
   nodeAuthority: [
     'core/nodes/authority',

@@ -1,12 +1,17 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import https from 'node:https'
 import { afterEach, expect, test } from 'vitest'
+import { systemNetwork } from '../../src/base/network.js'
+import { findCommonName } from '../../src/crypto/certificates.js'
+import { refusalCodeOf } from '../../src/replication/rpc/refusal.js'
 import type { NodeProcess } from '../support/node-processes.js'
 import { joinNodes } from '../support/node-replication.js'
 import { expectAll, expectGoesOnWithout, expectKillsSurvived, Writers } from '../support/node-writers.js'
 import { TestNodes } from '../support/nodes.js'
 import { etcdsOf, join, launchRaft, openFirst, openRaft, serversOf, untilAllVote } from '../support/raft-nodes.js'
+import { TIMES, transportOver } from '../support/replication-fixture.js'
 import { findInBytes, storedWindows } from '../support/stored-bytes.js'
 import { until } from '../support/until.js'
 
@@ -167,6 +172,90 @@ test('a node that is removed serves nothing, and joins again with an empty path'
   await until(async () => (await serversOf(nodes)).C?.[1] === true)
   const state = (await client.read('sys/storage/raft/autopilot/state')).data
   expect(state).toMatchObject({ healthy: true, failure_tolerance: 1, leader: 'A', voters: ['A', 'B', 'C'] })
+})
+
+/** The files of the etcd member of a node, with which it connects to the etcd peer ports of the others. */
+const memberFiles = ({ directory }: NodeProcess) => {
+  const read = (file: string) => readFileSync(path.join(directory, 'data', 'etcd', file), 'utf8')
+  return { ca: read('ca.pem'), cert: read('certificate.pem'), key: read('key.pem') }
+}
+
+type MemberFiles = ReturnType<typeof memberFiles>
+
+/** Whether the etcd peer port of a node answers a request on a connection with this certificate. */
+const isAnswered = (node: NodeProcess, files: MemberFiles): Promise<boolean> =>
+  new Promise((resolve) => {
+    const { member } = JSON.parse(readFileSync(path.join(node.directory, 'data', 'peers.json'), 'utf8'))
+    const url = `https://${member.peerAddress}/members`
+    const request = https.get(url, { ...files, agent: false }, (answer) => {
+      answer.resume()
+      resolve(answer.statusCode === 200)
+    })
+    request.on('error', () => resolve(false))
+  })
+
+/** What the cluster port of a node answers to a call with this certificate. */
+const refusalAt = async (node: NodeProcess, { ca: caCertificate, cert: certificate, key: privateKey }: MemberFiles) => {
+  const credentials = { serverName: findCommonName(caCertificate) ?? '', caCertificate, certificate, privateKey }
+  const connect = { credentials, times: TIMES, signal: new AbortController().signal }
+  try {
+    const connection = await transportOver(systemNetwork).connect(node.clusterAddress, connect)
+    ended.push(async () => connection.close())
+    await connection.call('forward', { who: null, payload: Buffer.alloc(0) }, {})
+  } catch (error) {
+    return refusalCodeOf(error) ?? error
+  }
+  return 'answered'
+}
+
+test('the certificate of a removed node opens neither an etcd peer port nor a cluster port', async () => {
+  const { nodes, first } = await open()
+  await untilAllVote(nodes)
+  const [b, c] = nodes.without(first) as [NodeProcess, NodeProcess]
+  const [removed, member] = [memberFiles(c), memberFiles(b)]
+  for (const node of [first, b]) {
+    expect([await isAnswered(node, removed), await isAnswered(node, member)]).toEqual([true, true])
+  }
+  expect(await refusalAt(first, removed)).toBe('forbidden')
+  // It is away, so its removal cannot be told to it.
+  await c.crash()
+  const client = nodes.clientOf(first)
+  await client.call('POST', 'sys/storage/raft/remove-peer', { body: { server_id: 'C' } })
+  expect(await isAnswered(first, removed)).toBe(false)
+  await until(async () => !(await isAnswered(b, removed)))
+  expect([await isAnswered(first, member), await isAnswered(b, memberFiles(first))]).toEqual([true, true])
+  expect(await refusalAt(first, removed)).toBe('revoked')
+  expect(await refusalAt(first, member)).toBe('forbidden')
+  // A sealed node keeps the list, and one that was away gets it.
+  await b.crash()
+  await b.start()
+  await until(async () => isAnswered(b, member))
+  expect(await isAnswered(b, removed)).toBe(false)
+  await nodes.unseal(b)
+  await c.start()
+  await until(async () => (await c.health()) === 530)
+  expect(etcdsOf(c)).toEqual([])
+  await c.crash()
+  rmSync(path.join(c.directory, 'data'), { recursive: true })
+  await c.start()
+  await join(c, b)
+  await nodes.unseal(c)
+  await untilAllVote(nodes)
+  for (const node of nodes.all) {
+    expect([await isAnswered(node, removed), await isAnswered(node, memberFiles(c))]).toEqual([false, true])
+  }
+  await nodes.level()
+})
+
+test('the certificate of a removed active node opens the etcd peer port of no other node', async () => {
+  const { nodes, first } = await open()
+  await untilAllVote(nodes)
+  const client = nodes.clientOf(first)
+  await until(async () => Object(await client.read('sys/storage/raft/autopilot/state')).data.healthy === true)
+  const removed = memberFiles(first)
+  await client.call('POST', 'sys/storage/raft/remove-peer', { body: { server_id: first.name } })
+  await until(async () => (await first.health()) === 530)
+  for (const node of nodes.without(first)) await until(async () => !(await isAnswered(node, removed)))
 })
 
 test('when the active node is removed another one is active at once, however long a lease is', async () => {

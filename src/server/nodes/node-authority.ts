@@ -18,6 +18,12 @@ export interface NodeAuthority {
   readonly record: CaRecord
 }
 
+/** DER of the certificate and the key of the authority, which sign. */
+export const signerOf = ({ record }: NodeAuthority) => ({
+  certificate: Buffer.from(record.certificate, 'base64'),
+  privateKey: Buffer.from(record.privateKey, 'base64'),
+})
+
 /** Undefined before a node was active for the first time. */
 export const findAuthority = (storage: ReadStorage): NodeAuthority | undefined => {
   const record = readJson<CaRecord>(storage, KEYS.nodeAuthority)

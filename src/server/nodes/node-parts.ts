@@ -16,6 +16,7 @@ import { systemRulesOf } from '../system-rules.js'
 import { replicationTimes } from '../wiring/replication-parts.js'
 import { ActiveLink } from './active-link.js'
 import { ClusterNode } from './cluster-node.js'
+import { readRevoked } from './member-certificates.js'
 import { findAuthority } from './node-authority.js'
 import { Relay } from './relay.js'
 import { RelayPort } from './relay-port.js'
@@ -81,6 +82,10 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
         ...options,
         serve: (request, how) => requests().handleRelayed(request, how),
         appliedIndex: () => host().runtime?.appliedIndex ?? 0,
+        isRevoked: (serial) => {
+          const { runtime } = host()
+          return runtime !== undefined && readRevoked(runtime.barrier)?.serials.includes(serial) === true
+        },
       }),
     }),
     onChange: () => {

@@ -8,6 +8,7 @@ import { refusalError } from '../../replication/rpc/refusal.js'
 import { refusingService } from '../../replication/rpc/refusing-service.js'
 import type { ClusterService } from '../../replication/rpc/service.js'
 import { goneOf } from '../runtime/waiting-room.js'
+import { memberSerialOf } from './member-certificates.js'
 
 interface RelayServiceOptions {
   /** Serves a request as if it had come here. Throws `NotActive` where this node does not serve, and nothing was done. */
@@ -16,6 +17,8 @@ interface RelayServiceOptions {
   readonly placeForCall: (ended: AbortSignal) => AnswerPlace
   /** How much of the shared log is applied here. */
   readonly appliedIndex: () => number
+  /** Whether the etcd member's certificate with this serial number belongs to a removed node. */
+  readonly isRevoked: (serial: string) => boolean
   readonly log: Log
 }
 
@@ -25,11 +28,17 @@ export class NotActive extends Error {
 }
 
 /** The calls that the active node answers to the standbys of its cluster. */
-export const createRelayService = ({ serve, placeForCall, appliedIndex, log }: RelayServiceOptions): ClusterService => {
+export const createRelayService = (options: RelayServiceOptions): ClusterService => {
+  const { serve, placeForCall, appliedIndex, isRevoked, log } = options
   const refusing = refusingService(() => refusalError('forbidden', 'a node of the cluster has no use for this'))
   return {
     ...refusing,
-    forward: async ({ gone }, { payload }) => {
+    forward: async ({ gone, commonName }, { payload }) => {
+      const member = memberSerialOf(commonName)
+      if (member !== undefined)
+        throw isRevoked(member)
+          ? refusalError('revoked', 'this node was removed from its cluster')
+          : refusalError('forbidden', 'the certificate of an etcd member is for the etcd peer port only')
       const { request, ...how } = decodeRelayed(payload)
       try {
         const rendered = await serve({ ...request, answerRoom: placeForCall(gone), onGone: goneOf(gone) }, how)

@@ -4,33 +4,42 @@ import { Contacts } from './contacts.js'
 import { findDeadServer, type WatchedServer } from './dead-servers.js'
 import type { OwnEtcd } from './own-etcd.js'
 import type { PeersHost, PeersOptions } from './peers-options.js'
+import { Revocation } from './revocation.js'
 import { findServers } from './servers.js'
 
-interface AutopilotOptions extends Pick<PeersOptions, 'config' | 'clock' | 'log'> {
+interface AutopilotOptions extends PeersOptions {
   readonly host: () => PeersHost | undefined
   readonly etcd: () => OwnEtcd | undefined
   readonly remove: (nodeId: string) => Promise<void>
+  /** Another node says that this one was removed. */
+  readonly onRemoved: () => void
 }
 
 /** Often enough to tell one word of a node from the next. */
 const LOOK_MS = 1000
 
-/** Watches the nodes of the cluster from the active one, and takes out those that are dead, where that is asked for. */
+/** Watches the nodes of the cluster from the active one, and takes out those that are dead, if configured. Keeps removed nodes out. */
 export class Autopilot {
   readonly #options: AutopilotOptions
   readonly #contacts: Contacts
+  readonly #revocation: Revocation
   readonly #timer: Timer
   #isBusy = false
 
   constructor(options: AutopilotOptions) {
     this.#options = options
     this.#contacts = new Contacts(options.clock)
+    this.#revocation = new Revocation(options)
     this.#timer = options.clock.setRepeating(LOOK_MS, () => void this.#look())
   }
 
   close(): void {
     this.#timer.cancel()
+    this.#revocation.close()
   }
+
+  /** On the active node: forgets the nodes that have no member any more, and revokes their certificates. */
+  readonly dismissGone = (): Promise<void> => this.#revocation.dismissGone()
 
   /** For the node that leads; undefined where there are no others. */
   async servers(): Promise<readonly WatchedServer[] | undefined> {
@@ -48,11 +57,12 @@ export class Autopilot {
   }
 
   async #look(): Promise<void> {
-    if (!this.#isActive || this.#isBusy) return
+    if (this.#isBusy) return
     this.#isBusy = true
     const { log } = this.#options
     try {
-      await this.#takeOutDead()
+      await this.#revocation.look()
+      if (this.#isActive) await this.#takeOutDead()
     } catch (error) {
       log.debug('the nodes of the cluster could not be looked at', { error })
     } finally {

@@ -3,7 +3,7 @@ import { LogicalError } from '../../logical/errors.js'
 import { removeGenerations } from '../../storage/engine/generation-record.js'
 import { openCopy } from '../data/shared-storage.js'
 import type { MemberRecord } from './membership.js'
-import { memberName, type MemberTls, OwnEtcd, peerUrl, PREFIX, startFirst } from './own-etcd.js'
+import { type IssuedTls, memberName, OwnEtcd, peerUrl, PREFIX, startFirst } from './own-etcd.js'
 import { clusterHost, peerAddressOf } from './peer-address.js'
 import type { PeersHost, PeersOptions } from './peers-options.js'
 import { keepPeer } from './roster.js'
@@ -12,7 +12,7 @@ interface GoingOverOptions extends PeersOptions {
   readonly host: () => PeersHost
   readonly signal: AbortSignal
   /** The certificate for an address. */
-  readonly certify: (peerAddress: string) => Promise<MemberTls>
+  readonly certify: (peerAddress: string) => Promise<IssuedTls>
   /** From now on the etcd has the data. Resolves when that is durable. */
   readonly decide: (member: MemberRecord, etcd: OwnEtcd) => Promise<void>
   /** What was decided before is durable again. */
@@ -59,8 +59,10 @@ export class GoingOver {
     const { nodeId } = config.storage
     const peerAddress = peerAddressOf(config)
     const clusterAddress = clusterHost(config)
-    await OwnEtcd.prepare(this.#options, await certify(peerAddress))
-    await keepPeer(host().requireRuntime().barrier.view(''), { nodeId, peerAddress, clusterAddress })
+    const { serial, ...tls } = await certify(peerAddress)
+    await OwnEtcd.prepare(this.#options, tls)
+    const peer = { nodeId, peerAddress, clusterAddress, certificate: serial }
+    await keepPeer(host().requireRuntime().barrier.view(''), peer)
     const initialCluster = `${memberName(nodeId)}=${peerUrl(peerAddress)}`
     const member: MemberRecord = { nodeId, peerAddress, initialCluster, token: uuid(random), isFirst: true }
     await this.#move(member, await startFirst(this.#options, member))

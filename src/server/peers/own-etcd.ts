@@ -1,10 +1,14 @@
-import { rm, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
+import { createRevocationList } from '../../crypto/certificates.js'
+import { derOf } from '../../crypto/pem.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { EtcdConnectionOptions } from '../../storage/commit-log/etcd/etcd-connection.js'
 import type { EtcdMembers } from '../../storage/commit-log/etcd/etcd-members.js'
 import type { EtcdSharedLog } from '../../storage/commit-log/etcd/etcd-shared-log.js'
+import { absent, writeFileDurably } from '../../storage/engine/durable-file.js'
 import { EtcdChild } from './etcd-child.js'
 import type { MemberRecord } from './membership.js'
 import { findEtcd, peerBindAddress } from './peer-address.js'
@@ -15,11 +19,20 @@ export interface MemberTls {
   readonly ca: string
   readonly certificate: string
   readonly privateKey: string
+  /** The certificate revocation list, base64 of its DER; undefined before the first removal of a node. */
+  readonly revoked?: string | undefined
+}
+
+/** `serial`: of the certificate, hex. */
+export interface IssuedTls extends MemberTls {
+  readonly serial: string
 }
 
 export const PREFIX = '/understudy/'
 
 const FILES = { ca: 'ca.pem', certificate: 'certificate.pem', privateKey: 'key.pem' } as const
+const REVOKED = 'revoked.der'
+const ADDRESSES = 'cluster-addresses'
 const DATA = 'data'
 const REQUEST_TIMEOUT_MS = 2000
 /** etcd takes 2 GiB unless it is told; more than this it does not advise. */
@@ -59,8 +72,9 @@ export class OwnEtcd {
     await rm(place, { recursive: true, force: true })
     makeDirectory(place, 0o700)
     for (const [name, file] of Object.entries(FILES)) {
-      await writeFile(path.join(place, file), tls[name as keyof MemberTls], { mode: 0o600 })
+      await writeFile(path.join(place, file), tls[name as keyof typeof FILES], { mode: 0o600 })
     }
+    if (tls.revoked !== undefined) await writeRevoked(directory, tls.revoked)
   }
 
   /** Starts it on what is there. Rejects where that cannot be; what becomes of it later is in the log. */
@@ -72,6 +86,7 @@ export class OwnEtcd {
   ): Promise<OwnEtcd> {
     const { config, directory, clock, random } = options
     const program = path.resolve(findEtcd(config.own.etcdPath))
+    if (!existsSync(path.join(placeOf(directory), REVOKED))) await writeEmptyList(directory, clock.now())
     const flags = [
       ...flagsOf(placeOf(directory), member, await peerBindAddress(config)),
       ...electionFlags(config.own.leaderLeaseMs),
@@ -99,6 +114,31 @@ export class OwnEtcd {
     this.members.close()
     await this.#child.stop()
   }
+}
+
+/** Reads the certificates that `prepare` wrote. */
+export const readMemberTls = async (directory: string): Promise<MemberTls> => {
+  const read = (name: keyof typeof FILES) => readFile(path.join(placeOf(directory), FILES[name]), 'utf8')
+  return { ca: await read('ca'), certificate: await read('certificate'), privateKey: await read('privateKey') }
+}
+
+/** Replaces the certificate revocation list, which etcd reads with each connection. `list`: base64 of its DER. */
+export const writeRevoked = (directory: string, list: string): Promise<void> =>
+  writeFileDurably(path.join(placeOf(directory), REVOKED), Buffer.from(list, 'base64'))
+
+/** Keeps the cluster addresses of the other nodes for a time when etcd cannot tell them. */
+export const writeAddresses = (directory: string, addresses: readonly string[]): Promise<void> =>
+  writeFileDurably(path.join(placeOf(directory), ADDRESSES), addresses.map((address) => `${address}\n`).join(''))
+
+export const readAddresses = async (directory: string): Promise<readonly string[]> =>
+  (await readFile(path.join(placeOf(directory), ADDRESSES), 'utf8').catch(absent))?.split('\n').filter(Boolean) ?? []
+
+/** etcd needs the file, and does not check its signature: before the first removal the member signs it itself. */
+const writeEmptyList = async (directory: string, nowMs: number): Promise<void> => {
+  const { certificate, privateKey } = await readMemberTls(directory)
+  const signer = { certificate: derOf(certificate), privateKey: derOf(privateKey) }
+  const list = await createRevocationList(signer, { serials: [], nowMs })
+  await writeRevoked(directory, list.toString('base64'))
 }
 
 /**
@@ -154,6 +194,7 @@ const flagsOf = (
     ...['--initial-cluster-state', isFirst ? 'new' : 'existing'],
     ...['--quota-backend-bytes', String(QUOTA_BYTES)],
     ...['--peer-client-cert-auth', '--peer-trusted-ca-file', file('ca')],
+    ...['--peer-crl-file', path.join(place, REVOKED)],
     ...['--peer-cert-file', file('certificate'), '--peer-key-file', file('privateKey')],
     // A node is known by the authority of its certificate; behind a proxy it comes from another address.
     '--experimental-peer-skip-client-san-verification',

@@ -1,3 +1,4 @@
+import type { ClusterTransport } from '../../replication/rpc/transport.js'
 import type { SharedLog } from '../../storage/commit-log/shared-log.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import type { RuntimeHost } from '../runtime/runtime-host.js'
@@ -9,12 +10,13 @@ interface ServerParts {
   readonly watched: (source: EngineSource) => EngineSource
   readonly beRemoved: () => void
   readonly becomeNode: (sharedLog: SharedLog) => void
+  readonly transport: ClusterTransport
 }
 
 /** The server around its runtimes as the nodes of its cluster see it. */
 export const createPeersHost = (
   host: RuntimeHost,
-  { node, watched, becomeNode, beRemoved }: ServerParts,
+  { node, watched, becomeNode, beRemoved, transport }: ServerParts,
 ): PeersHost => ({
   get node() {
     return node()
@@ -27,4 +29,5 @@ export const createPeersHost = (
   wake: () => host.wake(),
   becomeNode,
   beRemoved,
+  transport,
 })

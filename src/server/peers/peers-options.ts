@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { Network } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
+import type { ClusterTransport } from '../../replication/rpc/transport.js'
 import type { Engine } from '../../storage/engine/engine.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import type { SharedLog } from '../../storage/commit-log/shared-log.js'
@@ -22,6 +23,7 @@ export interface PeersOptions {
 export interface PeersHost {
   /** Throws LogicalError 503 where there is none. */
   requireRuntime(): Runtime
+  readonly transport: ClusterTransport
   readonly node: { readonly isServing: boolean; readonly sharedLog: SharedLog; stepDown(): void } | undefined
   pauseWrites(): Promise<void>
   resumeWrites(): void

@@ -22,7 +22,7 @@ const AWAITED: SealJoin = { config: { shares: 0, threshold: 0 }, shares: 'too-ea
 
 /** The other nodes of a server whose storage is labelled `raft`: how it comes to have some, and its member of their etcd. */
 export class Peers {
-  readonly #options: PeersOptions
+  readonly #options: PeersOptions & Pick<Autopilot, 'dismissGone'>
   readonly #stop = new AbortController()
   readonly #joiner: Joiner
   readonly #welcomer: Welcomer
@@ -36,12 +36,19 @@ export class Peers {
   #awaited: SealJoin | undefined
 
   private constructor(options: PeersOptions, membership: Membership) {
-    this.#options = options
     this.#membership = membership
     const host = () => this.#requireHost()
     const { signal } = this.#stop
+    this.#autopilot = new Autopilot({
+      ...options,
+      host: () => this.#host,
+      etcd: () => this.#etcd,
+      remove: (nodeId) => this.remove(nodeId),
+      onRemoved: () => this.#removed(),
+    })
+    this.#options = { ...options, dismissGone: this.#autopilot.dismissGone }
     this.#joiner = new Joiner({ ...options, host, signal, enter: (welcome) => this.#enter(welcome) })
-    this.#welcomer = new Welcomer({ ...options, runtime: () => host().requireRuntime() })
+    this.#welcomer = new Welcomer({ ...this.#options, runtime: () => host().requireRuntime() })
     this.#goingOver = new GoingOver({
       ...options,
       host,
@@ -57,12 +64,6 @@ export class Peers {
     this.#tending = new Tending({
       ...options,
       members: () => (this.#host?.node?.isServing ? this.#etcd?.members : undefined),
-    })
-    this.#autopilot = new Autopilot({
-      ...options,
-      host: () => this.#host,
-      etcd: () => this.#etcd,
-      remove: (nodeId) => this.remove(nodeId),
     })
   }
 
@@ -229,11 +230,11 @@ export class Peers {
     const { directory, log } = this.#options
     if (this.#membership.state !== 'joined') return
     log.error('this node was removed from its cluster and serves nothing any more')
-    const membership: Membership = { state: 'removed', nodeId: this.#membership.member.nodeId }
-    this.#membership = membership
+    this.#membership = { state: 'removed', nodeId: this.#membership.member.nodeId }
     this.#host?.beRemoved()
+    void this.#etcd?.close()
     // The others will say it again, should it not be written.
-    writeMembership(directory, membership).catch((error: unknown) => {
+    writeMembership(directory, this.#membership).catch((error: unknown) => {
       log.error('that this node was removed could not be written', { error })
     })
   }

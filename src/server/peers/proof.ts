@@ -16,6 +16,8 @@ export interface Welcome {
   readonly ca: string
   readonly certificate: string
   readonly privateKey: string
+  /** The certificate revocation list, base64 of its DER; undefined before the first removal of a node. */
+  readonly revoked?: string | undefined
   /** Base64. */
   readonly rootKey: string
 }

@@ -12,13 +12,16 @@ interface RemovalOptions extends Pick<PeersOptions, 'config' | 'clock' | 'log'> 
   readonly members: EtcdMembers
   /** Those of the cluster, this one included. */
   readonly servers: readonly RaftServer[]
+  /** Forgets the nodes that have no member, and revokes their certificates. */
+  readonly dismissGone: () => Promise<void>
 }
 
 /** For the node that leads. Rejects with LogicalError 503 where too few others are there, or cannot be asked. */
 export const removeNode = async (nodeId: string, options: RemovalOptions): Promise<void> => {
-  const { config, storage, members, log } = options
+  const { config, storage, members, dismissGone, log } = options
   if (nodeId === config.storage.nodeId) return removeOwn(options)
   await removeServer(storage, members, nodeId)
+  await dismissGone()
   log.info('a node was removed from the cluster', { node: nodeId })
 }
 

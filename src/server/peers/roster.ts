@@ -6,19 +6,18 @@ export interface PeerRecord {
   readonly nodeId: string
   readonly peerAddress: string
   readonly clusterAddress: string
+  /** The serial number of the certificate of its etcd member, hex. */
+  readonly certificate?: string | undefined
 }
 
-const keyOf = (nodeId: string): string => KEYS.peers + encodeURIComponent(nodeId)
+export const peerKey = (nodeId: string): string => KEYS.peers + encodeURIComponent(nodeId)
 
 /** Who belongs to the cluster, as its active nodes have written it. */
 export const findPeer = (storage: ReadStorage, nodeId: string): PeerRecord | undefined =>
-  readJson<PeerRecord>(storage, keyOf(nodeId))
+  readJson<PeerRecord>(storage, peerKey(nodeId))
 
 export const listPeers = async (storage: Storage): Promise<readonly PeerRecord[]> =>
   (await storage.keys(KEYS.peers)).flatMap((key) => readJson<PeerRecord>(storage, key) ?? [])
 
 export const keepPeer = (storage: Storage, peer: PeerRecord): Promise<void> =>
-  storage.write((tx) => putJson(tx, keyOf(peer.nodeId), peer))
-
-export const forgetPeer = (storage: Storage, nodeId: string): Promise<void> =>
-  storage.write((tx) => tx.delete(keyOf(nodeId)))
+  storage.write((tx) => putJson(tx, peerKey(peer.nodeId), peer))

@@ -10,7 +10,7 @@ import type { Contacts } from './contacts.js'
 import type { WatchedServer } from './dead-servers.js'
 import { clusterHost } from './peer-address.js'
 import { peerUrl } from './own-etcd.js'
-import { findPeer, forgetPeer, keepPeer, listPeers, type PeerRecord } from './roster.js'
+import { findPeer, listPeers, type PeerRecord } from './roster.js'
 
 interface Sources {
   readonly members: EtcdMembers
@@ -72,11 +72,9 @@ export const removeServer = async (storage: Storage, members: EtcdMembers, nodeI
   const record = findPeer(storage, nodeId)
   if (!record) return
   const member = await findMember(members, record)
-  await forgetPeer(storage, nodeId)
   try {
     if (member) await members.remove(member.ID)
   } catch (cause) {
-    await keepPeer(storage, record)
     const reason = cause instanceof Error ? cause.message : cause
     throw new LogicalError('unavailable', `the node "${nodeId}" could not be removed: ${reason}`, { cause })
   }

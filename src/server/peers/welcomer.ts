@@ -2,14 +2,16 @@ import { isSameSecret } from '../../crypto/constant-time.js'
 import { issueCertificate } from '../../crypto/certificates.js'
 import { hmacSha256 } from '../../crypto/hmac.js'
 import { certificatePem, privateKeyPem } from '../../crypto/pem.js'
+import { LIMITS } from '../../base/limits.js'
 import { type Network, parseHostPort } from '../../base/network.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { SealConfig } from '../../seal/config.js'
 import type { Member } from '../../storage/commit-log/etcd/etcd-api.js'
 import type { ServerConfig } from '../config/config.js'
-import { ensureAuthority, type NodeAuthority } from '../nodes/node-authority.js'
+import { memberCommonName, readRevoked } from '../nodes/member-certificates.js'
+import { ensureAuthority, type NodeAuthority, signerOf } from '../nodes/node-authority.js'
 import type { Runtime } from '../runtime/runtime.js'
-import { memberName, type MemberTls, nodeIdOf, type OwnEtcd, peerUrl } from './own-etcd.js'
+import { type IssuedTls, memberName, type MemberTls, nodeIdOf, type OwnEtcd, peerUrl } from './own-etcd.js'
 import { findEtcd } from './peer-address.js'
 import type { PeersOptions } from './peers-options.js'
 import { answerTo, SECRET_BYTES, sealWelcome } from './proof.js'
@@ -17,6 +19,8 @@ import { findPeer, keepPeer, type PeerRecord } from './roster.js'
 
 interface WelcomerOptions extends PeersOptions {
   readonly runtime: () => Runtime
+  /** Forgets the nodes that have no member, and revokes their certificates. */
+  readonly dismissGone: () => Promise<void>
 }
 
 /** A challenge is good for so long at least, and at most for twice as long. */
@@ -76,7 +80,8 @@ export class Welcomer {
       // It was let in before, and has never come so far as to count.
       if (member) await etcd?.members.remove(member.ID)
       for (const one of members) if (one.isLearner && one !== member) await this.#makeRoom(one, etcd)
-      return
+      await this.#options.dismissGone()
+      return requireFree(runtime())
     }
     const other = member && member.name !== '' ? nodeIdOf(member.name) : nodeId
     throw invalid(
@@ -107,9 +112,10 @@ export class Welcomer {
     const { barrier, seal } = runtime()
     const { rootKey } = seal
     if (!rootKey) throw new LogicalError('sealed', 'Vault is sealed')
-    const tls = await this.certify(peer.peerAddress)
-    await keepPeer(barrier.view(''), peer)
+    const { serial: certificate, ...tls } = await this.certify(peer.peerAddress)
     const { ID } = await etcd.members.addLearner(peerUrl(peer.peerAddress))
+    // A record without a member is of a node that was removed.
+    await keepPeer(barrier.view(''), { ...peer, certificate })
     this.#learners.set(ID, this.#options.clock.monotonic())
     const members = await etcd.members.list()
     const own = (url: string) => url === peerUrl(peer.peerAddress)
@@ -123,10 +129,14 @@ export class Welcomer {
   }
 
   /** The certificate of a member, of the authority by which nodes know one another. */
-  async certify(peerAddress: string): Promise<MemberTls> {
+  async certify(peerAddress: string): Promise<IssuedTls> {
     const { random, clock, runtime } = this.#options
-    const authority = await ensureAuthority(runtime().barrier.view(''), random, clock.now())
-    return memberTls(authority, peerAddress, clock.now())
+    const storage = runtime().barrier.view('')
+    const authority = await ensureAuthority(storage, random, clock.now())
+    // A positive number in any encoding.
+    const serial = `7${random.bytes(16).toString('hex').slice(1)}`
+    const tls = await memberTls(authority, { peerAddress, serial, nowMs: clock.now() })
+    return { ...tls, serial, revoked: readRevoked(storage)?.list }
   }
 }
 
@@ -158,16 +168,30 @@ export const requireWelcoming = ({ cluster }: Runtime): void => {
   }
 }
 
-const memberTls = async ({ record }: NodeAuthority, peerAddress: string, nowMs: number): Promise<MemberTls> => {
-  const [certificate, privateKey] = [record.certificate, record.privateKey].map((text) => Buffer.from(text, 'base64'))
-  if (!certificate || !privateKey) throw new Error('an authority without a key')
+/** Throws LogicalError 400 if so many nodes were removed that the certificate of a further one could not be revoked. */
+const requireFree = ({ barrier }: Runtime): void => {
+  if ((readRevoked(barrier)?.serials.length ?? 0) >= LIMITS.revokedNodesMax)
+    throw invalid(`no server can join this cluster: ${LIMITS.revokedNodesMax} nodes were removed from it, the maximum`)
+}
+
+interface MemberSubject {
+  readonly peerAddress: string
+  readonly serial: string
+  readonly nowMs: number
+}
+
+const memberTls = async (authority: NodeAuthority, subject: MemberSubject): Promise<MemberTls> => {
+  const { peerAddress, serial, nowMs } = subject
   const { host } = parseHostPort(peerAddress)
-  const issued = await issueCertificate(
-    { certificate, privateKey },
-    { name: host, nowMs, otherHosts: ['localhost', '127.0.0.1'] },
-  )
+  const signer = signerOf(authority)
+  const issued = await issueCertificate(signer, {
+    name: memberCommonName(serial),
+    nowMs,
+    otherHosts: [host, 'localhost', '127.0.0.1'],
+    serialNumber: serial,
+  })
   return {
-    ca: certificatePem(certificate),
+    ca: certificatePem(signer.certificate),
     certificate: certificatePem(issued.certificate),
     privateKey: privateKeyPem(issued.privateKey),
   }

@@ -16,8 +16,8 @@ export const syncDirectory = async (directory: string): Promise<void> => {
   }
 }
 
-/** Replaces a small file so that at every moment, a crash included, it has its old text or its new one. */
-export const writeFileDurably = async (path: string, text: string): Promise<void> => {
+/** Replaces a small file so that at every moment, a crash included, it has its old content or its new one. */
+export const writeFileDurably = async (path: string, text: string | Buffer): Promise<void> => {
   const temporary = `${path}.tmp`
   const file = await open(temporary, 'w', 0o600)
   try {

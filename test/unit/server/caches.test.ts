@@ -373,6 +373,7 @@ const makeProbes = async (): Promise<
     sealConfig: READ_ANEW,
     shareWrappedRoot: READ_ANEW,
     autopilot: READ_ANEW,
+    revokedNodes: READ_ANEW,
     peers: READ_ANEW,
     keyring: [
       {

@@ -170,6 +170,7 @@ test('every row of the table is stored, but for what lies there while something 
     // Of servers that others may join.
     KEYS.peers,
     KEYS.autopilot,
+    KEYS.revokedNodes,
   ]
   expect(Object.values(KEYS).filter((at) => !seen.has(at) && !passing.includes(at))).toEqual([])
 })

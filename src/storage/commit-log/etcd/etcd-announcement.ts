@@ -3,6 +3,17 @@ import type { AnnouncedNode, NodeRecord } from '../shared-log.js'
 import type { EtcdConnection } from './etcd-connection.js'
 import { endOf, type EtcdLayout } from './etcd-layout.js'
 
+/** Returns what the nodes announced. */
+export const readNodes = async (
+  connection: EtcdConnection,
+  layout: EtcdLayout,
+  signal?: AbortSignal,
+): Promise<readonly AnnouncedNode[]> => {
+  const start = layout.node('')
+  const { kvs } = await connection.ask('Range', { key: start, range_end: endOf(start) }, signal)
+  return kvs.map(({ value }) => JSON.parse(value.toString('utf8')) as AnnouncedNode)
+}
+
 /** What a node shows of itself to the others, for as long as it lives. */
 export class EtcdAnnouncement {
   readonly #connection: EtcdConnection
@@ -27,10 +38,8 @@ export class EtcdAnnouncement {
     this.#renewal ??= this.#clock.setRepeating(this.#leaseMs / 3, () => void this.#renew())
   }
 
-  async nodes(): Promise<readonly AnnouncedNode[]> {
-    const start = this.#layout.node('')
-    const { kvs } = await this.#connection.ask('Range', { key: start, range_end: endOf(start) })
-    return kvs.map(({ value }) => JSON.parse(value.toString('utf8')) as AnnouncedNode)
+  nodes(): Promise<readonly AnnouncedNode[]> {
+    return readNodes(this.#connection, this.#layout)
   }
 
   /** Resolves when the others know that it is gone, or will find out. */

@@ -1,8 +1,13 @@
+import type { AnnouncedNode } from '../shared-log.js'
+import { readNodes } from './etcd-announcement.js'
 import type { Member } from './etcd-api.js'
 import { EtcdConnection, type EtcdConnectionOptions } from './etcd-connection.js'
+import { EtcdLayout } from './etcd-layout.js'
 
 /** What it costs a change of members that one of them does not answer. */
 const PATIENCE_MS = 10_000
+/** A read that needs the other members takes no longer. */
+const QUORUM_MS = 3000
 
 /** The processes that are an etcd together: who they are, and how one comes or goes. Rejects with what etcd refuses. */
 export class EtcdMembers {
@@ -42,13 +47,19 @@ export class EtcdMembers {
     await this.#inTime((signal) => this.#connection.ask('MemberRemove', { ID: id }, signal))
   }
 
+  /** What the nodes announced below this prefix; undefined if this member does not reach enough of the others to know. */
+  async findNodes(prefix: string): Promise<readonly AnnouncedNode[] | undefined> {
+    const layout = new EtcdLayout(prefix)
+    return this.#inTime((signal) => readNodes(this.#connection, layout, signal), QUORUM_MS).catch(() => undefined)
+  }
+
   close(): void {
     this.#connection.close()
   }
 
-  async #inTime<T>(ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #inTime<T>(ask: (signal: AbortSignal) => Promise<T>, timeoutMs = PATIENCE_MS): Promise<T> {
     const late = new AbortController()
-    const timer = this.#clock.setTimer(PATIENCE_MS, () => late.abort(new Error('etcd has not answered in time')))
+    const timer = this.#clock.setTimer(timeoutMs, () => late.abort(new Error('etcd has not answered in time')))
     try {
       return await ask(late.signal)
     } finally {

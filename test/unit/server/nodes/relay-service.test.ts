@@ -3,6 +3,8 @@ import { systemClock } from '../../../../src/base/clock.js'
 import { silentLog } from '../../../../src/base/log.js'
 import { AnswerRoom } from '../../../../src/http/answer-room.js'
 import { encodeRelayed } from '../../../../src/replication/forwarding/relayed-request.js'
+import { refusalCodeOf } from '../../../../src/replication/rpc/refusal.js'
+import { memberCommonName } from '../../../../src/server/nodes/member-certificates.js'
 import { createRelayService } from '../../../../src/server/nodes/relay-service.js'
 import { WaitingRoom } from '../../../../src/server/runtime/waiting-room.js'
 import { request } from './request.js'
@@ -19,6 +21,7 @@ test('a large answer holds its room until its call has ended', async () => {
     },
     placeForCall: (ended) => room.placeForCall(ended),
     appliedIndex: () => 0,
+    isRevoked: () => false,
     log: silentLog,
   })
   const payload = await encodeRelayed({ request: request('read'), asks: 'answer', waitMs: 60_000 })
@@ -28,6 +31,24 @@ test('a large answer holds its room until its call has ended', async () => {
     await service.forward({ commonName: 'B', gone: call.signal }, { who: null, payload })
   }
   expect(entered).toEqual([true, false, true])
+})
+
+test('the certificate of an etcd member opens no cluster port, and a removed node learns of its removal', async () => {
+  const service = createRelayService({
+    serve: async () => ({ status: 204, contentType: 'application/json', headers: {}, body: '' }),
+    placeForCall: (ended) => new AnswerRoom(systemClock, { bytesMax: 100 }).placeForCall(ended),
+    appliedIndex: () => 0,
+    isRevoked: (serial) => serial === '7b',
+    log: silentLog,
+  })
+  const payload = await encodeRelayed({ request: request('read'), asks: 'answer', waitMs: 60_000 })
+  const codeOf = (commonName: string) =>
+    service.forward({ commonName, gone: new AbortController().signal }, { who: null, payload }).then(
+      () => 'answered',
+      (error: unknown) => refusalCodeOf(error),
+    )
+  const names = ['e1b2', memberCommonName('7a'), memberCommonName('7b')]
+  expect(await Promise.all(names.map(codeOf))).toEqual(['answered', 'forbidden', 'revoked'])
 })
 
 test('a request that waits is dropped when nobody waits for its answer any more', async () => {
@@ -40,6 +61,7 @@ test('a request that waits is dropped when nobody waits for its answer any more'
     },
     placeForCall: (ended) => room.placeForCall(ended),
     appliedIndex: () => 0,
+    isRevoked: () => false,
     log: silentLog,
   })
   const payload = await encodeRelayed({ request: request('update'), asks: 'answer', waitMs: 60_000 })

@@ -1,0 +1,133 @@
+import { createRevocationList, findCommonName } from '../../crypto/certificates.js'
+import { LogicalError } from '../../logical/errors.js'
+import { putJson } from '../../logical/storage.js'
+import { refusalCodeOf } from '../../replication/rpc/refusal.js'
+import { KEYS } from '../../storage/key-families.js'
+import { readRevoked } from '../nodes/member-certificates.js'
+import { ensureAuthority, signerOf } from '../nodes/node-authority.js'
+import {
+  type OwnEtcd,
+  peerUrl,
+  PREFIX,
+  readAddresses,
+  readMemberTls,
+  writeAddresses,
+  writeRevoked,
+} from './own-etcd.js'
+import type { PeersHost, PeersOptions } from './peers-options.js'
+import { listPeers, peerKey } from './roster.js'
+
+interface RevocationOptions extends PeersOptions {
+  readonly host: () => PeersHost | undefined
+  readonly etcd: () => OwnEtcd | undefined
+  /** Another node says that this one was removed. */
+  readonly onRemoved: () => void
+}
+
+const CALL_MS = 5000
+const TIMES = { keepaliveTimeMs: CALL_MS, keepaliveTimeoutMs: CALL_MS, connectTimeoutMs: CALL_MS }
+
+/** Keeps the certificates of removed nodes out of the cluster; see SPEC.md. */
+export class Revocation {
+  readonly #options: RevocationOptions
+  readonly #stop = new AbortController()
+  #dismissing: Promise<void> = Promise.resolve()
+  /** The list in the file of the own etcd. */
+  #written: string | undefined
+  /** The cluster addresses of the other nodes in the file. */
+  #addresses = ''
+
+  constructor(options: RevocationOptions) {
+    this.#options = options
+  }
+
+  close(): void {
+    this.#stop.abort(new LogicalError('unavailable', 'the server is stopping'))
+  }
+
+  /** Does what is due on this node. To be called about once a second, one call at a time. */
+  async look(): Promise<void> {
+    const { host, etcd } = this.#options
+    if (!etcd()) return
+    if (host()?.node?.isServing) await this.dismissGone()
+    await this.#copyList()
+    await this.#askIfRemoved()
+  }
+
+  /** On the active node: forgets the nodes that have no member any more, and revokes their certificates. */
+  dismissGone(): Promise<void> {
+    // One at a time: each adds to the list of the one before.
+    const dismissed = this.#dismissing.then(() => this.#dismissGone())
+    this.#dismissing = dismissed.catch(() => undefined)
+    return dismissed
+  }
+
+  async #dismissGone(): Promise<void> {
+    const { host, etcd, random, clock } = this.#options
+    const [storage, members] = [host()?.requireRuntime().barrier.view(''), etcd()?.members]
+    if (!storage || !members) return
+    // A member is there before its record, so a record without a member is of a removed one.
+    const records = await listPeers(storage)
+    const urls = new Set((await members.list()).flatMap(({ peerURLs }) => peerURLs))
+    const gone = records.filter(({ peerAddress }) => !urls.has(peerUrl(peerAddress)))
+    if (gone.length === 0) return
+    const nowMs = clock.now()
+    const authority = await ensureAuthority(storage, random, nowMs)
+    const known = readRevoked(storage)?.serials ?? []
+    const serials = [...new Set([...known, ...gone.flatMap((one) => one.certificate ?? [])])]
+    const list = await createRevocationList(signerOf(authority), { serials, nowMs })
+    await storage.write((tx) => {
+      for (const { nodeId } of gone) tx.delete(peerKey(nodeId))
+      putJson(tx, KEYS.revokedNodes, { serials, list: list.toString('base64') })
+    })
+    await this.#copyList()
+  }
+
+  /** Hands the list of the cluster to the own etcd. */
+  async #copyList(): Promise<void> {
+    const { host, directory } = this.#options
+    const server = host()
+    const list = server && readRevoked(server.requireRuntime().barrier)?.list
+    if (list === undefined || list === this.#written) return
+    await writeRevoked(directory, list)
+    this.#written = list
+  }
+
+  /**
+   * While the others are reached, keeps their cluster addresses for later. The etcd of the others refuses the certificate of a
+   * removed node, so only these addresses can tell it.
+   */
+  async #askIfRemoved(): Promise<void> {
+    const { config, directory, etcd, onRemoved } = this.#options
+    const nodes = await etcd()?.members.findNodes(PREFIX)
+    if (nodes) {
+      const others = nodes.filter(({ id }) => id !== config.storage.nodeId)
+      return this.#keepAddresses(others.map(({ clusterAddress }) => clusterAddress))
+    }
+    for (const address of await readAddresses(directory)) if (await this.#isRefusedBy(address)) return onRemoved()
+  }
+
+  async #keepAddresses(addresses: readonly string[]): Promise<void> {
+    const text = addresses.join('\n')
+    if (addresses.length === 0 || text === this.#addresses) return
+    await writeAddresses(this.#options.directory, addresses)
+    this.#addresses = text
+  }
+
+  async #isRefusedBy(address: string): Promise<boolean> {
+    const { host, directory } = this.#options
+    const { ca: caCertificate, certificate, privateKey } = await readMemberTls(directory)
+    const serverName = findCommonName(caCertificate) ?? ''
+    const credentials = { serverName, caCertificate, certificate, privateKey }
+    const connect = { credentials, times: TIMES, signal: this.#stop.signal }
+    try {
+      const connection = await host()?.transport.connect(address, connect)
+      await connection
+        ?.call('forward', { who: null, payload: Buffer.alloc(0) }, { timeoutMs: CALL_MS })
+        .finally(() => connection.close())
+    } catch (error) {
+      return refusalCodeOf(error) === 'revoked'
+    }
+    return false
+  }
+}
