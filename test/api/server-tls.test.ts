@@ -7,6 +7,7 @@ import { ApiClient } from '../../src/client/api-client.js'
 import { type ApiCertificates, createApiCertificates } from '../../src/crypto/api-certificates.js'
 import { waitFor } from '../../src/lab/wait.js'
 import { freePorts, Program, runProgram, STARTED, Workplace } from '../support/program.js'
+import { until } from '../support/until.js'
 
 /** TLS listeners of real servers: files, clients, versions, new certificates without a restart. */
 const open: (AsyncDisposable | Disposable)[] = []
@@ -98,6 +99,42 @@ describe('-dev-tls', () => {
     program.signal('SIGTERM')
     expect(await program.exit).toBe(0)
     expect(existsSync(ca), 'files of a chosen directory stay').toBe(true)
+  })
+
+  it('-dev-three-node serves one cluster at three addresses, and ends all of it', async () => {
+    const { api } = await freePorts()
+    const flags = ['-dev-three-node', `-dev-listen-address=127.0.0.1:${api}`, '-dev-root-token-id=root']
+    const program = keep(new Program(['server', ...flags]))
+    await program.untilPrinted(STARTED)
+    const addresses = [0, 1, 2].map((at) => `https://127.0.0.1:${api + at}`)
+    for (const [at, address] of addresses.entries())
+      expect(program.stdout).toContain(`Node ${at} API Address: ${address}`)
+    expect(program.stdout).toMatch(/^Unseal Key: [A-Za-z0-9+/]{43}=$/m)
+    expect(program.stdout).toMatch(/^Root Token: root$/m)
+    const ca = /VAULT_CACERT='([^']+)'/.exec(program.stdout)?.[1] ?? ''
+    const caPem = readFileSync(ca, 'utf8')
+    const [first, second, third] = addresses.map((address) => new ApiClient({ address, caPem, token: 'root' }))
+    const health = [first, second, third].map(async (client) => (await client?.send('GET', 'sys/health'))?.status)
+    expect(await Promise.all(health)).toEqual([200, 473, 473])
+    await second?.call('POST', 'secret/data/it', { body: { data: { word: 'shared' } } })
+    await until(async () => (await third?.send('GET', 'secret/data/it'))?.status === 200)
+    expect(await third?.read('secret/data/it')).toMatchObject({ data: { data: { word: 'shared' } } })
+    expect(await third?.read('sys/seal-status')).toMatchObject({ storage_type: 'inmem_ha', t: 1, n: 1 })
+    const { nodes } = Object((await first?.read('sys/ha-status'))?.data) as { nodes: { api_address: string }[] }
+    expect(nodes.map(({ api_address }) => api_address)).toEqual(addresses)
+    program.signal('SIGINT')
+    expect(await program.exit).toBe(0)
+    expect(existsSync(ca)).toBe(false)
+    for (const client of [first, second, third]) await expect(client?.read('sys/health')).rejects.toThrow()
+  })
+
+  it('-dev-three-node starts no node if the address of one is taken', async () => {
+    const { api } = await freePorts()
+    const taken = keep(new Program(['server', '-dev', `-dev-listen-address=127.0.0.1:${api + 1}`]))
+    await taken.untilPrinted(STARTED)
+    const program = keep(new Program(['server', '-dev-three-node', `-dev-listen-address=127.0.0.1:${api}`]))
+    expect(await program.exit).toBe(5)
+    expect(program.stderr).toContain(`127.0.0.1:${api + 1} is taken`)
   })
 
   it('without a directory uses a temporary one, which goes with the server', async () => {

@@ -5,10 +5,10 @@ import { createPinoLog, fileSink, type PinoLog, streamSink } from '../../base/pi
 import { addressLines, removeAddressFile, writeAddressFile } from '../../server/address-file.js'
 import { prepareDevTls } from '../../server/dev/dev-tls.js'
 import { describeServer, StartFailure, startServerFrom } from '../../server/start.js'
-import type { Server } from '../../server/server.js'
 import type { ServerConfig } from '../../server/config/config.js'
 import { loadServerConfig } from '../../server/config/server-config.js'
 import { endWithParent } from '../../lab/runner/end-with-parent.js'
+import { type RunningServers, startDevNodes } from './dev-nodes.js'
 import { EXIT } from '../exit-codes.js'
 import type { Output } from '../output.js'
 import type { StopSignals } from '../stop-signals.js'
@@ -44,14 +44,15 @@ export const runServer = async (args: readonly string[], output: Output, signals
     cleanUp()
     process.exit(EXIT.ok)
   })
-  const server = await startServerFrom(config, log).catch((error: unknown) => error)
-  if (!isServer(server)) {
+  const start = config.dev && config.dev.nodes > 1 ? startDevNodes : startOne
+  const server = await start(config, log, certificates).catch((error: unknown) => error)
+  if (!isRunning(server)) {
     cleanUp()
     const failure = server instanceof StartFailure ? server : undefined
     output.complain(`the server could not start: ${server instanceof Error ? server.message : String(server)}`)
     return failure?.reason === 'taken' ? TAKEN : EXIT.usage
   }
-  for (const line of describeServer(server, config, certificates)) output.data(line)
+  for (const line of server.description) output.data(line)
   output.data('\n==> Vault server started! Log data will stream in below:\n')
   if (config.pidFile !== '') {
     writeFileSync(config.pidFile, `${process.pid}\n`)
@@ -68,7 +69,17 @@ export const runServer = async (args: readonly string[], output: Output, signals
   process.exit(status)
 }
 
-const isServer = (value: unknown): value is Server => value instanceof Object && 'addresses' in value
+const startOne: typeof startDevNodes = async (config, log, certificates) => {
+  const server = await startServerFrom(config, log)
+  return {
+    addresses: server.addresses,
+    description: describeServer(server, config, certificates),
+    reload: () => server.reload(),
+    close: () => server.close(),
+  }
+}
+
+const isRunning = (value: unknown): value is RunningServers => value instanceof Object && 'addresses' in value
 
 const openLog = (config: ServerConfig): PinoLog =>
   createPinoLog({
@@ -88,7 +99,7 @@ const tellAddresses = (file: string, lines: readonly string[], log: PinoLog): vo
 }
 
 /** Reads certificates, audit files and the log level anew; what cannot be used is told and stays as it was. */
-const reload = async (server: Server, log: PinoLog, args: readonly string[]): Promise<void> => {
+const reload = async (server: RunningServers, log: PinoLog, args: readonly string[]): Promise<void> => {
   try {
     const { config, problems } = loadServerConfig(args, process.env)
     if (config) log.setLevel(config.log.level)
@@ -101,7 +112,7 @@ const reload = async (server: Server, log: PinoLog, args: readonly string[]): Pr
 }
 
 /** SIGTERM and SIGINT drain, a second one ends at once. Resolves to the exit status. */
-const serveUntilStopped = (server: Server, log: PinoLog, signals: StopSignals): Promise<number> =>
+const serveUntilStopped = (server: RunningServers, log: PinoLog, signals: StopSignals): Promise<number> =>
   new Promise((resolve) => {
     let isStopping = false
     signals.onStop((signal) => {

@@ -168,6 +168,7 @@ export interface DevConfig {
   /** Empty: a random one. */
   readonly rootTokenId: string
   readonly kvVersion: '1' | '2' | undefined
+  readonly nodes: 1 | 3
   /** Certificates are made at the start, for this machine and `extraHosts`; an empty directory is a temporary one. */
   readonly tls: { readonly directory: string; readonly extraHosts: readonly string[] } | undefined
 }

@@ -7,6 +7,10 @@ export interface ServerFlags {
   readonly dev: boolean
   readonly devRootTokenId: string | undefined
   readonly devListenAddress: string | undefined
+  /** Nodes of the cluster of -dev. */
+  readonly devNodes: 1 | 3
+  /** What the API shows as the storage of -dev in memory. */
+  readonly devLabel: 'inmem' | 'inmem_ha' | 'inmem_transactional'
   readonly devKvV1: boolean
   readonly devNoKv: boolean
   readonly devTls: boolean
@@ -40,9 +44,11 @@ const FLAGS: Readonly<Record<string, FlagKind>> = {
   'dev-kv-v1': { help: 'With -dev, mount version 1 of kv at secret/' },
   'dev-no-kv': { help: 'With -dev, mount no kv at secret/' },
   'dev-no-store-token': { help: 'Accepted; -dev never stores its root token in a file' },
-  'dev-ha': { help: 'Accepted, and implies -dev, which replicates without it' },
-  'dev-transactional': { help: 'Accepted, and implies -dev, which replicates without it' },
-  'dev-three-node': { help: 'Refused: use "understudy up single --nodes 3"' },
+  'dev-ha': { help: 'Implies -dev; shows the storage "inmem_ha"' },
+  'dev-transactional': { help: 'Implies -dev; shows the storage "inmem_transactional"' },
+  'dev-three-node': {
+    help: 'Implies -dev-tls; three nodes in this process, at three ports from the listen address on',
+  },
   'dev-four-cluster': { help: 'Refused: use "understudy up four"' },
   'dev-latency': { value: 'milliseconds', help: 'Ignored with a warning' },
   'dev-latency-jitter': { value: 'percent', help: 'Ignored with a warning' },
@@ -80,7 +86,7 @@ export const describeServerFlags = (): string => {
 }
 
 /** One of these makes a server a dev server, as in the reference. */
-const IMPLIES_DEV = ['dev', 'dev-tls', 'dev-ha', 'dev-transactional', 'dev-kv-v1', 'dev-no-kv', 'dev-leased-kv']
+const IMPLIES_DEV = 'dev dev-tls dev-ha dev-transactional dev-three-node dev-kv-v1 dev-no-kv dev-leased-kv'.split(' ')
 
 const IGNORED: Readonly<Record<string, string>> = {
   'dev-latency': 'it has no effect; "understudy fault latency" delays the links of a lab',
@@ -91,7 +97,6 @@ const IGNORED: Readonly<Record<string, string>> = {
 }
 
 const REFUSED: Readonly<Record<string, string>> = {
-  'dev-three-node': '-dev-three-node is not supported: use "understudy up single --nodes 3"',
   'dev-four-cluster': '-dev-four-cluster is not supported: use "understudy up four"',
   recovery: 'recovery mode is not supported: stop the server and use "understudy storage verify"',
 }
@@ -119,6 +124,9 @@ export const parseServerFlags = (args: readonly string[]): ParsedFlags => {
   if (problems.length > 0) return { ok: false, problems }
   const last = (name: string) => given.get(name)?.at(-1)
   const isOn = (name: string) => parseSwitch(last(name) ?? 'false') === true
+  const isThreeNode = isOn('dev-three-node')
+  if (isThreeNode && last('data-dir'))
+    return { ok: false, problems: ['-dev-three-node keeps its data in memory: leave out -data-dir'] }
   return {
     ok: true,
     flags: {
@@ -126,9 +134,12 @@ export const parseServerFlags = (args: readonly string[]): ParsedFlags => {
       dev: IMPLIES_DEV.some(isOn),
       devRootTokenId: last('dev-root-token-id'),
       devListenAddress: last('dev-listen-address'),
+      devNodes: isThreeNode ? 3 : 1,
+      devLabel:
+        isThreeNode || isOn('dev-ha') ? 'inmem_ha' : isOn('dev-transactional') ? 'inmem_transactional' : 'inmem',
       devKvV1: isOn('dev-kv-v1'),
       devNoKv: isOn('dev-no-kv'),
-      devTls: isOn('dev-tls'),
+      devTls: isOn('dev-tls') || isThreeNode,
       devTlsCertDir: last('dev-tls-cert-dir'),
       devTlsSan: given.get('dev-tls-san') ?? [],
       dataDir: last('data-dir'),

@@ -152,6 +152,7 @@ const resolveDev = (flags: ServerFlags, env: Environment, settled: ResolvedSetti
       fromVariable(env, 'VAULT_DEV_ROOT_TOKEN_ID'),
     ]),
     kvVersion,
+    nodes: flags.devNodes,
     tls: flags.devTls
       ? {
           directory: settled.text('dev.tls_cert_dir', [fromFlag('-dev-tls-cert-dir', flags.devTlsCertDir)]),

@@ -15,7 +15,7 @@ export const resolveStorage = (sources: ConfigSources): StorageConfig => {
       text: 'ha_storage is not supported: what nodes share is one storage, as storage "etcd"',
     })
   }
-  const label = stanza?.label ?? (flags.dev && flags.dataDir ? 'leveldb' : 'inmem')
+  const label = stanza?.label ?? (flags.dev ? (flags.dataDir ? 'leveldb' : flags.devLabel) : 'inmem')
   settled.note('storage', label, stanza?.origin ?? (flags.dev ? '-dev' : DEFAULT_ORIGIN))
   const nodeIds = [fromVariable(env, 'VAULT_RAFT_NODE_ID'), stanza?.values.node_id]
   const nodeId = settled.text('storage.node_id', nodeIds, 'node1') || 'node1'

@@ -490,8 +490,26 @@ describe('development mode', () => {
       '-dev-plugin-dir',
       '-dev-plugin-init',
     ])
-    const refused = loadServerConfig(['-dev-three-node', '-dev-four-cluster'], {}).problems.map(({ text }) => text)
-    expect(refused.join()).toMatch(/understudy up single --nodes 3.*understudy up four/)
+    const refused = loadServerConfig(['-dev-four-cluster'], {}).problems.map(({ text }) => text)
+    expect(refused.join()).toMatch(/understudy up four/)
+  })
+
+  it('-dev-ha, -dev-transactional and -dev-three-node show the storage of the reference', () => {
+    const labelOf = (...flags: string[]) => loadServerConfig(flags, {}).config?.storage.label
+    expect(labelOf('-dev')).toBe('inmem')
+    expect(labelOf('-dev', '-dev-ha')).toBe('inmem_ha')
+    expect(labelOf('-dev', '-dev-transactional')).toBe('inmem_transactional')
+    expect(labelOf('-dev-ha', '-dev-transactional')).toBe('inmem_ha')
+    expect(labelOf('-dev-three-node')).toBe('inmem_ha')
+    expect(labelOf('-dev-ha', '-data-dir=/d')).toBe('leveldb')
+  })
+
+  it('-dev-three-node implies -dev-tls, and refuses a directory for the data', () => {
+    const { config } = loadServerConfig(['-dev-three-node'], {})
+    expect([config?.dev?.nodes, config?.dev?.tls?.directory]).toEqual([3, ''])
+    expect(loadServerConfig(['-dev', '-dev-three-node=false'], {}).config?.dev?.nodes).toBe(1)
+    const { problems } = loadServerConfig(['-dev-three-node', '-data-dir=/d'], {})
+    expect(problems.map(({ text }) => text).join()).toContain('leave out -data-dir')
   })
 
   it('-dev-tls implies -dev and serves TLS', () => {

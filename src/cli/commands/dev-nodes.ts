@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs'
+import { systemClock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import { formatHostPort, parseHostPort } from '../../base/network.js'
+import { quoteForShell } from '../../base/shell.js'
+import { ApiClient } from '../../client/api-client.js'
+import { waitFor } from '../../lab/wait.js'
+import type { ServerConfig } from '../../server/config/config.js'
+import { createCopyStorage } from '../../server/data/server-storage.js'
+import { SharedMemory } from '../../server/data/shared-memory.js'
+import type { DevCertificates } from '../../server/dev/dev-tls.js'
+import { startServerFrom } from '../../server/start.js'
+import type { Server } from '../../server/server.js'
+
+/** A server, or the servers of one cluster, of this process. */
+export interface RunningServers extends Pick<Server, 'addresses' | 'reload'> {
+  /** What is printed at the start. */
+  readonly description: readonly string[]
+  close(): Promise<void>
+}
+
+/** From the API port of a node to its cluster port, as in the reference. */
+const CLUSTER_PORT_DISTANCE = 105
+const TIMEOUT_MS = 60_000
+/** The status of `sys/health` of an active node, a standby and a performance standby. */
+const UNSEALED = [200, 429, 473]
+
+/**
+ * Starts the nodes of `-dev-three-node`: one cluster over a log in memory, initialized and unsealed. Rejects with StartFailure,
+ * with all of them closed, if one cannot start.
+ */
+export const startDevNodes = async (
+  config: ServerConfig,
+  log: Log,
+  certificates: DevCertificates | undefined,
+): Promise<RunningServers> => {
+  const shared = new SharedMemory({ clock: systemClock, leaseMs: config.own.leaderLeaseMs })
+  const servers: Server[] = []
+  const close = async () => {
+    // The active node last: the others leave it in order.
+    for (const server of [...servers].reverse()) await server.close()
+  }
+  try {
+    for (const own of nodeConfigs(config)) {
+      const storage = createCopyStorage()
+      const openStorage = () => storage.open()
+      servers.push(await startServerFrom(own, log, { sharedLog: shared.connect(systemClock), openStorage }))
+    }
+    const caPem = certificates && readFileSync(certificates.caFile, 'utf8')
+    const clients = nodeConfigs(config).map(({ apiAddress }) => new ApiClient({ address: apiAddress, caPem }))
+    const secrets = await openNodes(clients, config)
+    for (const client of clients) client.close()
+    return {
+      addresses: servers.flatMap(({ addresses }) => addresses),
+      description: describe(nodeConfigs(config), secrets, certificates),
+      reload: async () => {
+        for (const server of servers) await server.reload()
+      },
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** The configuration of each node: its ports follow those of the first. */
+const nodeConfigs = (config: ServerConfig): readonly ServerConfig[] => {
+  const [listener] = config.listeners
+  if (!listener) throw new Error('-dev without a listener')
+  const { host, port } = parseHostPort(listener.address)
+  if (port === 0) throw new Error('-dev-three-node needs the port of the first node in -dev-listen-address')
+  const reached = new URL(config.apiAddress).hostname
+  return Array.from({ length: config.dev?.nodes ?? 1 }, (_, at) => {
+    const clusterPort = port + CLUSTER_PORT_DISTANCE + at
+    return {
+      ...config,
+      dev: undefined,
+      listeners: [{ ...listener, address: formatHostPort(host, port + at) }],
+      apiAddress: `https://${reached}:${port + at}`,
+      clusterAddress: `https://${reached}:${clusterPort}`,
+      clusterBindAddress: formatHostPort(host, clusterPort),
+      storage: { label: 'inmem_ha', path: undefined, nodeId: `core-${at}` },
+    }
+  })
+}
+
+interface Secrets {
+  readonly rootToken: string
+  readonly unsealKey: string
+}
+
+/** Initializes the first node and unseals all. Resolves when one is active and the others follow it. */
+const openNodes = async (clients: readonly ApiClient[], { dev }: ServerConfig): Promise<Secrets> => {
+  const [first] = clients
+  if (!first) throw new Error('a cluster without nodes')
+  const made = await first.call('PUT', 'sys/init', { body: { secret_shares: 1, secret_threshold: 1 } })
+  const [unsealKey] = made.keys_base64 as [string]
+  for (const client of clients) {
+    await client.call('PUT', 'sys/unseal', { body: { key: unsealKey } })
+    // The first one becomes active before another one can.
+    const isOpen = async () => {
+      const { status } = await client.send('GET', 'sys/health')
+      return UNSEALED.includes(status) ? undefined : `its health is ${status}`
+    }
+    await waitFor(systemClock, `the node at ${client.address} to be unsealed`, isOpen, TIMEOUT_MS)
+  }
+  const root = first.with({ token: String(made.root_token) })
+  const id = dev?.rootTokenId ?? ''
+  if (id !== '') await root.call('POST', 'auth/token/create', { body: { id, policies: ['root'], no_parent: true } })
+  const version = dev?.kvVersion
+  if (version) await root.call('POST', 'sys/mounts/secret', { body: { type: 'kv', options: { version } } })
+  return { rootToken: id || String(made.root_token), unsealKey }
+}
+
+const describe = (
+  nodes: readonly ServerConfig[],
+  { rootToken, unsealKey }: Secrets,
+  certificates: DevCertificates | undefined,
+): readonly string[] => {
+  const [first] = nodes
+  return [
+    '==> Understudy server configuration:',
+    '',
+    `  Cluster parameters path: ${certificates?.directory}`,
+    ...nodes.map(({ apiAddress }, at) => `       Node ${at} API Address: ${apiAddress}`),
+    '',
+    'WARNING! Development mode: three nodes in memory, one key share, and the root token below. Not for real secrets.',
+    '',
+    `Unseal Key: ${unsealKey}`,
+    `Root Token: ${rootToken}`,
+    '',
+    'Useful env vars:',
+    `export VAULT_TOKEN=${quoteForShell(rootToken)}`,
+    `export VAULT_ADDR=${quoteForShell(first?.apiAddress ?? '')}`,
+    ...(certificates ? [`export VAULT_CACERT=${quoteForShell(certificates.caFile)}`] : []),
+  ]
+}
