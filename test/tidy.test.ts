@@ -346,21 +346,11 @@ describe('the code', () => {
   })
 
   it('every export is imported', () => {
-    const imported = new Set(
-      [...sources, ...readSources('test'), ...readSources('scripts')].flatMap((source) =>
-        source.imports.flatMap(({ specifier, names }) =>
-          names.map((name) => `${targetOf(source, specifier)}: ${name}`),
-        ),
-      ),
-    )
-    const unused = sources
-      .filter((source) => !ENTRIES.includes(show(source)) && !imported.has(`${source.file}: *`))
-      .flatMap((source) =>
-        source.exports
-          .filter((name) => !imported.has(`${source.file}: ${name}`))
-          .map((name) => `${show(source)}: ${name}`),
-      )
-    expect(unused).toEqual(UNNAMED)
+    expect(exportsWithout([...sources, ...readSources('test'), ...readSources('scripts')])).toEqual(UNNAMED)
+  })
+
+  it('every export is used by the product', () => {
+    expect(exportsWithout([...sources, ...readSources('scripts')], usesItself)).toEqual([])
   })
 
   it('scripts load the compiled file whose type they name', () => {
@@ -396,6 +386,37 @@ describe('the code', () => {
     expect(wrong).toEqual([])
   })
 })
+
+/** Returns the exports of the product that none of the importers imports, and that `isUsed` does not excuse. */
+function exportsWithout(
+  importers: readonly Source[],
+  isUsed: (source: Source, name: string) => boolean = () => false,
+): string[] {
+  const imported = new Set(
+    importers.flatMap((source) =>
+      source.imports.flatMap(({ specifier, names }) => names.map((name) => `${targetOf(source, specifier)}: ${name}`)),
+    ),
+  )
+  return sources
+    .filter((source) => !ENTRIES.includes(show(source)) && !imported.has(`${source.file}: *`))
+    .flatMap((source) =>
+      source.exports
+        .filter((name) => !imported.has(`${source.file}: ${name}`) && !isUsed(source, name))
+        .map((name) => `${show(source)}: ${name}`),
+    )
+}
+
+/** Whether the file that declares the name also uses it. */
+function usesItself({ file, text }: Source, name: string): boolean {
+  let count = 0
+  const visitor = new Visitor({
+    Identifier: (identifier) => {
+      if (identifier.name === name) count++
+    },
+  })
+  visitor.visit(parseSync(file, text).program)
+  return count > 1
+}
 
 /** What is over its bound; and what is named as an exception without being over the bound of all. */
 function overBound(

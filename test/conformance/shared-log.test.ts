@@ -1,4 +1,4 @@
-import { ManualClock } from '../../src/base/manual-clock.js'
+import { ManualClock } from '../support/manual-clock.js'
 import { MemoryLog } from '../../src/storage/commit-log/memory-log.js'
 import { MemorySharedLog } from '../../src/storage/commit-log/memory-shared-log.js'
 import { FrozenClock } from '../support/frozen-clock.js'

@@ -1,4 +1,4 @@
-import { ManualClock } from '../../src/base/manual-clock.js'
+import { ManualClock } from '../support/manual-clock.js'
 import { createSeededRandom } from '../../src/base/random.js'
 import { PolicyStore } from '../../src/core/acl/policies.js'
 import { IdentityStore } from '../../src/core/identity/identity.js'

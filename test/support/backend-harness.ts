@@ -1,4 +1,4 @@
-import { ManualClock } from '../../src/base/manual-clock.js'
+import { ManualClock } from './manual-clock.js'
 import { createSeededRandom } from '../../src/base/random.js'
 import { silentLog } from '../../src/base/log.js'
 import type { Backend, BackendContext, MountView } from '../../src/logical/backend.js'

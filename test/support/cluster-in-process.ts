@@ -5,10 +5,10 @@ import type { LogLevel } from '../../src/base/log.js'
 import { createPinoLog, fileSink } from '../../src/base/pino-log.js'
 import { createSystemRandom } from '../../src/base/random.js'
 import { Links } from '../../src/lab/links.js'
-import { lastLogLines, type ProcessPlan } from '../../src/lab/runner/child-process.js'
+import { lastLogLines } from '../../src/lab/runner/child-process.js'
 import { InProcessServer } from '../../src/lab/runner/in-process.js'
 import { createDirectoryStorage } from '../../src/server/data/server-storage.js'
-import type { ClusterServer } from './cluster-server.js'
+import type { ClusterServer, ProcessPlan } from './cluster-server.js'
 
 /** A server of ours in the process of the test: the same ports, the same files, no process of its own. */
 export class ClusterInProcess implements ClusterServer {

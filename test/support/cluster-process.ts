@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { systemClock } from '../../src/base/clock.js'
-import { isRunning, lastLogLines, type ProcessPlan, signal, startServer } from '../../src/lab/runner/child-process.js'
+import { makeDirectory } from '../../src/base/make-directory.js'
+import { isRunning, lastLogLines, launchServer, signal, writeServerConfig } from '../../src/lab/runner/child-process.js'
 import { waitFor } from '../../src/lab/wait.js'
-import type { ClusterServer } from './cluster-server.js'
+import type { ClusterServer, ProcessPlan } from './cluster-server.js'
 
 const EXIT_MS = 60_000
 
@@ -42,7 +43,7 @@ export class ClusterProcess implements ClusterServer {
   }
 
   get lastLogLines(): string {
-    return lastLogLines(path.join(this.#plan.directory, 'server.log'))
+    return lastLogLines(this.logFile)
   }
 
   get logFile(): string {
@@ -50,7 +51,12 @@ export class ClusterProcess implements ClusterServer {
   }
 
   async start(): Promise<void> {
-    this.#pid = startServer(this.#plan).pid
+    const { directory, name } = this.#plan
+    const { dataDir, logFile } = this
+    const files = { dataDir, logFile, configFile: path.join(directory, 'server.json') }
+    makeDirectory(directory, 0o700)
+    writeServerConfig(this.#plan, files)
+    this.#pid = launchServer(name, files).pid
   }
 
   signal(name: NodeJS.Signals): void {

@@ -1,6 +1,7 @@
 import { inject } from 'vitest'
 import type { Level } from '../../scripts/support/tiers.js'
-import type { ProcessPlan } from '../../src/lab/runner/child-process.js'
+import type { PortPair } from '../../src/lab/ports.js'
+import type { ServerPlan } from '../../src/lab/runner/server-plan.js'
 import { ClusterInProcess } from './cluster-in-process.js'
 import { ClusterProcess } from './cluster-process.js'
 
@@ -13,6 +14,12 @@ declare module 'vitest' {
     /** The level of the run: it decides how much a randomized tier plays. */
     level: Level
   }
+}
+
+/** Where and how one server is started. */
+export interface ProcessPlan extends ServerPlan {
+  readonly ports: PortPair
+  readonly directory: string
 }
 
 /** A server under test, with the data and the ports that outlive it. Every runner keeps these promises. */

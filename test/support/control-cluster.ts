@@ -33,6 +33,7 @@ import type { Store } from '../../src/storage/store.js'
 import { GenerationMove } from '../../src/storage/generations/generation-move.js'
 import { FENCED } from '../../src/server/runtime/write-fence.js'
 import { CuttableNetwork, transportOver, openStore, TIMES } from './replication-fixture.js'
+import { sealRecordsOf } from './seal-records.js'
 import { until } from './until.js'
 
 const random = createSystemRandom()
@@ -259,7 +260,8 @@ export class ControlCluster {
     this.#rootKey = keyMaterial.rootKey
     const store = await openStore(this.#source.engine)
     const barrier = new Barrier({ store, clock: systemClock, random })
-    await barrier.importKeys(keyMaterial)
+    await store.importMutations(keyMaterial.records)
+    barrier.unseal(keyMaterial.rootKey)
     await barrier.write((tx) => {
       for (const { key, value } of records) tx.put(key, value)
     })
@@ -304,7 +306,10 @@ export class ControlCluster {
         await barrier.write(write)
         cluster.#limitWrites()
       },
-      exportKeyMaterial: () => barrier.exportKeys(),
+      exportKeyMaterial() {
+        if (!cluster.#rootKey) throw new Error('the cluster was never started')
+        return { rootKey: cluster.#rootKey, records: sealRecordsOf(store) }
+      },
       async wipeAndRestart({ keyMaterial, records }) {
         later(() => cluster.#reboot(() => cluster.#wipe(keyMaterial, records)))
       },

@@ -1,5 +1,5 @@
 import { silentLog } from '../../src/base/log.js'
-import { ManualClock } from '../../src/base/manual-clock.js'
+import { ManualClock } from './manual-clock.js'
 import { createSeededRandom } from '../../src/base/random.js'
 import type { ClusterStatus } from '../../src/core/status/cluster-status.js'
 import { GenerationAttempt, GenerationSlot } from '../../src/core/seal/generate-root.js'

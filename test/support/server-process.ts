@@ -5,14 +5,15 @@ import { systemClock } from '../../src/base/clock.js'
 import { ApiClient } from '../../src/client/api-client.js'
 import { randomPorts } from '../../src/lab/ports.js'
 import { initialise, waitForAnswer } from '../../src/lab/replication.js'
-import { lastLogLines, type RunningServer, startServer, stopServer } from '../../src/lab/runner/child-process.js'
+import { ClusterProcess } from './cluster-process.js'
 
 const START_MS = 90_000
-const STOP_MS = 60_000
 const NAME = 'A'
 
 /** A server as users run it: the compiled program in a process of its own, with LevelDB in a directory of its own. */
-export interface ServerProcess extends RunningServer, AsyncDisposable {
+export interface ServerProcess extends AsyncDisposable {
+  readonly pid: number
+  readonly dataDir: string
   readonly address: string
   readonly client: ApiClient
   /** The end of its log, to be shown when something failed. */
@@ -31,15 +32,16 @@ export const startServerProcess = async (settings: ServerSettings = {}): Promise
   const directory = mkdtempSync(path.join(tmpdir(), 'understudy-test-'))
   const ports = (await randomPorts([NAME])).get(NAME)
   if (!ports) throw new Error('no ports were found')
-  const running = startServer({ name: NAME, ports, directory, settings })
+  const server = new ClusterProcess({ name: NAME, ports, directory, settings })
+  await server.start()
   const address = `http://127.0.0.1:${ports.api}`
   const client = new ApiClient({ address })
   const stop = async () => {
     client.close()
-    await stopServer(systemClock, running.pid, STOP_MS)
+    await server.close()
     rmSync(directory, { recursive: true, force: true })
   }
-  const log = () => lastLogLines(running.logFile)
+  const log = () => server.lastLogLines
   try {
     await waitForAnswer(systemClock, client, NAME, START_MS)
   } catch (error) {
@@ -47,7 +49,8 @@ export const startServerProcess = async (settings: ServerSettings = {}): Promise
     await stop()
     throw new Error(`the server did not start: ${String(error)}\n${tail}`, { cause: error })
   }
-  return { ...running, address, client, log, [Symbol.asyncDispose]: stop }
+  const { pid, dataDir } = server
+  return { pid, dataDir, address, client, log, [Symbol.asyncDispose]: stop }
 }
 
 /** The same, initialised with one key share and unsealed; its client has the root token. */

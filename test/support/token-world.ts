@@ -1,4 +1,4 @@
-import { ManualClock } from '../../src/base/manual-clock.js'
+import { ManualClock } from './manual-clock.js'
 import { silentLog } from '../../src/base/log.js'
 import { createSeededRandom } from '../../src/base/random.js'
 import { createTokenBackend } from '../../src/auth/token/backend.js'

@@ -1,7 +1,7 @@
 import { systemClock } from '../../src/base/clock.js'
 import { silentLog } from '../../src/base/log.js'
 import { createSeededRandom } from '../../src/base/random.js'
-import { SimulatedNetwork } from '../../src/replication/rpc/simulated/simulated-network.js'
+import { SimulatedNetwork } from './simulated-network.js'
 import { createSimulatedTransport } from '../../src/replication/rpc/simulated/simulated-transport.js'
 import type { ClusterTransport } from '../../src/replication/rpc/transport.js'
 import type { ReplicationTimes } from '../../src/replication/types.js'

@@ -4,7 +4,7 @@
  */
 import type { Backend, BackendContext, BackendType } from '../../logical/backend.js'
 import { Lockout } from '../../logical/lockout.js'
-import { DEFAULT_LOCKOUT, decideLockout, type LockoutSettings } from '../../logical/lockout-settings.js'
+import { decideLockout, type LockoutSettings } from '../../logical/lockout-settings.js'
 import { PathRuleTable } from '../../logical/path-rules.js'
 import { accessorPaths } from './accessor-paths.js'
 import { LOGIN_PATH, loginPath, renewLogin } from './login.js'
@@ -13,7 +13,7 @@ import { propertyPaths } from './property-paths.js'
 import { rolePaths } from './role-paths.js'
 import { secretIdPaths } from './secret-id-paths.js'
 import { LOCAL_FOLDERS } from './secret-id-records.js'
-import { TIDY_INTERVAL_MS, Tidy, tidyPath } from './tidy.js'
+import { Tidy, tidyPath } from './tidy.js'
 
 export interface ApproleOptions {
   /** Between two runs that remove dead SecretIDs. */
@@ -21,8 +21,6 @@ export interface ApproleOptions {
   /** Undefined = off, unless a mount is tuned to have it. */
   readonly lockout: LockoutSettings | undefined
 }
-
-export const DEFAULT_APPROLE_OPTIONS: ApproleOptions = { tidyIntervalMs: TIDY_INTERVAL_MS, lockout: DEFAULT_LOCKOUT }
 
 const RULES = new PathRuleTable({ [LOGIN_PATH]: { access: 'open' } })
 

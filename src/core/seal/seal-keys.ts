@@ -27,7 +27,7 @@ export interface NewShares {
   readonly records: readonly SealRecord[]
 }
 
-export interface SealKeysOptions {
+interface SealKeysOptions {
   readonly storage: SealStorage
   readonly autoSeal?: AutoSeal | undefined
   readonly random: Random

@@ -1,28 +1,16 @@
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { makeDirectory } from '../../base/make-directory.js'
 import { fileURLToPath } from 'node:url'
-import type { Clock } from '../../base/clock.js'
 import { LabError } from '../lab-error.js'
 import { configArgument } from '../lifecycle/server-processes.js'
 import type { PortPair } from '../ports.js'
 import { configOf, type ServerPlan } from './server-plan.js'
 
-/** How one server of a lab is to be started as a process. */
-export interface ProcessPlan extends ServerPlan {
-  readonly ports: PortPair
-  readonly directory: string
-}
-
 interface ServerFiles {
   readonly dataDir: string
   readonly logFile: string
   readonly configFile: string
-}
-
-export interface RunningServer extends ServerFiles {
-  readonly pid: number
 }
 
 /** The end of a process: its exit status, or the signal that ended it. */
@@ -38,18 +26,6 @@ const ALLOCATOR = {
   MALLOC_MMAP_THRESHOLD_: '131072',
   MALLOC_TRIM_THRESHOLD_: '131072',
   MALLOC_TOP_PAD_: '0',
-}
-
-/** Starts a server as a process of its own that outlives this one. */
-export const startServer = (plan: ProcessPlan): RunningServer => {
-  const files: ServerFiles = {
-    dataDir: path.join(plan.directory, 'data'),
-    logFile: path.join(plan.directory, 'server.log'),
-    configFile: path.join(plan.directory, 'server.json'),
-  }
-  makeDirectory(plan.directory, 0o700)
-  writeServerConfig(plan, files)
-  return { ...files, pid: launchServer(plan.name, files).pid }
 }
 
 export const writeServerConfig = (plan: ServerPlan & { ports: PortPair }, files: ServerFiles): void => {
@@ -115,19 +91,6 @@ export const isRunning = (pid: number): boolean => {
     return true
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
-/** Asks a server to stop and waits until it has; after `timeoutMs` it is killed. A server that is gone is fine. */
-export const stopServer = async (clock: Clock, pid: number, timeoutMs: number): Promise<void> => {
-  if (!signal(pid, 'SIGTERM')) return
-  const deadline = clock.monotonic() + timeoutMs
-  while (isRunning(pid)) {
-    if (clock.monotonic() >= deadline) {
-      signal(pid, 'SIGKILL')
-      return
-    }
-    await clock.sleep(20)
   }
 }
 

@@ -2,7 +2,7 @@
  * The store that each service token has for itself: `<storage id of the token>/<path>`, JSON text as values. It never
  * lists or reads across tokens; whoever ends a token deletes what lies below its storage id.
  */
-import { type Backend, type BackendContext, type BackendType, type Call, definePath } from '../../logical/backend.js'
+import { type Backend, type BackendContext, type Call, definePath } from '../../logical/backend.js'
 import { printDocument } from '../../logical/document.js'
 import { invalid, LogicalError, permissionDenied } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
@@ -78,10 +78,3 @@ export const createCubbyhole = ({ storage }: Pick<BackendContext, 'storage'>, op
 /** 400 in the form of a list: the reference answers this mistake with its status of a failure. */
 const missing = (what: string): LogicalError =>
   new LogicalError('invalid-request', `missing ${what}`, { wrapped: true })
-
-export const cubbyholeType = (options: CubbyholeOptions): BackendType => ({
-  name: 'cubbyhole',
-  kind: 'secret',
-  factory: (context) => createCubbyhole(context, options),
-  localPrefixes: [],
-})

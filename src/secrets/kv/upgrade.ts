@@ -9,10 +9,6 @@ import { putMetadata } from './stored-metadata.js'
 
 const CHUNK_KEYS = 100
 
-/** True while there is version 1 data that a version 2 mount could not show. */
-export const needsUpgrade = async (storage: Storage): Promise<boolean> =>
-  (await storage.keys(V1_PREFIX, { limit: 1 })).length > 0
-
 /** Every secret becomes version 1 of its key, created at `nowMs`. Resolves when all of it is durable. */
 export const upgradeToV2 = async (storage: Storage, nowMs: number): Promise<void> => {
   for (;;) {

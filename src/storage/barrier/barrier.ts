@@ -8,24 +8,16 @@ import { knowsTerm, openValue, openWithRoot, sealValue, sealWithRoot } from './b
 import type { KeyScan } from '../key-scan.js'
 import { OpenedValues } from './opened-values.js'
 import { EncryptionCount } from './encryption-count.js'
-import { isPlainKey, KEYS, SHARED_SEAL_KEYS } from '../key-families.js'
-import type { Mutation } from '../replicable.js'
+import { isPlainKey, KEYS } from '../key-families.js'
 import type { Store, Written } from '../store.js'
 import { StorageView } from '../view.js'
 
-export interface BarrierOptions {
+interface BarrierOptions {
   readonly store: Store
   readonly clock: Clock
   readonly random?: Random
   /** Given where it has to go on over several barriers. */
   readonly encryptions?: EncryptionCount
-}
-
-/** The keys that a cluster joining a replication set needs before its first sync. Secret. */
-export interface BarrierKeys {
-  readonly rootKey: Buffer
-  /** Stored bytes of the seal's records and the keyring. */
-  readonly records: readonly { readonly key: string; readonly value: Buffer }[]
 }
 
 interface Unsealed {
@@ -158,27 +150,6 @@ export class Barrier {
       this.#derived.set(purpose, found)
     }
     return found
-  }
-
-  /** Secret: hand it over encrypted only. */
-  exportKeys(): BarrierKeys {
-    const { rootKey } = this.#requireUnsealed()
-    const records = SHARED_SEAL_KEYS.flatMap((key) => {
-      const value = this.#store.get(key)
-      return value === undefined ? [] : [{ key, value }]
-    })
-    return { rootKey: Buffer.from(rootKey), records }
-  }
-
-  /** Takes over the keys of another cluster, without log entries, and unseals. Fails when they do not fit each other. */
-  async importKeys(keys: BarrierKeys): Promise<void> {
-    const record = keys.records.find(({ key }) => key === KEYS.keyring)?.value
-    if (record === undefined || openWithRoot(keys.rootKey, KEYS.keyring, record) === undefined) {
-      throw new LogicalError('invalid-request', 'the keyring does not open with the root key')
-    }
-    const mutations: Mutation[] = keys.records.filter(({ key }) => SHARED_SEAL_KEYS.some((shared) => shared === key))
-    await this.#store.importMutations(mutations)
-    this.unseal(keys.rootKey)
   }
 
   #openIn(tx: Transaction, key: string): Buffer | undefined {

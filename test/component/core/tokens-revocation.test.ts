@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { ManualClock } from '../../../src/base/manual-clock.js'
+import { ManualClock } from '../../support/manual-clock.js'
 import { TEAM, TokenWorld } from '../../support/token-world.js'
 
 const HOUR_MS = 3_600_000

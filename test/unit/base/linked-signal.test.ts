@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { expect, it } from 'vitest'
 import { limitSignal, linkSignals } from '../../../src/base/linked-signal.js'
-import { ManualClock } from '../../../src/base/manual-clock.js'
+import { ManualClock } from '../../support/manual-clock.js'
 
 const two = () => [new AbortController(), new AbortController()] as const
 

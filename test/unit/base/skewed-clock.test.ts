@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { skewedClock } from '../../../src/base/clock.js'
-import { ManualClock } from '../../../src/base/manual-clock.js'
+import { ManualClock } from '../../support/manual-clock.js'
 
 test('a skewed clock shifts what is shown, and keeps the timers of whichever clock it stands on', async () => {
   const clock = new ManualClock(1_000)

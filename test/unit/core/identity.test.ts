@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { ManualClock } from '../../../src/base/manual-clock.js'
+import { ManualClock } from '../../support/manual-clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { IdentityStore } from '../../../src/core/identity/identity.js'
 import { LogicalError } from '../../../src/logical/errors.js'

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../../src/base/manual-clock.js'
+import { ManualClock } from '../../support/manual-clock.js'
 import { nextTurn } from '../../../src/base/turn.js'
 import { readInRoom } from '../../../src/core/pipeline/large-answers.js'
 import type { AnswerSink } from '../../../src/http/answer-place.js'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
-import { ManualClock } from '../../../src/base/manual-clock.js'
+import { ManualClock } from '../../support/manual-clock.js'
 import { nextTurn } from '../../../src/base/turn.js'
 import { BodyRoom } from '../../../src/http/body-room.js'
 import type { BodyAllowance } from '../../../src/logical/incoming.js'

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../../src/base/manual-clock.js'
+import { ManualClock } from '../../support/manual-clock.js'
 import { examine } from '../../../src/lab/doctor/checks.js'
 import { type Machine, thisMachine } from '../../../src/lab/doctor/machine.js'
 import type { LabListing } from '../../../src/lab/lifecycle/listing.js'

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
-import { createApproleType, DEFAULT_APPROLE_OPTIONS } from '../../../src/auth/approle/backend.js'
+import { createApproleType } from '../../../src/auth/approle/backend.js'
 import { FORWARDED, isForwardable } from '../../../src/replication/forwarding/forwardable.js'
 import { kvType } from '../../../src/secrets/kv/backend.js'
 import { createTransitType } from '../../../src/secrets/transit/backend.js'
 import { BackendHarness } from '../../support/backend-harness.js'
 import { makeIdentity } from '../../support/identity-mount.js'
+import { APPROLE_OPTIONS } from '../auth/approle/approle-mount.js'
 import { makeUserpass } from '../auth/userpass/userpass-mount.js'
 
 /** Writes by their verb that change nothing that is shared: a secondary answers them itself. */
@@ -28,7 +29,7 @@ const ANSWERED_HERE: ReadonlySet<string> = new Set([
 ])
 
 const BACKENDS = [
-  new BackendHarness(createApproleType(DEFAULT_APPROLE_OPTIONS).factory),
+  new BackendHarness(createApproleType(APPROLE_OPTIONS).factory),
   makeUserpass(),
   makeIdentity().harness,
   new BackendHarness(kvType.factory, { options: { version: '1' } }),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ManualClock } from '../../../src/base/manual-clock.js'
+import { ManualClock } from '../../support/manual-clock.js'
 import { Pacer } from '../../../src/replication/primary/pacer.js'
 
 /** How a copy for a secondary gives way to those who write on its primary. */

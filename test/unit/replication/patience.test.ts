@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { expect, test } from 'vitest'
-import { ManualClock } from '../../../src/base/manual-clock.js'
+import { ManualClock } from '../../support/manual-clock.js'
 import { silentLog } from '../../../src/base/log.js'
 import { nextTurn } from '../../../src/base/turn.js'
 import { MessageStream } from '../../../src/replication/rpc/message-stream.js'

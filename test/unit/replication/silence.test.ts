@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ManualClock } from '../../../src/base/manual-clock.js'
+import { ManualClock } from '../../support/manual-clock.js'
 import { nextTurn } from '../../../src/base/turn.js'
 import { cutWhenSilent } from '../../../src/replication/rpc/grpc/silence.js'
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ROOT_NAMESPACE, type TokenView } from '../../../src/logical/request.js'
-import { cubbyholeType } from '../../../src/secrets/cubbyhole/backend.js'
+import { createCubbyhole } from '../../../src/secrets/cubbyhole/backend.js'
 import { BackendHarness, dataOf, refusal } from '../../support/backend-harness.js'
 
 const token = (id: string, type: TokenView['type'] = 'service'): TokenView => ({
@@ -17,7 +17,7 @@ const token = (id: string, type: TokenView['type'] = 'service'): TokenView => ({
 describe('the cubbyhole', () => {
   let cubbyhole: BackendHarness
   beforeEach(() => {
-    cubbyhole = new BackendHarness(cubbyholeType({ storageIdOf: ({ id }) => `salted-${id}` }).factory)
+    cubbyhole = new BackendHarness((context) => createCubbyhole(context, { storageIdOf: ({ id }) => `salted-${id}` }))
   })
 
   const as = (who: TokenView) => ({

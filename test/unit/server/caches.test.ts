@@ -24,6 +24,7 @@ import { categoryOf, findFamily, KEYS } from '../../../src/storage/key-families.
 import type { WalEntry } from '../../../src/storage/replicable.js'
 import { fillEngine } from '../../../src/server/lab/cluster-image.js'
 import { makeRequest } from '../../support/backend-harness.js'
+import { sealRecordsOf } from '../../support/seal-records.js'
 import { until } from '../../support/until.js'
 import { entriesAfter, GatedEngine, openFixture } from '../storage/fixture.js'
 
@@ -115,11 +116,17 @@ const startSubject = async (): Promise<Subject> => {
 const core = () => subject.cluster.services
 const replication = () => subject.cluster.replication.replication.context
 
+const rootKeyOf = ({ seal: { rootKey } }: Runtime): Buffer => {
+  if (!rootKey) throw new Error('no root key')
+  return rootKey
+}
+
 /** A barrier of another cluster of the set, which has the same values of these keys. */
 const openTwin = async (keys: readonly string[]) => {
   const { store } = await openFixture()
   const barrier = new Barrier({ store, clock: systemClock, random: createSystemRandom() })
-  await barrier.importKeys(subject.runtime.barrier.exportKeys())
+  await store.importMutations(sealRecordsOf(subject.runtime.store))
+  barrier.unseal(rootKeyOf(subject.runtime))
   const known = keys.filter((key) => key !== KEYS.keyring)
   await store.importMutations(known.map((key) => ({ key, value: subject.runtime.store.get(key) })))
   return { store, barrier }
@@ -222,9 +229,7 @@ const WAYS: Readonly<Record<string, Way>> = {
   'a start on data that takes the place of what is there': {
     isStart: true,
     async commit(values) {
-      const { rootKey } = subject.runtime.seal
-      if (!rootKey) throw new Error('no root key')
-      const known = Buffer.from(rootKey)
+      const known = Buffer.from(rootKeyOf(subject.runtime))
       await subject.server.host.replaceData('a test', {
         rootKeyAfter: () => known,
         prepare: (fresh, old) => fillCopy(fresh, old, known, values),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../../src/base/manual-clock.js'
+import { ManualClock } from '../../support/manual-clock.js'
 import { CommitTimes } from '../../../src/server/wiring/commit-times.js'
 
 describe('how long somebody lacks an entry', () => {

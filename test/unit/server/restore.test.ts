@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { LIMITS } from '../../../src/base/limits.js'
 import { silentLog } from '../../../src/base/log.js'
-import { ManualClock } from '../../../src/base/manual-clock.js'
+import { ManualClock } from '../../support/manual-clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { prepareRestored } from '../../../src/server/data/restore.js'
 import type { ServerConfig } from '../../../src/server/config/config.js'

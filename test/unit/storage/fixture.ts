@@ -1,5 +1,5 @@
 import { silentLog } from '../../../src/base/log.js'
-import { ManualClock } from '../../../src/base/manual-clock.js'
+import { ManualClock } from '../../support/manual-clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import type { Engine, EngineBatch } from '../../../src/storage/engine/engine.js'
 import { MemoryDisk, MemoryEngine } from '../../../src/storage/engine/memory-engine.js'

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
-import { ManualClock } from '../../../src/base/manual-clock.js'
+import { ManualClock } from '../../support/manual-clock.js'
 import { nextTurn } from '../../../src/base/turn.js'
 import { MemoryLog } from '../../../src/storage/commit-log/memory-log.js'
 import { MemorySharedLog } from '../../../src/storage/commit-log/memory-shared-log.js'

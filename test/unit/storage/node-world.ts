@@ -1,5 +1,5 @@
 import { silentLog } from '../../../src/base/log.js'
-import { ManualClock } from '../../../src/base/manual-clock.js'
+import { ManualClock } from '../../support/manual-clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { sourceOf } from '../../support/engine-source.js'
 import { prepareCopy } from '../../../src/storage/commit-log/copy.js'

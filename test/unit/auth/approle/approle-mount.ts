@@ -1,16 +1,17 @@
 import { expect } from 'vitest'
-import {
-  type ApproleOptions,
-  createApproleType,
-  DEFAULT_APPROLE_OPTIONS,
-} from '../../../../src/auth/approle/backend.js'
+import { type ApproleOptions, createApproleType } from '../../../../src/auth/approle/backend.js'
+import { TIDY_INTERVAL_MS } from '../../../../src/auth/approle/tidy.js'
 import { renderError } from '../../../../src/http/status-codes.js'
 import type { MountView } from '../../../../src/logical/backend.js'
 import { renderAnswer } from '../../../../src/logical/envelope.js'
 import type { JsonObject } from '../../../../src/logical/json.js'
+import { DEFAULT_LOCKOUT } from '../../../../src/logical/lockout-settings.js'
 import type { LoginAuth, Operation, Request, Response } from '../../../../src/logical/request.js'
 import { BackendHarness, makeRequest } from '../../../support/backend-harness.js'
 import type { MemoryStorage } from '../../../support/memory-storage.js'
+
+/** What a server has by default. */
+export const APPROLE_OPTIONS: ApproleOptions = { tidyIntervalMs: TIDY_INTERVAL_MS, lockout: DEFAULT_LOCKOUT }
 
 /** What a client would see: status, and the body without what every envelope has. */
 export interface Answer {
@@ -35,7 +36,7 @@ export class ApproleMount {
   readonly mount: { -readonly [K in keyof MountView]: MountView[K] }
 
   constructor(options: Partial<ApproleOptions> = {}) {
-    const type = createApproleType({ ...DEFAULT_APPROLE_OPTIONS, ...options })
+    const type = createApproleType({ ...APPROLE_OPTIONS, ...options })
     let mount: MountView | undefined
     this.harness = new BackendHarness((given) => {
       mount = { ...given.mount, path: 'auth/approle/', accessor: 'auth_approle_00000000' }

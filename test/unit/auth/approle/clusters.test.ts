@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createApproleType, DEFAULT_APPROLE_OPTIONS } from '../../../../src/auth/approle/backend.js'
+import { createApproleType } from '../../../../src/auth/approle/backend.js'
 import type { JsonObject } from '../../../../src/logical/json.js'
 import type { Operation } from '../../../../src/logical/request.js'
-import { ApproleMount, type Issued } from './approle-mount.js'
+import { APPROLE_OPTIONS, ApproleMount, type Issued } from './approle-mount.js'
 
 /** 503 stands for the refusal on which the pipeline forwards the whole request to the performance primary. */
 const FORWARDED = { status: 503, errors: ['cannot write to readonly storage'] }
@@ -132,5 +132,5 @@ describe('on the primary', () => {
 })
 
 it('the key prefixes of what is local are told to whoever mounts the type', () => {
-  expect(createApproleType(DEFAULT_APPROLE_OPTIONS).localPrefixes).toEqual(['secret_id_local/', 'accessor_local/'])
+  expect(createApproleType(APPROLE_OPTIONS).localPrefixes).toEqual(['secret_id_local/', 'accessor_local/'])
 })

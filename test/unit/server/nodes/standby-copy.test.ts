@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Log, silentLog } from '../../../../src/base/log.js'
-import { ManualClock } from '../../../../src/base/manual-clock.js'
+import { ManualClock } from '../../../support/manual-clock.js'
 import { createSeededRandom } from '../../../../src/base/random.js'
 import { StandbyCopy } from '../../../../src/server/runtime/standby-copy.js'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ManualClock } from '../../../../src/base/manual-clock.js'
+import { ManualClock } from '../../../support/manual-clock.js'
 import { Contacts } from '../../../../src/server/peers/contacts.js'
 import type { AnnouncedNode } from '../../../../src/storage/commit-log/shared-log.js'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { silentLog } from '../../../../src/base/log.js'
-import { ManualClock } from '../../../../src/base/manual-clock.js'
+import { ManualClock } from '../../../support/manual-clock.js'
 import { systemNetwork } from '../../../../src/base/network.js'
 import { createSeededRandom } from '../../../../src/base/random.js'
 import { LogicalError } from '../../../../src/logical/errors.js'

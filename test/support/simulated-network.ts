@@ -1,8 +1,8 @@
-import type { Clock, Timer } from '../../../base/clock.js'
-import { formatHostPort, parseHostPort } from '../../../base/network.js'
-import { LogicalError } from '../../../logical/errors.js'
-import { Inbox } from './inbox.js'
-import type { MessageNetwork, Wire, WireMessage } from './wire.js'
+import type { Clock, Timer } from '../../src/base/clock.js'
+import { formatHostPort, parseHostPort } from '../../src/base/network.js'
+import { LogicalError } from '../../src/logical/errors.js'
+import { Inbox } from '../../src/replication/rpc/simulated/inbox.js'
+import type { MessageNetwork, Wire, WireMessage } from '../../src/replication/rpc/simulated/wire.js'
 
 interface SimulatedNetworkOptions {
   readonly clock: Clock

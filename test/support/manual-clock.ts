@@ -1,4 +1,4 @@
-import { type Clock, sleepWith, type Timer } from './clock.js'
+import { type Clock, sleepWith, type Timer } from '../../src/base/clock.js'
 
 /** A clock that moves only when it is told to: virtual time for tests and simulations. */
 export class ManualClock implements Clock {
