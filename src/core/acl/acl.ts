@@ -4,10 +4,9 @@
  */
 import type { JsonObject } from '../../logical/json.js'
 import { type NamespaceRef, type Operation, ROOT_NAMESPACE, type WrapRequest } from '../../logical/request.js'
-import { CAPABILITY_BITS, NEEDED_BIT, namesOf } from './acl-capabilities.js'
+import { CAPABILITY_BITS, namesOf, NEEDED_BIT } from './acl-capabilities.js'
 import { meetsConditions } from './acl-conditions.js'
-import { matchesSegments, reachesBelow } from './acl-pattern.js'
-import { comparePriority } from './acl-priority.js'
+import { matchesSegments, type PathPattern, reachesBelow } from './acl-pattern.js'
 import type { AclRule, GrantingPolicy } from './acl-rules.js'
 
 interface AclQuery {
@@ -135,3 +134,14 @@ export const aclPath = (
   requestNamespace.path.startsWith(tokenNamespace.path)
     ? requestNamespace.path.slice(tokenNamespace.path.length) + path
     : undefined
+
+/**
+ * Which of two patterns that match the same path decides: negative when `a` does. The first character that is not
+ * literal as late as possible; then no glob; then fewer `+`; then longer; then later in the alphabet.
+ */
+const comparePriority = (a: PathPattern, b: PathPattern): number =>
+  b.literalHead.length - a.literalHead.length ||
+  Number(a.isGlob) - Number(b.isGlob) ||
+  a.anySegments - b.anySegments ||
+  b.text.length - a.text.length ||
+  (a.text < b.text ? 1 : a.text > b.text ? -1 : 0)

@@ -13,7 +13,6 @@ import type { AuditEntry, AuditResponseEntry } from './audit-entry.js'
 import { hashText, WholeDigests } from './audit-hash.js'
 import { type AuditRecord, parseAuditOptions, RECORD_PREFIXES, recordKey } from './audit-record.js'
 import { AuditTail } from './audit-tail.js'
-import { AuditedHeaders } from './audited-headers.js'
 import type { Meter } from '../status/metrics.js'
 import { KEYS } from '../../storage/key-families.js'
 
@@ -212,3 +211,38 @@ const orRefuse = async (step: Promise<void>, refusal: string): Promise<void> => 
 }
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+interface AuditedHeader {
+  readonly hmac: boolean
+}
+
+type HeaderRecord = Readonly<Record<string, AuditedHeader>>
+
+/** The request headers that audit devices log: one record for all devices. */
+class AuditedHeaders {
+  readonly #storage: Storage
+  #kept: ReadonlyMap<string, AuditedHeader> | undefined
+
+  constructor(storage: Storage) {
+    this.#storage = storage
+  }
+
+  /** By lower-case name. */
+  all(): ReadonlyMap<string, AuditedHeader> {
+    this.#kept ??= new Map(Object.entries(readJson<HeaderRecord>(this.#storage, KEYS.auditedHeaders) ?? {}))
+    return this.#kept
+  }
+
+  /** Undefined stops the logging of the header. */
+  set(name: string, header: AuditedHeader | undefined): Promise<void> {
+    return this.#storage.write((tx) => {
+      const { [name.toLowerCase()]: _replaced, ...others } = readJson<HeaderRecord>(tx, KEYS.auditedHeaders) ?? {}
+      putJson(tx, KEYS.auditedHeaders, header === undefined ? others : { ...others, [name.toLowerCase()]: header })
+    })
+  }
+
+  /** The record has changed. */
+  forget(): void {
+    this.#kept = undefined
+  }
+}

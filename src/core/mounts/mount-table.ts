@@ -1,10 +1,9 @@
 import { Reservations } from '../../base/reservations.js'
 import { LogicalError } from '../../logical/errors.js'
-import type { Storage, Transaction } from '../../logical/storage.js'
-import { putJson, readJson } from '../../logical/storage.js'
+import { putJson, readJson, type Storage, type Transaction } from '../../logical/storage.js'
 import { ENTRY_PREFIXES, entryKey, type MountEntry, type MountKind, routePath } from './mount-entry.js'
 import type { NamespaceEntry, NamespaceStore } from '../namespaces/namespaces.js'
-import { findMountInTheWay, findNamespaceInTheWay, type PlacedMount } from './path-conflict.js'
+import type { NamespaceRef } from '../../logical/request.js'
 
 /**
  * Takes part in a transaction that moves or removes (no `after`) a mount. What it returns is called when that is stored, or
@@ -176,3 +175,29 @@ const listOf = (rows: Iterable<MountEntry>, kind: MountKind, namespaceId: string
 const taken = (path: string): LogicalError => new LogicalError('invalid-request', `path is already in use at ${path}`)
 
 const isConflict = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one)
+
+/** Where a mount is, seen from the root namespace. */
+export interface PlacedMount {
+  readonly entry: Pick<MountEntry, 'kind' | 'path'>
+  readonly namespacePath: string
+}
+
+/**
+ * A request belongs to the namespace that its path begins with, whatever is mounted there. So a mount at the path of a
+ * namespace, below it, or above it makes one of the two unreachable, unless it lies inside of that very namespace.
+ */
+const isInTheWay = ({ entry, namespacePath }: PlacedMount, path: string): boolean => {
+  if (path === '' || namespacePath.startsWith(path)) return false
+  const full = namespacePath + routePath(entry)
+  return full.startsWith(path) || path.startsWith(full)
+}
+
+/** The namespace that makes it impossible to mount there. */
+export const findNamespaceInTheWay = <T extends NamespaceRef>(
+  mount: PlacedMount,
+  namespaces: readonly T[],
+): T | undefined => namespaces.find(({ path }) => isInTheWay(mount, path))
+
+/** The mount that makes it impossible to have a namespace at `path`. */
+export const findMountInTheWay = <T extends PlacedMount>(path: string, mounts: readonly T[]): T | undefined =>
+  mounts.find((mount) => isInTheWay(mount, path))

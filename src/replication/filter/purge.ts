@@ -13,7 +13,6 @@ import {
 } from './purge-states.js'
 import { step } from '../state-table.js'
 import { KEYS } from '../../storage/key-families.js'
-import { isInLog, prefixesOf } from './filtered-log.js'
 
 interface PurgeOptions {
   readonly storage: Storage
@@ -156,5 +155,27 @@ export class FilteredDataPurge {
     for (const prefix of prefixesOf(mounts))
       if ((await this.#options.storage.keys(prefix, { limit: 1 })).length > 0) return true
     return false
+  }
+}
+
+const READ_BYTES = 1024 * 1024
+
+/** What the keys of the data of these mounts begin with. */
+const prefixesOf = (mounts: ReadonlySet<string>): readonly string[] =>
+  [...mounts].flatMap((uuid) => [KEYS.secretData, KEYS.authData].map((prefix) => `${prefix}${uuid}/`))
+
+/** Whether the log of this cluster names data of these mounts, which may be deleted by now. Keys stand in it as they are. */
+const isInLog = async (
+  store: Pick<ReplicableStore, 'firstIndex' | 'framesAfter'>,
+  mounts: ReadonlySet<string>,
+): Promise<boolean> => {
+  if (mounts.size === 0) return false
+  const prefixes = prefixesOf(mounts)
+  for (let index = store.firstIndex - 1; ; ) {
+    const frames = await store.framesAfter(index, READ_BYTES)
+    if (frames && frames.length === 0) return false
+    if (frames?.some(({ bytes }) => prefixes.some((prefix) => bytes.includes(prefix)))) return true
+    // What was trimmed meanwhile is none of it.
+    index = frames?.at(-1)?.lastIndex ?? store.firstIndex - 1
   }
 }

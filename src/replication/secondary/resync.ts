@@ -2,11 +2,10 @@ import type { Log } from '../../base/log.js'
 import type { Tree } from '../../storage/key-families.js'
 import type { RemotePosition, ReplicableStore, SyncSnapshot } from '../../storage/replicable.js'
 import type { PrimaryConnection } from '../rpc/transport.js'
-import type { ResyncNeeded, PeerIdentityMessage } from '../rpc/messages.js'
+import type { PeerIdentityMessage, ResyncNeeded } from '../rpc/messages.js'
 import { filteredDigest } from '../filter/filtered-digest.js'
 import type { Kind, SecondaryHooks, SyncProgress } from '../types.js'
-import { copyTree } from './copy.js'
-import { type DiffCall, findConflicts, usedSubPages } from './diff.js'
+import { type DiffCall, findConflicts, treeNumber, usedSubPages } from './diff.js'
 import { fetchSubPages } from './fetch.js'
 import type { EnteredState } from './standing.js'
 import { StepWriter } from './step-writer.js'
@@ -120,4 +119,16 @@ const carryOut = async (call: DiffCall, plan: Plan, snapshot: SyncSnapshot, writ
   if (plan.how === 'whole') return copyTree(call, plan.tree, plan.own, writer)
   if (plan.how === 'equal') return
   for await (const step of fetchSubPages(call, plan.tree, snapshot, plan.subPages)) await writer.add(step)
+}
+
+/**
+ * Everything of a tree, for a store that has next to nothing: `own` is all it has of it. What it has and the primary has
+ * not is deleted.
+ */
+const copyTree = async (call: DiffCall, tree: Tree, own: ReadonlySet<string>, writer: StepWriter): Promise<void> => {
+  const { connection, session, who } = call
+  const request = { who: who(), session, tree: treeNumber(tree), is_whole: true, sub_pages: [] }
+  const replaced = await writer.copy(tree, connection.fetchKeys(request))
+  const left = [...own].filter((key) => !replaced.has(key))
+  await writer.add({ mutations: left.map((key) => ({ key, value: undefined })), filtered: [] })
 }

@@ -1,19 +1,25 @@
 /** Version 2's data: write, read, patch and soft-delete. A write's metadata and version are one transaction. */
 import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
-import { printDocument } from '../../logical/document.js'
+import { Document, printDocument } from '../../logical/document.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { int, map, string } from '../../logical/fields.js'
-import { storedJson } from '../../logical/json.js'
+import { type JsonObject, type JsonValue, storedJson } from '../../logical/json.js'
 import type { Response } from '../../logical/request.js'
 import type { ReadStorage, Transaction } from '../../logical/storage.js'
-import { checkCas, parseCas } from './cas.js'
-import type { ConfigStore } from './config.js'
+import type { ConfigStore, KvConfig } from './config.js'
 import { metadataKey, versionKey } from './layout.js'
-import { mergeDocument, mergeInTurns } from './merged-document.js'
-import { dropOldVersions } from './max-versions.js'
 import { addVersion, describeVersion, isReadable, type KeyMetadata, newMetadata } from './metadata.js'
 import { putMetadata, readMetadata } from './stored-metadata.js'
 import { deleteVersions } from './versions.js'
+import { RawNumber } from '../../base/json.js'
+import { LIMITS } from '../../base/limits.js'
+import { turnFor } from '../../base/turn.js'
+import { scanJson } from '../../logical/json-scan.js'
+import { printJson } from '../../base/json-print.js'
+import { parseJson } from '../../logical/json-text.js'
+import { mergePatch } from './merge-patch.js'
+
+const DEFAULT_MAX_VERSIONS = 10
 
 const FIELDS = {
   path: string('Location of the secret.'),
@@ -112,4 +118,61 @@ export const findVersion = (storage: ReadStorage, path: string, number: number, 
   // While a resync is under way the metadata may have arrived before the data.
   if (!value) throw new LogicalError('internal', 'could not find version data')
   return { description, stored: value }
+}
+
+/**
+ * Check-and-set: a write may name the version it replaces. Throws 400 when the write may not replace the current version.
+ * Called inside of the transaction that replaces it.
+ */
+const checkCas = (cas: number | undefined, config: KvConfig, metadata: KeyMetadata | undefined): void => {
+  if (cas === undefined) {
+    if (config.casRequired || metadata?.casRequired) throw invalid('check-and-set parameter required for this call')
+  } else if (cas !== (metadata?.currentVersion ?? 0)) {
+    throw invalid('check-and-set parameter did not match the current version')
+  }
+}
+
+/** `options.cas` as a number, from whatever JSON a client made of it; undefined when it was not sent. */
+const parseCas = (options: { readonly [key: string]: JsonValue } | null): number | undefined => {
+  const value = options?.cas
+  if (value === undefined) return undefined
+  if (value === null || value === '' || value === false) return 0
+  if (value === true) return 1
+  if (typeof value === 'number' && Number.isInteger(value)) return value
+  const text = value instanceof RawNumber ? value.text : value
+  if (typeof text === 'string' && /^[+-]?(\d+|0x[0-9a-f]+)$/i.test(text)) return Number(text)
+  throw invalid('error parsing check-and-set parameter')
+}
+
+/** As many versions are kept as the key or its mount says, whichever says more. Returns the numbers of those taken out. */
+const dropOldVersions = (metadata: KeyMetadata, config: KvConfig): number[] => {
+  const kept = Math.max(metadata.maxVersions, config.maxVersions) || DEFAULT_MAX_VERSIONS
+  const numbers = Object.keys(metadata.versions)
+  if (numbers.length <= kept) return []
+  metadata.oldestVersion = metadata.currentVersion - kept + 1
+  const dropped = numbers.map(Number).filter((number) => number < metadata.oldestVersion)
+  for (const number of dropped) delete metadata.versions[number]
+  return dropped
+}
+
+/** The result of a patch is bounded like a whole write: patches could add up to any size. */
+const bounded = (bytes: Buffer): Buffer => {
+  if (bytes.length > LIMITS.bodyBytesMax) throw new LogicalError('body-too-large', 'the secret would become too large')
+  scanJson(bytes, LIMITS.jsonValuesMax)
+  return bytes
+}
+
+/** In one turn of the event loop. Fails with 413 and 400 for what is too large, or has too many members. */
+const mergeDocument = (text: string, changes: JsonObject): Buffer =>
+  bounded(Buffer.from(printJson(mergePatch(parseJson(text), changes))))
+
+/** Merges in several turns of the event loop, in which the stored text may be replaced. */
+const mergeInTurns = async (text: string, changes: JsonObject): Promise<Document> => {
+  await turnFor(text.length)
+  const value = parseJson(text)
+  await turnFor(text.length)
+  const bytes = (await printDocument(mergePatch(value, changes))).take()
+  bounded(bytes)
+  await turnFor(bytes.length)
+  return new Document(bytes)
 }

@@ -10,7 +10,7 @@ export const CORE_BUGS: readonly Bug[] = [
   },
   {
     name: 'version 2 does not look at the version that is replaced',
-    file: 'secrets/kv/cas.ts',
+    file: 'secrets/kv/data.ts',
     from: 'cas !== (metadata?.currentVersion ?? 0)',
     to: 'cas > (metadata?.currentVersion ?? 0)',
   },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findMountInTheWay, findNamespaceInTheWay, type PlacedMount } from '../../../src/core/mounts/path-conflict.js'
+import { findMountInTheWay, findNamespaceInTheWay, type PlacedMount } from '../../../src/core/mounts/mount-table.js'
 
 const mount = (namespacePath: string, path: string, kind: 'secret' | 'auth' = 'secret'): PlacedMount => ({
   namespacePath,
