@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import { systemClock } from '../base/clock.js'
 import { ApiUnreachable } from '../client/api-client.js'
 import { LabError } from '../lab/lab-error.js'
@@ -31,10 +31,9 @@ import { asksForHelp, describeServerCommand } from './commands/server-help.js'
 import { storageCommand } from './commands/storage.js'
 import { waitCommand } from './commands/wait.js'
 import { wireCommand } from './commands/wire.js'
-import { examples } from './help.js'
+import { commandTerm, examples } from './help.js'
 import { EXIT, exitCodeOf } from './exit-codes.js'
-import { teachManners } from './manners.js'
-import { ProcessOutput } from './output.js'
+import { FORMATS, ProcessOutput } from './output.js'
 import { keepTelling } from './patience.js'
 import { StopSignals } from './stop-signals.js'
 import { describeUnexpected } from './unexpected.js'
@@ -200,3 +199,30 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
   teachManners(program, output)
   return program
 }
+
+/** Options and behaviour that every command of the program shares, given to all of them in one place. */
+const teachManners = (program: Command, output: ProcessOutput): void => {
+  program
+    .option('-q, --quiet', 'no progress on standard error')
+    .option('-v, --verbose', 'every HTTP call on standard error')
+  for (const command of everyCommand(program)) {
+    command
+      .exitOverride()
+      .configureHelp({ subcommandTerm: commandTerm, showGlobalOptions: true })
+      .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'understudy: ')) })
+    if (isListed(command, '--json') && !isListed(command, '--output')) {
+      command.addOption(new Option('-o, --output <format>', 'how data is printed').choices([...FORMATS]))
+    }
+  }
+  program.hook('preAction', (_, command) => {
+    const { quiet, output: format, json } = command.optsWithGlobals<{ quiet?: true; output?: string; json?: true }>()
+    output.isQuiet = quiet === true
+    output.format = FORMATS.find((known) => known === format) ?? (json ? 'json' : 'table')
+    if (format === 'json' || format === 'yaml') command.setOptionValueWithSource('json', true, 'cli')
+  })
+}
+
+/** A command and all below it. */
+export const everyCommand = (command: Command): Command[] => [command, ...command.commands.flatMap(everyCommand)]
+
+const isListed = (command: Command, long: string): boolean => command.options.some((option) => option.long === long)

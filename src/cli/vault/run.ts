@@ -12,9 +12,9 @@ import { Preview } from './preview.js'
 import { Output, parseFormat } from './render/output.js'
 import { COLUMNS, wrapText } from './render/wrap.js'
 import { readSettings } from './settings.js'
-import { suggest } from './suggest.js'
-import { versionLine } from './version.js'
 import { describeUnexpected } from '../unexpected.js'
+import { countSlips } from '../../base/nearest.js'
+import { DEFAULT_REPORTED_VERSION } from '../../server/config/config.js'
 
 const WORDS_MAX = 4
 const VERSION_WORDS: ReadonlySet<string> = new Set(['version', '-v', '-version', '--version'])
@@ -138,3 +138,36 @@ const names = (): Set<string> => {
   }
   return all
 }
+
+/** More than this many slips in one name are no slips, nor more than a part of its letters. */
+const SLIPS_MAX = 3
+const PART_MAX = 0.4
+const SHOWN_MAX = 3
+
+/**
+ * The commands that a client may have meant: names that look most like the beginning of `words`, best first; none when nothing comes near. A name of so many words is
+ * compared with as many of `words`. Where words are the name of a family, only what belongs to it can have been meant.
+ */
+export const suggest = (words: readonly string[], names: Iterable<string>): string[] => {
+  const known = new Set(names)
+  const family = words.findLastIndex((_, at) => known.has(words.slice(0, at + 1).join(' '))) + 1
+  const within = words.slice(0, family).join(' ')
+  const near = [...known].flatMap((name) => {
+    if (family > 0 && !name.startsWith(`${within} `)) return []
+    const typed = words.slice(0, name.split(' ').length).join(' ')
+    const slips = countSlips(typed, name)
+    const count = name.split(' ').length
+    return slips > 0 && slips <= SLIPS_MAX && slips <= name.length * PART_MAX ? [{ name, slips, count }] : []
+  })
+  const fewest = Math.min(...near.map(({ slips }) => slips))
+  const best = near.filter(({ slips }) => slips === fewest)
+  // With the same slips the name of more words is what the rest of the line says, too.
+  const most = Math.max(...best.map(({ count }) => count))
+  return best
+    .filter(({ count }) => count === most)
+    .slice(0, SHOWN_MAX)
+    .map(({ name }) => name)
+}
+
+/** Scripts take the second word. */
+const versionLine = (): string => `Vault v${DEFAULT_REPORTED_VERSION} (Understudy, an independent simulator)`

@@ -10,13 +10,13 @@ import { Load } from './load/load.js'
 import { readBack, toRpo, unmeasuredRpo } from './load/read-back.js'
 import { toPicture, Witness } from './picture.js'
 import { StepPlayer } from './play-steps.js'
-import type { DrillEvent, DrillResult, ExpectationResult, Picture } from './result.js'
+import type { DrillEvent, DrillResult, DrillVersions, ExpectationResult, Picture } from './result.js'
 import { Sampler } from './sampler.js'
 import { LOAD_EXPECTATIONS } from './schema/expectations.js'
 import { DrillContext } from './drill-context.js'
 import type { DrillWatcher } from './drill-watcher.js'
-import { versionsOf } from './versions.js'
 import { expectationsOf, type Slo, wantedOf } from './wanted.js'
+import { packageVersion } from '../../base/package-version.js'
 
 export interface RunDrillOptions {
   /** Shown in the result; whoever brings the lab up uses it. */
@@ -214,4 +214,18 @@ class DrillRun {
       ...this.#player.verdict,
     }
   }
+}
+
+/** Versions of the programs that a drill was played with. A server that does not answer is not listed. */
+const versionsOf = async (lab: LiveLab): Promise<DrillVersions> => {
+  const servers = await Promise.all(
+    lab.clusters.map(async ({ name }) => {
+      const { json } = await lab
+        .anonymous(name)
+        .send('GET', 'sys/health')
+        .catch(() => ({ json: undefined }))
+      return typeof json?.version === 'string' ? [[name, json.version] as const] : []
+    }),
+  )
+  return { understudy: packageVersion(), node: process.version, servers: Object.fromEntries(servers.flat()) }
 }

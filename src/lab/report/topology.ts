@@ -1,9 +1,7 @@
 import type { Picture, PictureCluster, PictureLink } from '../drills/result.js'
 import { KIND_WORDS } from '../kinds.js'
 import { drawBoth, type Figure, type Page } from './figure.js'
-import { type Place, placeClusters } from './layout.js'
 import { type Markup, markup } from './markup.js'
-import { describeHealth, describeRole, isPrimary } from './roles.js'
 
 interface Size {
   readonly boxWidth: number
@@ -89,4 +87,58 @@ const describePicture = ({ clusters, links }: Picture): string => {
       `${secondary} follows ${primary} (${KIND_WORDS[kind]}${isConnected ? '' : ', not connected'})`,
   )
   return `${[...roles, ...follows].join('; ')}.`
+}
+
+/** Where a cluster stands: its distance from the primary at the left, and its line. */
+interface Place {
+  readonly name: string
+  readonly column: number
+  readonly row: number
+}
+
+/**
+ * Primaries at the left, behind each what follows it, so that no arrow crosses a cluster. A cluster stands behind the first
+ * that it follows; what follows nobody begins a tree of its own.
+ */
+const placeClusters = ({ clusters, links }: Picture): readonly Place[] => {
+  const places = new Map<string, Place>()
+  let nextRow = 0
+  const place = (name: string, column: number): void => {
+    // Taken before its followers are, so that two that follow each other end here.
+    places.set(name, { name, column, row: nextRow })
+    const first = nextRow
+    for (const follower of followersOf(links, name)) if (!places.has(follower)) place(follower, column + 1)
+    if (nextRow === first) nextRow += 1
+  }
+  const following = new Set(links.map(({ secondary }) => secondary))
+  const names = clusters.map(({ name }) => name)
+  for (const name of names.filter((one) => !following.has(one))) place(name, 0)
+  for (const name of names) if (!places.has(name)) place(name, 0)
+  return [...places.values()]
+}
+
+const followersOf = (links: readonly PictureLink[], name: string): readonly string[] => [
+  ...new Set(links.filter(({ primary }) => primary === name).map(({ secondary }) => secondary)),
+]
+
+/** The text below the name of a cluster: the role that decides whom it serves. */
+const describeRole = ({ dr, performance }: PictureCluster): string => {
+  if (dr.mode === 'secondary') return 'DR secondary'
+  if (performance.mode === 'secondary') return 'performance secondary'
+  if (dr.mode === 'primary' || performance.mode === 'primary') return 'primary'
+  if (dr.mode === 'bootstrapping' || performance.mode === 'bootstrapping') return 'bootstrapping'
+  return dr.mode === 'unknown' ? 'role unknown' : 'not replicated'
+}
+
+const isPrimary = (cluster: PictureCluster): boolean => describeRole(cluster) === 'primary'
+
+/** The status of `sys/health` in words, and for a secondary whether it follows. */
+const describeHealth = ({ health, dr, performance }: PictureCluster): string => {
+  if (health === null) return 'does not answer'
+  const sealed: Readonly<Record<number, string>> = { 501: 'not initialised', 503: 'sealed' }
+  const word = sealed[health]
+  if (word !== undefined) return word
+  const role = dr.mode === 'secondary' ? dr : performance
+  if (role.mode !== 'secondary') return 'serves'
+  return role.connectionState === 'ready' ? role.state : 'cut off'
 }

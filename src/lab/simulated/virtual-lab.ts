@@ -8,13 +8,13 @@ import { leaseMsOf, settingsOf } from '../library/plan-settings.js'
 import { wireLab } from '../library/wire-lab.js'
 import type { LabSettings } from '../settings.js'
 import { type Link, planOf, serversOf, type Topology, withNodes } from '../topology.js'
-import { exchangeWith } from './exchange.js'
 import { SimulatedLink } from './link.js'
 import { refuse } from './not-offered.js'
 import { requireSimulable, requireSimulatedOptions, type SimulatedLabOptions } from './options.js'
 import { SimulatedServer } from './server.js'
 import { simulatedServersOf } from './servers.js'
 import { VirtualTime } from './virtual-time.js'
+import type { Exchange } from '../../client/exchange.js'
 
 const TIMEOUT_MS = 120_000
 /** To notice a dead peer costs no time here, and to ask it often does. */
@@ -170,3 +170,27 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
 
 const isLinkOf = ({ primary, secondary }: Link, one: string, other: string): boolean =>
   primary === one && secondary === other
+
+const NOTHING = Buffer.alloc(0)
+
+/** Carries requests to the servers of a world; time passes until they are answered. */
+const exchangeWith =
+  (world: SimulatedWorld, time: VirtualTime): Exchange =>
+  async ({ method, url, headers, body = NOTHING, timeoutMs }) => {
+    const { origin } = new URL(url)
+    const names = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
+    const message = { verb: method, url: url.slice(origin.length), headers: Object.fromEntries(names), body }
+    const late = new AbortController()
+    const tooLate = new Promise<undefined>((resolve) => {
+      late.signal.addEventListener('abort', () => resolve(undefined))
+    })
+    const answer = await time.passUntil(async () => {
+      const timer = world.clock.setTimer(timeoutMs, () => late.abort())
+      const asked = world.findByApi(origin)?.exchange(message)
+      const found = await Promise.race([asked ?? Promise.resolve(undefined), tooLate])
+      timer.cancel()
+      return found
+    })
+    if (answer) return answer
+    throw new Error(late.signal.aborted ? `no answer within ${timeoutMs} virtual ms` : 'nobody answers')
+  }

@@ -1,15 +1,22 @@
 import type http from 'node:http'
 import type { Clock } from '../../base/clock.js'
-import { isAttached, type LabRecord } from '../cluster.js'
+import {
+  type AnyLab,
+  type ClusterAccess,
+  isAttached,
+  type LabRecord,
+  serversIn,
+  withAnonymousClient,
+} from '../cluster.js'
 import type { LabEvent } from '../events/event.js'
 import { followEvents, listEvents } from '../events/reading.js'
 import { requireAnyLab } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { surveyLab } from '../survey.js'
-import { askRequests } from './requests.js'
 import { describeHappened, describeSurvey } from './describe-page.js'
 import { verbsOf } from './actions/verbs-of-lab.js'
-import type { PAGE_MESSAGES, PageEvent, PageWork } from './page-facts.js'
+import type { PAGE_MESSAGES, PageEvent, PageRequests, PageWork } from './page-facts.js'
+import type { ClusterOfNodes, NodeAccess } from '../lifecycle/nodes.js'
 
 /** Lag grows without any event. */
 const LOOK_EVERY_MS = 1000
@@ -182,3 +189,31 @@ const encode = (message: Message, value: unknown): string => {
   const id = message === 'reset' ? 0 : last
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${message}\ndata: ${JSON.stringify(value)}\n\n`
 }
+
+const ANSWER_MS = 1000
+
+/** How many requests each server has had, by name; null for one that does not say, as a server of another kind. */
+const askRequests = async (lab: AnyLab): Promise<ReadonlyMap<string, PageRequests | null>> => {
+  const servers = (lab.clusters as readonly ClusterOfNodes[]).flatMap((cluster) =>
+    serversIn<NodeAccess>(cluster).map((server) => ({ cluster, server })),
+  )
+  return new Map(
+    await Promise.all(
+      servers.map(async ({ cluster, server: { name, apiAddress } }) => {
+        const asked = await askServer(name, { ...cluster, apiAddress }).catch(() => null)
+        return [name, asked] as const
+      }),
+    ),
+  )
+}
+
+const askServer = (server: string, cluster: ClusterAccess): Promise<PageRequests | null> =>
+  withAnonymousClient(
+    cluster,
+    async (client) => {
+      const { json } = await client.send('GET', '/_understudy/v1/info')
+      const { handled, refused } = (json?.requests ?? {}) as Partial<PageRequests>
+      return typeof handled === 'number' && typeof refused === 'number' ? { server, handled, refused } : null
+    },
+    ANSWER_MS,
+  )

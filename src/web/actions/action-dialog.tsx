@@ -4,7 +4,8 @@ import { ConfirmButtons } from '../confirm-buttons.js'
 import { begin, choices, planOf } from './ask.js'
 import { ActionForm, ForceBox } from './action-form.js'
 import { type Offer, type Subject, titleOf } from './offers.js'
-import { PlanView } from './plan-view.js'
+import { Copy } from '../copy.js'
+import { ShellLine } from '../shell-line.js'
 
 interface DialogProps {
   readonly subject: Subject
@@ -151,3 +152,28 @@ const useChoices = ({ asks }: Offer, onProblem: (text: string) => void): PageCho
   }, [asks])
   return known
 }
+
+/** What would be done, and the lines of a shell that do it by hand. */
+const PlanView = ({ plan: { title, consequence, command, lines } }: { readonly plan: PagePlan }) => (
+  <div class="plan">
+    <p>
+      <strong>{`${title.charAt(0).toUpperCase()}${title.slice(1)}?`}</strong> {consequence}
+    </p>
+    {command !== null && (
+      <div class="command">
+        <ShellLine text={command} />
+        <Copy command={command} />
+      </div>
+    )}
+    {lines.length > 0 && (
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: who has no mouse scrolls it by the keys
+      <ol tabIndex={0} aria-label="what it does, one after the other">
+        {lines.map((line, index) => (
+          <li key={index}>
+            <ShellLine text={line} />
+          </li>
+        ))}
+      </ol>
+    )}
+  </div>
+)

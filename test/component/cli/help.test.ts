@@ -1,7 +1,7 @@
 import { type Command, CommanderError, type Option } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { describeConfigShow, describeServerCommand } from '../../../src/cli/commands/server-help.js'
-import { everyCommand } from '../../../src/cli/manners.js'
+import { everyCommand } from '../../../src/cli/program.js'
 import { ProcessOutput } from '../../../src/cli/output.js'
 import { makeProgram } from '../../../src/cli/program.js'
 import { describeAll } from '../../../src/cli/vault/help.js'

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { withInterrupt } from '../../../src/cli/interrupt.js'
-import { waitForReturn } from '../../../src/cli/return-key.js'
+import { waitForReturn } from '../../../src/cli/commands/lab/drill-run.js'
 import { Interrupted } from '../../../src/lab/lab-error.js'
 
 const press = (keys: string | undefined) => {

@@ -19,9 +19,10 @@ import { prepareReport, writeReport } from '../../../lab/report/report.js'
 import { topologyName } from '../../../lab/topology/catalogue.js'
 import { EXIT } from '../../exit-codes.js'
 import { type Interruption, withInterrupt } from '../../interrupt.js'
-import { waitForReturn } from '../../return-key.js'
 import type { Output } from '../../output.js'
 import { parseTimeout } from './options.js'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline/promises'
 
 export interface DrillRunFlags {
   readonly slo?: string
@@ -154,4 +155,33 @@ const complain = (result: DrillResult, output: Output): number => {
   if (result.verdict === 'passed') return EXIT.ok
   output.complain(`understudy: ${complaintOf(result)}`)
   return result.verdict === 'error' ? EXIT.remote : EXIT.assertion
+}
+
+interface Terminal {
+  readonly input: NodeJS.ReadableStream
+  readonly output: NodeJS.WritableStream
+}
+
+/**
+ * Waits for the return key. A terminal that lines are read from hands Ctrl-C over as a key: it interrupts as anywhere
+ * else, and so does the end of the input.
+ */
+export const waitForReturn = async (
+  prompt: string,
+  signal: AbortSignal,
+  { input, output }: Terminal = { input: process.stdin, output: process.stderr },
+): Promise<void> => {
+  const lines = createInterface({ input, output, terminal: true })
+  const interrupt = () => process.kill(process.pid, 'SIGINT')
+  lines.once('SIGINT', interrupt).once('close', interrupt)
+  try {
+    await lines.question(prompt, { signal })
+  } catch (error) {
+    if (!signal.aborted) await once(signal, 'abort')
+    signal.throwIfAborted()
+    throw error
+  } finally {
+    lines.off('close', interrupt)
+    lines.close()
+  }
 }

@@ -1,7 +1,9 @@
 import { Command } from 'commander'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
-import { type LabOverview, listLabsWithHealth } from '../../../lab/overview.js'
 import { formatTable, type Output } from '../../output.js'
+import { findLab } from '../../../lab/lifecycle/lab-directory.js'
+import { type LabListing, listLabStates } from '../../../lab/lifecycle/listing.js'
+import { surveyLab } from '../../../lab/survey.js'
 
 /** `understudy ls`: every lab that has left anything on this machine. */
 export const lsCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
@@ -49,4 +51,26 @@ const UNITS: readonly [string, number][] = [
 const describeAge = (ms: number): string => {
   const [unit, size] = UNITS.find(([, each]) => ms >= each) ?? ['s', 1000]
   return `${Math.max(0, Math.floor(ms / size))}${unit}`
+}
+
+/** A lab in a list, with what is wrong in it; null where nothing of it runs that could be asked. */
+interface LabOverview extends LabListing {
+  readonly problems: readonly string[] | null
+}
+
+const ASKED: ReadonlySet<LabListing['state']> = new Set(['running', 'partly running', 'attached'])
+
+/** All labs of this machine; the clusters of those that run are asked at once, for a second each at most. */
+const listLabsWithHealth = (host: LabHost): Promise<LabOverview[]> =>
+  Promise.all(listLabStates(host).map(async (lab) => ({ ...lab, problems: await findProblems(lab, host) })))
+
+/** One lab that cannot be looked at, as one that goes down meanwhile, keeps nobody from seeing the others. */
+const findProblems = async ({ name, state }: LabListing, host: LabHost): Promise<readonly string[] | null> => {
+  if (!ASKED.has(state)) return null
+  try {
+    const lab = findLab(name)
+    return lab ? (await surveyLab(lab, host)).problems : null
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)]
+  }
 }

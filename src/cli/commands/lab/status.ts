@@ -3,7 +3,6 @@ import { LabError } from '../../../lab/lab-error.js'
 import { requireAnyLab } from '../../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
 import { drawSurvey } from '../../../lab/status/draw.js'
-import { fitToWidth } from '../../../lab/status/fit.js'
 import { type Survey, surveyLab } from '../../../lab/survey.js'
 import { examples } from '../../help.js'
 import { formatTable, type Output } from '../../output.js'
@@ -34,3 +33,30 @@ export const statusCommand = (output: Output, makeHost: () => LabHost = thisHost
       output.data(flags.json ? JSON.stringify(survey, undefined, 2) : draw(survey))
       if (survey.problems.length > 0) throw new LabError('remote', survey.problems.join('; '))
     })
+
+/** What a narrow screen can do without, the first of them first. */
+const SPARE = ['process', 'address', 'merkle root', 'wal', 'heartbeat']
+
+/** Between two columns. */
+const GAP = 2
+
+/**
+ * The rows of a table, the header first, for a screen of so many columns: what can be spared is left out whole, and the state,
+ * of which the beginning says most, comes last where even the rest is too wide.
+ */
+export const fitToWidth = (rows: readonly (readonly string[])[], width: number): string[][] => {
+  let kept = rows.map((row) => [...row])
+  for (const name of SPARE) {
+    if (widthOf(kept) <= width) return kept
+    const at = kept[0]?.indexOf(name) ?? -1
+    if (at >= 0) kept = kept.map((row) => row.toSpliced(at, 1))
+  }
+  const state = kept[0]?.indexOf('state') ?? -1
+  if (widthOf(kept) <= width || state < 0) return kept
+  return kept.map((row) => [...row.toSpliced(state, 1), row[state] ?? ''])
+}
+
+const widthOf = (rows: readonly (readonly string[])[]): number =>
+  (rows[0] ?? [])
+    .map((_, column) => Math.max(...rows.map((row) => [...(row[column] ?? '')].length)))
+    .reduce((sum, one) => sum + one + GAP, -GAP)

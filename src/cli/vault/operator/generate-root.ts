@@ -8,9 +8,9 @@ import { formatColumns, type Row } from '../render/columns.js'
 import { goText } from '../render/go-text.js'
 import { textOf } from '../secret.js'
 import { readText } from '../values.js'
-import { decodeToken } from './otp.js'
 import { readPgpKeys } from './pgp-keys.js'
 import { readShare } from './seal.js'
+import { decodeWithOtp } from '../../../base/one-time-pad.js'
 
 const FLAGS = {
   init: flag.bool('Start an attempt.'),
@@ -131,3 +131,17 @@ const statusRows = (status: JsonMap): Row[] => [
 ]
 
 const optionalRow = (title: string, value: unknown): Row[] => (value ? [[title, goText(value)]] : [])
+
+/**
+ * The token that a one-time pad hides in `encoded`, which is base64 without padding (padding is accepted). Throws when pad and token do not have the
+ * same length.
+ */
+export const decodeToken = (encoded: string, otp: string): string => {
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(encoded)) throw localError('Error decoding token: it is not base64')
+  const tokenBytes = Buffer.byteLength(encoded, 'base64')
+  const otpBytes = Buffer.byteLength(otp)
+  if (tokenBytes === 0 || tokenBytes !== otpBytes) {
+    throw localError(`Error decoding token: it has ${tokenBytes} bytes, the OTP has ${otpBytes}`)
+  }
+  return decodeWithOtp(encoded, otp)
+}

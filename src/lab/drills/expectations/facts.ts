@@ -9,7 +9,6 @@ import { findMismatch } from '../matcher.js'
 import { durationOf } from '../parse.js'
 import type { FactName } from '../schema/expectations.js'
 import type { DrillContext } from '../drill-context.js'
-import { findSeries } from './series.js'
 
 /** The outcome of one expectation, with evidence in sentences. */
 export interface Seen {
@@ -175,3 +174,19 @@ const askMetrics = async (context: DrillContext, cluster: string): Promise<ApiAn
   if (mode === 'secondary') return context.lab.anonymous(cluster).send('GET', '/_understudy/v1/metrics')
   return context.ask({ cluster, method: 'GET', path: 'sys/metrics', query: { format: 'prometheus' } })
 }
+
+/** One line of the text format of Prometheus. */
+interface Series {
+  readonly value: number
+  readonly text: string
+}
+
+/** Series of a metric that have these labels, maybe among others. */
+export const findSeries = (text: string, name: string, labels: Readonly<Record<string, string>>): Series[] =>
+  text.split('\n').flatMap((line) => {
+    const [, metric, inner = '', value] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)/.exec(line) ?? []
+    if (metric !== name || value === undefined) return []
+    const has = (key: string, wanted: string) => inner.includes(`${key}="${wanted}"`)
+    if (!Object.entries(labels).every(([key, wanted]) => has(key, wanted))) return []
+    return [{ value: Number(value), text: line }]
+  })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { describeWanted, findMismatch } from '../../../../src/lab/drills/matcher.js'
-import { findSeries } from '../../../../src/lab/drills/expectations/series.js'
+import { findSeries } from '../../../../src/lab/drills/expectations/facts.js'
 import { lineOf } from '../../../../src/lab/drills/lines.js'
 
 it.each([
