@@ -6,7 +6,6 @@ import { COMMANDS } from './commands.js'
 import { COMMON_FLAGS, LATE_FLAGS } from './common-flags.js'
 import { flagValues, flagWidth, parseArguments, type ParsedArguments } from './flags.js'
 import { describeAll, describeCommand, describeFamily } from './help.js'
-import { findHint } from './hints.js'
 import type { VaultIo } from './io.js'
 import { Preview } from './preview.js'
 import { Output, parseFormat } from './render/output.js'
@@ -171,3 +170,37 @@ export const suggest = (words: readonly string[], names: Iterable<string>): stri
 
 /** Scripts take the second word. */
 const versionLine = (): string => `Vault v${DEFAULT_REPORTED_VERSION} (Understudy, an independent simulator)`
+
+const DR_REFUSAL = 'disabled in replication DR secondary mode'
+
+interface Facts {
+  readonly command: Command
+  readonly written: ParsedArguments['written']
+  readonly answer: NonNullable<CliError['answer']>
+}
+
+interface Hint {
+  readonly applies: (facts: Facts) => boolean
+  readonly text: string
+}
+
+const lacksDrToken =
+  (kind: 'bool' | 'text') =>
+  ({ command, written, answer }: Facts): boolean =>
+    command.flags['dr-token']?.kind === kind &&
+    !written.has('dr-token') &&
+    answer.texts.some((text) => text.includes(DR_REFUSAL))
+
+const HINTS: readonly Hint[] = [
+  {
+    applies: lacksDrToken('text'),
+    text: 'This server is a DR secondary: -dr-token=TOKEN shows it an operation token, which operator generate-root -dr-token makes.',
+  },
+  {
+    applies: lacksDrToken('bool'),
+    text: 'This server is a DR secondary: with -dr-token this command makes its operation token.',
+  },
+]
+
+/** Advice for after a refusal: which command or flag to try next. Undefined where nothing more can be said. */
+const findHint = (facts: Facts): string | undefined => HINTS.find(({ applies }) => applies(facts))?.text

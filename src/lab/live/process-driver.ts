@@ -7,11 +7,12 @@ import { requireLab, requireOwnLab, saveLab } from '../lifecycle/lab-directory.j
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { atActiveNodes } from '../lifecycle/nodes.js'
 import { workOnServers } from '../lifecycle/servers.js'
-import { type ClusterKeyChange, type LabDriver, LiveLab } from '../live-lab.js'
+import { type ClusterKeyChange, type LabDriver, type LabEvents, LiveLab } from '../live-lab.js'
 import type { ProcessVerb } from '../server-verbs.js'
 import type { Topology } from '../topology.js'
 import { topologyOf } from '../topology/catalogue.js'
-import { KeptEvents } from './kept-events.js'
+import type { EventDraft, LabEvent } from '../events/event.js'
+import { followEvents } from '../events/reading.js'
 
 /** A lab of processes, by its record: other commands may change it meanwhile, so the record is read again each time. */
 class ProcessDriver implements LabDriver {
@@ -103,4 +104,44 @@ export const openProcessLab = (name: string, host: LabHost): LiveLab => {
   if (lab.state !== 'running')
     throw new LabError('conflict', `the lab "${name}" is not up; "understudy down ${name}" removes what is left of it`)
   return new LiveLab(new ProcessDriver(lab, host))
+}
+
+/** Events of a lab whose keeper notes them. */
+class KeptEvents implements LabEvents {
+  readonly #lab: LabRecord
+  readonly #clock: Clock
+  readonly #keeper: KeeperClient
+  readonly #following = new Set<AbortController>()
+
+  constructor(lab: LabRecord, clock: Clock) {
+    this.#lab = lab
+    this.#clock = clock
+    this.#keeper = new KeeperClient(lab.keeper.socket)
+  }
+
+  append(draft: EventDraft): Promise<void> {
+    return this.#keeper.tell(draft)
+  }
+
+  subscribe(listener: (event: LabEvent) => void): () => void {
+    const stop = new AbortController()
+    this.#following.add(stop)
+    void this.#follow(listener, stop.signal)
+    return () => {
+      stop.abort()
+      this.#following.delete(stop)
+    }
+  }
+
+  close(): void {
+    for (const stop of this.#following) stop.abort()
+    this.#following.clear()
+  }
+
+  /** Follows from the last event that is there already: earlier ones are history, and are read as such. */
+  async #follow(onEvent: (event: LabEvent) => void, signal: AbortSignal): Promise<void> {
+    const past = await this.#keeper.events().catch(() => [])
+    const onLost = () => undefined
+    await followEvents(this.#lab, past.at(-1)?.id ?? 0, { clock: this.#clock, signal, onEvent, onLost })
+  }
 }

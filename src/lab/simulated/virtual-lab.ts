@@ -11,10 +11,10 @@ import { type Link, planOf, serversOf, type Topology, withNodes } from '../topol
 import { SimulatedLink } from './link.js'
 import { refuse } from './not-offered.js'
 import { requireSimulable, requireSimulatedOptions, type SimulatedLabOptions } from './options.js'
-import { SimulatedServer } from './server.js'
 import { simulatedServersOf } from './servers.js'
 import { VirtualTime } from './virtual-time.js'
 import type { Exchange } from '../../client/exchange.js'
+import type { SimulatedNode } from '../../server/simulated/node.js'
 
 const TIMEOUT_MS = 120_000
 /** To notice a dead peer costs no time here, and to ask it often does. */
@@ -194,3 +194,46 @@ const exchangeWith =
     if (answer) return answer
     throw new Error(late.signal.aborted ? `no answer within ${timeoutMs} virtual ms` : 'nobody answers')
   }
+
+/** One server of a simulated lab, as the clusters of a lab work on theirs. */
+class SimulatedServer {
+  readonly #node: SimulatedNode
+  readonly #time: VirtualTime
+
+  constructor(node: SimulatedNode, time: VirtualTime) {
+    this.#node = node
+    this.#time = time
+  }
+
+  get isRunning(): boolean {
+    return this.#node.server !== undefined
+  }
+
+  get isActive(): boolean {
+    return this.#node.server !== undefined && this.#node.server.node?.isServing !== false
+  }
+
+  get ports(): never {
+    throw new LabError('usage', `${this.#node.name} is simulated and has no ports`)
+  }
+
+  get apiAddress(): string {
+    return this.#node.apiAddress
+  }
+
+  get clusterAddress(): string {
+    return `https://${this.#node.clusterAddress}`
+  }
+
+  async start(): Promise<void> {
+    await this.#time.passUntil(() => this.#node.start())
+  }
+
+  stop(): Promise<void> {
+    return this.#time.passUntil(() => this.#node.stop())
+  }
+
+  async crash(): Promise<void> {
+    this.#node.crash(false)
+  }
+}

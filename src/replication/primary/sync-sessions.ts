@@ -3,11 +3,11 @@ import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import { NO_LEAF, xorInto } from '../../storage/trees/leaf.js'
 import type { Tree } from '../../storage/key-families.js'
 import type { ReplicableStore, SubPageKeys, SyncSnapshot } from '../../storage/replicable.js'
-import type { CallerSubPage, ConflictingPagesReply, FetchKeysReply } from '../rpc/messages.js'
+import type { CallerSubPage, ConflictingPagesReply, FetchKeysReply, FilteredSubPageMessage } from '../rpc/messages.js'
 import { refusalError } from '../rpc/refusal.js'
 import type { KeyFilter } from '../types.js'
 import type { Audience } from './filter-frame.js'
-import { type Difference, ReplyBuilder } from './reply-builder.js'
+import { Packer } from '../../storage/sync/packed.js'
 
 const PAGES = 256
 const GROUPS_PER_PAGE = 16
@@ -128,5 +128,46 @@ export class SyncSessions {
 
   async close(session: SyncSession): Promise<void> {
     if (this.#sessions.delete(session.id)) await session.snapshot.close()
+  }
+}
+
+/** Roughly what one reply holds; large enough for few round trips, small enough to push back finely. */
+const REPLY_BYTES = 256 * 1024
+
+/** In what a sub-page of a caller is another than here. */
+interface Difference {
+  readonly missing: readonly string[]
+  readonly unknown: readonly Buffer[]
+  /** 20 bytes; all zero when nothing is filtered. */
+  readonly filtered: Buffer
+}
+
+/** Gathers entries into replies of bounded size. */
+class ReplyBuilder {
+  readonly #entries = new Packer(REPLY_BYTES)
+  #unknown: CallerSubPage[] = []
+  #filtered: FilteredSubPageMessage[] = []
+  #unknownBytes = 0
+
+  /** True when the reply is full. */
+  add(key: string, value: Buffer): boolean {
+    this.#entries.add(key, value)
+    return this.#entries.bytes + this.#unknownBytes >= REPLY_BYTES
+  }
+
+  addDifference(subPage: number, difference: Difference): void {
+    if (difference.unknown.length > 0) {
+      this.#unknown.push({ sub_page: subPage, leaves: Buffer.concat(difference.unknown) })
+      this.#unknownBytes += difference.unknown.length * HASH
+    }
+    if (!difference.filtered.equals(NO_LEAF)) this.#filtered.push({ sub_page: subPage, hash: difference.filtered })
+  }
+
+  take(): FetchKeysReply {
+    const reply = { entries: this.#entries.take(), unknown: this.#unknown, filtered: this.#filtered }
+    this.#unknown = []
+    this.#filtered = []
+    this.#unknownBytes = 0
+    return reply
   }
 }

@@ -1,14 +1,16 @@
 import { createSeededRandom } from '../../../base/random.js'
 import { formatMs } from '../../report/format.js'
 import { LabError } from '../../lab-error.js'
-import { commandIn } from '../../lifecycle/lab-directory.js'
+import { commandIn, labDirectory } from '../../lifecycle/lab-directory.js'
 import type { LiveLab } from '../../live-lab.js'
 import { waitFor } from '../../wait.js'
-import { forgetFind, type KeptFind, readFind, saveFind } from './kept-find.js'
 import { MYSTERIES } from './mysteries.js'
 import type { Mystery, Place, Told } from './mystery.js'
 import { findTies, type Tie } from './ties.js'
 import { findTrouble, preparePractice } from './traffic.js'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
 
 /** A fault takes so long at most to show. */
 const SHOWS_MS = 15_000
@@ -118,3 +120,40 @@ const mysteryOf = ({ name }: KeptFind): Mystery => {
     throw new LabError('conflict', 'another version of this program hid the fault; "understudy down" ends the lab')
   return found
 }
+
+/** The record of the fault that is hidden in a lab, so that it can be judged by another command later. */
+interface KeptFind {
+  readonly seed: string
+  /** Milliseconds since the epoch. */
+  readonly plantedAt: number
+  readonly name: string
+  readonly place: Place
+}
+
+/**
+ * In the lab's directory, compressed: whoever looks around there while searching does not come upon the answer. It is no
+ * secret, and whoever wants to read it can.
+ */
+const fileOf = (lab: string): string => path.join(labDirectory(lab), 'find')
+
+const saveFind = (lab: string, kept: KeptFind): void => {
+  const draft = `${fileOf(lab)}.${process.pid}`
+  writeFileSync(draft, deflateRawSync(JSON.stringify(kept)).toString('base64'), { mode: 0o600 })
+  renameSync(draft, fileOf(lab))
+}
+
+const readFind = (lab: string): KeptFind | undefined => {
+  let text: string
+  try {
+    text = readFileSync(fileOf(lab), 'utf8')
+  } catch {
+    return undefined
+  }
+  try {
+    return JSON.parse(inflateRawSync(Buffer.from(text, 'base64')).toString('utf8')) as KeptFind
+  } catch (error) {
+    throw new LabError('conflict', `${fileOf(lab)} is damaged; remove it to hide another fault`, { cause: error })
+  }
+}
+
+const forgetFind = (lab: string): void => rmSync(fileOf(lab), { force: true })
