@@ -79,7 +79,7 @@ const linkFaultCommand = (name: LinkFaultName, output: Output): Command => {
     .description(about)
     .argument('<cluster>', 'or a node, such as A2')
     .argument('<other>', 'the other end of the link')
-  if (first) command.argument(`<${first.key}>`, first.about)
+  if (first) command.argument(`<${first.unit === 'bytes/s' ? 'rate' : first.key}>`, first.about)
   const typed = `fault ${name} A B${example ? ` ${example}` : ''}`
   for (const { key, unit, about: what } of others)
     command.option(`--${key} <${unit === 'ms' ? 'duration' : 'bytes'}>`, what)
