@@ -1,7 +1,8 @@
 import { X509Certificate } from 'node:crypto'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { readdirSync, readlinkSync } from 'node:fs'
 import path from 'node:path'
 import { type ConnectionOptions, createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
+import { isUnfitFile, readListedText, readNamedText } from './named-file.js'
 import { RecentCache } from './recent-cache.js'
 
 /** The bundle of the operating system; the first of these files that can be read counts. */
@@ -15,7 +16,7 @@ const BUNDLES = [
 /** Directories with one authority per file; all of them count. */
 const DIRECTORIES = ['/etc/ssl/certs', '/etc/pki/tls/certs']
 
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 /** How many lists, and contexts of different client certificates, are kept at least. */
 const KEPT = 2
 
@@ -25,14 +26,16 @@ type Environment = Readonly<Partial<Record<'SSL_CERT_FILE' | 'SSL_CERT_DIR' | 'N
 /**
  * Returns the authorities (PEM) that a TLS client trusts if no authority is named: Node's, those of the operating system, and
  * `NODE_EXTRA_CA_CERTS`. `SSL_CERT_FILE` (a file) and `SSL_CERT_DIR` (directories, separated by colons) replace the usual
- * places of the operating system. Skips whatever cannot be read.
+ * places of the operating system. Skips whatever cannot be read. Throws an error that names the variable if its file is a
+ * pipe or a device, or too large.
  */
 export const readSystemRoots = (env: Environment): readonly string[] => {
-  const files = env.SSL_CERT_FILE ? [env.SSL_CERT_FILE] : BUNDLES
   const directories = env.SSL_CERT_DIR ? env.SSL_CERT_DIR.split(':') : DIRECTORIES
-  const bundle = files.map(readText).find((text) => text !== undefined)
-  const extra = env.NODE_EXTRA_CA_CERTS ? readText(env.NODE_EXTRA_CA_CERTS) : undefined
-  const texts = [bundle, extra, ...directories.flatMap(listFiles).map(readText)]
+  const bundle = env.SSL_CERT_FILE
+    ? readVariable('SSL_CERT_FILE', env.SSL_CERT_FILE)
+    : BUNDLES.map(readListed).find((text) => text !== undefined)
+  const extra = env.NODE_EXTRA_CA_CERTS && readVariable('NODE_EXTRA_CA_CERTS', env.NODE_EXTRA_CA_CERTS)
+  const texts = [bundle, extra, ...directories.flatMap(listFiles).map(readListed)]
   const roots = new Map(rootCertificates.map((pem) => [withoutSpace(pem), pem]))
   for (const pem of texts.flatMap((text) => text?.match(CERTIFICATE) ?? [])) {
     const name = withoutSpace(pem)
@@ -91,9 +94,18 @@ const isCertificate = (pem: string): boolean => {
   }
 }
 
-const readText = (file: string): string | undefined => {
+const readVariable = (name: keyof Environment, file: string): string | undefined => {
   try {
-    return readFileSync(file, 'latin1')
+    return readNamedText(file)
+  } catch (error) {
+    if (isUnfitFile(error)) throw new Error(`${name}: ${error.message}`, { cause: error })
+    return undefined
+  }
+}
+
+const readListed = (file: string): string | undefined => {
+  try {
+    return readListedText(file)
   } catch {
     return undefined
   }

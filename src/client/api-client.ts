@@ -205,10 +205,10 @@ export class ApiClient {
     if (exchange) return carry(exchange, { method, url, headers, body, timeoutMs })
     const { redirectsMax, caPem, serverName: servername } = this.#options
     const { bytesMax } = call
-    // The system's authorities are read when they are needed, and not before.
     const isTls = url.startsWith('https:')
-    const tls = isTls ? { ...trustOf({ ...this.#options, caPems: caPem ? [caPem] : [] }), servername } : undefined
     try {
+      // The system's authorities are read when they are needed, and not before.
+      const tls = isTls ? { ...trustOf({ ...this.#options, caPems: caPem ? [caPem] : [] }), servername } : undefined
       const sent = { method, url, headers, body, timeoutMs, bytesMax, agent: this.#agent, tls, redirectsMax }
       const answer = await callHttp(sent)
       return { ...answer, json: parseJsonObject(answer.bytes) }

@@ -2,9 +2,10 @@
  * Where a running server can be asked, for programs beside it that cannot know: a health check, a script that let the system
  * choose the port. One address a line; ` certificate` follows one that wants a certificate of whoever asks.
  */
-import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { makeDirectory } from '../base/make-directory.js'
+import { readNamedText } from '../base/named-file.js'
 import { formatHostPort, parseHostPort } from '../base/network.js'
 import type { ListenerConfig } from './config/config.js'
 
@@ -32,7 +33,7 @@ export const writeAddressFile = (file: string, lines: readonly string[]): void =
 /** The addresses that a running server wrote; none where no file is. */
 export const readAddressFile = (file: string): string[] => {
   try {
-    return readFileSync(file, 'utf8')
+    return readNamedText(file)
       .split('\n')
       .flatMap((line) => line.split(' ')[0] || [])
   } catch {
@@ -43,7 +44,7 @@ export const readAddressFile = (file: string): string[] => {
 /** Removes the file unless another server has written it meanwhile, or nobody has. */
 export const removeAddressFile = (file: string, lines: readonly string[]): void => {
   try {
-    if (readFileSync(file, 'utf8') === textOf(lines)) rmSync(file)
+    if (readNamedText(file) === textOf(lines)) rmSync(file)
   } catch {
     // The file is gone, or was never ours.
   }

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
-import { readNamedText } from '../../base/named-file.js'
+import { readListedText, readNamedText } from '../../base/named-file.js'
 import { parseDurationMs } from '../../base/duration.js'
 import { localError, messageOf } from './cli-error.js'
 import type { CommonFlags } from './common-flags.js'
@@ -89,7 +89,7 @@ const readAuthorities = (flags: CommonFlags, env: VaultIo['env']): string | unde
   const directory = flags['ca-path']
   if (!directory) return undefined
   return listFiles(directory)
-    .map((file) => readText(file) ?? '')
+    .map((file) => readText(file, readListedText) ?? '')
     .join('\n')
 }
 
@@ -102,10 +102,10 @@ const listFiles = (directory: string): string[] => {
   }
 }
 
-const readText = (file: string): string | undefined => {
+const readText = (file: string, read: (file: string) => string = readNamedText): string | undefined => {
   if (file === '') return undefined
   try {
-    return readNamedText(file)
+    return read(file)
   } catch (error) {
     throw localError(`the certificate or key cannot be read: ${messageOf(error)}`, error)
   }

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readNamedText } from '../../base/named-file.js'
+import { readListedText, readNamedText } from '../../base/named-file.js'
 import { inNoTime } from '../../base/turn.js'
 import { parsePemCertificates } from '../../crypto/certificates.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
@@ -25,7 +25,7 @@ export const loadCaPems = async ({ caFile, caPath, caCert }: CaSources): Promise
   if (caPath !== '') {
     for (const name of await listFiles(caPath)) {
       const file = join(caPath, name)
-      found.push(...parse(`"${file}" of ca_path`, await read('ca_path', file)))
+      found.push(...parse(`"${file}" of ca_path`, await read('ca_path', file, readListedText)))
     }
   }
   return found
@@ -38,7 +38,8 @@ const listFiles = async (directory: string): Promise<string[]> => {
   return names.sort()
 }
 
-const read = (field: string, path: string): Promise<string> => orFail(field, path, async () => readNamedText(path))
+const read = (field: string, path: string, reader: (file: string) => string = readNamedText): Promise<string> =>
+  orFail(field, path, async () => reader(path))
 
 const orFail = async <T>(field: string, path: string, fn: () => Promise<T>): Promise<T> => {
   try {

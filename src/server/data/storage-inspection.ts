@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readNamedText } from '../../base/named-file.js'
 import { createSystemRandom } from '../../base/random.js'
 import { SealKeys } from '../../core/seal/seal-keys.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
@@ -116,7 +116,7 @@ const readKeys = (file: string): Buffer[] => {
 
 const readText = (file: string): string => {
   try {
-    return readFileSync(file, 'utf8')
+    return readNamedText(file)
   } catch (error) {
     throw invalid(`${file} cannot be read: ${error instanceof Error ? error.message : error}`)
   }

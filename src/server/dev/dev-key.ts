@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
+import { readNamedText } from '../../base/named-file.js'
 
 /** The secrets that `server -dev` prints. */
 export interface DevSecrets {
@@ -8,7 +9,7 @@ export interface DevSecrets {
 
 /** The secrets that a development server with a data directory needs to open itself again; for its owner alone. */
 export const readDevKey = (file: string): DevSecrets | undefined =>
-  existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as DevSecrets) : undefined
+  existsSync(file) ? (JSON.parse(readNamedText(file)) as DevSecrets) : undefined
 
 export const writeDevKey = (file: string, secrets: DevSecrets): void => {
   writeFileSync(file, `${JSON.stringify(secrets)}\n`, { mode: 0o600 })

@@ -1,6 +1,7 @@
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
+import { readNamedText } from '../../base/named-file.js'
 import type { Random } from '../../base/random.js'
 import type { SealBarrier, SealStorage } from '../../core/seal/seal-records.js'
 import { type AutoSeal, createStaticSeal } from '../../seal/auto-seal.js'
@@ -73,7 +74,7 @@ const simulatedKey = (dataPath: string | undefined, random: Random): Buffer => {
 
 /** Reads a 0600 key file, or makes it. */
 export const keyFile = (file: string, random: Random): Buffer => {
-  if (existsSync(file)) return Buffer.from(readFileSync(file, 'utf8').trim(), 'hex')
+  if (existsSync(file)) return Buffer.from(readNamedText(file).trim(), 'hex')
   makeDirectory(path.dirname(file), 0o700)
   const key = random.bytes(KEY_BYTES)
   writeFileSync(file, `${key.toString('hex')}\n`, { mode: 0o600, flag: 'wx' })

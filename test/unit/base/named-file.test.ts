@@ -3,12 +3,17 @@ import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { createSeededRandom } from '../../../src/base/random.js'
 import { LIMITS } from '../../../src/base/limits.js'
 import { readNamedFile, readNamedText } from '../../../src/base/named-file.js'
 import { readKeysFile } from '../../../src/lab/attach/keys-file.js'
 import { readDrillFile } from '../../../src/lab/drills/parse.js'
+import { loadCaPems } from '../../../src/replication/credentials/ca-files.js'
 import { readTopologyFile } from '../../../src/lab/topology/catalogue.js'
+import { readAddressFile } from '../../../src/server/address-file.js'
 import { loadServerConfig } from '../../../src/server/config/server-config.js'
+import { readDevKey } from '../../../src/server/dev/dev-key.js'
+import { keyFile } from '../../../src/server/wiring/seal-parts.js'
 import { openShell } from '../cli/vault-io.js'
 
 const directory = mkdtempSync(path.join(tmpdir(), 'understudy-named-'))
@@ -37,12 +42,32 @@ const READERS: readonly [string, (name: string) => unknown][] = [
   ['topology', (name) => readTopologyFile(name)],
   ['drill', (name) => readDrillFile(name)],
   ['keys', (name) => readKeysFile(name, () => undefined)],
+  ['a seal key', (name) => keyFile(name, createSeededRandom('named'))],
+  ['development secrets', readDevKey],
 ]
 
 it.each(READERS)('a named pipe, a device and 40 MB are refused at once as a file of %s', (_, read) => {
   expect(() => read(pipe)).toThrow('is not a regular file')
   expect(() => read('/dev/zero')).toThrow('is not a regular file')
   expect(() => read(large)).toThrow(`is too large: the limit is ${LIMITS.namedFileBytesMax} bytes`)
+})
+
+it('a file of addresses that is a pipe or a device has no addresses', () => {
+  for (const name of [pipe, '/dev/zero', large]) expect(readAddressFile(name)).toEqual([])
+})
+
+it('a directory of authorities that lists a pipe or standard input is refused', async () => {
+  using shell = openShell({ VAULT_ADDR: 'http://127.0.0.1:1', VAULT_MAX_RETRIES: '0' })
+  const place = mkdtempSync(path.join(directory, 'authorities-'))
+  spawnSync('mkfifo', [path.join(place, 'pipe')])
+  for (const name of [place, '/dev/fd']) {
+    const { status, stderr } = await shell.run(['read', `-ca-path=${name}`, 'x'])
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: expect.stringContaining('certificate or key cannot be read'),
+    })
+    await expect(loadCaPems({ caFile: '', caPath: name, caCert: '' })).rejects.toThrow(/cannot be read/)
+  }
 })
 
 it('a configuration is refused that is a pipe, a device or larger than its limit', () => {

@@ -1,11 +1,13 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { LIMITS } from '../../../src/base/limits.js'
 import { systemClock } from '../../../src/base/clock.js'
 import { systemNetwork } from '../../../src/base/network.js'
 import { readSystemRoots } from '../../../src/base/system-roots.js'
@@ -67,6 +69,44 @@ test('what cannot be read as a certificate is skipped', () => {
   const SSL_CERT_FILE = file('broken.pem', `${broken}${pems[0]}`)
   expect(added({ SSL_CERT_FILE, SSL_CERT_DIR: `${directory}x` })).toHaveLength(1)
   expect(readSystemRoots({ SSL_CERT_FILE: directory, SSL_CERT_DIR: SSL_CERT_FILE })).toEqual(rootCertificates)
+})
+
+test('a variable of roots that names a device, a pipe or a large file is an error that names the variable', () => {
+  const pipe = path.join(directory, 'pipe')
+  spawnSync('mkfifo', [pipe])
+  const large = file('large', '')
+  truncateSync(large, LIMITS.namedFileBytesMax + 1)
+  for (const name of ['SSL_CERT_FILE', 'NODE_EXTRA_CA_CERTS'] as const) {
+    for (const unfit of ['/dev/zero', pipe])
+      expect(() => readSystemRoots({ [name]: unfit })).toThrow(`${name}: ${unfit} is not a regular file`)
+    expect(() => readSystemRoots({ [name]: large })).toThrow(`${name}: ${large} is too large`)
+  }
+})
+
+test('a directory of roots is read without its pipes, devices, links to them and large files', () => {
+  const mixed = mkdtempSync(path.join(directory, 'mixed-'))
+  symlinkSync('/dev/zero', path.join(mixed, 'zero.pem'))
+  symlinkSync('/dev/stdin', path.join(mixed, 'stdin.pem'))
+  spawnSync('mkfifo', [path.join(mixed, 'pipe.pem')])
+  symlinkSync(path.join(mixed, 'pipe.pem'), path.join(mixed, 'link.pem'))
+  writeFileSync(path.join(mixed, 'large.pem'), pems[1] ?? '')
+  truncateSync(path.join(mixed, 'large.pem'), LIMITS.namedFileBytesMax + 1)
+  writeFileSync(path.join(mixed, 'one.pem'), pems[0] ?? '')
+  const SSL_CERT_FILE = path.join(directory, 'none')
+  expect(added({ SSL_CERT_FILE, SSL_CERT_DIR: `${mixed}:/dev:/dev/fd:/proc/self:/dev/zero` })).toHaveLength(1)
+})
+
+test('a bundle of a megabyte of beginnings without an end is read in linear time', () => {
+  const beginning = '-----BEGIN CERTIFICATE-----\n'
+  const SSL_CERT_FILE = file('begun.pem', `${beginning.repeat(37_000)}${pems[0]}`)
+  expect(added({ SSL_CERT_FILE, SSL_CERT_DIR: `${directory}x` })).toHaveLength(1)
+})
+
+test('a client reports a variable of roots that names a device as the reason for no answer', async () => {
+  process.env.SSL_CERT_FILE = '/dev/zero'
+  const client = new ApiClient({ address: front.address })
+  await expect(client.send('GET', 'sys/health')).rejects.toThrow('SSL_CERT_FILE: /dev/zero is not a regular file')
+  client.close()
 })
 
 const CALLS: readonly (readonly [string, (caPem?: string) => Promise<{ readonly status: number }>])[] = [
