@@ -9,6 +9,13 @@ export const printJson = (value: unknown, indent = 0): string => {
   return holdsRaw(value) ? printByHand(value, indent, '') : JSON.stringify(value, undefined, indent)
 }
 
+/** A JSON value that should be a text: a text as it is, nothing for undefined, and anything else as JSON. */
+export const textOfJson = (value: unknown): string =>
+  typeof value === 'string' ? value : value === undefined ? '' : printJson(value)
+
+/** A JSON value that should be a list of texts, such as the errors of an answer; no texts if it is no list. */
+export const textsOfJson = (value: unknown): string[] => (Array.isArray(value) ? value.map(textOfJson) : [])
+
 /** The same text in pieces: documents that are at hand as bytes, at the top or as a member, are not copied. */
 export const printPieces = (value: unknown): readonly (string | Buffer)[] => {
   if (value instanceof RawJson) return [value.source]

@@ -1,3 +1,4 @@
+import { textsOfJson } from '../base/json-print.js'
 import http, { type IncomingHttpHeaders } from 'node:http'
 import https from 'node:https'
 import { callHttp, parseJsonObject } from '../base/http-call.js'
@@ -270,8 +271,7 @@ const carry = async (exchange: Exchange, departure: Parameters<Exchange>[0]): Pr
 }
 
 /** Texts of an answer that says no. */
-export const errorsOf = (answer: ApiAnswer): string[] =>
-  Array.isArray(answer.json?.errors) ? answer.json.errors.map(String) : []
+export const errorsOf = (answer: ApiAnswer): string[] => textsOfJson(answer.json?.errors)
 
 const contentType = (method: string): string =>
   method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'

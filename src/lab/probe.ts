@@ -1,3 +1,4 @@
+import { textOfJson } from '../base/json-print.js'
 import type { ApiClient } from '../client/api-client.js'
 import { LabError } from './lab-error.js'
 import type { LiveLab } from './live-lab.js'
@@ -185,7 +186,7 @@ const settle = async (
 
 const whyNotThere = async (lab: LiveLab, { cluster, by }: Watcher): Promise<string> => {
   const { connection_state: state } = await statusOf(lab.anonymous(cluster), by === 'wal' ? 'dr' : 'performance')
-  if (state !== 'ready') return `it is not there; the way to its primary is ${String(state)}`
+  if (state !== 'ready') return `it is not there; the way to its primary is ${textOfJson(state)}`
   return by === 'wal' ? 'it is not there yet' : 'it is not there; a filter may hold it back'
 }
 

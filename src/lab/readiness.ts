@@ -1,3 +1,4 @@
+import { textOfJson } from '../base/json-print.js'
 import type { ApiClient } from '../client/api-client.js'
 import { statusOf } from './replication.js'
 
@@ -30,7 +31,9 @@ const findUnreplicated = async (client: ApiClient, kind: 'dr' | 'performance'): 
   if (status.mode === 'bootstrapping') return `${kind}: the first copy is on its way`
   if (status.mode === 'secondary') {
     const isThere = status.state === 'stream-wals' && status.connection_state === 'ready'
-    return isThere ? undefined : `${kind}: state is ${status.state}, connection_state ${status.connection_state}`
+    return isThere
+      ? undefined
+      : `${kind}: state is ${textOfJson(status.state)}, connection_state ${textOfJson(status.connection_state)}`
   }
   const secondaries = (status.secondaries ?? []) as { node_id: string; connection_status: string }[]
   const away = secondaries.filter(({ connection_status }) => connection_status !== 'connected')

@@ -1,3 +1,4 @@
+import { textOfJson, textsOfJson } from '../base/json-print.js'
 import { decodeWithOtp } from '../base/one-time-pad.js'
 import type { Clock } from '../base/clock.js'
 import { type ApiClient, ApiError } from '../client/api-client.js'
@@ -24,8 +25,8 @@ export const initialise = async (
   onSeal: (seal: Seal) => void = () => undefined,
 ): Promise<Seal> => {
   const made = await client.write('sys/init', { secret_shares: shares, secret_threshold: threshold })
-  const unsealKeys = texts(made.keys)
-  const seal = { rootToken: String(made.root_token), unsealKeys, threshold }
+  const unsealKeys = textsOfJson(made.keys)
+  const seal = { rootToken: textOfJson(made.root_token), unsealKeys, threshold }
   onSeal(seal)
   await unseal(client, unsealKeys.slice(0, threshold))
   return seal
@@ -34,7 +35,7 @@ export const initialise = async (
 /** Initialises a server that unseals by itself: its shares are recovery keys. */
 export const initialiseAuto = async (client: ApiClient, shares: number, threshold: number): Promise<Seal> => {
   const made = await client.write('sys/init', { recovery_shares: shares, recovery_threshold: threshold })
-  return { rootToken: String(made.root_token), unsealKeys: texts(made.recovery_keys), threshold }
+  return { rootToken: textOfJson(made.root_token), unsealKeys: textsOfJson(made.recovery_keys), threshold }
 }
 
 export const unseal = async (client: ApiClient, keys: readonly string[]): Promise<void> => {
@@ -60,7 +61,7 @@ export const encryptedToken = async (above: ApiClient, below: ApiClient, kind: K
   const { secondary_public_key } = (made.data ?? {}) as { secondary_public_key?: string }
   const path = `sys/replication/${kind}/primary/secondary-token`
   const answer = await above.write(path, { id, secondary_public_key })
-  return String((answer.data as { token?: unknown } | null)?.token)
+  return textOfJson((answer.data as { token?: unknown } | null)?.token)
 }
 
 /** Everything on the secondary is wiped. `caPem`: what the API of the primary is verified with. */
@@ -93,14 +94,15 @@ export const findLagBetween = async (
 ): Promise<string | undefined> => {
   const before = await askPrimary()
   const theirs = await askSecondary()
-  if (theirs.mode !== 'secondary') return `mode is ${theirs.mode}, not secondary`
-  if (theirs.state !== 'stream-wals') return `state is ${theirs.state}, not stream-wals`
-  if (theirs.connection_state !== 'ready') return `connection_state is ${theirs.connection_state}, not ready`
+  if (theirs.mode !== 'secondary') return `mode is ${textOfJson(theirs.mode)}, not secondary`
+  if (theirs.state !== 'stream-wals') return `state is ${textOfJson(theirs.state)}, not stream-wals`
+  if (theirs.connection_state !== 'ready')
+    return `connection_state is ${textOfJson(theirs.connection_state)}, not ready`
   if (theirs.merkle_root === before.merkle_root) return undefined
   const ours = await askPrimary()
   const isBusy = ours.merkle_root !== before.merkle_root
   if (theirs.merkle_root === ours.merkle_root || (isBusy && hasAll(theirs, before, kind))) return undefined
-  return `merkle roots differ: ${ours.merkle_root} and ${theirs.merkle_root}`
+  return `merkle roots differ: ${textOfJson(ours.merkle_root)} and ${textOfJson(theirs.merkle_root)}`
 }
 
 /** Whether a secondary has taken over what its primary had when that was asked. */
@@ -144,9 +146,9 @@ export const generateOperationToken = async (call: Call, keys: readonly string[]
 const giveShares = async (call: Call, path: string, keys: readonly string[]): Promise<string | undefined> => {
   const attempt = await call(`${path}/attempt`)
   for (const key of keys) {
-    const update = await call(`${path}/update`, { key, nonce: String(attempt.nonce) })
+    const update = await call(`${path}/update`, { key, nonce: textOfJson(attempt.nonce) })
     if (update.complete !== true) continue
-    return decodeWithOtp(String(update.encoded_token), String(attempt.otp))
+    return decodeWithOtp(textOfJson(update.encoded_token), textOfJson(attempt.otp))
   }
   return undefined
 }
@@ -183,5 +185,3 @@ export const waitForAnswers = async (
     withAnonymousClient(cluster, (client) => waitForAnswer(clock, client, cluster.name, timeoutMs, signal))
   await Promise.all(clusters.map(wait))
 }
-
-const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : [])

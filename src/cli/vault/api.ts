@@ -1,6 +1,6 @@
 /** Requests as the reference's client sends them: retried, redirected once, wrapped when asked for, or only shown. */
 import { Backoff } from '../../base/backoff.js'
-import { printJson } from '../../base/json-print.js'
+import { printJson, textsOfJson } from '../../base/json-print.js'
 import { type ApiAnswer, type ApiCall, ApiClient, ApiUnreachable, type Query } from '../../client/api-client.js'
 import { CliError, localError, remoteError, VAULT_EXIT } from './cli-error.js'
 import type { VaultIo } from './io.js'
@@ -155,7 +155,7 @@ const describeRefusal = ({ method, url, namespace, status, bytes }: Refusal): st
 const textsOf = (bytes: Buffer): string[] | undefined => {
   const body = parseBody(bytes)
   const texts = body?.errors ?? body?.warnings
-  return Array.isArray(texts) ? texts.map(String) : undefined
+  return Array.isArray(texts) ? textsOfJson(texts) : undefined
 }
 
 /** Why no answer came. */

@@ -1,4 +1,5 @@
 /** read, write, list, delete, patch, unwrap and path-help: requests for any path. */
+import { textOfJson } from '../../base/json-print.js'
 import { ANY, type Call, type Command, defineCommand } from './command.js'
 import { localError, remoteError } from './cli-error.js'
 import { flag, type FlagTable } from './flags.js'
@@ -84,7 +85,7 @@ export const dataCommands: readonly Command[] = [
     run: async ({ api, out, args: [path = ''] }) => {
       const at = cleanPath(path)
       const { body } = await api.request('Error retrieving help', 'GET', at, { query: { help: '1' } })
-      return out.value(body, () => String(body.help ?? ''))
+      return out.value(body, () => textOfJson(body.help))
     },
   }),
 ]

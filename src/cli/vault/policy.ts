@@ -1,3 +1,4 @@
+import { textOfJson, textsOfJson } from '../../base/json-print.js'
 import { writeFileSync } from 'node:fs'
 import { readNamedText } from '../../base/named-file.js'
 import { type Command, defineCommand } from './command.js'
@@ -33,7 +34,7 @@ export const policyCommands: readonly Command[] = [
       const secret = await api.find(`Error reading policy named ${name}`, 'GET', `sys/policies/acl/${name}`)
       const policy = secret?.data?.policy
       if (policy === undefined) throw remoteError(`No policy named: ${name}`)
-      return out.record({ policy }, () => String(policy).trim())
+      return out.record({ policy }, () => textOfJson(policy).trim())
     },
   }),
   defineCommand({
@@ -43,7 +44,7 @@ export const policyCommands: readonly Command[] = [
       const query = { list: 'true' }
       const { secret } = await api.request('Error listing policies', 'GET', 'sys/policies/acl', { query })
       const keys = Array.isArray(secret?.data?.keys) ? secret.data.keys : []
-      return out.value(keys, () => keys.join('\n'))
+      return out.value(keys, () => textsOfJson(keys).join('\n'))
     },
   }),
   defineCommand({

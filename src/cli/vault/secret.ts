@@ -1,6 +1,6 @@
+import { textsOfJson } from '../../base/json-print.js'
 import { parseExactJson } from '../../base/exact-json.js'
 import { isMap, type JsonMap } from './json-map.js'
-import { goText } from './render/go-text.js'
 
 /** The envelope of an answer. Parts that the answer does not have are undefined. */
 export interface Secret {
@@ -30,7 +30,7 @@ export const parseSecret = (bytes: Buffer): Secret | undefined => {
     leaseDuration: body.lease_duration ?? 0,
     isRenewable: body.renewable === true,
     data: isMap(body.data) ? body.data : undefined,
-    warnings: Array.isArray(body.warnings) ? body.warnings.map(goText) : [],
+    warnings: textsOfJson(body.warnings),
     auth: isMap(body.auth) ? body.auth : undefined,
     wrapInfo: isMap(body.wrap_info) ? body.wrap_info : undefined,
     mountType: textOf(body.mount_type),

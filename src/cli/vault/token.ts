@@ -1,3 +1,4 @@
+import { textsOfJson } from '../../base/json-print.js'
 import { type Call, type Command, defineCommand } from './command.js'
 import { localError, remoteError } from './cli-error.js'
 import { found } from './data.js'
@@ -121,7 +122,7 @@ export const tokenCommands: readonly Command[] = [
           })
       const capabilities = secret?.data?.capabilities ?? secret?.data?.[path]
       if (!Array.isArray(capabilities)) throw remoteError(`No capabilities found for ${path}`)
-      const sorted = capabilities.map(String).sort()
+      const sorted = textsOfJson(capabilities).sort()
       return out.value(sorted, () => sorted.join(', '))
     },
   }),

@@ -1,3 +1,4 @@
+import { textsOfJson } from '../../base/json-print.js'
 import { defineCommand } from './command.js'
 import { remoteError } from './cli-error.js'
 import { isMap, type JsonMap } from './json-map.js'
@@ -11,7 +12,7 @@ export const versionHistoryCommand = defineCommand({
     const query = { list: 'true' }
     const options = { query, isInRoot: true } as const
     const secret = await api.find('Error reading version history', 'GET', 'sys/version-history', options)
-    const versions = Array.isArray(secret?.data?.keys) ? secret.data.keys.map(String) : []
+    const versions = textsOfJson(secret?.data?.keys)
     const info = isMap(secret?.data?.key_info) ? secret.data.key_info : {}
     if (!secret || versions.length === 0) throw remoteError('No version history found')
     if (!out.isTable) return out.secret(secret)

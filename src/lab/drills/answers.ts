@@ -1,3 +1,4 @@
+import { textsOfJson } from '../../base/json-print.js'
 import { type ApiAnswer, errorsOf } from '../../client/api-client.js'
 import { describeError } from './describe.js'
 import type { CallValue, ExpectedAnswer } from './drill.js'
@@ -19,7 +20,7 @@ const findWrong = (answer: ApiAnswer, wanted: ExpectedAnswer = {}): string | und
     if (answer.status < 400 || !errors.some((text) => text.includes(error)))
       return `the answer is ${said}, without the error "${error}"`
   } else if (!statuses && answer.status >= 400) return `the answer is ${said}`
-  const warnings = Array.isArray(answer.json?.warnings) ? answer.json.warnings.map(String) : []
+  const warnings = textsOfJson(answer.json?.warnings)
   if (wanted.warning !== undefined && !warnings.some((text) => text.includes(wanted.warning ?? '')))
     return `no warning contains "${wanted.warning}": ${warnings.join('; ') || 'there is none'}`
   if (wanted.body !== undefined) {

@@ -1,3 +1,4 @@
+import { textOfJson } from '../../base/json-print.js'
 import type { ApiClient } from '../../client/api-client.js'
 import type { Kind } from '../kinds.js'
 import type { LiveLab } from '../live-lab.js'
@@ -74,7 +75,7 @@ const toCluster = ({ name, health, statuses }: Testimony): PictureCluster => ({
 
 const toRole = (status: Status | undefined): PictureRole => {
   if (!status) return { mode: 'unknown', state: '', connectionState: '', merkleRoot: '', lastWal: null }
-  const text = (key: string) => String(status[key] ?? '')
+  const text = (key: string) => textOfJson(status[key] ?? '')
   const last = status[status.mode === 'secondary' ? 'last_remote_wal' : 'last_wal']
   return {
     mode: text('mode') || 'disabled',

@@ -1,3 +1,4 @@
+import { textOfJson } from '../../base/json-print.js'
 import type { Clock } from '../../base/clock.js'
 import type { Ledger } from './load/ledger.js'
 import { KINDS, lagsOf, type Testimony, type Witness } from './picture.js'
@@ -73,7 +74,7 @@ export class Sampler {
     if (!statuses) return
     for (const replication of KINDS) {
       const key = `${name} ${replication}`
-      const to = String(statuses[replication]?.mode ?? 'disabled')
+      const to = textOfJson(statuses[replication]?.mode ?? 'disabled')
       const from = this.#roles.get(key)
       this.#roles.set(key, to)
       if (from !== undefined && from !== to)

@@ -1,3 +1,4 @@
+import { textsOfJson } from '../../base/json-print.js'
 import { isRefused } from '../../base/link-text.js'
 import { describeServer } from '../cluster.js'
 import { KINDS, type Kind } from '../kinds.js'
@@ -118,8 +119,7 @@ const order = async (server: Server, orders: readonly Order[]): Promise<void> =>
   for (const { path, body } of orders) {
     const answer = await call(server, { method: 'POST', path, body })
     if (answer.status < 300) return
-    const { errors } = answer.json
-    const reason = Array.isArray(errors) && errors.length > 0 ? errors.join('; ') : `status ${answer.status}`
+    const reason = textsOfJson(answer.json.errors).join('; ') || `status ${answer.status}`
     refusal ??= new LabError(
       answer.status === 400 ? 'usage' : 'remote',
       describeRefusal(answer, reason, server.apiAddress),

@@ -1,3 +1,4 @@
+import { textOfJson } from '../../base/json-print.js'
 import http from 'node:http'
 import type { Clock } from '../../base/clock.js'
 import type { EventDraft } from '../events/event.js'
@@ -109,5 +110,5 @@ const rolesIn = ({ data }: Record<string, unknown>): Observation['roles'] => {
 const roleIn = (status: object | null): ObservedRole => {
   const { mode, state, connection_state } = (status ?? {}) as Record<string, unknown>
   const isSecondary = mode === 'secondary'
-  return { mode: String(mode ?? 'disabled'), state: isSecondary ? `${state}, ${connection_state}` : '' }
+  return { mode: textOfJson(mode ?? 'disabled'), state: isSecondary ? `${state}, ${connection_state}` : '' }
 }

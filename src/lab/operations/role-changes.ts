@@ -1,3 +1,4 @@
+import { textsOfJson } from '../../base/json-print.js'
 import { readNamedText } from '../../base/named-file.js'
 import type { Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
@@ -47,7 +48,7 @@ export const demote = async (runbook: Runbook, name: string, kind: Kind): Promis
   })
   runbook.suppose(name, kind, { mode: 'secondary' })
   await runbook.wait(`${name} to be a secondary`, () => findMissingMode(runbook, name, kind, 'secondary'))
-  return Array.isArray(warnings) ? warnings.map(String) : []
+  return textsOfJson(warnings)
 }
 
 /** An id that the cluster had before, and with it its filter: it is the same cluster that comes back. */

@@ -1,3 +1,4 @@
+import { textOfJson } from '../../base/json-print.js'
 import type { Clock } from '../../base/clock.js'
 import { KIND_WORDS, type Kind } from '../kinds.js'
 import { hasAll, type Status } from '../replication.js'
@@ -45,6 +46,6 @@ const compareOnce = async ({ kind, primary, secondary }: FollowView, ask: Ask): 
   const isStill = before.merkle_root === ours.merkle_root
   const streams = theirs.state === 'stream-wals' && theirs.connection_state === 'ready'
   if (!isStill || !streams || !hasAll(theirs, ours, kind) || theirs.merkle_root === ours.merkle_root) return undefined
-  const [own, other] = [theirs, ours].map(({ merkle_root: root }) => String(root).slice(0, ROOT_SHOWN))
+  const [own, other] = [theirs, ours].map(({ merkle_root: root }) => textOfJson(root).slice(0, ROOT_SHOWN))
   return `${secondary} and its ${KIND_WORDS[kind]} primary ${primary} differ: ${secondary} has every change, and its merkle root is ${own}, that of ${primary} ${other}`
 }

@@ -1,3 +1,4 @@
+import { textsOfJson } from '../../base/json-print.js'
 import { isIP } from 'node:net'
 import { readNamedText } from '../../base/named-file.js'
 import type { Clock } from '../../base/clock.js'
@@ -92,7 +93,7 @@ export const askLeader = async (
 const readData = (address: string, { status, body }: { status: number; body: string }): JsonObject => {
   const json = readObject(body)
   if (status === 200) return asObject(json.data)
-  const errors = Array.isArray(json.errors) ? json.errors.map(String).join('; ').trim() : ''
+  const errors = textsOfJson(json.errors).join('; ').trim()
   const text = `${address} does not let this server join: ${status}${errors === '' ? '' : ` ${errors}`}`
   // A challenge is answered too late, or what leads has changed since: the next one may do.
   const isFinal = status >= 400 && status < 500 && status !== FORBIDDEN

@@ -1,4 +1,5 @@
 /** The transit key of another cluster that a seal names: its use, and the renewal of the token for it. */
+import { textsOfJson } from '../../base/json-print.js'
 import { readNamedText } from '../../base/named-file.js'
 import type { Clock } from '../../base/clock.js'
 import { limitSignal } from '../../base/linked-signal.js'
@@ -67,7 +68,7 @@ const asObject = (value: JsonValue | undefined): JsonObject =>
 const readAnswer = ({ status, body }: { status: number; body: string }, what: string): JsonObject => {
   const json = readObject(body)
   if (status === 200) return json
-  const errors = Array.isArray(json.errors) ? json.errors.map(String).join('; ').trim() : ''
+  const errors = textsOfJson(json.errors).join('; ').trim()
   throw new LogicalError('unavailable', `${what}: ${status}${errors === '' ? '' : ` ${errors}`}`)
 }
 

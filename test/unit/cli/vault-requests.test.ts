@@ -16,6 +16,8 @@ interface Seen {
 interface Answer {
   readonly status?: number
   readonly body?: unknown
+  /** In place of `body`, as it is. */
+  readonly raw?: string
   readonly headers?: Record<string, string>
 }
 
@@ -43,10 +45,11 @@ beforeEach(async () => {
       const {
         status = 200,
         body,
+        raw,
         headers = {},
       } = answers.shift() ?? { status: 599, body: { errors: ['not expected'] } }
       response.writeHead(status, headers)
-      response.end(body === undefined ? undefined : JSON.stringify(body))
+      response.end(raw ?? (body === undefined ? undefined : JSON.stringify(body)))
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -295,6 +298,37 @@ describe('an answer that says no', () => {
     answers = [{ status: 400, body: 'a text' }]
     const { stderr } = await shell.run(['write', 'x', 'k=v'])
     expect(stderr).toContain('Code: 400. Raw Message:\n\n"a text"')
+  })
+
+  it.each([
+    ['{"errors":[{}]}', '* {}'],
+    ['{"errors":[{"a":1}]}', '* {"a":1}'],
+    ['{"errors":[["x",null,1.50]]}', '* ["x",null,1.50]'],
+    ['{"warnings":[{"toString":1}]}', '* {"toString":1}'],
+  ])('the vault command shows entries of the refusal %s that are no texts as JSON', async (body, shown) => {
+    answers = [{ status: 400, raw: body }]
+    const { status, stderr } = await shell.run(['write', 'x', 'k=v'])
+    expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(shown) })
+  })
+
+  it.each([
+    ['list x', '{"data":{"keys":[{}]}}'],
+    ['list -detailed x', '{"data":{"keys":[{}],"key_info":{"a":{"b":1}}}}'],
+    ['path-help x', '{"help":{}}'],
+    ['policy read p', '{"data":{"policy":{}}}'],
+    ['policy list', '{"data":{"keys":[{}]}}'],
+    ['token capabilities p', '{"data":{"capabilities":[{},{}]}}'],
+    ['version-history', '{"data":{"keys":[{}]}}'],
+    ['operator init', '{"keys":[{}],"keys_base64":[{}],"root_token":{}}'],
+    ['operator rekey -nonce=n K', '{"started":true,"complete":true,"keys":[{}],"keys_base64":[{}]}'],
+    ['status', '{"sealed":{},"n":{},"t":{},"version":{}}'],
+    ['read x', '{"data":{"a":{}},"warnings":[{}],"lease_id":{},"lease_duration":{}}'],
+    ['read x', '{"auth":{"client_token":{},"policies":[{}],"metadata":{"a":{}},"lease_duration":{}}}'],
+    ['read x', '{"wrap_info":{"token":{},"ttl":{}}}'],
+  ])('the command "vault %s" takes the answer %s without an unexpected error', async (line, body) => {
+    answers = [{ raw: body }, { raw: body }]
+    const { status, stderr } = await shell.run(line.split(' '))
+    expect({ status, stderr }).not.toMatchObject({ stderr: expect.stringMatching(/unexpected|primitive/) })
   })
 
   it('the vault command rejects a token with characters that no header can contain', async () => {

@@ -1,3 +1,4 @@
+import { textOfJson } from '../../../base/json-print.js'
 import { type Command, defineCommand } from '../command.js'
 import { flag } from '../flags.js'
 import { isMap } from '../json-map.js'
@@ -112,7 +113,7 @@ export const authCommands: readonly Command[] = [
       })
       const path = `${wanted}/` in mounts ? wanted : cleanPath(byType ?? wanted)
       const { body } = await api.request(what, 'GET', `auth/${path}`, { query: { help: '1' } })
-      return out.value(body, () => String(body.help ?? ''))
+      return out.value(body, () => textOfJson(body.help))
     },
   }),
 ]

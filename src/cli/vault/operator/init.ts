@@ -1,3 +1,4 @@
+import { textOfJson } from '../../../base/json-print.js'
 import { defineCommand } from '../command.js'
 import { CliError } from '../cli-error.js'
 import type { JsonMap } from '../json-map.js'
@@ -74,7 +75,7 @@ const keyReport = (answer: JsonMap, request: InitBody, isAuto: boolean): JsonMap
 
 const describeKeys = (keys: JsonMap): string => {
   const named = (name: string, title: string) =>
-    [keys[name]].flat().map((key, index) => `${title} Key ${index + 1}: ${String(key)}`)
+    [keys[name]].flat().map((key, index) => `${title} Key ${index + 1}: ${textOfJson(key)}`)
   const recovery = named('recovery_keys_b64', 'Recovery')
   const isAuto = recovery.length > 0
   const count = isAuto ? keys.recovery_keys_shares : keys.unseal_shares
@@ -83,7 +84,7 @@ const describeKeys = (keys: JsonMap): string => {
     ...named('unseal_keys_b64', 'Unseal'),
     ...recovery,
     '',
-    `Initial Root Token: ${String(keys.root_token)}`,
+    `Initial Root Token: ${textOfJson(keys.root_token)}`,
     '',
     isAuto
       ? `Success! The server is initialised, with ${count} recovery key shares of which ${needed} are needed.`

@@ -1,4 +1,5 @@
 /** operator rekey: new key shares from the present ones, those that unseal or those that recover. */
+import { textsOfJson } from '../../../base/json-print.js'
 import type { Reply } from '../api.js'
 import { type Call, defineCommand } from '../command.js'
 import { localError } from '../cli-error.js'
@@ -131,8 +132,8 @@ const printVerified = ({ out }: RekeyCall, body: JsonMap): number =>
   out.record(body, () => 'Success! Rekey verification is complete: the new key shares count from now on.')
 
 const printKeys = ({ out }: RekeyCall, body: JsonMap, status: JsonMap): number => {
-  const fingerprints = listOf(body.pgp_fingerprints)
-  const lines = listOf(body.keys_base64 ?? body.keys).map((key, index) => {
+  const fingerprints = textsOfJson(body.pgp_fingerprints)
+  const lines = textsOfJson(body.keys_base64 ?? body.keys).map((key, index) => {
     const fingerprint = fingerprints[index]
     return fingerprint === undefined
       ? `Key ${index + 1}: ${key}`
@@ -181,7 +182,7 @@ const attemptRows = (status: JsonMap): Row[] => {
     ['Verification Required', goText(status.verification_required)],
     ...(status.verification_nonce ? [['Verification Nonce', textOf(status.verification_nonce)]] : []),
   ]
-  const fingerprints = listOf(status.pgp_fingerprints)
+  const fingerprints = textsOfJson(status.pgp_fingerprints)
   return [
     ['Nonce', textOf(status.nonce)],
     ['Started', goText(status.started)],
@@ -202,5 +203,3 @@ const verificationRows = (status: JsonMap): Row[] => [
   ['Verification Nonce', textOf(status.nonce)],
   ['Verification Progress', `${goText(status.progress)}/${goText(status.t)}`],
 ]
-
-const listOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : [])

@@ -1,4 +1,5 @@
 /** Answers to LIST: the keys alone, or with what `key_info` tells about them. */
+import { textsOfJson } from '../../../base/json-print.js'
 import { isMap } from '../json-map.js'
 import type { Secret } from '../secret.js'
 import { formatTable } from './columns.js'
@@ -15,7 +16,7 @@ export const printListing = (out: Output, secret: Secret | undefined, at: string
   return out.value(secret?.data, () =>
     formatTable(
       ['Keys', ...columns],
-      keys.map(String).map((key) => {
+      textsOfJson(keys).map((key) => {
         const item = info[key]
         return [
           key,

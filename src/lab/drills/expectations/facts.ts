@@ -1,3 +1,4 @@
+import { textOfJson } from '../../../base/json-print.js'
 import type { ApiAnswer } from '../../../client/api-client.js'
 import { LabError } from '../../lab-error.js'
 import { statusOf } from '../../replication.js'
@@ -60,7 +61,7 @@ const LOOKS: {
 } = {
   roots: async ({ lab }, { equal, kind, differ = false }) => {
     const rootsOf = (one: 'dr' | 'performance') =>
-      Promise.all(equal.map(async (name) => String((await statusOf(lab.anonymous(name), one)).merkle_root ?? '')))
+      Promise.all(equal.map(async (name) => textOfJson((await statusOf(lab.anonymous(name), one)).merkle_root ?? '')))
     const shared = kind === undefined ? await rootsOf('performance') : []
     const roots = shared.length > 0 && shared.every((root) => root !== '') ? shared : await rootsOf(kind ?? 'dr')
     const evidence = equal.map((name, index) => `${name}: ${roots[index] || 'none'}`)
@@ -103,7 +104,7 @@ const LOOKS: {
     const modes = await Promise.all(
       lab.clusters.map(async ({ name }) => {
         const status = await statusOf(lab.anonymous(name), kind).catch(() => undefined)
-        return { name, mode: status === undefined ? 'silent' : String(status.mode) }
+        return { name, mode: status === undefined ? 'silent' : textOfJson(status.mode) }
       }),
     )
     const primaries = modes.filter(({ mode }) => mode === 'primary').map(({ name }) => name)

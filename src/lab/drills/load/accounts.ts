@@ -1,3 +1,4 @@
+import { textOfJson } from '../../../base/json-print.js'
 import type { ApiClient } from '../../../client/api-client.js'
 import { LabError } from '../../lab-error.js'
 import type { LiveLab } from '../../live-lab.js'
@@ -120,4 +121,4 @@ const ensure = async (root: ApiClient, path: string, body: object): Promise<void
 }
 
 const textOf = (value: unknown, key: string): string =>
-  String((value as Record<string, unknown> | null | undefined)?.[key] ?? '')
+  textOfJson((value as Record<string, unknown> | null | undefined)?.[key] ?? '')
