@@ -56,6 +56,12 @@ export const quoteForShell = (text: string, shell: Shell = 'bash'): string => DI
 export const shellWord = (text: string, shell: Shell = 'bash'): string =>
   PLAIN.test(text) ? text : quoteForShell(text, shell)
 
+/** No shell does anything with these between double quotes. */
+const PLAIN_IN_QUOTES = /^[\w .:,/@=+-]*$/
+
+/** The text as one word of a POSIX shell, in double quotes unless a shell would change it there. */
+export const quotedWord = (text: string): string => (PLAIN_IN_QUOTES.test(text) ? `"${text}"` : quoteForShell(text))
+
 /** The line that gives an environment variable this value, or, for `undefined`, removes it. */
 export const setVariable = (name: string, value: string | undefined, shell: Shell): string =>
   value === undefined ? DIALECTS[shell].unset(name) : DIALECTS[shell].set(name, value)

@@ -95,19 +95,20 @@ export class VaultApi {
     const { settings } = this
     const wrapTtl = settings.wrapTtl || (path === 'sys/wrapping/wrap' ? WRAP_TTL_DEFAULT : '')
     const sentToken = token ?? settings.token
-    if (/[^\t\x20-\x7e\x80-\xff]/.test(sentToken)) throw localError('the token has characters that no header can have')
+    const headers = {
+      ...(raw && { 'Content-Type': 'application/octet-stream' }),
+      ...(sentToken && { 'X-Vault-Token': sentToken }),
+      ...(settings.namespace && !isInRoot && { 'X-Vault-Namespace': settings.namespace }),
+      ...(wrapTtl && !isPreliminary && isWrapped !== false && { 'X-Vault-Wrap-TTL': wrapTtl }),
+      ...settings.headers,
+    }
+    checkHeaders(headers)
     return {
       ...(body !== undefined && { raw: Buffer.from(printJson(body)) }),
       ...(raw && { raw }),
       ...(query && { query }),
       bytesMax,
-      headers: {
-        ...(raw && { 'Content-Type': 'application/octet-stream' }),
-        ...(sentToken && { 'X-Vault-Token': sentToken }),
-        ...(settings.namespace && !isInRoot && { 'X-Vault-Namespace': settings.namespace }),
-        ...(wrapTtl && !isPreliminary && isWrapped !== false && { 'X-Vault-Wrap-TTL': wrapTtl }),
-        ...settings.headers,
-      },
+      headers,
     }
   }
 
@@ -175,4 +176,15 @@ const reasonOf = (url: URL, cause: unknown): string => {
   }
   if (/certificate|altname/i.test(`${code} ${message}`)) return `tls: failed to verify certificate: x509: ${message}`
   return message || code || 'no answer'
+}
+
+/** Throws an error of the caller for a header that HTTP does not allow. */
+const checkHeaders = (headers: Readonly<Record<string, string>>): void => {
+  for (const [name, value] of Object.entries(headers)) {
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) throw localError(`${JSON.stringify(name)} is not the name of a header`)
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) {
+      const what = name === 'X-Vault-Token' ? 'the token' : `the header ${name}`
+      throw localError(`${what} has characters that no header can have`)
+    }
+  }
 }

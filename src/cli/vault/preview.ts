@@ -1,5 +1,5 @@
 /** Output of `-output-curl-string` and `-output-policy`, which do not send the request. */
-import { quoteForShell } from '../../base/shell.js'
+import { quotedWord, quoteForShell } from '../../base/shell.js'
 import type { ClientSettings } from './settings.js'
 
 interface PreviewedRequest {
@@ -21,8 +21,10 @@ export const renderPreview = (settings: ClientSettings, request: PreviewedReques
 /** The token is not shown: the command looks it up when it is run. */
 const renderCurl = ({ tls }: ClientSettings, { method, url, headers, body }: PreviewedRequest): string => {
   const shown = Object.entries({ ...headers, 'X-Vault-Request': 'true' })
-    .map(([name, value]) => [name, name === 'X-Vault-Token' ? '$(vault print token)' : escapeDouble(value)])
-    .sort(([a = ''], [b = '']) => (a < b ? -1 : 1))
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) =>
+      name === 'X-Vault-Token' ? `"${name}: $(vault print token)"` : quotedWord(`${name}: ${value}`),
+    )
   return [
     'curl',
     ...(tls.skipVerify ? ['--insecure'] : []),
@@ -32,14 +34,12 @@ const renderCurl = ({ tls }: ClientSettings, { method, url, headers, body }: Pre
       : tls.caPath
         ? ['--capath', quoteForShell(tls.caPath)]
         : []),
-    ...shown.flatMap(([name, value]) => ['-H', `"${name}: ${value}"`]),
+    ...shown.flatMap((header) => ['-H', header]),
     ...(method === 'PATCH' ? ['-H', '"Content-Type: application/merge-patch+json"'] : []),
     ...(body ? ['-d', quoteForShell(body.toString('utf8'))] : []),
     /^[\w./:%=?~-]*$/.test(url) ? url : quoteForShell(url),
   ].join(' ')
 }
-
-const escapeDouble = (text: string): string => text.replace(/["\\$`]/g, '\\$&')
 
 const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {
   GET: ['read'],

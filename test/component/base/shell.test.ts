@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'
-import { SHELLS, type Shell, setVariable, shellComment, shellWord } from '../../../src/base/shell.js'
+import { SHELLS, type Shell, setVariable, shellComment, shellWord, quotedWord } from '../../../src/base/shell.js'
 
 const HOSTILE = [
   'plain-1.2_3:4/5',
@@ -34,7 +34,8 @@ it.each([
 ] as const)('%s takes every hostile text as the one word that it is', (shell, dialect) => {
   if (!isThere(shell)) return
   for (const text of HOSTILE) {
-    expect(run(shell, `printf '%s|' ${shellWord(text, dialect)}`)).toBe(`${text}|`)
+    const quoted = dialect === 'bash' ? quotedWord(text) : shellWord(text, dialect)
+    expect(run(shell, `printf '%s|%s|' ${shellWord(text, dialect)} ${quoted}`)).toBe(`${text}|${text}|`)
     const lines = [setVariable('X_Y', text, dialect), shellComment(`x\n${text}`, dialect), 'printf "%s|" "$X_Y"']
     expect(run(shell, lines.join('\n'))).toBe(`${text}|`)
   }

@@ -583,6 +583,29 @@ describe('operator init', () => {
   })
 })
 
+describe('headers of the caller', () => {
+  it('the curl command quotes every part of a header', async () => {
+    const headers = ['$x=1', 'a`id`=1', "a'b=1", 'X-A=$(id) `id` "x" !! \\', 'X-B=plain, 1'].map(
+      (one) => `-header=${one}`,
+    )
+    expect(await shell.ok(['read', ...headers, '-output-curl-string', 'x'])).toBe(
+      `curl -H '$x: 1' -H 'X-A: $(id) \`id\` "x" !! \\' -H "X-B: plain, 1" -H "X-Vault-Request: true" ` +
+        `-H "X-Vault-Token: $(vault print token)" -H 'a'"'"'b: 1' -H 'a\`id\`: 1' ${shell.env.VAULT_ADDR}/v1/x\n`,
+    )
+  })
+
+  it.each(['$(touch /tmp/x)=x', 'a b=x', 'a:b=x', 'é=x', '@file=x', '=x', 'X-A=a\nb', 'X-A=\u{1f600}'])(
+    'the vault command refuses the header %j, which HTTP does not allow',
+    async (header) => {
+      for (const preview of [[], ['-output-curl-string']]) {
+        const { status, stdout, stderr } = await shell.run(['read', `-header=${header}`, ...preview, 'x'])
+        expect({ status, stdout, requests: seen.length }).toEqual({ status: 1, stdout: '', requests: 0 })
+        expect(stderr).toMatch(/is not the name of a header|has characters that no header can have|-header/)
+      }
+    },
+  )
+})
+
 describe('nobody who answers', () => {
   it('ends with 2, for status with 1', async () => {
     const port = (server.address() as AddressInfo).port
