@@ -1,4 +1,5 @@
-import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
+import { replaceFile } from '../base/replace-file.js'
 import path from 'node:path'
 import { makeDirectory } from '../base/make-directory.js'
 import { inspect } from 'node:util'
@@ -27,7 +28,7 @@ const keepDetails = (error: unknown): string => {
   )
   try {
     makeDirectory(directory, 0o700)
-    writeFileSync(file, text, { mode: 0o600 })
+    replaceFile(file, text)
     removeOldest(directory)
     return `details are in ${file}. "understudy doctor" looks for what is wrong with this machine; else report it with that file`
   } catch (problem) {

@@ -1,5 +1,5 @@
 /** The token that `login` keeps for later commands, in `.vault-token` of the home directory. */
-import { writeFileSync } from 'node:fs'
+import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { readNamedText } from '../../base/named-file.js'
 import { localError, messageOf } from './cli-error.js'
@@ -18,7 +18,7 @@ export const readStoredToken = (homeDirectory: string): string => {
 /** Only its owner can read the file. */
 export const storeToken = (homeDirectory: string, token: string): void => {
   try {
-    writeFileSync(fileIn(homeDirectory), token, { mode: 0o600 })
+    replaceFile(fileIn(homeDirectory), token)
   } catch (error) {
     throw localError(`Error storing token: ${messageOf(error)}`, error)
   }

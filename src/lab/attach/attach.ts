@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import type { AttachedCluster, AttachedLab, AttachedServer, ClusterAccess } from '../cluster.js'
 import { clientOf, describeServer, serversIn } from '../cluster.js'
@@ -74,7 +74,7 @@ export const refuseWhenThere = (name: string): void => {
 const keepAuthority = ({ name, caPem }: AttachOptions): string | undefined => {
   if (caPem === undefined) return undefined
   const file = path.join(labDirectory(name), 'ca.pem')
-  writeFileSync(file, caPem, { mode: 0o600 })
+  replaceFile(file, caPem)
   return file
 }
 

@@ -1,4 +1,5 @@
-import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { statSync } from 'node:fs'
+import { replaceFile } from '../../base/replace-file.js'
 import { shellWord } from '../../base/shell.js'
 import { readNamedText } from '../../base/named-file.js'
 import type { AttachedCluster, ClusterKeys, WiredClusters } from '../cluster.js'
@@ -83,13 +84,7 @@ const nodesOf = (value: unknown): Pick<AttachedCluster, 'nodes'> => {
 
 /** The record of wired clusters, for their owner alone. Whoever reads it meanwhile reads the old one or the new one. */
 export const writeKeysFile = (file: string, wired: WiredClusters): void => {
-  const draft = `${file}.${process.pid}`
-  try {
-    writeFileSync(draft, `${JSON.stringify(wired, undefined, 2)}\n`, { mode: 0o600, flush: true })
-    renameSync(draft, file)
-  } finally {
-    rmSync(draft, { force: true })
-  }
+  replaceFile(file, `${JSON.stringify(wired, undefined, 2)}\n`)
 }
 
 const parseJson = (text: string): unknown => {

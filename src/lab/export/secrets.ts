@@ -1,4 +1,5 @@
-import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
 import type { Random } from '../../base/random.js'
@@ -38,7 +39,7 @@ export const makeSecrets = async (
   for (const cluster of clusters) {
     const file = sealKeyFile(directory, cluster)
     if (existsSync(file)) continue
-    writeWhole(file, `${newSealKey(random).toString('hex')}\n`)
+    replaceFile(file, `${newSealKey(random).toString('hex')}\n`)
     made.push(`the key that ${cluster} unseals itself with`)
   }
   return made
@@ -53,15 +54,5 @@ const makeCertificates = async (directory: string, hosts: readonly string[], now
     for (const one of ['caFile', 'certFile', 'keyFile'] as const) renameSync(drawn[one], files[one])
   } finally {
     rmSync(draft, { recursive: true, force: true })
-  }
-}
-
-const writeWhole = (file: string, text: string): void => {
-  const draft = `${file}.${process.pid}`
-  try {
-    writeFileSync(draft, text, { mode: 0o600, flush: true })
-    renameSync(draft, file)
-  } finally {
-    rmSync(draft, { force: true })
   }
 }

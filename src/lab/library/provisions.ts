@@ -1,4 +1,5 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
+import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
@@ -73,7 +74,7 @@ export class Provisions {
 
   #writeSealKey(name: string, random: Random): string {
     const file = path.join(this.directory(), `${name}-seal.key`)
-    writeFileSync(file, newSealKey(random).toString('hex'), { mode: 0o600 })
+    replaceFile(file, newSealKey(random).toString('hex'))
     return file
   }
 }

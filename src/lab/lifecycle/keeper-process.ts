@@ -1,4 +1,5 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
+import { replaceFile } from '../../base/replace-file.js'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
@@ -70,7 +71,7 @@ export const startKeeper = async (
     ...(lab.etcd ? { etcd: lab.etcd } : {}),
   }
   makeDirectory(path.dirname(keeper.socket), 0o700)
-  writeFileSync(keeper.configFile, JSON.stringify(config, undefined, 2), { mode: 0o600 })
+  replaceFile(keeper.configFile, JSON.stringify(config, undefined, 2))
   const launched = launchProgram([], 'the keeper of the lab', keeper, {
     ...(lab.isInProcess ? { program: HOST_PROGRAM } : { program: KEEPER_PROGRAM, nodeOptions: KEEPER_NODE_OPTIONS }),
     isTied,

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { nearest } from '../../base/nearest.js'
 import { type AnyLab, type AttachedLab, isAttached, type LabRecord, serversOfLab } from '../cluster.js'
@@ -41,10 +42,7 @@ const recordFile = (name: string): string => path.join(labDirectory(name), 'lab.
 
 /** Writes the record of a lab. A concurrent reader gets the old record or the new one. */
 export const saveLab = (lab: AnyLab): void => {
-  const file = recordFile(lab.name)
-  const draft = `${file}.${process.pid}`
-  writeFileSync(draft, `${JSON.stringify(lab, undefined, 2)}\n`, { mode: 0o600, flush: true })
-  renameSync(draft, file)
+  replaceFile(recordFile(lab.name), `${JSON.stringify(lab, undefined, 2)}\n`)
 }
 
 /** Undefined when there is no such lab. Throws a conflict that names the command to mend it when its record is damaged. */

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
 import { createSystemRandom } from '../../base/random.js'
@@ -85,5 +85,5 @@ const formerRoutesOf = ({ clusters, keeper }: LabRecord, { name: own }: ClusterR
 
 const writeKey = (file: string, text: string): void => {
   makeDirectory(path.dirname(file), 0o700)
-  writeFileSync(file, text, { mode: 0o600 })
+  replaceFile(file, text)
 }

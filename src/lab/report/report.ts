@@ -1,4 +1,4 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
 import type { DrillResult } from '../drills/result.js'
@@ -23,12 +23,9 @@ export const writeReport = (directory: string, result: DrillResult): readonly st
   const files = FILES.map(({ name, make }) => ({ file: path.join(directory, name), text: make(fit) }))
   prepareReport(directory)
   for (const { file, text } of files) {
-    const draft = `${file}.${process.pid}`
     try {
-      writeFileSync(draft, text)
-      renameSync(draft, file)
+      replaceFile(file, text, 0o666)
     } catch (error) {
-      rmSync(draft, { force: true })
       throw new LabError('usage', `${file} cannot be written: ${reasonOf(error)}`, { cause: error })
     }
   }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
-import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
+import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { LabError } from '../lab-error.js'
@@ -30,7 +31,7 @@ const ALLOCATOR = {
 
 export const writeServerConfig = (plan: ServerPlan & { ports: PortPair }, files: ServerFiles): void => {
   const config = configOf(plan, plan.ports, files.dataDir)
-  writeFileSync(files.configFile, JSON.stringify(config, undefined, 2), { mode: 0o600 })
+  replaceFile(files.configFile, JSON.stringify(config, undefined, 2))
 }
 
 export interface Launched {

@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { type ClusterAccess, type ClusterRecord, type Formerly, type ServerRecord, serversIn } from '../cluster.js'
 import type { ActiveFault } from '../keeper/active-fault.js'
@@ -59,7 +60,7 @@ export const imageFile = (directory: string, cluster: string): string => path.jo
 const manifestFile = (directory: string): string => path.join(directory, 'manifest.json')
 
 export const writeManifest = (directory: string, manifest: Manifest): void =>
-  writeFileSync(manifestFile(directory), JSON.stringify(manifest), { mode: 0o600 })
+  replaceFile(manifestFile(directory), JSON.stringify(manifest))
 
 export const readManifest = (directory: string): Manifest => {
   try {

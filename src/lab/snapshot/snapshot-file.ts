@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { readNamedText } from '../../base/named-file.js'
 import { makeDirectory } from '../../base/make-directory.js'
@@ -100,7 +101,7 @@ export const packSnapshot = async (directory: string, file: string, signal?: Abo
     keyId: keyIdOf(key),
   }
   const draft = path.join(directory, 'packed')
-  writeFileSync(keyPath(draft), `${key.toString('hex')}\n`, { mode: 0o600, flush: true })
+  replaceFile(keyPath(draft), `${key.toString('hex')}\n`)
   await writeSealedFile(draft, header, key, pack(directory, manifest))
   signal?.throwIfAborted()
   // Whoever is killed between the two leaves a key that does not fit.
@@ -191,7 +192,7 @@ export const unpackSnapshot = async (file: string, directory: string): Promise<M
     for (const [index, { name }] of manifest.clusters.entries()) {
       const part = parts[index + 1]
       if (!part) throw new LabError('conflict', `${file} is damaged: it lacks cluster ${name}`)
-      writeFileSync(imageFile(directory, name), part, { mode: 0o600 })
+      replaceFile(imageFile(directory, name), part)
       await checkImage(imageFile(directory, name))
     }
     writeManifest(directory, manifest)

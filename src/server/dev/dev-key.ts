@@ -1,4 +1,5 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
+import { replaceFile } from '../../base/replace-file.js'
 import { readNamedText } from '../../base/named-file.js'
 
 /** The secrets that `server -dev` prints. */
@@ -12,5 +13,5 @@ export const readDevKey = (file: string): DevSecrets | undefined =>
   existsSync(file) ? (JSON.parse(readNamedText(file)) as DevSecrets) : undefined
 
 export const writeDevKey = (file: string, secrets: DevSecrets): void => {
-  writeFileSync(file, `${JSON.stringify(secrets)}\n`, { mode: 0o600 })
+  replaceFile(file, `${JSON.stringify(secrets)}\n`)
 }

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { replaceFile } from '../../base/replace-file.js'
 import os from 'node:os'
 import path from 'node:path'
 import type { Clock } from '../../base/clock.js'
@@ -35,7 +35,7 @@ export const prepareDevTls = async (
   const made = await createApiCertificates(hostsOf(listener.address, wanted.extraHosts), clock.now())
   const write = (name: string, text: string, mode: number): string => {
     const file = path.join(directory, name)
-    writeFileSync(file, text, { mode })
+    replaceFile(file, text, mode)
     return file
   }
   const certificates: DevCertificates = {

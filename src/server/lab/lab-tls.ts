@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
+import { replaceFile } from '../../base/replace-file.js'
 import os from 'node:os'
 import path from 'node:path'
 import { readNamedFile } from '../../base/named-file.js'
@@ -35,9 +36,9 @@ export const makeLabTls = async (
   const files = labTlsFiles(directory)
   const { ca, certificate, privateKey } = await createLabCertificates(names, nowMs)
   makeDirectory(directory, 0o700)
-  writeFileSync(files.caFile, ca, { mode: 0o644 })
-  writeFileSync(files.certFile, certificate, { mode: 0o644 })
-  writeFileSync(files.keyFile, privateKey, { mode: 0o600 })
+  replaceFile(files.caFile, ca, 0o644)
+  replaceFile(files.certFile, certificate, 0o644)
+  replaceFile(files.keyFile, privateKey)
   return files
 }
 

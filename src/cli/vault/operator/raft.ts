@@ -1,5 +1,5 @@
 /** operator raft: the storage of a node, its snapshots and its peers. */
-import { writeFileSync } from 'node:fs'
+import { replaceFile } from '../../../base/replace-file.js'
 import { readNamedFile } from '../../../base/named-file.js'
 import { LIMITS } from '../../../base/limits.js'
 import { type Command, defineCommand } from '../command.js'
@@ -46,7 +46,7 @@ export const raftCommands: readonly Command[] = [
       const options = { ...ROOT, bytesMax: LIMITS.snapshotBytesMax }
       const { bytes } = await api.request('Error taking the snapshot', 'GET', 'sys/storage/raft/snapshot', options)
       if (bytes.length === 0) throw remoteError('Error taking the snapshot: the answer is empty')
-      inFile(() => writeFileSync(file, bytes, { mode: 0o600 }))
+      inFile(() => replaceFile(file, bytes))
       return VAULT_EXIT.ok
     },
   }),

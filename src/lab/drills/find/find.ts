@@ -1,3 +1,4 @@
+import { replaceFile } from '../../../base/replace-file.js'
 import { createSeededRandom } from '../../../base/random.js'
 import { formatMs } from '../../report/format.js'
 import { LabError } from '../../lab-error.js'
@@ -8,7 +9,7 @@ import { MYSTERIES } from './mysteries.js'
 import type { Mystery, Place, Told } from './mystery.js'
 import { findTies, type Tie } from './ties.js'
 import { findTrouble, preparePractice } from './traffic.js'
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 
@@ -137,9 +138,7 @@ interface KeptFind {
 const fileOf = (lab: string): string => path.join(labDirectory(lab), 'find')
 
 const saveFind = (lab: string, kept: KeptFind): void => {
-  const draft = `${fileOf(lab)}.${process.pid}`
-  writeFileSync(draft, deflateRawSync(JSON.stringify(kept)).toString('base64'), { mode: 0o600 })
-  renameSync(draft, fileOf(lab))
+  replaceFile(fileOf(lab), deflateRawSync(JSON.stringify(kept)).toString('base64'))
 }
 
 const readFind = (lab: string): KeptFind | undefined => {
