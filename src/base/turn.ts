@@ -40,6 +40,15 @@ export const turnFor = async (bytes: number): Promise<void> => {
 /** From this size on it takes a millisecond or more to read or print a text. */
 const SLOW_BYTES = 256 * 1024
 
+/** The bytes in pieces that are hashed or written within a few milliseconds each. */
+export function* piecesOf(...parts: readonly Buffer[]): Generator<Buffer> {
+  for (const part of parts) {
+    for (let at = 0; at < part.length; at += PIECE_BYTES) yield part.subarray(at, at + PIECE_BYTES)
+  }
+}
+
+export const PIECE_BYTES = 1024 * 1024
+
 interface Task {
   readonly run: () => void
   readonly resolve: () => void

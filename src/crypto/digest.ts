@@ -1,4 +1,5 @@
 import { createHash, createHmac, hash, hkdfSync } from 'node:crypto'
+import { nextTurn, PIECE_BYTES, piecesOf } from '../base/turn.js'
 import type { HashName } from './signatures.js'
 
 /** SHA-256 of bytes or of a text's UTF-8. Asked for as a text of one byte a character: a buffer costs three times that. */
@@ -25,6 +26,21 @@ export const shortHashOf = (...pieces: readonly Buffer[]): Buffer => {
   const digest = createHash('sha256')
   for (const piece of pieces) digest.update(piece)
   return digest.digest().subarray(0, SHORT_HASH_BYTES)
+}
+
+/** `shortHashOf`. Others get their turn between pieces of large data. */
+export const shortHashInTurns = async (...parts: readonly Buffer[]): Promise<Buffer> =>
+  (await sha256InTurns(...parts)).subarray(0, SHORT_HASH_BYTES)
+
+/** SHA-256 of several parts in a row. Others get their turn between pieces of large data. */
+export const sha256InTurns = async (...parts: readonly Buffer[]): Promise<Buffer> => {
+  const isLarge = parts.some(({ length }) => length > PIECE_BYTES)
+  const digest = createHash('sha256')
+  for (const piece of piecesOf(...parts)) {
+    digest.update(piece)
+    if (isLarge) await nextTurn()
+  }
+  return digest.digest()
 }
 
 /** `shortHash`, written into 20 bytes of `target`: spares a buffer for each of many. */

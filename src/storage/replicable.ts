@@ -145,8 +145,8 @@ export interface ReplicableStore {
   /** Frames after `index`, from memory where they are recent, else from disk, coalesced up to `maxBytes`; empty at the end. Undefined when trimmed away. */
   framesAfter(index: number, maxBytes: number): Promise<readonly Frame[] | undefined>
   decodeFrame(frame: Frame): readonly WalEntry[]
-  /** Undefined when the bytes are no frame or its hash is wrong. */
-  parseFrame(bytes: Buffer): Frame | undefined
+  /** Undefined when the bytes are no frame or its hash is wrong. A large one is hashed in turns with others. */
+  parseFrame(bytes: Buffer): Promise<Frame | undefined>
   snapshot(): SyncSnapshot
 
   /**

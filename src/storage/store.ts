@@ -196,7 +196,7 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     return decodeFrame(frame)
   }
 
-  parseFrame(bytes: Buffer): Repl.Frame | undefined {
+  parseFrame(bytes: Buffer): Promise<Repl.Frame | undefined> {
     return parseFrame(bytes)
   }
 

@@ -86,7 +86,7 @@ export class Applier {
     for (const slice of slices) {
       if (slice.first_index !== index + 1) return refuse(`expected index ${index + 1}, got ${slice.first_index}`)
       if (slice.frame.length > 0) {
-        const frame = this.#store.parseFrame(slice.frame)
+        const frame = await this.#store.parseFrame(slice.frame)
         if (frame?.firstIndex !== slice.first_index || frame.lastIndex !== slice.last_index) {
           return refuse(`the frame at ${slice.first_index} is damaged`)
         }

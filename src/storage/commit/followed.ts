@@ -1,7 +1,7 @@
 import { LogicalError } from '../../logical/errors.js'
 import type { RawOperation } from '../commit-log/raw-batch.js'
 import type { Engine } from '../engine/engine.js'
-import { parseFrame } from '../log/frame.js'
+import { parseFrameAtOnce } from '../log/frame.js'
 import type { Loaded } from '../load.js'
 import {
   DATA_PREFIX,
@@ -89,7 +89,7 @@ class BatchReader {
       return
     }
     // A copy: the entry is as large as everything that was committed with it.
-    this.frame = parseFrame(Buffer.from(value))
+    this.frame = parseFrameAtOnce(Buffer.from(value))
     if (!this.frame) throw new LogicalError('internal', `log frame ${walIndexOf(key)} is damaged`)
   }
 

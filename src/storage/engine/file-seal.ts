@@ -1,6 +1,6 @@
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { sha256Hex } from '../../crypto/digest.js'
+import { sha256InTurns } from '../../crypto/digest.js'
 import { LogicalError } from '../../logical/errors.js'
 import { syncDirectory, writeFileDurably } from './durable-file.js'
 import { findKind, readBehind } from './regular-file.js'
@@ -19,14 +19,16 @@ const UNSEALED: ReadonlySet<string> = new Set(['LOG', 'LOG.old', 'LOCK', SEAL, `
 export const sealFiles = async (directory: string): Promise<void> => {
   const lines: string[] = []
   for (const name of (await readdir(directory)).sort()) {
-    // A table has 2 MiB and a log 16: one at a time costs no memory worth speaking of.
+    // A table has 2 MiB, a log 16, and a large value hardly more: one at a time costs no memory worth speaking of.
     if (UNSEALED.has(name)) continue
     const bytes = await readBehind(join(directory, name))
     if (!bytes) throw new Error(`${name} cannot be sealed`)
-    lines.push(`${sha256Hex(bytes)}  ${name}\n`)
+    lines.push(`${await hexOf(bytes)}  ${name}\n`)
   }
   await writeFileDurably(join(directory, SEAL), lines.join(''))
 }
+
+const hexOf = async (bytes: Buffer): Promise<string> => (await sha256InTurns(bytes)).toString('hex')
 
 /**
  * False when there is no seal. Fails with LogicalError `internal`, and leaves everything as it is, when a file is not as it
@@ -38,7 +40,7 @@ export const checkSeal = async (directory: string): Promise<boolean> => {
   for (const line of text.split('\n').filter((one) => one !== '')) {
     const name = line.slice(line.indexOf('  ') + 2)
     const bytes = await readBehind(join(directory, name))
-    if (bytes && line === `${sha256Hex(bytes)}  ${name}`) continue
+    if (bytes && line === `${await hexOf(bytes)}  ${name}`) continue
     const kind = bytes ? undefined : findKind(join(directory, name))
     const found = kind === 'missing' ? 'is missing that was there' : `is ${kind ? `${kind} and ` : ''}not as it was`
     throw new LogicalError(

@@ -4,8 +4,8 @@ import { LogicalError } from '../../logical/errors.js'
 import { syncDirectory } from './durable-file.js'
 import type { Entry } from './engine.js'
 import { findKind } from './regular-file.js'
-import { isValueFileSound, readKeyOf, readValue, writeValueFile } from './value-file.js'
-import { isReference, makeReference, nameOf, numberOf, parseReference } from './value-reference.js'
+import { isValueFileSound, readKeyOf, readValue, readValueInTurns, writeValueFile } from './value-file.js'
+import { isReference, makeReference, nameOf, numberOf, parseReference, type Reference } from './value-reference.js'
 
 /** From this size on a value lies in a file of its own. */
 export const LARGE_VALUE_BYTES = 1024 * 1024
@@ -133,23 +133,29 @@ export class LargeValues {
     const reference = parseReference(stored)
     if (!reference) return stored
     const path = this.#path(reference.number)
-    const value = readValue(path, key, reference.bytes)
-    if (value) return value
+    return readValue(path, key, reference.bytes) ?? this.#replaceDamaged(path)
+  }
+
+  async #read(key: string, { number, bytes }: Reference): Promise<Buffer> {
+    const path = this.#path(number)
+    return (await readValueInTurns(path, key, bytes)) ?? this.#replaceDamaged(path)
+  }
+
+  #replaceDamaged(path: string): Buffer {
     if (this.#options.isDamageTaken) return EMPTY
     throw new LogicalError('internal', `the data is damaged: ${describe(path, path)} is not as it was written`)
   }
 
-  /** Replaces references by values in chunks of about so many bytes. */
-  *chunks(entries: readonly Entry[], chunkBytes: number): Generator<readonly Entry[]> {
-    if (!entries.some(({ value }) => isReference(value))) {
-      yield entries
-      return
-    }
+  /** Replaces references by values in chunks of about so many bytes. Others get their turn while values are read. */
+  async *chunks(entries: readonly Entry[], chunkBytes: number): AsyncGenerator<readonly Entry[]> {
+    if (!entries.some(({ value }) => isReference(value))) return yield entries
     let chunk: Entry[] = []
     let bytes = 0
-    for (const { key, value } of entries) {
-      chunk.push({ key, value: this.resolve(key, value) })
-      bytes += chunk.at(-1)?.value.length ?? 0
+    for (const { key, value: stored } of entries) {
+      const reference = parseReference(stored)
+      const value = reference ? await this.#read(key, reference) : stored
+      chunk.push({ key, value })
+      bytes += value.length
       if (bytes < chunkBytes) continue
       yield chunk
       chunk = []

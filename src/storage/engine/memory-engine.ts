@@ -1,8 +1,11 @@
+import { nextTurn } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Acknowledged, Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
 import { compareKeys, type FrozenLeaves, findIn, leafOf, lowerBound, OrderedMap } from './ordered-map.js'
 
+/** A scan hands over so much before others get their turn. */
 const CHUNK_ENTRIES = 1000
+const CHUNK_BYTES = 1024 * 1024
 const EMPTY = Buffer.alloc(0)
 
 class MemorySnapshot implements EngineSnapshot {
@@ -100,14 +103,18 @@ export class MemoryEngine implements Engine {
     this.#requireOpen()
     const leaves = options.snapshot === undefined ? this.#disk.map.frozen() : leavesOf(options.snapshot)
     let chunk: Entry[] = []
+    let bytes = 0
     let left = options.limit ?? Number.POSITIVE_INFINITY
     const walk = options.reverse ? backward(leaves, range) : forward(leaves, range)
     for (const [key, value] of walk) {
       if (left-- <= 0) break
       chunk.push({ key, value: options.values === false ? EMPTY : value })
-      if (chunk.length < CHUNK_ENTRIES) continue
+      bytes += value.length
+      if (chunk.length < CHUNK_ENTRIES && bytes < CHUNK_BYTES) continue
       yield chunk
       chunk = []
+      bytes = 0
+      await nextTurn()
     }
     if (chunk.length > 0) yield chunk
   }

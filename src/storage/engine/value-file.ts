@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { PIECE_BYTES, piecesOf } from '../../base/turn.js'
 import { createSha256 } from '../../crypto/digest.js'
 import { failedDisk } from './level-failure.js'
 import { findKind, openRegular, READ_REGULAR } from './regular-file.js'
@@ -7,9 +8,6 @@ import { findKind, openRegular, READ_REGULAR } from './regular-file.js'
 /** A file that holds one value: length of the key 4, key, value, SHA-256 of all that. It is never changed. */
 const LENGTH_BYTES = 4
 const DIGEST_BYTES = 32
-
-/** So much is hashed and written before others get their turn. */
-const PIECE_BYTES = 1024 * 1024
 
 /** Resolves when the file survives power loss, but for its name in the directory, where nothing may have that name. */
 export const writeValueFile = async (path: string, key: string, value: Buffer): Promise<void> => {
@@ -34,12 +32,6 @@ const headOf = (key: string): Buffer => {
   return Buffer.concat([length, bytes])
 }
 
-function* piecesOf(...parts: readonly Buffer[]): Generator<Buffer> {
-  for (const part of parts) {
-    for (let at = 0; at < part.length; at += PIECE_BYTES) yield part.subarray(at, at + PIECE_BYTES)
-  }
-}
-
 /** The key whose value the file holds; undefined when not even the key was written in full, or it is no file. */
 export const readKeyOf = async (path: string): Promise<string | undefined> => {
   const file = await openRegular(path)
@@ -55,8 +47,8 @@ export const readKeyOf = async (path: string): Promise<string | undefined> => {
 }
 
 const readAt = async (file: FileHandle, position: number, count: number): Promise<Buffer | undefined> => {
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(count), 0, count, position)
-  return bytesRead === count ? buffer : undefined
+  const bytes = Buffer.alloc(count)
+  return (await readInto(file, bytes, position)) ? bytes : undefined
 }
 
 /** Reads the value of a key, so many bytes. Undefined when there is no file or it ends early; what else fails is a LogicalError. */
@@ -75,6 +67,37 @@ export const readValue = (path: string, key: string, bytes: number): Buffer | un
   }
 }
 
+/** `readValue` for who goes through many: others get their turn after each piece. */
+export const readValueInTurns = async (path: string, key: string, bytes: number): Promise<Buffer | undefined> => {
+  try {
+    const file = await openRegular(path)
+    if (!file) return undefined
+    try {
+      const value = Buffer.allocUnsafeSlow(bytes)
+      let position = LENGTH_BYTES + Buffer.byteLength(key)
+      for (const piece of piecesOf(value)) {
+        if (!(await readInto(file, piece, position))) return undefined
+        position += piece.length
+      }
+      return value
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    throw failedDisk(error)
+  }
+}
+
+/** False when the file ends early. */
+const readInto = async (file: FileHandle, into: Buffer, position: number): Promise<boolean> => {
+  for (let at = 0; at < into.length; ) {
+    const { bytesRead } = await file.read(into, at, into.length - at, position + at)
+    if (bytesRead === 0) return false
+    at += bytesRead
+  }
+  return true
+}
+
 /** False when the file ends early. */
 const readWhole = (file: number, into: Buffer, position: number): boolean => {
   for (let at = 0; at < into.length; ) {
@@ -85,21 +108,27 @@ const readWhole = (file: number, into: Buffer, position: number): boolean => {
   return true
 }
 
-/** Whether it is as it was written. */
+/** Whether it is as it was written. Others get their turn after each piece. */
 export const isValueFileSound = async (path: string): Promise<boolean> => {
-  const bytes = await readWholeFile(path).catch(() => undefined)
-  if (!bytes || bytes.length < LENGTH_BYTES + DIGEST_BYTES) return false
-  const digest = createSha256()
-  const end = bytes.length - DIGEST_BYTES
-  for (const piece of piecesOf(bytes.subarray(0, end))) digest.add(piece)
-  return digest.hex() === bytes.toString('hex', end)
-}
-
-const readWholeFile = async (path: string): Promise<Buffer | undefined> => {
-  const file = await openRegular(path)
+  const file = await openRegular(path).catch(() => undefined)
   try {
-    return await file?.readFile()
+    return file !== undefined && (await isSound(file))
+  } catch {
+    return false
   } finally {
     await file?.close()
   }
+}
+
+const isSound = async (file: FileHandle): Promise<boolean> => {
+  const end = (await file.stat()).size - DIGEST_BYTES
+  if (end < LENGTH_BYTES) return false
+  const digest = createSha256()
+  const piece = Buffer.allocUnsafeSlow(Math.min(end, PIECE_BYTES))
+  for (let at = 0; at < end; at += piece.length) {
+    const some = piece.subarray(0, end - at)
+    if (!(await readInto(file, some, at))) return false
+    digest.add(some)
+  }
+  return digest.hex() === (await readAt(file, end, DIGEST_BYTES))?.toString('hex')
 }

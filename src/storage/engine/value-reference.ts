@@ -5,7 +5,7 @@
 const MARK = Buffer.from('c4a1f3e2967d4b58a90e57d2186bcf03', 'hex')
 const REFERENCE_BYTES = MARK.length + 16
 
-interface Reference {
+export interface Reference {
   readonly number: number
   readonly bytes: number
 }

@@ -1,4 +1,4 @@
-import { SHORT_HASH_BYTES, shortHash } from '../../crypto/digest.js'
+import { SHORT_HASH_BYTES, shortHash, shortHashInTurns } from '../../crypto/digest.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Frame, WalEntry, WalOperation } from '../replicable.js'
 
@@ -122,17 +122,23 @@ const frameOf = (bytes: Buffer): Frame => {
   }
 }
 
-/** Undefined when the bytes are no frame, or one whose hash is wrong. */
-export const parseFrame = (bytes: Buffer): Frame | undefined => {
-  if (bytes.length < HEADER_BYTES || bytes.readUInt16BE(AT.magic) !== MAGIC || bytes[AT.version] !== VERSION) {
-    return undefined
-  }
-  if (bytes.readUInt32BE(AT.length) !== bytes.length - HEADER_BYTES || bytes.readUInt32BE(AT.count) === 0) {
-    return undefined
-  }
-  const hash = shortHash(bytes.subarray(SHORT_HASH_BYTES))
-  return hash.equals(bytes.subarray(0, SHORT_HASH_BYTES)) ? frameOf(bytes) : undefined
-}
+/** Undefined when the bytes are no frame, or one whose hash is wrong. A large one is hashed in turns with others. */
+export const parseFrame = async (bytes: Buffer): Promise<Frame | undefined> =>
+  isShaped(bytes) ? withHash(bytes, await shortHashInTurns(bytes.subarray(SHORT_HASH_BYTES))) : undefined
+
+/** `parseFrame` for a caller that cannot wait: nothing else runs while it hashes. */
+export const parseFrameAtOnce = (bytes: Buffer): Frame | undefined =>
+  isShaped(bytes) ? withHash(bytes, shortHash(bytes.subarray(SHORT_HASH_BYTES))) : undefined
+
+const isShaped = (bytes: Buffer): boolean =>
+  bytes.length >= HEADER_BYTES &&
+  bytes.readUInt16BE(AT.magic) === MAGIC &&
+  bytes[AT.version] === VERSION &&
+  bytes.readUInt32BE(AT.length) === bytes.length - HEADER_BYTES &&
+  bytes.readUInt32BE(AT.count) > 0
+
+const withHash = (bytes: Buffer, hash: Buffer): Frame | undefined =>
+  hash.equals(bytes.subarray(0, SHORT_HASH_BYTES)) ? frameOf(bytes) : undefined
 
 /** The epoch a frame was written in. */
 export const epochOf = (frame: Frame): string => {

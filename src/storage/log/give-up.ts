@@ -15,7 +15,7 @@ export const findBreak = async (engine: Engine, state: StoreState): Promise<WalP
   for await (const chunk of engine.scan({ gt: walKey(base.index), lt: `${WAL_PREFIX}~` })) {
     for (const { key, value } of chunk) {
       if (walIndexOf(key) > state.last.index) return undefined
-      const frame = parseFrame(value)
+      const frame = await parseFrame(value)
       if (frame && !(frame.firstIndex - 1 === end?.index && frame.previousHash.equals(end.hash))) {
         base = { index: frame.firstIndex - 1, hash: frame.previousHash }
       }

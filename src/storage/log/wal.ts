@@ -1,7 +1,8 @@
 import { LIMITS } from '../../base/limits.js'
+import { PIECE_BYTES } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Engine, KeyRange } from '../engine/engine.js'
-import { parseFrame } from './frame.js'
+import { parseFrame, parseFrameAtOnce } from './frame.js'
 import { WAL_PREFIX, walIndexOf, walKey } from '../raw-keys.js'
 import type { Frame, WalPosition } from '../replicable.js'
 import type { StoreState } from '../store-state.js'
@@ -27,6 +28,8 @@ export class Wal {
   readonly #retention: { readonly entries: number; readonly bytes: number }
   readonly #extent = new WalExtent()
   readonly #ring: WalRing
+  /** Hashes of the frames that would take long to read, by their last indexes. */
+  readonly #largeHashes = new Map<number, Buffer>()
   /** Frames that a cut left on disk. */
   #stale: readonly number[] = []
   #base: WalPosition = { index: 0, hash: Buffer.alloc(0) }
@@ -78,6 +81,7 @@ export class Wal {
   append(frame: Frame): void {
     this.#extent.push(frame.lastIndex, frame.bytes.length)
     this.#ring.push(frame)
+    if (frame.bytes.length > PIECE_BYTES) this.#largeHashes.set(frame.lastIndex, Buffer.from(frame.hash))
     this.#last = { index: frame.lastIndex, hash: frame.hash }
   }
 
@@ -89,6 +93,7 @@ export class Wal {
     this.#last = base
     this.#extent.reset(base.index)
     this.#ring.clear()
+    this.#largeHashes.clear()
   }
 
   /** Of a place where the log, as far as it is kept and goes on being kept, should lead through: whether it does not. */
@@ -149,6 +154,7 @@ export class Wal {
     this.#extent.dropOldest(count)
     this.#base = base
     this.#ring.trim(base.index)
+    for (const index of this.#largeHashes.keys()) if (index <= base.index) this.#largeHashes.delete(index)
   }
 
   /** Takes over what another node has removed, frames by their last indexes, and where the log begins by that. */
@@ -165,13 +171,13 @@ export class Wal {
     if (index === this.#base.index) return this.#base.hash
     if (index < this.#base.index || index > this.#last.index) return undefined
     if (index === this.#nextBase.index) return this.#nextBase.hash
-    return (this.#ring.find(index) ?? this.#readFrame(index))?.hash
+    return this.#largeHashes.get(index) ?? (this.#ring.find(index) ?? this.#readFrame(index))?.hash
   }
 
   /** The frame that ends at `index`, from disk; undefined when none does. */
   #readFrame(index: number): Frame | undefined {
     const bytes = this.#engine.get(walKey(index))
-    return bytes === undefined ? undefined : intact(bytes, index)
+    return bytes === undefined ? undefined : requireIntact(parseFrameAtOnce(bytes), index)
   }
 
   async #read(index: number, bytesMax: number): Promise<Frame[]> {
@@ -182,15 +188,14 @@ export class Wal {
       for (const { key, value } of chunk) {
         bytes += value.length
         if (found.length > 0 && bytes > bytesMax) return found
-        found.push(intact(value, key))
+        found.push(requireIntact(await parseFrame(value), key))
       }
     }
     return found
   }
 }
 
-const intact = (bytes: Buffer, where: number | string): Frame => {
-  const frame = parseFrame(bytes)
+const requireIntact = (frame: Frame | undefined, where: number | string): Frame => {
   if (frame === undefined) throw new LogicalError('internal', `log frame ${where} is damaged`)
   return frame
 }
@@ -211,7 +216,7 @@ async function* readChain(engine: Engine, state: StoreState): AsyncGenerator<Fra
   const range = { gt: walKey(state.base.index), lt: `${WAL_PREFIX}~` }
   for await (const chunk of readFrames(engine, range, () => end.index + 1)) {
     for (const { value } of chunk) {
-      const frame = parseFrame(value)
+      const frame = await parseFrame(value)
       if (frame === undefined) throw broken(end.index + 1, 'a frame is damaged')
       if (frame.firstIndex !== end.index + 1) throw broken(end.index + 1, 'frames are missing')
       if (!frame.previousHash.equals(end.hash)) throw broken(frame.firstIndex, 'a frame does not follow the one before')

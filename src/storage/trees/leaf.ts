@@ -1,16 +1,26 @@
-import { SHORT_HASH_BYTES, sha256Start, shortHash, shortHashOf } from '../../crypto/digest.js'
+import { SHORT_HASH_BYTES, sha256Start, shortHash, shortHashInTurns, shortHashOf } from '../../crypto/digest.js'
 
 /** The hash of one key with its stored value: SHA-256 over both, each behind its length, shortened to 20 bytes. */
 export const leafHash = (key: string, value: Buffer): Buffer => {
-  const keyBytes = Buffer.byteLength(key)
   const isLarge = value.length > COPIED_BYTES_MAX
-  const data = Buffer.allocUnsafe(8 + keyBytes + (isLarge ? 0 : value.length))
-  data.writeUInt32BE(keyBytes, 0)
-  data.write(key, 4)
-  data.writeUInt32BE(value.length, 4 + keyBytes)
+  const data = leafHead(key, value, isLarge ? 0 : value.length)
   if (isLarge) return shortHashOf(data, value)
-  value.copy(data, 8 + keyBytes)
+  value.copy(data, data.length - value.length)
   return shortHash(data)
+}
+
+/** `leafHash` for who goes through many: a large value is hashed in turns with others. */
+export const leafHashInTurns = async (key: string, value: Buffer): Promise<Buffer> =>
+  value.length > COPIED_BYTES_MAX ? shortHashInTurns(leafHead(key, value, 0), value) : leafHash(key, value)
+
+/** What comes before the value, with room for so many bytes behind it. */
+const leafHead = (key: string, value: Buffer, room: number): Buffer => {
+  const keyBytes = Buffer.byteLength(key)
+  const head = Buffer.allocUnsafe(8 + keyBytes + room)
+  head.writeUInt32BE(keyBytes, 0)
+  head.write(key, 4)
+  head.writeUInt32BE(value.length, 4 + keyBytes)
+  return head
 }
 
 /** Values up to this size are copied: one hash over one buffer is cheapest for them. Larger ones are not worth a copy. */

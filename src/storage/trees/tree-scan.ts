@@ -5,18 +5,19 @@ import type { Committer } from '../commit/committer.js'
 import type { StageFunction } from '../commit/stage.js'
 import { type Engine, type EngineSnapshot, prefixRange } from '../engine/engine.js'
 import { type Frozen, freeze } from '../freeze.js'
-import { leafHash, NO_LEAF, subPageOf, xorInto, xorOf } from './leaf.js'
-import { categoryOf, findCategory, type Tree } from '../key-families.js'
+import { leafHash, leafHashInTurns, NO_LEAF, subPageOf, xorInto, xorOf } from './leaf.js'
+import { findCategory, type Tree } from '../key-families.js'
 import { DATA_PREFIX, dataKey, filteredKey, LEAF_KEY_START, subPagePrefix } from '../raw-keys.js'
 import type { CorruptPages, RebuildOptions, TreeReport } from '../replicable.js'
 import { compareTrees, reportPages, type SubPages, type Sums } from './tree-sums.js'
 import { TREES } from './trees.js'
 
-/** A key whose leaf record is not what the data said at the scan. */
+/** A key whose leaf record is not what the data said at the scan, which is `leaf`. */
 interface WrongLeaf {
   readonly tree: Tree
   readonly subPage: number
   readonly key: string
+  readonly leaf: Buffer | undefined
 }
 
 /** Compares the trees and the leaf records with the data, and repairs them, while the store goes on working. */
@@ -42,13 +43,14 @@ export class TreeScan {
 
   async rebuild(options: RebuildOptions): Promise<Record<Tree, CorruptPages>> {
     const frozen = freeze(this.#engine, this.#committer)
-    const touched = new Set<string>()
+    const touched: Touched = new Map()
     const stop = this.#committer.onCommit(({ mutations }) => {
-      for (const { key } of mutations) touched.add(key)
+      for (const { key } of mutations) touched.set(key, undefined)
     })
     try {
       const { sums, corrupt, unindexed } = await compareTrees(this.#engine, frozen.snapshot, frozen.trees, options)
       const wrong = await this.#findWrongLeaves(frozen.snapshot, unindexed)
+      await this.#readTouched(frozen.snapshot, touched, corrupt)
       const repair = this.#stageRepair({ frozen, sums, corrupt, wrong, touched, skipFlush: options.skipFlush ?? false })
       await this.#committer.run(repair)
       return reportPages(corrupt)
@@ -60,16 +62,16 @@ export class TreeScan {
 
   async #findWrongLeaves(snapshot: EngineSnapshot, unindexed: SubPages): Promise<WrongLeaf[]> {
     if (TREES.every((tree) => unindexed[tree].length === 0)) return []
-    const suspects = { replicated: new Set(unindexed.replicated), local: new Set(unindexed.local) }
+    const suspects = suspectsOf(unindexed)
     const wrong: WrongLeaf[] = []
     for await (const chunk of this.#engine.scan(prefixRange(DATA_PREFIX), { snapshot })) {
       for (const { key: rawKey, value } of chunk) {
         const key = rawKey.slice(DATA_PREFIX.length)
-        const tree = findCategory(key) ?? 'ignored'
-        const subPage = subPageOf(key)
-        if (tree === 'ignored' || !suspects[tree].has(subPage)) continue
-        const leaf = this.#engine.get(indexKey(tree, subPage, key), snapshot)
-        if (!leaf?.equals(leafHash(key, value))) wrong.push({ tree, subPage, key })
+        const place = placeIn(suspects, key)
+        if (!place) continue
+        const stored = this.#engine.get(indexKey(place.tree, place.subPage, key), snapshot)
+        const leaf = await leafHashInTurns(key, value)
+        if (!stored?.equals(leaf)) wrong.push({ ...place, key, leaf })
       }
     }
     for (const tree of TREES) {
@@ -84,8 +86,7 @@ export class TreeScan {
     for await (const chunk of this.#engine.scan(prefixRange(subPagePrefix(tree, subPage)), { snapshot })) {
       for (const { key: rawKey } of chunk) {
         const key = rawKey.slice(LEAF_KEY_START)
-        const exists = this.#engine.get(dataKey(key), snapshot) !== undefined
-        if (!exists) wrong.push({ tree, subPage, key })
+        if (!this.#engine.has(dataKey(key), snapshot)) wrong.push({ tree, subPage, key, leaf: undefined })
       }
     }
     return wrong
@@ -94,7 +95,7 @@ export class TreeScan {
   /** Runs alone in the writer, some commits after the scan, and so adds what those did to the sub-pages it repairs. */
   #stageRepair({ frozen, sums, corrupt, wrong, touched, skipFlush }: Repair): StageFunction {
     return (batch, state, trees) => {
-      const later = this.#changesSince(frozen.snapshot, touched)
+      const later = this.#changesSince(frozen.snapshot, touched, corrupt)
       const changes: SubPageChange[] = []
       for (const tree of TREES) {
         for (const subPage of corrupt[tree]) {
@@ -105,8 +106,8 @@ export class TreeScan {
           changes.push({ tree, subPage, delta: xorOf(trees[tree].subPage(subPage), right) })
         }
       }
-      for (const { tree, subPage, key } of wrong) {
-        const leaf = this.#leafNow(key)
+      for (const { tree, subPage, key, leaf: scanned } of wrong) {
+        const leaf = touched.has(key) ? (touched.get(key) ?? this.#leavesOf(key, frozen.snapshot)).now : scanned
         if (leaf === undefined) batch.delete(indexKey(tree, subPage, key))
         else batch.put(indexKey(tree, subPage, key), leaf)
       }
@@ -120,23 +121,69 @@ export class TreeScan {
     }
   }
 
-  /** Changes of keys since the snapshot: old leaf XOR new leaf, by sub-page. */
-  #changesSince(snapshot: EngineSnapshot, touched: ReadonlySet<string>): Record<Tree, Map<number, Buffer[]>> {
-    const found: Record<Tree, Map<number, Buffer[]>> = { replicated: new Map(), local: new Map() }
-    for (const key of touched) {
-      const tree = categoryOf(key)
-      if (tree === 'ignored') continue
-      const subPage = subPageOf(key)
-      const delta = xorOf(this.#leafNow(key, snapshot) ?? NO_LEAF, this.#leafNow(key) ?? NO_LEAF)
-      found[tree].set(subPage, [...(found[tree].get(subPage) ?? []), delta])
+  /** Reads what was touched before the writer waits for it. A key that is written once more meanwhile is left to the writer. */
+  async #readTouched(snapshot: EngineSnapshot, touched: Touched, corrupt: SubPages): Promise<void> {
+    await this.#committer.pause(async () => undefined)
+    const suspects = suspectsOf(corrupt)
+    for (const key of [...touched.keys()]) {
+      if (!placeIn(suspects, key)) continue
+      touched.delete(key)
+      const before = await this.#leafInTurns(key, snapshot)
+      const now = await this.#leafInTurns(key)
+      if (!touched.has(key)) touched.set(key, { before, now })
+    }
+  }
+
+  /** Changes of keys since the snapshot: old leaf XOR new leaf, by sub-page, of these sub-pages. */
+  #changesSince(
+    snapshot: EngineSnapshot,
+    touched: Touched,
+    corrupt: SubPages,
+  ): Record<Tree, Map<number, readonly Buffer[]>> {
+    const suspects = suspectsOf(corrupt)
+    const found: Record<Tree, Map<number, readonly Buffer[]>> = { replicated: new Map(), local: new Map() }
+    for (const [key, known] of touched) {
+      const place = placeIn(suspects, key)
+      if (!place) continue
+      const { before = NO_LEAF, now = NO_LEAF } = known ?? this.#leavesOf(key, snapshot)
+      const { tree, subPage } = place
+      found[tree].set(subPage, [...(found[tree].get(subPage) ?? []), xorOf(before, now)])
     }
     return found
   }
 
-  #leafNow(key: string, snapshot?: EngineSnapshot): Buffer | undefined {
-    const value = this.#engine.get(dataKey(key), snapshot)
-    return value === undefined ? undefined : leafHash(key, value)
+  #leavesOf(key: string, snapshot: EngineSnapshot): Leaves {
+    const leafOf = (value: Buffer | undefined) => value && leafHash(key, value)
+    return { before: leafOf(this.#engine.get(dataKey(key), snapshot)), now: leafOf(this.#engine.get(dataKey(key))) }
   }
+
+  async #leafInTurns(key: string, snapshot?: EngineSnapshot): Promise<Buffer | undefined> {
+    const value = this.#engine.get(dataKey(key), snapshot)
+    return value && leafHashInTurns(key, value)
+  }
+}
+
+/** Of a key at the scan, and now. Undefined: it does not exist. */
+interface Leaves {
+  readonly before: Buffer | undefined
+  readonly now: Buffer | undefined
+}
+
+/** Keys of commits since a scan began; undefined where the leaves were not read yet. */
+type Touched = Map<string, Leaves | undefined>
+
+type Suspects = Readonly<Record<Tree, ReadonlySet<number>>>
+
+const suspectsOf = ({ replicated, local }: SubPages): Suspects => ({
+  replicated: new Set(replicated),
+  local: new Set(local),
+})
+
+/** Where a key is in the trees, when that is in one of these sub-pages. */
+const placeIn = (suspects: Suspects, key: string): { readonly tree: Tree; readonly subPage: number } | undefined => {
+  const tree = findCategory(key) ?? 'ignored'
+  const subPage = subPageOf(key)
+  return tree !== 'ignored' && suspects[tree].has(subPage) ? { tree, subPage } : undefined
 }
 
 interface Repair {
@@ -145,6 +192,6 @@ interface Repair {
   readonly corrupt: SubPages
   readonly wrong: readonly WrongLeaf[]
   /** Keys of commits since the scan began. */
-  readonly touched: ReadonlySet<string>
+  readonly touched: Touched
   readonly skipFlush: boolean
 }

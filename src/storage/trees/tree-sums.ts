@@ -1,6 +1,6 @@
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import { type Engine, type EngineSnapshot, prefixRange } from '../engine/engine.js'
-import { leafHash, subPageOf, xorInto } from './leaf.js'
+import { leafHashInTurns, subPageOf, xorInto } from './leaf.js'
 import { type MerkleTree, PAGES, pageOf, SUB_PAGES } from './merkle.js'
 import { findCategory, type Tree } from '../key-families.js'
 import { DATA_PREFIX, filteredPrefix } from '../raw-keys.js'
@@ -82,7 +82,9 @@ const sumData = async (
       const key = rawKey.slice(DATA_PREFIX.length)
       const category = findCategory(key)
       if (category === undefined) onStranger(key)
-      else if (category !== 'ignored') xorInto(sums[category], subPageOf(key) * HASH, leafHash(key, value))
+      else if (category !== 'ignored') {
+        xorInto(sums[category], subPageOf(key) * HASH, await leafHashInTurns(key, value))
+      }
     }
     onChunk(chunk.length)
   }

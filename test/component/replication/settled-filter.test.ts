@@ -261,7 +261,7 @@ test('a key that was deleted behind the filter goes from the secondary, where it
     const rule = { mode: 'deny' as const, paths: ['secret/'] }
     const shown = { fingerprint: filter.fingerprint, rule, shows: (key: string) => !filter.isFiltered(key) }
     const slice = sliceOf(a.store, frame, { kind: 'performance', filter: shown })
-    const sent = c.store.parseFrame(slice.frame)
+    const sent = await c.store.parseFrame(slice.frame)
     const position = { index: frame.lastIndex, hash: frame.hash, epoch: place.epoch }
     expect(await c.store.applyEntries(sent ? c.store.decodeFrame(sent) : [], position)).toBe(true)
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeFrame, encodeEntry, encodeFrame, epochOf, parseFrame } from '../../../src/storage/log/frame.js'
+import { decodeFrame, encodeEntry, encodeFrame, epochOf, parseFrameAtOnce } from '../../../src/storage/log/frame.js'
 import type { WalOperation } from '../../../src/storage/replicable.js'
 
 const hash20 = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((array) => Buffer.from(array))
@@ -41,7 +41,7 @@ describe('a log frame', () => {
     fc.assert(
       fc.property(transactions, fc.nat({ max: 2 ** 47 }), (entries, index) => {
         const frame = frameOf(entries, index + 1)
-        const parsed = parseFrame(Buffer.from(frame.bytes))
+        const parsed = parseFrameAtOnce(Buffer.from(frame.bytes))
         expect(parsed).toEqual(frame)
         if (parsed === undefined) return
         expect([parsed.firstIndex, parsed.lastIndex]).toEqual([index + 1, index + entries.length])
@@ -59,10 +59,10 @@ describe('a log frame', () => {
     for (let at = 0; at < frame.bytes.length; at++) {
       const flipped = Buffer.from(frame.bytes)
       flipped[at] = (flipped[at] ?? 0) ^ (1 << (at % 8))
-      expect(parseFrame(flipped), `byte ${at}`).toBeUndefined()
-      expect(parseFrame(frame.bytes.subarray(0, at)), `length ${at}`).toBeUndefined()
+      expect(parseFrameAtOnce(flipped), `byte ${at}`).toBeUndefined()
+      expect(parseFrameAtOnce(frame.bytes.subarray(0, at)), `length ${at}`).toBeUndefined()
     }
-    expect(parseFrame(Buffer.concat([frame.bytes, Buffer.from('x')]))).toBeUndefined()
+    expect(parseFrameAtOnce(Buffer.concat([frame.bytes, Buffer.from('x')]))).toBeUndefined()
   })
 
   it('a log frame with false lengths in its body is invalid', () => {

@@ -9,6 +9,9 @@ import { openGenerations } from '../../../src/storage/engine/generations.js'
 import { LARGE_VALUE_BYTES } from '../../../src/storage/engine/large-values.js'
 import { LevelEngine } from '../../../src/storage/engine/level-engine.js'
 import { Store } from '../../../src/storage/store.js'
+import { subPageOf } from '../../../src/storage/trees/leaf.js'
+import { SUB_PAGES_PER_PAGE } from '../../../src/storage/trees/merkle.js'
+import { watchTurns } from '../../support/turns.js'
 import { until } from '../../support/until.js'
 import { bytes } from './fixture.js'
 
@@ -267,4 +270,102 @@ it('a large value that finds no place fails by itself: what fits is written all 
   })
   const found = await startAgain(path, (store) => store.get('logical/mount/a')?.equals(large(2)))
   expect(found).toBe(true)
+})
+
+describe('work on many large values', () => {
+  const MIB = 1024 * 1024
+  const OPTIONS = { walRetentionEntries: 16, walRetentionBytes: 1 << 28, ringBytes: 1 << 20, syncWrites: true }
+  const openStore = () => Store.open({ engine, clock: new ManualClock(), log: silentLog, ...OPTIONS })
+  /** Of the values, and about as many of the frames that hold them. */
+  const TOTAL_MIB = 3 * 8
+
+  /** A store that has just written three values of 8 MiB. */
+  const written = async (): Promise<Store> => {
+    const store = await openStore()
+    for (let n = 1; n <= 3; n++) await store.write((tx) => tx.put(`logical/${n}`, Buffer.alloc(8 * MIB, n)))
+    return store
+  }
+
+  const drain = async (chunks: AsyncIterable<unknown>): Promise<void> => {
+    for await (const _ of chunks);
+  }
+
+  it('a scan gives others a turn for each MiB that it reads', async () => {
+    await written()
+    const { passed } = await watchTurns(() => drain(engine.scan({ gte: 'd', lt: 'e' })))
+    expect(passed).toBeGreaterThanOrEqual(TOTAL_MIB)
+  })
+
+  it('a store that opens gives others a turn for each MiB of its log that it hashes', async () => {
+    const store = await written()
+    await store.close()
+    expect((await watchTurns(openStore)).given).toBeGreaterThanOrEqual(TOTAL_MIB)
+  })
+
+  it('reading log frames back gives others a turn for each MiB that is hashed', async () => {
+    const store = await written()
+    expect((await watchTurns(() => store.framesAfter(0, 1 << 28))).given).toBeGreaterThanOrEqual(TOTAL_MIB)
+  })
+
+  it('the bytes of a received frame are checked with a turn for each MiB', async () => {
+    const store = await written()
+    const [frame] = (await store.framesAfter(0, 1)) ?? []
+    const { given } = await watchTurns(() => store.parseFrame(frame?.bytes ?? bytes('')))
+    expect(given).toBeGreaterThanOrEqual(8)
+  })
+
+  it('a look at the trees hashes at most a MiB or two of values and files before others have their turn', async () => {
+    const store = await written()
+    const { given, hashedMax } = await watchTurns(() => store.examine())
+    expect(given).toBeGreaterThanOrEqual(TOTAL_MIB)
+    expect(hashedMax).toBeLessThanOrEqual(2 * MIB)
+  })
+
+  it('a rebuild that finds wrong leaf records gives others turns while it looks for them', async () => {
+    const store = await written()
+    const batch = engine.batch()
+    for await (const chunk of engine.scan({ gte: 'i', lt: 'j' }, { values: false })) {
+      for (const { key } of chunk) batch.put(key, Buffer.alloc(20, 7))
+    }
+    await batch.write({ isDurable: true })
+    const { given, hashedMax } = await watchTurns(() => store.rebuild())
+    expect(given).toBeGreaterThanOrEqual(2 * TOTAL_MIB)
+    expect(hashedMax).toBeLessThanOrEqual(2 * MIB)
+    expect((await store.examine()).damage).toEqual([])
+  })
+
+  it('a rebuild repairs a sub-page of which a large value is written meanwhile', async () => {
+    const store = await written()
+    const names = Array.from({ length: 4096 }, (_, n) => `logical/name-${n}`)
+    const key = names.find((name) => subPageOf(name) % SUB_PAGES_PER_PAGE === 0) ?? ''
+    await store.write((tx) => tx.put(key, Buffer.alloc(8 * MIB, 1)))
+    store.corruptPage('replicated', subPageOf(key) / SUB_PAGES_PER_PAGE)
+    let writing: Promise<unknown> | undefined
+    const onProgress = () => {
+      writing ??= store.write((tx) => tx.put(key, Buffer.alloc(8 * MIB, 2)))
+    }
+    const { hashedMax } = await watchTurns(() => store.rebuild({ onProgress }))
+    // The write itself hashes its value at once.
+    expect(hashedMax).toBeLessThanOrEqual(9 * MIB)
+    await writing
+    expect((await store.check()).replicated.size).toBe(0)
+  })
+
+  it('the place of a large frame is known without reading it', async () => {
+    const store = await written()
+    const [frame] = (await store.framesAfter(0, 1)) ?? []
+    if (!frame) throw new Error('there is no frame')
+    for (const name of await files()) await rm(join(directory, name))
+    expect(store.hasPosition({ index: frame.lastIndex, hash: frame.hash })).toBe(true)
+    expect(store.hasPosition({ index: frame.lastIndex, hash: Buffer.alloc(20) })).toBe(false)
+  })
+
+  it('closing a database and opening it again gives others a turn for each MiB that the seal covers', async () => {
+    await written()
+    expect((await watchTurns(() => engine.close())).given).toBeGreaterThanOrEqual(2 * TOTAL_MIB)
+    const opened = await watchTurns(async () => {
+      engine = await open()
+    })
+    expect(opened.given).toBeGreaterThanOrEqual(2 * TOTAL_MIB)
+  })
 })

@@ -39,7 +39,7 @@ describe('applying entries of another log', () => {
     await put(primary, 'logical/a', '1')
     const [frame] = (await primary.framesAfter(0, 1 << 20)) ?? []
     if (frame === undefined) throw new Error('no frame')
-    const parsed = secondary.parseFrame(Buffer.from(frame.bytes))
+    const parsed = await secondary.parseFrame(Buffer.from(frame.bytes))
     expect(parsed).toMatchObject({ firstIndex: 1, lastIndex: 1, hasReplicated: true, hasLocal: false })
     await secondary.applyEntries(secondary.decodeFrame(frame), remoteOf(primary))
     const [copy] = (await secondary.framesAfter(secondary.firstIndex - 1, 1 << 20)) ?? []
