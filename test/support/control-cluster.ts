@@ -28,6 +28,7 @@ import type { Kind } from '../../src/replication/types.js'
 import { Barrier } from '../../src/storage/barrier/barrier.js'
 import type { Entry } from '../../src/storage/engine/engine.js'
 import { openMemoryGenerations } from '../../src/storage/engine/memory-generations.js'
+import { dataKey } from '../../src/storage/raw-keys.js'
 import type { Category } from '../../src/storage/key-families.js'
 import type { Store } from '../../src/storage/store.js'
 import { GenerationMove } from '../../src/storage/generations/generation-move.js'
@@ -114,6 +115,13 @@ export class ControlCluster {
     await this.#destruction?.stop()
     await this.store.close()
     await this.listener.close()
+  }
+
+  /** Takes a value from the disk, and nothing that tells of it. */
+  async loseValue(key: string): Promise<void> {
+    const batch = this.#source.engine.batch()
+    batch.delete(dataKey(key))
+    await batch.write({ isDurable: true })
   }
 
   /** A crash of everything but the disk, and a start. */

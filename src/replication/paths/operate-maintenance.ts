@@ -29,14 +29,10 @@ interface ReindexFields {
 }
 
 /** The work goes on in the background. */
-export const reindex = async (
-  context: ReplicationContext,
-  { diff, force, skipFlush }: ReindexFields,
-): Promise<Response> => {
+export const reindex = (context: ReplicationContext, { diff, force, skipFlush }: ReindexFields): Response => {
   const { maintenance, host, roles } = context
   const isFollower = Object.values(roles.facts().stages).some(isSecondaryStage)
-  if (!force && !isFollower && !maintenance.isReindexing) await maintenance.requireWhole()
-  maintenance.startReindex({ diff, skipFlush })
+  maintenance.startReindex({ diff, skipFlush, needsWhole: !force && !isFollower })
   if (force && aheadKind(context)) {
     const follow = async () => {
       await maintenance.settled()

@@ -27,6 +27,11 @@ interface ReindexOptions {
   /** Compares key by key first and logs what differs. */
   readonly diff: boolean
   readonly skipFlush: boolean
+  /**
+   * Ends without a rebuild when the data itself is damaged: that would take what is left for the truth, and secondaries would
+   * delete what only they still have.
+   */
+  readonly needsWhole: boolean
 }
 
 interface MaintenanceRecord {
@@ -79,7 +84,7 @@ export class TreeMaintenance {
     }
   }
 
-  /** Begins a rebuild; 400 while one is running. */
+  /** Begins a rebuild; 400 while one is running. What ends it is told in the log. */
   startReindex(options: ReindexOptions): void {
     if (this.#progress) throw invalid(GUARDS.reindexRunning)
     this.#progress = { stage: 'building', done: 0, total: 0 }
@@ -92,7 +97,7 @@ export class TreeMaintenance {
 
   /** Begins a rebuild unless one is running; resolves when it has ended. */
   async reindexNow(): Promise<void> {
-    if (!this.#progress) this.startReindex({ diff: false, skipFlush: false })
+    if (!this.#progress) this.startReindex({ diff: false, skipFlush: false, needsWhole: false })
     await this.#running
   }
 
@@ -101,28 +106,24 @@ export class TreeMaintenance {
     await this.#running
   }
 
-  async #reindex({ diff, skipFlush }: ReindexOptions): Promise<void> {
+  async #reindex({ diff, skipFlush, needsWhole }: ReindexOptions): Promise<void> {
     const { trees, clock, log, beforeReindex } = this.#options
     const { signal } = this.#stopped
     await beforeReindex(signal)
-    if (diff) log.info('compared trees with data', { ...countPages(await trees.check(signal)) })
+    if (diff || needsWhole) {
+      const { pages, damage } = await trees.examine(signal)
+      if (diff) log.info('compared trees with data', { ...countPages(pages) })
+      if (needsWhole && damage.length > 0) {
+        await this.#keep({ ...this.#record(), lastCheckMs: clock.now(), isCorrupted: true })
+        throw invalid(GUARDS.damaged(damage))
+      }
+    }
     const onProgress = (done: number, total: number) => {
       this.#progress = { stage: 'building', done, total }
     }
     const found = await trees.rebuild({ skipFlush, signal, onProgress })
     log.info('trees rebuilt', { ...countPages(found) })
     await this.#keep({ ...this.#record(), lastReindexMs: clock.now(), isCorrupted: false })
-  }
-
-  /**
-   * 400 when the data itself is damaged: a rebuild would take what is left for the truth, and secondaries would delete what
-   * only they still have.
-   */
-  async requireWhole(): Promise<void> {
-    const { damage } = await this.#options.trees.examine(this.#stopped.signal)
-    if (damage.length === 0) return
-    this.#options.log.error('the data is damaged', { damage })
-    throw invalid(GUARDS.damaged(damage))
   }
 
   /** Compares both trees with the data; the answer of merkle-check. */

@@ -196,6 +196,29 @@ test('trees are rebuilt and checked only where something is replicated', async (
   expect(a.status('performance')).toMatchObject({ corrupted_merkle_tree: false, merkle_root: root })
 })
 
+test('reindex is answered before the data is looked at, and ends without a rebuild where that is damaged', async () => {
+  const a = await start('a')
+  await a.change('replication/performance/primary/enable')
+  await a.writeValue(SHARED_KEY, 'x')
+  const root = a.status('performance').merkle_root
+  await a.loseValue(SHARED_KEY)
+  const end = () => until(() => a.status('performance').reindex_in_progress === undefined)
+  a.holds.hold('performance', 'reindex')
+  expect((await a.post('replication/reindex'))?.warnings).toHaveLength(1)
+  expect(a.status('performance')).toMatchObject({ reindex_in_progress: true, corrupted_merkle_tree: false })
+  a.holds.release()
+  await end()
+  expect(a.status('performance')).toMatchObject({
+    corrupted_merkle_tree: true,
+    last_reindex_epoch: '0',
+    merkle_root: root,
+  })
+  await a.post('replication/reindex', { force: true })
+  await end()
+  expect(a.status('performance').corrupted_merkle_tree).toBe(false)
+  expect(a.status('performance').merkle_root).not.toBe(root)
+})
+
 test('filters are kept for whoever comes, and refused where they mean nothing', async () => {
   const a = await start('a')
   const filter = 'performance/primary/paths-filter/c'
