@@ -124,6 +124,10 @@ export class LeadershipLost extends LogicalError {
   }
 }
 
+/** What a closed store answers. A node of a cluster closes its store when it does not lead any more. */
+export const storeClosed = ({ isLocal }: { readonly isLocal: boolean }): LogicalError =>
+  isLocal ? new LogicalError('unavailable', 'the storage is closed') : new LeadershipLost()
+
 /** The entry may be in the log, or may get there yet, until another leads. */
 export class OutcomeUnknown extends LogicalError {
   constructor(cause?: unknown) {

@@ -6,7 +6,7 @@ import { CommitQueue } from './commit-queue.js'
 import { type CommitLog, LocalCommitLog } from '../commit-log/commit-log.js'
 import { SharedCommitLog } from '../commit-log/shared-commit-log.js'
 import { decodeBatch } from '../commit-log/raw-batch.js'
-import { type LogEntry, NotApplied } from '../commit-log/shared-log.js'
+import { type LogEntry, NotApplied, storeClosed } from '../commit-log/shared-log.js'
 import type { EngineBatch } from '../engine/engine.js'
 import { decodeFrame } from '../log/frame.js'
 import { type Loaded, loadStore } from '../load.js'
@@ -121,7 +121,7 @@ export class Committer {
   }
 
   #requireOpen(): void {
-    if (this.#isClosed) throw new LogicalError('unavailable', 'the storage is closed')
+    if (this.#isClosed) throw storeClosed(this.log)
     if (this.#failure !== undefined) throw this.#failure
   }
 

@@ -142,6 +142,13 @@ describe('a store that shares its log', () => {
     expect([reports.replicated.size, reports.local.size]).toEqual([0, 0])
   })
 
+  it('a closed store of a node rejects a write as one of a node that is not active any more', async () => {
+    const { leader } = await startTwo()
+    await leader.store.close()
+    await expect(put(leader.store, A, 'late')).rejects.toThrow(LeadershipLost)
+    await expect(put(leader.store, A, 'late')).rejects.toThrow(/^this node is not the active node any more, try again$/)
+  })
+
   it('a store acknowledges nothing after it lost leadership, and follows the next leader', async () => {
     const { world, leader, standby } = await startTwo()
     await put(leader.store, A, 'first')
