@@ -3,9 +3,10 @@ import { type JsonObject, type JsonValue, RawNumber } from './json.js'
 /**
  * Parses a JSON text as strictly as `JSON.parse`, with numbers kept as text where JavaScript would print them in another
  * way and with objects that inherit nothing. By hand, since `JSON.parse` tells the text of a number only from Node 22 on.
- * Throws SyntaxError. The caller has bounded the nesting.
+ * Throws SyntaxError, also for nesting beyond `depthMax` levels; without it the caller has bounded the nesting.
  */
-export const parseExactJson = (text: string): JsonValue => new ThoroughParser(text).document()
+export const parseExactJson = (text: string, depthMax = Number.POSITIVE_INFINITY): JsonValue =>
+  new ThoroughParser(text, depthMax).document()
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -27,10 +28,13 @@ const isExponent = (code: number): boolean => code === 0x65 || code === 0x45
 
 class ThoroughParser {
   readonly #text: string
+  readonly #depthMax: number
   #at = 0
+  #depth = 0
 
-  constructor(text: string) {
+  constructor(text: string, depthMax: number) {
     this.#text = text
+    this.#depthMax = depthMax
   }
 
   document(): JsonValue {
@@ -43,9 +47,9 @@ class ThoroughParser {
   #value(): JsonValue {
     switch (this.#peek()) {
       case OPEN_BRACE:
-        return this.#object()
+        return this.#within(() => this.#object())
       case OPEN_BRACKET:
-        return this.#array()
+        return this.#within(() => this.#array())
       case QUOTE:
         return this.#string()
       case 0x74:
@@ -57,6 +61,13 @@ class ThoroughParser {
       default:
         return this.#number()
     }
+  }
+
+  #within<T>(parse: () => T): T {
+    if (++this.#depth > this.#depthMax) throw new SyntaxError(`it is nested deeper than ${this.#depthMax} levels`)
+    const value = parse()
+    this.#depth--
+    return value
   }
 
   #object(): JsonObject {

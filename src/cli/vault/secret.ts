@@ -1,6 +1,10 @@
+import { LIMITS } from '../../base/limits.js'
 import { textsOfJson } from '../../base/json-print.js'
 import { parseExactJson } from '../../base/exact-json.js'
 import { isMap, type JsonMap } from './json-map.js'
+
+/** What was written with the deepest nesting comes back within an envelope. */
+const ANSWER_DEPTH_MAX = LIMITS.jsonDepthMax + 10
 
 /** The envelope of an answer. Parts that the answer does not have are undefined. */
 export interface Secret {
@@ -42,7 +46,7 @@ export const parseSecret = (bytes: Buffer): Secret | undefined => {
 export const parseBody = (bytes: Buffer): JsonMap | undefined => {
   if (bytes.length === 0) return undefined
   try {
-    const body = parseExactJson(bytes.toString('utf8'))
+    const body = parseExactJson(bytes.toString('utf8'), ANSWER_DEPTH_MAX)
     return isMap(body) ? body : undefined
   } catch {
     return undefined

@@ -62,7 +62,7 @@ const parseObject = (text: string, origin: string): JsonMap => {
 
 const parseOrRefuse = (text: string, origin: string): unknown => {
   try {
-    return parseExactJson(text)
+    return parseExactJson(text, LIMITS.jsonDepthMax)
   } catch (error) {
     throw localError(`Failed to parse K=V data: ${origin} is no JSON: ${messageOf(error)}`, error)
   }

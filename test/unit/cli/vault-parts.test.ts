@@ -131,6 +131,18 @@ describe('data from the command line', () => {
   })
 })
 
+describe('JSON that is nested too deeply', () => {
+  it.each(['[', '{"a":'])('command-line data rejects 100,000 levels of %s', async (open) => {
+    const input = { readStdin: async () => Buffer.from(`{"a":${open.repeat(100_000)}`) }
+    await expect(readData(['-'], input)).rejects.toThrow('is no JSON: it is nested deeper than 300 levels')
+  })
+
+  it('command-line data takes 300 levels', async () => {
+    const text = `{"a":${'['.repeat(299)}${']'.repeat(299)}}`
+    expect(printJson(await readData(['-'], { readStdin: async () => Buffer.from(text) }))).toBe(text)
+  })
+})
+
 describe('tables', () => {
   it('tables show values like the reference', () => {
     expect(goText(parseExactJson('{"b":[1,"x",null],"a":{}}'))).toBe('map[a:map[] b:[1 x <nil>]]')

@@ -325,7 +325,8 @@ describe('an answer that says no', () => {
     ['read x', '{"data":{"a":{}},"warnings":[{}],"lease_id":{},"lease_duration":{}}'],
     ['read x', '{"auth":{"client_token":{},"policies":[{}],"metadata":{"a":{}},"lease_duration":{}}}'],
     ['read x', '{"wrap_info":{"token":{},"ttl":{}}}'],
-  ])('the command "vault %s" takes the answer %s without an unexpected error', async (line, body) => {
+    ['read x', `{"data":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`],
+  ])('the command "vault %s" takes the answer %.60s without an unexpected error', async (line, body) => {
     answers = [{ raw: body }, { raw: body }]
     const { status, stderr } = await shell.run(line.split(' '))
     expect({ status, stderr }).not.toMatchObject({ stderr: expect.stringMatching(/unexpected|primitive/) })
