@@ -109,6 +109,13 @@ export const findLagBetween = async (
 export const hasAll = (secondary: Status, primary: Status, kind: Kind): boolean =>
   Number(secondary.last_remote_wal) >= Number(primary[kind === 'dr' ? 'last_dr_wal' : 'last_performance_wal'])
 
+/** A number of a status, such as the end of a log; 0 for anything else than a number from 0 on. */
+export const countOf = (value: unknown): number =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : 0
+
+/** The mode of a status, or `unknown` if the status names none. */
+export const modeOf = ({ mode }: Status): string => (typeof mode === 'string' && mode !== '' ? mode : 'unknown')
+
 export type Status = Readonly<Record<string, unknown>>
 
 type Call = (path: string, body?: Readonly<Record<string, string>>) => Promise<Record<string, unknown>>

@@ -1,16 +1,14 @@
 import type { Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
 import type { LiveLab } from '../live-lab.js'
-import { statusOf } from '../replication.js'
+import { countOf, modeOf, type Status, statusOf } from '../replication.js'
 import type { RoleHolder } from '../status/links.js'
 import { askRoles } from '../status/role-view.js'
 
-type Status = Readonly<Record<string, unknown>>
-
 /** Entries that a secondary lacks of those that its primary has for it. */
 export const lagOf = (primary: Status, secondary: Status, kind: Kind): number => {
-  const last = Number(primary[kind === 'dr' ? 'last_dr_wal' : 'last_performance_wal'] ?? primary.last_wal ?? 0)
-  return Math.max(0, last - Number(secondary.last_remote_wal ?? 0))
+  const last = countOf(primary[kind === 'dr' ? 'last_dr_wal' : 'last_performance_wal'] ?? primary.last_wal)
+  return Math.max(0, last - countOf(secondary.last_remote_wal))
 }
 
 /** Rejects when one of the two does not answer, or they are not primary and secondary of one set. */
@@ -19,7 +17,7 @@ export const lagBetween = async (lab: LiveLab, primary: string, secondary: strin
   if (ours?.mode !== 'primary' || theirs?.mode !== 'secondary')
     throw new LabError(
       'remote',
-      `${primary} is ${ours?.mode} and ${secondary} is ${theirs?.mode}: there is no lag between them`,
+      `${primary} is ${modeOf(ours ?? {})} and ${secondary} is ${modeOf(theirs ?? {})}: there is no lag between them`,
     )
   return lagOf(ours, theirs, kind)
 }

@@ -1,3 +1,4 @@
+import { countOf } from '../replication.js'
 import { textOfJson } from '../../base/json-print.js'
 import type { ApiClient } from '../../client/api-client.js'
 import type { Kind } from '../kinds.js'
@@ -82,7 +83,7 @@ const toRole = (status: Status | undefined): PictureRole => {
     state: text('state'),
     connectionState: text('connection_state'),
     merkleRoot: text('merkle_root'),
-    lastWal: last === undefined ? null : Number(last),
+    lastWal: last === undefined ? null : countOf(last),
   }
 }
 

@@ -1,6 +1,6 @@
 import { ApiError } from '../../client/api-client.js'
 import { LabError } from '../lab-error.js'
-import { generateOperationToken, OPERATION_TOKEN, type Status } from '../replication.js'
+import { generateOperationToken, modeOf, OPERATION_TOKEN, type Status } from '../replication.js'
 import { activationToken, authorityOf, demote, freeId, idOf, promote, REPLICATION } from './role-changes.js'
 import type { Runbook } from './runbook.js'
 
@@ -52,13 +52,15 @@ const cancelAttempt = async (runbook: Runbook, name: string): Promise<void> => {
 }
 
 const requireDrSecondary = async (runbook: Runbook, name: string): Promise<void> => {
-  const { mode } = await runbook.status(name, 'dr')
-  if (mode !== 'secondary')
-    throw new LabError('remote', `${name} is not a DR secondary: its DR replication is ${describeMode(mode)}`)
+  const status = await runbook.status(name, 'dr')
+  if (status.mode !== 'secondary')
+    throw new LabError('remote', `${name} is not a DR secondary: its DR replication is ${describeMode(status)}`)
 }
 
-const describeMode = (mode: unknown): string =>
-  mode === 'primary' || mode === 'secondary' ? `that of a ${mode}` : String(mode)
+const describeMode = (status: Status): string => {
+  const mode = modeOf(status)
+  return mode === 'primary' || mode === 'secondary' ? `that of a ${mode}` : mode
+}
 
 /**
  * The primary is lost: its DR secondary takes over. Where the primary is alive after all, that is planned: it is demoted
@@ -206,9 +208,9 @@ export const rejoin = async (runbook: Runbook, name: string, primary: string): P
 
 /** Asked before anything is changed: whoever is demoted for a cluster that cannot lead leaves the lab without a primary. */
 const requireDrPrimary = async (runbook: Runbook, name: string): Promise<void> => {
-  const { mode } = await runbook.status(name, 'dr')
-  if (mode !== 'primary')
-    throw new LabError('remote', `${name} is not a DR primary: its DR replication is ${describeMode(mode)}`)
+  const status = await runbook.status(name, 'dr')
+  if (status.mode !== 'primary')
+    throw new LabError('remote', `${name} is not a DR primary: its DR replication is ${describeMode(status)}`)
 }
 
 const follow = async (runbook: Runbook, name: string, primary: string): Promise<void> => {

@@ -1,9 +1,8 @@
+import { textOfJson, textsOfJson } from '../../base/json-print.js'
 import type { ApiClient } from '../../client/api-client.js'
 import { KINDS, type Kind } from '../kinds.js'
-import { statusOf } from '../replication.js'
+import { countOf, type Status, statusOf } from '../replication.js'
 import type { RoleView } from './cluster-view.js'
-
-type Status = Readonly<Record<string, unknown>>
 
 /** The roles of a cluster in both kinds, as it tells them now; one that does not answer has the mode `-`. Never rejects. */
 export const askRoles = async (client: ApiClient): Promise<Record<Kind, RoleView>> => {
@@ -24,12 +23,12 @@ export const rolesOf = async (
 /** Where the others find the cluster; empty where it does not say. */
 const clusterAddressOf = (client: ApiClient): Promise<string> =>
   client.send('GET', 'sys/leader').then(
-    ({ json }) => String(json?.leader_cluster_address ?? ''),
+    ({ json }) => textOfJson(json?.leader_cluster_address ?? ''),
     () => '',
   )
 
 const roleOf = (kind: Kind, status: Status, own: string): RoleView => {
-  const text = (key: string) => String(status[key] ?? '')
+  const text = (key: string) => textOfJson(status[key] ?? '')
   const mode = text('mode')
   const [heard = {}] = rowsOf(status.primaries)
   const connected = rowsOf(status.secondaries).filter((row) => row.connection_status === 'connected')
@@ -40,19 +39,23 @@ const roleOf = (kind: Kind, status: Status, own: string): RoleView => {
     connectionState: mode === 'secondary' ? text('connection_state') : '',
     clusterId: text('cluster_id'),
     merkleRoot: text('merkle_root'),
-    lastWal: Number(mode === 'secondary' ? (status.last_remote_wal ?? 0) : (status.last_wal ?? 0)),
-    lastKindWal: Number(status[`last_${kind}_wal`] ?? 0),
+    lastWal: countOf(mode === 'secondary' ? status.last_remote_wal : status.last_wal),
+    lastKindWal: countOf(status[`last_${kind}_wal`]),
     // A primary names an address only where it was given one for its secondaries.
     primaryAddress: address === '' && mode === 'primary' ? own : address,
     secondaryId: text('secondary_id'),
-    knownSecondaries: Array.isArray(status.known_secondaries) ? status.known_secondaries.map(String) : [],
-    connectedSecondaries: connected.map((row) => String(row.node_id)),
-    lastHeartbeat: mode === 'secondary' ? String(heard.last_heartbeat ?? '') : '',
+    knownSecondaries: textsOfJson(status.known_secondaries),
+    connectedSecondaries: connected.map((row) => textOfJson(row.node_id)),
+    lastHeartbeat: mode === 'secondary' ? timeOf(heard.last_heartbeat) : '',
     // One that was detached knows no address.
-    isAhead: text('connection_state') === 'shutdown' && rowsOf(status.known_primary_cluster_addrs).length > 0,
-    ageMs: Number(heard.replication_primary_canary_age_ms ?? 0),
+    isAhead: text('connection_state') === 'shutdown' && textsOfJson(status.known_primary_cluster_addrs).length > 0,
+    ageMs: countOf(heard.replication_primary_canary_age_ms),
   }
 }
 
 const rowsOf = (value: unknown): Record<string, unknown>[] =>
-  Array.isArray(value) ? (value as Record<string, unknown>[]) : []
+  Array.isArray(value) ? value.filter((row) => typeof row === 'object' && row !== null) : []
+
+/** Empty unless it is a time. */
+const timeOf = (value: unknown): string =>
+  typeof value === 'string' && Number.isFinite(Date.parse(value)) ? value : ''

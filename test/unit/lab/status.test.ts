@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import type { ApiClient } from '../../../src/client/api-client.js'
+import { lagOf } from '../../../src/lab/drills/links-now.js'
 import { findTies } from '../../../src/lab/drills/find/ties.js'
 import { linksOf, Witness } from '../../../src/lab/drills/picture.js'
 import type { ActiveFault } from '../../../src/lab/keeper/active-fault.js'
@@ -8,6 +9,7 @@ import { fitToWidth } from '../../../src/cli/commands/lab/status.js'
 import { findLinks } from '../../../src/lab/status/links.js'
 import { type ClusterView, NO_ROLE, type RoleView } from '../../../src/lab/status/cluster-view.js'
 import type { LiveLab } from '../../../src/lab/live-lab.js'
+import { modeOf } from '../../../src/lab/replication.js'
 import { askCluster, type Survey } from '../../../src/lab/survey.js'
 
 const OFF: RoleView = { ...NO_ROLE, mode: 'disabled' }
@@ -185,6 +187,23 @@ it('the status omits whole columns on a narrow screen, and never the lag', () =>
     ['cluster', 'lag', 'state'],
     ['└── DR ──▶ B', '12 entries, 3.4 s', 'DR secondary: stream-wals'],
   ])
+})
+
+it('status shows odd values of a server as no values, never as NaN', async () => {
+  const odd = {
+    ...{ mode: 'secondary', state: {}, merkle_root: 'aa', last_remote_wal: 'x', last_dr_wal: { toString: 1 } },
+    ...{ known_secondaries: [{}], secondaries: [null], secondary_id: { toString: 1 } },
+    primaries: [{ last_heartbeat: 'x', replication_primary_canary_age_ms: {} }],
+  }
+  const read = async (path: string) => ({
+    data: path === 'sys/replication/status' ? { dr: odd, performance: odd } : odd,
+  })
+  const send = async () => ({ status: 200, json: { initialized: true, sealed: false } })
+  const view = await askCluster({ send, read } as unknown as ApiClient)
+  expect(view.dr).toMatchObject({ lastWal: 0, lastKindWal: 0, ageMs: 0, lastHeartbeat: '', state: '{}' })
+  expect(draw([cluster('A', view)]).join()).not.toMatch(/NaN|undefined|object/)
+  expect(lagOf({ mode: 'primary', last_dr_wal: 'x' }, odd, 'dr')).toBe(0)
+  expect([{}, { mode: {} }, { mode: 'disabled' }].map(modeOf)).toEqual(['unknown', 'unknown', 'disabled'])
 })
 
 it('status names the way out for a secondary that is ahead of its primary', async () => {
