@@ -34,7 +34,7 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
     'vault write sys/replication/dr/primary/secondary-token id=dr-a',
     "vault write sys/replication/dr/secondary/update-primary dr_operation_token='<operation token>' token='<activation token>'",
   ])
-  expect(plan.stderr).toContain('generate-root -dr-token -decode=<encoded_token> -otp=<otp>')
+  expect(plan.stderr).toContain('-dr-token -decode=<encoded_token> -otp=<otp>')
   expect(await on('switchover', 'B', 'A', '--dry-run')).toMatchObject({
     status: 2,
     stderr: expect.stringContaining('A is not a DR secondary'),

@@ -9,8 +9,8 @@ import type { Runbook } from './runbook.js'
  * the fact that the next one needs.
  */
 
-const DECODING =
-  'the operation token is the encoded_token of the last share, decoded with the otp of its attempt: vault operator generate-root -dr-token -decode=<encoded_token> -otp=<otp>'
+const decoding = (name: string): string =>
+  `the operation token is the encoded_token of the last share, decoded with the otp of its attempt: vault operator generate-root -address=<address of ${name}> -dr-token -decode=<encoded_token> -otp=<otp>`
 
 /** A one-time token that a DR secondary takes for an operation, from the key shares that the lab holds. */
 export const operationToken = async (runbook: Runbook, name: string): Promise<string> => {
@@ -26,7 +26,7 @@ export const operationToken = async (runbook: Runbook, name: string): Promise<st
     const [{ threshold } = { threshold: 1 }] = runbook.keysFor(name)
     for (let share = 0; share < threshold; share += 1)
       await runbook.call({ ...update, body: { nonce: '<nonce>', key: '<key share>' } })
-    runbook.announce(DECODING)
+    runbook.announce(decoding(name))
     return '<operation token>'
   }
   for (const { unsealKeys, threshold } of runbook.keysFor(name)) {

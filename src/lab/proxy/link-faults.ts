@@ -163,7 +163,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
     describe: ({ bytes }) => `${bytes} bytes`,
   },
   slicer: {
-    about: 'cut what passes into pieces of about so many bytes (--delay 1ms between them)',
+    about: 'cut what passes into pieces of about so many bytes (--variation 8B, --delay 1ms between them)',
     example: '64B',
     fields: [
       {
@@ -192,7 +192,8 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
         toxic: { attribute: 'delay', scale: 1 / 1000 },
       },
     ],
-    describe: ({ averageBytes, delayMs }) => `${averageBytes} bytes${delayMs ? `, ${delayMs} ms apart` : ''}`,
+    describe: ({ averageBytes, variationBytes, delayMs }) =>
+      `${averageBytes} bytes${variationBytes ? `, give or take ${variationBytes} bytes` : ''}${delayMs ? `, ${delayMs} ms apart` : ''}`,
   },
   slow_close: {
     about: 'let the end of a connection pass a time later',

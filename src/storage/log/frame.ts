@@ -1,3 +1,4 @@
+import { PIECE_BYTES } from '../../base/turn.js'
 import { SHORT_HASH_BYTES, shortHash, shortHashInTurns } from '../../crypto/digest.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Frame, WalEntry, WalOperation } from '../replicable.js'
@@ -124,7 +125,11 @@ const frameOf = (bytes: Buffer): Frame => {
 
 /** Undefined when the bytes are no frame, or one whose hash is wrong. A large one is hashed in turns with others. */
 export const parseFrame = async (bytes: Buffer): Promise<Frame | undefined> =>
-  isShaped(bytes) ? withHash(bytes, await shortHashInTurns(bytes.subarray(SHORT_HASH_BYTES))) : undefined
+  bytes.length <= PIECE_BYTES
+    ? parseFrameAtOnce(bytes)
+    : isShaped(bytes)
+      ? withHash(bytes, await shortHashInTurns(bytes.subarray(SHORT_HASH_BYTES)))
+      : undefined
 
 /** `parseFrame` for a caller that cannot wait: nothing else runs while it hashes. */
 export const parseFrameAtOnce = (bytes: Buffer): Frame | undefined =>
