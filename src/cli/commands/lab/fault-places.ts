@@ -22,7 +22,7 @@ export const setOn = async (
   return { set, refusals }
 }
 
-/** Those of an id, of a cluster or node, or between two of them. Throws LabError `usage` for an id that there is not. */
+/** Those of an id, of a cluster with the links between its nodes, of a node, or between two of them. Throws LabError `usage` for an id that there is not. */
 export const chooseFaults = (
   active: readonly ActiveFault[],
   what: readonly string[],
@@ -35,7 +35,9 @@ export const chooseFaults = (
     return [found]
   }
   const placesOf = (name: string) => [name, ...serverNames(lab, name)]
-  if (what.length === 1) return active.filter((one) => !isOfLink(one) && placesOf(first).includes(one.cluster))
+  const isWithin = (one: ActiveFault) =>
+    (isOfLink(one) ? one.between : [one.cluster]).every((name) => placesOf(first).includes(name))
+  if (what.length === 1) return active.filter(isWithin)
   if (what.length === 2) return findBetween(active, placesOf(first), placesOf(second ?? ''))
   throw new LabError('usage', 'say which: an id, one cluster or node or two, or --all')
 }
