@@ -141,6 +141,8 @@ const requirePlannable = async (
 
 /** Primary and DR secondary change places while both are well: nothing is lost. */
 export const switchOver = async (runbook: Runbook, from: string, to: string): Promise<void> => {
+  await requireDrSecondary(runbook, to)
+  await requireDrPrimary(runbook, from)
   const token = await operationToken(runbook, to)
   // A demotion waits for whoever is connected: what the other one lacks beyond that would be lost.
   await runbook.need(`${to} to stream from ${from}`, () => findCut(runbook, from, to))

@@ -149,6 +149,9 @@ describe('operations', () => {
     expect(await codeAndText(() => lab.failover('A', 'B'))).toMatch(
       /^remote: A is alive and was demoted, .*failover B A/,
     )
+    expect(await codeAndText(() => lab.switchover('A', 'B'))).toBe(
+      'remote: A is not a DR primary: its DR replication is that of a secondary',
+    )
     await lab.failover('B', 'A')
     expect((await lab.A.client.read('kv/greeting')).data).toEqual({ word: 'last' })
   })
