@@ -16,7 +16,9 @@ export interface LabListing {
   readonly owner: number | undefined
   /** ISO 8601. */
   readonly createdAt: string | undefined
-  readonly clusters: number
+  /** Undefined where the record does not tell. */
+  readonly clusters: number | undefined
+  readonly servers: number
   /** Processes; none for a lab that is attached. */
   readonly running: number
   /** Advice for people; empty when nothing is to be known or done. */
@@ -37,7 +39,15 @@ const describe = (name: string, host: LabHost): LabListing => {
   const holder = findHolder(name, host.table)
   const keeper = lab && host.servers.find(lab.keeper.configFile, lab.keeper.process ?? undefined)
   const owner = holder?.pid ?? keeper?.pid
-  const base = { name, topology: lab?.topology, owner, createdAt: lab?.createdAt, clusters: files.length, running }
+  const base = {
+    name,
+    topology: lab?.topology,
+    owner,
+    createdAt: lab?.createdAt,
+    clusters: lab?.clusters.length,
+    servers: files.length,
+    running,
+  }
   if (holder) return { ...base, state: 'busy', note: `is being ${holder.doing} by process ${holder.pid}` }
   if (record === 'damaged') return { ...base, state: 'damaged', note: `"understudy down ${name}" removes it` }
   if (!lab || lab.state === 'starting') {
@@ -68,6 +78,7 @@ const describeAttached = ({ name, topology, createdAt, clusters }: AttachedLab):
   owner: undefined,
   createdAt,
   clusters: clusters.length,
+  servers: clusters.length,
   running: 0,
   note: `run by somebody else; "understudy status --name ${name}" asks them`,
 })

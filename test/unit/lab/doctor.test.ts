@@ -40,6 +40,7 @@ const LEFT: LabListing = {
   owner: undefined,
   createdAt: undefined,
   clusters: 2,
+  servers: 2,
   running: 1,
   note: '',
 }

@@ -29,7 +29,7 @@ const toRow = (lab: LabOverview, nowMs: number): string[] => [
   lab.state,
   lab.createdAt === undefined ? '-' : describeAge(nowMs - Date.parse(lab.createdAt)),
   lab.owner === undefined ? '-' : `pid ${lab.owner}`,
-  lab.state === 'attached' ? String(lab.clusters) : `${lab.running} of ${lab.clusters}`,
+  lab.state === 'attached' ? String(lab.servers) : `${lab.running} of ${lab.servers}`,
   describeHealth(lab),
   lab.note,
 ]
