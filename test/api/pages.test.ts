@@ -90,12 +90,13 @@ const TYPED = ['README.md', 'docs/drills.md', 'docs/lab.md', 'docs/test-in-ci.md
 
 /** The README on every level, and with it two guides a day outside of the nightly level. */
 const isReadme = ({ name }: Page): boolean => name === 'README.md'
-const pagesOfDay = (): readonly Page[] => {
-  const pages = having('sh')
+const pagesOfDay = (language: string): readonly Page[] => {
+  const pages = having(language)
   const guides = pages.filter((page) => !isReadme(page))
   return [...pages.filter(isReadme), ...shareOfDay(guides, 2)]
 }
-const isTyped = (page: Page): boolean => (inject('level') === 'nightly' ? TYPED.includes(page.name) : isReadme(page))
+/** Only at the nightly level: the same commands run without a terminal on the others. */
+const isTyped = (page: Page): boolean => inject('level') === 'nightly' && TYPED.includes(page.name)
 
 const runPage = async (page: Page, reader: Reader, home: LabHome): Promise<Ended> => {
   const desk = makeDesk(home)
@@ -117,7 +118,7 @@ const expectToRun = async (page: Page, reader: Reader): Promise<void> => {
 }
 
 describe('commands of a page', { timeout: LONG_MS }, () => {
-  it.each(pagesOfDay().map((page) => [page.name, page] as const))('%s run as they stand there', (_, page) =>
+  it.each(pagesOfDay('sh').map((page) => [page.name, page] as const))('%s run as they stand there', (_, page) =>
     expectToRun(page, 'job'),
   )
 
@@ -150,7 +151,7 @@ describe('commands of a page', { timeout: LONG_MS }, () => {
 })
 
 describe('programs of a page', { timeout: LONG_MS }, () => {
-  it.each(having('ts').map((page) => [page.name, page] as const))('%s run as they stand there', async (_, page) => {
+  it.each(pagesOfDay('ts').map((page) => [page.name, page] as const))('%s run as they stand there', async (_, page) => {
     await using home = new LabHome()
     const desk = makeDesk(home)
     for (const { text, line } of blocksToRun(page, 'ts')) {
