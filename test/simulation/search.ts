@@ -1,3 +1,4 @@
+import { FOUND_BY } from './bugs/found-by.js'
 import { planOf } from './plan.js'
 import { type Bug, loadPlanted } from './planted.js'
 
@@ -12,10 +13,12 @@ export interface Found {
   readonly failure: string
 }
 
-/** The first ones that have what the bug needs. */
-const seedsFor = ({ needs = () => true }: Bug, seeds: number): readonly number[] => {
-  const found = FIRST.filter((seed) => needs(planOf(seed)))
-  for (let seed = 1; found.length < seeds; seed++) if (!FIRST.includes(seed) && needs(planOf(seed))) found.push(seed)
+/** The seed that found the bug before, then the first ones that have what the bug needs. */
+const seedsFor = ({ name, needs = () => true }: Bug, seeds: number): readonly number[] => {
+  const known = FOUND_BY[name]
+  const found = FIRST.filter((seed) => seed !== known && needs(planOf(seed)))
+  if (known !== undefined) found.unshift(known)
+  for (let seed = 1; found.length < seeds; seed++) if (!found.includes(seed) && needs(planOf(seed))) found.push(seed)
   return found.slice(0, seeds)
 }
 
