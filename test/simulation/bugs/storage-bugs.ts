@@ -139,13 +139,4 @@ export const STORAGE_BUGS: readonly Bug[] = [
     to: 'return this.#extent.excess(entries, bytes, 0)',
     needs: ({ settings }) => settings.wal_retention_bytes === 1_000,
   },
-  {
-    name: 'any place of the log is taken for a known one',
-    file: 'storage/log/wal.ts',
-    from: 'return this.hashAt(index)?.equals(hash) ?? false',
-    to: 'return this.hashAt(index) !== undefined || hash.length === 0',
-    needs: ({ failovers, nodes }) =>
-      failovers.filter((name) => name === 'forced' || name === 'lagging').length > 1 &&
-      nodes.counts.every((count) => count === 1),
-  },
 ]
