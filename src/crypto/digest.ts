@@ -30,11 +30,11 @@ export const shortHashOf = (...pieces: readonly Buffer[]): Buffer => {
 
 /** `shortHashOf`. Others get their turn between pieces of large data. */
 export const shortHashInTurns = async (...parts: readonly Buffer[]): Promise<Buffer> =>
-  areLarge(parts) ? (await sha256InTurns(...parts)).subarray(0, SHORT_HASH_BYTES) : shortHashOf(...parts)
+  (await sha256InTurns(...parts)).subarray(0, SHORT_HASH_BYTES)
 
 /** SHA-256 of several parts in a row. Others get their turn between pieces of large data. */
 export const sha256InTurns = async (...parts: readonly Buffer[]): Promise<Buffer> => {
-  const isLarge = areLarge(parts)
+  const isLarge = parts.some(({ length }) => length > PIECE_BYTES)
   const digest = createHash('sha256')
   for (const piece of piecesOf(...parts)) {
     digest.update(piece)
@@ -42,8 +42,6 @@ export const sha256InTurns = async (...parts: readonly Buffer[]): Promise<Buffer
   }
   return digest.digest()
 }
-
-const areLarge = (parts: readonly Buffer[]): boolean => parts.some(({ length }) => length > PIECE_BYTES)
 
 /** `shortHash`, written into 20 bytes of `target`: spares a buffer for each of many. */
 export const shortHashInto = (target: Buffer, offset: number, data: Buffer): void =>
