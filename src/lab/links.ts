@@ -7,7 +7,7 @@ import { type OpenRoute, openRoutes } from './keeper/open-routes.js'
 import { hiddenFrom, isRouteOf, NOWHERE, planLinks, type Reach, type Route } from './keeper/routes.js'
 import { LabError } from './lab-error.js'
 import type { Way } from './proxy/direction.js'
-import { type FaultName, type Faults, LINK_FAULTS } from './proxy/link-faults.js'
+import { type FaultName, type Faults, LINK_FAULTS, TOXIC_NAMES } from './proxy/link-faults.js'
 import type { Link } from './proxy/link.js'
 import { requireKeys } from './settings.js'
 import type { Topology } from './topology.js'
@@ -15,14 +15,10 @@ import type { Topology } from './topology.js'
 /** As events name it. */
 type LinkChange = 'fault-set' | 'fault-healed'
 
-const FAULT_NAMES = Object.entries(LINK_FAULTS)
-  .filter(([, { fields }]) => fields.length > 0)
-  .map(([name]) => name)
-
 /** Without types nobody says that a fault is misspelt, and a link with one would be as whole as before. */
 const requireFault = (name: FaultName, fault: object): void => {
   const { fields = [] } = Object.hasOwn(LINK_FAULTS, name) ? LINK_FAULTS[name] : {}
-  requireKeys('fault', { [name]: fault }, FAULT_NAMES)
+  requireKeys('fault', { [name]: fault }, TOXIC_NAMES)
   const values = (fault ?? {}) as Readonly<Record<string, unknown>>
   const numbers = [...fields, { name: 'toxicity', isOptional: true }]
   requireKeys(

@@ -203,6 +203,11 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
   },
 }
 
+/** The faults with numbers, which are those of toxiproxy. */
+export const TOXIC_NAMES = (Object.keys(LINK_FAULTS) as LinkFaultName[]).filter(
+  (name): name is FaultName => LINK_FAULTS[name].fields.length > 0,
+)
+
 /** Returns a fault with the numbers that `read` gives for its fields. */
 export const makeLinkFault = (name: LinkFaultName, read: (field: FaultField) => number | undefined): LinkFault => {
   const numbers = LINK_FAULTS[name].fields.map((field) => [field.name, read(field)] as const)

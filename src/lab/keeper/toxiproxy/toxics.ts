@@ -1,11 +1,12 @@
 import type { Direction } from '../../proxy/direction.js'
 import {
   DELAY_MS_MAX,
+  type FaultName,
   LINK_FAULTS,
   type LinkFault,
-  type LinkFaultName,
   makeLinkFault,
   numbersOf,
+  TOXIC_NAMES,
 } from '../../proxy/link-faults.js'
 import type { ActiveLinkFault } from '../active-fault.js'
 import { ToxiproxyError } from './toxiproxy-error.js'
@@ -32,12 +33,9 @@ const attributesOf = (fault: LinkFault): Readonly<Record<string, number>> | unde
   )
 }
 
-const findType = (type: unknown): LinkFaultName | undefined => {
-  const name = Object.keys(LINK_FAULTS).find((one) => one === type) as LinkFaultName | undefined
-  return name && LINK_FAULTS[name].fields.length > 0 ? name : undefined
-}
+const findType = (type: unknown): FaultName | undefined => TOXIC_NAMES.find((name) => name === type)
 
-const defaultsOf = (type: LinkFaultName): Readonly<Record<string, number>> =>
+const defaultsOf = (type: FaultName): Readonly<Record<string, number>> =>
   Object.fromEntries(LINK_FAULTS[type].fields.map(({ toxic }) => [toxic.attribute, 0]))
 
 /** Undefined for what toxiproxy has no name for. One that was set for a whole link is named by its number. */
