@@ -4,9 +4,9 @@ import path from 'node:path'
 import { build, type Plugin } from 'esbuild'
 
 /**
- * Joins the program's compiled modules into a few files, since reading hundreds of small ones takes a third of the time to
- * a server's first answer. What is imported late stays apart, and packages stay where they are. The compiled entry files
- * become one import each; everything else that was compiled stays for those who import it.
+ * Joins the program's compiled modules and the packages that they use into a few files: finding and reading hundreds of
+ * small ones takes a third of the time to a server's first answer. What is imported late stays apart. The compiled entry
+ * files become one import each; all other compiled modules stay for programs that import them.
  */
 const [dist = path.join(import.meta.dirname, '..', 'dist')] = process.argv.slice(2)
 const BUNDLE = path.join(dist, 'bundle')
@@ -31,16 +31,27 @@ const keepPlaces = (bundle: string, here: string): Plugin => ({
   },
 })
 
-const COMMON = { bundle: true, platform: 'node', target: 'node20', write: false } as const
+const COMMON = { bundle: true, platform: 'node', target: 'node20', write: false, metafile: true } as const
 
-const { outputFiles } = await build({
+/** Packages that stay outside of the bundle: those with native code, and one whose license asks that it can be replaced. */
+const OUTSIDE = ['bcrypt', 'classic-level', 'openpgp', 'testcontainers']
+
+const program = await build({
   ...COMMON,
   entryPoints: ENTRIES.map(({ name, file }) => ({ in: path.join(dist, file), out: name })),
   outdir: BUNDLE,
   chunkNames: '[name]-[hash]',
   splitting: true,
   format: 'esm',
-  packages: 'external',
+  external: OUTSIDE,
+  // Packages in the older form of modules ask for Node's own modules at run time.
+  banner: {
+    js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
+  },
+  // Names stay as they are, so that stack traces can be read.
+  minifySyntax: true,
+  minifyWhitespace: true,
+  lineLimit: 200,
   plugins: [keepPlaces(BUNDLE, 'import.meta.url')],
 })
 
@@ -130,7 +141,7 @@ const write = async (file: string, contents: string | Uint8Array): Promise<void>
   await writeFile(file, contents)
 }
 const built = [
-  ...outputFiles,
+  ...program.outputFiles,
   ...required.flatMap((library) => library.outputFiles),
   ...keeper.outputFiles,
   ...page.outputFiles,
@@ -164,6 +175,22 @@ for (const { name, file } of ENTRIES) {
     .join('/')
   await writeFile(place, `#!/usr/bin/env node\nimport '${bundled.startsWith('.') ? bundled : `./${bundled}`}'\n`)
 }
+
+/** The licenses of the packages that are part of a bundle, which ask to be handed on with it. */
+const licenses = async (): Promise<string> => {
+  const inputs = [program, ...required, keeper, page].flatMap(({ metafile }) => Object.keys(metafile.inputs))
+  const folders = inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [])
+  const texts = [...new Set(folders)].sort().map(async (folder) => {
+    const { name, version, license } = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8')) as {
+      [field in 'name' | 'version' | 'license']: string
+    }
+    const file = (await readdir(folder)).find((entry) => /^(?:licen[cs]e|copying)/i.test(entry))
+    const text = file === undefined ? '' : await readFile(path.join(folder, file), 'utf8')
+    return `${name} ${version} (${license})\n\n${text.trim()}\n`
+  })
+  return (await Promise.all(texts)).join(`\n${'-'.repeat(80)}\n\n`)
+}
+await write(path.join(dist, 'third-party-licenses.txt'), await licenses())
 
 /** Files that are read at run time lie where the compiled modules look for them. */
 for (const name of await readdir(SOURCE, { recursive: true })) {

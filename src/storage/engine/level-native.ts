@@ -1,4 +1,4 @@
-import { Level } from 'level'
+import type { Level } from 'level'
 import { LogicalError } from '../../logical/errors.js'
 import { hasCode, isNoSpace, noSpace, unreadable } from './level-failure.js'
 
@@ -15,6 +15,8 @@ const FAST_KEY_LENGTH = FAST_KEY_BYTES / 3
 
 /** Fails with a LogicalError that says so when another process has the directory, or it cannot be read. */
 export const openNative = async (directory: string, createIfMissing: boolean): Promise<Native> => {
+  // Loaded with the first database: most commands need none.
+  const { Level } = await import('level')
   const db: Native = new Level<string, Buffer>(directory, { keyEncoding: 'utf8', valueEncoding: 'buffer' })
   try {
     await db.open({ createIfMissing, compression: false, writeBufferSize: 16 * 1024 * 1024 })
