@@ -33,8 +33,19 @@ const keepPlaces = (bundle: string, here: string): Plugin => ({
 
 const COMMON = { bundle: true, platform: 'node', target: 'node20', write: false, metafile: true } as const
 
-/** Packages that stay outside of the bundle: those with native code, and one whose license asks that it can be replaced. */
-const OUTSIDE = ['bcrypt', 'classic-level', 'openpgp', 'testcontainers']
+/**
+ * Packages that stay outside of the bundle: those with native code, openpgp, whose license asks that it can be replaced, and
+ * those in the older form of modules that are imported late, whose names a bundle would lose.
+ */
+const OUTSIDE = [
+  '@peculiar/x509',
+  'bcrypt',
+  'classic-level',
+  'openpgp',
+  'prom-client',
+  'reflect-metadata',
+  'testcontainers',
+]
 
 const program = await build({
   ...COMMON,
@@ -54,6 +65,10 @@ const program = await build({
   lineLimit: 200,
   plugins: [keepPlaces(BUNDLE, 'import.meta.url')],
 })
+
+for (const { entryPoint = '', exports } of Object.values(program.metafile.outputs))
+  if (entryPoint.includes('node_modules') && exports.join() === 'default')
+    throw new Error(`${entryPoint} is imported late and would lose its names: add its package to OUTSIDE`)
 
 /**
  * The library is bundled for `require`: Node 20 cannot require ES modules, and some test runners load everything so. Packages

@@ -9,7 +9,7 @@ import { findDamagedTables } from './table-check.js'
 import { HighWater } from './high-water.js'
 import { LargeValues } from './large-values.js'
 import { LevelBatch } from './level-batch.js'
-import { getStored, type Native, type NativeSnapshot, openNative } from './level-native.js'
+import { getStored, type Native, type NativeSnapshot } from './level-native.js'
 import { damagedData, hasCode } from './level-failure.js'
 import { isReference } from './value-reference.js'
 import type { Acknowledged, Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
@@ -72,6 +72,12 @@ interface LevelEngineOptions {
   readonly isSealIgnored?: boolean
   /** Room set aside for the moment when the disk is full. */
   readonly ballast?: Ballast
+}
+
+/** LevelDB is loaded with the first database: most commands open none. */
+const openNative = async (directory: string, createIfMissing: boolean): Promise<Native> => {
+  const native = await import('./open-native.js')
+  return native.openNative(directory, createIfMissing)
 }
 
 /** An engine over LevelDB. Values are not compressed: they are ciphertext. */
