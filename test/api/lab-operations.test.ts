@@ -24,17 +24,18 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
       .map((line) => line.replace(/-address=\S+ /, '')),
   ).toEqual([
     'vault write -f sys/replication/dr/secondary/generate-operation-token/attempt',
-    "vault write sys/replication/dr/secondary/generate-operation-token/update nonce='<nonce>' key='<key share>'",
-    "vault write sys/replication/dr/secondary/generate-operation-token/update nonce='<nonce>' key='<key share>'",
+    'vault write sys/replication/dr/secondary/generate-operation-token/update nonce="$NONCE" key="$KEY_SHARE"',
+    'vault write sys/replication/dr/secondary/generate-operation-token/update nonce="$NONCE" key="$KEY_SHARE"',
+    'DR_OPERATION_TOKEN="$(vault operator generate-root -dr-token -decode="$ENCODED_TOKEN" -otp="$OTP")"',
     'vault write -f sys/replication/dr/primary/demote',
-    "vault write sys/replication/dr/secondary/promote dr_operation_token='<operation token>'",
+    'vault write sys/replication/dr/secondary/promote dr_operation_token="$DR_OPERATION_TOKEN"',
     'vault write -f sys/replication/dr/secondary/generate-operation-token/attempt',
-    "vault write sys/replication/dr/secondary/generate-operation-token/update nonce='<nonce>' key='<key share>'",
-    "vault write sys/replication/dr/secondary/generate-operation-token/update nonce='<nonce>' key='<key share>'",
+    'vault write sys/replication/dr/secondary/generate-operation-token/update nonce="$NONCE" key="$KEY_SHARE"',
+    'vault write sys/replication/dr/secondary/generate-operation-token/update nonce="$NONCE" key="$KEY_SHARE"',
+    'DR_OPERATION_TOKEN="$(vault operator generate-root -dr-token -decode="$ENCODED_TOKEN" -otp="$OTP")"',
     'vault write sys/replication/dr/primary/secondary-token id=dr-a',
-    "vault write sys/replication/dr/secondary/update-primary dr_operation_token='<operation token>' token='<activation token>'",
+    'vault write sys/replication/dr/secondary/update-primary dr_operation_token="$DR_OPERATION_TOKEN" token="$ACTIVATION_TOKEN"',
   ])
-  expect(plan.stderr).toContain('-dr-token -decode=<encoded_token> -otp=<otp>')
   expect(await on('switchover', 'B', 'A', '--dry-run')).toMatchObject({
     status: 2,
     stderr: expect.stringContaining('A is not a DR secondary'),
@@ -53,7 +54,9 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
     0,
     expect.stringContaining('when A is back: understudy rejoin A B --name one\n'),
   ])
-  expect(failover.stdout).toMatch(/sys\/replication\/dr\/secondary\/promote dr_operation_token=hvs?\.\S+ force=true/)
+  expect(failover.stdout).toMatch(
+    /key="\$KEY_SHARE"(?:\n|.)*-dr-token -decode=(?:\n|.)*dr_operation_token="\$DR_OPERATION_TOKEN" force=true/,
+  )
   expect((await vault('B', 'read', '-field=word', 'kv/a')).stdout.trim()).toBe('kept')
 
   expect((await on('start', 'A')).status).toBe(0)

@@ -164,6 +164,7 @@ describe('what would be done', () => {
       lines: [
         expect.stringContaining('generate-operation-token/attempt'),
         expect.stringContaining('key="$KEY_SHARE"'),
+        expect.stringContaining('-dr-token -decode='),
         expect.stringContaining('sys/replication/dr/primary/demote'),
         expect.stringContaining('secondary/promote dr_operation_token="$DR_OPERATION_TOKEN"'),
       ],

@@ -4,7 +4,7 @@ import { LabError } from '../lab-error.js'
 import type { LiveLab } from '../live-lab.js'
 import type { Runbook, Step as RunbookStep } from '../operations/runbook.js'
 import { waitFor } from '../wait.js'
-import { lineOf } from './lines.js'
+import { lineOf } from '../operations/lines.js'
 import type { CallResult } from './result.js'
 import { Variables } from './variables.js'
 
@@ -109,7 +109,7 @@ export class DrillContext {
     return this.lab.runbook({
       timeoutMs: this.timeoutMs,
       onProgress: () => undefined,
-      onCall: (_, step) => this.line(lineOf(step, addressOf(step))),
+      onCall: (line) => this.line(line),
       onAnswer: (step, status, tookMs) => this.#note(step, lineOf(step, addressOf(step)), status, tookMs),
     })
   }

@@ -1,7 +1,8 @@
 import type { Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
 import { activationToken, authorityOf, findMissingMode, freeId, idOf, REPLICATION } from './role-changes.js'
-import { describeStep, type Runbook, type Step } from './runbook.js'
+import { lineOf } from './lines.js'
+import type { Runbook } from './runbook.js'
 
 /** Makes one cluster a secondary of another; everything on it is wiped. A filter holds mounts or namespaces back. */
 export const activate = async (
@@ -42,9 +43,9 @@ const refuseReplicating = async (runbook: Runbook, name: string, kind: Kind): Pr
     )
   const { mode } = await runbook.status(name, kind)
   if (mode !== 'primary' && mode !== 'secondary') return
-  const disable: Step = { cluster: name, method: 'PUT', path: `${REPLICATION}/${kind}/${mode}/disable` }
+  const disable = { method: 'PUT', path: `${REPLICATION}/${kind}/${mode}/disable` }
   throw new LabError(
     'remote',
-    `${name} is a ${kind} ${mode} already; to begin anew, first: ${describeStep(disable, runbook.cluster(name).apiAddress)}`,
+    `${name} is a ${kind} ${mode} already; to begin anew, first: ${lineOf(disable, runbook.cluster(name).apiAddress)}`,
   )
 }

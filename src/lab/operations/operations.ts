@@ -9,9 +9,6 @@ import type { Runbook } from './runbook.js'
  * the fact that the next one needs.
  */
 
-const decoding = (name: string): string =>
-  `the operation token is the encoded_token of the last share, decoded with the otp of its attempt: vault operator generate-root -address=<address of ${name}> -dr-token -decode=<encoded_token> -otp=<otp>`
-
 /** A one-time token that a DR secondary takes for an operation, from the key shares that the lab holds. */
 export const operationToken = async (runbook: Runbook, name: string): Promise<string> => {
   const attempt = {
@@ -26,7 +23,7 @@ export const operationToken = async (runbook: Runbook, name: string): Promise<st
     const [{ threshold } = { threshold: 1 }] = runbook.keysFor(name)
     for (let share = 0; share < threshold; share += 1)
       await runbook.call({ ...update, body: { nonce: '<nonce>', key: '<key share>' } })
-    runbook.announce(decoding(name))
+    await runbook.showDecoding(name)
     return '<operation token>'
   }
   for (const { unsealKeys, threshold } of runbook.keysFor(name)) {
@@ -34,7 +31,10 @@ export const operationToken = async (runbook: Runbook, name: string): Promise<st
       (path, body) => runbook.call({ cluster: name, method: 'PUT', path, ...(body ? { body } : {}) }),
       unsealKeys.slice(0, threshold),
     )
-    if (token !== undefined) return token
+    if (token !== undefined) {
+      await runbook.showDecoding(name)
+      return token
+    }
     await cancelAttempt(runbook, name)
   }
   await requireDrSecondary(runbook, name)

@@ -1,4 +1,3 @@
-import { shellWord } from '../../base/shell.js'
 import type { Clock } from '../../base/clock.js'
 import { type ApiClient, ApiError, errorsOf } from '../../client/api-client.js'
 import { type ClusterAccess, clientOf, type LabAccess, withAnonymousClient } from '../cluster.js'
@@ -12,6 +11,7 @@ import { environmentOf, tokensFor } from '../environment.js'
 import { atSpeaker } from '../lifecycle/nodes.js'
 import { nameSilent } from '../unreachable.js'
 import { waitFor } from '../wait.js'
+import { decodingLine, lineOf } from './lines.js'
 
 /** One request of an operation, as a runbook would have it. Names in `<angle brackets>` stand for what is not known yet. */
 export interface Step {
@@ -28,8 +28,8 @@ export interface RunbookOptions {
   /** Bound on each wait. */
   readonly timeoutMs: number
   readonly onProgress: (text: string) => void
-  /** Each call is shown as the command that does it by hand. */
-  readonly onCall?: ((line: string, step: Step) => void) | undefined
+  /** Called with the command line that makes each call by hand; shell variables stand for secrets. */
+  readonly onCall?: ((line: string) => void) | undefined
   /** Told of each call that was made, without its secrets. */
   readonly tell?: ((event: EventDraft) => Promise<void>) | undefined
   /** Told of every answer, and with null of none. */
@@ -62,7 +62,7 @@ export class Runbook {
   /** A dry run answers nothing. A server that restarts after a change of role is asked again. */
   async call(step: Step): Promise<Body> {
     const cluster = await this.#speaker(step.cluster)
-    this.#options.onCall?.(describeStep(step, cluster.apiAddress), step)
+    this.#options.onCall?.(lineOf(step, cluster.apiAddress))
     if (this.#options.isDryRun) return {}
     const client = clientOf({ ...cluster, rootToken: '' })
     const ask = () => (step.isAuthenticated ? this.#askAsRoot(client, cluster, step) : this.#ask(client, step))
@@ -159,6 +159,11 @@ export class Runbook {
     if (this.isDryRun) this.#supposed.set(`${name} ${kind}`, status)
   }
 
+  /** Shows the command that decodes an operation token by hand. */
+  async showDecoding(name: string): Promise<void> {
+    this.#options.onCall?.(decodingLine((await this.#speaker(name)).apiAddress))
+  }
+
   /** Says what comes, and what it means; in a dry run too. */
   announce(text: string): void {
     this.#options.onProgress(text)
@@ -201,23 +206,9 @@ const namingSilent = async <T>(cluster: ClusterAccess, ask: () => Promise<T>): P
   }
 }
 
-const SECRETS: Readonly<Record<string, string>> = {
-  token: '<activation token>',
-  dr_operation_token: '<operation token>',
-  key: '<key share>',
-}
-
-const eventOf = (step: Step, address: string): EventDraft => {
-  const { cluster, method, path, body = {} } = step
-  const shown = Object.fromEntries(Object.entries(body).map(([name, value]) => [name, SECRETS[name] ?? value]))
-  const command = describeStep({ ...step, body: shown }, address)
-  return { cluster, kind: 'call', details: { method, path }, command }
-}
-
-/** The line of a shell that makes the same request. */
-export const describeStep = ({ method, path, body = {} }: Step, address: string): string => {
-  const verb = method === 'PUT' ? 'write' : method === 'GET' ? 'read' : 'delete'
-  const pairs = Object.entries(body).map(([key, value]) => `${shellWord(key)}=${shellWord(String(value))}`)
-  const force = method === 'PUT' && pairs.length === 0 ? ['-f'] : []
-  return ['vault', verb, shellWord(`-address=${address}`), ...force, shellWord(path), ...pairs].join(' ')
-}
+const eventOf = ({ cluster, method, path, body }: Step, address: string): EventDraft => ({
+  cluster,
+  kind: 'call',
+  details: { method, path },
+  command: lineOf({ method, path, body }, address),
+})

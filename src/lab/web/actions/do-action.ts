@@ -1,4 +1,3 @@
-import { lineOf } from '../../drills/lines.js'
 import { describeStep } from '../../drills/describe.js'
 import { describeFault, describePlace } from '../../keeper/active-fault.js'
 import type { LinkFault } from '../../proxy/link-faults.js'
@@ -66,7 +65,7 @@ const runbookOf = (lab: LiveLab, { say, call }: Pick<Told, 'say' | 'call'>, isDr
   lab.runbook({
     timeoutMs: TIMEOUT_MS,
     onProgress: say,
-    onCall: (_, step) => call(lineOf(step, lab.cluster(step.cluster).apiAddress)),
+    onCall: call,
     isDryRun,
   })
 

@@ -1,10 +1,6 @@
 import { quoteForShell, shellWord } from '../../base/shell.js'
-import type { Step as RunbookStep } from '../operations/runbook.js'
 
-/**
- * Lines of a shell that do what a step does. Secrets in them are named, not told: a runbook has them as variables, and what
- * a drill prints ends in logs.
- */
+/** Command lines that make the calls of operations, drills and pages. Shell variables stand for secrets, since lines end in logs. */
 
 const SECRETS: Readonly<Record<string, string>> = {
   dr_operation_token: 'DR_OPERATION_TOKEN',
@@ -21,7 +17,8 @@ interface Request {
   readonly body?: unknown
 }
 
-export const lineOf = ({ method, path, body }: Request | RunbookStep, address: string): string => {
+/** Returns the command line that makes a request to an address. */
+export const lineOf = ({ method, path, body }: Request, address: string): string => {
   if (path.startsWith('/')) return curlLine(method, `${address}${path}`, body)
   const at = shellWord(`-address=${address}`)
   if (method === 'GET') return `vault read ${at} ${shellWord(path)}`
@@ -34,6 +31,10 @@ export const lineOf = ({ method, path, body }: Request | RunbookStep, address: s
     return [`vault ${verb} ${at} ${shellWord(path)}`, ...fields.map(([key, value]) => pair(key, value))].join(' ')
   return `echo ${quoteForShell(JSON.stringify(conceal(body)))} | vault ${verb} ${at} ${shellWord(path)} -`
 }
+
+/** Returns the command line that decodes the operation token of a completed ceremony. */
+export const decodingLine = (address: string): string =>
+  `DR_OPERATION_TOKEN="$(vault operator generate-root ${shellWord(`-address=${address}`)} -dr-token -decode="$ENCODED_TOKEN" -otp="$OTP")"`
 
 const curlLine = (method: string, url: string, body: unknown): string =>
   [
