@@ -221,7 +221,7 @@ export class RuntimeHost implements RuntimeChanges {
   #change(reason: string, run: () => Promise<void>): void {
     if (this.#isClosing) return
     const { log, seat } = this.#options
-    log.info('the cluster restarts after a replication change', { reason })
+    log.info('runtime rebuild started', { reason })
     seat()?.changing()
     this.#showRestarting()
     this.#changing = this.#changing.then(async () => {

@@ -79,6 +79,7 @@ const check = async (lab: LiveLab, { json }: FindFlags, output: Output): Promise
 }
 
 const reveal = (told: Told & { readonly seed: string }, { json }: FindFlags, output: Output): void => {
-  const lines = [`${told.what}.`, `Seen by: ${told.seen}.`, 'Mended by:', ...told.mend.map((line) => `  ${line}`)]
+  const steps = told.mend.map((line) => `  ${line}`)
+  const lines = [`${told.what}.`, `Seen by: ${told.seen}.`, 'The fault is still in the lab. To repair it:', ...steps]
   output.data(json ? JSON.stringify({ apiVersion: 'understudy/v1', ...told }, undefined, 2) : lines.join('\n'))
 }

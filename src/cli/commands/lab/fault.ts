@@ -20,7 +20,7 @@ import { commandTerm, examples } from '../../help.js'
 import { formatTable, type Output } from '../../output.js'
 import { chooseFaults, setOn } from './fault-places.js'
 import { nameOption } from './options.js'
-import { bytes, milliseconds } from './quantities.js'
+import { bytes, bytesPerSecond, milliseconds } from './quantities.js'
 import { kindOption, type SetServerFault, serverFaultCommands, STATES } from './server-faults.js'
 
 interface FaultFlags {
@@ -91,7 +91,8 @@ const linkFaultCommand = (name: LinkFaultName, output: Output): Command => {
       const fault = makeLinkFault(name, ({ key, unit, isZeroTyped }) => {
         const text = key === first?.key ? value : flags[key]
         if (text === undefined) return undefined
-        return unit === 'ms' ? milliseconds(text, isZeroTyped ? 0 : 1) : bytes(text.replace(/\/s$/, ''))
+        if (unit === 'ms') return milliseconds(text, isZeroTyped ? 0 : 1)
+        return unit === 'bytes' ? bytes(text) : bytesPerSecond(text)
       })
       await setOnLink([one, other], fault, flags, output)
     })

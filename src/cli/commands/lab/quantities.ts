@@ -2,7 +2,7 @@ import { parseDurationMs } from '../../../base/duration.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { missingUnit } from '../../../lab/library/lab-clock.js'
 
-/** Milliseconds of a duration with a unit: for a fault, nobody knows whether a bare number means seconds or milliseconds. */
+/** Returns milliseconds. A bare number is refused: it could be seconds or milliseconds. */
 export const milliseconds = (text: string, leastMs = 1): number => {
   if (/^[1-9]\d*$/.test(text)) throw missingUnit(text)
   const ms = parseDurationMs(text)
@@ -25,4 +25,10 @@ export const bytes = (text: string): number => {
   const size = Number(number) * (UNITS[unit.toLowerCase()] ?? Number.NaN)
   if (!(size > 0)) throw new LabError('usage', `"${text}" is not a size such as 256kB`)
   return size
+}
+
+/** Returns bytes per second. A bare number is refused: in toxiproxy it would be kilobytes. */
+export const bytesPerSecond = (text: string): number => {
+  if (/^[1-9]\d*$/.test(text)) throw new LabError('usage', `"${text}" has no unit: say ${text}B/s or ${text}kB/s`)
+  return bytes(text.replace(/\/s$/, ''))
 }
