@@ -19,7 +19,8 @@ export type {
   OperationOptions,
   WaitOptions,
 } from './lab/in-process-lab.js'
-export type { ClusterKeys, LabCluster, StoppedCluster } from './lab/in-process-cluster.js'
+export type { ClusterKeys } from './lab/cluster.js'
+export type { LabCluster, StoppedCluster } from './lab/in-process-cluster.js'
 export type { LabNode, NodeState, NodeView } from './lab/in-process-node.js'
 export type { SimulatedLab, SimulatedLabCluster, SimulatedLabNode } from './lab/simulated/simulated-lab.js'
 export type { SimulatedLabOptions } from './lab/simulated/options.js'

@@ -7,15 +7,29 @@ import type { ProcessIdentity } from './lifecycle/process-identity.js'
 import type { PortPair } from './ports.js'
 import type { Topology } from './topology.js'
 
+/**
+ * The keys of a cluster.
+ *
+ * @example
+ * import { type ClusterKeys, startLab } from 'understudy-lab'
+ *
+ * await using lab = await startLab('single', { shares: 5, threshold: 3 })
+ * const { unsealKeys, threshold, rootToken }: ClusterKeys = lab.A
+ * console.log(unsealKeys.slice(0, threshold), rootToken)
+ */
+export interface ClusterKeys {
+  /** Empty where no token works, as on a DR secondary. */
+  readonly rootToken: string
+  /** Key shares in hex: those of the cluster itself or, after it joined, of its primary. */
+  readonly unsealKeys: readonly string[]
+  /** How many shares unseal the cluster. */
+  readonly threshold: number
+}
+
 /** Address and keys of a cluster, wherever it runs. */
-export interface ClusterAccess {
+export interface ClusterAccess extends ClusterKeys {
   readonly name: string
   readonly apiAddress: string
-  /** Good on this cluster; empty for a DR secondary, which serves nobody until it is promoted. */
-  readonly rootToken: string
-  /** Hex. The shares that open this cluster: its own, or after joining those of its primary. */
-  readonly unsealKeys: readonly string[]
-  readonly threshold: number
   /** The APIs of all its servers, where they are several. */
   readonly nodeAddresses?: readonly string[] | undefined
   /** The certificate authority of its address, where that is no public one. */
@@ -25,9 +39,6 @@ export interface ClusterAccess {
   /** Token for the endpoints of labs, where not only this machine reaches them. */
   readonly labApiToken?: string | undefined
 }
-
-/** Keys that unseal one cluster, and its root token. */
-export type ClusterKeys = Pick<ClusterAccess, 'rootToken' | 'unsealKeys' | 'threshold'>
 
 /** A server that runs as a process of this machine. */
 export interface ServerRecord {

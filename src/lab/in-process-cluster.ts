@@ -1,17 +1,15 @@
 import type { Clock } from '../base/clock.js'
 import type { ApiClient } from '../client/api-client.js'
 import type { Exchange } from '../client/exchange.js'
-import type { ClusterAccess } from './cluster.js'
+import type { ClusterAccess, ClusterKeys } from './cluster.js'
 import type { EventDraft } from './events/event.js'
 import type { Kind } from './kinds.js'
 import { LabError } from './lab-error.js'
-import type { ClusterKeys, KeyRing } from './library/key-ring.js'
+import type { KeyRing } from './keys/key-ring.js'
 import { createLabClient, type LabNode, requireClient } from './in-process-node.js'
 import { generateRoot, statusOf } from './replication.js'
 import { findBehind } from './status/node-view.js'
 import { NEAR_PAUSE_MS, waitFor } from './wait.js'
-
-export type { ClusterKeys } from './library/key-ring.js'
 
 /**
  * A cluster that does not run, as `stop` and `crash` return it: nobody serves requests, so it has no client.

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.js'
 import type { ApiClient } from '../client/api-client.js'
-import { type ClusterAccess, clientOf, type LabAccess } from './cluster.js'
-import { environmentOf } from './environment.js'
+import { type ClusterAccess, type ClusterKeys, clientOf, type LabAccess } from './cluster.js'
+import { environmentOf } from './keys/environment.js'
 import type { EventDraft, LabEvent } from './events/event.js'
 import type { ActiveFault, FaultRequest } from './keeper/active-fault.js'
 import { LabError } from './lab-error.js'
@@ -43,7 +43,7 @@ export interface LabDriver {
   /** Looks which of several nodes are active, where that is not known at any moment: `clusters()` has their addresses then. */
   followActiveNodes?(): Promise<void>
   /** Remembers what opens a cluster from now on. */
-  keepKeys(cluster: string, keys: ClusterKeyChange): void
+  keepKeys(cluster: string, keys: Partial<ClusterKeys>): void
   /** Does one thing to the server of a cluster and says what was done. `start` unseals with the keys that the lab holds. */
   work(verb: ProcessVerb, cluster: string, timeoutMs: number): Promise<string>
   setFault(request: FaultRequest): Promise<ActiveFault>
@@ -53,8 +53,6 @@ export interface LabDriver {
   /** Lets go of what the driver itself holds. The lab stays up. */
   close(): Promise<void>
 }
-
-export type ClusterKeyChange = Partial<Pick<ClusterAccess, 'rootToken' | 'unsealKeys' | 'threshold'>>
 
 export const cannot = (what: string, kind: LabKind): LabError =>
   new LabError('usage', `${what} cannot be done to ${KIND_TEXTS[kind]}`)
@@ -169,7 +167,7 @@ export class LiveLab implements LabAccess {
     return this.#clientOf(name, token)
   }
 
-  keepKeys(name: string, keys: ClusterKeyChange): void {
+  keepKeys(name: string, keys: Partial<ClusterKeys>): void {
     this.#driver.keepKeys(this.cluster(name).name, keys)
   }
 

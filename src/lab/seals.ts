@@ -1,6 +1,7 @@
 import { systemClock } from '../base/clock.js'
 import { type ApiClient, ApiUnreachable } from '../client/api-client.js'
 import { type ClusterAccess, clientOf, describeServer, type LabAccess } from './cluster.js'
+import { sharesToTry, tokensToTry } from './keys/candidates.js'
 import { LabError } from './lab-error.js'
 import { unseal } from './replication.js'
 import { commandIn } from './lifecycle/lab-directory.js'
@@ -46,17 +47,12 @@ const sealOf = async (client: ApiClient): Promise<{ readonly isSealed: boolean; 
 
 /** The cluster's own keys first; a cluster that followed another one since has that one's. */
 const tryKeys = async (client: ApiClient, lab: Pick<LabAccess, 'clusters'>, cluster: ClusterAccess): Promise<void> => {
-  const others = lab.clusters.filter(({ name }) => name !== cluster.name)
-  const tried = new Set<string>()
   let refusal = ''
-  for (const { unsealKeys, threshold } of [cluster, ...others]) {
-    const keys = unsealKeys.slice(0, threshold)
-    if (keys.length === 0 || tried.has(keys.join())) continue
-    tried.add(keys.join())
+  for (const { unsealKeys, threshold } of sharesToTry(cluster, lab.clusters)) {
     await client.call('PUT', 'sys/unseal', { body: { reset: true } })
-    await unseal(client, keys).catch((error: unknown) => {
-      // The first keys are its own, if the lab holds them.
-      if (tried.size === 1 && error instanceof Error) refusal = error.message
+    await unseal(client, unsealKeys.slice(0, threshold)).catch((error: unknown) => {
+      // The first shares are its own, if the lab holds them.
+      if (refusal === '' && error instanceof Error) refusal = error.message
     })
     if (!(await sealOf(client)).isSealed) return
   }
@@ -80,8 +76,7 @@ export const waitForAutoUnseal = async (client: ApiClient, name: string, mend: s
 
 export const sealCluster = async (lab: LabAccess, cluster: ClusterAccess): Promise<string> => {
   let failure: unknown
-  const tokens = new Set([cluster, ...lab.clusters].map(({ rootToken }) => rootToken).filter((token) => token !== ''))
-  for (const rootToken of tokens) {
+  for (const rootToken of tokensToTry(cluster, lab.clusters)) {
     const client = clientOf({ ...cluster, rootToken })
     try {
       await client.write('sys/seal')

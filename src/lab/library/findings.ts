@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import { KINDS, type Kind } from '../kinds.js'
 import { findLag } from '../replication.js'
-import { isAt, type KeyOwner } from './key-ring.js'
+import { isAt, type KeyOwner } from '../keys/key-ring.js'
 import { findLinks } from '../status/links.js'
 import { findDifferentRoots } from '../status/roots.js'
 import { askCluster, findTwoPrimaries } from '../survey.js'

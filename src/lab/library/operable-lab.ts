@@ -10,7 +10,7 @@ import type { Topology } from '../topology.js'
 import { requireKeys } from '../settings.js'
 import { waitFor } from '../wait.js'
 import { findProblems, findUnreplicated, type SeenCluster } from './findings.js'
-import { KeyRing } from './key-ring.js'
+import { KeyRing } from '../keys/key-ring.js'
 
 /**
  * How one cluster comes to follow another.

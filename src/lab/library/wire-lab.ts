@@ -2,7 +2,7 @@ import type { ClusterAccess } from '../cluster.js'
 import type { LabCluster } from '../in-process-cluster.js'
 import type { Topology } from '../topology.js'
 import { makeTopology, openCluster, type WireOptions } from '../wire.js'
-import type { KeyRing } from './key-ring.js'
+import type { KeyRing } from '../keys/key-ring.js'
 
 interface FreshLab {
   readonly clusters: readonly LabCluster[]

@@ -3,6 +3,7 @@ import {
   type AttachedLab,
   type AttachedServer,
   type ClusterAccess,
+  type ClusterKeys,
   isAttached,
   serversIn,
   withClusterKeys,
@@ -14,7 +15,7 @@ import { requireAnyLab, saveLab } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { atActiveNodes } from '../lifecycle/nodes.js'
 import { LocalEvents } from './local-events.js'
-import { cannot, type ClusterKeyChange, type LabDriver, LiveLab } from '../live-lab.js'
+import { cannot, type LabDriver, LiveLab } from '../live-lab.js'
 import type { ProcessVerb } from '../server-verbs.js'
 import type { Topology } from '../topology.js'
 import { topologyOf } from '../topology/catalogue.js'
@@ -69,7 +70,7 @@ class AttachedDriver implements LabDriver {
     this.#active = new Map(clusters.map(({ name, apiAddress }) => [name, apiAddress]))
   }
 
-  keepKeys(name: string, keys: ClusterKeyChange): void {
+  keepKeys(name: string, keys: Partial<ClusterKeys>): void {
     saveLab(withClusterKeys(this.#record(), name, keys))
   }
 

@@ -1,11 +1,11 @@
 import { systemClock } from '../../base/clock.js'
-import type { ClusterAccess, LabAccess } from '../cluster.js'
+import type { ClusterAccess, ClusterKeys, LabAccess } from '../cluster.js'
 import type { LabNode } from '../in-process-node.js'
 import type { LabCluster } from '../in-process-cluster.js'
 import type { ActiveFault, FaultRequest } from '../keeper/active-fault.js'
 import { Keeper } from '../keeper/keeper.js'
 import type { OpenRoute } from '../keeper/open-routes.js'
-import { cannot, type ClusterKeyChange, type LabDriver, LiveLab } from '../live-lab.js'
+import { cannot, type LabDriver, LiveLab } from '../live-lab.js'
 import type { ProcessVerb } from '../server-verbs.js'
 import { unsealCluster } from '../seals.js'
 import type { Topology } from '../topology.js'
@@ -53,7 +53,7 @@ class InProcessDriver implements LabDriver {
     return this.#lab.clusters.flatMap(({ nodes }) => (nodes.length > 1 ? nodes.map((node) => node.name) : []))
   }
 
-  keepKeys(name: string, keys: ClusterKeyChange): void {
+  keepKeys(name: string, keys: Partial<ClusterKeys>): void {
     this.#lab.cluster(name).useKeys(keys)
   }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.js'
-import { type ClusterAccess, type LabRecord, withClusterKeys } from '../cluster.js'
+import { type ClusterAccess, type ClusterKeys, type LabRecord, withClusterKeys } from '../cluster.js'
 import type { ActiveFault, FaultRequest } from '../keeper/active-fault.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { LabError } from '../lab-error.js'
@@ -7,7 +7,7 @@ import { requireLab, requireOwnLab, saveLab } from '../lifecycle/lab-directory.j
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { atActiveNodes } from '../lifecycle/nodes.js'
 import { workOnServers } from '../lifecycle/servers.js'
-import { type ClusterKeyChange, type LabDriver, type LabEvents, LiveLab } from '../live-lab.js'
+import { type LabDriver, type LabEvents, LiveLab } from '../live-lab.js'
 import type { ProcessVerb } from '../server-verbs.js'
 import type { Topology } from '../topology.js'
 import { topologyOf } from '../topology/catalogue.js'
@@ -45,7 +45,7 @@ class ProcessDriver implements LabDriver {
     return requireOwnLab(this.name).clusters.flatMap(({ nodes = [] }) => nodes.map(({ name }) => name))
   }
 
-  keepKeys(name: string, keys: ClusterKeyChange): void {
+  keepKeys(name: string, keys: Partial<ClusterKeys>): void {
     saveLab(withClusterKeys(requireOwnLab(this.name), name, keys))
   }
 

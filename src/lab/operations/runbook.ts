@@ -7,7 +7,7 @@ import { LabError } from '../lab-error.js'
 import { findLagBetween, type Status, statusOf } from '../replication.js'
 import { throughRestart } from '../through-restart.js'
 import { commandIn } from '../lifecycle/lab-directory.js'
-import { environmentOf, tokensFor } from '../environment.js'
+import { type Shares, sharesToTry } from '../keys/candidates.js'
 import { atSpeaker } from '../lifecycle/nodes.js'
 import { nameSilent } from '../unreachable.js'
 import { waitFor } from '../wait.js'
@@ -36,10 +36,8 @@ export interface RunbookOptions {
   readonly onAnswer?: ((step: Step, status: number | null, tookMs: number) => void) | undefined
   /** Only shows what would be done. */
   readonly isDryRun?: boolean | undefined
-  /** Who knows a token that works on a cluster now; without it those of the lab are tried, and then one is made of its keys. */
-  readonly rootTokenOf?: ((cluster: string) => Promise<string>) | undefined
-  /** Told of a token that was made. */
-  readonly onToken?: ((cluster: string, token: string) => void) | undefined
+  /** Resolves to a root token that works on a cluster now. */
+  readonly rootTokenOf: (cluster: string) => Promise<string>
 }
 
 type Body = Record<string, unknown>
@@ -65,7 +63,8 @@ export class Runbook {
     this.#options.onCall?.(lineOf(step, cluster.apiAddress))
     if (this.#options.isDryRun) return {}
     const client = clientOf({ ...cluster, rootToken: '' })
-    const ask = () => (step.isAuthenticated ? this.#askAsRoot(client, cluster, step) : this.#ask(client, step))
+    const { rootTokenOf } = this.#options
+    const ask = async () => this.#ask(client, step, step.isAuthenticated ? await rootTokenOf(cluster.name) : '')
     try {
       const answer = await this.#throughRestart(cluster, ask)
       await this.#options.tell?.(eventOf(step, cluster.apiAddress))
@@ -75,25 +74,7 @@ export class Runbook {
     }
   }
 
-  /** With the first token that is not refused: a promoted cluster has those of the one that it was a copy of. */
-  async #askAsRoot(client: ApiClient, cluster: ClusterAccess, step: Step): Promise<Body> {
-    const { rootTokenOf, onToken } = this.#options
-    if (rootTokenOf) return this.#ask(client, step, await rootTokenOf(cluster.name))
-    let refusal: unknown
-    for (const token of tokensFor(this.lab, cluster)) {
-      try {
-        return await this.#ask(client, step, token)
-      } catch (error) {
-        if (!(error instanceof ApiError && error.status === 403)) throw error
-        refusal ??= error
-      }
-    }
-    const { token } = await environmentOf(this.lab, cluster, (made) => onToken?.(cluster.name, made))
-    if (token === undefined && refusal !== undefined) throw refusal
-    return this.#ask(client, step, token)
-  }
-
-  async #ask(client: ApiClient, step: Step, token = ''): Promise<Body> {
+  async #ask(client: ApiClient, step: Step, token: string): Promise<Body> {
     const { clock, onAnswer } = this.#options
     const sentMs = clock.monotonic()
     const told = (status: number | null) => onAnswer?.(step, status, clock.monotonic() - sentMs)
@@ -190,11 +171,9 @@ export class Runbook {
     return this.#options.isDryRun === true
   }
 
-  /** Sets of key shares to try on a cluster: its own, then those of clusters that it may have followed since. */
-  keysFor(name: string): readonly Pick<ClusterAccess, 'unsealKeys' | 'threshold'>[] {
-    const own = this.cluster(name)
-    const others = this.lab.clusters.filter((cluster) => cluster !== own)
-    return [own, ...others].filter(({ unsealKeys }) => unsealKeys.length > 0)
+  /** Returns the sets of key shares to try on a cluster. */
+  keysFor(name: string): readonly Shares[] {
+    return sharesToTry(this.cluster(name), this.lab.clusters)
   }
 }
 

@@ -9,7 +9,7 @@ import {
   findByRole,
   ROLES,
   type Role,
-} from '../../../lab/environment.js'
+} from '../../../lab/keys/environment.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { requireAnyLab, saveLab } from '../../../lab/lifecycle/lab-directory.js'
 import { atActiveNodes } from '../../../lab/lifecycle/nodes.js'

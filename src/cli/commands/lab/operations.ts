@@ -1,15 +1,14 @@
 import { Command, Option } from 'commander'
-import { type AnyLab, type ClusterAccess, isAttached, withClusterKeys } from '../../../lab/cluster.js'
-import { KeeperClient } from '../../../lab/keeper/keeper-client.js'
+import type { ClusterAccess } from '../../../lab/cluster.js'
 import type { Kind } from '../../../lab/kinds.js'
 import { LabError } from '../../../lab/lab-error.js'
+import { openLab } from '../../../lab/live/open-lab.js'
 import { claimLab } from '../../../lab/lifecycle/claim.js'
-import { requireAnyLab, saveLab } from '../../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
 import { activate } from '../../../lab/operations/activate.js'
 import { failOver, operationToken, rejoin, switchOver } from '../../../lab/operations/operations.js'
 import { chooseClusters } from '../../../lab/lifecycle/choose.js'
-import { Runbook } from '../../../lab/operations/runbook.js'
+import type { Runbook } from '../../../lab/operations/runbook.js'
 import { stepDown } from '../../../lab/operations/step-down.js'
 import type { Output } from '../../output.js'
 import { nameOption, parseTimeout, timeoutOption } from './options.js'
@@ -36,23 +35,20 @@ export const operationCommands = (output: Output, makeHost: () => LabHost = this
       .option('--dry-run', 'print the calls that would be made on the lab as it is now, and make none')
       .addHelpText('after', `\nExamples:\n${examples.map((line) => `  understudy ${line}`).join('\n')}`)
   /** One at a time on a lab: each makes tokens that end those of another one. */
-  const operate = async (flags: Flags, work: (book: Runbook, lab: AnyLab) => Promise<void>): Promise<void> => {
-    const lab = requireAnyLab(flags.name)
-    const { clock, me, table } = makeHost()
-    const keeper = isAttached(lab) ? undefined : new KeeperClient(lab.keeper.socket)
-    const book = new Runbook(lab, {
-      tell: keeper?.tell.bind(keeper),
-      clock,
+  const operate = async (flags: Flags, work: (book: Runbook) => Promise<void>): Promise<void> => {
+    const host = makeHost()
+    await using lab = openLab(flags.name, host)
+    await lab.followActiveNodes()
+    const book = lab.runbook({
       timeoutMs: parseTimeout(flags.timeout),
       onProgress: output.progress,
       onCall: flags.explain || flags.dryRun ? (line) => output.data(line) : undefined,
       isDryRun: flags.dryRun === true,
-      onToken: (cluster, token) => saveLab(withClusterKeys(requireAnyLab(lab.name), cluster, { rootToken: token })),
     })
-    if (flags.dryRun) return work(book, lab)
-    const claim = claimLab(lab.name, 'operated', me, table)
+    if (flags.dryRun) return work(book)
+    const claim = claimLab(lab.name, 'operated', host.me, host.table)
     try {
-      await work(book, lab)
+      await work(book)
     } finally {
       claim.release()
     }
@@ -115,8 +111,8 @@ export const operationCommands = (output: Output, makeHost: () => LabHost = this
     ])
       .argument('<cluster>')
       .action((cluster: string, flags: Flags) =>
-        operate(flags, async (book, lab) => {
-          const [place] = chooseClusters<ClusterAccess>(lab, [cluster])
+        operate(flags, async (book) => {
+          const [place] = chooseClusters<ClusterAccess>(book.lab, [cluster])
           if (place) await stepDown(book, place)
         }),
       ),

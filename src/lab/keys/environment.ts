@@ -1,8 +1,9 @@
-import type { ApiClient } from '../client/api-client.js'
-import { type ClusterAccess, clientOf, type LabAccess, withAnonymousClient } from './cluster.js'
-import type { Kind } from './kinds.js'
-import { LabError } from './lab-error.js'
-import { generateRoot, statusOf } from './replication.js'
+import { type ApiClient, ApiError, errorsOf } from '../../client/api-client.js'
+import { type ClusterAccess, clientOf, type LabAccess, withAnonymousClient } from '../cluster.js'
+import type { Kind } from '../kinds.js'
+import { LabError } from '../lab-error.js'
+import { generateRoot, statusOf } from '../replication.js'
+import { sharesToTry, tokensToTry } from './candidates.js'
 
 /** Settings for a client of one cluster; without a token where nobody is served. */
 export interface ClientEnvironment {
@@ -34,7 +35,8 @@ export const findByRole = async <T extends ClusterAccess>(
 
 /**
  * Asks the cluster what it is now: roles move, and with them the tokens that work. A token of another cluster is given when
- * it works here, as after a failover; where none does, the keys of the lab make one. `onToken` is told of a new one.
+ * it works here, as after a failover; where none does, the keys of the lab make one. `onToken` is told of a new one. Rejects
+ * with ApiError if the cluster cannot tell, as while it restarts.
  */
 export const environmentOf = async (
   lab: LabAccess,
@@ -50,11 +52,15 @@ export const environmentOf = async (
     if (mode === 'secondary' || mode === 'bootstrapping') {
       return { ...base, note: `${cluster.name} is a DR secondary: it serves no token until it is promoted` }
     }
-    for (const token of tokensFor(lab, cluster)) {
-      const answer = await client.send('GET', 'auth/token/lookup-self', { token })
+    let unknown: ApiError | undefined
+    for (const token of tokensToTry(cluster, lab.clusters)) {
+      const path = 'auth/token/lookup-self'
+      const answer = await client.send('GET', path, { token })
       if (answer.status === 200) return { ...base, token, note: undefined }
+      if (answer.status >= 500) unknown = new ApiError('GET', client.urlOf(path), answer.status, errorsOf(answer))
     }
-    const token = await makeToken(lab, cluster)
+    const token = await makeToken(client, lab, cluster)
+    if (token === undefined && unknown) throw unknown
     if (token === undefined)
       return { ...base, note: `the lab holds neither a token nor keys that work on ${cluster.name}` }
     onToken(token)
@@ -93,30 +99,15 @@ const modeOf = (cluster: ClusterAccess, kind: Kind): Promise<string> =>
     () => 'unknown',
   )
 
-const byOwnFirst = (lab: LabAccess, cluster: ClusterAccess): ClusterAccess[] => [
-  cluster,
-  ...lab.clusters.filter(({ name }) => name !== cluster.name),
-]
-
-/** The root tokens of a lab, those first that may work on the cluster: it has those of the one that it was a copy of. */
-export const tokensFor = (lab: LabAccess, cluster: ClusterAccess): string[] => {
-  const tokens = byOwnFirst(lab, cluster).map(({ rootToken }) => rootToken)
-  return [...new Set(tokens.filter((token) => token !== ''))]
-}
-
-const makeToken = async (lab: LabAccess, cluster: ClusterAccess): Promise<string | undefined> => {
-  const client = clientOf({ ...cluster, rootToken: '' })
-  try {
-    for (const { unsealKeys, threshold } of byOwnFirst(lab, cluster)) {
-      if (unsealKeys.length === 0) continue
-      try {
-        return await generateRoot(client, unsealKeys.slice(0, threshold))
-      } catch {
-        // The keys of another cluster: the next ones may be right.
-      }
+/** Makes a root token of key shares that the lab holds; undefined if none of them opens the cluster. */
+const makeToken = async (client: ApiClient, lab: LabAccess, cluster: ClusterAccess): Promise<string | undefined> => {
+  for (const { unsealKeys, threshold } of sharesToTry(cluster, lab.clusters)) {
+    try {
+      return await generateRoot(client, unsealKeys.slice(0, threshold))
+    } catch (error) {
+      // Shares of another cluster are refused: the next ones may fit.
+      if (!(error instanceof ApiError && error.status < 500)) throw error
     }
-    return undefined
-  } finally {
-    client.close()
   }
+  return undefined
 }

@@ -1,27 +1,12 @@
 import type { Clock } from '../../base/clock.js'
 import type { ApiClient, TokenSource } from '../../client/api-client.js'
 import type { Exchange } from '../../client/exchange.js'
-import type { ClusterAccess } from '../cluster.js'
-import { environmentOf } from '../environment.js'
+import type { ClusterAccess, ClusterKeys } from '../cluster.js'
+import { type Shares, sharesToTry } from './candidates.js'
+import { environmentOf } from './environment.js'
 import { KINDS, type Kind } from '../kinds.js'
 import { statusOf } from '../replication.js'
 import { waitFor } from '../wait.js'
-
-/**
- * The keys of a cluster: hex key shares, how many of them open it, and a root token, empty where none is good.
- *
- * @example
- * import { type ClusterKeys, startLab } from 'understudy-lab'
- *
- * await using lab = await startLab('single', { shares: 5, threshold: 3 })
- * const { unsealKeys, threshold, rootToken }: ClusterKeys = lab.A
- * console.log(unsealKeys.slice(0, threshold), rootToken)
- */
-export interface ClusterKeys {
-  readonly rootToken: string
-  readonly unsealKeys: readonly string[]
-  readonly threshold: number
-}
 
 /** A cluster whose keys are kept here. */
 export interface KeyOwner {
@@ -58,7 +43,7 @@ export class KeyRing {
   readonly #exchange: Exchange | undefined
   readonly #holdings = new Map<string, Holding>()
   /** All that were ever used: a join that fails leaves a cluster with the ones it had. */
-  readonly #shares = new Map<string, Pick<ClusterKeys, 'unsealKeys' | 'threshold'>>()
+  readonly #shares = new Map<string, Shares>()
   readonly #searches = new Map<string, Promise<string | undefined>>()
 
   /** `exchange`: what carries requests to all of them, where no socket leads there. */
@@ -145,11 +130,9 @@ export class KeyRing {
     await this.follow()
   }
 
-  /** Sets of key shares to open a cluster with: its own, then those of all clusters that it may have followed since or before. */
-  candidatesFor(name: string): readonly Pick<ClusterKeys, 'unsealKeys' | 'threshold'>[] {
-    const own = this.#holdingOf(name)
-    const others = [...this.#shares.values()].filter(({ unsealKeys }) => unsealKeys.join() !== own.unsealKeys.join())
-    return own.unsealKeys.length > 0 ? [own, ...others] : others
+  /** Returns the sets of shares to unseal a cluster with: its own, then all that were ever used in the lab. */
+  candidatesFor(name: string): readonly Shares[] {
+    return sharesToTry<Shares>(this.#holdingOf(name), this.#shares.values())
   }
 
   /** Two ceremonies at once would disturb each other. */
