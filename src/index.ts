@@ -1,12 +1,12 @@
 /// <reference types="node" preserve="true" />
-import type { LabCluster } from './lab/in-process-cluster.js'
-import { InProcessLab, type InProcessLabOptions } from './lab/in-process-lab.js'
-import { requireTopologyOf } from './lab/library/own-topology.js'
-import { LabError } from './lab/lab-error.js'
+import type { LabCluster } from './lab/in-process/in-process-cluster.js'
+import { InProcessLab, type InProcessLabOptions } from './lab/library/in-process-lab.js'
+import { requireTopologyOf } from './lab/start/own-topology.js'
+import { LabError } from './lab/model/lab-error.js'
 import type { SimulatedLabOptions } from './lab/simulated/options.js'
 import type { VirtualLab } from './lab/simulated/virtual-lab.js'
 import type { SimulatedLab } from './lab/simulated/simulated-lab.js'
-import type { Topology } from './lab/topology.js'
+import type { Topology } from './lab/model/topology.js'
 
 /**
  * The library: labs that run within a test, without processes, containers or a command line. The example of each export is
@@ -18,29 +18,38 @@ export type {
   InProcessLabOptions as StartLabOptions,
   OperationOptions,
   WaitOptions,
-} from './lab/in-process-lab.js'
-export type { ClusterKeys } from './lab/cluster.js'
-export type { LabCluster, StoppedCluster } from './lab/in-process-cluster.js'
-export type { LabNode, NodeState, NodeView } from './lab/in-process-node.js'
+} from './lab/library/in-process-lab.js'
+export type { ClusterKeys } from './lab/model/cluster.js'
+export type { LabCluster, StoppedCluster } from './lab/in-process/in-process-cluster.js'
+export type { LabNode, NodeState, NodeView } from './lab/in-process/in-process-node.js'
 export type { SimulatedLab, SimulatedLabCluster, SimulatedLabNode } from './lab/simulated/simulated-lab.js'
 export type { SimulatedLabOptions } from './lab/simulated/options.js'
 export type { SimulatedLabClock } from './lab/simulated/virtual-time.js'
 export type { SimulatedLink } from './lab/simulated/link.js'
 export type { LabClock } from './lab/library/lab-clock.js'
-export type { LabLink } from './lab/links.js'
+export type { LabLink } from './lab/links/links.js'
 export type { EventKind, LabEvent } from './lab/events/event.js'
 export type { DrillResult } from './lab/drills/result.js'
-export type { Kind } from './lab/kinds.js'
-export type { LabSettings } from './lab/settings.js'
-export type { ClusterPlan, Link, MountSeed, NodeCount, NodeStorage, SealPlan, Seed, Topology } from './lab/topology.js'
+export type { Kind } from './lab/model/kinds.js'
+export type { LabSettings } from './lab/model/settings.js'
+export type {
+  ClusterPlan,
+  Link,
+  MountSeed,
+  NodeCount,
+  NodeStorage,
+  SealPlan,
+  Seed,
+  Topology,
+} from './lab/model/topology.js'
 export type { Direction, Way } from './lab/proxy/direction.js'
 export type { FaultName, Faults } from './lab/proxy/link-faults.js'
-export type { LabErrorCode } from './lab/lab-error.js'
+export type { LabErrorCode } from './lab/model/lab-error.js'
 export { LabError }
 export { type ApiAnswer, type ApiCall, ApiClient, ApiError, ApiUnreachable } from './client/api-client.js'
-export { InProcessLab } from './lab/in-process-lab.js'
+export { InProcessLab } from './lab/library/in-process-lab.js'
 export { listTopologies, loadTopology } from './lab/topology/catalogue.js'
-export { waitFor } from './lab/wait.js'
+export { waitFor } from './lab/requests/wait.js'
 export { type Clock, systemClock } from './base/clock.js'
 
 /**

@@ -1,7 +1,13 @@
 import { systemClock } from '../../src/base/clock.js'
-import { enablePrimary, enableSecondary, findLag, generateRoot, secondaryToken } from '../../src/lab/replication.js'
-import type { Kind } from '../../src/lab/kinds.js'
-import { waitFor } from '../../src/lab/wait.js'
+import {
+  enablePrimary,
+  enableSecondary,
+  findLag,
+  generateRoot,
+  secondaryToken,
+} from '../../src/lab/requests/replication.js'
+import type { Kind } from '../../src/lab/model/kinds.js'
+import { waitFor } from '../../src/lab/requests/wait.js'
 import type { BenchServer } from './servers.js'
 import type { Work } from './load/generator.js'
 

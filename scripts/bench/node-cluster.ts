@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks'
 import { systemClock } from '../../src/base/clock.js'
 import type { ApiClient } from '../../src/client/api-client.js'
-import { randomPorts } from '../../src/lab/ports.js'
-import { waitFor } from '../../src/lab/wait.js'
+import { randomPorts } from '../../src/lab/model/ports.js'
+import { waitFor } from '../../src/lab/requests/wait.js'
 import type { Bench } from './figures/context.js'
 import type { BenchServer } from './servers.js'
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { systemClock } from '../../src/base/clock.js'
 import { ApiClient } from '../../src/client/api-client.js'
-import { initialise, unseal, waitForAnswer } from '../../src/lab/replication.js'
-import { randomPorts } from '../../src/lab/ports.js'
+import { initialise, unseal, waitForAnswer } from '../../src/lab/requests/replication.js'
+import { randomPorts } from '../../src/lab/model/ports.js'
 
 const WAIT_MS = 60_000
 const STOP_MS = 10_000

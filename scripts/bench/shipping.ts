@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { systemClock } from '../../src/base/clock.js'
-import { statusOf } from '../../src/lab/replication.js'
+import { statusOf } from '../../src/lab/requests/replication.js'
 import type { Generator, Work } from './load/generator.js'
 import { cpuMs } from './machine.js'
 import { waitUntil } from './position.js'

@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import { ApiError, ApiUnreachable } from '../client/api-client.js'
-import { Interrupted, LabError, type LabErrorCode } from '../lab/lab-error.js'
+import { Interrupted, LabError, type LabErrorCode } from '../lab/model/lab-error.js'
 
 /** Exit statuses, so that a script can tell one failure from another. */
 export const EXIT = {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { systemClock } from '../base/clock.js'
 import { createLooseRandom } from '../base/loose-random.js'
 import { HostedServers } from '../lab/hosted/hosted-servers.js'
-import { type KeeperConfig, runKeeper } from '../lab/keeper/run-keeper.js'
+import { type KeeperConfig, runKeeper } from '../lab/keeper/control/run-keeper.js'
 import { endWithParent } from '../lab/runner/end-with-parent.js'
 import { StopSignals } from './stop-signals.js'
 

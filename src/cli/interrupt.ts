@@ -1,4 +1,4 @@
-import { Interrupted } from '../lab/lab-error.js'
+import { Interrupted } from '../lab/model/lab-error.js'
 
 /** Aborted by the first signal with an `Interrupted`, and by a second one to say that it is urgent. */
 export interface Interruption {

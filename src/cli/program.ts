@@ -2,7 +2,7 @@ import path from 'node:path'
 import { Command, CommanderError, Option } from 'commander'
 import { systemClock } from '../base/clock.js'
 import { ApiUnreachable } from '../client/api-client.js'
-import { LabError } from '../lab/lab-error.js'
+import { LabError } from '../lab/model/lab-error.js'
 import { DEFAULT_REPORTED_VERSION } from '../server/config/config.js'
 import { completionCommand } from './commands/completion.js'
 import { runConfigShow } from './commands/config.js'
@@ -73,7 +73,7 @@ const findSilence = (error: unknown): ApiUnreachable | undefined => {
 const findReason = async ({ url }: ApiUnreachable): Promise<string | undefined> => {
   const [{ explainSilence }, { thisHost }] = await Promise.all([
     import('../lab/lifecycle/silence.js'),
-    import('../lab/lifecycle/lab-host.js'),
+    import('../lab/processes/lab-host.js'),
   ])
   return explainSilence(url, thisHost())
 }

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { makeDirectory } from '../base/make-directory.js'
 import { inspect } from 'node:util'
 import { systemClock } from '../base/clock.js'
-import { stateDirectory } from '../lab/lifecycle/state-directory.js'
+import { stateDirectory } from '../lab/model/state-directory.js'
 import { packageVersion } from '../base/package-version.js'
 import { printable } from '../base/printable.js'
 

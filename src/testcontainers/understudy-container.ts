@@ -1,6 +1,6 @@
 import { AbstractStartedContainer, GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
 import { ApiClient } from '../client/api-client.js'
-import { requireSettings, type LabSettings } from '../lab/settings.js'
+import { requireSettings, type LabSettings } from '../lab/model/settings.js'
 
 /** The image that is taken where none is named: the one that `npm run image` builds. */
 export const DEFAULT_IMAGE = 'understudy'

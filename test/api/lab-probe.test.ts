@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { ProbeResult } from '../../src/lab/probe.js'
+import type { ProbeResult } from '../../src/lab/live/probe.js'
 import { LabHome } from '../support/lab-home.js'
 
 it('measures the lag of each cluster that follows the primary', async () => {

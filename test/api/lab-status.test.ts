@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import type { Survey } from '../../src/lab/survey.js'
+import type { Survey } from '../../src/lab/status/survey.js'
 import { LabHome } from '../support/lab-home.js'
 import { until } from '../support/until.js'
 

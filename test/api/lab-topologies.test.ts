@@ -1,8 +1,8 @@
 import { statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { clientOf, type ClusterRecord } from '../../src/lab/cluster.js'
-import { statusOf } from '../../src/lab/replication.js'
+import { clientOf, type ClusterRecord } from '../../src/lab/model/cluster.js'
+import { statusOf } from '../../src/lab/requests/replication.js'
 import { LabHome } from '../support/lab-home.js'
 import { until } from '../support/until.js'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ApiClient, errorsOf } from '../../src/client/api-client.js'
-import { unseal } from '../../src/lab/replication.js'
+import { unseal } from '../../src/lab/requests/replication.js'
 import { operationToken } from '../support/ceremony.js'
 import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'

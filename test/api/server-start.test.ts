@@ -4,8 +4,8 @@ import { constants } from 'node:os'
 import { afterEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { ApiClient, errorsOf } from '../../src/client/api-client.js'
-import { initialise, waitForAnswer } from '../../src/lab/replication.js'
-import { waitFor } from '../../src/lab/wait.js'
+import { initialise, waitForAnswer } from '../../src/lab/requests/replication.js'
+import { waitFor } from '../../src/lab/requests/wait.js'
 import { freePorts, Program, type ProgramOptions, runProgram, STARTED, Workplace } from '../support/program.js'
 
 /** The server as a process: how it starts, refuses to start, logs, and ends. */

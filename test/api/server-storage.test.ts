@@ -3,7 +3,7 @@ import path from 'node:path'
 import { expect, it } from 'vitest'
 import { dataKey } from '../../src/storage/raw-keys.js'
 import { LevelEngine } from '../../src/storage/engine/level-engine.js'
-import { initialise } from '../../src/lab/replication.js'
+import { initialise } from '../../src/lab/requests/replication.js'
 import { Clusters } from '../support/clusters.js'
 import { runProgram, Workplace } from '../support/program.js'
 

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { ApiClient } from '../../src/client/api-client.js'
 import { type ApiCertificates, createApiCertificates } from '../../src/crypto/api-certificates.js'
-import { waitFor } from '../../src/lab/wait.js'
+import { waitFor } from '../../src/lab/requests/wait.js'
 import { freePorts, Program, runProgram, STARTED, Workplace } from '../support/program.js'
 import { until } from '../support/until.js'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { ApiClient } from '../../src/client/api-client.js'
-import { initialise } from '../../src/lab/replication.js'
+import { initialise } from '../../src/lab/requests/replication.js'
 import { freePorts, Program, STARTED, Workplace } from '../support/program.js'
 import { until } from '../support/until.js'
 

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { randomPorts } from '../../src/lab/ports.js'
+import { randomPorts } from '../../src/lab/model/ports.js'
 import { until } from '../support/until.js'
 
 const MAIN = path.join(import.meta.dirname, '..', '..', 'dist', 'main.js')

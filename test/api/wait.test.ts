@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, expect, it } from 'vitest'
 import { runProgram } from '../support/program.js'
 import { startServerProcess } from '../support/server-process.js'
-import { initialise } from '../../src/lab/replication.js'
+import { initialise } from '../../src/lab/requests/replication.js'
 
 const server = await startServerProcess()
 afterAll(() => server[Symbol.asyncDispose]())

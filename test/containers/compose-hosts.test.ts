@@ -4,7 +4,7 @@ import { networkInterfaces, tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { findCompose } from '../../scripts/support/docker.js'
-import { randomPorts } from '../../src/lab/ports.js'
+import { randomPorts } from '../../src/lab/model/ports.js'
 import { LabHome } from '../support/lab-home.js'
 import { IMAGE } from './image.js'
 

@@ -5,8 +5,8 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findCompose } from '../../scripts/support/docker.js'
 import { ApiClient } from '../../src/client/api-client.js'
-import type { WiredClusters } from '../../src/lab/cluster.js'
-import { randomPorts } from '../../src/lab/ports.js'
+import type { WiredClusters } from '../../src/lab/model/cluster.js'
+import { randomPorts } from '../../src/lab/model/ports.js'
 import { IMAGE } from './image.js'
 
 /** The compose file of the repository, run to its end as a user runs it, on ports of its own. */

@@ -2,7 +2,7 @@ import { GenericContainer, Network, type StartedNetwork, type StartedTestContain
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ApiClient } from '../../src/client/api-client.js'
 import { systemClock } from '../../src/base/clock.js'
-import { proveReplication } from '../../src/lab/proof.js'
+import { proveReplication } from '../../src/lab/wiring/proof.js'
 import { wireClusters } from '../../src/lab/attach/wiring.js'
 import { findTopology } from '../../src/lab/topology/catalogue.js'
 import { IMAGE } from './image.js'

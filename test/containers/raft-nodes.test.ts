@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { findCompose } from '../../scripts/support/docker.js'
 import { ROOT } from '../../scripts/support/run.js'
 import { ApiClient } from '../../src/client/api-client.js'
-import { randomPorts } from '../../src/lab/ports.js'
+import { randomPorts } from '../../src/lab/model/ports.js'
 import { IMAGE } from './image.js'
 import { until } from '../support/until.js'
 

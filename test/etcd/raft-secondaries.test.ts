@@ -1,6 +1,6 @@
 import { afterEach, test } from 'vitest'
-import type { Kind } from '../../src/lab/kinds.js'
-import { enableSecondary, secondaryToken } from '../../src/lab/replication.js'
+import type { Kind } from '../../src/lab/model/kinds.js'
+import { enableSecondary, secondaryToken } from '../../src/lab/requests/replication.js'
 import type { NodeProcess } from '../support/node-processes.js'
 import { joinNodes, level } from '../support/node-replication.js'
 import { expectAll, Writers } from '../support/node-writers.js'

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { type ApiAnswer, type ApiClient, errorsOf } from '../../src/client/api-client.js'
-import type { Kind } from '../../src/lab/kinds.js'
+import type { Kind } from '../../src/lab/model/kinds.js'
 import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'
 import { type Drill, drill } from '../support/drill.js'

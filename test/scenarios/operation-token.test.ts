@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { clientOf } from '../../src/lab/cluster.js'
+import { clientOf } from '../../src/lab/model/cluster.js'
 import { operationToken } from '../support/ceremony.js'
 import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'

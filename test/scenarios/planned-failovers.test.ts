@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
-import type { Kind } from '../../src/lab/kinds.js'
+import type { Kind } from '../../src/lab/model/kinds.js'
 import { operationToken } from '../support/ceremony.js'
 import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'

@@ -1,4 +1,4 @@
-import { findLagBetween } from '../../src/lab/replication.js'
+import { findLagBetween } from '../../src/lab/requests/replication.js'
 import { Chance } from '../../src/server/simulated/chance.js'
 import type { Answer } from '../../src/server/simulated/calls.js'
 import { judgeCopies, judgeWrites } from './judges.js'

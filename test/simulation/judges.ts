@@ -1,4 +1,4 @@
-import { findLagBetween } from '../../src/lab/replication.js'
+import { findLagBetween } from '../../src/lab/requests/replication.js'
 import { listStored, verifyStored } from '../../src/storage/inspect.js'
 import { APPLIED_KEY } from '../../src/storage/raw-keys.js'
 import { LogicalError } from '../../src/logical/errors.js'

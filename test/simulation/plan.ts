@@ -1,4 +1,4 @@
-import type { LabSettings } from '../../src/lab/settings.js'
+import type { LabSettings } from '../../src/lab/model/settings.js'
 import { Chance } from '../../src/server/simulated/chance.js'
 import { hasCopy, namesOf, type Topology } from './servers.js'
 

@@ -1,4 +1,4 @@
-import type { Kind } from '../../src/lab/kinds.js'
+import type { Kind } from '../../src/lab/model/kinds.js'
 import type { Answer, Call } from '../../src/server/simulated/calls.js'
 import type { SimulatedCluster } from '../../src/server/simulated/cluster.js'
 import {

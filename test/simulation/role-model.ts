@@ -1,4 +1,4 @@
-import type { Kind } from '../../src/lab/kinds.js'
+import type { Kind } from '../../src/lab/model/kinds.js'
 import type { Call } from '../../src/server/simulated/calls.js'
 
 /** What clusters may answer to who changes their roles, as the contract has it: nothing here is of the product. */

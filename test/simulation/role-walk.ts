@@ -1,5 +1,5 @@
-import type { Kind } from '../../src/lab/kinds.js'
-import { generateOperationToken } from '../../src/lab/replication.js'
+import type { Kind } from '../../src/lab/model/kinds.js'
+import { generateOperationToken } from '../../src/lab/requests/replication.js'
 import { Chance } from '../../src/server/simulated/chance.js'
 import { judgeCaches } from './caches.js'
 import { judgeCopies, judgeStorage } from './judges.js'

@@ -4,7 +4,7 @@ import type { OpenCluster } from '../../src/server/wiring/open-cluster.js'
 import type { Runtime } from '../../src/server/runtime/runtime.js'
 import { findVersion } from '../../src/secrets/kv/data.js'
 import { KEYS } from '../../src/storage/key-families.js'
-import type { Kind } from '../../src/lab/kinds.js'
+import type { Kind } from '../../src/lab/model/kinds.js'
 import type { Registers } from './registers.js'
 import type { Member, World } from './world.js'
 

@@ -2,8 +2,14 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { systemClock } from '../../src/base/clock.js'
 import { makeDirectory } from '../../src/base/make-directory.js'
-import { isRunning, lastLogLines, launchServer, signal, writeServerConfig } from '../../src/lab/runner/child-process.js'
-import { waitFor } from '../../src/lab/wait.js'
+import {
+  isRunning,
+  lastLogLines,
+  launchServer,
+  signal,
+  writeServerConfig,
+} from '../../src/lab/processes/child-process.js'
+import { waitFor } from '../../src/lab/requests/wait.js'
 import type { ClusterServer, ProcessPlan } from './cluster-server.js'
 
 const EXIT_MS = 60_000

@@ -1,6 +1,6 @@
 import { inject } from 'vitest'
 import type { Level } from '../../scripts/support/tiers.js'
-import type { PortPair } from '../../src/lab/ports.js'
+import type { PortPair } from '../../src/lab/model/ports.js'
 import type { ServerPlan } from '../../src/lab/runner/server-plan.js'
 import { ClusterInProcess } from './cluster-in-process.js'
 import { ClusterProcess } from './cluster-process.js'

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { systemClock } from '../../src/base/clock.js'
 import { createSystemRandom } from '../../src/base/random.js'
-import type { Kind } from '../../src/lab/kinds.js'
-import { randomPorts } from '../../src/lab/ports.js'
+import type { Kind } from '../../src/lab/model/kinds.js'
+import { randomPorts } from '../../src/lab/model/ports.js'
 import { Link } from '../../src/lab/proxy/link.js'
 import {
   enablePrimary,
@@ -13,7 +13,7 @@ import {
   generateRoot,
   initialise,
   secondaryToken,
-} from '../../src/lab/replication.js'
+} from '../../src/lab/requests/replication.js'
 import { Cluster, WAIT_MS } from './cluster.js'
 import { type ClusterServer, createClusterServer } from './cluster-server.js'
 

@@ -1,5 +1,5 @@
 import type { Kind } from '../../src/index.js'
-import { findLag } from '../../src/lab/replication.js'
+import { findLag } from '../../src/lab/requests/replication.js'
 import { settle } from './model-checks.js'
 import type { Operation } from './crash-steps.js'
 import type { Member, World } from './model-world.js'

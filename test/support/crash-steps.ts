@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/base/clock.js'
 import type { ApiAnswer } from '../../src/index.js'
-import { waitFor } from '../../src/lab/wait.js'
+import { waitFor } from '../../src/lab/requests/wait.js'
 import type { DiskStep } from '../../src/storage/engine/watched-source.js'
 import { type WatchedStorage, watchStorage } from './model-storage.js'
 import { UNCUT_SETTINGS, World } from './model-world.js'

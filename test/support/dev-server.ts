@@ -1,6 +1,6 @@
 import { silentLog } from '../../src/base/log.js'
 import { ApiClient } from '../../src/client/api-client.js'
-import { randomPorts } from '../../src/lab/ports.js'
+import { randomPorts } from '../../src/lab/model/ports.js'
 import { loadServerConfig } from '../../src/server/config/server-config.js'
 import { Server } from '../../src/server/server.js'
 import { openMemoryGenerations } from '../../src/storage/engine/memory-generations.js'

@@ -1,7 +1,7 @@
 import type { Drill, Runner } from '../../src/lab/drills/drill.js'
-import { bringUp } from '../../src/lab/drills/lab-for-drill.js'
+import { bringUp } from '../../src/lab/start/lab-for-drill.js'
 import type { DrillResult } from '../../src/lab/drills/result.js'
-import { runDrill } from '../../src/lab/drills/run-drill.js'
+import { runDrill } from '../../src/lab/drills/run/run-drill.js'
 
 const SEED = '42'
 const TIMEOUT_MS = 30_000

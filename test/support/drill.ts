@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { type ApiCall, type ApiClient, errorsOf } from '../../src/client/api-client.js'
-import type { Kind } from '../../src/lab/kinds.js'
+import type { Kind } from '../../src/lab/model/kinds.js'
 import { operationToken } from './ceremony.js'
 import type { Cluster } from './cluster.js'
 

@@ -1,4 +1,4 @@
-import { randomSinglePorts } from '../../src/lab/ports.js'
+import { randomSinglePorts } from '../../src/lab/model/ports.js'
 import { EtcdProcess } from './etcd.js'
 import { CutWays } from './held-way.js'
 

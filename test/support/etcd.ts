@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { ETCD } from '../../scripts/support/tiers.js'
-import { randomSinglePorts } from '../../src/lab/ports.js'
+import { randomSinglePorts } from '../../src/lab/model/ports.js'
 
 interface Options {
   readonly flags: readonly string[]

@@ -1,8 +1,8 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { LabRecord } from '../../src/lab/cluster.js'
-import { createProcessTable } from '../../src/lab/lifecycle/process-table.js'
+import type { LabRecord } from '../../src/lab/model/cluster.js'
+import { createProcessTable } from '../../src/lab/model/process-table.js'
 import { Program, type ProgramOptions, runProgram } from './program.js'
 
 /** A state directory of its own, as another user's home would be. Whatever still runs in it is killed at the end. */

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../src/base/clock.js'
 import { type Log, silentLog } from '../../src/base/log.js'
-import { type PortPair, randomPorts } from '../../src/lab/ports.js'
+import { type PortPair, randomPorts } from '../../src/lab/model/ports.js'
 import { loadServerConfig } from '../../src/server/config/server-config.js'
 import { Server } from '../../src/server/server.js'
 import { MemoryLog } from '../../src/storage/commit-log/memory-log.js'

@@ -1,6 +1,6 @@
 import type { ApiAnswer, Kind } from '../../src/index.js'
-import { secondaryIdOf } from '../../src/lab/wire.js'
-import { waitFor } from '../../src/lab/wait.js'
+import { secondaryIdOf } from '../../src/lab/wiring/wire.js'
+import { waitFor } from '../../src/lab/requests/wait.js'
 import { checkInfo, checkPromises, isSecondary, KINDS, readRoles, settle } from './model-checks.js'
 import type { Member, Status, World } from './model-world.js'
 

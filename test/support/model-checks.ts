@@ -1,6 +1,6 @@
 import type { Kind } from '../../src/index.js'
-import { findLag } from '../../src/lab/replication.js'
-import { waitFor } from '../../src/lab/wait.js'
+import { findLag } from '../../src/lab/requests/replication.js'
+import { waitFor } from '../../src/lab/requests/wait.js'
 import type { Member, Status, World } from './model-world.js'
 
 export const KINDS: readonly Kind[] = ['dr', 'performance']

@@ -7,10 +7,10 @@ import {
   type Topology,
   listTopologies,
 } from '../../src/index.js'
-import type { InProcessLab } from '../../src/lab/in-process-lab.js'
+import type { InProcessLab } from '../../src/lab/library/in-process-lab.js'
 import { systemClock } from '../../src/base/clock.js'
-import { waitFor } from '../../src/lab/wait.js'
-import { generateRoot } from '../../src/lab/replication.js'
+import { waitFor } from '../../src/lab/requests/wait.js'
+import { generateRoot } from '../../src/lab/requests/replication.js'
 import { type WatchedStorage, watchStorage } from './model-storage.js'
 
 /** A promise of the product that did not hold, with what was done before. */

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Kind } from '../../src/lab/kinds.js'
+import type { Kind } from '../../src/lab/model/kinds.js'
 import type { Cluster } from './cluster.js'
 import type { Drill } from './drill.js'
 

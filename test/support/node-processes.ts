@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { type PortPair, randomPorts } from '../../src/lab/ports.js'
-import { type Ending, lastLogLines, launchServer } from '../../src/lab/runner/child-process.js'
+import { type PortPair, randomPorts } from '../../src/lab/model/ports.js'
+import { type Ending, lastLogLines, launchServer } from '../../src/lab/processes/child-process.js'
 import { TestNode, TestNodes } from './nodes.js'
 import { until } from './until.js'
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { Kind } from '../../src/lab/kinds.js'
-import { enableSecondary, findLag, secondaryToken, statusOf } from '../../src/lab/replication.js'
+import type { Kind } from '../../src/lab/model/kinds.js'
+import { enableSecondary, findLag, secondaryToken, statusOf } from '../../src/lab/requests/replication.js'
 import type { TestNode, TestNodes } from './nodes.js'
 import { until } from './until.js'
 

@@ -1,5 +1,5 @@
 import { ApiClient, type ApiAnswer, type ApiCall } from '../../src/client/api-client.js'
-import type { PortPair } from '../../src/lab/ports.js'
+import type { PortPair } from '../../src/lab/model/ports.js'
 import { until } from './until.js'
 
 /** One node of a cluster under test, on ports that it keeps. */

@@ -1,4 +1,4 @@
-import { waitFor } from '../../src/lab/wait.js'
+import { waitFor } from '../../src/lab/requests/wait.js'
 import { settle } from './model-checks.js'
 import type { Member, World } from './model-world.js'
 import { ask, brief, isGood, keysWith, type Race, untilApplied } from './race-steps.js'

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { systemClock } from '../../src/base/clock.js'
-import { randomPorts } from '../../src/lab/ports.js'
-import { waitFor } from '../../src/lab/wait.js'
+import { randomPorts } from '../../src/lab/model/ports.js'
+import { waitFor } from '../../src/lab/requests/wait.js'
 
 const ENTRY = path.join(import.meta.dirname, '..', '..', 'dist', 'main.js')
 const WAIT_MS = 90_000

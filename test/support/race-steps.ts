@@ -1,7 +1,7 @@
 import type { ApiAnswer } from '../../src/index.js'
 import type { Random } from '../../src/base/random.js'
 import { nextTurn } from '../../src/base/turn.js'
-import { findLag } from '../../src/lab/replication.js'
+import { findLag } from '../../src/lab/requests/replication.js'
 import type { Member, World } from './model-world.js'
 
 /** Things done at the same time in an order that chance decides, and what must hold afterwards whatever the order was. */

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { systemClock } from '../../src/base/clock.js'
 import { ApiClient } from '../../src/client/api-client.js'
-import { randomPorts } from '../../src/lab/ports.js'
-import { initialise, waitForAnswer } from '../../src/lab/replication.js'
+import { randomPorts } from '../../src/lab/model/ports.js'
+import { initialise, waitForAnswer } from '../../src/lab/requests/replication.js'
 import { ClusterProcess } from './cluster-process.js'
 
 const START_MS = 90_000

@@ -1,8 +1,14 @@
 import { silentLog } from '../../src/base/log.js'
 import { ApiClient } from '../../src/client/api-client.js'
-import type { Kind } from '../../src/lab/kinds.js'
-import { randomPorts } from '../../src/lab/ports.js'
-import { enablePrimary, enableSecondary, initialise, secondaryToken, statusOf } from '../../src/lab/replication.js'
+import type { Kind } from '../../src/lab/model/kinds.js'
+import { randomPorts } from '../../src/lab/model/ports.js'
+import {
+  enablePrimary,
+  enableSecondary,
+  initialise,
+  secondaryToken,
+  statusOf,
+} from '../../src/lab/requests/replication.js'
 import { loadServerConfig } from '../../src/server/config/server-config.js'
 import { Server } from '../../src/server/server.js'
 import type { EngineSource } from '../../src/storage/engine/engine-source.js'

@@ -1,4 +1,4 @@
-import type { Kind } from '../../src/lab/kinds.js'
+import type { Kind } from '../../src/lab/model/kinds.js'
 import type { Cluster } from './cluster.js'
 import { type Repetition, repeat } from './repeat.js'
 

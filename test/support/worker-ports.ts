@@ -1,4 +1,4 @@
-import { randomRange } from '../../src/lab/ports.js'
+import { randomRange } from '../../src/lab/model/ports.js'
 import { WORKERS } from './workers.js'
 
 /** Gives each vitest worker, and the programs that its tests start, random ports of its own. */

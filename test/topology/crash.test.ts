@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
-import type { Kind } from '../../src/lab/kinds.js'
+import type { Kind } from '../../src/lab/model/kinds.js'
 import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'
 import { forEachOf, WriteLoad } from '../support/load.js'

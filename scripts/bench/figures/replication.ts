@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { systemClock } from '../../../src/base/clock.js'
-import { statusOf } from '../../../src/lab/replication.js'
+import { statusOf } from '../../../src/lab/requests/replication.js'
 import { becomePrimary, follow, mountEngines, setUpAppRole, waitForReplication, worksOf } from '../clusters.js'
 import { Generator, type Work } from '../load/generator.js'
 import type { ProbePlan } from '../load/plan.js'

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { statusOf } from '../../../src/lab/replication.js'
+import { statusOf } from '../../../src/lab/requests/replication.js'
 import { attach, becomePrimary, mountEngines, setUpAppRole, waitForReplication, worksOf } from '../clusters.js'
 import { fillStopped } from '../load/fill.js'
 import type { Work } from '../load/generator.js'

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { examine, type Finding } from '../../lab/doctor/checks.js'
 import { thisMachine } from '../../lab/doctor/machine.js'
-import { LabError } from '../../lab/lab-error.js'
+import { LabError } from '../../lab/model/lab-error.js'
 import { loadTopology, TOPOLOGY_NAMES } from '../../lab/topology/catalogue.js'
 import { formatTable, type Output } from '../output.js'
 import { examples } from '../help.js'

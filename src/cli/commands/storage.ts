@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { LabError } from '../../lab/lab-error.js'
+import { LabError } from '../../lab/model/lab-error.js'
 import type { GenerationVerification, ListedRecord } from '../../server/data/storage-inspection.js'
 import { formatTable, type Output } from '../output.js'
 import { examples } from '../help.js'

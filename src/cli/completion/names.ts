@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { labsDirectory, listLabs } from '../../lab/lifecycle/state-directory.js'
+import { labsDirectory, listLabs } from '../../lab/model/state-directory.js'
 import { listSnapshots } from '../../lab/snapshot/kept.js'
 
 /** Names that are completed. What cannot be read has none: a completion never complains. */

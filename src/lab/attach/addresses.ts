@@ -1,5 +1,5 @@
-import { type AttachedCluster, describeServer } from '../cluster.js'
-import { LabError } from '../lab-error.js'
+import { type AttachedCluster, describeServer } from '../model/cluster.js'
+import { LabError } from '../model/lab-error.js'
 
 /** `A=http://host:8200 B1=... B2=...`: where each cluster is, or each node of one, by its name. */
 export const parseAddresses = (given: readonly string[]): Map<string, string> => {

@@ -1,13 +1,13 @@
 import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
-import type { AttachedCluster, AttachedLab, AttachedServer, ClusterAccess } from '../cluster.js'
-import { clientOf, describeServer, serversIn } from '../cluster.js'
-import { LabError } from '../lab-error.js'
-import { claimLab } from '../lifecycle/claim.js'
-import { findLab, labDirectory, removeLab, saveLab } from '../lifecycle/lab-directory.js'
-import type { LabHost } from '../lifecycle/lab-host.js'
+import type { AttachedCluster, AttachedLab, AttachedServer, ClusterAccess } from '../model/cluster.js'
+import { clientOf, describeServer, serversIn } from '../model/cluster.js'
+import { LabError } from '../model/lab-error.js'
+import { claimLab } from '../processes/claim.js'
+import { findLab, labDirectory, removeLab, saveLab } from '../model/lab-directory.js'
+import type { LabHost } from '../processes/lab-host.js'
 import { clusterOfServer, groupServers } from './addresses.js'
-import { type KnownKeys, NO_KEYS } from './keys-file.js'
+import { type KnownKeys, NO_KEYS } from '../keys/keys-file.js'
 
 export interface AttachOptions {
   readonly name: string

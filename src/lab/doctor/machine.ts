@@ -5,11 +5,11 @@ import path from 'node:path'
 import { type Clock, systemClock } from '../../base/clock.js'
 import { directoriesOf, findProgram } from '../../base/programs.js'
 import { findLeftDirectories } from '../../base/temporary-directory.js'
-import { labsDirectory } from '../lifecycle/state-directory.js'
-import { thisHost } from '../lifecycle/lab-host.js'
+import { labsDirectory } from '../model/state-directory.js'
+import { thisHost } from '../processes/lab-host.js'
 import { findLabPorts, type LabListing, listLabStates } from '../lifecycle/listing.js'
-import { isFree } from '../ports.js'
-import { isRunning } from '../runner/child-process.js'
+import { isFree } from '../model/ports.js'
+import { isRunning } from '../processes/child-process.js'
 
 /** This machine as the checks see it, an interface so that a test can describe another one. */
 export interface Machine {

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { readNamedText } from '../../base/named-file.js'
 import type * as Yaml from 'yaml'
 import { LIMITS } from '../../base/limits.js'
-import { LabError } from '../lab-error.js'
+import { LabError } from '../model/lab-error.js'
 
 /** Something that is wrong at a place of a file, counted from 1. */
 export interface Problem {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { nearest } from '../../base/nearest.js'
 import { isDocumentFile, readDocumentFile } from '../documents/yaml-document.js'
-import { LabError } from '../lab-error.js'
+import { LabError } from '../model/lab-error.js'
 import type { Drill } from './drill.js'
 import { readDrillFile } from './parse.js'
 

@@ -1,4 +1,4 @@
-import type { LabSettings } from '../settings.js'
+import type { LabSettings } from '../model/settings.js'
 import type { Runner } from './drill.js'
 
 /** A file as its schema lets it through. */

@@ -1,6 +1,6 @@
-import type { Kind } from '../kinds.js'
+import type { Kind } from '../model/kinds.js'
 import type { LinkFaultName } from '../proxy/link-faults.js'
-import type { LabSettings } from '../settings.js'
+import type { LabSettings } from '../model/settings.js'
 import type { ExpectationName, FactName } from './schema/expectations.js'
 import type { Verb } from './schema/steps.js'
 import type { ClientKind } from './result.js'

@@ -7,9 +7,9 @@ import {
   type YamlDocument,
 } from '../documents/yaml-document.js'
 import { nearest } from '../../base/nearest.js'
-import { LabError } from '../lab-error.js'
+import { LabError } from '../model/lab-error.js'
 import { LINK_FAULTS, type LinkFaultName } from '../proxy/link-faults.js'
-import { allServersOf, type Topology } from '../topology.js'
+import { allServersOf, type Topology } from '../model/topology.js'
 import { findTopology, TOPOLOGY_NAMES } from '../topology/catalogue.js'
 import { parseTopology } from '../topology/parse.js'
 import type { DrillFile, Entry } from './drill-file.js'

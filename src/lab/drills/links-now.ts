@@ -1,7 +1,7 @@
-import type { Kind } from '../kinds.js'
-import { LabError } from '../lab-error.js'
-import type { LiveLab } from '../live-lab.js'
-import { countOf, modeOf, type Status, statusOf } from '../replication.js'
+import type { Kind } from '../model/kinds.js'
+import { LabError } from '../model/lab-error.js'
+import type { LiveLab } from '../live/live-lab.js'
+import { countOf, modeOf, type Status, statusOf } from '../requests/replication.js'
 import type { RoleHolder } from '../status/links.js'
 import { askRoles } from '../status/role-view.js'
 

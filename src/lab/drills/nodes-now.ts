@@ -1,5 +1,5 @@
-import { withAnonymousClient } from '../cluster.js'
-import type { LiveLab } from '../live-lab.js'
+import { withAnonymousClient } from '../model/cluster.js'
+import type { LiveLab } from '../live/live-lab.js'
 import { askNode, type NodeView } from '../status/node-view.js'
 
 const ANSWER_MS = 1000

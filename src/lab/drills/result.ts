@@ -1,5 +1,5 @@
 import type { EventDetails, EventKind } from '../events/event.js'
-import type { LabKind } from '../live-lab.js'
+import type { LabKind } from '../model/server-verbs.js'
 
 /**
  * The outcome of a drill: plain data that goes through JSON unchanged, as reports and `--json` have it. Times with the

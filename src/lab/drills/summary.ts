@@ -1,4 +1,4 @@
-import { formatMs } from '../report/format.js'
+import { formatMs } from '../texts/format.js'
 import type { DrillResult } from './result.js'
 
 /** How a condition that was looked at is marked. */

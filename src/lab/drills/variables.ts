@@ -1,5 +1,5 @@
-import { LabError } from '../lab-error.js'
-import type { LiveLab } from '../live-lab.js'
+import { LabError } from '../model/lab-error.js'
+import type { LiveLab } from '../live/live-lab.js'
 import { viewNodes } from './nodes-now.js'
 
 const NAME = /\$\{([\w.-]+)\}/g

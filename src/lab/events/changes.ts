@@ -1,5 +1,5 @@
-import { isNode } from '../cluster.js'
-import { KINDS, type Kind } from '../kinds.js'
+import { isNode } from '../model/cluster.js'
+import { KINDS, type Kind } from '../model/kinds.js'
 import type { EventDraft } from './event.js'
 
 /** `silent`: it accepts connections and says nothing, as when it is frozen. */

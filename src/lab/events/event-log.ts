@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.js'
-import { LabError } from '../lab-error.js'
+import { LabError } from '../model/lab-error.js'
 import { type EventDraft, type LabEvent, timesOf } from './event.js'
 import { EventFile, readLastEvents } from './event-file.js'
 

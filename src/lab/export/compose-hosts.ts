@@ -1,5 +1,5 @@
-import { LabError } from '../lab-error.js'
-import { planOf } from '../topology.js'
+import { LabError } from '../model/lab-error.js'
+import { planOf } from '../model/topology.js'
 import { type ExportedServer, type ExportSource, hasTls, serversOfExport } from './plan.js'
 
 /** A node is where it is said to be, or else its cluster. */

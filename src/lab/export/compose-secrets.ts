@@ -1,4 +1,4 @@
-import { SECRETS_IN_CONTAINER } from '../attach/compose-project.js'
+import { SECRETS_IN_CONTAINER } from '../containers/compose-project.js'
 import type { ExportedServer } from './plan.js'
 
 /** Where a server is for the others, and on which port of the machine. */

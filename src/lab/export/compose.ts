@@ -5,7 +5,7 @@ import {
   NODE_LABEL,
   SECRETS_IN_CONTAINER,
   TLS_LABEL,
-} from '../attach/compose-project.js'
+} from '../containers/compose-project.js'
 import { loadYaml } from '../documents/yaml-document.js'
 import {
   CLUSTER_PORT,
@@ -25,7 +25,7 @@ import {
 import { hostOf, refuseHosts } from './compose-hosts.js'
 import { hasSecrets, type Place, READ_SECRETS, SECRETS, type Service, secretsOf } from './compose-secrets.js'
 import { sealKeyFile } from './secrets.js'
-import { planOf } from '../topology.js'
+import { planOf } from '../model/topology.js'
 
 interface ComposeOptions {
   readonly image: string

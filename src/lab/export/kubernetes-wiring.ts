@@ -1,7 +1,7 @@
 import type { Deployment } from 'kubernetes-types/apps/v1.js'
 import type { Job } from 'kubernetes-types/batch/v1.js'
 import type { ConfigMap, PersistentVolumeClaim } from 'kubernetes-types/core/v1.js'
-import { KEYS_IN_CONTAINER } from '../attach/compose-project.js'
+import { KEYS_IN_CONTAINER } from '../containers/compose-project.js'
 import {
   CONFINED,
   type KubernetesOptions,
@@ -14,7 +14,7 @@ import {
   UNPRIVILEGED,
 } from './kubernetes-parts.js'
 import { labTlsFiles } from '../../server/lab/lab-tls.js'
-import { serversOf } from '../topology.js'
+import { serversOf } from '../model/topology.js'
 import { API_PORT, type ExportSource, hasTls, schemeOf } from './plan.js'
 
 const TOPOLOGY_DIRECTORY = '/vault/topology'

@@ -1,6 +1,6 @@
-import { LAB_SETTINGS, type LabSettings, NODE_SETTINGS, requireSettings } from '../settings.js'
+import { LAB_SETTINGS, type LabSettings, NODE_SETTINGS, requireSettings } from '../model/settings.js'
 import { labTlsFiles } from '../../server/lab/lab-tls.js'
-import { planOf, serversOf, type Topology } from '../topology.js'
+import { planOf, serversOf, type Topology } from '../model/topology.js'
 
 /** One file of an export, by its path below the directory. */
 export interface ExportedFile {

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
 import type { Random } from '../../base/random.js'
 import { isGoodFor, labTlsFiles, makeLabTls } from '../../server/lab/lab-tls.js'
-import { newSealKey } from '../seal-key.js'
+import { newSealKey } from '../model/seal-key.js'
 
 /** The key that a cluster of an export unseals itself with, below the directory of secrets. */
 export const sealKeyFile = (directory: string, cluster: string): string => path.posix.join(directory, `${cluster}.key`)

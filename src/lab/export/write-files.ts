@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
-import { LabError } from '../lab-error.js'
+import { LabError } from '../model/lab-error.js'
 import type { ExportedFile } from './plan.js'
 
 /** Writes an export, all of it or, when a file of it is there already, nothing. Returns the paths. */

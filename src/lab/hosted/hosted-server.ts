@@ -7,9 +7,9 @@ import { createCopyStorage, createDirectoryStorage, type ServerStorage } from '.
 import type { Server } from '../../server/server.js'
 import { StartFailure, startServerFrom } from '../../server/start.js'
 import type { HostedFiles } from '../keeper/server-host.js'
-import { LabError } from '../lab-error.js'
-import { configArgument } from '../lifecycle/server-processes.js'
-import { Links } from '../links.js'
+import { LabError } from '../model/lab-error.js'
+import { configArgument } from '../processes/server-processes.js'
+import { Links } from '../links/links.js'
 
 /**
  * One server of a lab whose servers share a process, configured by the file that a process of its own would read. Its data

@@ -2,8 +2,8 @@ import { systemClock } from '../../base/clock.js'
 import { KeyedLock } from '../../base/keyed-lock.js'
 import type { HostedFiles, HostedVerb, ServerHost } from '../keeper/server-host.js'
 import { SharedMemory } from '../../server/data/shared-memory.js'
-import { LabError } from '../lab-error.js'
-import { NODE_LEASE_MS } from '../settings.js'
+import { LabError } from '../model/lab-error.js'
+import { NODE_LEASE_MS } from '../model/settings.js'
 import { HostedServer } from './hosted-server.js'
 
 /** The servers of a lab that share the process of its keeper. None runs until it is started. */

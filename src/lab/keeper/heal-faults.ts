@@ -1,4 +1,4 @@
-import { LabError } from '../lab-error.js'
+import { LabError } from '../model/lab-error.js'
 import { type ActiveFault, isOfLink } from './active-fault.js'
 
 /** Those of the links between two places, in whatever order they are named; each is known by its names and those of its nodes. */

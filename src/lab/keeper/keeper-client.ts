@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import { callHttp, openHttp, parseJsonObject } from '../../base/http-call.js'
 import { type EventDraft, type LabEvent, parseEvent } from '../events/event.js'
-import { LabError } from '../lab-error.js'
+import { LabError } from '../model/lab-error.js'
 import type { ActiveFault, FaultRequest } from './active-fault.js'
 import type { HostedVerb } from './server-host.js'
 

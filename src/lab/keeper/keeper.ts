@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 import type { EventDraft } from '../events/event.js'
-import { LabError } from '../lab-error.js'
+import { LabError } from '../model/lab-error.js'
 import type { Direction } from '../proxy/direction.js'
 import type { Link } from '../proxy/link.js'
 import {
@@ -17,7 +17,7 @@ import {
   isBetween,
 } from './active-fault.js'
 import { type NamedProxy, nameProxies, type OpenRoute, openRoutes } from './open-routes.js'
-import type { Route } from './routes.js'
+import type { Route } from '../model/routes.js'
 import { endServerFault, isDoneAtOnce, isSameKnob, knobOf } from './server-fault.js'
 import { ServerOrders } from './server-orders.js'
 import type { WatchedCluster } from './watch.js'

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import { parseHostPort } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
 import { Link } from '../proxy/link.js'
-import type { NodeDoor, Route } from './routes.js'
+import type { NodeDoor, Route } from '../model/routes.js'
 
 /** Where a route listens, with the proxy that does. */
 export interface OpenRoute extends Route {

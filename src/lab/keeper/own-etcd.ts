@@ -3,19 +3,8 @@ import { closeSync, openSync } from 'node:fs'
 import type { Clock } from '../../base/clock.js'
 import { directoriesOf, findProgram } from '../../base/programs.js'
 import type { EventDraft } from '../events/event.js'
-import { LabError } from '../lab-error.js'
-
-/** An etcd of one member that belongs to a lab. */
-export interface OwnEtcdPlan {
-  /** The file of the program. */
-  readonly program: string
-  /** The program that ends it when the keeper ends in whatever way; none where the system has no such. */
-  readonly binder?: string | undefined
-  readonly dataDir: string
-  readonly logFile: string
-  /** For clients and for peers, of 127.0.0.1. */
-  readonly ports: readonly [number, number]
-}
+import type { OwnEtcdPlan } from '../model/cluster.js'
+import { LabError } from '../model/lab-error.js'
 
 const AGAIN_MS = 500
 const PLACES = ['/usr/bin', '/usr/local/bin', '/usr/sbin']

@@ -1,5 +1,5 @@
-import { KINDS } from '../kinds.js'
-import { LabError } from '../lab-error.js'
+import { KINDS } from '../model/kinds.js'
+import { LabError } from '../model/lab-error.js'
 import { boundsOf, LINK_FAULTS, type LinkFault, type LinkFaultName } from '../proxy/link-faults.js'
 import type { FaultRequest } from './active-fault.js'
 import type { ServerFault } from './server-fault.js'

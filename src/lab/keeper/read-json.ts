@@ -1,5 +1,5 @@
 import type http from 'node:http'
-import { LabError } from '../lab-error.js'
+import { LabError } from '../model/lab-error.js'
 
 const BODY_BYTES_MAX = 64 * 1024
 

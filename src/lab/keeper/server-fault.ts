@@ -1,8 +1,8 @@
 import { textsOfJson } from '../../base/json-print.js'
 import { isRefused } from '../../base/link-text.js'
-import { describeServer } from '../cluster.js'
-import { KINDS, type Kind } from '../kinds.js'
-import { LabError } from '../lab-error.js'
+import { describeServer } from '../model/cluster.js'
+import { KINDS, type Kind } from '../model/kinds.js'
+import { LabError } from '../model/lab-error.js'
 import { type Answer, ask } from './ask.js'
 import type { WatchedCluster } from './watch.js'
 

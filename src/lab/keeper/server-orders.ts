@@ -1,6 +1,6 @@
 import { KeyedLock } from '../../base/keyed-lock.js'
 import { isRefused } from '../../base/link-text.js'
-import { LabError } from '../lab-error.js'
+import { LabError } from '../model/lab-error.js'
 import { clearServer, describeServerFault, type ServerFault, setServerFault } from './server-fault.js'
 import type { WatchedCluster } from './watch.js'
 

@@ -1,4 +1,4 @@
-import type { ClusterKeys } from '../cluster.js'
+import type { ClusterKeys } from '../model/cluster.js'
 
 /** Key shares that open a cluster together. */
 export type Shares = Pick<ClusterKeys, 'unsealKeys' | 'threshold'>

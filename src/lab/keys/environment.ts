@@ -1,8 +1,8 @@
 import { type ApiClient, ApiError, errorsOf } from '../../client/api-client.js'
-import { type ClusterAccess, clientOf, type LabAccess, withAnonymousClient } from '../cluster.js'
-import type { Kind } from '../kinds.js'
-import { LabError } from '../lab-error.js'
-import { generateRoot, statusOf } from '../replication.js'
+import { type ClusterAccess, clientOf, type LabAccess, withAnonymousClient } from '../model/cluster.js'
+import type { Kind } from '../model/kinds.js'
+import { LabError } from '../model/lab-error.js'
+import { generateRoot, statusOf } from '../requests/replication.js'
 import { sharesToTry, tokensToTry } from './candidates.js'
 
 /** Settings for a client of one cluster; without a token where nobody is served. */

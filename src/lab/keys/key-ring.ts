@@ -1,12 +1,12 @@
 import type { Clock } from '../../base/clock.js'
 import type { ApiClient, TokenSource } from '../../client/api-client.js'
 import type { Exchange } from '../../client/exchange.js'
-import type { ClusterAccess, ClusterKeys } from '../cluster.js'
+import type { ClusterAccess, ClusterKeys } from '../model/cluster.js'
 import { type Shares, sharesToTry } from './candidates.js'
 import { environmentOf } from './environment.js'
-import { KINDS, type Kind } from '../kinds.js'
-import { statusOf } from '../replication.js'
-import { waitFor } from '../wait.js'
+import { KINDS, type Kind } from '../model/kinds.js'
+import { statusOf } from '../requests/replication.js'
+import { waitFor } from '../requests/wait.js'
 
 /** A cluster whose keys are kept here. */
 export interface KeyOwner {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
-import type { PortPair } from '../ports.js'
+import type { PortPair } from '../model/ports.js'
 import { Link } from '../proxy/link.js'
 
 /**

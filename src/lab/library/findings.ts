@@ -1,11 +1,11 @@
 import type { Clock } from '../../base/clock.js'
-import { KINDS, type Kind } from '../kinds.js'
-import { findLag } from '../replication.js'
+import { KINDS, type Kind } from '../model/kinds.js'
+import { findLag } from '../requests/replication.js'
 import { isAt, type KeyOwner } from '../keys/key-ring.js'
 import { findLinks } from '../status/links.js'
 import { findDifferentRoots } from '../status/roots.js'
-import { askCluster, findTwoPrimaries } from '../survey.js'
-import type { Topology } from '../topology.js'
+import { askCluster, findTwoPrimaries } from '../status/survey.js'
+import type { Topology } from '../model/topology.js'
 
 type Status = Readonly<Record<string, unknown>>
 

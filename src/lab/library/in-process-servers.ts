@@ -2,15 +2,15 @@ import path from 'node:path'
 import { systemClock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 import type { ServerStorage } from '../../server/data/server-storage.js'
-import type { Links } from '../links.js'
+import type { Links } from '../links/links.js'
 import type { InProcessServer } from '../runner/in-process.js'
-import { planOf, serversOf, type Topology } from '../topology.js'
+import { planOf, serversOf, type Topology } from '../model/topology.js'
 import type { LabClock } from './lab-clock.js'
 import type { InProcessLabOptions } from './options.js'
 import { leaseMsOf, settingsOf } from './plan-settings.js'
 import type { Provisions } from './provisions.js'
 
-type ServerParts = typeof import('../runner/server-parts.js')
+type ServerParts = typeof import('./server-parts.js')
 
 /** The parts that are made before the first server. */
 export interface Foundation {

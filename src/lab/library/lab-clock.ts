@@ -1,6 +1,6 @@
 import { type Clock, skewedClock, systemClock } from '../../base/clock.js'
 import { parseDurationMs } from '../../base/duration.js'
-import { LabError } from '../lab-error.js'
+import { LabError } from '../model/lab-error.js'
 
 /**
  * The time that all clusters of a lab see. Timers run in real time.

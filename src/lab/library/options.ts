@@ -1,8 +1,8 @@
 import type { Log } from '../../base/log.js'
 import type { ServerStorage } from '../../server/data/server-storage.js'
-import { LabError } from '../lab-error.js'
-import { NODE_COUNTS, type NodeCount } from '../topology.js'
-import { type LabSettings, requireKeys, requireSettings } from '../settings.js'
+import { LabError } from '../model/lab-error.js'
+import { NODE_COUNTS, type NodeCount } from '../model/topology.js'
+import { type LabSettings, requireKeys, requireSettings } from '../model/settings.js'
 
 /**
  * How a lab is started. An option or a setting that is not known is an error of types, and LabError `usage`.

@@ -1,6 +1,6 @@
 import { parseDurationMs } from '../../base/duration.js'
-import { type LabSettings, NODE_SETTINGS } from '../settings.js'
-import type { ClusterPlan } from '../topology.js'
+import { type LabSettings, NODE_SETTINGS } from '../model/settings.js'
+import type { ClusterPlan } from '../model/topology.js'
 
 /** The plan of a cluster as settings of its servers. */
 export const settingsOf = ({ license, version, settings }: ClusterPlan): LabSettings => ({

@@ -5,8 +5,8 @@ import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 import { type LabTls, makeLabTls } from '../../server/lab/lab-tls.js'
-import { newSealKey } from '../seal-key.js'
-import { planOf, type Topology } from '../topology.js'
+import { newSealKey } from '../model/seal-key.js'
+import { planOf, type Topology } from '../model/topology.js'
 import { Balancer } from './balancer.js'
 
 /** The certificates, seal key and load balancer that one cluster has beside its server. */

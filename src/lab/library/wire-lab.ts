@@ -1,7 +1,7 @@
-import type { ClusterAccess } from '../cluster.js'
-import type { LabCluster } from '../in-process-cluster.js'
-import type { Topology } from '../topology.js'
-import { makeTopology, openCluster, type WireOptions } from '../wire.js'
+import type { ClusterAccess } from '../model/cluster.js'
+import type { LabCluster } from '../in-process/in-process-cluster.js'
+import type { Topology } from '../model/topology.js'
+import { makeTopology, openCluster, type WireOptions } from '../wiring/wire.js'
 import type { KeyRing } from '../keys/key-ring.js'
 
 interface FreshLab {

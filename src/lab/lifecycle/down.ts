@@ -1,12 +1,12 @@
-import { type AnyLab, isAttached, type LabRecord, serversOfLab } from '../cluster.js'
-import { LabError } from '../lab-error.js'
+import { type AnyLab, isAttached, type LabRecord, serversOfLab } from '../model/cluster.js'
+import { LabError } from '../model/lab-error.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
-import { claimLab } from './claim.js'
-import { findConfigFiles, findLab, removeData, removeLab } from './lab-directory.js'
-import { listLabs } from './state-directory.js'
-import { removeSocket } from './keeper-process.js'
-import type { LabHost } from './lab-host.js'
-import type { ProcessFacts } from './process-table.js'
+import { claimLab } from '../processes/claim.js'
+import { findConfigFiles, findLab, removeData, removeLab } from '../model/lab-directory.js'
+import { listLabs } from '../model/state-directory.js'
+import { removeSocket } from '../processes/keeper-process.js'
+import type { LabHost } from '../processes/lab-host.js'
+import type { ProcessFacts } from '../model/process-table.js'
 
 interface DownOptions {
   /** Leaves data and keys, so that the servers can be started again. */

@@ -1,10 +1,10 @@
 import path from 'node:path'
-import { type AnyLab, type AttachedLab, isAttached, serversOfLab } from '../cluster.js'
-import { findHolder } from './claim.js'
-import { findServer } from './cluster-server.js'
-import { findConfigFiles, findLab } from './lab-directory.js'
-import { listLabs } from './state-directory.js'
-import type { LabHost } from './lab-host.js'
+import { type AnyLab, type AttachedLab, isAttached, serversOfLab } from '../model/cluster.js'
+import { findHolder } from '../processes/claim.js'
+import { findServer } from '../processes/cluster-server.js'
+import { findConfigFiles, findLab } from '../model/lab-directory.js'
+import { listLabs } from '../model/state-directory.js'
+import type { LabHost } from '../processes/lab-host.js'
 
 /** A lab as a list shows it; what its record does not tell is undefined. */
 export interface LabListing {

@@ -1,7 +1,7 @@
 import { closeSync, copyFileSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
-import { type LabRecord, serversIn } from '../cluster.js'
+import { type LabRecord, serversIn } from '../model/cluster.js'
 
 /** Whose lines they are: a cluster by its letter, or `keeper`. */
 interface LogSource {

@@ -7,11 +7,11 @@ import {
   type LabRecord,
   type ServerRecord,
   withClusterKeys,
-} from '../cluster.js'
-import { waitForAnswer } from '../replication.js'
-import { unsealWithAny } from '../seals.js'
-import { openCluster } from '../wire.js'
-import { requireLab, saveLab } from './lab-directory.js'
+} from '../model/cluster.js'
+import { waitForAnswer } from '../requests/replication.js'
+import { unsealWithAny } from '../keys/seals.js'
+import { openCluster } from '../wiring/wire.js'
+import { requireLab, saveLab } from '../model/lab-directory.js'
 
 /** A server of a lab whose process runs, and which is a cluster by itself or has its data elsewhere. */
 interface Place {

@@ -5,20 +5,21 @@ import {
   type ClusterRecord,
   describeServer,
   type LabRecord,
+  type OwnEtcdPlan,
   type ServerRecord,
   serversIn,
   serversOfLab,
-} from '../cluster.js'
-import { nodeOf, planRoutes, type Reach, reachOf, routeCount } from '../keeper/routes.js'
-import { findEtcd, type OwnEtcdPlan } from '../keeper/own-etcd.js'
-import { LabError } from '../lab-error.js'
-import { type PortPair, randomSinglePorts } from '../ports.js'
-import type { LabSettings } from '../settings.js'
-import { allServersOf, hasPeers, planOf, requireSharedMemory, serversOf, type Topology } from '../topology.js'
+} from '../model/cluster.js'
+import { nodeOf, planRoutes, type Reach, reachOf, routeCount } from '../model/routes.js'
+import { findEtcd } from '../keeper/own-etcd.js'
+import { LabError } from '../model/lab-error.js'
+import { type PortPair, randomSinglePorts } from '../model/ports.js'
+import type { LabSettings } from '../model/settings.js'
+import { allServersOf, hasPeers, planOf, requireSharedMemory, serversOf, type Topology } from '../model/topology.js'
 import { type ImagedServer, imagedServers, type Manifest } from '../snapshot/manifest.js'
-import { planKeeper } from './keeper-process.js'
-import { labDirectory } from './lab-directory.js'
-import type { LabHost } from './lab-host.js'
+import { planKeeper } from '../processes/keeper-process.js'
+import { labDirectory } from '../model/lab-directory.js'
+import type { LabHost } from '../processes/lab-host.js'
 
 /** The wishes that a lab is planned from. */
 export interface LabPlan {

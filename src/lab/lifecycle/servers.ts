@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import type { ApiClient } from '../../client/api-client.js'
-import { workOnAttached } from '../attach/containers.js'
+import { workOnAttached } from './containers.js'
 import {
   type ClusterRecord,
   clientOf,
@@ -9,22 +9,21 @@ import {
   type LabRecord,
   type ServerRecord,
   withProcess,
-} from '../cluster.js'
+} from '../model/cluster.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
-import { LabError } from '../lab-error.js'
-import { waitForAnswer } from '../replication.js'
-import { cannot } from '../live-lab.js'
-import { type Ending, lastLogLines } from '../runner/child-process.js'
-import { sealCluster, unsealCluster } from '../seals.js'
-import type { ServerVerb, VerbOptions } from '../server-verbs.js'
-import { chooseServers, findRecords } from './choose.js'
-import { claimLab } from './claim.js'
+import { LabError } from '../model/lab-error.js'
+import { waitForAnswer } from '../requests/replication.js'
+import { type Ending, lastLogLines } from '../processes/child-process.js'
+import { sealCluster, unsealCluster } from '../keys/seals.js'
+import { cannot, type ServerVerb, type VerbOptions } from '../model/server-verbs.js'
+import { chooseServers, findRecords } from '../nodes/choose.js'
+import { claimLab } from '../processes/claim.js'
 import { stopAll } from './down.js'
-import { commandIn, requireAnyLab, requireLab, saveLab } from './lab-directory.js'
-import { findServer, launchCluster } from './cluster-server.js'
-import { startKeeper } from './keeper-process.js'
-import type { LabHost } from './lab-host.js'
-import { openNode } from './nodes.js'
+import { commandIn, requireAnyLab, requireLab, saveLab } from '../model/lab-directory.js'
+import { findServer, launchCluster } from '../processes/cluster-server.js'
+import { startKeeper } from '../processes/keeper-process.js'
+import type { LabHost } from '../processes/lab-host.js'
+import { openNode } from '../nodes/nodes.js'
 import { openRunning, openStarted } from './open-server.js'
 
 /**

@@ -1,7 +1,7 @@
-import { type AnyLab, describeServer, isAttached, serversOfLab } from '../cluster.js'
-import { commandIn, findLab } from './lab-directory.js'
-import { listLabs } from './state-directory.js'
-import type { LabHost } from './lab-host.js'
+import { type AnyLab, describeServer, isAttached, serversOfLab } from '../model/cluster.js'
+import { commandIn, findLab } from '../model/lab-directory.js'
+import { listLabs } from '../model/state-directory.js'
+import type { LabHost } from '../processes/lab-host.js'
 
 /**
  * Why a server of a lab of this machine does not answer, with the command that mends it. Undefined where the address is

@@ -1,5 +1,5 @@
-import { type LabRecord, portsOf, serversOfLab } from '../cluster.js'
-import { isFree } from '../ports.js'
+import { type LabRecord, portsOf, serversOfLab } from '../model/cluster.js'
+import { isFree } from '../model/ports.js'
 
 /** A port of a lab that is down on which somebody else listens; undefined when there is none. */
 export const findTakenPort = async ({ clusters, keeper, etcd }: LabRecord): Promise<number | undefined> => {

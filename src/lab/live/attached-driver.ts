@@ -7,19 +7,19 @@ import {
   isAttached,
   serversIn,
   withClusterKeys,
-} from '../cluster.js'
+} from '../model/cluster.js'
 import type { ActiveFault, FaultRequest } from '../keeper/active-fault.js'
 import { Keeper } from '../keeper/keeper.js'
-import { LabError } from '../lab-error.js'
-import { requireAnyLab, saveLab } from '../lifecycle/lab-directory.js'
-import type { LabHost } from '../lifecycle/lab-host.js'
-import { atActiveNodes } from '../lifecycle/nodes.js'
+import { LabError } from '../model/lab-error.js'
+import { requireAnyLab, saveLab } from '../model/lab-directory.js'
+import type { LabHost } from '../processes/lab-host.js'
+import { atActiveNodes } from '../nodes/nodes.js'
 import { LocalEvents } from './local-events.js'
-import { cannot, type LabDriver, LiveLab } from '../live-lab.js'
-import type { ProcessVerb } from '../server-verbs.js'
-import type { Topology } from '../topology.js'
+import { type LabDriver, LiveLab } from './live-lab.js'
+import { cannot, type ProcessVerb } from '../model/server-verbs.js'
+import type { Topology } from '../model/topology.js'
 import { topologyOf } from '../topology/catalogue.js'
-import { workOnAttached } from '../attach/containers.js'
+import { workOnAttached } from '../lifecycle/containers.js'
 
 /** Servers that somebody else runs, by the lab's record of them. Where they are containers of this machine they are also stopped and started. */
 class AttachedDriver implements LabDriver {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import { type EventDraft, type LabEvent, timesOf } from '../events/event.js'
 import { Watch, type WatchedCluster } from '../keeper/watch.js'
-import type { LabEvents } from '../live-lab.js'
+import type { LabEvents } from './live-lab.js'
 
 /** Events of a lab that has no keeper: whoever listens hears them, and clusters are looked at while somebody does. */
 export class LocalEvents implements LabEvents {

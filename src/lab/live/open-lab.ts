@@ -1,7 +1,7 @@
-import { isAttached } from '../cluster.js'
-import { requireAnyLab } from '../lifecycle/lab-directory.js'
-import type { LabHost } from '../lifecycle/lab-host.js'
-import type { LiveLab } from '../live-lab.js'
+import { isAttached } from '../model/cluster.js'
+import { requireAnyLab } from '../model/lab-directory.js'
+import type { LabHost } from '../processes/lab-host.js'
+import type { LiveLab } from './live-lab.js'
 import { openAttachedLab } from './attached-driver.js'
 import { openProcessLab } from './process-driver.js'
 

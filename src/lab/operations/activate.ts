@@ -1,5 +1,5 @@
-import type { Kind } from '../kinds.js'
-import { LabError } from '../lab-error.js'
+import type { Kind } from '../model/kinds.js'
+import { LabError } from '../model/lab-error.js'
 import { activationToken, authorityOf, findMissingMode, freeId, idOf, REPLICATION } from './role-changes.js'
 import { lineOf } from './lines.js'
 import type { Runbook } from './runbook.js'

@@ -1,6 +1,6 @@
 import { ApiError } from '../../client/api-client.js'
-import { LabError } from '../lab-error.js'
-import { generateOperationToken, modeOf, OPERATION_TOKEN, type Status } from '../replication.js'
+import { LabError } from '../model/lab-error.js'
+import { generateOperationToken, modeOf, OPERATION_TOKEN, type Status } from '../requests/replication.js'
 import { activationToken, authorityOf, demote, freeId, idOf, promote, REPLICATION } from './role-changes.js'
 import type { Runbook } from './runbook.js'
 

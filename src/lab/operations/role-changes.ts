@@ -1,7 +1,7 @@
 import { textsOfJson } from '../../base/json-print.js'
 import { readNamedText } from '../../base/named-file.js'
-import type { Kind } from '../kinds.js'
-import { LabError } from '../lab-error.js'
+import type { Kind } from '../model/kinds.js'
+import { LabError } from '../model/lab-error.js'
 import type { Runbook } from './runbook.js'
 
 /** Single changes of role, of which operations are made: one call, and a wait for what it brings about. */

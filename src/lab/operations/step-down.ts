@@ -1,6 +1,6 @@
-import type { ClusterAccess } from '../cluster.js'
-import { LabError } from '../lab-error.js'
-import { type ClusterOfNodes, findActive } from '../lifecycle/nodes.js'
+import type { ClusterAccess } from '../model/cluster.js'
+import { LabError } from '../model/lab-error.js'
+import { type ClusterOfNodes, findActive } from '../nodes/nodes.js'
 import type { Runbook } from './runbook.js'
 
 /** Has the active node of a cluster give up the lead, and waits for another one. Rejects with LabError `usage` where there is none. */

@@ -1,4 +1,4 @@
-import { LabError } from '../lab-error.js'
+import { LabError } from '../model/lab-error.js'
 
 /**
  * One way of a link: `up` carries what the dialling side sends, `down` what it receives.

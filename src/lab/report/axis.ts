@@ -1,4 +1,4 @@
-import { formatNumber } from './format.js'
+import { formatNumber } from '../texts/format.js'
 import { type Markup, markup } from './markup.js'
 
 /** Where the drawing of a curve lies in its picture. All lengths are pixels of the picture. */

@@ -1,7 +1,7 @@
 import type { DrillResult, Sample } from '../drills/result.js'
 import { drawTimeAxis, drawValueAxis, type Frame, roundUp, toX, toY } from './axis.js'
 import { drawBoth, type Figure } from './figure.js'
-import { formatNumber, formatOffset } from './format.js'
+import { formatNumber, formatOffset } from '../texts/format.js'
 import { type Markup, markup } from './markup.js'
 import { drawOutage, drawPhases, endOf } from './phases.js'
 

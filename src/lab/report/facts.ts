@@ -1,5 +1,5 @@
 import type { DrillResult, RtoResult } from '../drills/result.js'
-import { formatMs, formatNumber, formatOffset } from './format.js'
+import { formatMs, formatNumber, formatOffset } from '../texts/format.js'
 import { type Markup, markup } from './markup.js'
 import { drawCommands, drawTable, section } from './parts.js'
 

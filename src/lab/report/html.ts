@@ -3,7 +3,7 @@ import type { DrillEvent, DrillResult, Picture, StepResult } from '../drills/res
 import { lagFigure, requestFigure } from './curves.js'
 import { drawFigures, drawInterruptions, drawLosses, drawRepeat } from './facts.js'
 import { renderFigure } from './figure.js'
-import { formatDay, formatMs, formatOffset } from './format.js'
+import { formatDay, formatMs, formatOffset } from '../texts/format.js'
 import { type Markup, markup } from './markup.js'
 import { drawCommands, drawTable, section } from './parts.js'
 import { endOf } from './phases.js'

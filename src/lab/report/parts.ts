@@ -1,4 +1,4 @@
-import { formatNumber } from './format.js'
+import { formatNumber } from '../texts/format.js'
 import { type Markup, markup } from './markup.js'
 
 /** As many rows as a reader can take in; the rest of a table opens on demand, and is all there on paper. */

@@ -1,7 +1,7 @@
 import type { DrillResult, StepResult } from '../drills/result.js'
 import { drawTimeAxis, type Frame, round, toX } from './axis.js'
 import { drawBoth, type Figure, type Page } from './figure.js'
-import { formatMs } from './format.js'
+import { formatMs } from '../texts/format.js'
 import { type Markup, markup } from './markup.js'
 
 const TOP = 8

@@ -1,5 +1,5 @@
 import type { Picture, PictureCluster, PictureLink } from '../drills/result.js'
-import { KIND_WORDS } from '../kinds.js'
+import { KIND_WORDS } from '../model/kinds.js'
 import { drawBoth, type Figure, type Page } from './figure.js'
 import { type Markup, markup } from './markup.js'
 

@@ -1,5 +1,5 @@
 import type { Entry, ImageState } from '../../server/lab/cluster-image.js'
-import type { Kind } from '../kinds.js'
+import type { Kind } from '../model/kinds.js'
 
 /** All of the data of a server at one moment, in memory. */
 export interface ServerImage {

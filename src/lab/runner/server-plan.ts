@@ -1,5 +1,5 @@
-import type { PortPair } from '../ports.js'
-import { LAB_SETTINGS, type LabSettings, NODE_SETTINGS } from '../settings.js'
+import type { PortPair } from '../model/ports.js'
+import { LAB_SETTINGS, type LabSettings, NODE_SETTINGS } from '../model/settings.js'
 
 /** Settings of a server of a lab, wherever it runs. */
 export interface ServerPlan {

@@ -1,6 +1,6 @@
 import type { Network } from '../../server/simulated/network.js'
-import { LabError } from '../lab-error.js'
-import type { LabLink } from '../links.js'
+import { LabError } from '../model/lab-error.js'
+import type { LabLink } from '../links/links.js'
 import { refuse } from './not-offered.js'
 
 /** Two sides, and the servers of each. */

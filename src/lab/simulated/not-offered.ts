@@ -1,4 +1,4 @@
-import { LabError } from '../lab-error.js'
+import { LabError } from '../model/lab-error.js'
 
 /**
  * Has each of these names throw LabError `usage` with the reason when it is read: who asks without types for what other labs

@@ -1,6 +1,6 @@
-import { LabError } from '../lab-error.js'
-import { type LabSettings, requireKeys, requireSettings } from '../settings.js'
-import { NODE_COUNTS, type NodeCount, planOf, type Topology } from '../topology.js'
+import { LabError } from '../model/lab-error.js'
+import { type LabSettings, requireKeys, requireSettings } from '../model/settings.js'
+import { NODE_COUNTS, type NodeCount, planOf, type Topology } from '../model/topology.js'
 
 /**
  * How a simulated lab is started: its clusters are on a simulated network, disk and clock, and need no port, no file and no

@@ -1,7 +1,7 @@
 import type { ServerConfig } from '../../server/config/config.js'
 import { loadServerConfig } from '../../server/config/server-config.js'
 import { configOf } from '../runner/server-plan.js'
-import type { LabSettings } from '../settings.js'
+import type { LabSettings } from '../model/settings.js'
 
 const PORT_BASE = 8200
 const PORTS_PER_CLUSTER = 10

@@ -1,5 +1,5 @@
-import type { LabCluster } from '../in-process-cluster.js'
-import type { LabNode } from '../in-process-node.js'
+import type { LabCluster } from '../in-process/in-process-cluster.js'
+import type { LabNode } from '../in-process/in-process-node.js'
 import type { VirtualLab } from './virtual-lab.js'
 import type { SimulatedLabClock } from './virtual-time.js'
 

@@ -1,7 +1,7 @@
 import { type Clock, sleepWith, type Timer } from '../../base/clock.js'
 import { idleTurn } from '../../base/turn.js'
 import { IDLE_TURNS_MAX, type SimulatedClock } from '../../server/simulated/simulated-clock.js'
-import { LabError } from '../lab-error.js'
+import { LabError } from '../model/lab-error.js'
 import { requireMs } from '../library/lab-clock.js'
 
 /**

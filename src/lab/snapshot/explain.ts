@@ -1,5 +1,5 @@
 import { SealedFileError } from '../../server/lab/sealed-file.js'
-import { LabError } from '../lab-error.js'
+import { LabError } from '../model/lab-error.js'
 
 const FAULTS = {
   'not-sealed': 'is no snapshot of a lab',

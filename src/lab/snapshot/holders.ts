@@ -1,11 +1,17 @@
 import type { Clock } from '../../base/clock.js'
-import { type ClusterRecord, type LabRecord, serversIn, type ServerRecord, withAnonymousClient } from '../cluster.js'
-import { LabError } from '../lab-error.js'
-import { atActiveNodes, findActive, openNodes } from '../lifecycle/nodes.js'
-import { waitForAnswers } from '../replication.js'
-import { unsealWithAny } from '../seals.js'
+import {
+  type ClusterRecord,
+  type LabRecord,
+  serversIn,
+  type ServerRecord,
+  withAnonymousClient,
+} from '../model/cluster.js'
+import { LabError } from '../model/lab-error.js'
+import { atActiveNodes, findActive, openNodes } from '../nodes/nodes.js'
+import { waitForAnswers } from '../requests/replication.js'
+import { unsealWithAny } from '../keys/seals.js'
 import { topologyOf } from '../topology/catalogue.js'
-import { openCluster } from '../wire.js'
+import { openCluster } from '../wiring/wire.js'
 
 interface HolderOptions {
   /** Bound on each wait. */

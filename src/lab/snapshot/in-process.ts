@@ -1,7 +1,7 @@
-import type { LabCluster } from '../in-process-cluster.js'
-import type { Kind } from '../kinds.js'
-import { LabError } from '../lab-error.js'
-import { findLagBetween } from '../replication.js'
+import type { LabCluster } from '../in-process/in-process-cluster.js'
+import type { Kind } from '../model/kinds.js'
+import { LabError } from '../model/lab-error.js'
+import { findLagBetween } from '../requests/replication.js'
 import type { InProcessServer } from '../runner/in-process.js'
 import { isStreaming, type ServerImage } from '../runner/server-image.js'
 

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
-import { stateDirectory } from '../lifecycle/state-directory.js'
+import { stateDirectory } from '../model/state-directory.js'
 
 export const SNAPSHOT_SUFFIX = '.snapshot'
 

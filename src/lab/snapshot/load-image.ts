@@ -3,19 +3,26 @@ import path from 'node:path'
 import type { ApiClient } from '../../client/api-client.js'
 import { checkImage } from '../../server/lab/cluster-image.js'
 import { IMAGE_IN } from '../../server/lab/cluster-images.js'
-import { type ClusterRecord, clientOf, isNode, type LabRecord, withAnonymousClient, withProcess } from '../cluster.js'
+import {
+  type ClusterRecord,
+  clientOf,
+  isNode,
+  type LabRecord,
+  withAnonymousClient,
+  withProcess,
+} from '../model/cluster.js'
 import type { FaultRequest } from '../keeper/active-fault.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
-import { LabError } from '../lab-error.js'
-import { saveLab } from '../lifecycle/lab-directory.js'
-import { findRecords } from '../lifecycle/choose.js'
-import { findServer } from '../lifecycle/cluster-server.js'
-import type { LabHost } from '../lifecycle/lab-host.js'
-import { atActiveNodes, openNodes } from '../lifecycle/nodes.js'
-import { statusOf } from '../replication.js'
-import { sealCluster, unsealWithAny } from '../seals.js'
-import { throughRestart } from '../through-restart.js'
-import { waitFor } from '../wait.js'
+import { LabError } from '../model/lab-error.js'
+import { saveLab } from '../model/lab-directory.js'
+import { findRecords } from '../nodes/choose.js'
+import { findServer } from '../processes/cluster-server.js'
+import type { LabHost } from '../processes/lab-host.js'
+import { atActiveNodes, openNodes } from '../nodes/nodes.js'
+import { statusOf } from '../requests/replication.js'
+import { sealCluster, unsealWithAny } from '../keys/seals.js'
+import { throughRestart } from '../requests/through-restart.js'
+import { waitFor } from '../requests/wait.js'
 import { makeReceiver } from './holders.js'
 import { type ImagedCluster, type ImagedServer, imagedServers, imageFile, type Manifest } from './manifest.js'
 

@@ -1,14 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
-import { type ClusterAccess, type ClusterRecord, type Formerly, type ServerRecord, serversIn } from '../cluster.js'
+import {
+  type ClusterAccess,
+  type ClusterRecord,
+  type Formerly,
+  type ServerRecord,
+  serversIn,
+} from '../model/cluster.js'
 import type { ActiveFault } from '../keeper/active-fault.js'
 import { parseFaultRequest } from '../keeper/parse-fault.js'
-import { KINDS } from '../kinds.js'
-import { LabError } from '../lab-error.js'
-import type { PortPair } from '../ports.js'
-import { LAB_NAME } from '../lifecycle/state-directory.js'
-import type { Topology } from '../topology.js'
+import { KINDS } from '../model/kinds.js'
+import { LabError } from '../model/lab-error.js'
+import type { PortPair } from '../model/ports.js'
+import { LAB_NAME } from '../model/state-directory.js'
+import type { Topology } from '../model/topology.js'
 
 /**
  * All of a lab at one moment, as a directory: this manifest and an image of each cluster. It holds keys and tokens, so it

@@ -13,12 +13,12 @@ import {
   SEAL_KEY_BYTES,
   writeSealedFile,
 } from '../../server/lab/sealed-file.js'
-import { LabError } from '../lab-error.js'
+import { LabError } from '../model/lab-error.js'
 import { explain } from './explain.js'
-import { makeDirectories } from '../lifecycle/lab-directory.js'
-import type { LabHost } from '../lifecycle/lab-host.js'
+import { makeDirectories } from '../model/lab-directory.js'
+import type { LabHost } from '../processes/lab-host.js'
 import { listSnapshots, SNAPSHOT_SUFFIX, snapshotsDirectory } from './kept.js'
-import { serversOf } from '../topology.js'
+import { serversOf } from '../model/topology.js'
 import { topologyDocument } from '../topology/document.js'
 import { parseTopology } from '../topology/parse.js'
 import { imagedServers, imageFile, isManifest, type Manifest, readManifest, writeManifest } from './manifest.js'

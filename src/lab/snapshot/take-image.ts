@@ -4,15 +4,21 @@ import { makeDirectory } from '../../base/make-directory.js'
 import { imageOfStopped, type ImageFacts } from '../../server/lab/cluster-image.js'
 import { IMAGE_OUT } from '../../server/lab/cluster-images.js'
 import type { ApiClient } from '../../client/api-client.js'
-import { type ClusterRecord, clientOf, type LabRecord, type ServerRecord, withAnonymousClient } from '../cluster.js'
+import {
+  type ClusterRecord,
+  clientOf,
+  type LabRecord,
+  type ServerRecord,
+  withAnonymousClient,
+} from '../model/cluster.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
-import { KINDS, type Kind } from '../kinds.js'
-import { LabError } from '../lab-error.js'
-import { findServer } from '../lifecycle/cluster-server.js'
-import type { LabHost } from '../lifecycle/lab-host.js'
-import { statusOf } from '../replication.js'
+import { KINDS, type Kind } from '../model/kinds.js'
+import { LabError } from '../model/lab-error.js'
+import { findServer } from '../processes/cluster-server.js'
+import type { LabHost } from '../processes/lab-host.js'
+import { statusOf } from '../requests/replication.js'
 import { topologyOf } from '../topology/catalogue.js'
-import { waitFor } from '../wait.js'
+import { waitFor } from '../requests/wait.js'
 import { findHolder } from './holders.js'
 import { formerlyOf, type ImagedCluster, imageFile, type Manifest, type SavedFault, writeManifest } from './manifest.js'
 

@@ -1,7 +1,7 @@
 import { type ActiveFault, isOfLink } from '../keeper/active-fault.js'
 import type { LinkFault } from '../proxy/link-faults.js'
-import { KIND_WORDS, KINDS } from '../kinds.js'
-import type { Survey } from '../survey.js'
+import { KIND_WORDS, KINDS } from '../model/kinds.js'
+import type { Survey } from './survey.js'
 import type { ClusterView, NodeRow, ProcessState } from './cluster-view.js'
 import type { FollowView } from './links.js'
 

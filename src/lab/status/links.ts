@@ -1,5 +1,5 @@
 import { type ActiveFault, isOfLink } from '../keeper/active-fault.js'
-import { KINDS, type Kind } from '../kinds.js'
+import { KINDS, type Kind } from '../model/kinds.js'
 import type { ClusterView } from './cluster-view.js'
 
 /** A cluster that follows another one, or would. */

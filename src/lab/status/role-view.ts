@@ -1,7 +1,7 @@
 import { textOfJson, textsOfJson } from '../../base/json-print.js'
 import type { ApiClient } from '../../client/api-client.js'
-import { KINDS, type Kind } from '../kinds.js'
-import { countOf, type Status, statusOf } from '../replication.js'
+import { KINDS, type Kind } from '../model/kinds.js'
+import { countOf, type Status, statusOf } from '../requests/replication.js'
 import type { RoleView } from './cluster-view.js'
 
 /** The roles of a cluster in both kinds, as it tells them now; one that does not answer has the mode `-`. Never rejects. */

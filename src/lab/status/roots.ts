@@ -1,7 +1,7 @@
 import { textOfJson } from '../../base/json-print.js'
 import type { Clock } from '../../base/clock.js'
-import { KIND_WORDS, type Kind } from '../kinds.js'
-import { hasAll, type Status } from '../replication.js'
+import { KIND_WORDS, type Kind } from '../model/kinds.js'
+import { hasAll, type Status } from '../requests/replication.js'
 import type { ClusterView } from './cluster-view.js'
 import type { FollowView } from './links.js'
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { nearest } from '../../base/nearest.js'
 import { isDocumentFile, readDocumentFile } from '../documents/yaml-document.js'
-import { LabError } from '../lab-error.js'
-import type { Topology } from '../topology.js'
+import { LabError } from '../model/lab-error.js'
+import type { Topology } from '../model/topology.js'
 import { parseTopology, readTopology } from './parse.js'
 
 /** The topologies that ship with the package, as files beside this one. */

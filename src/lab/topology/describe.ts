@@ -1,5 +1,5 @@
-import { drawTree } from '../picture.js'
-import { type ClusterPlan, type Link, planOf, type Topology } from '../topology.js'
+import { drawTree } from './picture.js'
+import { type ClusterPlan, type Link, planOf, type Topology } from '../model/topology.js'
 
 /** A topology as a picture, with what is special about its clusters and links below it. */
 export const describeTopology = (topology: Topology): string => {

@@ -1,4 +1,4 @@
-import type { ClusterPlan, Link, Topology } from '../topology.js'
+import type { ClusterPlan, Link, Topology } from '../model/topology.js'
 
 /** A topology as the text of a file, in JSON, which is YAML: what `parseTopology` reads and judges. */
 export const topologyDocument = ({ name, about, clusters, links, plans = {} }: Topology): string =>

@@ -1,5 +1,5 @@
-import type { Kind } from '../kinds.js'
-import { findNameClashes, NODE_COUNTS } from '../topology.js'
+import type { Kind } from '../model/kinds.js'
+import { findNameClashes, NODE_COUNTS } from '../model/topology.js'
 import type { Problem } from '../documents/yaml-document.js'
 
 type Path = readonly (string | number)[]

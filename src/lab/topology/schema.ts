@@ -1,5 +1,5 @@
 import type { Schema } from '../documents/schema.js'
-import { NODE_STORAGES } from '../topology.js'
+import { NODE_STORAGES } from '../model/topology.js'
 
 const NAME: Schema = {
   type: 'string',

@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../client/api-client.js'
-import type { MountSeed, Seed } from '../topology.js'
+import type { MountSeed, Seed } from '../model/topology.js'
 
 /** Writes what a cluster begins with. Nothing of it may be there yet, but for what its primary has. */
 export const seedCluster = async (client: ApiClient, seed: Seed): Promise<void> => {

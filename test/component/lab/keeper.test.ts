@@ -10,8 +10,8 @@ import { createSeededRandom } from '../../../src/base/random.js'
 import type { EventDraft, LabEvent } from '../../../src/lab/events/event.js'
 import { Keeper } from '../../../src/lab/keeper/keeper.js'
 import { KeeperClient } from '../../../src/lab/keeper/keeper-client.js'
-import { runKeeper } from '../../../src/lab/keeper/run-keeper.js'
-import { randomSinglePorts } from '../../../src/lab/ports.js'
+import { runKeeper } from '../../../src/lab/keeper/control/run-keeper.js'
+import { randomSinglePorts } from '../../../src/lab/model/ports.js'
 import { until } from '../../support/until.js'
 
 /** A keeper in this process, with one link and one cluster, which is a server of the test. */

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
-import { createProcessTable } from '../../../src/lab/lifecycle/process-table.js'
+import { createProcessTable } from '../../../src/lab/model/process-table.js'
 import { imageFile, type Manifest, readManifest, writeManifest } from '../../../src/lab/snapshot/manifest.js'
 import {
   checkSnapshot,

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
-import { statusOf } from '../../../src/lab/replication.js'
-import { joinClusters } from '../../../src/lab/wire.js'
+import { statusOf } from '../../../src/lab/requests/replication.js'
+import { joinClusters } from '../../../src/lab/wiring/wire.js'
 import { type MemoryNode, startLoneNode, startMemoryNodes } from '../../support/memory-nodes.js'
 import type { TestNodes } from '../../support/nodes.js'
 

@@ -4,8 +4,14 @@ import path from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { silentLog } from '../../../src/base/log.js'
 import { ApiClient } from '../../../src/client/api-client.js'
-import { randomPorts } from '../../../src/lab/ports.js'
-import { enablePrimary, enableSecondary, secondaryToken, statusOf, unseal } from '../../../src/lab/replication.js'
+import { randomPorts } from '../../../src/lab/model/ports.js'
+import {
+  enablePrimary,
+  enableSecondary,
+  secondaryToken,
+  statusOf,
+  unseal,
+} from '../../../src/lab/requests/replication.js'
 import { Server } from '../../../src/server/server.js'
 import { loadServerConfig } from '../../../src/server/config/server-config.js'
 import { until } from '../../support/until.js'

@@ -1,8 +1,14 @@
 import { afterEach, expect, test } from 'vitest'
 import type { Log } from '../../../src/base/log.js'
 import { ApiClient } from '../../../src/client/api-client.js'
-import { randomPorts } from '../../../src/lab/ports.js'
-import { enablePrimary, enableSecondary, initialise, secondaryToken, statusOf } from '../../../src/lab/replication.js'
+import { randomPorts } from '../../../src/lab/model/ports.js'
+import {
+  enablePrimary,
+  enableSecondary,
+  initialise,
+  secondaryToken,
+  statusOf,
+} from '../../../src/lab/requests/replication.js'
 import { KEYS } from '../../../src/storage/key-families.js'
 import { Server } from '../../../src/server/server.js'
 import { loadServerConfig } from '../../../src/server/config/server-config.js'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { type Kind, startLabOf, waitFor } from '../../../src/index.js'
-import { enablePrimary, secondaryToken } from '../../../src/lab/replication.js'
+import { enablePrimary, secondaryToken } from '../../../src/lab/requests/replication.js'
 
 const TOPOLOGY = { name: 'strangers', about: 'two strangers', clusters: ['A', 'B'], links: [] }
 const KINDS: readonly Kind[] = ['dr', 'performance']

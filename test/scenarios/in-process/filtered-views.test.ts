@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { startLab, startLabOf } from '../../../src/index.js'
-import { enablePrimary, secondaryToken } from '../../../src/lab/replication.js'
+import { enablePrimary, secondaryToken } from '../../../src/lab/requests/replication.js'
 
 const NS1 = { headers: { 'X-Vault-Namespace': 'ns1' } }
 const FILTERS = 'sys/replication/performance'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { startLab } from '../../../src/index.js'
-import { joinSecondary } from '../../../src/lab/wire.js'
+import { joinSecondary } from '../../../src/lab/wiring/wire.js'
 
 it('a lab joins a cluster whose earlier try took the id or joined already', async () => {
   await using lab = await startLab('dr')

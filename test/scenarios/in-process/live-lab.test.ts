@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { InProcessLab } from '../../../src/lab/in-process-lab.js'
+import { InProcessLab } from '../../../src/lab/library/in-process-lab.js'
 import type { LabEvent } from '../../../src/lab/events/event.js'
 import { openInProcessLab } from '../../../src/lab/live/in-process-driver.js'
 import { failOver, rejoin } from '../../../src/lab/operations/operations.js'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { startLab, waitFor } from '../../../src/index.js'
-import { statusOf } from '../../../src/lab/replication.js'
+import { statusOf } from '../../../src/lab/requests/replication.js'
 
 describe('a lab in this process', () => {
   it('startLab returns after the lab is replicated', async () => {

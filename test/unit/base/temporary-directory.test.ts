@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { findLeftDirectories, makeTemporaryDirectory } from '../../../src/base/temporary-directory.js'
-import { isRunning } from '../../../src/lab/runner/child-process.js'
+import { isRunning } from '../../../src/lab/processes/child-process.js'
 
 it('tells directories of processes that are gone from those that are used', () => {
   const parent = mkdtempSync(path.join(tmpdir(), 'understudy-test-'))

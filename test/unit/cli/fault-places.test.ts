@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { chooseFaults } from '../../../src/cli/commands/lab/fault-places.js'
-import type { LabRecord } from '../../../src/lab/cluster.js'
+import type { LabRecord } from '../../../src/lab/model/cluster.js'
 import type { ActiveFault } from '../../../src/lab/keeper/active-fault.js'
 
 const LAB = {

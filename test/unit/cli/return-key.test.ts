@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { withInterrupt } from '../../../src/cli/interrupt.js'
 import { waitForReturn } from '../../../src/cli/commands/lab/drill-run.js'
-import { Interrupted } from '../../../src/lab/lab-error.js'
+import { Interrupted } from '../../../src/lab/model/lab-error.js'
 
 const press = (keys: string | undefined) => {
   const terminal = { input: new PassThrough(), output: new PassThrough() }

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, expect, it } from 'vitest'
 import { ApiClient, ApiUnreachable } from '../../../src/client/api-client.js'
 import { systemClock } from '../../../src/base/clock.js'
-import { waitFor } from '../../../src/lab/wait.js'
+import { waitFor } from '../../../src/lab/requests/wait.js'
 
 /** Servers that take a connection and do not answer, as one that is paused does: nothing waits for them without end. */
 

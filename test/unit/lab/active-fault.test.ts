@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type ActiveFault, directionState, isDown } from '../../../src/lab/keeper/active-fault.js'
 import type { LinkFault } from '../../../src/lab/proxy/link-faults.js'
-import { dialRoutesOf, planRoutes, type Reach, routeCount } from '../../../src/lab/keeper/routes.js'
+import { dialRoutesOf, planRoutes, type Reach, routeCount } from '../../../src/lab/model/routes.js'
 
 const active = (id: number, fault: LinkFault, isOneWay = false): ActiveFault => ({
   id,

@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { claimLab, findHolder } from '../../../src/lab/lifecycle/claim.js'
-import { labDirectory } from '../../../src/lab/lifecycle/lab-directory.js'
-import { listLabs } from '../../../src/lab/lifecycle/state-directory.js'
-import { identify, isAlive } from '../../../src/lab/lifecycle/process-identity.js'
-import { createProcessTable, type ProcessTable } from '../../../src/lab/lifecycle/process-table.js'
+import { claimLab, findHolder } from '../../../src/lab/processes/claim.js'
+import { labDirectory } from '../../../src/lab/model/lab-directory.js'
+import { listLabs } from '../../../src/lab/model/state-directory.js'
+import { identify, isAlive } from '../../../src/lab/model/process-identity.js'
+import { createProcessTable, type ProcessTable } from '../../../src/lab/model/process-table.js'
 
 let home = ''
 beforeEach(() => {

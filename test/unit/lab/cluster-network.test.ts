@@ -1,6 +1,6 @@
 import net from 'node:net'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { Links } from '../../../src/lab/links.js'
+import { Links } from '../../../src/lab/links/links.js'
 import { until } from '../../support/until.js'
 
 /** The sockets of a cluster of this process end as those of a process do. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { conceal } from '../../../src/lab/report/conceal.js'
+import { conceal } from '../../../src/lab/texts/conceal.js'
 
 it.each([
   ['Unseal Key 1: 3f9a0c', 'Unseal Key 1: <key share>'],

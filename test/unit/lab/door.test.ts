@@ -1,10 +1,10 @@
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import type { AnyLab } from '../../../src/lab/cluster.js'
-import { LabError } from '../../../src/lab/lab-error.js'
-import { answerDoor } from '../../../src/lab/web/door.js'
-import type { Reply } from '../../../src/lab/web/reply.js'
+import type { AnyLab } from '../../../src/lab/model/cluster.js'
+import { LabError } from '../../../src/lab/model/lab-error.js'
+import { answerDoor } from '../../../src/lab/web/server/door.js'
+import type { Reply } from '../../../src/lab/web/server/reply.js'
 
 /** A lab that is gone: what gets past the door is answered with 502. */
 const noLab = () => {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { KEEPER_NODE_OPTIONS } from '../../../src/lab/lifecycle/keeper-process.js'
+import { KEEPER_NODE_OPTIONS } from '../../../src/lab/processes/keeper-process.js'
 
 test('this version of node knows every option that the keeper is started with', () => {
   const { status, stderr } = spawnSync(process.execPath, [...KEEPER_NODE_OPTIONS, '-e', ''], { encoding: 'utf8' })

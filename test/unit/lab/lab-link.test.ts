@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { LabLink } from '../../../src/lab/links.js'
+import { LabLink } from '../../../src/lab/links/links.js'
 
 /** As from JavaScript, where no types are looked at. */
 const set = (...given: readonly unknown[]) =>

@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
-import { thisHost } from '../../../src/lab/lifecycle/lab-host.js'
+import { thisHost } from '../../../src/lab/processes/lab-host.js'
 import { planLab } from '../../../src/lab/lifecycle/plan.js'
-import { randomPorts, randomRange, randomSinglePorts } from '../../../src/lab/ports.js'
+import { randomPorts, randomRange, randomSinglePorts } from '../../../src/lab/model/ports.js'
 import { requireTopology } from '../../../src/lab/topology/catalogue.js'
 
 /** The same seed leads to the same ports, as long as nobody takes one of them. */

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import path from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { stateDirectory } from '../../../src/lab/lifecycle/state-directory.js'
+import { stateDirectory } from '../../../src/lab/model/state-directory.js'
 
 afterEach(() => {
   vi.unstubAllEnvs()

@@ -8,9 +8,9 @@ import { drawSurvey } from '../../../src/lab/status/draw.js'
 import { fitToWidth } from '../../../src/cli/commands/lab/status.js'
 import { findLinks } from '../../../src/lab/status/links.js'
 import { type ClusterView, NO_ROLE, type RoleView } from '../../../src/lab/status/cluster-view.js'
-import type { LiveLab } from '../../../src/lab/live-lab.js'
-import { modeOf } from '../../../src/lab/replication.js'
-import { askCluster, type Survey } from '../../../src/lab/survey.js'
+import type { LiveLab } from '../../../src/lab/live/live-lab.js'
+import { modeOf } from '../../../src/lab/requests/replication.js'
+import { askCluster, type Survey } from '../../../src/lab/status/survey.js'
 
 const OFF: RoleView = { ...NO_ROLE, mode: 'disabled' }
 const NOW = Date.parse('2026-01-01T00:00:10Z')

@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { ApiClient } from '../../../src/client/api-client.js'
-import { throughRestart } from '../../../src/lab/through-restart.js'
-import { waitFor } from '../../../src/lab/wait.js'
+import { throughRestart } from '../../../src/lab/requests/through-restart.js'
+import { waitFor } from '../../../src/lab/requests/wait.js'
 import { RESTARTING_REFUSAL } from '../../../src/logical/refusal-texts.js'
 
 /** Answers with one after the other of these, and with the last from then on. */

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Schema } from '../../../src/lab/documents/schema.js'
-import { requireTopologyOf } from '../../../src/lab/library/own-topology.js'
+import { requireTopologyOf } from '../../../src/lab/start/own-topology.js'
 import {
   findTopology,
   listTopologies,
@@ -11,7 +11,7 @@ import {
   TOPOLOGY_NAMES,
   topologyText,
 } from '../../../src/lab/topology/catalogue.js'
-import { withNodes } from '../../../src/lab/topology.js'
+import { withNodes } from '../../../src/lab/model/topology.js'
 import { topologyDocument } from '../../../src/lab/topology/document.js'
 import { parseTopology } from '../../../src/lab/topology/parse.js'
 import { TOPOLOGY_SCHEMA } from '../../../src/lab/topology/schema.js'

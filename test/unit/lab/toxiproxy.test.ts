@@ -8,7 +8,7 @@ import { Keeper } from '../../../src/lab/keeper/keeper.js'
 import { linkMetrics } from '../../../src/lab/keeper/toxiproxy/link-metrics.js'
 import { Proxies } from '../../../src/lab/keeper/toxiproxy/proxies.js'
 import { serveToxiproxy } from '../../../src/lab/keeper/toxiproxy/toxiproxy-server.js'
-import { randomSinglePorts } from '../../../src/lab/ports.js'
+import { randomSinglePorts } from '../../../src/lab/model/ports.js'
 import { until } from '../../support/until.js'
 
 /** A keeper with both proxies of A towards B, in front of a server that answers with what it is sent; asked as a client asks. */

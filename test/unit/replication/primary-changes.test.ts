@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type LabSettings, startLab } from '../../../src/index.js'
-import { enablePrimary, secondaryToken } from '../../../src/lab/replication.js'
+import { enablePrimary, secondaryToken } from '../../../src/lab/requests/replication.js'
 import { DOUBLE } from '../../support/double-promotion.js'
 
 /** What becomes of the secondaries of a primary that changes, in virtual time. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { silentLog } from '../../../src/base/log.js'
 import { ApiClient } from '../../../src/client/api-client.js'
-import { randomPorts } from '../../../src/lab/ports.js'
+import { randomPorts } from '../../../src/lab/model/ports.js'
 import {
   enablePrimary,
   enableSecondary,
@@ -13,7 +13,7 @@ import {
   initialiseAuto,
   secondaryToken,
   statusOf,
-} from '../../../src/lab/replication.js'
+} from '../../../src/lab/requests/replication.js'
 import { loadServerConfig } from '../../../src/server/config/server-config.js'
 import { Server } from '../../../src/server/server.js'
 import { MemoryLog } from '../../../src/storage/commit-log/memory-log.js'

@@ -1,4 +1,4 @@
-import { LabError } from '../../../lab/lab-error.js'
+import { LabError } from '../../../lab/model/lab-error.js'
 import {
   type ClusterPlan,
   NODE_COUNTS,
@@ -8,7 +8,7 @@ import {
   serversOf,
   type Topology,
   withNodes,
-} from '../../../lab/topology.js'
+} from '../../../lab/model/topology.js'
 import { readTopologyFile, requireTopology } from '../../../lab/topology/catalogue.js'
 import { parseShamir } from './options.js'
 

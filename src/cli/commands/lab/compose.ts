@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { describeServer } from '../../../lab/cluster.js'
-import { LabError } from '../../../lab/lab-error.js'
+import { describeServer } from '../../../lab/model/cluster.js'
+import { LabError } from '../../../lab/model/lab-error.js'
 import { exportCompose } from '../../../lab/export/compose.js'
 import { systemClock } from '../../../base/clock.js'
 import { createSystemRandom } from '../../../base/random.js'

@@ -1,4 +1,4 @@
-import type { ClusterAccess } from '../../../lab/cluster.js'
+import type { ClusterAccess } from '../../../lab/model/cluster.js'
 
 /**
  * The keys of clusters, one a line, since a terminal holds no more: those of clusters that have the same ones, which

@@ -1,7 +1,7 @@
 import { systemClock } from '../../../base/clock.js'
 import { SHELLS, type Shell, setVariable, shellComment } from '../../../base/shell.js'
 import { Command, type ErrorOptions, Option } from 'commander'
-import { type AnyLab, type ClusterAccess, withClusterKeys } from '../../../lab/cluster.js'
+import { type AnyLab, type ClusterAccess, withClusterKeys } from '../../../lab/model/cluster.js'
 import {
   type ClientEnvironment,
   environmentOf,
@@ -10,10 +10,10 @@ import {
   ROLES,
   type Role,
 } from '../../../lab/keys/environment.js'
-import { LabError } from '../../../lab/lab-error.js'
-import { requireAnyLab, saveLab } from '../../../lab/lifecycle/lab-directory.js'
-import { atActiveNodes } from '../../../lab/lifecycle/nodes.js'
-import { chooseClusters, findNode } from '../../../lab/lifecycle/choose.js'
+import { LabError } from '../../../lab/model/lab-error.js'
+import { requireAnyLab, saveLab } from '../../../lab/model/lab-directory.js'
+import { atActiveNodes } from '../../../lab/nodes/nodes.js'
+import { chooseClusters, findNode } from '../../../lab/nodes/choose.js'
 import { runInForeground } from '../../../lab/runner/foreground.js'
 import type { Output } from '../../output.js'
 import { nameOption } from './options.js'

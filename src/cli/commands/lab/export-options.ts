@@ -2,7 +2,7 @@ import { readNamedText } from '../../../base/named-file.js'
 import { Command } from 'commander'
 import { type ExportedFile, type ExportSource, describeLeftOut } from '../../../lab/export/plan.js'
 import { writeExport } from '../../../lab/export/write-files.js'
-import { LabError } from '../../../lab/lab-error.js'
+import { LabError } from '../../../lab/model/lab-error.js'
 import { readTopologyFile, requireTopology } from '../../../lab/topology/catalogue.js'
 import type { Output } from '../../output.js'
 

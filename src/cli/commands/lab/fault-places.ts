@@ -1,8 +1,8 @@
-import type { LabRecord } from '../../../lab/cluster.js'
+import type { LabRecord } from '../../../lab/model/cluster.js'
 import { type ActiveFault, isOfLink } from '../../../lab/keeper/active-fault.js'
 import { findBetween } from '../../../lab/keeper/heal-faults.js'
-import { LabError } from '../../../lab/lab-error.js'
-import { serverNames } from '../../../lab/lifecycle/choose.js'
+import { LabError } from '../../../lab/model/lab-error.js'
+import { serverNames } from '../../../lab/nodes/choose.js'
 
 /** Tries each, or until one takes it. */
 export const setOn = async (

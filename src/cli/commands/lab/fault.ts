@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import { type Clock, systemClock } from '../../../base/clock.js'
-import { serversOfLab } from '../../../lab/cluster.js'
+import { serversOfLab } from '../../../lab/model/cluster.js'
 import {
   type ActiveFault,
   describeFault,
@@ -11,10 +11,10 @@ import {
 import { healEach } from '../../../lab/keeper/heal-faults.js'
 import { KeeperClient } from '../../../lab/keeper/keeper-client.js'
 import { isDoneAtOnce } from '../../../lab/keeper/server-fault.js'
-import type { Kind } from '../../../lab/kinds.js'
-import { LabError } from '../../../lab/lab-error.js'
-import { requireLab } from '../../../lab/lifecycle/lab-directory.js'
-import { chooseServers, serverNames } from '../../../lab/lifecycle/choose.js'
+import type { Kind } from '../../../lab/model/kinds.js'
+import { LabError } from '../../../lab/model/lab-error.js'
+import { requireLab } from '../../../lab/model/lab-directory.js'
+import { chooseServers, serverNames } from '../../../lab/nodes/choose.js'
 import { LINK_FAULTS, type LinkFault, type LinkFaultName, makeLinkFault } from '../../../lab/proxy/link-faults.js'
 import { commandTerm, examples } from '../../help.js'
 import { formatTable, type Output } from '../../output.js'

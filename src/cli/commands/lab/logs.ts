@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { type Clock, systemClock } from '../../../base/clock.js'
-import { LabError } from '../../../lab/lab-error.js'
-import { findLab, requireOwnLab } from '../../../lab/lifecycle/lab-directory.js'
+import { LabError } from '../../../lab/model/lab-error.js'
+import { findLab, requireOwnLab } from '../../../lab/model/lab-directory.js'
 import {
   exportLogs,
   isOfRequest,
@@ -11,7 +11,7 @@ import {
   toJsonLine,
   toTextLine,
 } from '../../../lab/lifecycle/logs.js'
-import { chooseServers } from '../../../lab/lifecycle/choose.js'
+import { chooseServers } from '../../../lab/nodes/choose.js'
 import { isTextWanted, onReaderGone, type Output } from '../../output.js'
 import { nameOption, parseTimeout } from './options.js'
 

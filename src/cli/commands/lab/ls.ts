@@ -1,9 +1,9 @@
 import { Command } from 'commander'
-import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
+import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
 import { formatTable, type Output } from '../../output.js'
-import { findLab } from '../../../lab/lifecycle/lab-directory.js'
+import { findLab } from '../../../lab/model/lab-directory.js'
 import { type LabListing, listLabStates } from '../../../lab/lifecycle/listing.js'
-import { surveyLab } from '../../../lab/survey.js'
+import { surveyLab } from '../../../lab/status/survey.js'
 
 /** `understudy ls`: every lab that has left anything on this machine. */
 export const lsCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>

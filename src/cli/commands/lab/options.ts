@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import path from 'node:path'
 import { Option } from 'commander'
 import { parseDurationMs } from '../../../base/duration.js'
-import { LabError } from '../../../lab/lab-error.js'
+import { LabError } from '../../../lab/model/lab-error.js'
 
 export const nameOption = (): Option => new Option('--name <lab>', 'name of the lab').default('default')
 

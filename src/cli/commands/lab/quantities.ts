@@ -1,5 +1,5 @@
 import { parseDurationMs } from '../../../base/duration.js'
-import { LabError } from '../../../lab/lab-error.js'
+import { LabError } from '../../../lab/model/lab-error.js'
 import { missingUnit } from '../../../lab/library/lab-clock.js'
 
 /** Returns milliseconds. A bare number is refused: it could be seconds or milliseconds. */

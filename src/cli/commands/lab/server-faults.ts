@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import type { ServerFault } from '../../../lab/keeper/server-fault.js'
-import type { Kind } from '../../../lab/kinds.js'
-import { LabError } from '../../../lab/lab-error.js'
+import type { Kind } from '../../../lab/model/kinds.js'
+import { LabError } from '../../../lab/model/lab-error.js'
 import { examples } from '../../help.js'
 import { milliseconds, skew } from './quantities.js'
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { LabError } from '../../../lab/lab-error.js'
-import type { Topology } from '../../../lab/topology.js'
+import { LabError } from '../../../lab/model/lab-error.js'
+import type { Topology } from '../../../lab/model/topology.js'
 import {
   listTopologies,
   loadTopology,

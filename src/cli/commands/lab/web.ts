@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { createSystemRandom } from '../../../base/random.js'
-import { requireAnyLab } from '../../../lab/lifecycle/lab-directory.js'
-import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
+import { requireAnyLab } from '../../../lab/model/lab-directory.js'
+import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
 import { examples } from '../../help.js'
 import { withInterrupt } from '../../interrupt.js'
 import type { Output } from '../../output.js'
@@ -25,8 +25,8 @@ export const webCommand = (output: Output, makeHost: () => LabHost = thisHost): 
       const at = port === undefined ? 0 : parsePort(port)
       // Loaded only here: no other command needs a server.
       const [{ Feed }, { servePage }, { Workbench }] = await Promise.all([
-        import('../../../lab/web/feed.js'),
-        import('../../../lab/web/page-server.js'),
+        import('../../../lab/web/server/feed.js'),
+        import('../../../lab/web/server/page-server.js'),
         import('../../../lab/web/actions/workbench.js'),
       ])
       await withInterrupt(async ({ signal }) => {

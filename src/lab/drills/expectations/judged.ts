@@ -1,7 +1,7 @@
 import { readBack } from '../load/read-back.js'
 import { findActive, findPrimary } from '../load/accounts.js'
 import type { Load } from '../load/load.js'
-import { formatMs, formatOffset } from '../../report/format.js'
+import { formatMs, formatOffset } from '../../texts/format.js'
 import type { Expectation, ExpectationValues } from '../drill.js'
 import { findMismatch } from '../matcher.js'
 import { durationOf } from '../parse.js'

@@ -1,6 +1,6 @@
 import { isOfLink } from '../../keeper/active-fault.js'
 import type { LinkFault } from '../../proxy/link-faults.js'
-import type { LiveLab } from '../../live-lab.js'
+import type { LiveLab } from '../../live/live-lab.js'
 import type { Mystery, Place, Told } from './mystery.js'
 
 /** Between a primary and its secondary. */

@@ -1,5 +1,5 @@
-import type { LiveLab } from '../../live-lab.js'
-import { statusOf } from '../../replication.js'
+import type { LiveLab } from '../../live/live-lab.js'
+import { statusOf } from '../../requests/replication.js'
 import { LINK_MYSTERIES } from './link-mysteries.js'
 import type { Mystery, Place } from './mystery.js'
 import { SERVER_MYSTERIES } from './server-mysteries.js'

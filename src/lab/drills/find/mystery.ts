@@ -1,4 +1,4 @@
-import type { LiveLab } from '../../live-lab.js'
+import type { LiveLab } from '../../live/live-lab.js'
 import type { Tie } from './ties.js'
 
 /** Where a fault is: on a tie, or on the cluster that is named as its secondary. */

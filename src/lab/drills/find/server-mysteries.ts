@@ -1,4 +1,4 @@
-import type { LiveLab } from '../../live-lab.js'
+import type { LiveLab } from '../../live/live-lab.js'
 import type { Mystery } from './mystery.js'
 
 const OWN = '/_understudy/v1'

@@ -1,6 +1,6 @@
-import type { Kind } from '../../kinds.js'
-import type { LiveLab } from '../../live-lab.js'
-import { statusOf } from '../../replication.js'
+import type { Kind } from '../../model/kinds.js'
+import type { LiveLab } from '../../live/live-lab.js'
+import { statusOf } from '../../requests/replication.js'
 import { findPrimary } from '../../status/links.js'
 import { rolesNow } from '../links-now.js'
 

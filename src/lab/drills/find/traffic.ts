@@ -1,7 +1,7 @@
-import { findLag } from '../../replication.js'
-import type { LiveLab } from '../../live-lab.js'
-import { LabError } from '../../lab-error.js'
-import { waitFor } from '../../wait.js'
+import { findLag } from '../../requests/replication.js'
+import type { LiveLab } from '../../live/live-lab.js'
+import { LabError } from '../../model/lab-error.js'
+import { waitFor } from '../../requests/wait.js'
 import { findHeads, findTies } from './ties.js'
 
 /** Where people, and the judge, read and write while they look for a fault. */

@@ -1,8 +1,8 @@
 import { textOfJson } from '../../../base/json-print.js'
 import type { ApiClient } from '../../../client/api-client.js'
-import { LabError } from '../../lab-error.js'
-import type { LiveLab } from '../../live-lab.js'
-import { statusOf } from '../../replication.js'
+import { LabError } from '../../model/lab-error.js'
+import type { LiveLab } from '../../live/live-lab.js'
+import { statusOf } from '../../requests/replication.js'
 import type { DrillContext } from '../drill-context.js'
 
 /** Mount, policy and AppRole for the clients of a load, so that they leave the data of the lab alone. */

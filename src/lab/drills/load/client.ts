@@ -1,6 +1,6 @@
 import { type ApiAnswer, type ApiClient, errorsOf } from '../../../client/api-client.js'
-import { clientOf } from '../../cluster.js'
-import type { LiveLab } from '../../live-lab.js'
+import { clientOf } from '../../model/cluster.js'
+import type { LiveLab } from '../../live/live-lab.js'
 import type { ClientKind } from '../result.js'
 import type { Ledger } from './ledger.js'
 

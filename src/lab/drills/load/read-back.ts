@@ -1,4 +1,4 @@
-import type { LiveLab } from '../../live-lab.js'
+import type { LiveLab } from '../../live/live-lab.js'
 import type { ClientKind, LostWrite, RpoResult } from '../result.js'
 import type { Attempt, Ledger } from './ledger.js'
 

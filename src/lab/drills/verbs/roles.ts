@@ -1,5 +1,5 @@
-import type { Kind } from '../../kinds.js'
-import { LabError } from '../../lab-error.js'
+import type { Kind } from '../../model/kinds.js'
+import { LabError } from '../../model/lab-error.js'
 import { activate } from '../../operations/activate.js'
 import { operationToken } from '../../operations/operations.js'
 import {
@@ -12,7 +12,7 @@ import {
   promote,
   REPLICATION,
 } from '../../operations/role-changes.js'
-import { findLag, statusOf } from '../../replication.js'
+import { findLag, statusOf } from '../../requests/replication.js'
 import type { VerbValues } from '../drill.js'
 import type { DrillContext } from '../drill-context.js'
 

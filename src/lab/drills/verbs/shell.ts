@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { makeTemporaryDirectory } from '../../../base/temporary-directory.js'
-import { programFile, signal } from '../../runner/child-process.js'
+import { programFile, signal } from '../../processes/child-process.js'
 import type { DrillContext } from '../drill-context.js'
 
 interface ShellEnd {

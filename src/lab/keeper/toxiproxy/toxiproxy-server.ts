@@ -1,5 +1,5 @@
 import http from 'node:http'
-import { LabError } from '../../lab-error.js'
+import { LabError } from '../../model/lab-error.js'
 import { readJson } from '../read-json.js'
 import type { Proxies } from './proxies.js'
 import { ToxiproxyError } from './toxiproxy-error.js'

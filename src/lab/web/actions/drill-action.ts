@@ -5,8 +5,8 @@ import type { Drill, Step } from '../../drills/drill.js'
 import type { DrillWatcher } from '../../drills/drill-watcher.js'
 import { requireFitting, requireRoles } from '../../drills/fitting.js'
 import type { StepResult } from '../../drills/result.js'
-import { LabError } from '../../lab-error.js'
-import type { LiveLab } from '../../live-lab.js'
+import { LabError } from '../../model/lab-error.js'
+import type { LiveLab } from '../../live/live-lab.js'
 import { topologyName } from '../../topology/catalogue.js'
 import type { PageChoices, PageDrill, PageStep } from '../page-facts.js'
 import type { Told } from './told.js'
@@ -47,7 +47,7 @@ export const playDrill = async (
   await requireRoles(drill, lab)
   // Loaded only here: who looks on does not need it.
   const [{ runDrill }, { complaintOf, summaryOf }] = await Promise.all([
-    import('../../drills/run-drill.js'),
+    import('../../drills/run/run-drill.js'),
     import('../../drills/summary.js'),
   ])
   const seed = createSystemRandom().bytes(4).toString('hex')

@@ -1,8 +1,8 @@
-import { LabError } from '../../lab-error.js'
+import { LabError } from '../../model/lab-error.js'
 import { failOver, operationToken, rejoin, switchOver } from '../../operations/operations.js'
 import { demote, findMissingMode, promote } from '../../operations/role-changes.js'
 import type { Runbook } from '../../operations/runbook.js'
-import { KIND_WORDS } from '../../kinds.js'
+import { KIND_WORDS } from '../../model/kinds.js'
 import type { PageAction, PageVerb } from '../page-facts.js'
 
 /** What changes roles: by calls of the API alone, in a runbook that can be asked first what it would call. */

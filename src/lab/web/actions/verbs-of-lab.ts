@@ -1,4 +1,4 @@
-import { type AnyLab, type AttachedServer, isAttached, serversIn } from '../../cluster.js'
+import { type AnyLab, type AttachedServer, isAttached, serversIn } from '../../model/cluster.js'
 import type { PageVerb } from '../page-facts.js'
 
 const ROLES: readonly PageVerb[] = ['promote', 'demote', 'failover', 'switchover', 'rejoin']

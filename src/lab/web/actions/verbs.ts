@@ -1,6 +1,6 @@
 import { shellWord } from '../../../base/shell.js'
-import { KIND_WORDS } from '../../kinds.js'
-import { commandIn } from '../../lifecycle/lab-directory.js'
+import { KIND_WORDS } from '../../model/kinds.js'
+import { commandIn } from '../../model/lab-directory.js'
 import type { PageAction, PageVerb } from '../page-facts.js'
 
 /** What a verb takes, and what it is called. */

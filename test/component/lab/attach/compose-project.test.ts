@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { findComposeProject } from '../../../../src/lab/attach/compose-project.js'
+import { findComposeProject } from '../../../../src/lab/containers/compose-project.js'
 
 /**
  * What containers say is not trusted. The Docker client is played by a program whose container is a directory: it copies as that

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { type MemoryNode, startLoneNode, startMemoryNodes } from '../../../support/memory-nodes.js'
 import { expectStreamedAlone, joinNodes, knownAddresses, level } from '../../../support/node-replication.js'
-import { statusOf } from '../../../../src/lab/replication.js'
+import { statusOf } from '../../../../src/lab/requests/replication.js'
 import { expectAll, Writers } from '../../../support/node-writers.js'
 import type { TestNodes } from '../../../support/nodes.js'
 import { until } from '../../../support/until.js'

@@ -1,6 +1,11 @@
 import { afterEach, expect, test } from 'vitest'
-import type { Kind } from '../../../../src/lab/kinds.js'
-import { generateOperationToken, generateRoot, secondaryToken, statusOf } from '../../../../src/lab/replication.js'
+import type { Kind } from '../../../../src/lab/model/kinds.js'
+import {
+  generateOperationToken,
+  generateRoot,
+  secondaryToken,
+  statusOf,
+} from '../../../../src/lab/requests/replication.js'
 import { type MemoryNode, startLoneNode, startMemoryNodes } from '../../../support/memory-nodes.js'
 import { counted, joinNodes, level } from '../../../support/node-replication.js'
 import { expectAll, Writers } from '../../../support/node-writers.js'

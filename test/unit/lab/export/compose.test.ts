@@ -9,7 +9,7 @@ import { exportCompose } from '../../../../src/lab/export/compose.js'
 import { describeLeftOut } from '../../../../src/lab/export/plan.js'
 import { makeSecrets } from '../../../../src/lab/export/secrets.js'
 import { writeExport } from '../../../../src/lab/export/write-files.js'
-import type { LabSettings } from '../../../../src/lab/settings.js'
+import type { LabSettings } from '../../../../src/lab/model/settings.js'
 import { requireTopology } from '../../../../src/lab/topology/catalogue.js'
 
 interface ComposeFile {

@@ -8,7 +8,7 @@ import { systemClock } from '../../../../src/base/clock.js'
 import { createSeededRandom } from '../../../../src/base/random.js'
 import { exportKubernetes } from '../../../../src/lab/export/kubernetes.js'
 import { requireTopology } from '../../../../src/lab/topology/catalogue.js'
-import type { ClusterPlan } from '../../../../src/lab/topology.js'
+import type { ClusterPlan } from '../../../../src/lab/model/topology.js'
 import { loadServerConfig } from '../../../../src/server/config/server-config.js'
 import { parseTopology } from '../../../../src/lab/topology/parse.js'
 

@@ -1,0 +1,231 @@
+import type { LabEvent } from '../../events/event.js'
+import type { LiveLab } from '../../live/live-lab.js'
+import { describeError } from '../describe.js'
+import type { Drill, Expectation } from '../drill.js'
+import { describeExpectation } from '../expectations/describe-expectation.js'
+import { checkFact, type Seen } from '../expectations/facts.js'
+import { findTruth, judgeLoad, type LoadExpectation, type Measured } from '../expectations/judged.js'
+import { measureRto } from '../load/rto.js'
+import { Load } from '../load/load.js'
+import { readBack, toRpo, unmeasuredRpo } from '../load/read-back.js'
+import { toPicture, Witness } from '../picture.js'
+import { StepPlayer } from './play-steps.js'
+import type { DrillEvent, DrillResult, DrillVersions, ExpectationResult, Picture } from '../result.js'
+import { Sampler } from './sampler.js'
+import { LOAD_EXPECTATIONS } from '../schema/expectations.js'
+import { DrillContext } from '../drill-context.js'
+import type { DrillWatcher } from '../drill-watcher.js'
+import { expectationsOf, type Slo, wantedOf } from '../wanted.js'
+import { packageVersion } from '../../../base/package-version.js'
+
+export interface RunDrillOptions {
+  /** Shown in the result; whoever brings the lab up uses it. */
+  readonly seed?: string | undefined
+  /** Bound on each wait that names none of its own; 60 s by default. */
+  readonly timeoutMs?: number | undefined
+  /** Bounds for rto and rpo in addition to the drill's own. */
+  readonly slo?: Slo | undefined
+  readonly signal?: AbortSignal | undefined
+  /** Lines of a shell that play it once more. */
+  readonly howToRepeat?: string | undefined
+  readonly watcher?: DrillWatcher | undefined
+}
+
+const TIMEOUT_MS = 60_000
+
+/** How long clients that move may take at the end, before they are stopped. */
+const SETTLE_MS = 5000
+
+/**
+ * Plays a drill on a lab that is up, and leaves the lab up. Resolves with what came of it, also when something that the drill
+ * asserts is not so; rejects only when it is interrupted.
+ */
+export const runDrill = async (lab: LiveLab, drill: Drill, options: RunDrillOptions = {}): Promise<DrillResult> => {
+  const run = new DrillRun(lab, drill, options)
+  return run.play()
+}
+
+class DrillRun {
+  readonly #lab: LiveLab
+  readonly #drill: Drill
+  readonly #options: RunDrillOptions
+  readonly #watcher: DrillWatcher
+  readonly #context: DrillContext
+  readonly #player: StepPlayer
+  readonly #witness: Witness
+  readonly #told: DrillEvent[] = []
+  #before: Picture | null = null
+  #haveClientsBegun = false
+
+  constructor(lab: LiveLab, drill: Drill, options: RunDrillOptions) {
+    this.#lab = lab
+    this.#drill = drill
+    this.#options = options
+    this.#watcher = options.watcher ?? {}
+    this.#context = new DrillContext(lab, {
+      timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+      signal: options.signal ?? new AbortController().signal,
+    })
+    this.#player = new StepPlayer(drill.name, this.#context, this.#watcher)
+    this.#witness = new Witness(lab)
+  }
+
+  async play(): Promise<DrillResult> {
+    const now = () => this.#context.now()
+    const unsubscribe = this.#lab.events.subscribe((event) => this.#note(event))
+    let load: Load | undefined
+    let sampler: Sampler | undefined
+    try {
+      await this.#lab.followActiveNodes()
+      await this.#context.variables.learn()
+      await this.#player.play(this.#drill.setup, 'setup')
+      load = await this.#startLoad()
+      this.#before = toPicture(now(), await this.#witness.ask())
+      sampler = new Sampler({ clock: this.#lab.clock, witness: this.#witness, ledger: load?.ledger, now })
+      sampler.start()
+      await this.#player.play(this.#drill.steps, 'drill')
+      if (load) await this.#settle(load)
+      await load?.stop()
+      await sampler.stop()
+      const measured = load && !this.#player.isBrokenOff ? await this.#measure(load) : undefined
+      const expectations = await this.#judge(measured)
+      const after = toPicture(now(), await this.#witness.ask())
+      return await this.#result({ measured, expectations, sampler, after })
+    } finally {
+      unsubscribe()
+      await load?.stop()
+      await sampler?.stop()
+      this.#witness.close()
+      this.#context.end()
+    }
+  }
+
+  /** Roles are looked at by the sampler, the same for every kind of lab. */
+  #note({ time, kind, cluster, details, command }: LabEvent): void {
+    if (kind === 'role') return
+    this.#told.push({
+      atMs: this.#context.momentOf(time),
+      kind,
+      ...(cluster === undefined ? {} : { cluster }),
+      details,
+      ...(command === undefined ? {} : { command }),
+    })
+  }
+
+  async #startLoad(): Promise<Load | undefined> {
+    const { load: plan } = this.#drill
+    if (!plan || !this.#player.isPassed) return undefined
+    try {
+      const load = await Load.start(this.#context, plan)
+      this.#haveClientsBegun = true
+      this.#watcher.onText?.(`clients begin at ${load.homes.join(', ')}`)
+      return load
+    } catch (error) {
+      this.#context.signal.throwIfAborted()
+      this.#player.fail(`the clients could not begin: ${describeError(error)}`)
+      return undefined
+    }
+  }
+
+  /** An interruption that is about to end is measured to its end. */
+  async #settle(load: Load): Promise<void> {
+    const served = async () => (load.isServed ? undefined : 'some clients are not served')
+    await this.#context.wait('clients to be served', served, SETTLE_MS).catch(() => undefined)
+    this.#context.signal.throwIfAborted()
+  }
+
+  async #measure(load: Load): Promise<Measured> {
+    const { rtoMs: sloMs, writesLost: sloWrites } = wantedOf(this.#drill, this.#options.slo ?? {})
+    const rto = measureRto(load.ledger.attempts)
+    const base = { load, rto: sloMs === undefined ? rto : { ...rto, sloMs }, tokens: await load.checkTokens() }
+    const withSlo = (rpo: Measured['rpo']) => (sloWrites === undefined ? rpo : { ...rpo, sloWrites })
+    this.#watcher.onText?.(`${load.ledger.acknowledged.length} acknowledged writes are read back`)
+    try {
+      const cluster = await findTruth(this.#context, this.#drill.load?.readBackOn)
+      const found = await readBack(this.#lab, cluster, load.ledger.acknowledged)
+      return { ...base, rpo: withSlo(toRpo(found)), readOn: cluster }
+    } catch {
+      this.#context.signal.throwIfAborted()
+      return { ...base, rpo: withSlo(unmeasuredRpo(load.ledger)), readOn: undefined }
+    }
+  }
+
+  async #judge(measured: Measured | undefined): Promise<ExpectationResult[]> {
+    const results: ExpectationResult[] = []
+    const own = this.#drill.expect.map(describeExpectation)
+    const asked = expectationsOf(this.#options.slo ?? {})
+    // A bound that the drill has itself is not judged twice.
+    const others = asked.filter((one) => !own.includes(describeExpectation(one)))
+    for (const expectation of [...this.#drill.expect, ...others]) {
+      this.#context.signal.throwIfAborted()
+      const seen = await this.#see(expectation, measured)
+      const result = { text: describeExpectation(expectation), ...seen }
+      if (!seen.passed) this.#player.fail()
+      results.push(result)
+      this.#watcher.onExpectation?.(result)
+    }
+    return results
+  }
+
+  async #see(expectation: Expectation, measured: Measured | undefined): Promise<Seen> {
+    if (expectation.about in LOAD_EXPECTATIONS) {
+      const why = this.#haveClientsBegun ? 'the drill broke off' : 'the clients never began'
+      if (!measured) return { passed: false, evidence: [`not measured: ${why}`] }
+      return judgeLoad(this.#context, expectation as LoadExpectation, measured)
+    }
+    if (!this.#player.isPassed && this.#player.results.some(({ outcome }) => outcome !== 'passed'))
+      return { passed: false, evidence: ['not looked at: a step before did not succeed'] }
+    return checkFact(this.#context, expectation as Parameters<typeof checkFact>[1])
+  }
+
+  async #result(parts: {
+    readonly measured: Measured | undefined
+    readonly expectations: readonly ExpectationResult[]
+    readonly sampler: Sampler
+    readonly after: Picture
+  }): Promise<DrillResult> {
+    const { measured, expectations, sampler, after } = parts
+    const { name, purpose, symptom = null, fix = null } = this.#drill
+    const hasWriters = measured !== undefined && measured.load.ledger.writes.length > 0
+    return {
+      apiVersion: 'understudy/v1',
+      kind: 'DrillResult',
+      drill: name,
+      purpose,
+      symptom,
+      fix,
+      topology: this.#lab.topology.name,
+      runner: this.#lab.kind,
+      seed: this.#options.seed ?? '',
+      versions: await versionsOf(this.#lab),
+      startedAt: this.#context.startedAt,
+      durationMs: this.#context.now(),
+      steps: this.#player.results,
+      expectations,
+      rto: hasWriters ? measured.rto : null,
+      rpo: hasWriters ? measured.rpo : null,
+      tokens: measured?.tokens ?? null,
+      samples: sampler.samples,
+      events: [...this.#told, ...sampler.events].sort((one, other) => one.atMs - other.atMs),
+      before: this.#before,
+      after,
+      calls: this.#context.calls,
+      howToRepeat: this.#options.howToRepeat ?? `understudy drill run ${name}`,
+      ...this.#player.verdict,
+    }
+  }
+}
+
+/** Versions of the programs that a drill was played with. A server that does not answer is not listed. */
+const versionsOf = async (lab: LiveLab): Promise<DrillVersions> => {
+  const servers = await Promise.all(
+    lab.clusters.map(async ({ name }) => {
+      const { json } = await lab
+        .anonymous(name)
+        .send('GET', 'sys/health')
+        .catch(() => ({ json: undefined }))
+      return typeof json?.version === 'string' ? [[name, json.version] as const] : []
+    }),
+  )
+  return { understudy: packageVersion(), node: process.version, servers: Object.fromEntries(servers.flat()) }
+}

@@ -1,0 +1,84 @@
+import { textOfJson } from '../../../base/json-print.js'
+import type { Clock } from '../../../base/clock.js'
+import type { Ledger } from '../load/ledger.js'
+import { KINDS, lagsOf, type Testimony, type Witness } from '../picture.js'
+import type { DrillEvent, Sample } from '../result.js'
+
+const EVERY_MS = 200
+
+interface SamplerOptions {
+  readonly clock: Clock
+  readonly witness: Witness
+  /** Undefined without a load. */
+  readonly ledger: Ledger | undefined
+  readonly now: () => number
+}
+
+/** Looks at the lab a few times a second: what clients were answered since, what secondaries lack, and who changed role. */
+export class Sampler {
+  readonly samples: Sample[] = []
+  readonly events: DrillEvent[] = []
+  readonly #options: SamplerOptions
+  readonly #stop = new AbortController()
+  readonly #links = new Set<string>()
+  readonly #roles = new Map<string, string>()
+  #counted = 0
+  #running: Promise<void> = Promise.resolve()
+
+  constructor(options: SamplerOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#running = this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await this.#running
+  }
+
+  /** The last look begins after the end: what clients did since the one before is counted too. */
+  async #run(): Promise<void> {
+    const { clock, witness } = this.#options
+    for (;;) {
+      const isLast = this.#stop.signal.aborted
+      this.#look(await witness.ask())
+      if (isLast) return
+      await clock.sleep(EVERY_MS, this.#stop.signal).catch(() => undefined)
+    }
+  }
+
+  #look(testimonies: readonly Testimony[]): void {
+    const { ledger, now } = this.#options
+    const atMs = now()
+    const fresh = ledger?.attempts.slice(this.#counted) ?? []
+    this.#counted += fresh.length
+    const count = (action: 'write' | 'read', isAccepted: boolean) =>
+      fresh.filter((attempt) => attempt.action === action && attempt.isAccepted === isAccepted).length
+    const lags = lagsOf(testimonies)
+    for (const link of Object.keys(lags)) this.#links.add(link)
+    this.samples.push({
+      atMs,
+      accepted: count('write', true),
+      refused: count('write', false),
+      reads: count('read', true),
+      readsRefused: count('read', false),
+      lag: Object.fromEntries([...this.#links].map((link) => [link, lags[link] ?? null])),
+    })
+    for (const testimony of testimonies) this.#noteRoles(testimony, atMs)
+  }
+
+  /** A cluster that does not answer has the role that it had. */
+  #noteRoles({ name, statuses }: Testimony, atMs: number): void {
+    if (!statuses) return
+    for (const replication of KINDS) {
+      const key = `${name} ${replication}`
+      const to = textOfJson(statuses[replication]?.mode ?? 'disabled')
+      const from = this.#roles.get(key)
+      this.#roles.set(key, to)
+      if (from !== undefined && from !== to)
+        this.events.push({ atMs, kind: 'role', cluster: name, details: { replication, from, to } })
+    }
+  }
+}

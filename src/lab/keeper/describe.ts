@@ -1,0 +1,63 @@
+import { type ActiveFault, describeFault, describePlace } from './active-fault.js'
+import type { EventKind, LabEvent } from '../events/event.js'
+
+type Words = (event: LabEvent) => string
+
+const text = ({ details }: LabEvent, key: string): string => String(details[key] ?? '')
+
+const fromTo: Words = (event) => `${text(event, 'from')} -> ${text(event, 'to')}`
+
+const replicated: Words = (event) => `${text(event, 'replication')}: ${fromTo(event)}`
+
+const fault =
+  (end: string): Words =>
+  ({ details }) => {
+    const active = details as unknown as ActiveFault
+    return `${active.id}: ${describePlace(active)}, ${describeFault(active)}${end}`
+  }
+
+const stepWords: Words = (event) => `${text(event, 'drill')}, ${text(event, 'step')}: ${text(event, 'phase')}`
+
+const plain: Words = ({ details }) =>
+  Object.entries(details)
+    .map(([key, value]) => `${key}=${isWord(value) ? value : JSON.stringify(value)}`)
+    .join(' ')
+
+/** Whatever has blanks or quotes of its own is quoted. */
+const isWord = (value: unknown): value is string => typeof value === 'string' && /^[^\s"'=\\]+$/.test(value)
+
+const WORDS: Readonly<Record<EventKind, Words>> = {
+  'lab-up': (event) => `the lab is up (${text(event, 'topology')})`,
+  'lab-down': () => 'the lab goes down',
+  'keeper-started': () => 'the keeper holds the links',
+  command: (event) => event.command ?? plain(event),
+  call: (event) => event.command ?? `${text(event, 'method')} ${text(event, 'path')}`,
+  'fault-set': fault(''),
+  'fault-healed': fault(' is healed'),
+  'fault-expired': fault(' has had its time'),
+  process: fromTo,
+  seal: fromTo,
+  node: fromTo,
+  role: replicated,
+  replication: replicated,
+  drill: (event) => (event.details.phase === undefined ? plain(event) : stepWords(event)),
+  note: (event) => text(event, 'text'),
+}
+
+const KIND_WIDTH = 14
+
+/** One line for people: `12:03:04.123 A role           dr: secondary -> primary`. */
+export const describeEvent = (event: LabEvent): string => {
+  const time = event.time.slice('2000-01-01T'.length, -1)
+  const there = event.virtualTime === undefined ? '' : ` (its clock: ${event.virtualTime})`
+  return `${time} ${(event.cluster ?? '-').padEnd(2)} ${event.kind.padEnd(KIND_WIDTH)} ${wordsOf(event)}${there}`
+}
+
+/** Details come from files that anybody can have edited. */
+export const wordsOf = (event: LabEvent): string => {
+  try {
+    return WORDS[event.kind](event)
+  } catch {
+    return plain(event)
+  }
+}

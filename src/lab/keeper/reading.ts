@@ -1,0 +1,60 @@
+import type { Clock } from '../../base/clock.js'
+import { isAttached, type LabRecord } from '../model/cluster.js'
+import { KeeperClient } from './keeper-client.js'
+import { findLab } from '../model/lab-directory.js'
+import type { LabEvent } from '../events/event.js'
+import { readEvents } from '../events/event-file.js'
+
+/** Everything that is known to have happened: what the files of the lab tell, and what only its keeper has. */
+export const listEvents = async (lab: LabRecord): Promise<LabEvent[]> => {
+  const kept = await new KeeperClient(lab.keeper.socket).events().catch((): LabEvent[] => [])
+  const known = new Map([...readEvents(lab.directory), ...kept].map((event) => [event.id, event]))
+  return [...known.values()].sort((one, other) => one.id - other.id)
+}
+
+interface FollowOptions {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly onEvent: (event: LabEvent) => void
+  /** Told why, once each time that the keeper goes away. */
+  readonly onLost: (reason: string) => void
+}
+
+const RETRY_MS = 250
+
+/**
+ * Calls `onEvent` with what happens after the event of this number, until `signal` is aborted or the lab is gone. A keeper
+ * that went away, or cut a slow reader off, is asked again until it is back.
+ */
+export const followEvents = async (lab: LabRecord, after: number, options: FollowOptions): Promise<void> => {
+  const { clock, signal, onEvent, onLost } = options
+  let last = after
+  let isLost = false
+  while (!signal.aborted && isThere(lab)) {
+    try {
+      await new KeeperClient(lab.keeper.socket).follow(
+        last,
+        (event) => {
+          last = event.id
+          isLost = false
+          onEvent(event)
+        },
+        signal,
+      )
+    } catch (error) {
+      if (!isLost) onLost(error instanceof Error ? error.message : String(error))
+      isLost = true
+    }
+    await clock.sleep(RETRY_MS, signal).catch(() => undefined)
+  }
+}
+
+/** Whether the same lab is still there: another one of its name has another keeper. */
+const isThere = ({ name, keeper }: LabRecord): boolean => {
+  try {
+    const lab = findLab(name)
+    return lab !== undefined && !isAttached(lab) && lab.keeper.socket === keeper.socket
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,102 @@
+import { statSync } from 'node:fs'
+import { replaceFile } from '../../base/replace-file.js'
+import { shellWord } from '../../base/shell.js'
+import { readNamedText } from '../../base/named-file.js'
+import type { AttachedCluster, ClusterKeys, WiredClusters } from '../model/cluster.js'
+import { LabError } from '../model/lab-error.js'
+
+/** Keys of clusters by their letters, and where the file says that they are. */
+export interface KnownKeys {
+  readonly topology: string | undefined
+  readonly joined: readonly string[] | undefined
+  readonly clusters: ReadonlyMap<
+    string,
+    ClusterKeys & {
+      readonly apiAddress?: string | undefined
+      readonly nodes?: AttachedCluster['nodes']
+    }
+  >
+}
+
+export const NO_KEYS: KnownKeys = { topology: undefined, joined: undefined, clusters: new Map() }
+
+const OTHERS_MAY_READ = 0o044
+
+/**
+ * Reads keys in one of three shapes: what `wire --keep` writes, `{"A": {...}, "B": {...}}`, or a list under `clusters`. What
+ * stands for one cluster may be the answer to `operator init -format=json` as it is. `onWarning` is told of a file that others may read.
+ */
+export const readKeysFile = (file: string, onWarning: (text: string) => void): KnownKeys => {
+  let text: string
+  try {
+    text = readNamedText(file)
+    if ((statSync(file).mode & OTHERS_MAY_READ) !== 0)
+      onWarning(`warning: ${file} holds keys and can be read by others; "chmod 600 ${shellWord(file)}" mends that`)
+  } catch (error) {
+    throw new LabError('usage', `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  return parseKeys(text, file)
+}
+
+export const parseKeys = (text: string, file: string): KnownKeys => {
+  const document = asObject(parseJson(text))
+  const listed = Array.isArray(document?.clusters)
+    ? document.clusters.map((one: unknown) => [String(asObject(one)?.name ?? ''), one] as const)
+    : Object.entries(document ?? {}).filter(([name]) => /^[A-Z]$/.test(name))
+  const clusters = new Map(
+    listed.map(([name, value]) => {
+      const keys = asObject(value)
+      if (!/^[A-Z]$/.test(name) || !keys)
+        throw new LabError('usage', `${file} holds keys of a cluster without a letter`)
+      return [name, keysOf(keys, name, file)] as const
+    }),
+  )
+  if (clusters.size === 0) {
+    throw new LabError(
+      'usage',
+      `${file} does not hold the keys of clusters: it should be what "wire --keep" writes, or {"A": {"rootToken": "...", "unsealKeys": ["..."], "threshold": 1}, ...}`,
+    )
+  }
+  const topology = typeof document?.topology === 'string' ? document.topology : undefined
+  const joined = document && 'joined' in document ? texts(document.joined) : undefined
+  return { topology, joined, clusters }
+}
+
+const keysOf = (value: Record<string, unknown>, name: string, file: string) => {
+  const rootToken = value.rootToken ?? value.root_token ?? ''
+  const unsealKeys = texts(value.unsealKeys ?? value.unseal_keys_hex ?? value.unseal_keys_b64 ?? value.keys ?? [])
+  const threshold = Number(value.threshold ?? value.unseal_threshold ?? unsealKeys?.length)
+  if (typeof rootToken !== 'string' || !unsealKeys || !Number.isInteger(threshold) || threshold > unsealKeys.length) {
+    throw new LabError(
+      'usage',
+      `${file}: cluster ${name} needs a text rootToken, texts in unsealKeys, and a threshold that they reach`,
+    )
+  }
+  const apiAddress = typeof value.apiAddress === 'string' ? value.apiAddress : undefined
+  return { rootToken, unsealKeys, threshold, apiAddress, ...nodesOf(value.nodes) }
+}
+
+const nodesOf = (value: unknown): Pick<AttachedCluster, 'nodes'> => {
+  if (!Array.isArray(value)) return {}
+  const nodes = value.map((one: unknown) => asObject(one) ?? {})
+  return { nodes: nodes.map(({ name, apiAddress }) => ({ name: String(name), apiAddress: String(apiAddress) })) }
+}
+
+/** The record of wired clusters, for their owner alone. Whoever reads it meanwhile reads the old one or the new one. */
+export const writeKeysFile = (file: string, wired: WiredClusters): void => {
+  replaceFile(file, `${JSON.stringify(wired, undefined, 2)}\n`)
+}
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const asObject = (value: unknown): Record<string, unknown> | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
+
+const texts = (value: unknown): string[] | undefined =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : undefined

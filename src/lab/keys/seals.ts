@@ -1,0 +1,93 @@
+import { systemClock } from '../../base/clock.js'
+import { type ApiClient, ApiUnreachable } from '../../client/api-client.js'
+import { type ClusterAccess, clientOf, describeServer, type LabAccess } from '../model/cluster.js'
+import { sharesToTry, tokensToTry } from './candidates.js'
+import { LabError } from '../model/lab-error.js'
+import { unseal } from '../requests/replication.js'
+import { commandIn } from '../model/lab-directory.js'
+import { nameSilent } from '../requests/unreachable.js'
+import { waitFor } from '../requests/wait.js'
+
+/** Sealing and unsealing with what a lab holds, wherever its clusters run. Both say what was done. */
+
+export const unsealCluster = async (lab: LabAccess, cluster: ClusterAccess): Promise<string> => {
+  const client = clientOf({ ...cluster, rootToken: '' })
+  try {
+    const { isSealed, isAuto } = await sealOf(client)
+    // It has tried when it started, and does not again: nothing is to be waited for.
+    if (isSealed && isAuto)
+      throw new LabError(
+        'remote',
+        `${describeServer(cluster.name)} unseals by itself when it starts, and its recovery keys open nothing: "${commandIn(lab.name, `restart ${cluster.name}`)}" opens it`,
+      )
+    if (isSealed) await tryKeys(client, lab, cluster)
+    return `${describeServer(cluster.name)} is unsealed`
+  } finally {
+    client.close()
+  }
+}
+
+/** Of a server that has just started: waits for one that opens by itself, and opens another one. */
+export const unsealWithAny = async (
+  client: ApiClient,
+  lab: Pick<LabAccess, 'clusters'>,
+  cluster: ClusterAccess,
+): Promise<void> => {
+  const { isSealed, isAuto } = await sealOf(client)
+  if (!isSealed) return
+  if (!isAuto) return tryKeys(client, lab, cluster)
+  const mend = `it does so when it starts; "understudy restart ${cluster.name}"`
+  return waitForAutoUnseal(client, cluster.name, mend)
+}
+
+const sealOf = async (client: ApiClient): Promise<{ readonly isSealed: boolean; readonly isAuto: boolean }> => {
+  const { sealed, recovery_seal: recoverySeal } = await client.read('sys/seal-status')
+  return { isSealed: sealed === true, isAuto: recoverySeal === true }
+}
+
+/** The cluster's own keys first; a cluster that followed another one since has that one's. */
+const tryKeys = async (client: ApiClient, lab: Pick<LabAccess, 'clusters'>, cluster: ClusterAccess): Promise<void> => {
+  let refusal = ''
+  for (const { unsealKeys, threshold } of sharesToTry(cluster, lab.clusters)) {
+    await client.call('PUT', 'sys/unseal', { body: { reset: true } })
+    await unseal(client, unsealKeys.slice(0, threshold)).catch((error: unknown) => {
+      // The first shares are its own, if the lab holds them.
+      if (refusal === '' && error instanceof Error) refusal = error.message
+    })
+    if (!(await sealOf(client)).isSealed) return
+  }
+  const why =
+    refusal === ''
+      ? 'it has taken the keys, and is not open yet'
+      : `none of the keys that the lab holds opens it (${refusal})`
+  throw new LabError('remote', `${describeServer(cluster.name)} stays sealed: ${why}`)
+}
+
+/** A machine that starts much at once is slow. */
+const AUTO_UNSEAL_MS = 15_000
+
+/** Waits for a server that has just started and opens by itself; its keys are recovery keys, which open nothing. */
+export const waitForAutoUnseal = async (client: ApiClient, name: string, mend: string): Promise<void> => {
+  const fact = async () => ((await sealOf(client)).isSealed ? 'it is sealed' : undefined)
+  await waitFor(systemClock, `cluster ${name} to unseal itself`, fact, AUTO_UNSEAL_MS).catch((error: unknown) => {
+    throw new LabError('remote', `cluster ${name} unseals by itself, and has not: ${mend}`, { cause: error })
+  })
+}
+
+export const sealCluster = async (lab: LabAccess, cluster: ClusterAccess): Promise<string> => {
+  let failure: unknown
+  for (const rootToken of tokensToTry(cluster, lab.clusters)) {
+    const client = clientOf({ ...cluster, rootToken })
+    try {
+      await client.write('sys/seal')
+      return `${describeServer(cluster.name)} is sealed`
+    } catch (error) {
+      if (error instanceof ApiUnreachable) throw nameSilent(cluster, error)
+      failure = error
+    } finally {
+      client.close()
+    }
+  }
+  const reason = failure instanceof Error ? failure.message : 'the lab holds no token'
+  throw new LabError('remote', `${describeServer(cluster.name)} could not be sealed: ${reason}`)
+}

@@ -1,0 +1,273 @@
+import { systemClock } from '../../base/clock.js'
+import { createSeededRandom, createSystemRandom, type Random } from '../../base/random.js'
+import type { ClusterKeys } from '../model/cluster.js'
+import { LabCluster } from '../in-process/in-process-cluster.js'
+import { LabNode, nodeNamed } from '../in-process/in-process-node.js'
+import type { OpenRoute } from '../keeper/open-routes.js'
+import { LabError } from '../model/lab-error.js'
+import { OperableLab } from './operable-lab.js'
+import { type InProcessLabOptions, requireOptions } from './options.js'
+import { EventStream } from './event-stream.js'
+import { createServers, type Foundation } from './in-process-servers.js'
+import { createLabClock, type LabClock } from './lab-clock.js'
+import type { Provisions } from './provisions.js'
+import { wireLab } from './wire-lab.js'
+import { LocalEvents } from '../live/local-events.js'
+import type { LabEvent } from '../events/event.js'
+import type { DrillResult } from '../drills/result.js'
+import type { RunDrillOptions } from '../drills/run/run-drill.js'
+import type { InProcessServer } from '../runner/in-process.js'
+import { findUnreplicatedSince, loadMoment, type Moment, putToRest, takeMoment } from '../snapshot/in-process.js'
+import { nodeOf, reachOf } from '../model/routes.js'
+import { type LabLink, Links } from '../links/links.js'
+import { planOf, requireSharedMemory, type Topology, withNodes } from '../model/topology.js'
+import { NEAR_PAUSE_MS, waitFor } from '../requests/wait.js'
+
+export type { InProcessLabOptions } from './options.js'
+export type { ActivateOptions, OperationOptions, WaitOptions } from './operable-lab.js'
+
+/** A lab at one moment, in memory. */
+interface InProcessSnapshot {
+  readonly moment: Moment
+  readonly keys: ReadonlyMap<string, ClusterKeys>
+  readonly skewMs: number
+}
+
+/** `A2`. */
+type NodeName<Names extends string> = `${Names}${number}`
+
+const TIMEOUT_MS = 30_000
+
+/**
+ * Clusters that run in this process, over real sockets of this machine, as `startLab` starts them. Whoever starts it
+ * closes it.
+ *
+ * @example
+ * import { InProcessLab, listTopologies } from 'understudy-lab'
+ *
+ * for (const topology of listTopologies()) {
+ *   await using lab = await InProcessLab.start(topology, { timeoutMs: 60_000 })
+ *   console.log(lab.clusters.map(({ name, address }) => `${name} ${address}`))
+ * }
+ */
+export class InProcessLab<Names extends string = string> extends OperableLab<Names, LabCluster> {
+  readonly clock: LabClock
+  readonly clusters: readonly LabCluster[]
+  readonly #links = new Links((between, what, details) => {
+    this.#events.tell({ kind: what, details: { between, ...details } })
+  })
+  readonly #events: LocalEvents
+  readonly #stream: EventStream
+  readonly #random: Random
+  readonly #servers: InProcessServer[] = []
+  #begin: InProcessSnapshot | undefined
+  readonly #provisions: Provisions
+  readonly #closing: AbortController
+  #closed: Promise<void> | undefined
+
+  private constructor(topology: Topology, options: InProcessLabOptions, foundation: Foundation) {
+    const { timeoutMs = TIMEOUT_MS } = options
+    const { provisions, randomFor } = foundation
+    const closing = new AbortController()
+    super(topology, timeoutMs, closing.signal)
+    this.#closing = closing
+    this.clock = createLabClock()
+    this.#provisions = provisions
+    this.#random = randomFor('links')
+    const skewMs = () => this.clock.skewMs
+    this.#events = new LocalEvents(topology.name, systemClock, () => this.access().clusters, skewMs)
+    this.#stream = new EventStream(this.#events)
+    const { clock, keys } = this
+    const tell = this.#events.tell.bind(this.#events)
+    const around = { ...foundation, links: this.#links, clock }
+    this.clusters = topology.clusters.map((name) => {
+      const { caFile } = provisions.of(name).tls ?? {}
+      const shared = { caFile, keys, tell, closing: closing.signal }
+      const servers = createServers(topology, name, options, around)
+      this.#servers.push(...servers)
+      const nodes = servers.map(
+        (server, at) => new LabNode({ ...shared, name: `${name}${at + 1}`, cluster: name, server }),
+      )
+      return new LabCluster({ ...shared, timeoutMs, name, nodes, clock })
+    })
+  }
+
+  /** Starts the clusters, initialises them, joins them as the topology says, and waits until they are replicated. */
+  static async start<N extends string>(
+    topology: Topology,
+    options: InProcessLabOptions = {},
+  ): Promise<InProcessLab<N>> {
+    requireOptions(options)
+    const { seed, nodes } = options
+    const randomFor = (name: string): Random =>
+      seed === undefined ? createSystemRandom() : createSeededRandom(`${seed}:${name}`)
+    const whole = nodes === undefined ? topology : withNodes(topology, nodes)
+    requireSharedMemory(whole)
+    // Most of the time to import the library would go into what only a server needs.
+    const parts = await import('./server-parts.js')
+    const provisions = await parts.Provisions.make(whole, { clock: systemClock, randomFor })
+    let lab: InProcessLab<N> | undefined
+    try {
+      lab = new InProcessLab<N>(whole, options, { parts, provisions, randomFor })
+      await lab.#start(options)
+      return lab
+    } catch (error) {
+      await (lab ?? provisions).close()
+      throw error
+    }
+  }
+
+  /**
+   * The link between two clusters, or two nodes. Throws LabError `usage`, with the names there are, where there are no such two.
+   *
+   * @example
+   * lab.link('A', 'C').setFault('latency', { ms: 80 })
+   */
+  link(one: Names | NodeName<Names>, other: Names | NodeName<Names>): LabLink {
+    const known: string[] = this.clusters.flatMap(({ name, nodes }) => [name, ...nodes.map((node) => node.name)])
+    const unknown = [one, other].find((name) => !known.includes(name))
+    if (unknown !== undefined) this.cluster(unknown as Names)
+    if (one === other) throw new LabError('usage', 'name two clusters')
+    return this.#links.between(one, other)
+  }
+
+  /** One server, such as `A2`. Throws LabError `usage`, with the names there are. */
+  node(name: NodeName<Names>): LabNode {
+    return nodeNamed(this.clusters, name)
+  }
+
+  /** Every proxy between two of the servers. */
+  get routes(): readonly OpenRoute[] {
+    return this.#links.routes
+  }
+
+  /** Opens every link again, without faults but for the latency that the topology gives it. */
+  heal(): void {
+    this.#links.all().clearFaults()
+  }
+
+  /**
+   * Plays a drill on this lab, as it stands: one of the catalogue by name, a file, or what such a file says as an object. It
+   * resolves with what came of it, also where something that the drill asserts is not so (`verdict`), and leaves the lab as the
+   * drill left it. Rejects with LabError `usage` for a drill that is not known, is wrong, or needs clusters that are not there,
+   * and with `interrupted` when the lab is closed meanwhile.
+   *
+   * @example
+   * const { verdict, rto } = await lab.drill('dr-failover', { slo: { rtoMs: 60_000 } })
+   */
+  async drill(drill: string | object, options: RunDrillOptions = {}): Promise<DrillResult> {
+    const { playDrill } = await import('./drill.js')
+    const signals = [this.#closing.signal, ...(options.signal ? [options.signal] : [])]
+    return playDrill(this, drill, { ...options, signal: AbortSignal.any(signals) })
+  }
+
+  /**
+   * The events from now on: calls through clients of the lab, faults of its links, and changes of process, seal, role
+   * and state of its clusters, which are looked at while somebody iterates. Ends when the lab is closed.
+   *
+   * @example
+   * for await (const { kind, cluster } of lab.events) if (kind === 'role' && cluster === 'B') break
+   */
+  get events(): AsyncIterable<LabEvent> {
+    return this.#stream
+  }
+
+  /** Where events of this lab are told, for those who work on it in their own way. */
+  get localEvents(): LocalEvents {
+    return this.#events
+  }
+
+  /**
+   * All clusters at one moment, with their keys and the clock of the lab. It is good for this lab, as long as that is open. A
+   * cluster of several nodes needs one that is active: rejects with LabError `conflict` where none runs.
+   */
+  async snapshot(): Promise<InProcessSnapshot> {
+    const keys = this.clusters.map(({ name }): [string, ClusterKeys] => [name, this.keys.keysOf(name)])
+    await Promise.all(this.#severals.filter(({ isRunning }) => isRunning).map((cluster) => cluster.active()))
+    const clusters = this.clusters.map(({ name }) => this.#servers.filter(({ cluster }) => cluster === name))
+    return { moment: await takeMoment(clusters), keys: new Map(keys), skewMs: this.clock.skewMs }
+  }
+
+  /**
+   * The lab as it was right after its start, or when a snapshot of it was taken: data, keys, clocks, and which servers run. Of
+   * several nodes the same one need not be active. Links and disks are healed. Resolves when every secondary that streamed then
+   * streams again and has its primary's merkle root.
+   */
+  async reset(to: InProcessSnapshot | undefined = this.#begin): Promise<void> {
+    if (!to) throw new LabError('usage', 'the lab has not started')
+    const then = new Map(to.moment.flatMap(({ servers }) => [...servers]))
+    const isOwn = [...then.keys()].every((server) => this.#servers.includes(server))
+    if (!isOwn) throw new LabError('usage', 'the snapshot is of another lab')
+    this.heal()
+    for (const server of this.#servers) server.mendDisk()
+    // What one of several nodes is given, the others get from it.
+    await Promise.all(this.#severals.map((cluster) => cluster.start()))
+    await loadMoment(to.moment)
+    this.clock.advance(to.skewMs - this.clock.skewMs)
+    for (const [name, keys] of to.keys) this.keys.set(name, keys)
+    const isClosed = (server: InProcessServer) => server.isSealed && then.get(server) === 'open'
+    const closed = this.#servers.filter(isClosed).map(({ cluster }) => this.cluster(cluster as Names))
+    // Nodes that are open already may not have all of the data yet.
+    await Promise.all([...new Set([...closed, ...this.#severals])].map((cluster) => cluster.start()))
+    await Promise.all(this.#severals.map((cluster) => putToRest(cluster, then)))
+    const find = () => findUnreplicatedSince(to.moment)
+    await waitFor(
+      systemClock,
+      'every secondary to stream again',
+      find,
+      this.timeoutMs,
+      this.#closing.signal,
+      NEAR_PAUSE_MS,
+    )
+  }
+
+  /**
+   * Ends all servers, connections, waits and timers of the lab, and removes its data; nothing of it starts again. Closing it
+   * again does nothing more.
+   */
+  close(): Promise<void> {
+    this.#closed ??= this.#end()
+    return this.#closed
+  }
+
+  async #end(): Promise<void> {
+    this.#closing.abort(new LabError('interrupted', 'the lab was closed'))
+    this.#stream.close()
+    this.#events.close()
+    // A cut link would hold up whoever says goodbye.
+    this.#links.all().clearFaults()
+    const ends = await Promise.allSettled(this.#servers.map((server) => server.end()))
+    for (const cluster of this.clusters) cluster.disconnect()
+    await this.#links.close()
+    await this.#provisions.close()
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #start({ shares = 1, threshold = shares }: InProcessLabOptions): Promise<void> {
+    await Promise.all(this.clusters.map((cluster) => cluster.start()))
+    const reaches = this.#servers.map(({ name, cluster, ports }) => {
+      const { balancer } = this.#provisions.of(cluster)
+      balancer?.leadTo(() => this.cluster(cluster as Names).activeNode.ports)
+      return [
+        name,
+        { ...reachOf(planOf(this.topology, cluster), ports, balancer?.ports), ...nodeOf(cluster, name) },
+      ] as const
+    })
+    await this.#links.open(new Map(reaches), { topology: this.topology, clock: systemClock, random: this.#random })
+    const { timeoutMs } = this
+    await wireLab(this, this.keys, { shares, threshold, timeoutMs, clock: systemClock, signal: this.#closing.signal })
+    this.#begin = await this.snapshot()
+  }
+
+  get #severals(): readonly LabCluster[] {
+    return this.clusters.filter(({ nodes }) => nodes.length > 1)
+  }
+
+  protected override findFaultyLinks(): readonly string[] {
+    return this.#links.findFaulty()
+  }
+}

@@ -1,0 +1,67 @@
+import { rmSync } from 'node:fs'
+import type { LabRecord } from '../model/cluster.js'
+import { labDirectory } from '../model/lab-directory.js'
+import type { LabHost } from '../processes/lab-host.js'
+import { upLab } from './up.js'
+import { isFree, type PortPair, randomPorts } from '../model/ports.js'
+import type { Topology } from '../model/topology.js'
+import { imagedServers, type Manifest } from '../snapshot/manifest.js'
+import { openingDirectory, snapshotPath, unpackSnapshot } from '../snapshot/snapshot-file.js'
+
+interface UpSnapshotOptions {
+  readonly name: string
+  readonly timeoutMs: number
+  readonly dataDir?: string | undefined
+  readonly foreground?: boolean | undefined
+  readonly inProcess?: boolean | undefined
+  /** Where nothing is said: the ports that the lab had, or random ones when any of those is taken. */
+  readonly portChoice?: ((topology: Topology) => () => Promise<ReadonlyMap<string, PortPair>>) | undefined
+  readonly onProgress: (text: string) => void
+  readonly signal?: AbortSignal | undefined
+  readonly hurry?: AbortSignal | undefined
+}
+
+/** Brings a lab up as it was when a snapshot of it was saved. All of the file is checked before anything is started. */
+export const upSnapshot = async (nameOrFile: string, options: UpSnapshotOptions, host: LabHost): Promise<LabRecord> => {
+  labDirectory(options.name)
+  const directory = openingDirectory(host)
+  try {
+    const manifest = await unpackSnapshot(snapshotPath(nameOrFile), directory)
+    return await upImage(directory, manifest, options, host)
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+export const upImage = (
+  directory: string,
+  manifest: Manifest,
+  options: UpSnapshotOptions,
+  host: LabHost,
+): Promise<LabRecord> => {
+  const { topology } = manifest
+  return upLab(
+    {
+      ...options,
+      topology,
+      shares: 1,
+      threshold: 1,
+      settings: {},
+      clock: host.clock,
+      choosePorts: options.portChoice?.(topology) ?? (() => savedPorts(manifest)),
+      isForeground: options.foreground,
+      isInProcess: options.inProcess,
+      image: { directory, manifest },
+    },
+    host,
+  )
+}
+
+const savedPorts = async ({ clusters }: Manifest): Promise<ReadonlyMap<string, PortPair>> => {
+  const servers = imagedServers(clusters)
+  const saved = servers.flatMap(({ ports }) => [ports.api, ports.cluster])
+  const free = await Promise.all(saved.map(isFree))
+  return free.every(Boolean)
+    ? new Map(servers.map(({ name, ports }) => [name, ports]))
+    : randomPorts(servers.map(({ name }) => name))
+}

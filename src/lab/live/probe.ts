@@ -1,0 +1,235 @@
+import { textOfJson } from '../../base/json-print.js'
+import type { ApiClient } from '../../client/api-client.js'
+import { LabError } from '../model/lab-error.js'
+import type { LiveLab } from './live-lab.js'
+import { statusOf } from '../requests/replication.js'
+import { describeSilence } from '../requests/unreachable.js'
+import { waitFor } from '../requests/wait.js'
+
+/** How long what was written on the primary took to one other cluster, in milliseconds. */
+export interface LagFigures {
+  readonly cluster: string
+  /** How it is seen there: the value is read, or a DR secondary, which serves nobody, says how far its log is. */
+  readonly by: 'read' | 'wal'
+  readonly samples: number
+  readonly minMs: number
+  readonly p50Ms: number
+  readonly p95Ms: number
+  readonly maxMs: number
+  /** Written and not seen there before the next patience ran out. */
+  readonly missed: number
+}
+
+export interface ProbeResult {
+  readonly apiVersion: 'understudy/v1'
+  readonly lab: string
+  readonly primary: string
+  readonly durationMs: number
+  readonly writes: number
+  readonly clusters: readonly LagFigures[]
+  /** Clusters that cannot be asked, and why. */
+  readonly skipped: readonly { readonly cluster: string; readonly why: string }[]
+}
+
+interface ProbeOptions {
+  readonly durationMs: number
+  /** Bound on one write's way to one cluster. */
+  readonly patienceMs: number
+  readonly onProgress: (text: string) => void
+  /** Ends it early; what was measured counts. */
+  readonly signal?: AbortSignal | undefined
+}
+
+interface Watcher {
+  readonly cluster: string
+  readonly by: 'read' | 'wal'
+  readonly lagsMs: number[]
+  missed: number
+  /** Whether what was written is there. */
+  see(word: string, wal: number): Promise<boolean>
+}
+
+const MOUNT = 'understudy-probe'
+const PAUSE_MS = 5
+const PROGRESS_MS = 1000
+const SETTLE_MS = 10_000
+
+/**
+ * Writes on the performance primary, one value after the other, and looks for each on every other cluster. What a
+ * performance secondary serves is read there; a DR secondary is asked for the position of its log.
+ */
+export const probeLab = async (lab: LiveLab, options: ProbeOptions): Promise<ProbeResult> => {
+  const { clock } = lab
+  const { primary, watchers, skipped } = await planProbe(lab)
+  const client = await lab.root(primary)
+  const mounts = await client.read('sys/mounts')
+  if (mounts[`${MOUNT}/`] === undefined)
+    await client.write(`sys/mounts/${MOUNT}`, { type: 'kv', options: { version: '1' } })
+  try {
+    options.onProgress(`writing on ${primary}, looking on ${watchers.map(({ cluster }) => cluster).join(', ')}`)
+    await settle(lab, watchers, client, primary)
+    const started = clock.monotonic()
+    const passedMs = () => clock.monotonic() - started
+    let writes = 0
+    let nextProgressMs = PROGRESS_MS
+    const tell = () => {
+      if (passedMs() < nextProgressMs) return
+      options.onProgress(`${writes} writes after ${(passedMs() / 1000).toFixed(0)} s`)
+      nextProgressMs = passedMs() + PROGRESS_MS
+    }
+    while (passedMs() < options.durationMs && !options.signal?.aborted) {
+      const word = `${writes}`
+      await client.write(`${MOUNT}/probe`, { word })
+      const writtenMs = clock.monotonic()
+      writes++
+      const wal = await lastWalOf(lab, primary, watchers)
+      await Promise.all(
+        watchers.map((watcher) => watch(watcher, word, wal, writtenMs, lab, { ...options, onProgress: tell })),
+      )
+    }
+    const durationMs = Math.round(passedMs())
+    return {
+      apiVersion: 'understudy/v1',
+      lab: lab.name,
+      primary,
+      durationMs,
+      writes,
+      clusters: watchers.map(figuresOf),
+      skipped,
+    }
+  } finally {
+    await client.delete(`sys/mounts/${MOUNT}`).catch(() => undefined)
+  }
+}
+
+interface Plan {
+  readonly primary: string
+  readonly watchers: readonly Watcher[]
+  readonly skipped: readonly { readonly cluster: string; readonly why: string }[]
+}
+
+interface Role {
+  readonly name: string
+  readonly dr: Record<string, unknown>
+  readonly performance: Record<string, unknown>
+}
+
+const planProbe = async (lab: LiveLab): Promise<Plan> => {
+  const skipped: { cluster: string; why: string }[] = []
+  const roles: Role[] = []
+  for (const { name } of lab.clusters) {
+    const client = lab.anonymous(name)
+    try {
+      const [dr, performance] = await Promise.all([statusOf(client, 'dr'), statusOf(client, 'performance')])
+      roles.push({ name, dr, performance })
+    } catch (error) {
+      skipped.push({ cluster: name, why: describeSilence(error) ?? `failed: ${String(error)}` })
+    }
+  }
+  const isCopy = ({ dr }: Role) => dr.mode === 'secondary'
+  const serving = roles.filter((role) => !isCopy(role))
+  const [primary] = serving.filter(({ performance }) => performance.mode !== 'secondary')
+  if (!primary) throw new LabError('remote', `no cluster of the lab "${lab.name}" takes writes as a primary now`)
+  const watchers: Watcher[] = []
+  for (const role of roles) {
+    if (role === primary) continue
+    // The copy of a performance secondary follows that one's log, which the primary's positions say nothing of.
+    if (isCopy(role) && role.dr.cluster_id === primary.dr.cluster_id) watchers.push(walWatcher(lab, role.name))
+    else if (isCopy(role))
+      skipped.push({ cluster: role.name, why: `is a DR secondary of another cluster than ${primary.name}` })
+    else if (role.performance.mode !== 'secondary') skipped.push({ cluster: role.name, why: 'follows nobody' })
+    else watchers.push(await readWatcher(lab, role.name))
+  }
+  if (watchers.length === 0) throw new LabError('remote', `nobody follows ${primary.name}: there is no lag to measure`)
+  return { primary: primary.name, watchers, skipped }
+}
+
+const readWatcher = async (lab: LiveLab, cluster: string): Promise<Watcher> => {
+  const client = await lab.root(cluster)
+  const see = async (word: string) => {
+    const { json } = await client.send('GET', `${MOUNT}/probe`)
+    return (json?.data as { word?: unknown } | undefined)?.word === word
+  }
+  return { cluster, by: 'read', lagsMs: [], missed: 0, see }
+}
+
+const walWatcher = (lab: LiveLab, cluster: string): Watcher => {
+  const client = lab.anonymous(cluster)
+  const see = async (_: string, wal: number) => Number((await statusOf(client, 'dr')).last_remote_wal) >= wal
+  return { cluster, by: 'wal', lagsMs: [], missed: 0, see }
+}
+
+/** The position that the value has at the latest: asked after it was written, and only where a copy is watched. */
+const lastWalOf = async (lab: LiveLab, primary: string, watchers: readonly Watcher[]): Promise<number> =>
+  watchers.some(({ by }) => by === 'wal') ? Number((await statusOf(lab.anonymous(primary), 'dr')).last_wal) : 0
+
+/** A new mount takes a moment to be known everywhere, which is no lag of values; nor is it when somebody never has it. */
+const settle = async (
+  lab: LiveLab,
+  watchers: readonly Watcher[],
+  client: ApiClient,
+  primary: string,
+): Promise<void> => {
+  await client.write(`${MOUNT}/probe`, { word: 'first' })
+  const wal = await lastWalOf(lab, primary, watchers)
+  await Promise.all(
+    watchers.map((watcher) =>
+      waitFor(
+        lab.clock,
+        `${watcher.cluster} to have the first value`,
+        async () => ((await watcher.see('first', wal)) ? undefined : whyNotThere(lab, watcher)),
+        SETTLE_MS,
+      ),
+    ),
+  )
+}
+
+const whyNotThere = async (lab: LiveLab, { cluster, by }: Watcher): Promise<string> => {
+  const { connection_state: state } = await statusOf(lab.anonymous(cluster), by === 'wal' ? 'dr' : 'performance')
+  if (state !== 'ready') return `it is not there; the way to its primary is ${textOfJson(state)}`
+  return by === 'wal' ? 'it is not there yet' : 'it is not there; a filter may hold it back'
+}
+
+const watch = async (
+  watcher: Watcher,
+  word: string,
+  wal: number,
+  writtenMs: number,
+  { clock }: LiveLab,
+  { patienceMs, signal, onProgress }: Omit<ProbeOptions, 'onProgress'> & { readonly onProgress: () => void },
+): Promise<void> => {
+  while (!signal?.aborted) {
+    const isThere = await watcher.see(word, wal).catch(() => false)
+    const lagMs = clock.monotonic() - writtenMs
+    if (isThere) {
+      watcher.lagsMs.push(lagMs)
+      return
+    }
+    if (lagMs >= patienceMs) {
+      watcher.missed++
+      return
+    }
+    onProgress()
+    await clock.sleep(PAUSE_MS)
+  }
+}
+
+const figuresOf = ({ cluster, by, lagsMs, missed }: Watcher): LagFigures => {
+  const sorted = lagsMs.toSorted((one, other) => one - other)
+  return {
+    cluster,
+    by,
+    samples: sorted.length,
+    minMs: quantile(sorted, 0),
+    p50Ms: quantile(sorted, 0.5),
+    p95Ms: quantile(sorted, 0.95),
+    maxMs: quantile(sorted, 1),
+    missed,
+  }
+}
+
+/** Of sorted figures, to a tenth: the smallest that so much of them do not exceed. 0 when there are none. */
+const quantile = (sorted: readonly number[], share: number): number => {
+  const index = Math.max(0, Math.ceil(share * sorted.length) - 1)
+  return Math.round((sorted[index] ?? 0) * 10) / 10
+}

@@ -1,0 +1,136 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { replaceFile } from '../../base/replace-file.js'
+import path from 'node:path'
+import { nearest } from '../../base/nearest.js'
+import { type AnyLab, type AttachedLab, isAttached, type LabRecord, serversOfLab } from './cluster.js'
+import { LabError } from './lab-error.js'
+import { LAB_NAME, labsDirectory, listLabs } from './state-directory.js'
+
+/**
+ * Where a lab is remembered, in a directory for the owner's eyes only. It holds `lab.json`, a claim while a command changes the
+ * lab, and for each cluster a directory with configuration, log and data.
+ */
+export const labDirectory = (name: string): string => {
+  if (!LAB_NAME.test(name)) {
+    throw new LabError(
+      'usage',
+      `"${name}" is not a name for a lab: letters, digits, "_", "." and "-", and a letter or digit first`,
+    )
+  }
+  return path.join(labsDirectory(), name)
+}
+
+/**
+ * Makes a directory and those above it. One by one, because the recursive form never returns where the system takes back
+ * what it has just allowed, as below `/proc`.
+ */
+export const makeDirectories = (directory: string, mend = 'set XDG_STATE_HOME to a directory of your own'): void => {
+  const there = statSync(directory, { throwIfNoEntry: false })
+  if (there && !there.isDirectory()) throw new LabError('usage', `${directory} is no directory; ${mend}`)
+  if (there) return
+  makeDirectories(path.dirname(directory), mend)
+  try {
+    mkdirSync(directory, { mode: 0o700 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new LabError('usage', `${directory} cannot be made: ${reason}; ${mend}`, { cause: error })
+  }
+}
+
+const recordFile = (name: string): string => path.join(labDirectory(name), 'lab.json')
+
+/** Writes the record of a lab. A concurrent reader gets the old record or the new one. */
+export const saveLab = (lab: AnyLab): void => {
+  replaceFile(recordFile(lab.name), `${JSON.stringify(lab, undefined, 2)}\n`)
+}
+
+/** Undefined when there is no such lab. Throws a conflict that names the command to mend it when its record is damaged. */
+export const findLab = (name: string): AnyLab | undefined => {
+  const file = recordFile(name)
+  if (!existsSync(file)) return undefined
+  const lab = parse(readFileSync(file, 'utf8'))
+  if (!lab) throw new LabError('conflict', `${file} is damaged; remove the lab with "understudy down ${name}"`)
+  return lab
+}
+
+const ELSEWHERE = "its servers are somebody else's, so this has to be done where they run"
+
+/** A lab with servers of its own. One that is attached is refused with the reason why what is asked is not for it. */
+export const requireLab = (name: string, why = ELSEWHERE): LabRecord => refuseFailed(requireOwnLab(name, why))
+
+/** As `requireLab`, and also one whose start failed, of which nothing is left but its logs. */
+export const requireOwnLab = (name: string, why = ELSEWHERE): LabRecord => {
+  const lab = requireRecord(name)
+  if (isAttached(lab)) throw new LabError('usage', `the lab "${name}" is attached: ${why}`)
+  return lab
+}
+
+export const requireAnyLab = (name: string): AnyLab => refuseFailed(requireRecord(name))
+
+const refuseFailed = <T extends AnyLab>(lab: T): T => {
+  if (lab.state !== 'failed') return lab
+  const [logs, up, down] = [commandIn(lab.name, 'logs'), commandIn(lab.name, 'up'), `understudy down ${lab.name}`]
+  throw new LabError(
+    'conflict',
+    `the lab "${lab.name}" failed to start, and nothing of it runs: "${logs}" has what its servers said, "${up}" with a topology starts it anew, "${down}" removes it`,
+  )
+}
+
+const requireRecord = (name: string): AnyLab => {
+  const lab = findLab(name)
+  if (lab) return lab
+  const text = describeMissing(name)
+  throw new LabError('usage', text.includes(';') ? text : `${text}; start one with "understudy up pr-dr"`)
+}
+
+/** Says that there is no such lab, and which one may have been meant. */
+export const describeMissing = (name: string): string => {
+  // The claim of the command that asks makes a directory of that name.
+  const others = listLabs().filter((one) => one !== name)
+  const meant = nearest(name, others)
+  const hint = meant ? `; did you mean "${meant}"?` : others.length > 0 ? `; there is ${others.join(', ')}` : ''
+  return `there is no lab "${name}"${hint}`
+}
+
+const parse = (text: string): AnyLab | undefined => {
+  try {
+    const value = JSON.parse(text) as (Partial<Omit<LabRecord, 'state'>> & { state?: AnyLab['state'] }) | null
+    if (typeof value?.name !== 'string' || !Array.isArray(value.clusters)) return undefined
+    if (!value.clusters.every((cluster) => typeof cluster?.name === 'string')) return undefined
+    if (value.state === 'attached') return value as unknown as AttachedLab
+    return typeof value.state === 'string' && value.owner ? (value as LabRecord) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A command of ours as somebody types it for this lab. */
+export const commandIn = (lab: string, words: string): string =>
+  `understudy ${words}${lab === 'default' ? '' : ` --name ${lab}`}`
+
+/** Configuration files of servers and of the keeper below a lab's directory, also where its record is damaged or was never written. */
+export const findConfigFiles = (name: string): string[] => {
+  const directory = labDirectory(name)
+  if (!existsSync(directory)) return []
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /^(?:[A-Z]\d*\/server|keeper)-[0-9a-f]+\.json$/.test(file))
+    .map((file) => path.join(directory, file))
+}
+
+/** Removes what a failed start leaves, but for its logs. */
+export const removeData = (lab: LabRecord): void => {
+  for (const { dataDir } of [...serversOfLab(lab), ...(lab.etcd ? [lab.etcd] : [])])
+    rmSync(dataDir, { recursive: true, force: true })
+  if (lab.dataRoot !== labDirectory(lab.name)) rmSync(lab.dataRoot, { recursive: true, force: true })
+}
+
+/** Everything of a lab but the claim of whoever removes it. */
+export const removeLab = (name: string): void => {
+  const directory = labDirectory(name)
+  for (const entry of existsSync(directory) ? readdirSync(directory) : []) {
+    if (!entry.startsWith(CLAIM_PREFIX)) rmSync(path.join(directory, entry), { recursive: true, force: true })
+  }
+}
+
+export const CLAIM_PREFIX = 'claim-'

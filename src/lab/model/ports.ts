@@ -1,0 +1,130 @@
+import net from 'node:net'
+import { createSystemRandom, type Random } from '../../base/random.js'
+import { describeOwner, findPortOwner } from '../../server/data/owner-of.js'
+import { LabError } from './lab-error.js'
+
+export interface PortPair {
+  readonly api: number
+  readonly cluster: number
+}
+
+const PORT_BASE = 8200
+const PORTS_PER_CLUSTER = 10
+
+/** Of a cluster, or of one of its nodes: each has the two ports behind those of the node before it. */
+const offsetOf = (server: string): number => {
+  const node = Number(server.slice(1) || '1')
+  return PORTS_PER_CLUSTER * (server.charCodeAt(0) - 'A'.charCodeAt(0)) + 2 * (node - 1)
+}
+
+/** How far the last port of these servers lies behind the first. */
+export const lastPortOffset = (clusters: readonly string[]): number => Math.max(...clusters.map(offsetOf)) + 1
+
+/** Ports by convention: API = base + 10 x place of the cluster (A = 0) + 2 x place of the node, cluster port = API + 1. Fails when one is taken. */
+export const fixedPorts = async (
+  clusters: readonly string[],
+  base = PORT_BASE,
+  chosen: (cluster: string) => PortPair | undefined = () => undefined,
+): Promise<Map<string, PortPair>> => {
+  const ports = new Map<string, PortPair>()
+  for (const name of clusters) {
+    const api = base + offsetOf(name)
+    const pair = chosen(name) ?? { api, cluster: api + 1 }
+    for (const port of [pair.api, pair.cluster]) {
+      if (!(await isFree(port)))
+        throw new LabError(
+          'conflict',
+          `port ${port} is taken${describeOwner(findPortOwner(port))}, and cluster ${name} needs it; use --ports random or --port-base`,
+        )
+    }
+    ports.set(name, pair)
+  }
+  return ports
+}
+
+interface PortRange {
+  readonly first: number
+  readonly last: number
+}
+
+/** Below the range that systems give to outgoing connections, any of which could take a port before its server does. */
+const RANDOM_RANGE: PortRange = { first: 12_000, last: 32_000 }
+const TRIES = 200
+const PORT_MAX = 65_535
+
+/**
+ * Where random ports are taken from: between a choice and its server another job of the machine may choose the same port,
+ * unless it has a range of its own. Fails with `usage` when the text is no range `first-last` of two ports at least.
+ */
+export const randomRange = (text = process.env.UNDERSTUDY_RANDOM_PORTS): PortRange => {
+  if (text === undefined || text === '') return RANDOM_RANGE
+  const [first, last] = (/^(\d{1,5})-(\d{1,5})$/.exec(text) ?? []).slice(1).map(Number)
+  if (first === undefined || last === undefined || first < 1 || last > PORT_MAX || first >= last)
+    throw new LabError('usage', `UNDERSTUDY_RANDOM_PORTS: "${text}" is no range of ports, such as 20000-29999`)
+  return { first, last }
+}
+
+/**
+ * Ports that were free a moment ago, each cluster port one above its API port. All are kept open until the last is known, so
+ * that no two are the same. `given`: those that somebody is to have who does not listen yet.
+ */
+export const randomPorts = async (
+  clusters: readonly string[],
+  random: Random = createSystemRandom(),
+  given: ReadonlySet<number> = new Set(),
+): Promise<Map<string, PortPair>> => {
+  const servers: net.Server[] = []
+  try {
+    const ports = new Map<string, PortPair>()
+    for (const name of clusters) ports.set(name, await takePair(random, servers, given))
+    return ports
+  } finally {
+    await Promise.all(servers.map((server) => new Promise((done) => server.close(done))))
+  }
+}
+
+/** So many ports that were free a moment ago, and are none of those that are given to others. */
+export const randomSinglePorts = async (
+  count: number,
+  random: Random = createSystemRandom(),
+  given?: ReadonlySet<number>,
+): Promise<readonly number[]> => {
+  const pairs = Array.from({ length: Math.ceil(count / 2) }, (_, index) => String(index))
+  const ports = await randomPorts(pairs, random, given)
+  return [...ports.values()].flatMap(({ api, cluster }) => [api, cluster]).slice(0, count)
+}
+
+const takePair = async (random: Random, servers: net.Server[], given: ReadonlySet<number>): Promise<PortPair> => {
+  const { first, last } = randomRange()
+  for (let tries = 0; tries < TRIES; tries++) {
+    const api = first + 2 * (random.bytes(4).readUInt32BE() % Math.floor((last - first + 1) / 2))
+    if (given.has(api) || given.has(api + 1)) continue
+    const taken: net.Server[] = []
+    try {
+      for (const port of [api, api + 1]) taken.push(await listen(port))
+      servers.push(...taken)
+      return { api, cluster: api + 1 }
+    } catch {
+      await Promise.all(taken.map((server) => new Promise((done) => server.close(done))))
+    }
+  }
+  throw new LabError('conflict', `no two neighbouring ports between ${first} and ${last} are free`)
+}
+
+/** Whether a port of this machine could be bound a moment ago. */
+export const isFree = async (port: number): Promise<boolean> => {
+  try {
+    const server = await listen(port)
+    await new Promise((done) => server.close(done))
+    return true
+  } catch {
+    return false
+  }
+}
+
+const listen = (port: number): Promise<net.Server> =>
+  new Promise((resolve, reject) => {
+    const server = net.createServer()
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', () => resolve(server))
+  })

@@ -1,0 +1,85 @@
+import {
+  type AnyLab,
+  type ClusterAccess,
+  type ClusterRecord,
+  type LabRecord,
+  type ServerRecord,
+  serversIn,
+} from '../model/cluster.js'
+import { LabError } from '../model/lab-error.js'
+import type { ClusterOfNodes, NodeAccess } from './nodes.js'
+
+interface Named {
+  readonly name: string
+}
+
+/** A cluster that lists its servers where they are several, and is its own where there is one. */
+type ClusterOf<S> = ClusterAccess & S & { readonly nodes?: readonly S[] | undefined }
+
+/** One server, and the cluster that it belongs to. */
+interface Place<S, C = ClusterOf<S>> {
+  readonly cluster: C
+  readonly server: S
+}
+
+/** The servers of clusters that are named, or nodes by their own names; all where none is named. LabError `usage` for a name that is neither. */
+export const choosePlaces = <S extends Named, C extends ClusterOf<S> = ClusterOf<S>>(
+  lab: Pick<AnyLab, 'name'> & { readonly clusters: readonly C[] },
+  names: readonly string[],
+): Place<S, C>[] => {
+  const all = lab.clusters.flatMap((cluster) => serversIn<S>(cluster).map((server) => ({ cluster, server })))
+  if (names.length === 0) return all
+  return names.flatMap((name) => {
+    const chosen = all.filter(({ cluster, server }) => cluster.name === name || server.name === name)
+    return chosen.length > 0 ? chosen : refuse(lab, name)
+  })
+}
+
+/** The server of this name, with its cluster. */
+export const findRecords = (lab: LabRecord, name: string): Place<ServerRecord, ClusterRecord> => {
+  for (const cluster of lab.clusters) {
+    const server = serversIn(cluster).find((one) => one.name === name)
+    if (server) return { cluster, server }
+  }
+  throw new LabError('usage', `the lab "${lab.name}" has no server "${name}"`)
+}
+
+export const chooseServers = (lab: LabRecord, names: readonly string[]): ServerRecord[] =>
+  choosePlaces<ServerRecord>(lab, names).map(({ server }) => server)
+
+/** One of several nodes by its name. */
+export const findNode = (
+  clusters: readonly ClusterOfNodes[],
+  name: string,
+): Place<NodeAccess, ClusterOfNodes> | undefined =>
+  clusters
+    .flatMap((cluster) => (cluster.nodes ?? []).map((server) => ({ cluster, server })))
+    .find(({ server }) => server.name === name)
+
+/** The nodes of a cluster that has several; any other name as it is. */
+export const serverNames = ({ clusters }: LabRecord, name: string): readonly string[] =>
+  clusters.find((cluster) => cluster.name === name)?.nodes?.map((node) => node.name) ?? [name]
+
+export const chooseClusters = <T extends ClusterAccess>(
+  lab: Pick<AnyLab, 'name'> & { readonly clusters: readonly T[] },
+  names: readonly string[],
+): T[] => {
+  if (names.length === 0) return [...lab.clusters]
+  return names.map((name) => lab.clusters.find((cluster) => cluster.name === name) ?? refuse(lab, name))
+}
+
+interface MaybeOfNodes extends Named {
+  readonly nodes?: readonly Named[] | undefined
+}
+
+const refuse = (
+  { name: lab, clusters }: Named & { readonly clusters: readonly MaybeOfNodes[] },
+  name: string,
+): never => {
+  const nodes = clusters.flatMap((cluster) => cluster.nodes ?? [])
+  const known = [...clusters, ...nodes].map((one) => one.name).join(', ')
+  throw new LabError(
+    'usage',
+    `the lab "${lab}" has no cluster ${nodes.length > 0 ? 'and no node ' : ''}"${name}"; it has ${known}`,
+  )
+}

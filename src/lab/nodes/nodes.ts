@@ -1,0 +1,169 @@
+import type { ApiClient } from '../../client/api-client.js'
+import type { Clock } from '../../base/clock.js'
+import {
+  type ClusterAccess,
+  type LabAccess,
+  type ServerRecord,
+  serversIn,
+  withAnonymousClient,
+  withClient,
+} from '../model/cluster.js'
+import { LabError } from '../model/lab-error.js'
+import { statusOf } from '../requests/replication.js'
+import { unsealWithAny } from '../keys/seals.js'
+import { NODE_LEASE_MS } from '../model/settings.js'
+import { askNode, findBehind, type NodeView } from '../status/node-view.js'
+import { waitFor } from '../requests/wait.js'
+
+interface WaitOptions {
+  readonly clock: Clock
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+}
+
+const ANSWER_MS = 1000
+
+/** While one of several nodes takes over, it is waited for so long. */
+const TAKE_OVER_MS = 5 * NODE_LEASE_MS
+
+/** One of several servers of a cluster, whoever runs it. Of those that a lab runs the address of the cluster port is known. */
+export type NodeAccess = Pick<ServerRecord, 'name' | 'apiAddress'> &
+  Partial<Pick<ServerRecord, 'clusterAddress' | 'etcdPort'>>
+
+export interface ClusterOfNodes extends ClusterAccess {
+  readonly nodes?: readonly NodeAccess[] | undefined
+}
+
+/**
+ * The lab with every cluster at the addresses of the node that is active, which is waited for while another one may become so;
+ * as it is where it has one server alone, or none that could.
+ */
+export const atActiveNodes = async <L extends { readonly clusters: readonly ClusterOfNodes[] }>(
+  lab: L,
+  clock: Clock,
+): Promise<L> => ({
+  ...lab,
+  clusters: await Promise.all(lab.clusters.map((cluster) => atActiveNode(cluster, clock))),
+})
+
+const atActiveNode = async <C extends ClusterOfNodes>(cluster: C, clock: Clock): Promise<C> => {
+  if (!cluster.nodes) return cluster
+  let found: NodeAccess | undefined
+  const fact = async () => {
+    const { active, candidates } = await askNodes(cluster)
+    found = active ?? candidates[0]
+    return active || candidates.length === 0 ? undefined : 'none of its nodes is active'
+  }
+  await waitFor(clock, `cluster ${cluster.name} to have an active node`, fact, TAKE_OVER_MS).catch(() => undefined)
+  if (!found) return cluster
+  const { apiAddress, clusterAddress } = found
+  return { ...cluster, apiAddress, ...(clusterAddress === undefined ? {} : { clusterAddress }) }
+}
+
+/** The cluster at the node that speaks for it now: the active one, or else one that answers; as it is where it has no nodes. */
+export const atSpeaker = async (cluster: ClusterOfNodes): Promise<ClusterAccess> => {
+  if (!cluster.nodes) return cluster
+  const { active, candidates, answering } = await askNodes(cluster)
+  const { apiAddress } = active ?? candidates[0] ?? answering[0] ?? cluster
+  return { ...cluster, apiAddress }
+}
+
+interface AskedNodes {
+  readonly active: NodeAccess | undefined
+  /** May become active. */
+  readonly candidates: readonly NodeAccess[]
+  readonly answering: readonly NodeAccess[]
+}
+
+const askNodes = async (cluster: ClusterOfNodes): Promise<AskedNodes> => {
+  const servers = serversIn<NodeAccess>(cluster)
+  const ask = (server: NodeAccess) =>
+    withAnonymousClient({ ...cluster, ...server }, (client) => askNode(server, client), ANSWER_MS)
+  const views = await Promise.all(servers.map(ask))
+  const isOpen = ({ state }: NodeView) => !['sealed', 'initializing', 'removed', 'stopped', 'silent'].includes(state)
+  const chosen = (is: (view: NodeView) => boolean) =>
+    servers.filter((_, index) => views.slice(index, index + 1).some(is))
+  return {
+    active: servers[views.findIndex(({ isActive }) => isActive)],
+    candidates: chosen(isOpen),
+    answering: chosen(({ state }) => state !== 'stopped' && state !== 'silent'),
+  }
+}
+
+/** As it says itself; undefined where none does. */
+export const findActive = async (cluster: ClusterOfNodes): Promise<NodeAccess | undefined> =>
+  (await askNodes(cluster)).active
+
+/** Waits for an active node among several, and unseals the others with what the lab holds. */
+export const openNodes = async (
+  lab: Pick<LabAccess, 'clusters'>,
+  cluster: ClusterOfNodes,
+  options: WaitOptions,
+): Promise<void> => {
+  if (!cluster.nodes) return
+  const { clock, timeoutMs, signal } = options
+  const isActive = async () => ((await findActive(cluster)) ? undefined : 'none of its nodes is active')
+  await waitFor(clock, `cluster ${cluster.name} to have an active node`, isActive, timeoutMs, signal)
+  const active = await findActive(cluster)
+  const { appliedIndex } = await withAnonymousClient({ ...cluster, ...active }, (client) => askNode(cluster, client))
+  for (const node of cluster.nodes) await openNode({ lab, cluster, node, appliedIndex: appliedIndex ?? 0 }, options)
+  const hasPeers = cluster.nodes.some(({ etcdPort }) => etcdPort !== undefined)
+  if (hasPeers && cluster.rootToken !== '') await waitForVotes({ ...cluster, ...active, name: cluster.name }, options)
+}
+
+interface Opening {
+  readonly lab: Pick<LabAccess, 'clusters'>
+  readonly cluster: ClusterOfNodes
+  readonly node: NodeAccess
+  readonly appliedIndex?: number
+}
+
+/**
+ * Unseals one node with what the lab holds, as soon as it has joined its cluster, and waits until it has applied so much.
+ * LabError `conflict` for one that was removed from its cluster.
+ */
+export const openNode = async (
+  { lab, cluster, node, appliedIndex = 0 }: Opening,
+  { clock, timeoutMs, signal }: WaitOptions,
+): Promise<void> => {
+  await withAnonymousClient({ ...cluster, apiAddress: node.apiAddress }, async (client) => {
+    let isRemoved = false
+    const caughtUp = async () => {
+      isRemoved = (await askNode(node, client)).state === 'removed'
+      if (isRemoved) return undefined
+      if ((await client.read('sys/seal-status')).initialized !== true) return 'it has not joined its cluster yet'
+      await unsealWithAny(client, lab, cluster)
+      return findBehind(await askNode(node, client), appliedIndex)
+    }
+    await waitFor(clock, `${node.name} to be open`, caughtUp, timeoutMs, signal)
+    if (isRemoved)
+      throw new LabError(
+        'conflict',
+        `${node.name} was removed from its cluster, and joins again with empty storage only`,
+      )
+  })
+}
+
+/**
+ * A member without a vote counts for no quorum, which a user who kills others takes for granted. A DR secondary tells of votes
+ * only whoever has an operation token.
+ */
+const waitForVotes = (cluster: ClusterOfNodes, { clock, timeoutMs, signal }: WaitOptions): Promise<void> =>
+  withClient(cluster, async (client) => {
+    const fact = async () => {
+      if ((await statusOf(client, 'dr')).mode === 'secondary') return undefined
+      const voters = await votersOf(client)
+      const missing = (cluster.nodes ?? []).map(({ name }) => name).filter((name) => !voters.includes(name))
+      return missing.length > 0 ? `${missing.join(' and ')} ${missing.length > 1 ? 'have' : 'has'} none yet` : undefined
+    }
+    await waitFor(clock, `the nodes of ${cluster.name} to have votes`, fact, timeoutMs, signal)
+  })
+
+interface Members {
+  readonly config: { readonly servers: readonly { readonly node_id: string; readonly voter: boolean }[] }
+}
+
+const votersOf = async (client: ApiClient): Promise<readonly string[]> => {
+  const { data } = await client.read('sys/storage/raft/configuration')
+  return (data as Members).config.servers.filter(({ voter }) => voter).map((server) => server.node_id)
+}

@@ -1,0 +1,124 @@
+import { spawn } from 'node:child_process'
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
+import { replaceFile } from '../../base/replace-file.js'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { LabError } from '../model/lab-error.js'
+import { configArgument } from './server-processes.js'
+import type { PortPair } from '../model/ports.js'
+import { configOf, type ServerPlan } from '../runner/server-plan.js'
+
+interface ServerFiles {
+  readonly dataDir: string
+  readonly logFile: string
+  readonly configFile: string
+}
+
+/** The end of a process: its exit status, or the signal that ended it. */
+export type Ending = number | NodeJS.Signals
+
+const LOG_LINES_SHOWN = 15
+
+/**
+ * For glibc, as in the image: memory of large bodies goes back to the system when it is freed. Left to itself the allocator
+ * keeps chunks of up to 32 MiB for another time.
+ */
+const ALLOCATOR = {
+  MALLOC_MMAP_THRESHOLD_: '131072',
+  MALLOC_TRIM_THRESHOLD_: '131072',
+  MALLOC_TOP_PAD_: '0',
+}
+
+export const writeServerConfig = (plan: ServerPlan & { ports: PortPair }, files: ServerFiles): void => {
+  const config = configOf(plan, plan.ports, files.dataDir)
+  replaceFile(files.configFile, JSON.stringify(config, undefined, 2))
+}
+
+export interface Launched {
+  readonly pid: number
+  /** Resolves when it is gone while this process lives. */
+  readonly ended: Promise<Ending>
+}
+
+/** The process of a server whose configuration is written. */
+export const launchServer = (
+  name: string,
+  files: Pick<ServerFiles, 'configFile' | 'logFile'>,
+  isTied?: boolean,
+): Launched => launchProgram(['server'], `the server of cluster ${name}`, files, { isTied })
+
+interface LaunchOptions {
+  readonly nodeOptions?: readonly string[]
+  /** The compiled file, below `dist`. */
+  readonly program?: string
+  /** The program ends when this process does, however that ends: see `endWithParent`. */
+  readonly isTied?: boolean | undefined
+}
+
+/** This program once more, as a process of its own that outlives this one and writes to a log file. */
+export const launchProgram = (
+  args: readonly string[],
+  what: string,
+  { configFile, logFile }: Pick<ServerFiles, 'configFile' | 'logFile'>,
+  { nodeOptions = [], program = 'main.js', isTied = false }: LaunchOptions = {},
+): Launched => {
+  const log = openSync(logFile, 'a', 0o600)
+  try {
+    const child = spawn(process.execPath, [...nodeOptions, programFile(program), ...args, configArgument(configFile)], {
+      detached: true,
+      stdio: isTied ? ['ignore', log, log, 'ipc'] : ['ignore', log, log],
+      env: { ...withoutServerVariables(process.env), ...ALLOCATOR },
+    })
+    const ended = new Promise<Ending>((resolve) => {
+      child.once('exit', (status, signal) => resolve(status ?? signal ?? 'SIGKILL'))
+    })
+    child.on('error', () => undefined)
+    child.unref()
+    child.channel?.unref()
+    if (child.pid === undefined) throw new LabError('remote', `${what} could not be started`)
+    return { pid: child.pid, ended }
+  } finally {
+    closeSync(log)
+  }
+}
+
+/** A lab's servers are configured by their file alone, whatever the shell that starts them has set for others. */
+const withoutServerVariables = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !/^(VAULT_|UNDERSTUDY_)/.test(name)))
+
+export const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** False when there is no such process. */
+export const signal = (pid: number, name: NodeJS.Signals): boolean => {
+  try {
+    return process.kill(pid, name)
+  } catch {
+    return false
+  }
+}
+
+/** The end of a server's log, to be shown when it failed. */
+export const lastLogLines = (logFile: string): string => {
+  if (!existsSync(logFile)) return ''
+  return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LOG_LINES_SHOWN).join('\n')
+}
+
+/** The compiled program of this package, also when this code itself runs from its sources. */
+export const programFile = (program = 'main.js'): string => {
+  let directory = path.dirname(fileURLToPath(import.meta.url))
+  while (!existsSync(path.join(directory, 'package.json'))) {
+    const above = path.dirname(directory)
+    if (above === directory) throw new LabError('usage', 'the package of this program was not found')
+    directory = above
+  }
+  const entry = path.join(directory, 'dist', program)
+  if (!existsSync(entry)) throw new LabError('usage', `${entry} is missing: run "npm run build" first`)
+  return entry
+}

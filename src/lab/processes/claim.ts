@@ -1,0 +1,128 @@
+import { linkSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { LabError } from '../model/lab-error.js'
+import { CLAIM_PREFIX, labDirectory, makeDirectories } from '../model/lab-directory.js'
+import { isAlive, type ProcessIdentity } from '../model/process-identity.js'
+import type { ProcessTable } from '../model/process-table.js'
+
+/**
+ * The work of the holder of a claim, as the refusal of others names it. What operates a lab leaves its processes alone: others
+ * may end and start them meanwhile, as disasters do, but not operate it as well.
+ */
+type Doing = 'started' | 'stopped' | 'changed' | 'operated'
+
+const OPERATION_PREFIX = 'operation-'
+
+const prefixOf = (doing: Doing): string => (doing === 'operated' ? OPERATION_PREFIX : CLAIM_PREFIX)
+
+interface Holder extends ProcessIdentity {
+  readonly doing: Doing
+}
+
+interface Claim {
+  readonly number: number
+  readonly holder: Holder | undefined
+}
+
+const TRIES = 10
+
+const NO_ROOM: readonly string[] = ['ENOSPC', 'EDQUOT']
+
+/**
+ * Holds a lab while one command changes it: of two at once one wins, and the other ends with a conflict that names the
+ * process. A claim is a numbered file that is linked into place, so it is there whole or not at all; one whose process is
+ * gone counts for nothing. Release removes it.
+ */
+export const claimLab = (name: string, doing: Doing, me: ProcessIdentity, table: ProcessTable): { release(): void } => {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const number = tryClaim(name, { ...me, doing }, table)
+    if (number !== undefined) return { release: () => release(name, prefixOf(doing), number) }
+  }
+  throw new LabError('conflict', `the lab "${name}" is being changed by others; try again`)
+}
+
+/** The process that changes a lab at this moment. */
+export const findHolder = (name: string, table: ProcessTable): Holder | undefined =>
+  readClaims(name, CLAIM_PREFIX)
+    .map(({ holder }) => holder)
+    .find((holder) => holder && isAlive(table, holder))
+
+/** Undefined when somebody was faster. */
+const tryClaim = (name: string, holder: Holder, table: ProcessTable): number | undefined => {
+  const prefix = prefixOf(holder.doing)
+  refuseWhenHeld(name, readClaims(name, prefix), table)
+  const directory = labDirectory(name)
+  makeDirectories(directory)
+  const number = Math.max(0, ...readClaims(name, prefix).map((claim) => claim.number)) + 1
+  const draft = path.join(directory, `draft-${holder.pid}`)
+  const file = fileOf(name, prefix, number)
+  try {
+    writeFileSync(draft, JSON.stringify(holder), { mode: 0o600 })
+    linkSync(draft, file)
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (['EEXIST', 'ENOENT'].includes(code)) return undefined
+    // Nobody else can claim it either; to take a lab down is what makes room, and a failover needs none.
+    if (NO_ROOM.includes(code) && (holder.doing === 'stopped' || holder.doing === 'operated')) return number - 1
+    rmSync(draft, { force: true })
+    removeEmpty(directory)
+    throw error
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  // Two may have begun from different lists, when a third let go between them: the lower number stays.
+  const below = readClaims(name, prefix).filter((claim) => claim.number < number)
+  try {
+    refuseWhenHeld(name, below, table)
+  } catch (error) {
+    rmSync(file, { force: true })
+    throw error
+  }
+  return number
+}
+
+const refuseWhenHeld = (name: string, claims: readonly Claim[], table: ProcessTable): void => {
+  const holder = claims.map((claim) => claim.holder).find((one) => one && isAlive(table, one))
+  if (holder) throw new LabError('conflict', `the lab "${name}" is being ${holder.doing} by process ${holder.pid}`)
+}
+
+/** Takes older claims, whose holders are gone, along; and the directory, when nothing else is left in it. */
+const release = (name: string, prefix: string, number: number): void => {
+  for (const claim of readClaims(name, prefix))
+    if (claim.number <= number) rmSync(fileOf(name, prefix, claim.number), { force: true })
+  removeEmpty(labDirectory(name))
+}
+
+const removeEmpty = (directory: string): void => {
+  try {
+    rmdirSync(directory)
+  } catch {
+    // There is a lab in it, or somebody else's claim.
+  }
+}
+
+const fileOf = (name: string, prefix: string, number: number): string =>
+  path.join(labDirectory(name), `${prefix}${number}`)
+
+const readClaims = (name: string, prefix: string): Claim[] => {
+  let entries: string[]
+  try {
+    entries = readdirSync(labDirectory(name))
+  } catch {
+    return []
+  }
+  const pattern = new RegExp(`^${prefix}(\\d+)$`)
+  return entries.flatMap((entry) => {
+    const [, digits] = pattern.exec(entry) ?? []
+    const number = Number(digits)
+    return digits === undefined ? [] : [{ number, holder: readHolder(fileOf(name, prefix, number)) }]
+  })
+}
+
+const readHolder = (file: string): Holder | undefined => {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Holder
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,41 @@
+import type { LabRecord, ServerRecord } from '../model/cluster.js'
+import { KeeperClient } from '../keeper/keeper-client.js'
+import { type Ending, launchServer } from './child-process.js'
+import type { LabHost } from './lab-host.js'
+import type { ProcessIdentity } from '../model/process-identity.js'
+import type { ProcessFacts } from '../model/process-table.js'
+
+/**
+ * The process that the server of a cluster runs in; undefined when it does not run. In a lab that runs in one process that is
+ * the keeper's, where the record says that the server was started in that very one.
+ */
+export const findServer = (
+  { isInProcess, keeper }: Pick<LabRecord, 'isInProcess' | 'keeper'>,
+  { configFile, process }: Pick<ServerRecord, 'configFile' | 'process'>,
+  { servers }: Pick<LabHost, 'servers'>,
+): ProcessFacts | undefined => {
+  if (!isInProcess) return servers.find(configFile, process ?? undefined)
+  const found = process ? servers.find(keeper.configFile, process) : undefined
+  return found?.pid === process?.pid && found?.startTime === process?.startTime ? found : undefined
+}
+
+interface LaunchedServer {
+  readonly process: ProcessIdentity | null
+  /** Resolves when it is gone by itself. */
+  readonly ended: Promise<Ending>
+}
+
+/** Starts the server of a cluster: as a process of its own, or within that of the lab, whose keeper runs. */
+export const launchCluster = async (
+  { isInProcess, keeper }: Pick<LabRecord, 'isInProcess' | 'keeper'>,
+  server: ServerRecord,
+  { servers }: Pick<LabHost, 'servers'>,
+  { timeoutMs, isTied }: { readonly timeoutMs: number; readonly isTied?: boolean | undefined },
+): Promise<LaunchedServer> => {
+  if (!isInProcess) {
+    const { pid, ended } = launchServer(server.name, server, isTied)
+    return { process: servers.identify(pid) ?? null, ended }
+  }
+  await new KeeperClient(keeper.socket).work(server.name, 'start', timeoutMs)
+  return { process: keeper.process, ended: new Promise<never>(() => undefined) }
+}

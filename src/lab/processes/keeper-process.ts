@@ -1,0 +1,105 @@
+import { rmSync } from 'node:fs'
+import { replaceFile } from '../../base/replace-file.js'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { makeDirectory } from '../../base/make-directory.js'
+import { type ClusterRecord, type KeeperRecord, type LabRecord, serversIn } from '../model/cluster.js'
+import { KeeperClient } from '../keeper/keeper-client.js'
+import type { KeeperConfig } from '../keeper/control/run-keeper.js'
+import type { HostedFiles } from '../keeper/server-host.js'
+import type { Route } from '../model/routes.js'
+import { LabError } from '../model/lab-error.js'
+import { type Launched, lastLogLines, launchProgram } from './child-process.js'
+import { waitFor } from '../requests/wait.js'
+import type { LabHost } from './lab-host.js'
+
+/** Paths of sockets are short by the system's rule (104 bytes on some). */
+const SOCKET_PATH_MAX = 100
+
+/** The keeper, a program of its own; see `cli/keeper-entrypoint.ts`. */
+export const KEEPER_PROGRAM = path.join('bundle', 'keeper.cjs')
+
+/** The keeper with the servers of the lab in its process; see `cli/host-entrypoint.ts`. */
+const HOST_PROGRAM = path.join('cli', 'host-entrypoint.js')
+
+/** Node 20 can be told to compile what runs often later: by bytes of bytecode that have run, ten times the default. */
+const OPTIMISES_LATE = process.versions.node.startsWith('20.') ? ['--interrupt-budget=1320000'] : []
+
+/**
+ * The keeper only passes bytes on: little memory is enough, and young garbage is collected in small pieces. The compiler
+ * that optimises brings 3 MB of node's own code into memory, and the data of time zones 1 MB more; a lab at rest needs
+ * neither, and all times are in UTC.
+ */
+export const KEEPER_NODE_OPTIONS = [
+  '--max-semi-space-size=1',
+  '--max-old-space-size=64',
+  '--no-icu-timezone-data',
+  ...OPTIMISES_LATE,
+]
+
+export const planKeeper = (directory: string, word: string, routes: readonly Route[]): KeeperRecord => {
+  const near = path.join(directory, `keeper-${word.slice(0, 8)}.sock`)
+  return {
+    configFile: path.join(directory, `keeper-${word}.json`),
+    logFile: path.join(directory, 'keeper.log'),
+    socket: near.length <= SOCKET_PATH_MAX ? near : path.join(tmpdir(), `understudy-${word}`, 'keeper.sock'),
+    routes,
+    process: null,
+  }
+}
+
+/** Starts the keeper of a lab that has none running, on the ports it always had, and waits until it answers. */
+export const startKeeper = async (
+  lab: LabRecord,
+  { clock, servers }: LabHost,
+  timeoutMs: number,
+  signal?: AbortSignal,
+  isTied?: boolean,
+): Promise<{ readonly keeper: KeeperRecord; readonly launched: Launched | undefined }> => {
+  const { keeper } = lab
+  if (servers.find(keeper.configFile, keeper.process ?? undefined)) return { keeper, launched: undefined }
+  const config: KeeperConfig = {
+    lab: lab.name,
+    directory: lab.directory,
+    socket: keeper.socket,
+    routes: keeper.routes,
+    clusters: lab.clusters.flatMap((cluster) =>
+      serversIn(cluster).map(({ name, apiAddress }) => ({ name, apiAddress, labApiToken: cluster.labApiToken })),
+    ),
+    toxiproxyPort: keeper.toxiproxyPort ?? null,
+    ...(lab.isInProcess ? { servers: lab.clusters.flatMap(hostedFilesOf) } : {}),
+    ...(lab.etcd ? { etcd: lab.etcd } : {}),
+  }
+  makeDirectory(path.dirname(keeper.socket), 0o700)
+  replaceFile(keeper.configFile, JSON.stringify(config, undefined, 2))
+  const launched = launchProgram([], 'the keeper of the lab', keeper, {
+    ...(lab.isInProcess ? { program: HOST_PROGRAM } : { program: KEEPER_PROGRAM, nodeOptions: KEEPER_NODE_OPTIONS }),
+    isTied,
+  })
+  const failure = new AbortController()
+  void launched.ended.then((ending) => {
+    failure.abort(new LabError('remote', `the keeper of the lab ended (${ending})\n${lastLogLines(keeper.logFile)}`))
+  })
+  // One that is only starting has cut no link, which is what its silence means later.
+  const answers = () =>
+    new KeeperClient(keeper.socket).list().then(
+      () => undefined,
+      () => 'it is starting',
+    )
+  const either = signal ? AbortSignal.any([signal, failure.signal]) : failure.signal
+  await waitFor(clock, 'the keeper of the lab to answer', answers, timeoutMs, either)
+  return { keeper: { ...keeper, process: servers.identify(launched.pid) ?? null }, launched }
+}
+
+const hostedFilesOf = (cluster: ClusterRecord): HostedFiles[] =>
+  serversIn(cluster).map(({ name, configFile, logFile }) => ({
+    name,
+    configFile,
+    logFile,
+    ...(cluster.nodes ? { cluster: cluster.name } : {}),
+  }))
+
+/** Removes the directory of the keeper's socket where that lies outside the lab's directory. */
+export const removeSocket = ({ socket }: KeeperRecord, directory: string): void => {
+  if (path.dirname(socket) !== directory) rmSync(path.dirname(socket), { recursive: true, force: true })
+}

@@ -1,0 +1,112 @@
+import { createSystemRandom } from '../../base/random.js'
+import { upContainers } from '../attach/container-lab.js'
+import { InProcessLab } from '../library/in-process-lab.js'
+import { LabError } from '../model/lab-error.js'
+import { downLab } from '../lifecycle/down.js'
+import { type LabHost, thisHost } from '../processes/lab-host.js'
+import { upLab } from '../lifecycle/up.js'
+import { openInProcessLab } from '../live/in-process-driver.js'
+import { openProcessLab } from '../live/process-driver.js'
+import type { LiveLab } from '../live/live-lab.js'
+import { randomPorts } from '../model/ports.js'
+import { serversOf, type Topology } from '../model/topology.js'
+import { loadTopology } from '../topology/catalogue.js'
+import type { Drill, Runner } from '../drills/drill.js'
+import { requireLinks } from '../drills/fitting.js'
+
+interface DrillLabOptions {
+  readonly seed: string
+  readonly timeoutMs: number
+  readonly onProgress: (text: string) => void
+  readonly signal?: AbortSignal | undefined
+  /** Aborted to have what is left killed at once. */
+  readonly hurry?: AbortSignal | undefined
+}
+
+/** A lab that was brought up for one drill. */
+export interface DrillLab {
+  readonly lab: LiveLab
+  /** Lets go of it; with `keep` the servers go on, where they can. */
+  end(options: { readonly keep: boolean }): Promise<void>
+}
+
+/** Brings up what a drill is played on. What a runner cannot do is a usage error. */
+export const bringUp = async (drill: Drill, runner: Runner, options: DrillLabOptions): Promise<DrillLab> => {
+  if (drill.runners.length > 0 && !drill.runners.includes(runner))
+    throw new LabError('usage', `the drill ${drill.name} is played on ${drill.runners.join(' or ')}, not on ${runner}`)
+  requireLinks(drill, runner)
+  return UP[runner](drill, loadTopology(drill.topology), options)
+}
+
+type Up = (drill: Drill, topology: Topology, options: DrillLabOptions) => Promise<DrillLab>
+
+const upProcesses: Up = async (drill, topology, options) => {
+  const { timeoutMs, onProgress, signal, hurry } = options
+  const host: LabHost = thisHost()
+  const name = `drill-${drill.name}-${createSystemRandom().bytes(3).toString('hex')}`
+  const { shares, threshold, settings } = drill
+  const choosePorts = () => randomPorts(topology.clusters.flatMap((cluster) => serversOf(topology, cluster)))
+  await upLab(
+    {
+      name,
+      topology,
+      choosePorts,
+      shares,
+      threshold,
+      settings,
+      timeoutMs,
+      clock: host.clock,
+      onProgress,
+      signal,
+      hurry,
+    },
+    host,
+  )
+  const lab = openProcessLab(name, host)
+  return {
+    lab,
+    end: async ({ keep }) => {
+      await lab.close()
+      if (keep) onProgress(`the lab "${name}" stays up; "understudy down ${name}" stops it`)
+      else await downLab(name, { keep: false, onProgress, hurry }, host)
+    },
+  }
+}
+
+const upInProcess: Up = async (drill, topology, { seed, timeoutMs, signal }) => {
+  const { settings, shares, threshold } = drill
+  signal?.throwIfAborted()
+  const inProcess = await InProcessLab.start(topology, { seed, settings, shares, threshold, timeoutMs })
+  const lab = openInProcessLab(inProcess)
+  return {
+    lab,
+    end: async () => {
+      await lab.close()
+      await inProcess.close()
+    },
+  }
+}
+
+const upInContainers: Up = async (drill, topology, { timeoutMs, onProgress, signal }) => {
+  const host = thisHost()
+  const name = `drill-${drill.name}-${createSystemRandom().bytes(3).toString('hex')}`
+  const { settings, shares, threshold } = drill
+  const options = { name, topology, settings, shares, threshold, timeoutMs, onProgress, signal, clock: host.clock }
+  const { lab, directory, end } = await upContainers(options, host)
+  return {
+    lab,
+    end: async ({ keep }) => {
+      if (!keep) return end()
+      await lab.close()
+      onProgress(
+        `the containers stay up, as the lab "${name}"; "docker compose down --volumes" in ${directory} ends them`,
+      )
+    },
+  }
+}
+
+const UP: Readonly<Record<Runner, Up>> = {
+  process: upProcesses,
+  'in-process': upInProcess,
+  docker: upInContainers,
+}

@@ -1,0 +1,91 @@
+import type { InProcessLab } from '../library/in-process-lab.js'
+import { KINDS } from '../model/kinds.js'
+import { LabError } from '../model/lab-error.js'
+import { requireKeys } from '../model/settings.js'
+import type { VirtualLab } from '../simulated/virtual-lab.js'
+import type { ClusterPlan, Topology } from '../model/topology.js'
+import { loadTopology } from '../topology/catalogue.js'
+import { findTopologyProblems } from '../topology/judge.js'
+
+/** What a lab has under a name of its own, where its clusters are fields beside it. */
+const OF_LABS: { readonly [Name in Extract<keyof InProcessLab | keyof VirtualLab, string>]-?: true } = {
+  access: true,
+  activate: true,
+  clock: true,
+  close: true,
+  cluster: true,
+  clusters: true,
+  converged: true,
+  drill: true,
+  events: true,
+  failover: true,
+  heal: true,
+  healthy: true,
+  history: true,
+  link: true,
+  localEvents: true,
+  node: true,
+  operationToken: true,
+  problems: true,
+  rejoin: true,
+  reset: true,
+  routes: true,
+  snapshot: true,
+  switchover: true,
+  topology: true,
+}
+
+const KNOWN: { readonly [Name in keyof Topology]-?: true } = {
+  name: true,
+  about: true,
+  clusters: true,
+  links: true,
+  plans: true,
+}
+
+/** A topology by name, from a file, or an object. All else is a LabError `usage`: JavaScript has no compiler. */
+export const requireTopologyOf = (given: string | Topology): Topology => {
+  if (typeof given === 'string') return loadTopology(given)
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw wrong(`a topology is a name, a file or an object, not ${given === null ? 'null' : typeof given}`)
+  requireKeys('field of a topology', given, Object.keys(KNOWN))
+  const { name, clusters, links, plans = {} } = given
+  if (typeof name !== 'string') throw wrong('a topology needs a "name"')
+  if (!isListOfNames(clusters)) throw wrong(`the topology ${name} needs "clusters", a list of names`)
+  if (!Array.isArray(links)) throw wrong(`the topology ${name} needs "links", a list; it may be empty`)
+  const twice = clusters.find((cluster, index) => clusters.indexOf(cluster) < index)
+  if (twice !== undefined) throw wrong(`the topology ${name} has two clusters "${twice}"`)
+  const reserved = clusters.find(isReserved)
+  if (reserved !== undefined)
+    throw wrong(`the topology ${name} has a cluster "${reserved}": a lab has something else of that name`)
+  requireKeys(`cluster of the topology ${name} to plan`, plans, clusters)
+  if (!links.every(isLink))
+    throw wrong(`the topology ${name}: a link has a "kind" (dr, performance), a "primary" and a "secondary"`)
+  const judged = clusters.map((cluster) => [cluster, asPlanned(plans[cluster])] as const)
+  const file = { clusters: Object.fromEntries(judged), links: links.map(asJudged) }
+  const [problem] = findTopologyProblems(file, () => ({ line: 0, column: 0 }))
+  if (problem) throw wrong(`the topology ${name}: ${problem.text}`)
+  return given
+}
+
+const asJudged = ({ kind, primary, secondary, filter }: Topology['links'][number]) => ({
+  kind,
+  primary,
+  secondary,
+  filter,
+})
+
+const asPlanned = ({ nodes, reach }: ClusterPlan = {}) => ({ ...(nodes && { nodes }), ...(reach && { reach }) })
+
+const isLink = (link: unknown): boolean => {
+  const { kind, primary, secondary } = (link ?? {}) as Partial<Topology['links'][number]>
+  return KINDS.some((one) => one === kind) && typeof primary === 'string' && typeof secondary === 'string'
+}
+
+const isListOfNames = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === 'string' && name !== '')
+
+/** `then` would have a lab taken for a promise. */
+const isReserved = (name: string): boolean => name === 'then' || name in OF_LABS || name in {}
+
+const wrong = (text: string): LabError => new LabError('usage', text)

@@ -1,0 +1,41 @@
+import { textOfJson } from '../../base/json-print.js'
+import type { ApiClient } from '../../client/api-client.js'
+import { statusOf } from '../requests/replication.js'
+
+/** How far a server must be for somebody to go on. */
+export const READINESS = ['answering', 'unsealed', 'active', 'replicated'] as const
+export type Readiness = (typeof READINESS)[number]
+
+/** The condition that is still false; undefined when the server is that far. A DR secondary serves nobody: it is not `active`. */
+export const findMissing = async (client: ApiClient, wanted: Readiness): Promise<string | undefined> => {
+  const { status, json } = await client.send('GET', 'sys/health')
+  if (wanted === 'answering') return json ? undefined : `${client.address} does not speak this protocol`
+  if (json?.initialized !== true) return 'it is not initialised'
+  if (json.sealed === true) return 'it is sealed'
+  if (wanted === 'unsealed') return undefined
+  if (wanted === 'active') return findInactive(status, json)
+  const missing = await Promise.all((['dr', 'performance'] as const).map((kind) => findUnreplicated(client, kind)))
+  return missing.find((text) => text !== undefined)
+}
+
+const findInactive = (status: number, { replication_dr_mode }: Record<string, unknown>): string | undefined => {
+  if (status === 200) return undefined
+  return replication_dr_mode === 'secondary'
+    ? 'it is a DR secondary, on which no node serves clients before it is promoted; "replicated" is how far it comes until then'
+    : `sys/health answers ${status}`
+}
+
+/** A secondary streams from its primary; a primary has every secondary that it knows connected. */
+const findUnreplicated = async (client: ApiClient, kind: 'dr' | 'performance'): Promise<string | undefined> => {
+  const status = await statusOf(client, kind)
+  if (status.mode === 'bootstrapping') return `${kind}: the first copy is on its way`
+  if (status.mode === 'secondary') {
+    const isThere = status.state === 'stream-wals' && status.connection_state === 'ready'
+    return isThere
+      ? undefined
+      : `${kind}: state is ${textOfJson(status.state)}, connection_state ${textOfJson(status.connection_state)}`
+  }
+  const secondaries = (status.secondaries ?? []) as { node_id: string; connection_status: string }[]
+  const away = secondaries.filter(({ connection_status }) => connection_status !== 'connected')
+  return away.length === 0 ? undefined : `${kind}: not connected are ${away.map(({ node_id }) => node_id).join(', ')}`
+}

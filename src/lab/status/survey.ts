@@ -1,0 +1,204 @@
+import type { ApiClient } from '../../client/api-client.js'
+import { statesOf } from '../containers/docker.js'
+import {
+  type AnyLab,
+  type AttachedLab,
+  type AttachedServer,
+  type ClusterAccess,
+  isAttached,
+  type LabRecord,
+  type ServerRecord,
+  serversIn,
+  withAnonymousClient,
+} from '../model/cluster.js'
+import { type ActiveFault, describeFault, describePlace, isOfLink, isShown } from '../keeper/active-fault.js'
+import { KeeperClient } from '../keeper/keeper-client.js'
+import { KIND_WORDS, KINDS, type Kind } from '../model/kinds.js'
+import { findServer } from '../processes/cluster-server.js'
+import type { LabHost } from '../processes/lab-host.js'
+import { statusOf } from '../requests/replication.js'
+import { type ClusterView, NO_ROLE, type NodeRow, type ProcessState } from './cluster-view.js'
+import { askNode } from './node-view.js'
+import { findLinks, type FollowView } from './links.js'
+import { findDifferentRoots } from './roots.js'
+import { askRoles } from './role-view.js'
+
+/** The part of the view that a cluster itself answers, wherever it runs. */
+type ClusterAnswer = Pick<ClusterView, 'health' | 'isInitialised' | 'isSealed' | 'dr' | 'performance' | 'problems'>
+
+export interface Survey {
+  readonly apiVersion: 'understudy/v1'
+  readonly name: string
+  readonly topology: string
+  readonly clusters: readonly ClusterView[]
+  /** Who follows whom now. */
+  readonly links: readonly FollowView[]
+  /** Set on its links; null when the keeper, which holds them, does not answer. */
+  readonly faults: readonly ActiveFault[] | null
+  /** All that is wrong, of clusters and between them. */
+  readonly problems: readonly string[]
+}
+
+const ANSWER_MS = 1000
+const AHEAD_WAYS = 'recover or reindex with force gives up what only it has, promote keeps it'
+/** Asks all clusters of a lab at once, each for a second at most. */
+export const surveyLab = async (lab: AnyLab, host: LabHost): Promise<Survey> => {
+  const [faults, clusters] = await Promise.all(isAttached(lab) ? surveyAttached(lab) : surveyOwn(lab, host))
+  const links = findLinks(clusters, faults ?? [], host.clock.now())
+  const ask = async (name: string, kind: Kind) => {
+    const cluster = lab.clusters.find((one) => one.name === name)
+    return cluster ? withAnonymousClient(cluster, (client) => statusOf(client, kind), ANSWER_MS) : {}
+  }
+  const problems = [
+    ...clusters.flatMap(({ name, problems: own }) => own.map((text) => `${name} ${text}`)),
+    ...KINDS.flatMap((kind) => findTwoPrimaries(clusters, kind)),
+    ...(await findDifferentRoots(links, clusters, ask, host.clock)),
+    ...describeLinks(lab.name, faults),
+    ...(!isAttached(lab) && lab.isLoading
+      ? [`an image was being loaded when that was interrupted: "understudy reset --name ${lab.name}" does it again`]
+      : []),
+  ]
+  return { apiVersion: 'understudy/v1', name: lab.name, topology: lab.topology, clusters, links, faults, problems }
+}
+
+const surveyOwn = (lab: LabRecord, host: LabHost): Parts => [
+  new KeeperClient(lab.keeper.socket).list().then(
+    (all) => all.filter(isShown),
+    () => null,
+  ),
+  Promise.all(
+    lab.clusters.map((cluster) => {
+      if (cluster.nodes) return surveyNodes(cluster, cluster.nodes, (server) => processOf(lab, server, host))
+      const { process, pid } = processOf(lab, cluster, host)
+      return surveyCluster(cluster, process, pid)
+    }),
+  ),
+]
+
+const processOf = (lab: LabRecord, server: ServerRecord, host: LabHost): Pick<ClusterView, 'process' | 'pid'> => {
+  const found = findServer(lab, server, host)
+  return { process: found ? (found.isFrozen ? 'paused' : 'running') : 'stopped', pid: found?.pid ?? null }
+}
+
+/** Asks each node what it is, and the active one, or else one that answers, for the cluster. */
+const surveyNodes = async <S extends Pick<ClusterAccess, 'name' | 'apiAddress'>>(
+  cluster: ClusterAccess,
+  servers: readonly S[],
+  stateOf: (server: S) => Pick<ClusterView, 'process' | 'pid'>,
+): Promise<ClusterView> => {
+  const nodes = await Promise.all(
+    servers.map(async (server): Promise<NodeRow> => {
+      const state = stateOf(server)
+      const { name, apiAddress } = server
+      const view =
+        state.process === 'stopped'
+          ? await askNode({ name, apiAddress }, undefined)
+          : await withAnonymousClient(
+              { ...cluster, apiAddress },
+              (client) => askNode({ name, apiAddress }, client),
+              ANSWER_MS,
+            )
+      return { ...view, ...state }
+    }),
+  )
+  const spokesman = nodes.find(({ isActive }) => isActive) ?? nodes.find(({ appliedIndex }) => appliedIndex !== null)
+  const asked = spokesman ?? nodes.find((node) => node.process !== 'stopped')
+  const { apiAddress, process, pid } = asked ?? { ...cluster, process: 'stopped', pid: null }
+  const view = await surveyCluster({ ...cluster, apiAddress }, process, pid)
+  return { ...view, nodes, problems: [...view.problems, ...findNodeProblems(nodes)] }
+}
+
+const findNodeProblems = (nodes: readonly NodeRow[]): string[] => {
+  const unwell = nodes.filter(({ state }) => state !== 'active' && state !== 'standby')
+  const texts = unwell.map(({ name, state }) => `has a node ${name} that is ${state}`)
+  return nodes.some(({ isActive }) => isActive) ? texts : ['has no active node', ...texts]
+}
+
+/** Links of an attached lab are not the lab's, so it sets no faults on them. */
+const surveyAttached = (lab: AttachedLab): Parts => [
+  Promise.resolve([]),
+  statesOf(
+    lab.clusters.flatMap((cluster) => serversIn<AttachedServer>(cluster)).flatMap(({ container }) => container ?? []),
+  ).then((states) => {
+    const stateOf = ({ container }: AttachedServer): ProcessState =>
+      container === undefined ? 'elsewhere' : (states.get(container) ?? 'stopped')
+    return Promise.all(
+      lab.clusters.map((cluster) =>
+        cluster.nodes
+          ? surveyNodes(cluster, cluster.nodes, (server) => ({ process: stateOf(server), pid: null }))
+          : surveyCluster(cluster, stateOf(cluster)),
+      ),
+    )
+  }),
+]
+
+type Parts = [Promise<readonly ActiveFault[] | null>, Promise<ClusterView[]>]
+
+const surveyCluster = async (
+  cluster: ClusterAccess,
+  process: ProcessState,
+  pid: number | null = null,
+): Promise<ClusterView> => {
+  const view = {
+    name: cluster.name,
+    apiAddress: cluster.apiAddress,
+    process,
+    pid,
+    health: null,
+    isInitialised: false,
+    isSealed: false,
+    dr: NO_ROLE,
+    performance: NO_ROLE,
+  } as const
+  if (process === 'stopped') return { ...view, problems: ['is stopped'] }
+  try {
+    return { ...view, ...(await withAnonymousClient(cluster, askCluster, ANSWER_MS)) }
+  } catch {
+    return { ...view, problems: [process === 'paused' ? 'is paused' : 'does not answer'] }
+  }
+}
+
+/** Asks a cluster for its state, and judges it. Rejects where it does not answer. */
+export const askCluster = async (client: ApiClient): Promise<ClusterAnswer> => {
+  const [health, roles] = await Promise.all([client.send('GET', 'sys/health'), askRoles(client)])
+  const isInitialised = health.json?.initialized === true
+  const isSealed = health.json?.sealed === true
+  const answered = { health: health.status, isInitialised, isSealed, ...roles }
+  return { ...answered, problems: findProblems(answered) }
+}
+
+const findProblems = (view: Omit<ClusterAnswer, 'problems'>): string[] => {
+  if (!view.isInitialised) return ['is not initialised']
+  if (view.isSealed) return ['is sealed']
+  const isFenced = view.health === 503 && KINDS.some((kind) => view[kind].mode === 'primary')
+  const problems = KINDS.flatMap((kind) => {
+    const { mode, state, connectionState, isAhead } = view[kind]
+    const word = KIND_WORDS[kind]
+    if (mode === 'bootstrapping') return [`takes its first copy (${word})`]
+    if (mode !== 'secondary') return []
+    if (isAhead) return [`is ahead of its ${word} primary, which lost entries: ${AHEAD_WAYS}`]
+    if (state === 'idle') return [`is a ${word} secondary that follows no primary`]
+    if (connectionState !== 'ready') return [`is cut off from its ${word} primary (${connectionState})`]
+    return state === 'stream-wals' ? [] : [`catches up with its ${word} primary (${state})`]
+  })
+  return isFenced ? ['refuses writes: a newer primary of its set exists', ...problems] : problems
+}
+
+const describeLinks = (lab: string, faults: readonly ActiveFault[] | null): string[] => {
+  if (faults === null)
+    return [`the keeper does not answer, so every link is cut: "understudy start --name ${lab}" brings it back`]
+  return faults.map(
+    (active) => `${isOfLink(active) ? 'the link ' : ''}${describePlace(active)} has a fault (${describeFault(active)})`,
+  )
+}
+
+export const findTwoPrimaries = (clusters: readonly Pick<ClusterView, 'name' | Kind>[], kind: Kind): string[] => {
+  const primaries = clusters.filter((view) => view[kind].mode === 'primary' && view[kind].clusterId !== '')
+  const sets = new Map<string, Pick<ClusterView, 'name' | Kind>[]>()
+  for (const view of primaries) sets.set(view[kind].clusterId, [...(sets.get(view[kind].clusterId) ?? []), view])
+  return [...sets.values()]
+    .filter((members) => members.length > 1)
+    .map(
+      (members) => `${members.map(({ name }) => name).join(' and ')} are both ${KIND_WORDS[kind]} primaries of one set`,
+    )
+}

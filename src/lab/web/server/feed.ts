@@ -1,0 +1,219 @@
+import type http from 'node:http'
+import type { Clock } from '../../../base/clock.js'
+import {
+  type AnyLab,
+  type ClusterAccess,
+  isAttached,
+  type LabRecord,
+  serversIn,
+  withAnonymousClient,
+} from '../../model/cluster.js'
+import type { LabEvent } from '../../events/event.js'
+import { followEvents, listEvents } from '../../keeper/reading.js'
+import { requireAnyLab } from '../../model/lab-directory.js'
+import type { LabHost } from '../../processes/lab-host.js'
+import { surveyLab } from '../../status/survey.js'
+import { describeHappened, describeSurvey } from './describe-page.js'
+import { verbsOf } from '../actions/verbs-of-lab.js'
+import type { PAGE_MESSAGES, PageEvent, PageRequests, PageWork } from '../page-facts.js'
+import type { ClusterOfNodes, NodeAccess } from '../../nodes/nodes.js'
+
+/** Lag grows without any event. */
+const LOOK_EVERY_MS = 1000
+
+/** Nobody reads more of them on a page. */
+const EVENTS_KEPT = 1000
+
+/** What was done from the page, for those who come later. */
+const WORKS_KEPT = 20
+
+/** A page that was loaded asks for the feed within this time. */
+const EXPECTED_MS = 3000
+
+const VIEWERS_MAX = 32
+
+/** A reader that is so far behind is cut off; a browser comes back by itself. */
+const BEHIND_BYTES_MAX = 4 * 1024 * 1024
+
+type Message = (typeof PAGE_MESSAGES)[number]
+
+/**
+ * What is sent to everybody who has the page open, as server-sent events: how all clusters are, each second and whenever
+ * something happens, and what happens. Clusters are asked only while somebody looks.
+ */
+export class Feed {
+  readonly #name: string
+  readonly #host: LabHost
+  readonly #viewers = new Set<http.ServerResponse>()
+  readonly #isReadOnly: boolean
+  #events: readonly PageEvent[] = []
+  #works: readonly PageWork[] = []
+  #wake = new AbortController()
+  /** What was sent last of the clusters, and when. */
+  #last = { text: '', atMs: Number.NEGATIVE_INFINITY }
+  #expectedUntilMs = Number.NEGATIVE_INFINITY
+
+  constructor(name: string, host: LabHost, { isReadOnly = false }: { readonly isReadOnly?: boolean } = {}) {
+    this.#name = name
+    this.#host = host
+    this.#isReadOnly = isReadOnly
+  }
+
+  /** Until `signal` is aborted; every viewer is let go then. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#look(signal), this.#listen(signal)])
+    for (const viewer of this.#viewers) viewer.destroy()
+  }
+
+  /** A page is loaded now: the clusters are asked while the browser reads it, and the picture is there with the feed. */
+  expect(): void {
+    this.#expectedUntilMs = this.#clock.monotonic() + EXPECTED_MS
+    this.#wake.abort()
+  }
+
+  /** `after`: the number of the last event that the viewer has. */
+  add(response: http.ServerResponse, after: number): void {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+    // A browser tells its page no more of a refusal than that there was one.
+    if (this.#viewers.size >= VIEWERS_MAX) {
+      response.end(encode('full', { reason: `${VIEWERS_MAX} pages are open already` }))
+      return
+    }
+    response.on('error', () => undefined)
+    response.on('close', () => this.#viewers.delete(response))
+    this.#viewers.add(response)
+    response.write(`retry: ${LOOK_EVERY_MS}\n\n`)
+    const missed = this.#events.filter(({ id }) => id > after)
+    if (missed.length > 0) response.write(encode('events', missed))
+    for (const work of this.#works) response.write(encode('work', work))
+    if (this.#clock.monotonic() - this.#last.atMs < LOOK_EVERY_MS) response.write(this.#last.text)
+    else this.#wake.abort()
+  }
+
+  /** Something is done, or has come a step further; everybody who looks is told. */
+  tellWork(work: PageWork): void {
+    const isKnown = this.#works.some(({ id }) => id === work.id)
+    this.#works = isKnown
+      ? this.#works.map((one) => (one.id === work.id ? work : one))
+      : [...this.#works, work].slice(-WORKS_KEPT)
+    this.#send('work', work)
+  }
+
+  #send(message: Message, value: unknown): void {
+    const text = encode(message, value)
+    if (message === 'survey') this.#last = { text, atMs: this.#clock.monotonic() }
+    for (const viewer of this.#viewers) {
+      viewer.write(text)
+      if (viewer.writableLength > BEHIND_BYTES_MAX) viewer.destroy()
+    }
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#wake = new AbortController()
+      if (this.#viewers.size > 0 || this.#clock.monotonic() < this.#expectedUntilMs) await this.#tell()
+      await this.#pause(LOOK_EVERY_MS, AbortSignal.any([signal, this.#wake.signal]))
+    }
+  }
+
+  async #tell(): Promise<void> {
+    try {
+      const lab = requireAnyLab(this.#name)
+      const [survey, requests] = await Promise.all([surveyLab(lab, this.#host), askRequests(lab)])
+      const verbs = this.#isReadOnly ? [] : verbsOf(lab)
+      this.#send('survey', describeSurvey(lab, survey, { atMs: this.#clock.now(), verbs, requests }))
+    } catch (error) {
+      this.#send('gone', { reason: error instanceof Error ? error.message : String(error) })
+    }
+  }
+
+  /** A lab that is gone may come again, with a keeper that counts anew. */
+  async #listen(signal: AbortSignal): Promise<void> {
+    let socket = ''
+    while (!signal.aborted) {
+      const lab = this.#findOwn()
+      if (lab) {
+        if (socket !== '' && socket !== lab.keeper.socket) this.#forget()
+        socket = lab.keeper.socket
+        await this.#follow(lab, signal)
+      }
+      await this.#pause(LOOK_EVERY_MS, signal)
+    }
+  }
+
+  async #follow(lab: LabRecord, signal: AbortSignal): Promise<void> {
+    const last = this.#events.at(-1)?.id ?? 0
+    this.#note((await listEvents(lab)).filter(({ id }) => id > last))
+    await followEvents(lab, this.#events.at(-1)?.id ?? 0, {
+      clock: this.#clock,
+      signal,
+      onEvent: (event) => this.#note([event]),
+      onLost: () => this.#wake.abort(),
+    })
+  }
+
+  #findOwn(): LabRecord | undefined {
+    try {
+      const lab = requireAnyLab(this.#name)
+      return isAttached(lab) ? undefined : lab
+    } catch {
+      return undefined
+    }
+  }
+
+  #note(happened: readonly LabEvent[]): void {
+    if (happened.length === 0) return
+    const events = happened.slice(-EVENTS_KEPT).map(describeHappened)
+    this.#events = [...this.#events, ...events].slice(-EVENTS_KEPT)
+    this.#send('events', events)
+    this.#wake.abort()
+  }
+
+  #forget(): void {
+    this.#events = []
+    this.#send('reset', {})
+  }
+
+  get #clock(): Clock {
+    return this.#host.clock
+  }
+
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    await this.#clock.sleep(ms, signal).catch(() => undefined)
+  }
+}
+
+/** JSON has no line ends of its own, which would end a message. */
+const encode = (message: Message, value: unknown): string => {
+  const last = message === 'events' ? (value as readonly PageEvent[]).at(-1)?.id : undefined
+  const id = message === 'reset' ? 0 : last
+  return `${id === undefined ? '' : `id: ${id}\n`}event: ${message}\ndata: ${JSON.stringify(value)}\n\n`
+}
+
+const ANSWER_MS = 1000
+
+/** How many requests each server has had, by name; null for one that does not say, as a server of another kind. */
+const askRequests = async (lab: AnyLab): Promise<ReadonlyMap<string, PageRequests | null>> => {
+  const servers = (lab.clusters as readonly ClusterOfNodes[]).flatMap((cluster) =>
+    serversIn<NodeAccess>(cluster).map((server) => ({ cluster, server })),
+  )
+  return new Map(
+    await Promise.all(
+      servers.map(async ({ cluster, server: { name, apiAddress } }) => {
+        const asked = await askServer(name, { ...cluster, apiAddress }).catch(() => null)
+        return [name, asked] as const
+      }),
+    ),
+  )
+}
+
+const askServer = (server: string, cluster: ClusterAccess): Promise<PageRequests | null> =>
+  withAnonymousClient(
+    cluster,
+    async (client) => {
+      const { json } = await client.send('GET', '/_understudy/v1/info')
+      const { handled, refused } = (json?.requests ?? {}) as Partial<PageRequests>
+      return typeof handled === 'number' && typeof refused === 'number' ? { server, handled, refused } : null
+    },
+    ANSWER_MS,
+  )

@@ -1,0 +1,112 @@
+import type http from 'node:http'
+import { ApiError, ApiUnreachable } from '../../../client/api-client.js'
+import { readJson } from '../../keeper/read-json.js'
+import { LabError } from '../../model/lab-error.js'
+import type { Workbench } from '../actions/workbench.js'
+import { json, type Reply } from './reply.js'
+import { KINDS } from '../../model/kinds.js'
+import type { PageAction, PageKind, PageVerb } from '../page-facts.js'
+import { VERBS } from '../actions/verbs.js'
+
+const ROOT = '/_understudy/v1/actions'
+
+const STATUS = { usage: 400, conflict: 409, remote: 502, timeout: 504, interrupted: 500 } as const
+
+export const isOfActions = (pathname: string): boolean => pathname === ROOT || pathname.startsWith(`${ROOT}/`)
+
+/**
+ * What somebody with the page asks to be done. `GET` lists what there is to choose from, `POST` begins an action, `POST plan`
+ * says what it would do, `DELETE <id>` stops it. Refusals have their reasons in `errors`.
+ */
+export const answerActions = async (
+  workbench: Workbench | undefined,
+  request: http.IncomingMessage,
+  pathname: string,
+): Promise<Reply> => {
+  const name = `${request.method} ${pathname.slice(ROOT.length + 1).replace(/^\d+$/, '{id}')}`
+  const route = Object.hasOwn(ROUTES, name) ? ROUTES[name] : undefined
+  if (!route) return refuse(pathname === ROOT ? 405 : 404, `there is no ${request.method} ${pathname}`)
+  if (!workbench) return refuse(403, 'this page is only to look at')
+  // A form of another site can send anything but this.
+  if (request.method === 'POST' && !/^application\/json\b/.test(request.headers['content-type'] ?? ''))
+    return refuse(415, 'an action is sent as application/json')
+  try {
+    return await route(workbench, request, pathname)
+  } catch (error) {
+    return refuse(statusOf(error), error instanceof Error ? error.message : String(error))
+  }
+}
+
+type Route = (workbench: Workbench, request: http.IncomingMessage, pathname: string) => Promise<Reply>
+
+const ROUTES: Readonly<Record<string, Route>> = {
+  'GET ': async (workbench) => json(200, await workbench.choices()),
+  'POST ': async (workbench, request) => json(200, workbench.begin(parseAction(await readJson(request)))),
+  'POST plan': async (workbench, request) => json(200, await workbench.plan(parseAction(await readJson(request)))),
+  'DELETE {id}': async (workbench, _, pathname) => {
+    workbench.stop(Number(pathname.slice(ROOT.length + 1)))
+    return { status: 204, headers: {} }
+  },
+}
+
+/** What a cluster refuses, or does not answer, is none of our mistakes. */
+const statusOf = (error: unknown): number => {
+  if (error instanceof LabError) return STATUS[error.code]
+  return error instanceof ApiError || error instanceof ApiUnreachable ? 502 : 500
+}
+
+const refuse = (status: number, text: string): Reply => json(status, { errors: [text] })
+
+/** An hour: whoever wants more means a cut. */
+const LATENCY_MS_MAX = 3_600_000
+
+/** Of drills that ship with the package, and of snapshots that are kept: the page reaches no files. */
+const NAME = /^[A-Za-z0-9][\w.-]{0,99}$/
+
+/** An action as a page may ask for it; whatever is none is a usage error that says why. */
+const parseAction = (value: unknown): PageAction => {
+  const { verb, clusters = [], kind, ms, isForced, name, ...others } = asObject(value)
+  const [stranger] = Object.keys(others)
+  if (stranger !== undefined) throw new LabError('usage', `"${stranger}" is no part of an action`)
+  if (typeof verb !== 'string' || !Object.hasOwn(VERBS, verb))
+    throw new LabError('usage', `"verb" is one of ${Object.keys(VERBS).join(', ')}`)
+  const known = verb as PageVerb
+  const { needs = [] } = VERBS[known]
+  return {
+    verb: known,
+    clusters: parseClusters(clusters, VERBS[known].clusters),
+    ...(needs.includes('kind') ? { kind: parseKind(kind) } : {}),
+    ...(needs.includes('ms') ? { ms: parseMs(ms) } : {}),
+    ...(needs.includes('name') ? { name: parseName(name) } : {}),
+    ...(isForced === true ? { isForced } : {}),
+  }
+}
+
+const asObject = (value: unknown): Record<string, unknown> => {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  throw new LabError('usage', 'an action is an object')
+}
+
+const parseClusters = (value: unknown, count: number): readonly string[] => {
+  const isList = Array.isArray(value) && value.every((name) => typeof name === 'string')
+  if (!isList || value.length !== count)
+    throw new LabError('usage', `"clusters" has the names of ${count} clusters for this`)
+  if (new Set(value).size < count) throw new LabError('usage', 'name two clusters')
+  return value as string[]
+}
+
+const parseKind = (value: unknown): PageKind => {
+  const found = KINDS.find((kind) => kind === value)
+  if (found) return found
+  throw new LabError('usage', `"kind" is one of ${KINDS.join(', ')}`)
+}
+
+const parseMs = (value: unknown): number => {
+  if (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= LATENCY_MS_MAX) return Number(value)
+  throw new LabError('usage', `"ms" is a whole number of milliseconds from 1 to ${LATENCY_MS_MAX}`)
+}
+
+const parseName = (value: unknown): string => {
+  if (typeof value === 'string' && NAME.test(value)) return value
+  throw new LabError('usage', '"name" has letters, digits, "_", "." and "-", and a letter or digit first')
+}

@@ -1,0 +1,82 @@
+import type { Clock } from '../../base/clock.js'
+import type { ApiClient } from '../../client/api-client.js'
+import { type WiredClusters, withClient } from '../model/cluster.js'
+import type { Kind } from '../model/kinds.js'
+import { findLag, statusOf } from '../requests/replication.js'
+import type { Link } from '../model/topology.js'
+import { topologyOf } from '../topology/catalogue.js'
+import { waitFor } from '../requests/wait.js'
+
+interface ProofOptions {
+  readonly clock: Clock
+  /** Bound on each wait. */
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+  /** All of its topology by default. */
+  readonly links?: readonly Link[]
+}
+
+/**
+ * Shows that a lab replicates: writes a secret on the primary of each link and looks for it on the other side. What a
+ * performance secondary serves is read there; a DR secondary serves nobody, so its merkle root is compared.
+ */
+export const proveReplication = async (
+  lab: WiredClusters,
+  { links = topologyOf(lab)?.links ?? [], ...options }: ProofOptions,
+): Promise<string[]> => {
+  const sentences: string[] = []
+  const get = (name: string) => lab.clusters.find((cluster) => cluster.name === name)
+  for (const link of links) {
+    const primary = get(link.primary)
+    const secondary = get(link.secondary)
+    if (!primary || !secondary) continue
+    const below = link.kind === 'dr' ? { ...secondary, rootToken: '' } : secondary
+    const sentence = await withClient(primary, (onPrimary) =>
+      withClient(below, async (onSecondary) => {
+        await ensureMount(onPrimary)
+        return PROVE[link.kind](onPrimary, onSecondary, { primary: primary.name, secondary: secondary.name }, options)
+      }),
+    )
+    sentences.push(sentence)
+  }
+  return sentences
+}
+
+const MOUNT = 'rehearsal'
+
+type Prove = (
+  above: ApiClient,
+  below: ApiClient,
+  names: { readonly primary: string; readonly secondary: string },
+  options: ProofOptions,
+) => Promise<string>
+
+const proveRead: Prove = async (above, below, { primary, secondary }, { clock, timeoutMs, signal }) => {
+  const word = `written on ${primary} at ${new Date(clock.now()).toISOString()}`
+  const started = clock.monotonic()
+  await above.write(`${MOUNT}/greeting`, { word })
+  const fact = async () => {
+    const { data } = await below.read(`${MOUNT}/greeting`)
+    const read = (data as { word?: unknown } | null)?.word
+    return read === word ? undefined : `it reads ${JSON.stringify(read)}`
+  }
+  await waitFor(clock, `the secret on ${secondary}`, fact, timeoutMs, signal)
+  const ms = Math.round(clock.monotonic() - started)
+  return `The secret ${MOUNT}/greeting, written through ${primary}, was read on ${secondary} (performance) ${ms} ms later.`
+}
+
+const proveCopy: Prove = async (above, below, { primary, secondary }, { clock, timeoutMs, signal }) => {
+  await above.write(`${MOUNT}/greeting`, { word: `for the copy on ${secondary}` })
+  const what = `${secondary} to have the same merkle root as ${primary}`
+  await waitFor(clock, what, () => findLag(above, below, 'dr'), timeoutMs, signal)
+  const root = String((await statusOf(below, 'dr')).merkle_root)
+  return `${secondary} (DR) holds the same data as ${primary}: both have the merkle root ${root}.`
+}
+
+const PROVE: Readonly<Record<Kind, Prove>> = { dr: proveCopy, performance: proveRead }
+
+const ensureMount = async (client: ApiClient): Promise<void> => {
+  const mounts = await client.read('sys/mounts')
+  if (mounts[`${MOUNT}/`] === undefined)
+    await client.write(`sys/mounts/${MOUNT}`, { type: 'kv', options: { version: '1' } })
+}

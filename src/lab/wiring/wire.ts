@@ -1,0 +1,209 @@
+import { readNamedText } from '../../base/named-file.js'
+import type { Clock } from '../../base/clock.js'
+import type { ApiClient } from '../../client/api-client.js'
+import { type ClusterAccess, type ClusterKeys, clientOf, withAnonymousClient, withClient } from '../model/cluster.js'
+import type { Kind } from '../model/kinds.js'
+import { LabError } from '../model/lab-error.js'
+import { atSpeaker, type ClusterOfNodes } from '../nodes/nodes.js'
+import {
+  enablePrimary,
+  enableSecondary,
+  encryptedToken,
+  findLag,
+  generateRoot,
+  initialise,
+  initialiseAuto,
+  secondaryToken,
+  statusOf,
+  waitForAnswer,
+} from '../requests/replication.js'
+import type { ClusterPlan, Link, Topology } from '../model/topology.js'
+import { seedCluster } from '../topology/seed.js'
+import { waitFor } from '../requests/wait.js'
+
+/** How servers that run already, wherever they run, are opened and joined. */
+export interface WireOptions {
+  readonly shares: number
+  readonly threshold: number
+  /** Plans of some clusters from a topology; a plan's seal is taken instead of shares and threshold. */
+  readonly plans?: Readonly<Record<string, ClusterPlan>> | undefined
+  /** Bound on each wait. */
+  readonly timeoutMs: number
+  readonly clock: Clock
+  readonly onProgress: (text: string) => void
+  /** Told of the keys of each cluster that is initialised, before anything else can fail. */
+  readonly onKeys?: ((cluster: ClusterAccess) => void) | undefined
+  /** Ends every wait when it is aborted. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** The id of a secondary at its primary: what it is, and where it stands in the lab. */
+export const secondaryIdOf = (link: Link): string =>
+  `${link.kind === 'dr' ? 'dr' : 'perf'}-${link.secondary.toLowerCase()}`
+
+/** Waits for a new server, initialises and unseals it. */
+export const openCluster = async <T extends ClusterAccess>(cluster: T, options: WireOptions): Promise<T> => {
+  const client = clientOf(cluster)
+  await waitForAnswer(options.clock, client, cluster.name, options.timeoutMs, options.signal)
+  const onSeal = (keys: ClusterKeys) => options.onKeys?.({ ...cluster, ...keys })
+  const { type, shares, threshold } = options.plans?.[cluster.name]?.seal ?? { ...options, type: 'shamir' }
+  const seal =
+    type === 'auto'
+      ? await initialiseAuto(client, shares, threshold)
+      : await initialise(client, shares, threshold, onSeal)
+  if (type === 'auto') onSeal(seal)
+  client.close()
+  options.onProgress(`cluster ${cluster.name} is open at ${cluster.apiAddress}`)
+  return { ...cluster, ...seal }
+}
+
+/** Makes a topology of clusters that are open: what each begins with is written as soon as it can be. */
+export const makeTopology = async <T extends ClusterOfNodes>(
+  open: readonly T[],
+  { links, plans = {} }: Topology,
+  options: WireOptions,
+): Promise<T[]> => {
+  const follows = (name: string) => links.some(({ secondary }) => secondary === name)
+  const seed = async (clusters: readonly ClusterAccess[]) => {
+    for (const cluster of clusters) {
+      const { seed: wanted } = plans[cluster.name] ?? {}
+      if (!wanted) continue
+      const client = clientOf(cluster)
+      try {
+        await seedCluster(client, wanted)
+      } finally {
+        client.close()
+      }
+      options.onProgress(`cluster ${cluster.name} has what it begins with`)
+    }
+  }
+  await seed(open.filter(({ name }) => !follows(name)))
+  const joined = await joinClusters(open, links, options)
+  await seed(joined.filter(({ name }) => follows(name)))
+  return joined
+}
+
+/** Makes a token of this name on every cluster that serves anybody; it takes the place of the one that was made. */
+export const giveRootToken = async <T extends ClusterAccess>(
+  clusters: readonly T[],
+  token: string | undefined,
+): Promise<T[]> => {
+  if (token === undefined) return [...clusters]
+  const made: T[] = []
+  for (const cluster of clusters) {
+    if (cluster.rootToken === '') {
+      made.push(cluster)
+      continue
+    }
+    const client = clientOf(cluster)
+    try {
+      await client.write('auth/token/create', { id: token, policies: ['root'], no_parent: true })
+    } finally {
+      client.close()
+    }
+    made.push({ ...cluster, rootToken: token })
+  }
+  return made
+}
+
+/** Makes the links in their order. A secondary takes over the shares of its primary, and its old root token is dead. */
+export const joinClusters = async <T extends ClusterOfNodes>(
+  clusters: readonly T[],
+  links: readonly Link[],
+  options: WireOptions,
+): Promise<T[]> => {
+  const byName = new Map(clusters.map((cluster) => [cluster.name, cluster]))
+  const get = (name: string): T => {
+    const cluster = byName.get(name)
+    if (!cluster) throw new LabError('usage', `the topology has no cluster ${name}`)
+    return cluster
+  }
+  const enabled = new Set<string>()
+  for (const link of links) {
+    const primary = get(link.primary)
+    const role = `${link.kind} ${link.primary}`
+    if (!enabled.has(role)) await ensurePrimary(primary, link.kind)
+    enabled.add(role)
+    byName.set(link.secondary, await connect(primary, get(link.secondary), link, options))
+  }
+  return clusters.map(({ name }) => get(name))
+}
+
+/** An earlier try may have made it a primary already. */
+const ensurePrimary = async (cluster: ClusterAccess, kind: Kind): Promise<void> => {
+  const client = clientOf(cluster)
+  try {
+    if ((await statusOf(client, kind)).mode !== 'primary') await enablePrimary(client, kind)
+  } finally {
+    client.close()
+  }
+}
+
+const connect = async <T extends ClusterOfNodes>(
+  primary: ClusterOfNodes,
+  secondary: T,
+  link: Link,
+  options: WireOptions,
+): Promise<T> => {
+  const { clock, timeoutMs, onProgress, signal } = options
+  const caPem = primary.caFile === undefined ? undefined : readNamedText(primary.caFile)
+  const what = `${secondary.name} to follow ${primary.name} (${link.kind})`
+  /** Another of several nodes may become active at any time, and those that are not seal themselves when their cluster joins. */
+  const wait = (
+    withBelow: typeof withAnonymousClient<string | undefined>,
+    fact: (above: ApiClient, below: ApiClient) => Promise<string | undefined>,
+  ) => {
+    const ask = async () => {
+      const [from, to] = await Promise.all([atSpeaker(primary), atSpeaker(secondary)])
+      return withClient(from, (above) => withBelow(to, (below) => fact(above, below)))
+    }
+    return waitFor(clock, what, ask, timeoutMs, signal)
+  }
+  await wait(withClient, (above, below) => joinSecondary(above, below, link, caPem))
+  await wait(withAnonymousClient, (above, below) => findLag(above, below, link.kind))
+  const keys = primary.unsealKeys
+  const rootToken =
+    link.kind === 'dr' ? '' : await newRootToken(secondary, keys.slice(0, primary.threshold), what, options)
+  onProgress(`cluster ${secondary.name} is a ${link.kind} secondary of ${primary.name} and replicated`)
+  return { ...secondary, rootToken, unsealKeys: keys, threshold: primary.threshold }
+}
+
+/** A secondary may restart once more while it settles into its role; it is asked again until it has. */
+const newRootToken = async (
+  cluster: ClusterOfNodes,
+  keys: readonly string[],
+  what: string,
+  { clock, timeoutMs, signal }: WireOptions,
+): Promise<string> => {
+  let token = ''
+  const generate = async () => {
+    token = await withAnonymousClient(await atSpeaker(cluster), (client) => generateRoot(client, keys))
+    return undefined
+  }
+  await waitFor(clock, `a root token, ${what}`, generate, timeoutMs, signal)
+  return token
+}
+
+/**
+ * Issues an activation token and uses it; a primary that is still restarting is asked again. What an earlier try left is
+ * taken into account: it may have joined although its answer never came, or failed after it had taken the id.
+ */
+export const joinSecondary = async (
+  above: ApiClient,
+  below: ApiClient,
+  link: Link,
+  caPem?: string,
+): Promise<string | undefined> => {
+  const { kind, filter, activation } = link
+  const { mode } = await statusOf(below, kind)
+  if (mode === 'secondary' || mode === 'bootstrapping') return undefined
+  const id = secondaryIdOf(link)
+  const { known_secondaries: known } = await statusOf(above, kind)
+  if (Array.isArray(known) && known.includes(id)) {
+    await above.write(`sys/replication/${kind}/primary/revoke-secondary`, { id })
+  }
+  if (filter) await above.write(`sys/replication/performance/primary/paths-filter/${id}`, filter)
+  const make = activation === 'public-key' ? encryptedToken(above, below, kind, id) : secondaryToken(above, kind, id)
+  await enableSecondary(below, kind, await make, caPem)
+  return undefined
+}
