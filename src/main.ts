@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { isTooOld, NODE_NEEDED } from './base/node-version.js'
-import { StopSignals } from './cli/stop-signals.js'
+import { StopSignals } from './cli/terminal/stop-signals.js'
 
 const [calledAs = '', ...args] = process.argv.slice(1)
 const { node } = process.versions

@@ -1,4 +1,4 @@
-import { formatTable } from '../../src/cli/output.js'
+import { formatTable } from '../../src/cli/terminal/output.js'
 import type { ThroughputRow } from './figures/throughput.js'
 import type { CpuRow } from './figures/context.js'
 import { BARE_MICROS, GOALS, type Goal } from './goals.js'

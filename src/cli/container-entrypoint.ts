@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { constants } from 'node:os'
-import { StopSignals } from './stop-signals.js'
+import { StopSignals } from './terminal/stop-signals.js'
 
 /**
  * The kernel drops signals that a first process has no listener for, so this one listens before it loads the rest. Until the
@@ -9,5 +9,5 @@ import { StopSignals } from './stop-signals.js'
 const signals = new StopSignals((signal) => {
   if (process.listenerCount(signal) === 1) process.exit(128 + constants.signals[signal])
 })
-const { runContainer } = await import('./container/run-container.js')
+const { runContainer } = await import('./run-container.js')
 process.exitCode = await runContainer(signals)

@@ -4,7 +4,7 @@ import { createLooseRandom } from '../base/loose-random.js'
 import { HostedServers } from '../lab/hosted/hosted-servers.js'
 import { type KeeperConfig, runKeeper } from '../lab/keeper/control/run-keeper.js'
 import { endWithParent } from '../lab/runner/end-with-parent.js'
-import { StopSignals } from './stop-signals.js'
+import { StopSignals } from './terminal/stop-signals.js'
 
 /**
  * The process of a lab that runs in one, started by `up --in-process` with `-config=FILE` and ended by `down`: its keeper, and

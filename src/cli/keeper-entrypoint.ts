@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../base/clock.js'
 import { createLooseRandom } from '../base/loose-random.js'
 import { type KeeperConfig, runKeeper } from '../lab/keeper/control/run-keeper.js'
 import { endWithParent } from '../lab/runner/end-with-parent.js'
-import { StopSignals } from './stop-signals.js'
+import { StopSignals } from './terminal/stop-signals.js'
 
 /** Asking `performance` for the time would load all that node has for measuring, which takes memory for as long as the lab is up. */
 const clock: Clock = {

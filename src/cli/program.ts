@@ -30,13 +30,13 @@ import { webCommand } from './commands/lab/web.js'
 import { asksForHelp, describeServerCommand } from './commands/server-help.js'
 import { storageCommand } from './commands/storage.js'
 import { waitCommand } from './commands/wait.js'
-import { wireCommand } from './commands/wire.js'
-import { commandTerm, examples } from './help.js'
-import { EXIT, exitCodeOf } from './exit-codes.js'
-import { FORMATS, ProcessOutput } from './output.js'
-import { keepTelling } from './patience.js'
-import { StopSignals } from './stop-signals.js'
-import { describeUnexpected } from './unexpected.js'
+import { wireCommand } from './commands/lab/wire.js'
+import { commandTerm, examples } from './terminal/help.js'
+import { EXIT, exitCodeOf } from './terminal/exit-codes.js'
+import { FORMATS, ProcessOutput } from './terminal/output.js'
+import { keepTelling } from './terminal/patience.js'
+import { StopSignals } from './terminal/stop-signals.js'
+import { describeUnexpected } from './terminal/unexpected.js'
 import { packageVersion } from '../base/package-version.js'
 
 /**
@@ -51,7 +51,7 @@ const findVaultArgs = async (
   const [word = ''] = args
   if (word === 'vault') return args.slice(1)
   if (path.basename(calledAs) !== 'vault') return undefined
-  const { isVaultWord } = await import('./vault/commands.js')
+  const { isVaultWord } = await import('./vault/program/commands.js')
   return isKnown(program, word) && !isVaultWord(word) ? undefined : args
 }
 
@@ -104,7 +104,7 @@ export const run = async ([calledAs = '', ...args]: readonly string[], signals?:
   const vaultArgs = await findVaultArgs(calledAs, args, program)
   if (vaultArgs) {
     const [{ runVault }, { createProcessIo }] = await Promise.all([
-      import('./vault/run.js'),
+      import('./vault/program/run.js'),
       import('./vault/process-io.js'),
     ])
     return runVault(vaultArgs, createProcessIo(serve))

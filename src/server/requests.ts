@@ -10,7 +10,7 @@ import type { Relayed } from '../replication/forwarding/relayed-request.js'
 import type { PathRuleTable } from '../logical/path-rules.js'
 import { isWrite, type Response } from '../logical/request.js'
 import { LeadershipLost, OutcomeUnknown } from '../storage/commit-log/shared-log.js'
-import type { Store } from '../storage/store.js'
+import type { Store } from '../storage/store/store.js'
 import { headOf, renderAllowance } from './nodes/body-question.js'
 import type { ClusterNode } from './nodes/cluster-node.js'
 import { NotActive } from './nodes/relay-service.js'
@@ -19,7 +19,7 @@ import type { Standby } from './nodes/standby.js'
 import type { InFlightRequests } from './runtime/in-flight.js'
 import type { RuntimeHost } from './runtime/runtime-host.js'
 import type { OpenServerState } from './runtime/server-state.js'
-import { systemRulesOf } from './system-rules.js'
+import { systemRulesOf } from './rules/system-rules.js'
 
 interface RequestsOptions {
   readonly host: RuntimeHost

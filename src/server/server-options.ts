@@ -6,7 +6,7 @@ import type { SharedLog } from '../storage/commit-log/shared-log.js'
 import type { EngineSource } from '../storage/engine/engine-source.js'
 import type { ServerConfig } from './config/config.js'
 import type { Peers } from './peers/peers.js'
-import type { StandIns } from './stand-ins.js'
+import type { StandIns } from './rules/stand-ins.js'
 
 export interface ServerOptions {
   readonly config: ServerConfig

@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useMemo, useReducer, useState } from 'preact/hooks'
 import { apiAt } from './cluster/api.js'
 import { get, textOf } from './cluster/call.js'
-import { Inside } from './cluster/inside.js'
+import { Inside } from './inside.js'
 import { MeansProvider, useRead } from './cluster/means.js'
 import { FIRST_VIEW, hashOf } from './cluster/place.js'
 import type { Session } from './cluster/session.js'

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { dataKey } from '../../src/storage/raw-keys.js'
+import { dataKey } from '../../src/storage/keys/raw-keys.js'
 import { LevelEngine } from '../../src/storage/engine/level-engine.js'
 import { initialise } from '../../src/lab/requests/replication.js'
 import { Clusters } from '../support/clusters.js'

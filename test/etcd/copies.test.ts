@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
-import { openForInspection } from '../../src/storage/inspect.js'
+import { openForInspection } from '../../src/storage/inspection/inspect.js'
 import { EtcdProcess } from '../support/etcd.js'
 import { HeldWay } from '../support/held-way.js'
 import { type NodeProcess, nodeProcesses } from '../support/node-processes.js'

@@ -1,4 +1,4 @@
-import { KEYS } from '../../src/storage/key-families.js'
+import { KEYS } from '../../src/storage/keys/key-families.js'
 import { subPageOf } from '../../src/storage/trees/leaf.js'
 
 const SUFFIXES = 1_000

@@ -1,6 +1,6 @@
 import { findLagBetween } from '../../src/lab/requests/replication.js'
-import { listStored, verifyStored } from '../../src/storage/inspect.js'
-import { APPLIED_KEY } from '../../src/storage/raw-keys.js'
+import { listStored, verifyStored } from '../../src/storage/inspection/inspect.js'
+import { APPLIED_KEY } from '../../src/storage/keys/raw-keys.js'
 import { LogicalError } from '../../src/logical/errors.js'
 import { Chance } from '../../src/server/simulated/chance.js'
 import type { SimulatedNode } from '../../src/server/simulated/node.js'

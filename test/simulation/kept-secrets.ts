@@ -1,4 +1,4 @@
-import { KEYS } from '../../src/storage/key-families.js'
+import { KEYS } from '../../src/storage/keys/key-families.js'
 import { contentOf } from './judges.js'
 import type { Member, World } from './world.js'
 

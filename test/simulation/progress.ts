@@ -1,4 +1,4 @@
-import type { FollowerService } from '../../src/replication/services.js'
+import type { FollowerService } from '../../src/replication/host/services.js'
 import type { World } from './world.js'
 
 const LOOK_MS = 500

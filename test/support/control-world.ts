@@ -1,4 +1,4 @@
-import type { Kind } from '../../src/replication/types.js'
+import type { Kind } from '../../src/replication/model/types.js'
 import { ControlCluster } from './control-cluster.js'
 import { until } from './until.js'
 

@@ -8,7 +8,7 @@ import { Follower } from '../../src/storage/commit-log/follower.js'
 import { SharedCommitLog } from '../../src/storage/commit-log/shared-commit-log.js'
 import type { Leadership } from '../../src/storage/commit-log/shared-log.js'
 import { MemoryDisk, MemoryEngine } from '../../src/storage/engine/memory-engine.js'
-import { Store } from '../../src/storage/store.js'
+import { Store } from '../../src/storage/store/store.js'
 
 const never = new AbortController().signal
 

@@ -14,7 +14,7 @@ import { certificatePem, privateKeyPem } from '../../src/crypto/pem.js'
 import { StreamServer } from '../../src/replication/primary/stream-server.js'
 import { createGrpcTransport } from '../../src/replication/rpc/grpc/grpc-transport.js'
 import type { ClusterPort, ClusterTransport } from '../../src/replication/rpc/transport.js'
-import type { SurplusEntries } from '../../src/replication/secondary/recent-frames.js'
+import type { SurplusEntries } from '../../src/replication/model/recent-frames.js'
 import { Follower } from '../../src/replication/secondary/follower.js'
 import type {
   Admission,
@@ -28,11 +28,11 @@ import type {
   ServerIdentity,
   StreamState,
   PeerIdentity,
-} from '../../src/replication/types.js'
+} from '../../src/replication/model/types.js'
 import type { Engine } from '../../src/storage/engine/engine.js'
 import { LevelEngine } from '../../src/storage/engine/level-engine.js'
 import { MemoryEngine } from '../../src/storage/engine/memory-engine.js'
-import { Store, type StoreOptions } from '../../src/storage/store.js'
+import { Store, type StoreOptions } from '../../src/storage/store/store.js'
 import { until } from './until.js'
 
 /** Primaries and followers over real sockets, without servers around them. */

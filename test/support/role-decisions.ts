@@ -6,8 +6,8 @@ import {
   decidePromote,
   decideUpdatePrimary,
 } from '../../src/replication/roles/decide-secondary.js'
-import type { Decision, Event, Facts, SafetyFacts } from '../../src/replication/roles/machine.js'
-import type { Kind } from '../../src/replication/types.js'
+import type { Decision, Event, Facts, SafetyFacts } from '../../src/replication/model/machine.js'
+import type { Kind } from '../../src/replication/model/types.js'
 
 /** Of a secondary that has everything. */
 export const SAFE: SafetyFacts = {

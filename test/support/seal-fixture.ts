@@ -23,7 +23,7 @@ import type { AutoSeal } from '../../src/seal/auto-seal.js'
 import { createSealBarrier, createSealStorage } from '../../src/server/wiring/seal-parts.js'
 import { Barrier } from '../../src/storage/barrier/barrier.js'
 import { MemoryEngine } from '../../src/storage/engine/memory-engine.js'
-import { Store } from '../../src/storage/store.js'
+import { Store } from '../../src/storage/store/store.js'
 
 /** A store in memory: what stays when a server is restarted. */
 export const openStore = (): Promise<Store> =>

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { type StateTable, step } from '../../src/replication/state-table.js'
+import { type StateTable, step } from '../../src/replication/model/state-table.js'
 
 const SPEC = path.join(import.meta.dirname, '..', '..', 'src', 'replication', 'SPEC.md')
 

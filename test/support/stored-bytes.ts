@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { openForInspection } from '../../src/storage/inspect.js'
-import { isPlainKey } from '../../src/storage/key-families.js'
+import { openForInspection } from '../../src/storage/inspection/inspect.js'
+import { isPlainKey } from '../../src/storage/keys/key-families.js'
 import { prefixRange } from '../../src/storage/engine/engine.js'
-import { DATA_PREFIX } from '../../src/storage/raw-keys.js'
+import { DATA_PREFIX } from '../../src/storage/keys/raw-keys.js'
 
 const WINDOW_BYTES = 64
 

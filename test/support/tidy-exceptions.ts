@@ -15,7 +15,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'src/server/lab/lab-api.ts': 280,
   'src/server/runtime/runtime-host.ts': 300,
   'src/storage/commit/committer.ts': 320,
-  'src/storage/store.ts': 300,
+  'src/storage/store/store.ts': 300,
 }
 
 /** File -> how many functions of more than four parameters it may have. */
@@ -43,8 +43,8 @@ export const LONG_LISTS: Readonly<Record<string, number>> = {
   'src/lab/requests/wait.ts': 2,
   'src/secrets/kv/versions.ts': 3,
   'src/storage/barrier/barrier-codec.ts': 1,
-  'src/storage/log/stage-trim.ts': 1,
+  'src/storage/commit/stage-trim.ts': 1,
   'src/storage/commit/stage.ts': 1,
   'src/storage/sync/first-copy.ts': 1,
-  'src/storage/view.ts': 1,
+  'src/storage/store/view.ts': 1,
 }

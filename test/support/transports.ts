@@ -4,7 +4,7 @@ import { createSeededRandom } from '../../src/base/random.js'
 import { SimulatedNetwork } from './simulated-network.js'
 import { createSimulatedTransport } from '../../src/replication/rpc/simulated/simulated-transport.js'
 import type { ClusterTransport } from '../../src/replication/rpc/transport.js'
-import type { ReplicationTimes } from '../../src/replication/types.js'
+import type { ReplicationTimes } from '../../src/replication/model/types.js'
 import { FreezableNetwork, TIMES, transportOver } from './replication-fixture.js'
 
 /** A transport and the faults of the network below it. */

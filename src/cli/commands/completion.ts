@@ -1,6 +1,6 @@
 import { Argument, Command } from 'commander'
-import { SCRIPTS, type Shell } from '../completion/scripts.js'
-import type { Output } from '../output.js'
+import { SCRIPTS, type Shell } from './scripts.js'
+import type { Output } from '../terminal/output.js'
 
 /** `understudy completion bash`: a script that a shell reads once, and that asks `__complete` from then on. */
 export const completionCommand = (output: Output): Command =>

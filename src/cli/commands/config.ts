@@ -1,7 +1,7 @@
 import { loadServerConfig } from '../../server/config/server-config.js'
-import { EXIT } from '../exit-codes.js'
+import { EXIT } from '../terminal/exit-codes.js'
 import { asksForHelp, describeConfigShow } from './server-help.js'
-import { formatTable, type Output } from '../output.js'
+import { formatTable, type Output } from '../terminal/output.js'
 
 /**
  * `understudy config show`: what a server started with the same flags would run with, each value with the place it came

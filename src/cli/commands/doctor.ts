@@ -3,8 +3,8 @@ import { examine, type Finding } from '../../lab/doctor/checks.js'
 import { thisMachine } from '../../lab/doctor/machine.js'
 import { LabError } from '../../lab/model/lab-error.js'
 import { loadTopology, TOPOLOGY_NAMES } from '../../lab/topology/catalogue.js'
-import { formatTable, type Output } from '../output.js'
-import { examples } from '../help.js'
+import { formatTable, type Output } from '../terminal/output.js'
+import { examples } from '../terminal/help.js'
 
 interface DoctorFlags {
   readonly topology: string

@@ -8,8 +8,8 @@ import { readAddressFile } from '../../server/address-file.js'
 import { loadServerConfig } from '../../server/config/server-config.js'
 import { readLaunchFacts } from '../container/facts.js'
 import { decideLaunch } from '../container/launch.js'
-import type { Output } from '../output.js'
-import { examples } from '../help.js'
+import type { Output } from '../terminal/output.js'
+import { examples } from '../terminal/help.js'
 
 const TIMEOUT_MS = 3000
 const DEFAULT_ADDRESSES = ['http://127.0.0.1:8200', 'https://127.0.0.1:8200']

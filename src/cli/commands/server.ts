@@ -9,9 +9,9 @@ import type { ServerConfig } from '../../server/config/config.js'
 import { loadServerConfig } from '../../server/config/server-config.js'
 import { endWithParent } from '../../lab/runner/end-with-parent.js'
 import { type RunningServers, startDevNodes } from './dev-nodes.js'
-import { EXIT } from '../exit-codes.js'
-import type { Output } from '../output.js'
-import type { StopSignals } from '../stop-signals.js'
+import { EXIT } from '../terminal/exit-codes.js'
+import type { Output } from '../terminal/output.js'
+import type { StopSignals } from '../terminal/stop-signals.js'
 
 /** Exit status when a port or the data directory is taken. */
 const TAKEN = 5

@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { LabError } from '../../lab/model/lab-error.js'
 import type { GenerationVerification, ListedRecord } from '../../server/data/storage-inspection.js'
-import { formatTable, type Output } from '../output.js'
-import { examples } from '../help.js'
+import { formatTable, type Output } from '../terminal/output.js'
+import { examples } from '../terminal/help.js'
 
 interface ListFlags {
   readonly dataDir: string

@@ -12,8 +12,8 @@ import { chooseClusters, findNode } from '../../lab/nodes/choose.js'
 import { findMissing, READINESS, type Readiness } from '../../lab/status/readiness.js'
 import { type Survey, surveyLab } from '../../lab/status/survey.js'
 import { waitFor } from '../../lab/requests/wait.js'
-import { examples } from '../help.js'
-import type { Output } from '../output.js'
+import { examples } from '../terminal/help.js'
+import type { Output } from '../terminal/output.js'
 
 /** Facts about a lab as a whole: what is still false of it. */
 const OF_LAB = {

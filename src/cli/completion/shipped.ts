@@ -1,8 +1,8 @@
 import { listDrillNames } from '../../lab/drills/catalogue.js'
 import { TOPOLOGY_NAMES } from '../../lab/topology/catalogue.js'
-import { ProcessOutput } from '../output.js'
+import { ProcessOutput } from '../terminal/output.js'
 import { makeProgram } from '../program.js'
-import { COMMANDS } from '../vault/commands.js'
+import { COMMANDS } from '../vault/program/commands.js'
 import type { PackageNames } from './names.js'
 import { type CommandWords, wordsOf } from './words.js'
 

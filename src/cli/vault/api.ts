@@ -2,10 +2,10 @@
 import { Backoff } from '../../base/backoff.js'
 import { printJson, textsOfJson } from '../../base/json-print.js'
 import { type ApiAnswer, type ApiCall, ApiClient, ApiUnreachable, type Query } from '../../client/api-client.js'
-import { CliError, localError, remoteError, VAULT_EXIT } from './cli-error.js'
-import type { VaultIo } from './io.js'
+import { CliError, localError, remoteError, VAULT_EXIT } from './model/cli-error.js'
+import type { VaultIo } from './model/io.js'
 import { Preview, renderPreview } from './preview.js'
-import { parseBody, parseSecret, type Secret } from './secret.js'
+import { parseBody, parseSecret, type Secret } from './model/secret.js'
 import type { ClientSettings } from './settings.js'
 
 /** Each pause is between one second and one and a half, as with the reference. */

@@ -1,10 +1,10 @@
 import { ANY, type Command, defineCommand } from './command.js'
-import { remoteError } from './cli-error.js'
-import { isMap, type JsonMap } from './json-map.js'
+import { remoteError } from './model/cli-error.js'
+import { isMap, type JsonMap } from './model/json-map.js'
 import { flag } from './flags.js'
 import { formatTable, type Row } from './render/columns.js'
 import { goText } from './render/go-text.js'
-import { textOf } from './secret.js'
+import { textOf } from './model/secret.js'
 import { cleanPath, readData } from './values.js'
 
 export const auditCommands: readonly Command[] = [

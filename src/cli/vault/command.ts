@@ -1,7 +1,7 @@
 import type { VaultApi } from './api.js'
-import { localError } from './cli-error.js'
+import { localError } from './model/cli-error.js'
 import { type FlagTable, type FlagValues, flagValues, type ParsedArguments } from './flags.js'
-import type { VaultIo } from './io.js'
+import type { VaultIo } from './model/io.js'
 import type { Output } from './render/output.js'
 
 /** The surroundings of a running command. */

@@ -1,12 +1,12 @@
 /** read, write, list, delete, patch, unwrap and path-help: requests for any path. */
 import { textOfJson } from '../../base/json-print.js'
 import { ANY, type Call, type Command, defineCommand } from './command.js'
-import { localError, remoteError } from './cli-error.js'
+import { localError, remoteError } from './model/cli-error.js'
 import { flag, type FlagTable } from './flags.js'
 import { printListing } from './render/listing.js'
 import type { Output } from './render/output.js'
 import type { Reply } from './api.js'
-import type { Secret } from './secret.js'
+import type { Secret } from './model/secret.js'
 import { cleanPath, readData, readQuery } from './values.js'
 
 const PATH_AND_DATA = { takes: 'PATH [DATA K=V...]', count: [1, ANY] } as const

@@ -2,7 +2,7 @@
 import { formatGoDuration, parseDurationMs } from '../../base/duration.js'
 import { type FlagForm, type FoundFlag, isFlag, parseSwitch, readFlag } from '../../base/go-flags.js'
 import { nearest } from '../../base/nearest.js'
-import { localError } from './cli-error.js'
+import { localError } from './model/cli-error.js'
 
 /** Kind of a flag -> its value once read. An absent number or duration is undefined, an absent text is empty. */
 interface FlagValue {

@@ -1,5 +1,5 @@
 import { type Command, defineCommand } from './command.js'
-import { localError } from './cli-error.js'
+import { localError } from './model/cli-error.js'
 import { found } from './data.js'
 import { flag } from './flags.js'
 import { cleanPath } from './values.js'

@@ -1,11 +1,11 @@
 /** login and print token: getting a token and keeping it for later commands. */
 import type { Call, Command } from './command.js'
 import { ANY, defineCommand } from './command.js'
-import { localError, remoteError } from './cli-error.js'
-import type { JsonMap } from './json-map.js'
+import { localError, remoteError } from './model/cli-error.js'
+import type { JsonMap } from './model/json-map.js'
 import { flag } from './flags.js'
-import type { Secret } from './secret.js'
-import { textOf } from './secret.js'
+import type { Secret } from './model/secret.js'
+import { textOf } from './model/secret.js'
 import { storeToken } from './token-file.js'
 import { cleanPath, readData, readText } from './values.js'
 

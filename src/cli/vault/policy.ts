@@ -2,7 +2,7 @@ import { textOfJson, textsOfJson } from '../../base/json-print.js'
 import { writeFileSync } from 'node:fs'
 import { readNamedText } from '../../base/named-file.js'
 import { type Command, defineCommand } from './command.js'
-import { localError, messageOf, remoteError } from './cli-error.js'
+import { localError, messageOf, remoteError } from './model/cli-error.js'
 import { parseHcl } from '../../base/hcl.js'
 
 const ONE_NAME = { takes: 'NAME', count: [1, 1] } as const

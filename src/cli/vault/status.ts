@@ -1,10 +1,10 @@
 import type { Session } from './command.js'
 import { defineCommand } from './command.js'
-import { CliError, VAULT_EXIT } from './cli-error.js'
-import type { JsonMap } from './json-map.js'
+import { CliError, VAULT_EXIT } from './model/cli-error.js'
+import type { JsonMap } from './model/json-map.js'
 import { formatPairs, type Row } from './render/columns.js'
 import { goText } from './render/go-text.js'
-import { textOf } from './secret.js'
+import { textOf } from './model/secret.js'
 
 /** The status of this one command tells sealed from failed, so a failure to ask is 1. */
 const FAILED = 1

@@ -2,7 +2,7 @@
 import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { readNamedText } from '../../base/named-file.js'
-import { localError, messageOf } from './cli-error.js'
+import { localError, messageOf } from './model/cli-error.js'
 
 const fileIn = (homeDirectory: string): string => path.join(homeDirectory, '.vault-token')
 

@@ -1,6 +1,6 @@
 import { textsOfJson } from '../../base/json-print.js'
 import { type Call, type Command, defineCommand } from './command.js'
-import { localError, remoteError } from './cli-error.js'
+import { localError, remoteError } from './model/cli-error.js'
 import { found } from './data.js'
 import { flag } from './flags.js'
 

@@ -2,9 +2,9 @@
 import { readNamedText } from '../../base/named-file.js'
 import { LIMITS } from '../../base/limits.js'
 import { parseExactJson } from '../../base/exact-json.js'
-import { localError, messageOf } from './cli-error.js'
-import { isMap, type JsonMap } from './json-map.js'
-import type { VaultIo } from './io.js'
+import { localError, messageOf } from './model/cli-error.js'
+import { isMap, type JsonMap } from './model/json-map.js'
+import type { VaultIo } from './model/io.js'
 import { goText } from './render/go-text.js'
 
 /**

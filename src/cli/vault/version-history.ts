@@ -1,7 +1,7 @@
 import { textsOfJson } from '../../base/json-print.js'
 import { defineCommand } from './command.js'
-import { remoteError } from './cli-error.js'
-import { isMap, type JsonMap } from './json-map.js'
+import { remoteError } from './model/cli-error.js'
+import { isMap, type JsonMap } from './model/json-map.js'
 import { formatTable } from './render/columns.js'
 import { goText } from './render/go-text.js'
 

@@ -1,7 +1,7 @@
 /** Audit devices as they are stored: one record each. */
 import type { LogicalError } from '../../logical/errors.js'
 import { invalid } from '../../logical/errors.js'
-import { KEYS } from '../../storage/key-families.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 export interface AuditRecord {
   /** With a trailing slash. */

@@ -14,7 +14,7 @@ import { hashText, WholeDigests } from './audit-hash.js'
 import { type AuditRecord, parseAuditOptions, RECORD_PREFIXES, recordKey } from './audit-record.js'
 import { AuditTail } from './audit-tail.js'
 import type { Meter } from '../status/metrics.js'
-import { KEYS } from '../../storage/key-families.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 interface AuditBrokerOptions {
   readonly storage: Storage

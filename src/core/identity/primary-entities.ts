@@ -1,5 +1,5 @@
 import type { Request, Response } from '../../logical/request.js'
-import type { LogState } from '../pipeline/consistency.js'
+import type { LogState } from '../../logical/log-state.js'
 import type { IdentityStore } from './identity.js'
 
 type EntityForwarder = (

@@ -1,6 +1,6 @@
 import { putJson, readJson, type Storage } from '../../logical/storage.js'
 import { localDataPrefix, type MountEntry } from './mount-entry.js'
-import { KEYS } from '../../storage/key-families.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 const CHUNK = 500
 

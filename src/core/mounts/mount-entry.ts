@@ -1,5 +1,5 @@
 import type { NamespaceRef } from '../../logical/request.js'
-import { KEYS } from '../../storage/key-families.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 /** Secret engines and auth methods live in two tables with separate paths. */
 export type MountKind = 'secret' | 'auth'

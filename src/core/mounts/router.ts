@@ -17,7 +17,7 @@ import {
 } from './mount-entry.js'
 import type { MountTable } from './mount-table.js'
 import type { NamespaceStore } from '../namespaces/namespaces.js'
-import { findMountOf } from '../../storage/key-families.js'
+import { findMountOf } from '../../storage/keys/key-families.js'
 
 /** A mount that serves requests. `entry` follows tuning. */
 export interface OpenMount {

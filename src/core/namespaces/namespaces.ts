@@ -4,7 +4,7 @@ import { normalizeNamespacePath } from '../../logical/namespace-path.js'
 import { type NamespaceRef, ROOT_NAMESPACE } from '../../logical/request.js'
 import type { Storage, Transaction } from '../../logical/storage.js'
 import { putJson, readJson } from '../../logical/storage.js'
-import { KEYS } from '../../storage/key-families.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 export interface NamespaceEntry extends NamespaceRef {
   readonly customMetadata: Readonly<Record<string, string>>

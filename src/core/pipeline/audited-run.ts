@@ -1,6 +1,6 @@
 import { LogicalError } from '../../logical/errors.js'
 import { isWrite, type Request, type Response } from '../../logical/request.js'
-import type { Authorised } from '../acl/authoriser.js'
+import type { Authorised } from './authoriser.js'
 import type { AuditBroker } from '../audit/audit.js'
 import type { IdentityStore } from '../identity/identity.js'
 import type { Route } from '../mounts/router.js'

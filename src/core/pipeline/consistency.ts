@@ -1,17 +1,11 @@
 import type { Clock } from '../../base/clock.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
+import type { LogState } from '../../logical/log-state.js'
 import type { Request } from '../../logical/request.js'
 import type { TokenStore } from '../tokens/tokens.js'
 import { ForActiveNode } from './for-active-node.js'
 import { isSameSecret } from '../../crypto/constant-time.js'
 import { hmacSha256Hex } from '../../crypto/hmac.js'
-
-/** How far a cluster's log had come: its last entry, and the last one that touched shared data. */
-export interface LogState {
-  readonly clusterId: string
-  readonly localIndex: number
-  readonly replicatedIndex: number
-}
 
 interface ConsistencyOptions {
   readonly clock: Clock

@@ -7,9 +7,10 @@ import { NO_RULES } from '../../logical/path-rules.js'
 import { isWrite, type NamespaceRef, type Request, type Response, ROOT_NAMESPACE } from '../../logical/request.js'
 import type { AuditBroker } from '../audit/audit.js'
 import { AuditedRun } from './audited-run.js'
-import { Authoriser, type AuthoriserOptions } from '../acl/authoriser.js'
+import { Authoriser, type AuthoriserOptions } from './authoriser.js'
 import { FULL_ALLOWANCE, openAllowance } from './body-allowance.js'
-import type { Consistency, LogState } from './consistency.js'
+import type { LogState } from '../../logical/log-state.js'
+import type { Consistency } from './consistency.js'
 import { type AnsweredAlone, ForActiveNode, lookEarly } from './for-active-node.js'
 import { checkGate, GATES, isServedWhile, type OpenState } from './gate.js'
 import { LOGINS, type Meter } from '../status/metrics.js'
@@ -20,9 +21,8 @@ import type { PrimaryEntities } from '../identity/primary-entities.js'
 import type { Route, Router } from '../mounts/router.js'
 import { namespaceIdOf } from '../tokens/token-format.js'
 
-/** Sends a backend request to the performance primary, which executes it without asking for rights again. */
+/** Sends an authorized backend request to the performance primary. `state`: position of the primary's log afterwards. */
 export interface RequestForwarder {
-  /** `state`: the primary's log once the request was done. */
   forward(request: Request): Promise<{ readonly response: Response | undefined; readonly state: LogState }>
 }
 

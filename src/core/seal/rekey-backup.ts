@@ -3,7 +3,7 @@ import type { JsonObject } from '../../logical/json.js'
 import type { PgpKey } from '../../seal/pgp.js'
 import type { SealRecord, SealStorage } from './seal-records.js'
 import { toBase64, toHex } from './share-input.js'
-import { KEYS } from '../../storage/key-families.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 /** `encrypted` is in the order of `pgpKeys`; one key may stand for several shares. */
 export const backupRecord = (nonce: string, pgpKeys: readonly PgpKey[], encrypted: readonly Buffer[]): SealRecord => {

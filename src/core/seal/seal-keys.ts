@@ -15,7 +15,7 @@ import {
   type SealRecord,
   type SealStorage,
 } from './seal-records.js'
-import { KEYS, SHARED_SEAL_KEYS } from '../../storage/key-families.js'
+import { KEYS, SHARED_SEAL_KEYS } from '../../storage/keys/key-families.js'
 
 /**
  * A share key with the shares that it is split into, and the records that make it the cluster's. Nothing is stored yet.

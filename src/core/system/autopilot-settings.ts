@@ -4,7 +4,7 @@ import { invalid } from '../../logical/errors.js'
 import { bool, duration, int } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
 import { putJson, readJson, type ReadStorage, type Storage } from '../../logical/storage.js'
-import { KEYS } from '../../storage/key-families.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 export interface AutopilotSettings {
   readonly cleanup_dead_servers: boolean

@@ -1,7 +1,7 @@
 import { LIMITS } from '../../base/limits.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { LoginAuth, Request, Response } from '../../logical/request.js'
-import type { LogState } from '../pipeline/consistency.js'
+import type { LogState } from '../../logical/log-state.js'
 import { routePath } from '../mounts/mount-entry.js'
 import { ENTITY_PATH, type PrimaryEntities } from '../identity/primary-entities.js'
 import type { OpenMount, Router } from '../mounts/router.js'

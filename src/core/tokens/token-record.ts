@@ -3,7 +3,7 @@
  * token; the other keys lead to it.
  */
 import type { NamespaceRef, TokenOrigin, TokenView } from '../../logical/request.js'
-import { KEYS } from '../../storage/key-families.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 /** Times in milliseconds since the epoch, spans in whole seconds, 0 = not set. */
 export interface StoredToken {

@@ -4,7 +4,7 @@ import { createExchangeKey, deriveSharedKey } from '../../crypto/exchange.js'
 import { isCertificate } from '../../crypto/certificates.js'
 import { fromP521Numbers, toP521Numbers } from '../../crypto/pem.js'
 import type { JsonObject, JsonValue } from '../../logical/json.js'
-import type { Kind } from '../types.js'
+import type { Kind } from '../model/types.js'
 
 /**
  * The credentials that let a cluster join. An activation token carries them in one of two forms. Wrapped: a signed JWT

@@ -2,8 +2,8 @@ import { uuid } from '../../base/id.js'
 import type { Random } from '../../base/random.js'
 import { type CertificateKeys, createAuthority, issueCertificate } from '../../crypto/certificates.js'
 import { certificatePem, privateKeyPem } from '../../crypto/pem.js'
-import type { CaRecord, Credentials } from '../roles/state.js'
-import type { PrimaryCredentials, ServerIdentity } from '../types.js'
+import type { CaRecord, Credentials } from '../model/state.js'
+import type { PrimaryCredentials, ServerIdentity } from '../model/types.js'
 
 /**
  * The authority of one primary for one kind. Its name is at once the TLS server name by which callers say which kind they

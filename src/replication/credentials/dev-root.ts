@@ -1,6 +1,6 @@
-import type { DevServer, PlainRecord, ReplicationHost } from '../host.js'
-import type { Kind } from '../types.js'
-import { KEYS } from '../../storage/key-families.js'
+import type { DevServer, PlainRecord, ReplicationHost } from '../host/host.js'
+import type { Kind } from '../model/types.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
  * Between two development servers the root token of the primary becomes a root token of its performance secondary, whose

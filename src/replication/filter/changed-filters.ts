@@ -1,5 +1,5 @@
-import { KEYS } from '../../storage/key-families.js'
-import type { WalEntry } from '../../storage/replicable.js'
+import { KEYS } from '../../storage/keys/key-families.js'
+import type { WalEntry } from '../../storage/keys/replicable.js'
 
 /** The ids of the filters among what has changed, each as often as it did. */
 export const filterIdsIn = (changes: Iterable<{ readonly key: string }>): readonly string[] => {

@@ -2,16 +2,16 @@ import { LIMITS } from '../../base/limits.js'
 import { invalid } from '../../logical/errors.js'
 import type { ReadStorage, Storage, Transaction } from '../../logical/storage.js'
 import { putJson, readJson } from '../../logical/storage.js'
-import type { CompiledFilter, FilterRule, MountFact, NamespaceFact } from './compile-filter.js'
+import type { CompiledFilter, FilterRule, MountFact, NamespaceFact } from '../model/compile-filter.js'
 import {
   compileRecord,
   type FilterRecord,
   followMount,
   followNamespaceGone,
   type MountChange,
-} from './filter-record.js'
+} from '../model/filter-record.js'
 import { knownFilter, type KnownFilter } from './settled-filter.js'
-import { KEYS } from '../../storage/key-families.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 const REMEMBERED_MAX = 2 * LIMITS.secondariesMax
 

@@ -1,7 +1,7 @@
 import { uuid } from '../../base/id.js'
 import type { Random } from '../../base/random.js'
 import type { ReadStorage } from '../../logical/storage.js'
-import { KEYS } from '../../storage/key-families.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
  * Set from the moment a filter names data that lies here until the files that contained it are destroyed. Never leaves. It is

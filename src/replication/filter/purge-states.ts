@@ -1,4 +1,4 @@
-import { never, type StateTable, stay, to } from '../state-table.js'
+import { never, type StateTable, stay, to } from '../model/state-table.js'
 import type { PurgeStage } from './purge-mark.js'
 
 /** When it is looked whether something is to be marked or destroyed. SPEC.md has the table. */

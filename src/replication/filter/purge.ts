@@ -1,7 +1,7 @@
 import type { Log } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
 import type { Storage } from '../../logical/storage.js'
-import type { ReplicableStore } from '../../storage/replicable.js'
+import type { ReplicableStore } from '../../storage/keys/replicable.js'
 import { makePurgeMark, type PurgeStage, readPurgeStage } from './purge-mark.js'
 import {
   DESTRUCTION,
@@ -11,8 +11,8 @@ import {
   LOOKING,
   type Looking,
 } from './purge-states.js'
-import { step } from '../state-table.js'
-import { KEYS } from '../../storage/key-families.js'
+import { step } from '../model/state-table.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 interface PurgeOptions {
   readonly storage: Storage

@@ -1,6 +1,6 @@
 import { putJson, readJson, type Storage } from '../../logical/storage.js'
-import { digestOf, type FilterRecord } from './filter-record.js'
-import { KEYS } from '../../storage/key-families.js'
+import { digestOf, type FilterRecord } from '../model/filter-record.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
  * The filter that the data of a performance secondary was last compared under. The one that is known may run ahead of it:

@@ -3,13 +3,13 @@ import { LIMITS } from '../../base/limits.js'
 import { nextTurn, turnFor } from '../../base/turn.js'
 import { bodyTooLarge, LogicalError } from '../../logical/errors.js'
 import { isWrite, type Request, type Response } from '../../logical/request.js'
-import type { ReplicableStore } from '../../storage/replicable.js'
+import type { ReplicableStore } from '../../storage/keys/replicable.js'
 import { decodeAnswer, type ForwardAnswer } from './forward-codec.js'
 import { encodeRequest } from './forward-request.js'
-import { PRIMARY_OVERTAKEN_TEXT, PRIMARY_UNREACHABLE_TEXT } from '../guard-texts.js'
-import { compareEpochs, type EpochChain, findSurplus } from '../roles/epoch.js'
-import type { ReplicationSettings } from '../host.js'
-import type { FollowerService } from '../services.js'
+import { PRIMARY_OVERTAKEN_TEXT, PRIMARY_UNREACHABLE_TEXT } from '../model/guard-texts.js'
+import { compareEpochs, type EpochChain, findSurplus } from '../model/epoch.js'
+import type { ReplicationSettings } from '../host/host.js'
+import type { FollowerService } from '../host/services.js'
 
 /** The largest payload that fits into a message between clusters beside the other fields of it. */
 const PAYLOAD_BYTES_MAX = LIMITS.rpcMessageBytesMax - 64 * 1024

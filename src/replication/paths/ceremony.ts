@@ -3,9 +3,9 @@ import type { PathSpec } from '../../logical/backend.js'
 import { definePath } from '../../logical/backend.js'
 import { string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
-import { NO_ATTEMPT } from '../credentials/operation-token.js'
+import { NO_ATTEMPT } from '../model/operation-token.js'
 import { isDrSecondary, requireDrSecondary, requireLicense } from './guard.js'
-import type { PathContext } from '../context.js'
+import type { PathContext } from '../roles/context.js'
 
 /** The key-share ceremony for an operation token. Its bodies have no envelope. */
 

@@ -2,7 +2,7 @@ import { definePath, type PathSpec } from '../../logical/backend.js'
 import { deleteFilter, putFilter, readDynamicOnPrimary, readDynamicOnSecondary, readFilter } from './operate-filter.js'
 import { FILTER_FIELDS, FILTER_ID_FIELDS } from './fields.js'
 import { read, requireLicense } from './guard.js'
-import type { PathContext } from '../context.js'
+import type { PathContext } from '../roles/context.js'
 
 /** Path filters of performance secondaries. */
 export const filterPaths = (context: PathContext): PathSpec[] => {

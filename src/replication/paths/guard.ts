@@ -3,11 +3,11 @@ import { definePath } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { FieldTable } from '../../logical/fields.js'
 import type { Request, Response } from '../../logical/request.js'
-import type { PathContext, ReplicationContext } from '../context.js'
-import { GUARDS } from '../guard-texts.js'
-import { isSecondaryStage, type License } from '../roles/machine.js'
+import type { PathContext, ReplicationContext } from '../roles/context.js'
+import { GUARDS } from '../model/guard-texts.js'
+import { isSecondaryStage, type License } from '../model/machine.js'
 import { OPERATION_TOKEN_FIELDS } from './fields.js'
-import type { Kind } from '../types.js'
+import type { Kind } from '../model/types.js'
 
 type Answer = Response | undefined
 

@@ -1,15 +1,15 @@
 import { LIMITS } from '../../base/limits.js'
 import { invalid, notFound, unsupportedPath } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
-import type { ReplicationContext } from '../context.js'
+import type { ReplicationContext } from '../roles/context.js'
 import { checkIsPrimary, isValidId } from '../roles/decide-primary.js'
-import { type FilterRule, findSingleton, findUnknown, normalizePath, normalizePaths } from '../filter/compile-filter.js'
-import { GUARDS } from '../guard-texts.js'
+import { type FilterRule, findSingleton, findUnknown, normalizePath, normalizePaths } from '../model/compile-filter.js'
+import { GUARDS } from '../model/guard-texts.js'
 import { filterIdOf } from '../roles/primary-role.js'
 import { orThrow } from '../roles/role-records.js'
 import { ownFilterId } from '../roles/secondary-role.js'
-import { isCopy, type PrimaryRecord } from '../roles/state.js'
-import { WARNINGS } from '../texts.js'
+import { isCopy, type PrimaryRecord } from '../model/state.js'
+import { WARNINGS } from '../roles/texts.js'
 
 /** Path filters as the API writes and reads them, and the lists of what falls under them unnamed. */
 

@@ -1,12 +1,12 @@
 import { invalid } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
-import type { ReplicationContext } from '../context.js'
+import type { ReplicationContext } from '../roles/context.js'
 import { DR_REFUSAL } from '../../logical/refusal-texts.js'
-import { GUARDS } from '../guard-texts.js'
-import { isSecondaryStage } from '../roles/machine.js'
+import { GUARDS } from '../model/guard-texts.js'
+import { isSecondaryStage } from '../model/machine.js'
 import { KINDS } from '../roles/role-records.js'
-import { WARNINGS } from '../texts.js'
-import type { Kind } from '../types.js'
+import { WARNINGS } from '../roles/texts.js'
+import type { Kind } from '../model/types.js'
 
 /** Repair and inspection of the trees, and a restart of replication, wherever a cluster takes part in it. */
 

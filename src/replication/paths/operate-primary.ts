@@ -4,7 +4,7 @@ import type { Response } from '../../logical/request.js'
 import { type Bundle, encodeBundle, parsePublicKey, sealBundle } from '../credentials/activation-token.js'
 import { createCa, issueClientCertificate } from '../credentials/ca.js'
 import { parsePrimaryClusterAddr } from './cluster-address.js'
-import type { PathContext, ReplicationContext } from '../context.js'
+import type { PathContext, ReplicationContext } from '../roles/context.js'
 import {
   decideDemote,
   decideDisablePrimary,
@@ -14,14 +14,14 @@ import {
   type TokenRequest,
 } from '../roles/decide-primary.js'
 import { execute } from '../roles/execute.js'
-import { GUARDS } from '../guard-texts.js'
+import { GUARDS } from '../model/guard-texts.js'
 import { filterIdOf } from '../roles/primary-role.js'
 import { orThrow } from '../roles/role-records.js'
-import { type PrimaryRecord, type Registration, registeredIds } from '../roles/state.js'
+import { type PrimaryRecord, type Registration, registeredIds } from '../model/state.js'
 import { withScheme } from '../rpc/addresses.js'
-import { WARNINGS } from '../texts.js'
-import type { Kind } from '../types.js'
-import { hasPublicKeyTokens } from '../version.js'
+import { WARNINGS } from '../roles/texts.js'
+import type { Kind } from '../model/types.js'
+import { hasPublicKeyTokens } from '../model/version.js'
 
 /** The operations of a primary, and those by which a cluster becomes one or stops being one. */
 

@@ -3,7 +3,7 @@ import { invalid, LogicalError, unsupportedPath } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
 import { createCa } from '../credentials/ca.js'
 import { parsePrimaryClusterAddr } from './cluster-address.js'
-import type { ReplicationContext } from '../context.js'
+import type { ReplicationContext } from '../roles/context.js'
 import {
   checkBundle,
   decideDisableSecondary,
@@ -13,17 +13,17 @@ import {
   parseUpdateForm,
 } from '../roles/decide-secondary.js'
 import { keepDevRoot, wantsDevRoot } from '../credentials/dev-root.js'
-import { GUARDS } from '../guard-texts.js'
-import { currentEpoch } from '../roles/epoch.js'
+import { GUARDS } from '../model/guard-texts.js'
+import { currentEpoch } from '../model/epoch.js'
 import { execute } from '../roles/execute.js'
 import { type Joined, type JoinFields, redeemToken } from '../roles/join.js'
 import { orThrow } from '../roles/role-records.js'
 import { whoOfJoiner } from '../roles/secondary-role.js'
-import { exchangeKeyKey, setIdOf } from '../roles/state.js'
+import { exchangeKeyKey, setIdOf } from '../model/state.js'
 import { withScheme } from '../rpc/addresses.js'
-import { WARNINGS } from '../texts.js'
-import type { Kind } from '../types.js'
-import { hasPublicKeyTokens } from '../version.js'
+import { WARNINGS } from '../roles/texts.js'
+import type { Kind } from '../model/types.js'
+import { hasPublicKeyTokens } from '../model/version.js'
 
 /** How a cluster joins a set, follows another primary, is promoted, or leaves. */
 

@@ -4,11 +4,11 @@ import { ceremonyPaths } from './ceremony.js'
 import { RECOVER_FIELDS, REINDEX_FIELDS } from './fields.js'
 import { filterPaths } from './filters.js'
 import { write } from './guard.js'
-import type { PathContext } from '../context.js'
+import type { PathContext } from '../roles/context.js'
 import { primaryPaths } from './primary.js'
 import { drSecondaryPaths, performancePublicKeyPath, performanceSecondaryPaths } from './secondary.js'
 import { renderStatus } from './status.js'
-import type { Kind } from '../types.js'
+import type { Kind } from '../model/types.js'
 
 /** `sys/replication/*` as a path table, relative to `sys/`. The older paths without a kind mean performance replication. */
 export const replicationPaths = (context: PathContext): PathSpec[] => [

@@ -3,8 +3,8 @@ import type { Call, PathSpec } from '../../logical/backend.js'
 import { demote, disablePrimary, enablePrimary, issueToken, revokeSecondary } from './operate-primary.js'
 import { CLUSTER_ADDR_FIELDS, SECONDARY_ID_FIELDS, SECONDARY_TOKEN_FIELDS } from './fields.js'
 import { write } from './guard.js'
-import type { PathContext } from '../context.js'
-import type { Kind } from '../types.js'
+import type { PathContext } from '../roles/context.js'
+import type { Kind } from '../model/types.js'
 
 /** `.../primary/*` of one kind below `prefix`, which is that of the kind or the older one without a kind. */
 export const primaryPaths = (prefix: string, kind: Kind, context: PathContext): PathSpec[] => [

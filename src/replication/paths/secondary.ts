@@ -19,8 +19,8 @@ import {
   UPDATE_PRIMARY_FIELDS,
 } from './fields.js'
 import { isDrSecondary, isOperationAllowed, read, requireDrSecondary, write, writeWithToken } from './guard.js'
-import type { PathContext } from '../context.js'
-import type { Kind } from '../types.js'
+import type { PathContext } from '../roles/context.js'
+import type { Kind } from '../model/types.js'
 
 const SUMMARIES = {
   enable: 'Wipe this cluster and make it a secondary.',

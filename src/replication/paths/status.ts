@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../logical/json.js'
-import type { Mode } from '../roles/machine.js'
+import type { Mode } from '../model/machine.js'
 import type { PrimaryFacts, SecondaryFacts, StatusFacts } from '../roles/status-facts.js'
 import type { MaintenanceStatus } from '../roles/tree-maintenance.js'
 import { withScheme } from '../rpc/addresses.js'
-import type { Registration } from '../roles/state.js'
-import type { PrimaryView, SecondaryView, SyncProgress } from '../types.js'
+import type { Registration } from '../model/state.js'
+import type { PrimaryView, SecondaryView, SyncProgress } from '../model/types.js'
 
 /** Payloads of the status endpoints. No field is ever null, and none changes its JSON type: typed clients insist. */
 

@@ -1,5 +1,5 @@
-import { KEYS } from '../../storage/key-families.js'
-import type { Frame, ReplicableStore } from '../../storage/replicable.js'
+import { KEYS } from '../../storage/keys/key-families.js'
+import type { Frame, ReplicableStore } from '../../storage/keys/replicable.js'
 import { changedFilters } from '../filter/changed-filters.js'
 
 /**

@@ -1,8 +1,8 @@
 import { encodeEntry, encodeFrame, epochOf } from '../../storage/log/frame.js'
-import type { Frame, ReplicableStore, WalEntry, WalOperation } from '../../storage/replicable.js'
+import type { Frame, ReplicableStore, WalEntry, WalOperation } from '../../storage/keys/replicable.js'
 import { subPageOf } from '../../storage/trees/leaf.js'
 import type { FrameSliceMessage } from '../rpc/messages.js'
-import type { KeyFilter, Kind } from '../types.js'
+import type { KeyFilter, Kind } from '../model/types.js'
 
 /** The part of the log that one secondary may have, by its kind and its filter. */
 export interface Audience {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import type { PrimaryStream } from '../rpc/service.js'
 import { refusalError } from '../rpc/refusal.js'
-import type { SecondaryView, StreamState, PeerIdentity } from '../types.js'
+import type { SecondaryView, StreamState, PeerIdentity } from '../model/types.js'
 
 interface Seen {
   who: PeerIdentity

@@ -1,6 +1,6 @@
 import type { PositionMessage } from '../rpc/messages.js'
-import { never, type StateTable, type Step, stay, to } from '../state-table.js'
-import type { StreamState } from '../types.js'
+import { never, type StateTable, type Step, stay, to } from '../model/state-table.js'
+import type { StreamState } from '../model/types.js'
 import type { SyncSession } from './sync-sessions.js'
 
 /** The filter of the last comparison, which the next offer of a session goes by. */

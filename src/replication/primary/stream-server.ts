@@ -1,9 +1,9 @@
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import { type Recorder, silentRecorder } from '../../base/meter.js'
-import type { Tree } from '../../storage/key-families.js'
-import type { ReplicableStore } from '../../storage/replicable.js'
-import { currentEpoch } from '../roles/epoch.js'
+import type { Tree } from '../../storage/keys/key-families.js'
+import type { ReplicableStore } from '../../storage/keys/replicable.js'
+import { currentEpoch } from '../model/epoch.js'
 import type { ClusterPort } from '../rpc/transport.js'
 import type {
   BootstrapReply,
@@ -37,7 +37,7 @@ import {
   type RpcMethod,
   type ServerIdentity,
   type PeerIdentity,
-} from '../types.js'
+} from '../model/types.js'
 import { Pacer } from './pacer.js'
 import { SecondaryRegistry } from './secondary-registry.js'
 import { lastIndexOf, Shipper } from './shipper.js'

@@ -1,6 +1,6 @@
 import { putJson, readJson } from '../../logical/storage.js'
-import type { ReplicationHost } from '../host.js'
-import { KEYS } from '../../storage/key-families.js'
+import type { ReplicationHost } from '../host/host.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
  * A DR copy logs every entry of its primary as one of its own, so the two logs go on in step from the last comparison.

@@ -1,8 +1,8 @@
-import { type EpochChain, extendChain, type Fork } from './epoch.js'
-import type { RecordChange } from './machine.js'
-import type { CaRecord, Credentials, KindRecord, SecondaryRecord } from './state.js'
-import { DISABLED } from './state.js'
-import type { Kind } from '../types.js'
+import { type EpochChain, extendChain, type Fork } from '../model/epoch.js'
+import type { RecordChange } from '../model/machine.js'
+import type { CaRecord, Credentials, KindRecord, SecondaryRecord } from '../model/state.js'
+import { DISABLED } from '../model/state.js'
+import type { Kind } from '../model/types.js'
 
 /** The inputs that effects need besides the record: made or learnt before the first effect is applied. */
 export interface Ingredients {

@@ -1,8 +1,16 @@
 import { LIMITS } from '../../base/limits.js'
 import { DR_REFUSAL } from '../../logical/refusal-texts.js'
-import { GUARDS } from '../guard-texts.js'
-import { accept, type Decision, type Facts, isDormant, isSecondaryStage, type Refusal, refuse } from './machine.js'
-import type { Kind } from '../types.js'
+import { GUARDS } from '../model/guard-texts.js'
+import {
+  accept,
+  type Decision,
+  type Facts,
+  isDormant,
+  isSecondaryStage,
+  type Refusal,
+  refuse,
+} from '../model/machine.js'
+import type { Kind } from '../model/types.js'
 
 /** The decisions of a cluster that is asked to become, to be or to stop being a primary. Pure. */
 

@@ -1,6 +1,6 @@
 import type { Check } from './decide-primary.js'
 import { DR_REFUSAL } from '../../logical/refusal-texts.js'
-import { CATCHING_UP_TEXT, GUARDS, INCOMPLETE_TEXT } from '../guard-texts.js'
+import { CATCHING_UP_TEXT, GUARDS, INCOMPLETE_TEXT } from '../model/guard-texts.js'
 import {
   accept,
   type Decision,
@@ -10,8 +10,8 @@ import {
   type RecordChange,
   refuse,
   type SafetyFacts,
-} from './machine.js'
-import type { Kind } from '../types.js'
+} from '../model/machine.js'
+import type { Kind } from '../model/types.js'
 
 /** The decisions of a cluster that is asked to join, to follow another primary, to be promoted or to leave. Pure. */
 

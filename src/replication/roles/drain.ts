@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
-import type { PrimaryService } from '../services.js'
-import type { SecondaryView } from '../types.js'
-import type { Registration } from './state.js'
+import type { PrimaryService } from '../host/services.js'
+import type { SecondaryView } from '../model/types.js'
+import type { Registration } from '../model/state.js'
 
 interface DrainOptions {
   readonly registry: PrimaryService['registry']

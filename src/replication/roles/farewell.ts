@@ -1,5 +1,5 @@
-import type { Kind, Refusal } from '../types.js'
-import { isDormant } from './machine.js'
+import type { Kind, Refusal } from '../model/types.js'
+import { isDormant } from '../model/machine.js'
 import type { RoleRecords } from './role-records.js'
 
 interface LeavingPrimary {

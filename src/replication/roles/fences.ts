@@ -7,11 +7,11 @@ import {
   findSurplus,
   hasEnded,
   isOvertakenBy,
-} from './epoch.js'
-import type { ReplicationHost } from '../host.js'
+} from '../model/epoch.js'
+import type { ReplicationHost } from '../host/host.js'
 import { KINDS, type RoleRecords } from './role-records.js'
-import type { Fence, KindRecord, PrimaryRecord } from './state.js'
-import type { Kind, Overtaker, Refusal, PeerIdentity } from '../types.js'
+import type { Fence, KindRecord, PrimaryRecord } from '../model/state.js'
+import type { Kind, Overtaker, Refusal, PeerIdentity } from '../model/types.js'
 
 interface FencesOptions {
   readonly host: Pick<ReplicationHost, 'clock' | 'log' | 'random' | 'store'>

@@ -1,13 +1,13 @@
 import { Backoff } from '../../base/backoff.js'
 import { primaryCredentialsOf } from '../credentials/ca.js'
-import type { ReplicationHost } from '../host.js'
+import type { ReplicationHost } from '../host/host.js'
 import { withoutScheme } from '../rpc/addresses.js'
-import type { DataPlane, PrimaryService } from '../services.js'
-import type { Kind } from '../types.js'
+import type { DataPlane, PrimaryService } from '../host/services.js'
+import type { Kind } from '../model/types.js'
 import type { Fences } from './fences.js'
 import type { PrimaryRole } from './primary-role.js'
 import type { RoleRecords } from './role-records.js'
-import type { PrimaryRecord } from './state.js'
+import type { PrimaryRecord } from '../model/state.js'
 
 const TELL_PAUSE_MS_MAX = 30_000
 /** A former primary that has been told is asked again after so many heartbeats. */

@@ -5,12 +5,12 @@ import { loadCaPems } from '../credentials/ca-files.js'
 import { primaryCredentialsOf } from '../credentials/ca.js'
 import { findCommonName } from '../../crypto/certificates.js'
 import type { BundleFacts } from './decide-secondary.js'
-import { GUARDS } from '../guard-texts.js'
-import type { ReplicationHost, WrappedCall } from '../host.js'
-import type { DataPlane } from '../services.js'
-import { type Credentials, exchangeKeyKey } from './state.js'
+import { GUARDS } from '../model/guard-texts.js'
+import type { ReplicationHost, WrappedCall } from '../host/host.js'
+import type { DataPlane } from '../host/services.js'
+import { type Credentials, exchangeKeyKey } from '../model/state.js'
 import { withScheme } from '../rpc/addresses.js'
-import type { BootstrapPackage, Kind, PeerIdentity } from '../types.js'
+import type { BootstrapPackage, Kind, PeerIdentity } from '../model/types.js'
 
 /** The fields about the primary that enable and update-primary take. */
 export interface JoinFields {

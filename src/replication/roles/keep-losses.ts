@@ -1,12 +1,12 @@
 import { ownIndexOf } from './alignment.js'
-import { currentEpoch, type EpochChain, findSurplus } from './epoch.js'
+import { currentEpoch, type EpochChain, findSurplus } from '../model/epoch.js'
 import { collectSuffix, isOwnOf, type Loss, lossIdFor, type LostSuffix, readLosses, writeLoss } from './losses.js'
-import type { SafetyFacts } from './machine.js'
-import type { ReplicationHost } from '../host.js'
-import type { SurplusEntries } from '../secondary/recent-frames.js'
-import type { Frame } from '../../storage/replicable.js'
-import { epochIdOf, isCopy, type KindRecord, readRecord } from './state.js'
-import type { Kind } from '../types.js'
+import type { SafetyFacts } from '../model/machine.js'
+import type { ReplicationHost } from '../host/host.js'
+import type { SurplusEntries } from '../model/recent-frames.js'
+import type { Frame } from '../../storage/keys/replicable.js'
+import { epochIdOf, isCopy, type KindRecord, readRecord } from '../model/state.js'
+import type { Kind } from '../model/types.js'
 
 /** Why something was given up, as the list shows it. */
 export const LOSS_REASONS = {

@@ -1,11 +1,11 @@
 import { LIMITS } from '../../base/limits.js'
 import type { Storage } from '../../logical/storage.js'
 import { putJson, readJson } from '../../logical/storage.js'
-import { type Category, findMountOf, KEYS } from '../../storage/key-families.js'
-import type { Frame, ReplicableStore } from '../../storage/replicable.js'
-import type { MountFact } from '../filter/compile-filter.js'
-import { recordKey } from './state.js'
-import type { Kind } from '../types.js'
+import { type Category, findMountOf, KEYS } from '../../storage/keys/key-families.js'
+import type { Frame, ReplicableStore } from '../../storage/keys/replicable.js'
+import type { MountFact } from '../model/compile-filter.js'
+import { recordKey } from '../model/state.js'
+import type { Kind } from '../model/types.js'
 
 /**
  * The entries that a failover cost, one by one. The cluster that has to give something up writes the list, and the

@@ -1,7 +1,7 @@
-import type { ReplicationContext } from '../context.js'
-import type { CompiledFilter } from '../filter/compile-filter.js'
+import type { ReplicationContext } from './context.js'
+import type { CompiledFilter } from '../model/compile-filter.js'
 import { ownFilterId } from './secondary-role.js'
-import { isCopy } from './state.js'
+import { isCopy } from '../model/state.js'
 
 /** The filter of this performance secondary, or of the one it is a DR copy of; undefined where nothing is held back. */
 export const findOwnFilter = ({ host, roles, filters, running }: ReplicationContext): CompiledFilter | undefined => {

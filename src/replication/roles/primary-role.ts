@@ -2,15 +2,15 @@ import { turnFor } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Sight } from '../../logical/request.js'
 import { offerDevRoot } from '../credentials/dev-root.js'
-import { hasEnded } from './epoch.js'
+import { hasEnded } from '../model/epoch.js'
 import type { Fences } from './fences.js'
 import type { FilterStore } from '../filter/filter-store.js'
 import { encodeAnswer, encodeFailure } from '../forwarding/forward-codec.js'
 import { decodeRequest } from '../forwarding/forward-request.js'
-import type { ReplicationHost, RoleServices } from '../host.js'
+import type { ReplicationHost, RoleServices } from '../host/host.js'
 import type { RoleRecords } from './role-records.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
-import type { KindRecord, PrimaryRecord, Registration } from './state.js'
+import type { KindRecord, PrimaryRecord, Registration } from '../model/state.js'
 import { withScheme } from '../rpc/addresses.js'
 import type {
   Admission,
@@ -21,8 +21,8 @@ import type {
   RpcMethod,
   SecondaryView,
   PeerIdentity,
-} from '../types.js'
-import { findVersionObjection } from '../version.js'
+} from '../model/types.js'
+import { findVersionObjection } from '../model/version.js'
 
 export type PrimaryHost = Pick<
   ReplicationHost,

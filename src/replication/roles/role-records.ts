@@ -4,11 +4,11 @@ import { LogicalError } from '../../logical/errors.js'
 import type { Transaction } from '../../logical/storage.js'
 import { applyEffect, type Drafts, type Ingredients, type Records } from './change-record.js'
 import { CLOSED_REFUSAL, RESTARTING_REFUSAL } from '../../logical/refusal-texts.js'
-import type { FreshStart, KeyMaterial, PlainRecord, ReplicationHost } from '../host.js'
-import type { Acceptance, Facts, Refusal } from './machine.js'
-import { deleteOperationToken } from '../credentials/operation-token.js'
-import { encodeRecord, type KindRecord, putRecord, readRecord, recordKey, stageOf } from './state.js'
-import type { Kind } from '../types.js'
+import type { FreshStart, KeyMaterial, PlainRecord, ReplicationHost } from '../host/host.js'
+import type { Acceptance, Facts, Refusal } from '../model/machine.js'
+import { deleteOperationToken } from '../model/operation-token.js'
+import { encodeRecord, type KindRecord, putRecord, readRecord, recordKey, stageOf } from '../model/state.js'
+import type { Kind } from '../model/types.js'
 
 export const KINDS = ['dr', 'performance'] as const satisfies readonly Kind[]
 

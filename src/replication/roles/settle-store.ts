@@ -1,7 +1,7 @@
-import type { ReplicationContext } from '../context.js'
-import { currentEpoch } from './epoch.js'
-import { isSecondaryStage } from './machine.js'
-import { isCopy } from './state.js'
+import type { ReplicationContext } from './context.js'
+import { currentEpoch } from '../model/epoch.js'
+import { isSecondaryStage } from '../model/machine.js'
+import { isCopy } from '../model/state.js'
 
 /** Makes the store agree with the roles: whom it follows, and the epoch that it writes in. */
 export const settleStore = async ({ host, roles, settledFilter, maintenance }: ReplicationContext): Promise<void> => {

@@ -1,7 +1,7 @@
-import type { ReplicationHost } from '../host.js'
-import type { FollowerService, PrimaryService } from '../services.js'
-import type { ConnectionState, Kind, PrimaryView, SecondaryView, StreamState, SyncProgress } from '../types.js'
-import type { KindRecord, Registration, SecondaryRecord } from './state.js'
+import type { ReplicationHost } from '../host/host.js'
+import type { FollowerService, PrimaryService } from '../host/services.js'
+import type { ConnectionState, Kind, PrimaryView, SecondaryView, StreamState, SyncProgress } from '../model/types.js'
+import type { KindRecord, Registration, SecondaryRecord } from '../model/state.js'
 import { lastIndexOf, merkleRootOf, type TreeMaintenance, type MaintenanceStatus } from './tree-maintenance.js'
 
 export interface PrimaryFacts {

@@ -5,11 +5,11 @@ import { invalid } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
 import type { JsonObject } from '../../logical/json.js'
 import { putJson, readJson, type Storage } from '../../logical/storage.js'
-import { KEYS, type Tree } from '../../storage/key-families.js'
-import type { CorruptPages, ReplicableStore, MaintainedTrees } from '../../storage/replicable.js'
-import { GUARDS } from '../guard-texts.js'
-import { WARNINGS } from '../texts.js'
-import type { Kind } from '../types.js'
+import { KEYS, type Tree } from '../../storage/keys/key-families.js'
+import type { CorruptPages, ReplicableStore, MaintainedTrees } from '../../storage/keys/replicable.js'
+import { GUARDS } from '../model/guard-texts.js'
+import { WARNINGS } from './texts.js'
+import type { Kind } from '../model/types.js'
 
 /** The root that members of a kind compare: performance over shared data, DR over shared and local data. */
 export const merkleRootOf = (store: Pick<ReplicableStore, 'trees'>, kind: Kind): Buffer => {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import type { Recorder } from '../../base/meter.js'
-import type { Kind } from '../types.js'
+import type { Kind } from '../model/types.js'
 import type { ClusterService, UnaryMethod } from './service.js'
 
 /** Method -> its name among the metrics of a primary. */

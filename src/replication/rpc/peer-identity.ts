@@ -1,6 +1,6 @@
-import type { RemotePosition } from '../../storage/replicable.js'
-import type { EpochChain } from '../roles/epoch.js'
-import type { PeerIdentity } from '../types.js'
+import type { RemotePosition } from '../../storage/keys/replicable.js'
+import type { EpochChain } from '../model/epoch.js'
+import type { PeerIdentity } from '../model/types.js'
 import type { EpochMessage, PositionMessage, PeerIdentityMessage } from './messages.js'
 
 /** Conversions between what travels with every call and its form inside. */

@@ -1,5 +1,5 @@
 import { LogicalError } from '../../logical/errors.js'
-import type { Overtaker, RefusalCode } from '../types.js'
+import type { Overtaker, RefusalCode } from '../model/types.js'
 
 /** How "no" travels: a reason and a text, and back into the product's error. */
 export interface CarriedRefusal {

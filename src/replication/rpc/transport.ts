@@ -1,5 +1,5 @@
 import type { Recorder } from '../../base/meter.js'
-import type { PrimaryCredentials, ReplicationTimes, ServerIdentity } from '../types.js'
+import type { PrimaryCredentials, ReplicationTimes, ServerIdentity } from '../model/types.js'
 import type { MessageStream } from './message-stream.js'
 import type { FetchKeysReply, FetchKeysRequest, ReceivedDown, StreamUp } from './messages.js'
 import type { ClusterService, ReplyOf, RequestOf, UnaryMethod } from './service.js'

@@ -1,10 +1,10 @@
 import { LogicalError } from '../../logical/errors.js'
-import type { ReplicableStore, RemotePosition, WalEntry } from '../../storage/replicable.js'
+import type { ReplicableStore, RemotePosition, WalEntry } from '../../storage/keys/replicable.js'
 import { changedFilters } from '../filter/changed-filters.js'
-import { isSamePlace } from '../roles/announced.js'
-import type { Received, RecentFrames } from './recent-frames.js'
+import { isSamePlace } from '../host/announced.js'
+import type { Received, RecentFrames } from '../model/recent-frames.js'
 import type { FrameSliceMessage } from '../rpc/messages.js'
-import type { LogPlace } from '../types.js'
+import type { LogPlace } from '../model/types.js'
 
 /** Pieces applied as one durable batch, at most. */
 const MERGED_PIECES_MAX = 64

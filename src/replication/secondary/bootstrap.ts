@@ -5,7 +5,7 @@ import { withoutScheme } from '../rpc/addresses.js'
 import type { ClusterTransport, ConnectOptions, PrimaryConnection } from '../rpc/transport.js'
 import { refusalCodeOf } from '../rpc/refusal.js'
 import { parsePeer, toPeerMessage } from '../rpc/peer-identity.js'
-import type { BootstrapPackage, ReplicationTimes, PeerIdentity } from '../types.js'
+import type { BootstrapPackage, ReplicationTimes, PeerIdentity } from '../model/types.js'
 
 interface BootstrapOptions extends Omit<ConnectOptions, 'times'> {
   readonly transport: ClusterTransport

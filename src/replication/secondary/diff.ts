@@ -1,6 +1,6 @@
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
-import type { Tree } from '../../storage/key-families.js'
-import type { TreeHashes } from '../../storage/replicable.js'
+import type { Tree } from '../../storage/keys/key-families.js'
+import type { TreeHashes } from '../../storage/keys/replicable.js'
 import type { PrimaryConnection } from '../rpc/transport.js'
 import type { PeerIdentityMessage } from '../rpc/messages.js'
 

@@ -2,9 +2,9 @@ import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { Recorder } from '../../base/meter.js'
 import type { Random } from '../../base/random.js'
-import type { ReplicableStore } from '../../storage/replicable.js'
+import type { ReplicableStore } from '../../storage/keys/replicable.js'
 import type { ClusterTransport } from '../rpc/transport.js'
-import type { Kind, PrimaryCredentials, ReplicationTimes, SecondaryHooks } from '../types.js'
+import type { Kind, PrimaryCredentials, ReplicationTimes, SecondaryHooks } from '../model/types.js'
 
 export interface FollowerOptions {
   readonly kind: Kind

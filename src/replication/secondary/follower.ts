@@ -1,8 +1,8 @@
 import { Backoff } from '../../base/backoff.js'
 import { LogicalError } from '../../logical/errors.js'
-import type { EpochChain } from '../roles/epoch.js'
-import type { ForwardReply } from '../services.js'
-import { PRIMARY_UNREACHABLE_TEXT } from '../guard-texts.js'
+import type { EpochChain } from '../model/epoch.js'
+import type { ForwardReply } from '../host/services.js'
+import { PRIMARY_UNREACHABLE_TEXT } from '../model/guard-texts.js'
 import type { PrimaryConnection } from '../rpc/transport.js'
 import { atActiveNode } from '../rpc/active-node.js'
 import { overtakerIn, refusalCodeOf, refusalError } from '../rpc/refusal.js'
@@ -14,7 +14,7 @@ import type {
   StreamState,
   SyncProgress,
   PeerIdentity,
-} from '../types.js'
+} from '../model/types.js'
 import { Addresses } from './addresses.js'
 import {
   FOLLOWING,
@@ -31,10 +31,10 @@ import type { FollowerOptions } from './follower-options.js'
 import { Heartbeat } from './heartbeat.js'
 import { epochOf, KnownPrimary } from './known-primary.js'
 import { followOver, type LinkEvents } from './link.js'
-import { type SurplusEntries, RecentFrames } from './recent-frames.js'
+import { type SurplusEntries, RecentFrames } from '../model/recent-frames.js'
 import { type Pong, pingPrimaries } from './pinger.js'
 import { STANDING, type Standing, type StandingEvent, standingOf } from './standing.js'
-import { step } from '../state-table.js'
+import { step } from '../model/state-table.js'
 
 /** Rounds that nobody answered before addresses are tried that the primary does not name any more. */
 const ROUNDS_BEFORE_FORMER = 3

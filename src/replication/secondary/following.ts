@@ -1,6 +1,6 @@
 import type { PrimaryConnection } from '../rpc/transport.js'
-import { never, type StateTable, type Step, to } from '../state-table.js'
-import type { ConnectionState, RefusalCode } from '../types.js'
+import { never, type StateTable, type Step, to } from '../model/state-table.js'
+import type { ConnectionState, RefusalCode } from '../model/types.js'
 
 /** Why the primary refused us last, while nothing else has come of it. */
 interface Refused {

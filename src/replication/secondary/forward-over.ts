@@ -1,9 +1,9 @@
 import { LogicalError } from '../../logical/errors.js'
-import { PRIMARY_UNREACHABLE_TEXT } from '../guard-texts.js'
+import { PRIMARY_UNREACHABLE_TEXT } from '../model/guard-texts.js'
 import type { PrimaryConnection } from '../rpc/transport.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import { parsePeer, toPeerMessage } from '../rpc/peer-identity.js'
-import type { ForwardReply } from '../services.js'
+import type { ForwardReply } from '../host/services.js'
 import type { FollowerOptions } from './follower-options.js'
 
 /** Has the primary run a request over the connection. Rejects with `outcome unknown` when it may have been run in vain. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import type { PrimaryConnection } from '../rpc/transport.js'
 import { parsePeer, toPeerMessage } from '../rpc/peer-identity.js'
-import type { ReplicationTimes, StreamState, PeerIdentity } from '../types.js'
+import type { ReplicationTimes, StreamState, PeerIdentity } from '../model/types.js'
 
 /** The measurements of the last answered heartbeat. */
 interface Pulse {

@@ -1,5 +1,5 @@
-import { currentEpoch, type EpochChain } from '../roles/epoch.js'
-import type { LogPlace, PrimaryView, PeerIdentity } from '../types.js'
+import { currentEpoch, type EpochChain } from '../model/epoch.js'
+import type { LogPlace, PrimaryView, PeerIdentity } from '../model/types.js'
 import type { Heartbeat } from './heartbeat.js'
 
 /**

@@ -3,7 +3,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { ClusterTransport, ConnectOptions } from '../rpc/transport.js'
 import { atActiveNode } from '../rpc/active-node.js'
 import { parsePeer, toPeerMessage } from '../rpc/peer-identity.js'
-import type { ReplicationTimes, PeerIdentity } from '../types.js'
+import type { ReplicationTimes, PeerIdentity } from '../model/types.js'
 
 interface PingOptions extends Omit<ConnectOptions, 'times'> {
   readonly transport: ClusterTransport

@@ -1,5 +1,5 @@
-import { type StateTable, type Step, stay, to } from '../state-table.js'
-import type { LogPlace, StreamState, SyncProgress } from '../types.js'
+import { type StateTable, type Step, stay, to } from '../model/state-table.js'
+import type { LogPlace, StreamState, SyncProgress } from '../model/types.js'
 
 /** How much of the primary's log is applied here; undefined where nothing ever was. */
 interface Applied {

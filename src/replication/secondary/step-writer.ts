@@ -1,7 +1,13 @@
-import type { Tree } from '../../storage/key-families.js'
-import type { FirstCopy, FilteredHash, Mutation, RemotePosition, ReplicableStore } from '../../storage/replicable.js'
+import type { Tree } from '../../storage/keys/key-families.js'
+import type {
+  FirstCopy,
+  FilteredHash,
+  Mutation,
+  RemotePosition,
+  ReplicableStore,
+} from '../../storage/keys/replicable.js'
 import type { FetchKeysReply } from '../rpc/messages.js'
-import type { SecondaryHooks, SyncProgress } from '../types.js'
+import type { SecondaryHooks, SyncProgress } from '../model/types.js'
 
 /** The changes that one step of a sync writes. */
 export interface Step {

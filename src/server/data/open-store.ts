@@ -4,7 +4,7 @@ import type { Recorder } from '../../base/meter.js'
 import type { Random } from '../../base/random.js'
 import type { CommitLog } from '../../storage/commit-log/commit-log.js'
 import type { Engine } from '../../storage/engine/engine.js'
-import { Store } from '../../storage/store.js'
+import { Store } from '../../storage/store/store.js'
 import type { ServerConfig } from '../config/config.js'
 
 export interface StoreSurroundings {

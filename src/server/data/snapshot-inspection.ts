@@ -1,4 +1,4 @@
-import { readSnapshot, verifySnapshot } from '../../storage/snapshot-file.js'
+import { readSnapshot, verifySnapshot } from '../../storage/store/snapshot-file.js'
 
 interface SnapshotSummary {
   readonly clusterId: string

@@ -3,7 +3,7 @@ import type { Log } from '../../base/log.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { damagedData } from '../../storage/engine/level-failure.js'
-import type { Store } from '../../storage/store.js'
+import type { Store } from '../../storage/store/store.js'
 
 /**
  * Looks through data that was not closed in order, since a file of it may be lost of which no other knows: the leaf records

@@ -11,10 +11,10 @@ import {
   type StoredRecord,
   type Verification,
   verifyStored,
-} from '../../storage/inspect.js'
+} from '../../storage/inspection/inspect.js'
 import { findLockFile } from '../../storage/engine/level-engine.js'
 import { isUnreadable, unreadable } from '../../storage/engine/level-failure.js'
-import { dataKey } from '../../storage/raw-keys.js'
+import { dataKey } from '../../storage/keys/raw-keys.js'
 import { describeOwner, findLockOwner } from './owner-of.js'
 
 /** Looking at the data directory of a stopped server, for the command line. Failures are LogicalErrors and `InUse`. */

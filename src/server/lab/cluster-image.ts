@@ -5,8 +5,8 @@ import { invalid, type LogicalError } from '../../logical/errors.js'
 import type { Engine, Entry } from '../../storage/engine/engine.js'
 import { generationDirectory, readGenerationRecord } from '../../storage/engine/generation-record.js'
 import { LevelEngine } from '../../storage/engine/level-engine.js'
-import { APPLIED_KEY } from '../../storage/raw-keys.js'
-import { readState } from '../../storage/load.js'
+import { APPLIED_KEY } from '../../storage/keys/raw-keys.js'
+import { readState } from '../../storage/commit/load.js'
 
 /**
  * All of a cluster at one moment, as a file: a line of JSON that says what the lab had changed about the server, its records

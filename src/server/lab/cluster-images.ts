@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { Clock } from '../../base/clock.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
-import { HOLD_STATES, type Holds } from '../../replication/holds.js'
+import { HOLD_STATES, type Holds } from '../../replication/host/holds.js'
 import type { Engine, EngineSnapshot } from '../../storage/engine/engine.js'
 import {
   type Chunks,
@@ -13,7 +13,7 @@ import {
   type ImageState,
   writeImage,
 } from './cluster-image.js'
-import type { LabState } from './lab-state.js'
+import type { LabState } from '../faults/lab-state.js'
 import type { RuntimeHost } from '../runtime/runtime-host.js'
 
 /** A cluster at one moment, to be read until it is closed. */

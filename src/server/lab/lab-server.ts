@@ -1,9 +1,9 @@
 import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
 import type { ClusterNode } from '../nodes/cluster-node.js'
 import type { Runtime } from '../runtime/runtime.js'
-import type { ShellView } from '../runtime/shell-view.js'
+import type { ShellView } from '../parts/shell-view.js'
 import type { ClusterImages } from './cluster-images.js'
-import type { LabState } from './lab-state.js'
+import type { LabState } from '../faults/lab-state.js'
 
 /** A server, as far as a lab may look into it and change it. */
 export interface LabServer extends Pick<ShellView, 'status' | 'holds' | 'meter' | 'inFlight'> {

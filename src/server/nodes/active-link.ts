@@ -3,7 +3,7 @@ import type { Random } from '../../base/random.js'
 import type { CertificateKeys } from '../../crypto/certificates.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { ClusterTransport, PrimaryConnection } from '../../replication/rpc/transport.js'
-import type { PrimaryCredentials, ReplicationTimes } from '../../replication/types.js'
+import type { PrimaryCredentials, ReplicationTimes } from '../../replication/model/types.js'
 import type { LeaderRecord } from '../../storage/commit-log/shared-log.js'
 import { callerCredentials, type NodeAuthority } from './node-authority.js'
 

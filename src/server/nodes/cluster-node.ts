@@ -11,7 +11,7 @@ import {
   type SharedLog,
 } from '../../storage/commit-log/shared-log.js'
 import type { Engine } from '../../storage/engine/engine.js'
-import type { NodeSeat } from '../runtime/node-seat.js'
+import type { NodeSeat } from '../parts/node-seat.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { RuntimeHost } from '../runtime/runtime-host.js'
 import { Candidacy } from './candidacy.js'

@@ -1,5 +1,5 @@
 import { readJson, type ReadStorage } from '../../logical/storage.js'
-import { KEYS } from '../../storage/key-families.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
  * The certificates of the etcd members beside the nodes. The authority of the nodes signs them as it signs those of callers, so

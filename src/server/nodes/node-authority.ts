@@ -7,9 +7,9 @@ import {
   primaryCredentialsOf,
   serverIdentityOf,
 } from '../../replication/credentials/ca.js'
-import type { CaRecord } from '../../replication/roles/state.js'
-import type { PrimaryCredentials, ServerIdentity } from '../../replication/types.js'
-import { KEYS } from '../../storage/key-families.js'
+import type { CaRecord } from '../../replication/model/state.js'
+import type { PrimaryCredentials, ServerIdentity } from '../../replication/model/types.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 /** The authority by which the nodes of one cluster know one another on their cluster ports; it lies behind the barrier. */
 export interface NodeAuthority {

@@ -1,5 +1,5 @@
-import { HOLD_STATES } from '../../replication/holds.js'
-import { DISK_STATES } from '../data/disk-faults.js'
+import { HOLD_STATES } from '../../replication/host/holds.js'
+import { DISK_STATES } from '../faults/disk-faults.js'
 import { type Described, flag, listOf, object, oneOf, orNull, type OwnOperation, text, whole } from './operation.js'
 
 const kind = oneOf('dr', 'performance')

@@ -2,7 +2,7 @@ import { createRevocationList, findCommonName } from '../../crypto/certificates.
 import { LogicalError } from '../../logical/errors.js'
 import { putJson } from '../../logical/storage.js'
 import { refusalCodeOf } from '../../replication/rpc/refusal.js'
-import { KEYS } from '../../storage/key-families.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 import { readRevoked } from '../nodes/member-certificates.js'
 import { ensureAuthority, signerOf } from '../nodes/node-authority.js'
 import {

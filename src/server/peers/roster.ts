@@ -1,5 +1,5 @@
 import { putJson, readJson, type ReadStorage, type Storage } from '../../logical/storage.js'
-import { KEYS } from '../../storage/key-families.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 /** A node as the cluster took it in. Addresses are `host:port`. */
 export interface PeerRecord {

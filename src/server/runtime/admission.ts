@@ -4,9 +4,9 @@ import { LogicalError } from '../../logical/errors.js'
 import type { BodySender, IncomingRequest } from '../../logical/incoming.js'
 import { RESTARTING_REFUSAL } from '../../logical/refusal-texts.js'
 import { isWrite } from '../../logical/request.js'
-import { systemRulesOf } from '../system-rules.js'
+import { systemRulesOf } from '../rules/system-rules.js'
 import type { InFlightRequests } from './in-flight.js'
-import type { ShellView } from './shell-view.js'
+import type { ShellView } from '../parts/shell-view.js'
 import { goneOf, WaitingRoom } from './waiting-room.js'
 
 interface AdmissionOptions {

@@ -1,7 +1,7 @@
 import { OutcomeUnknown } from '../../storage/commit-log/shared-log.js'
 import type { Engine } from '../../storage/engine/engine.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
-import type { NewData } from './runtime-changes.js'
+import type { NewData } from '../parts/runtime-changes.js'
 
 /** Puts data of this node into the log of all. */
 interface Publisher {

@@ -3,10 +3,10 @@ import type { Log } from '../../base/log.js'
 import type { Network } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
 import type { ServerConfig } from '../config/config.js'
-import type { ServerStatus } from '../server-status.js'
+import type { ServerStatus } from './server-status.js'
 import type { InFlightRequests } from './in-flight.js'
-import type { NodeSeat } from './node-seat.js'
-import type { ShellView } from './shell-view.js'
+import type { NodeSeat } from '../parts/node-seat.js'
+import type { ShellView } from '../parts/shell-view.js'
 
 export interface RuntimeHostOptions {
   readonly config: ServerConfig

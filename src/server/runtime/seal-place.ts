@@ -1,5 +1,5 @@
-import type { NodeSeat } from './node-seat.js'
-import type { RuntimeChanges } from './runtime-changes.js'
+import type { NodeSeat } from '../parts/node-seat.js'
+import type { RuntimeChanges } from '../parts/runtime-changes.js'
 
 interface Place {
   readonly seat: NodeSeat | undefined

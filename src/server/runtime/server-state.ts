@@ -6,8 +6,8 @@ import { findPath } from '../../logical/dispatch.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance, BodySender } from '../../logical/incoming.js'
 import { RESTARTING_REFUSAL } from '../../logical/refusal-texts.js'
-import type { ReplicationView } from '../../replication/view.js'
-import type { NodeSeat } from './node-seat.js'
+import type { ReplicationView } from '../../replication/runtime/view.js'
+import type { NodeSeat } from '../parts/node-seat.js'
 import type { Runtime } from './runtime.js'
 
 /** The state of a server, and what answers requests in it. */

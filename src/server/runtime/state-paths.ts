@@ -13,8 +13,8 @@ import { sealPaths } from '../../core/system/seal-paths.js'
 import { statusPaths } from '../../core/system/status-paths.js'
 import type { PathSpec } from '../../logical/backend.js'
 import type { OpenCluster } from '../wiring/open-cluster.js'
-import type { NodeSeat } from './node-seat.js'
-import type { ShellView } from './shell-view.js'
+import type { NodeSeat } from '../parts/node-seat.js'
+import type { ShellView } from '../parts/shell-view.js'
 
 interface StatePathsOptions {
   readonly seal: SealManager

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
 import { type Operation, ROOT_NAMESPACE } from '../../logical/request.js'
-import type { WrappedCall } from '../../replication/host.js'
+import type { WrappedCall } from '../../replication/host/host.js'
 
 /** What a client gets. */
 export interface Answer {

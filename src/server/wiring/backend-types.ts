@@ -4,7 +4,7 @@ import type { BackendType } from '../../logical/backend.js'
 import { kvType } from '../../secrets/kv/backend.js'
 import { createTransitType } from '../../secrets/transit/backend.js'
 import type { ServerConfig } from '../config/config.js'
-import type { ShellView } from '../runtime/shell-view.js'
+import type { ShellView } from '../parts/shell-view.js'
 
 /** The types that can be mounted. `generic` is the old name of the first key-value engine. */
 export const createBackendTypes = (

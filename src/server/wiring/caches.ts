@@ -1,6 +1,6 @@
 import type { MountEntry } from '../../core/mounts/mount-entry.js'
-import { KEYS } from '../../storage/key-families.js'
-import type { KeyListeners } from '../../storage/replicable.js'
+import { KEYS } from '../../storage/keys/key-families.js'
+import type { KeyListeners } from '../../storage/keys/replicable.js'
 import type { CoreServices } from './core-services.js'
 
 /** What a change that this cluster has not made itself means for a mount. */

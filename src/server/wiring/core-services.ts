@@ -29,7 +29,7 @@ import { createIdentityBackend } from '../../secrets/identity/backend.js'
 import type { CoreTables } from './core-tables.js'
 import type { ReplicationParts } from './replication-parts.js'
 import { createWrappingSigner } from './wrapping-signer.js'
-import { KEYS } from '../../storage/key-families.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 /** The storage beneath the core, as far as the core needs it. */
 interface CoreStorage {

@@ -1,5 +1,5 @@
 import type { Network } from '../../base/network.js'
-import type { WrappedCall } from '../../replication/host.js'
+import type { WrappedCall } from '../../replication/host/host.js'
 import { apiUrl, callApi } from './api-call.js'
 
 /** Asks about a wrapping token, or spends it, at the API of the cluster that made it, over the injected network. */

@@ -1,8 +1,8 @@
 import { invalid } from '../../logical/errors.js'
-import { kindName } from '../../replication/guard-texts.js'
-import type { License } from '../../replication/roles/machine.js'
-import { recordKey } from '../../replication/roles/state.js'
-import type { Kind } from '../../replication/types.js'
+import { kindName } from '../../replication/model/guard-texts.js'
+import type { License } from '../../replication/model/machine.js'
+import { recordKey } from '../../replication/model/state.js'
+import type { Kind } from '../../replication/model/types.js'
 
 const NOT_INCLUDED: Readonly<Record<License, readonly Kind[]>> = {
   enterprise: [],

@@ -1,5 +1,5 @@
-import type { Kind } from '../../replication/types.js'
-import type { RuntimeParts } from '../runtime/runtime-parts.js'
+import type { Kind } from '../../replication/model/types.js'
+import type { RuntimeParts } from '../parts/runtime-parts.js'
 import type { ReplicationParts } from './replication-parts.js'
 
 /** How far behind one secondary of this primary is. */

@@ -1,12 +1,12 @@
 import { LICENSE_END } from '../../core/system/status-paths.js'
 import { TOKEN_KEYS } from '../../core/tokens/token-record.js'
 import type { MetricReading, MetricSample } from '../../core/status/metrics.js'
-import type { Kind } from '../../replication/types.js'
-import type { ReplicationView } from '../../replication/view.js'
+import type { Kind } from '../../replication/model/types.js'
+import type { ReplicationView } from '../../replication/runtime/view.js'
 import { secondaryLags, upstreamLag } from './link-lags.js'
 import type { ReplicationParts } from './replication-parts.js'
-import type { ShellView } from '../runtime/shell-view.js'
-import type { RuntimeParts } from '../runtime/runtime-parts.js'
+import type { ShellView } from '../parts/shell-view.js'
+import type { RuntimeParts } from '../parts/runtime-parts.js'
 
 const flag = (value: boolean): number => (value ? 1 : 0)
 

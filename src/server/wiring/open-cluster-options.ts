@@ -5,10 +5,10 @@ import type { Random } from '../../base/random.js'
 import type { PathSpec } from '../../logical/backend.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import type { ServerConfig } from '../config/config.js'
-import type { NodeSeat } from '../runtime/node-seat.js'
-import type { RuntimeChanges } from '../runtime/runtime-changes.js'
-import type { RuntimeParts } from '../runtime/runtime-parts.js'
-import type { ShellView } from '../runtime/shell-view.js'
+import type { NodeSeat } from '../parts/node-seat.js'
+import type { RuntimeChanges } from '../parts/runtime-changes.js'
+import type { RuntimeParts } from '../parts/runtime-parts.js'
+import type { ShellView } from '../parts/shell-view.js'
 
 export interface OpenClusterOptions {
   readonly config: ServerConfig

@@ -9,13 +9,13 @@ import { createBackendTypes } from './backend-types.js'
 import { coreCaches } from './caches.js'
 import { type CoreServices, closeCoreServices, createCoreServices, openCoreServices } from './core-services.js'
 import { createCoreTables } from './core-tables.js'
-import { devServerOf } from '../dev/dev-server.js'
-import { isAnsweredAlone } from '../nodes/answered-alone.js'
+import { devServerOf } from './dev-server.js'
+import { isAnsweredAlone } from '../rules/answered-alone.js'
 import { isForwardable } from '../../replication/forwarding/forwardable.js'
 import type { OpenClusterOptions } from './open-cluster-options.js'
 import { ReplicationParts } from './replication-parts.js'
 import { createSystemFamilies } from './system-families.js'
-import { writeStandardOutput } from '../standard-output.js'
+import { writeStandardOutput } from './standard-output.js'
 
 /** An unsealed cluster: core services, replication, and the pipeline over them. */
 export class OpenCluster {

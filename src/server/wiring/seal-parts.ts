@@ -7,10 +7,10 @@ import type { SealBarrier, SealStorage } from '../../core/seal/seal-records.js'
 import { type AutoSeal, createStaticSeal } from '../../seal/auto-seal.js'
 import { createTransitSeal } from '../../seal/transit-seal.js'
 import type { Barrier } from '../../storage/barrier/barrier.js'
-import type { Store } from '../../storage/store.js'
+import type { Store } from '../../storage/store/store.js'
 import type { ServerConfig } from '../config/config.js'
 import { createTransitKey, type TransitSurroundings } from './transit-key.js'
-import { FAMILIES, KEYS } from '../../storage/key-families.js'
+import { FAMILIES, KEYS } from '../../storage/keys/key-families.js'
 
 const SEAL_KEYS = FAMILIES.filter(({ owner }) => owner === 'seal').map(({ at }) => at)
 

@@ -6,7 +6,7 @@ import type { WrappingSigner } from '../../core/wrapping/wrapping.js'
 import { type JwtKey, type JwtKeys, P521_JWT_KEYS } from '../../crypto/jwt.js'
 import { isExpired, readWrappingClaims, wrappingClaims } from '../../crypto/wrapping-claims.js'
 import type { Storage } from '../../logical/storage.js'
-import { KEYS } from '../../storage/key-families.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 /** 192 bits. */
 const TOKEN_HEX_DIGITS = 48

@@ -5,12 +5,12 @@ import { Keyring } from '../../crypto/keyring.js'
 import { LogicalError, sealed } from '../../logical/errors.js'
 import type { Storage, Transaction } from '../../logical/storage.js'
 import { knowsTerm, openValue, openWithRoot, sealValue, sealWithRoot } from './barrier-codec.js'
-import type { KeyScan } from '../key-scan.js'
+import type { KeyScan } from '../store/key-scan.js'
 import { OpenedValues } from './opened-values.js'
 import { EncryptionCount } from './encryption-count.js'
-import { isPlainKey, KEYS } from '../key-families.js'
-import type { Store, Written } from '../store.js'
-import { StorageView } from '../view.js'
+import { isPlainKey, KEYS } from '../keys/key-families.js'
+import type { Store, Written } from '../store/store.js'
+import { StorageView } from '../store/view.js'
 
 interface BarrierOptions {
   readonly store: Store

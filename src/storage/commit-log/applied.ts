@@ -1,6 +1,6 @@
 import { LogicalError } from '../../logical/errors.js'
 import type { Engine, EngineBatch } from '../engine/engine.js'
-import { APPLIED_KEY } from '../raw-keys.js'
+import { APPLIED_KEY } from '../keys/raw-keys.js'
 import { LOG_START, type RawOperation } from './raw-batch.js'
 import type { LogPosition } from './shared-log.js'
 

@@ -1,6 +1,6 @@
 import type { Engine } from '../engine/engine.js'
 import type { EngineSource } from '../engine/engine-source.js'
-import { APPLIED_KEY } from '../raw-keys.js'
+import { APPLIED_KEY } from '../keys/raw-keys.js'
 import { findApplied, putApplied, putOperations } from './applied.js'
 import { decodeBatch, LOG_START, positionOf } from './raw-batch.js'
 import { ImageNeeded, type Leadership, type LogImage, type LogPosition, type SharedLog } from './shared-log.js'

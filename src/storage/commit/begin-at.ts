@@ -1,7 +1,7 @@
 import type { Random } from '../../base/random.js'
 import type { Engine } from '../engine/engine.js'
-import { STATE_KEY } from '../raw-keys.js'
-import { freshHash, freshState, serializeState } from '../store-state.js'
+import { STATE_KEY } from '../keys/raw-keys.js'
+import { freshHash, freshState, serializeState } from '../state/store-state.js'
 
 /**
  * Lets a store that was never used begin behind an index, so that what it becomes never counts backwards. The hash there

@@ -1,6 +1,6 @@
 import type { Log } from '../../base/log.js'
-import { findFamily, type Owner } from '../key-families.js'
-import type { Commit, KeyListener, KeyListeners } from '../replicable.js'
+import { findFamily, type Owner } from '../keys/key-families.js'
+import type { Commit, KeyListener, KeyListeners } from '../keys/replicable.js'
 
 /**
  * Tells whoever remembers stored values which keys have changed, with every commit and whoever made it: once they can be

@@ -2,7 +2,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { RawOperation } from '../commit-log/raw-batch.js'
 import type { Engine } from '../engine/engine.js'
 import { parseFrameAtOnce } from '../log/frame.js'
-import type { Loaded } from '../load.js'
+import type { Loaded } from './load.js'
 import {
   DATA_PREFIX,
   filteredPrefix,
@@ -12,13 +12,13 @@ import {
   STATE_KEY,
   WAL_PREFIX,
   walIndexOf,
-} from '../raw-keys.js'
-import type { Frame, Mutation } from '../replicable.js'
-import { parseState, type StoreState } from '../store-state.js'
+} from '../keys/raw-keys.js'
+import type { Frame, Mutation } from '../keys/replicable.js'
+import { parseState, type StoreState } from '../state/store-state.js'
 import { NO_LEAF, xorOf } from '../trees/leaf.js'
 import { TREES } from '../trees/trees.js'
-import type { SubPageChange } from '../change.js'
-import type { Tree } from '../key-families.js'
+import type { SubPageChange } from '../trees/change.js'
+import type { Tree } from '../keys/key-families.js'
 import type { Pending } from './overlay.js'
 import type { Staged } from './stage.js'
 

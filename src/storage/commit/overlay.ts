@@ -1,9 +1,9 @@
 import { TransientMap } from '../../base/transient-map.js'
-import { type Change, changeOf, type FindLeaf } from '../change.js'
+import { type Change, changeOf, type FindLeaf } from '../trees/change.js'
 import type { Engine } from '../engine/engine.js'
 import { leafHash } from '../trees/leaf.js'
 import type { LeafFinder } from '../trees/leaf-finder.js'
-import { dataKey } from '../raw-keys.js'
+import { dataKey } from '../keys/raw-keys.js'
 
 /** A key's value that is queued or being written. */
 export interface Pending {

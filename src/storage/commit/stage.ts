@@ -1,10 +1,10 @@
-import { type Change, putChange, type SubPageChange } from '../change.js'
+import { type Change, putChange, type SubPageChange } from '../trees/change.js'
 import type { EngineBatch } from '../engine/engine.js'
 import { encodeFrame, type FrameEntry } from '../log/frame.js'
-import type { Commit, Frame, FilteredHash, Mutation, RemotePosition } from '../replicable.js'
+import type { Commit, Frame, FilteredHash, Mutation, RemotePosition } from '../keys/replicable.js'
 import type { Pending } from './overlay.js'
-import { walKey } from '../raw-keys.js'
-import type { StoreState } from '../store-state.js'
+import { walKey } from '../keys/raw-keys.js'
+import type { StoreState } from '../state/store-state.js'
 import { nextFiltered, putFiltered, type Trees } from '../trees/trees.js'
 
 /** The changes in memory that follow once a batch is durable. */

@@ -1,7 +1,7 @@
 import { LIMITS } from '../../base/limits.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { Transaction } from '../../logical/storage.js'
-import { type Category, categoryOf } from '../key-families.js'
+import { type Category, categoryOf } from '../keys/key-families.js'
 
 /** While a primary steps back: what is not written yet is not written here any more. */
 const FENCED_TEXT = 'this primary is being demoted and takes no more writes, try again'

@@ -3,7 +3,7 @@ import type { LargeValues, PlacedValue } from './large-values.js'
 import { failedDisk, NothingWritten } from './level-failure.js'
 import type { RecentValues } from './recent-values.js'
 import type { Native } from './level-native.js'
-import { LEAF_PREFIX } from '../raw-keys.js'
+import { LEAF_PREFIX } from '../keys/raw-keys.js'
 
 type Operation =
   | { readonly type: 'put'; readonly key: string; readonly value: Buffer }

@@ -1,6 +1,6 @@
 import { LIMITS } from '../../base/limits.js'
 import { RecentCache } from '../../base/recent-cache.js'
-import { DATA_PREFIX } from '../raw-keys.js'
+import { DATA_PREFIX } from '../keys/raw-keys.js'
 
 /** Of a key that was looked for and is not there. */
 export const ABSENT = 'absent'

@@ -9,11 +9,11 @@ import {
 } from '../engine/generation-record.js'
 import { LevelEngine } from '../engine/level-engine.js'
 import { numberOf } from '../engine/value-reference.js'
-import { readState } from '../load.js'
+import { readState } from '../commit/load.js'
 import { findBreak, giveUpLog } from '../log/give-up.js'
-import { WAL_PREFIX } from '../raw-keys.js'
-import type { WalPosition } from '../replicable.js'
-import type { StoreState } from '../store-state.js'
+import { WAL_PREFIX } from '../keys/raw-keys.js'
+import type { WalPosition } from '../keys/replicable.js'
+import type { StoreState } from '../state/store-state.js'
 
 export interface Adopted {
   readonly generation: number

@@ -5,9 +5,9 @@ import type { Log } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
 import type { EngineSource, Predecessor, Successor } from '../engine/engine-source.js'
 import { LiveCopy } from './live-copy.js'
-import { dataKey } from '../raw-keys.js'
-import type { Store } from '../store.js'
-import { KEYS } from '../key-families.js'
+import { dataKey } from '../keys/raw-keys.js'
+import type { Store } from '../store/store.js'
+import { KEYS } from '../keys/key-families.js'
 
 /** How long those who still read from the old generation, such as a resync of a secondary, may hold up its end. */
 const READERS_MS = 2000

@@ -1,8 +1,8 @@
 import { nextTurn } from '../../base/turn.js'
 import type { Engine, EngineBatch } from '../engine/engine.js'
 import type { Successor } from '../engine/engine-source.js'
-import { readState } from '../load.js'
-import { WAL_PREFIX, walIndexOf } from '../raw-keys.js'
+import { readState } from '../commit/load.js'
+import { WAL_PREFIX, walIndexOf } from '../keys/raw-keys.js'
 
 /** Bounds of one batch: small enough that writes of the live generation do not wait long for the disk. */
 const BATCH_BYTES = 1024 * 1024

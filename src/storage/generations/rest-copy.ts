@@ -1,6 +1,6 @@
 import type { Engine } from '../engine/engine.js'
-import { readState } from '../load.js'
-import { APPLIED_KEY, WAL_PREFIX, walIndexOf } from '../raw-keys.js'
+import { readState } from '../commit/load.js'
+import { APPLIED_KEY, WAL_PREFIX, walIndexOf } from '../keys/raw-keys.js'
 
 const CHUNK_BYTES = 1024 * 1024
 

@@ -1,7 +1,7 @@
 import { PIECE_BYTES } from '../../base/turn.js'
 import { SHORT_HASH_BYTES, shortHash, shortHashInTurns } from '../../crypto/digest.js'
 import { LogicalError } from '../../logical/errors.js'
-import type { Frame, WalEntry, WalOperation } from '../replicable.js'
+import type { Frame, WalEntry, WalOperation } from '../keys/replicable.js'
 
 /**
  * The codec of log frames. Big endian.

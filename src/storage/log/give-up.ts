@@ -1,7 +1,7 @@
 import type { Engine } from '../engine/engine.js'
-import { STATE_KEY, WAL_PREFIX, walIndexOf, walKey } from '../raw-keys.js'
-import type { WalPosition } from '../replicable.js'
-import { type StoreState, serializeState } from '../store-state.js'
+import { STATE_KEY, WAL_PREFIX, walIndexOf, walKey } from '../keys/raw-keys.js'
+import type { WalPosition } from '../keys/replicable.js'
+import { type StoreState, serializeState } from '../state/store-state.js'
 import { parseFrame } from './frame.js'
 
 /**

@@ -1,4 +1,4 @@
-import type { Frame } from '../replicable.js'
+import type { Frame } from '../keys/replicable.js'
 
 /** The most recent frames, as many as fit in `bytesMax`. */
 export class WalRing {

@@ -1,8 +1,8 @@
 import { SHORT_HASH_BYTES as HASH, shortHashInto } from '../../crypto/digest.js'
-import type { SubPageChange } from '../change.js'
+import type { SubPageChange } from '../trees/change.js'
 import { xorInto } from '../trees/leaf.js'
 import { SUB_PAGES } from '../trees/merkle.js'
-import type { Tree } from '../key-families.js'
+import type { Tree } from '../keys/key-families.js'
 
 const HASHES_PER_POOL = 4096
 

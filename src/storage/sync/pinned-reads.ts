@@ -1,5 +1,5 @@
 import type { Engine, EngineSnapshot } from '../engine/engine.js'
-import { categoryOf, FAMILIES } from '../key-families.js'
+import { categoryOf, FAMILIES } from '../keys/key-families.js'
 import { chain, mutationsOf, type Staged } from '../commit/stage.js'
 
 const REPLICATED = FAMILIES.filter(({ category }) => category === 'replicated')

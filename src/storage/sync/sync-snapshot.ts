@@ -1,11 +1,11 @@
 import type { Committer } from '../commit/committer.js'
 import { type Engine, type EngineSnapshot, type Entry, prefixRange } from '../engine/engine.js'
 import { nextTurn } from '../../base/turn.js'
-import { freeze } from '../freeze.js'
+import { freeze } from '../commit/freeze.js'
 import { compareKeys } from '../engine/ordered-map.js'
-import { FAMILIES, type Tree } from '../key-families.js'
-import { DATA_PREFIX, dataKey, filteredKey, filteredPrefix, LEAF_KEY_START, subPagePrefix } from '../raw-keys.js'
-import type { SubPageKeys, SyncSnapshot } from '../replicable.js'
+import { FAMILIES, type Tree } from '../keys/key-families.js'
+import { DATA_PREFIX, dataKey, filteredKey, filteredPrefix, LEAF_KEY_START, subPagePrefix } from '../keys/raw-keys.js'
+import type { SubPageKeys, SyncSnapshot } from '../keys/replicable.js'
 import type { MerkleTree } from '../trees/merkle.js'
 
 /** A snapshot for a follower that resyncs. Trimming of the log waits until it is closed. */

@@ -1,6 +1,6 @@
-import { type FindLeaf, indexKey } from '../change.js'
+import { type FindLeaf, indexKey } from './change.js'
 import type { Engine } from '../engine/engine.js'
-import type { Tree } from '../key-families.js'
+import type { Tree } from '../keys/key-families.js'
 
 /** Leaves of one generation of the memory; two are kept. */
 const REMEMBERED_MAX = 16_384

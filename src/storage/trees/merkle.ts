@@ -1,6 +1,6 @@
 import { SHORT_HASH_BYTES as HASH, shortHash } from '../../crypto/digest.js'
 import { xorInto } from './leaf.js'
-import type { TreeHashes } from '../replicable.js'
+import type { TreeHashes } from '../keys/replicable.js'
 
 /**
  * One merkle tree in memory: 65,536 sub-pages, 16 to a group, 16 groups to a page, 256 pages. A sub-page's hash is the

@@ -2,9 +2,9 @@ import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import { type Engine, type EngineSnapshot, prefixRange } from '../engine/engine.js'
 import { leafHashInTurns, subPageOf, xorInto } from './leaf.js'
 import { type MerkleTree, PAGES, pageOf, SUB_PAGES } from './merkle.js'
-import { findCategory, type Tree } from '../key-families.js'
-import { DATA_PREFIX, filteredPrefix } from '../raw-keys.js'
-import type { CorruptPages, RebuildOptions } from '../replicable.js'
+import { findCategory, type Tree } from '../keys/key-families.js'
+import { DATA_PREFIX, filteredPrefix } from '../keys/raw-keys.js'
+import type { CorruptPages, RebuildOptions } from '../keys/replicable.js'
 import { sumLeaves, TREES } from './trees.js'
 
 /** 65,536 hashes per tree. */

@@ -1,13 +1,13 @@
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
-import type { SubPageChange } from '../change.js'
+import type { SubPageChange } from './change.js'
 import type { Engine, EngineBatch, EngineSnapshot } from '../engine/engine.js'
 import { prefixRange } from '../engine/engine.js'
 import { decodeFrame } from '../log/frame.js'
 import { NO_LEAF, subPageOf, xorInto, xorOf } from './leaf.js'
 import { MerkleTree, PAGE_BYTES, SUB_PAGES } from './merkle.js'
-import type { Tree } from '../key-families.js'
-import { filteredKey, filteredPrefix, LEAF_KEY_START, leafPrefix, pageKey, pagePrefix } from '../raw-keys.js'
-import type { Frame, FilteredHash } from '../replicable.js'
+import type { Tree } from '../keys/key-families.js'
+import { filteredKey, filteredPrefix, LEAF_KEY_START, leafPrefix, pageKey, pagePrefix } from '../keys/raw-keys.js'
+import type { Frame, FilteredHash } from '../keys/replicable.js'
 
 export const TREES: readonly Tree[] = ['replicated', 'local']
 

@@ -1,11 +1,11 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { PageAction, PageChoices, PagePlan } from '../../lab/web/page-facts.js'
-import { ConfirmButtons } from '../confirm-buttons.js'
+import { ConfirmButtons } from '../parts/confirm-buttons.js'
 import { begin, choices, planOf } from './ask.js'
 import { ActionForm, ForceBox } from './action-form.js'
 import { type Offer, type Subject, titleOf } from './offers.js'
-import { Copy } from '../copy.js'
-import { ShellLine } from '../shell-line.js'
+import { Copy } from '../parts/copy.js'
+import { ShellLine } from '../parts/shell-line.js'
 
 interface DialogProps {
   readonly subject: Subject

@@ -1,6 +1,6 @@
 import type { PageAction, PageCluster, PageKind, PageLink, PageNode, PageSurvey } from '../../lab/web/page-facts.js'
-import { followerKey } from '../picture/follower-key.js'
-import { KIND_WORDS } from '../picture/words.js'
+import { followerKey } from '../parts/follower-key.js'
+import { KIND_WORDS } from '../parts/words.js'
 
 /** What somebody has chosen to do something to. */
 export type Subject =

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { PageDrill, PageLine, PageStep, PageWork } from '../../lab/web/page-facts.js'
-import { Copy } from '../copy.js'
-import { ShellLine } from '../shell-line.js'
+import { Copy } from '../parts/copy.js'
+import { ShellLine } from '../parts/shell-line.js'
 import { stop } from './ask.js'
 
 const STATE_WORDS: Readonly<Record<PageWork['state'], string>> = {

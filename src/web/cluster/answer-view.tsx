@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { Copy } from '../copy.js'
+import { Copy } from '../parts/copy.js'
 import { answerRows, warningsOf } from './answer.js'
 import type { Json } from './call.js'
 import { Secret } from './secret.js'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { Copy } from '../copy.js'
+import { Copy } from '../parts/copy.js'
 import { ActButton } from './act-button.js'
 import { Browse, Facts } from './browse.js'
 import { get, type Json, keysOf, list, partOf, textOf } from './call.js'

@@ -1,4 +1,4 @@
-import { DAY_AND_TIME } from '../time.js'
+import { DAY_AND_TIME } from '../parts/time.js'
 
 /** A moment as the server wrote it, in the zone of whoever looks; what is no moment stays as it is. */
 export const At = ({ time }: { readonly time: string }) => {

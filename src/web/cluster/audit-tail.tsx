@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
-import { TIME, ZONE } from '../time.js'
+import { TIME, ZONE } from '../parts/time.js'
 import { auditLinesOf, findLines, type AuditLine } from './audit-lines.js'
 import { type Call, listOf } from './call.js'
 import { useRead } from './means.js'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { Copy } from '../copy.js'
+import { Copy } from '../parts/copy.js'
 
 /** Something that not everybody in the room has to read: shown when that is wanted, and copied without being shown. */
 export const Secret = ({ what, value }: { readonly what: string; readonly value: string }) => {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { Heads } from '../heads.js'
+import { Heads } from '../parts/heads.js'
 
 interface TableProps {
   readonly caption: string

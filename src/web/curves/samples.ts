@@ -1,5 +1,5 @@
 import type { PageLink, PageRequests, PageSurvey } from '../../lab/web/page-facts.js'
-import { walOf } from '../picture/words.js'
+import { walOf } from '../parts/words.js'
 
 /** What the curves need of one look at the clusters. */
 export interface Sample {

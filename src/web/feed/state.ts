@@ -1,4 +1,4 @@
-import { followerKey } from '../picture/follower-key.js'
+import { followerKey } from '../parts/follower-key.js'
 import { type Sample, withSurvey } from '../curves/samples.js'
 import type { PageEvent, PageSurvey, PageWork } from '../../lab/web/page-facts.js'
 

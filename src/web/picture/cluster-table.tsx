@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { PageFault, PageSurvey } from '../../lab/web/page-facts.js'
-import { Heads } from '../heads.js'
-import { KIND_WORDS, lagOf, nodeStandingOf, rolesOf, standingOf, walOf } from './words.js'
+import { Heads } from '../parts/heads.js'
+import { KIND_WORDS, lagOf, nodeStandingOf, rolesOf, standingOf, walOf } from '../parts/words.js'
 
 /** The facts of the picture as tables: read by screen readers always, and shown to whoever asks for them. */
 export const ClusterTable = ({ survey }: { readonly survey: PageSurvey }) => {

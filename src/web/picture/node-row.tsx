@@ -1,6 +1,6 @@
 import type { PageNode } from '../../lab/web/page-facts.js'
 import type { OnAsk } from '../actions/offers.js'
-import { nodeStandingOf } from './words.js'
+import { nodeStandingOf } from '../parts/words.js'
 
 interface NodeRowProps {
   readonly node: PageNode

@@ -5,7 +5,7 @@ import { type Layout, layOut } from './layout.js'
 import { NodeRow } from './node-row.js'
 import { pathBetween } from './paths.js'
 import { placeClusters } from './places.js'
-import { type Arrow, arrowsOf, detailOf, KIND_WORDS, nodeSignsOf, signsOf, standingOf, walOf } from './words.js'
+import { type Arrow, arrowsOf, detailOf, KIND_WORDS, nodeSignsOf, signsOf, standingOf, walOf } from '../parts/words.js'
 
 interface PictureProps {
   readonly survey: PageSurvey

@@ -1,9 +1,9 @@
 import { Component } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { PageEvent } from '../../lab/web/page-facts.js'
-import { Copy } from '../copy.js'
-import { ShellLine } from '../shell-line.js'
-import { TIME, ZONE } from '../time.js'
+import { Copy } from '../parts/copy.js'
+import { ShellLine } from '../parts/shell-line.js'
+import { TIME, ZONE } from '../parts/time.js'
 import { type Filter, filterEvents, GROUPS, type Group, groupOf } from './filter.js'
 
 interface TimelineProps {

@@ -2,9 +2,9 @@ import { type Command, CommanderError, type Option } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { describeConfigShow, describeServerCommand } from '../../../src/cli/commands/server-help.js'
 import { everyCommand } from '../../../src/cli/program.js'
-import { ProcessOutput } from '../../../src/cli/output.js'
+import { ProcessOutput } from '../../../src/cli/terminal/output.js'
 import { makeProgram } from '../../../src/cli/program.js'
-import { describeAll } from '../../../src/cli/vault/help.js'
+import { describeAll } from '../../../src/cli/vault/program/help.js'
 
 const silent = new ProcessOutput(() => 0)
 

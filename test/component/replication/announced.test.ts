@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import type { JsonObject } from '../../../src/logical/json.js'
-import { type EpochChain, extendChain } from '../../../src/replication/roles/epoch.js'
-import type { Kind } from '../../../src/replication/types.js'
+import { type EpochChain, extendChain } from '../../../src/replication/model/epoch.js'
+import type { Kind } from '../../../src/replication/model/types.js'
 import { ControlCluster, SHARED_KEY } from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
 

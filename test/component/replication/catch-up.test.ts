@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
-import type { Store, StoreOptions } from '../../../src/storage/store.js'
+import type { Store, StoreOptions } from '../../../src/storage/store/store.js'
 import { CuttableNetwork, openDiskStore, openStore, pair, put, stopAll } from '../../support/replication-fixture.js'
 import { until } from '../../support/until.js'
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import type { JsonObject } from '../../../src/logical/json.js'
 import { ROOT_NAMESPACE, type Request, type Response } from '../../../src/logical/request.js'
-import type { Kind } from '../../../src/replication/types.js'
+import type { Kind } from '../../../src/replication/model/types.js'
 import { ControlCluster, LOCAL_KEY, SHARED_KEY } from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
 

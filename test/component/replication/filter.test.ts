@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { KeyFilter } from '../../../src/replication/types.js'
+import type { KeyFilter } from '../../../src/replication/model/types.js'
 import type { EngineSnapshot } from '../../../src/storage/engine/engine.js'
 import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
-import type { Store } from '../../../src/storage/store.js'
+import type { Store } from '../../../src/storage/store/store.js'
 import {
   CuttableNetwork,
   openStore,

@@ -3,7 +3,7 @@ import { LogicalError } from '../../../src/logical/errors.js'
 import { ControlWorld, joinSet, promoteDr, yieldTo } from '../../support/control-world.js'
 import { tellFormerPrimary } from '../../../src/replication/roles/former-primary.js'
 import { PrimaryRole } from '../../../src/replication/roles/primary-role.js'
-import type { DataPlane, Told } from '../../../src/replication/services.js'
+import type { DataPlane, Told } from '../../../src/replication/host/services.js'
 import { until } from '../../support/until.js'
 
 /** A primary that took over tells the former one, until that has joined it. */

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import type { HoldState, Kind } from '../../../src/replication/types.js'
+import type { HoldState, Kind } from '../../../src/replication/model/types.js'
 import { ControlCluster, SHARED_KEY } from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
 

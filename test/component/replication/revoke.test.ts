@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { HoldState } from '../../../src/replication/types.js'
+import type { HoldState } from '../../../src/replication/model/types.js'
 import { openStore, pair, put, stopAll, stopLater, TestFollower } from '../../support/replication-fixture.js'
 import { until } from '../../support/until.js'
 

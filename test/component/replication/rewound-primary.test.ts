@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { createSystemRandom } from '../../../src/base/random.js'
-import type { Kind } from '../../../src/replication/types.js'
+import type { Kind } from '../../../src/replication/model/types.js'
 import { beginStoreAt } from '../../../src/storage/commit/begin-at.js'
 import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
 import type { ControlCluster } from '../../support/control-cluster.js'

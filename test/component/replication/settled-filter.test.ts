@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { ControlCluster, SHARED_KEY } from '../../support/control-cluster.js'
 import { sliceOf } from '../../../src/replication/primary/filter-frame.js'
 import { until } from '../../support/until.js'
-import { KEYS } from '../../../src/storage/key-families.js'
+import { KEYS } from '../../../src/storage/keys/key-families.js'
 
 /** A secondary whose filter changes behind its back, or halfway, is brought in line before anything else. */
 

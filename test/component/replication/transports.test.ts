@@ -7,7 +7,7 @@ import type { FetchKeysRequest, StreamDown } from '../../../src/replication/rpc/
 import { overtakerIn, refusalCodeOf, refusalError } from '../../../src/replication/rpc/refusal.js'
 import type { Caller, PrimaryStream } from '../../../src/replication/rpc/service.js'
 import type { ClusterPort, PrimaryConnection } from '../../../src/replication/rpc/transport.js'
-import type { PrimaryCredentials } from '../../../src/replication/types.js'
+import type { PrimaryCredentials } from '../../../src/replication/model/types.js'
 import { stopAll, stopLater, TestSet, TIMES } from '../../support/replication-fixture.js'
 import { ScriptedService } from '../../support/scripted-service.js'
 import { type FaultyTransport, TRANSPORTS } from '../../support/transports.js'

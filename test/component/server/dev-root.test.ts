@@ -9,7 +9,7 @@ import {
   secondaryToken,
   statusOf,
 } from '../../../src/lab/requests/replication.js'
-import { KEYS } from '../../../src/storage/key-families.js'
+import { KEYS } from '../../../src/storage/keys/key-families.js'
 import { Server } from '../../../src/server/server.js'
 import { loadServerConfig } from '../../../src/server/config/server-config.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'

@@ -2,7 +2,12 @@ import fc from 'fast-check'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { readTar, TAR_END, tarFile } from '../../../src/base/tar.js'
-import { readSnapshot, type StoredEntry, verifySnapshot, writeSnapshot } from '../../../src/storage/snapshot-file.js'
+import {
+  readSnapshot,
+  type StoredEntry,
+  verifySnapshot,
+  writeSnapshot,
+} from '../../../src/storage/store/snapshot-file.js'
 
 const META = { clusterId: 'id', clusterName: 'A', index: 7 }
 

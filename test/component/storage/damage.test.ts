@@ -11,7 +11,7 @@ import { checkAfterCrash } from '../../../src/server/data/start-check.js'
 import { adoptGeneration } from '../../../src/storage/generations/adopt.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
 import { openGenerations } from '../../../src/storage/engine/generations.js'
-import { Store } from '../../../src/storage/store.js'
+import { Store } from '../../../src/storage/store/store.js'
 
 /** What a process that was killed has left, damaged in every way: what was acknowledged is there, or nothing is served. */
 let root: string

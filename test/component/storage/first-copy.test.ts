@@ -3,8 +3,8 @@ import type { FirstCopy } from '../../../src/storage/sync/first-copy.js'
 import { LiveEngine } from '../../../src/storage/engine/live-engine.js'
 import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
 import { Packer } from '../../../src/storage/sync/packed.js'
-import type { Tree } from '../../../src/storage/key-families.js'
-import type { Store } from '../../../src/storage/store.js'
+import type { Tree } from '../../../src/storage/keys/key-families.js'
+import type { Store } from '../../../src/storage/store/store.js'
 import { openStore } from '../../support/replication-fixture.js'
 import {
   bytes,

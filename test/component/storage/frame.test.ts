@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeFrame, encodeEntry, encodeFrame, epochOf, parseFrameAtOnce } from '../../../src/storage/log/frame.js'
-import type { WalOperation } from '../../../src/storage/replicable.js'
+import type { WalOperation } from '../../../src/storage/keys/replicable.js'
 
 const hash20 = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((array) => Buffer.from(array))
 const value = fc.uint8Array({ maxLength: 50 }).map((array) => Buffer.from(array))

@@ -8,9 +8,14 @@ import { sha256Hex } from '../../../src/crypto/digest.js'
 import { Barrier } from '../../../src/storage/barrier/barrier.js'
 import type { Engine } from '../../../src/storage/engine/engine.js'
 import { openGenerations } from '../../../src/storage/engine/generations.js'
-import { listStored, openForInspection, type Verification, verifyStored } from '../../../src/storage/inspect.js'
-import { walKey } from '../../../src/storage/raw-keys.js'
-import { Store } from '../../../src/storage/store.js'
+import {
+  listStored,
+  openForInspection,
+  type Verification,
+  verifyStored,
+} from '../../../src/storage/inspection/inspect.js'
+import { walKey } from '../../../src/storage/keys/raw-keys.js'
+import { Store } from '../../../src/storage/store/store.js'
 import { bytes } from '../../unit/storage/fixture.js'
 
 const ROOT = Buffer.alloc(32, 1)

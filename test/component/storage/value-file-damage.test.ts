@@ -10,7 +10,7 @@ import { checkAfterCrash } from '../../../src/server/data/start-check.js'
 import { adoptGeneration } from '../../../src/storage/generations/adopt.js'
 import { openGenerations } from '../../../src/storage/engine/generations.js'
 import { LARGE_VALUE_BYTES } from '../../../src/storage/engine/large-values.js'
-import { Store } from '../../../src/storage/store.js'
+import { Store } from '../../../src/storage/store/store.js'
 import { bytes } from '../../unit/storage/fixture.js'
 
 /** What has become of the files of large values: which loss can be given up, and what is in place of a file. */

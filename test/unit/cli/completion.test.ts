@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { complete } from '../../../src/cli/completion/complete.js'
 import { wordsOf } from '../../../src/cli/completion/words.js'
-import { ProcessOutput } from '../../../src/cli/output.js'
+import { ProcessOutput } from '../../../src/cli/terminal/output.js'
 import { makeProgram } from '../../../src/cli/program.js'
 
 const program = wordsOf(makeProgram(new ProcessOutput(() => 0), () => {}))

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { formatTable, ProcessOutput } from '../../../src/cli/output.js'
+import { formatTable, ProcessOutput } from '../../../src/cli/terminal/output.js'
 
 describe('the output of a process', () => {
   it('may be handed on a part at a time', () => {

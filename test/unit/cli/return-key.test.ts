@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { withInterrupt } from '../../../src/cli/interrupt.js'
+import { withInterrupt } from '../../../src/cli/terminal/interrupt.js'
 import { waitForReturn } from '../../../src/cli/commands/lab/drill-run.js'
 import { Interrupted } from '../../../src/lab/model/lab-error.js'
 

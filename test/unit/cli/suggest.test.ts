@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { suggest } from '../../../src/cli/vault/run.js'
+import { suggest } from '../../../src/cli/vault/program/run.js'
 
 const NAMES = [
   'kv get',

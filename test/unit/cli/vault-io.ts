@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createSeededRandom } from '../../../src/base/random.js'
-import type { VaultIo } from '../../../src/cli/vault/io.js'
-import { runVault } from '../../../src/cli/vault/run.js'
+import type { VaultIo } from '../../../src/cli/vault/model/io.js'
+import { runVault } from '../../../src/cli/vault/program/run.js'
 
 export interface CliResult {
   readonly status: number

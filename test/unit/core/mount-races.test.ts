@@ -12,7 +12,7 @@ import { NamespaceStore } from '../../../src/core/namespaces/namespaces.js'
 import { MountCleanup } from '../../../src/core/mounts/cleanup.js'
 import type { BackendType } from '../../../src/logical/backend.js'
 import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
-import { KEYS } from '../../../src/storage/key-families.js'
+import { KEYS } from '../../../src/storage/keys/key-families.js'
 import { MemoryStorage } from '../../support/memory-storage.js'
 
 const LEASES = { defaultLeaseTtlSeconds: 60, maxLeaseTtlSeconds: 60 }

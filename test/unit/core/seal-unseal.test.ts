@@ -6,7 +6,7 @@ import { createStaticSeal, type SealKey } from '../../../src/seal/auto-seal.js'
 import { combineShares } from '../../../src/seal/key-shares.js'
 import { createTransitSeal } from '../../../src/seal/transit-seal.js'
 import { createSealStorage } from '../../../src/server/wiring/seal-parts.js'
-import { KEYS } from '../../../src/storage/key-families.js'
+import { KEYS } from '../../../src/storage/keys/key-families.js'
 import { createSeal, initWith, openStore } from '../../support/seal-fixture.js'
 
 const FIVE = { secret_shares: 5, secret_threshold: 3 }

@@ -8,7 +8,7 @@ import {
   type MountFact,
   type NamespaceFact,
   normalizePaths,
-} from '../../../src/replication/filter/compile-filter.js'
+} from '../../../src/replication/model/compile-filter.js'
 import { MemoryStorage } from '../../support/memory-storage.js'
 
 const mount = (uuid: string, path: string, more: Partial<MountFact> = {}): MountFact => ({

@@ -15,8 +15,8 @@ import {
   decideUpdatePrimary,
   parseUpdateForm,
 } from '../../../src/replication/roles/decide-secondary.js'
-import type { Decision, Facts, SafetyFacts, Stage } from '../../../src/replication/roles/machine.js'
-import { findVersionObjection } from '../../../src/replication/version.js'
+import type { Decision, Facts, SafetyFacts, Stage } from '../../../src/replication/model/machine.js'
+import { findVersionObjection } from '../../../src/replication/model/version.js'
 
 const facts = (dr: Stage, performance: Stage): Facts => ({ stages: { dr, performance } })
 const reason = (decision: Decision | Check): string => (decision.ok ? '' : decision.reason)

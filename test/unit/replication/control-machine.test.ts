@@ -3,16 +3,16 @@ import { expect, test } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { uuid } from '../../../src/base/id.js'
 import { applyEffect, type Ingredients, type Records } from '../../../src/replication/roles/change-record.js'
-import { compareEpochs, currentEpoch } from '../../../src/replication/roles/epoch.js'
+import { compareEpochs, currentEpoch } from '../../../src/replication/model/epoch.js'
 import {
   type Decision,
   type Event,
   type Facts,
   isSecondaryStage,
   TRANSITIONS,
-} from '../../../src/replication/roles/machine.js'
-import { DISABLED, stageOf } from '../../../src/replication/roles/state.js'
-import type { Kind } from '../../../src/replication/types.js'
+} from '../../../src/replication/model/machine.js'
+import { DISABLED, stageOf } from '../../../src/replication/model/state.js'
+import type { Kind } from '../../../src/replication/model/types.js'
 import { decisionsAt, SAFE } from '../../support/role-decisions.js'
 
 const EVENTS = Object.keys(TRANSITIONS.disabled) as Event[]

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { measureProgress } from '../../../src/replication/roles/announced.js'
+import { measureProgress } from '../../../src/replication/host/announced.js'
 import {
   chainUpTo,
   compareEpochs,
@@ -7,17 +7,17 @@ import {
   extendChain,
   findSurplus,
   isOvertakenBy,
-} from '../../../src/replication/roles/epoch.js'
+} from '../../../src/replication/model/epoch.js'
 import { decodeAnswer, encodeAnswer, encodeFailure } from '../../../src/replication/forwarding/forward-codec.js'
 import { decodeRequest, encodeRequest } from '../../../src/replication/forwarding/forward-request.js'
 import { collectSuffix, readLosses, writeLoss } from '../../../src/replication/roles/losses.js'
-import { type KindRecord, putRecord, readRecord, recordKey, stageOf } from '../../../src/replication/roles/state.js'
+import { type KindRecord, putRecord, readRecord, recordKey, stageOf } from '../../../src/replication/model/state.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { RawNumber } from '../../../src/base/json.js'
 import type { Request } from '../../../src/logical/request.js'
 import { LIMITS } from '../../../src/base/limits.js'
-import type { Frame, WalEntry } from '../../../src/storage/replicable.js'
-import { categoryOf } from '../../../src/storage/key-families.js'
+import type { Frame, WalEntry } from '../../../src/storage/keys/replicable.js'
+import { categoryOf } from '../../../src/storage/keys/key-families.js'
 import { MemoryStorage } from '../../support/memory-storage.js'
 
 const CREDENTIALS = {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { renderStatus } from '../../../src/replication/paths/status.js'
-import type { Registration } from '../../../src/replication/roles/state.js'
+import type { Registration } from '../../../src/replication/model/state.js'
 import type { PrimaryFacts, SecondaryFacts } from '../../../src/replication/roles/status-facts.js'
 import type { MaintenanceStatus } from '../../../src/replication/roles/tree-maintenance.js'
-import type { SecondaryView } from '../../../src/replication/types.js'
+import type { SecondaryView } from '../../../src/replication/model/types.js'
 
 const MAINTENANCE: MaintenanceStatus = {
   lastReindexMs: 0,

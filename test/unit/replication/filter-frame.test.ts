@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { addSlice, sliceOf } from '../../../src/replication/primary/filter-frame.js'
 import type { FrameSliceMessage } from '../../../src/replication/rpc/messages.js'
-import type { KeyFilter } from '../../../src/replication/types.js'
-import type { Frame } from '../../../src/storage/replicable.js'
-import type { Store } from '../../../src/storage/store.js'
+import type { KeyFilter } from '../../../src/replication/model/types.js'
+import type { Frame } from '../../../src/storage/keys/replicable.js'
+import type { Store } from '../../../src/storage/store/store.js'
 import { openStore } from '../../support/replication-fixture.js'
 
 const lastFrame = async (store: Store): Promise<Frame> => {

@@ -6,7 +6,7 @@ import { FilteredDataPurge } from '../../../src/replication/filter/purge.js'
 import { Barrier } from '../../../src/storage/barrier/barrier.js'
 import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
 import { GenerationMove } from '../../../src/storage/generations/generation-move.js'
-import { verifyStored } from '../../../src/storage/inspect.js'
+import { verifyStored } from '../../../src/storage/inspection/inspect.js'
 import { openStore, put } from '../../support/replication-fixture.js'
 import { until } from '../../support/until.js'
 

@@ -7,7 +7,7 @@ import { Addresses } from '../../../src/replication/secondary/addresses.js'
 import { Applier, requireStandingAt } from '../../../src/replication/secondary/applier.js'
 import { Backoff } from '../../../src/base/backoff.js'
 import type { FrameSliceMessage } from '../../../src/replication/rpc/messages.js'
-import type { Store } from '../../../src/storage/store.js'
+import type { Store } from '../../../src/storage/store/store.js'
 import { openStore, put } from '../../support/replication-fixture.js'
 
 describe('addresses', () => {

@@ -6,9 +6,9 @@ import { nextTurn } from '../../../src/base/turn.js'
 import { MessageStream } from '../../../src/replication/rpc/message-stream.js'
 import type { ReceivedDown, ResyncNeeded, StreamUp } from '../../../src/replication/rpc/messages.js'
 import { PATIENCE_MS } from '../../../src/replication/secondary/patience.js'
-import { RecentFrames } from '../../../src/replication/secondary/recent-frames.js'
+import { RecentFrames } from '../../../src/replication/model/recent-frames.js'
 import { StreamReader } from '../../../src/replication/secondary/stream-reader.js'
-import type { SecondaryHooks } from '../../../src/replication/types.js'
+import type { SecondaryHooks } from '../../../src/replication/model/types.js'
 import { openStore, put } from '../../support/replication-fixture.js'
 
 /** A follower ends a connection on which its primary owes it something and is silent. */

@@ -3,7 +3,7 @@ import { silentLog } from '../../../src/base/log.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { FilteredDataPurge } from '../../../src/replication/filter/purge.js'
 import { readPurgeStage } from '../../../src/replication/filter/purge-mark.js'
-import { KEYS } from '../../../src/storage/key-families.js'
+import { KEYS } from '../../../src/storage/keys/key-families.js'
 import { MemoryStorage } from '../../support/memory-storage.js'
 import { until } from '../../support/until.js'
 

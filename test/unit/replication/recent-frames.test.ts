@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { RecentFrames } from '../../../src/replication/secondary/recent-frames.js'
-import type { Frame } from '../../../src/storage/replicable.js'
+import { RecentFrames } from '../../../src/replication/model/recent-frames.js'
+import type { Frame } from '../../../src/storage/keys/replicable.js'
 
 const frame = (firstIndex: number, lastIndex: number, length = 10): Frame => ({
   firstIndex,

@@ -6,7 +6,7 @@ import {
   isSecondaryStage,
   type Stage,
   TRANSITIONS,
-} from '../../../src/replication/roles/machine.js'
+} from '../../../src/replication/model/machine.js'
 import { after, answersOf, type RoleAction, type RoleCall, type Roles } from '../../simulation/role-model.js'
 import { decisionsAt, SAFE } from '../../support/role-decisions.js'
 

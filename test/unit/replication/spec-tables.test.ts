@@ -14,11 +14,11 @@ import {
   type RecordChange,
   type Stage,
   TRANSITIONS,
-} from '../../../src/replication/roles/machine.js'
+} from '../../../src/replication/model/machine.js'
 import type { PrimaryConnection } from '../../../src/replication/rpc/transport.js'
 import { FOLLOWING, type Following } from '../../../src/replication/secondary/following.js'
 import { STANDING, standingOf } from '../../../src/replication/secondary/standing.js'
-import { step } from '../../../src/replication/state-table.js'
+import { step } from '../../../src/replication/model/state-table.js'
 import { decisionsAt, SAFE } from '../../support/role-decisions.js'
 import { machineTable, readSpecTable, tableOf } from '../../support/spec-tables.js'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
-import { DiskFaults, withDiskFaults } from '../../../src/server/data/disk-faults.js'
+import { DiskFaults, withDiskFaults } from '../../../src/server/faults/disk-faults.js'
 import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
 
 it('a storage replacement takes effect, even if the disk is full by then', async () => {

@@ -22,8 +22,8 @@ import type { SharedLog } from '../../../src/storage/commit-log/shared-log.js'
 import { prefixRange } from '../../../src/storage/engine/engine.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
 import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
-import { findFamily, KEYS } from '../../../src/storage/key-families.js'
-import { DATA_PREFIX } from '../../../src/storage/raw-keys.js'
+import { findFamily, KEYS } from '../../../src/storage/keys/key-families.js'
+import { DATA_PREFIX } from '../../../src/storage/keys/raw-keys.js'
 import { until } from '../../support/until.js'
 
 /** Servers with something of everything that there is: what they store is what the table of keys says. */

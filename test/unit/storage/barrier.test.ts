@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { Barrier } from '../../../src/storage/barrier/barrier.js'
-import { FAMILIES, KEYS } from '../../../src/storage/key-families.js'
-import type { Store } from '../../../src/storage/store.js'
+import { FAMILIES, KEYS } from '../../../src/storage/keys/key-families.js'
+import type { Store } from '../../../src/storage/store/store.js'
 import { sealRecordsOf } from '../../support/seal-records.js'
 import { bytes, copyAll, entriesAfter, openFixture, remoteOf, rootsOf } from './fixture.js'
 

@@ -3,8 +3,8 @@ import { ManualClock } from '../../support/manual-clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import type { Engine, EngineBatch } from '../../../src/storage/engine/engine.js'
 import { MemoryDisk, MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
-import type { RemotePosition, SyncSnapshot, WalEntry } from '../../../src/storage/replicable.js'
-import { Store, type StoreOptions } from '../../../src/storage/store.js'
+import type { RemotePosition, SyncSnapshot, WalEntry } from '../../../src/storage/keys/replicable.js'
+import { Store, type StoreOptions } from '../../../src/storage/store/store.js'
 
 export const bytes = (text: string): Buffer => Buffer.from(text)
 

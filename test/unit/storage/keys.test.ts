@@ -7,7 +7,7 @@ import {
   findMountOf,
   isPlainKey,
   KEYS,
-} from '../../../src/storage/key-families.js'
+} from '../../../src/storage/keys/key-families.js'
 
 it('no key family lies within another one', () => {
   for (const { at, isFolder } of FAMILIES) {

@@ -9,7 +9,7 @@ import { MemorySharedLog } from '../../../src/storage/commit-log/memory-shared-l
 import { SharedCommitLog } from '../../../src/storage/commit-log/shared-commit-log.js'
 import { ImageNeeded, type Leadership } from '../../../src/storage/commit-log/shared-log.js'
 import { MemoryDisk, MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
-import { Store, type StoreOptions } from '../../../src/storage/store.js'
+import { Store, type StoreOptions } from '../../../src/storage/store/store.js'
 import { FrozenClock } from '../../support/frozen-clock.js'
 import { GatedEngine } from './fixture.js'
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { silentLog } from '../../../src/base/log.js'
 import { ManualClock } from '../../support/manual-clock.js'
 import { LevelEngine } from '../../../src/storage/engine/level-engine.js'
-import { Store } from '../../../src/storage/store.js'
+import { Store } from '../../../src/storage/store/store.js'
 import { until } from '../../support/until.js'
 import { bytes, GatedEngine, openFixture, put } from './fixture.js'
 

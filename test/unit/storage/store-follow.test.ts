@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { NO_LEAF, subPageOf } from '../../../src/storage/trees/leaf.js'
-import type { WalEntry } from '../../../src/storage/replicable.js'
-import type { Store } from '../../../src/storage/store.js'
+import type { WalEntry } from '../../../src/storage/keys/replicable.js'
+import type { Store } from '../../../src/storage/store/store.js'
 import { bytes, copyAll, entriesAfter, openFixture, put, remoteOf, rootsOf, textOf } from './fixture.js'
 
 const pairOfStores = async (): Promise<{ primary: Store; secondary: Store }> => {

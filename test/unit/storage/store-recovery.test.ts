@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { MemoryDisk } from '../../../src/storage/engine/memory-engine.js'
-import { STATE_KEY, walKey } from '../../../src/storage/raw-keys.js'
+import { STATE_KEY, walKey } from '../../../src/storage/keys/raw-keys.js'
 import { bytes, entriesAfter, openFixture, put, rootsOf, textOf } from './fixture.js'
 
 const spoil = (disk: MemoryDisk, key: string, at: number): void => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { LogicalError } from '../../../src/logical/errors.js'
 import type { Transaction } from '../../../src/logical/storage.js'
-import type { Store } from '../../../src/storage/store.js'
+import type { Store } from '../../../src/storage/store/store.js'
 import { bytes, entriesAfter, type Fixture, openFixture, put, textOf } from './fixture.js'
 
 const noSpace = new LogicalError('unavailable', 'no space left on the storage device: nothing can be written')

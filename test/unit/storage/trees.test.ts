@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { shortHash } from '../../../src/crypto/digest.js'
 import { leafHash, subPageOf, xorOf } from '../../../src/storage/trees/leaf.js'
 import { MerkleTree } from '../../../src/storage/trees/merkle.js'
-import { categoryOf } from '../../../src/storage/key-families.js'
-import type { Store } from '../../../src/storage/store.js'
+import { categoryOf } from '../../../src/storage/keys/key-families.js'
+import type { Store } from '../../../src/storage/store/store.js'
 import { bytes, openFixture, put, rootsOf, textOf } from './fixture.js'
 
 /** The tree over some entries, made from the definition. */

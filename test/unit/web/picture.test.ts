@@ -13,7 +13,7 @@ import {
   signsOf,
   standingOf,
   walOf,
-} from '../../../src/web/picture/words.js'
+} from '../../../src/web/parts/words.js'
 
 const dr = (primary: string, secondary: string): PlannedLink => ({ kind: 'dr', primary, secondary })
 const performance = (primary: string, secondary: string): PlannedLink => ({ kind: 'performance', primary, secondary })

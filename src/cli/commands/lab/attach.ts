@@ -7,8 +7,8 @@ import { type AttachedLab, type AttachedServer, serversIn } from '../../../lab/m
 import { LabError } from '../../../lab/model/lab-error.js'
 import { labDirectory } from '../../../lab/model/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
-import { examples } from '../../help.js'
-import { formatTable, type Output } from '../../output.js'
+import { examples } from '../../terminal/help.js'
+import { formatTable, type Output } from '../../terminal/output.js'
 import { caCertOption, requireReadable } from './options.js'
 import { requireTopology } from '../../../lab/topology/catalogue.js'
 

@@ -6,8 +6,8 @@ import { systemClock } from '../../../base/clock.js'
 import { createSystemRandom } from '../../../base/random.js'
 import { shellWord } from '../../../base/shell.js'
 import { makeSecrets } from '../../../lab/export/secrets.js'
-import { examples } from '../../help.js'
-import type { Output } from '../../output.js'
+import { examples } from '../../terminal/help.js'
+import type { Output } from '../../terminal/output.js'
 import { deliver, exportCommand, type ExportFlags, readSource } from './export-options.js'
 
 interface ComposeFlags extends ExportFlags {

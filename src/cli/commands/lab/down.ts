@@ -7,8 +7,8 @@ import { describeMissing } from '../../../lab/model/lab-directory.js'
 import { listLabs } from '../../../lab/model/state-directory.js'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
 import { isRunning } from '../../../lab/processes/child-process.js'
-import { withInterrupt } from '../../interrupt.js'
-import type { Output } from '../../output.js'
+import { withInterrupt } from '../../terminal/interrupt.js'
+import type { Output } from '../../terminal/output.js'
 import { nameOption } from './options.js'
 
 interface DownFlags {

@@ -7,9 +7,9 @@ import { LabError } from '../../../lab/model/lab-error.js'
 import { thisHost } from '../../../lab/processes/lab-host.js'
 import { openLab } from '../../../lab/live/open-lab.js'
 import type { LiveLab } from '../../../lab/live/live-lab.js'
-import { EXIT } from '../../exit-codes.js'
-import { examples } from '../../help.js'
-import type { Output } from '../../output.js'
+import { EXIT } from '../../terminal/exit-codes.js'
+import { examples } from '../../terminal/help.js'
+import type { Output } from '../../terminal/output.js'
 import { nameOption } from './options.js'
 
 interface FindFlags {

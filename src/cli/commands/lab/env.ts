@@ -15,7 +15,7 @@ import { requireAnyLab, saveLab } from '../../../lab/model/lab-directory.js'
 import { atActiveNodes } from '../../../lab/nodes/nodes.js'
 import { chooseClusters, findNode } from '../../../lab/nodes/choose.js'
 import { runInForeground } from '../../../lab/runner/foreground.js'
-import type { Output } from '../../output.js'
+import type { Output } from '../../terminal/output.js'
 import { nameOption } from './options.js'
 
 interface EnvFlags {

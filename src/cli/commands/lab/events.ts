@@ -4,9 +4,9 @@ import { describeEvent } from '../../../lab/keeper/describe.js'
 import type { LabEvent } from '../../../lab/events/event.js'
 import { followEvents, listEvents } from '../../../lab/keeper/reading.js'
 import { requireOwnLab } from '../../../lab/model/lab-directory.js'
-import { examples } from '../../help.js'
-import { withInterrupt } from '../../interrupt.js'
-import { onReaderGone, type Output } from '../../output.js'
+import { examples } from '../../terminal/help.js'
+import { withInterrupt } from '../../terminal/interrupt.js'
+import { onReaderGone, type Output } from '../../terminal/output.js'
 import { nameOption, parseTimeout } from './options.js'
 
 interface EventFlags {

@@ -4,7 +4,7 @@ import { type ExportedFile, type ExportSource, describeLeftOut } from '../../../
 import { writeExport } from '../../../lab/export/write-files.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { readTopologyFile, requireTopology } from '../../../lab/topology/catalogue.js'
-import type { Output } from '../../output.js'
+import type { Output } from '../../terminal/output.js'
 
 export interface ExportFlags {
   readonly file?: string

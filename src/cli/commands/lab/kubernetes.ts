@@ -3,8 +3,8 @@ import { systemClock } from '../../../base/clock.js'
 import { createSystemRandom } from '../../../base/random.js'
 import { exportKubernetes } from '../../../lab/export/kubernetes.js'
 import { LabError } from '../../../lab/model/lab-error.js'
-import { examples } from '../../help.js'
-import type { Output } from '../../output.js'
+import { examples } from '../../terminal/help.js'
+import type { Output } from '../../terminal/output.js'
 import { deliver, exportCommand, type ExportFlags, readSource } from './export-options.js'
 
 interface KubernetesFlags extends ExportFlags {

@@ -12,7 +12,7 @@ import {
   toTextLine,
 } from '../../../lab/lifecycle/logs.js'
 import { chooseServers } from '../../../lab/nodes/choose.js'
-import { isTextWanted, onReaderGone, type Output } from '../../output.js'
+import { isTextWanted, onReaderGone, type Output } from '../../terminal/output.js'
 import { nameOption, parseTimeout } from './options.js'
 
 interface LogFlags {

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
-import { formatTable, type Output } from '../../output.js'
+import { formatTable, type Output } from '../../terminal/output.js'
 import { findLab } from '../../../lab/model/lab-directory.js'
 import { type LabListing, listLabStates } from '../../../lab/lifecycle/listing.js'
 import { surveyLab } from '../../../lab/status/survey.js'

@@ -10,7 +10,7 @@ import { failOver, operationToken, rejoin, switchOver } from '../../../lab/opera
 import { chooseClusters } from '../../../lab/nodes/choose.js'
 import type { Runbook } from '../../../lab/operations/runbook.js'
 import { stepDown } from '../../../lab/operations/step-down.js'
-import type { Output } from '../../output.js'
+import type { Output } from '../../terminal/output.js'
 import { nameOption, parseTimeout, timeoutOption } from './options.js'
 
 interface Flags {

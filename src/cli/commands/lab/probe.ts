@@ -3,9 +3,9 @@ import { openLab } from '../../../lab/live/open-lab.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
 import { type LagFigures, probeLab, type ProbeResult } from '../../../lab/live/probe.js'
-import { examples } from '../../help.js'
-import { withInterrupt } from '../../interrupt.js'
-import { formatTable, type Output } from '../../output.js'
+import { examples } from '../../terminal/help.js'
+import { withInterrupt } from '../../terminal/interrupt.js'
+import { formatTable, type Output } from '../../terminal/output.js'
 import { nameOption, parseTimeout, timeoutOption } from './options.js'
 
 interface ProbeFlags {

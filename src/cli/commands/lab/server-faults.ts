@@ -2,7 +2,7 @@ import { Command, Option } from 'commander'
 import type { ServerFault } from '../../../lab/keeper/server-fault.js'
 import type { Kind } from '../../../lab/model/kinds.js'
 import { LabError } from '../../../lab/model/lab-error.js'
-import { examples } from '../../help.js'
+import { examples } from '../../terminal/help.js'
 import { milliseconds, skew } from './quantities.js'
 
 /** Sets a fault of the servers of a cluster or of one node, and says so; without a name it finds the server that takes it. */

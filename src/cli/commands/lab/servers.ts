@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
 import { workOnServers } from '../../../lab/lifecycle/servers.js'
 import type { ServerVerb } from '../../../lab/model/server-verbs.js'
-import type { Output } from '../../output.js'
+import type { Output } from '../../terminal/output.js'
 import { nameOption, parseTimeout, timeoutOption } from './options.js'
 
 const ABOUT: Readonly<Record<ServerVerb, string>> = {

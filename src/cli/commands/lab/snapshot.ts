@@ -17,9 +17,9 @@ import { listSnapshots } from '../../../lab/snapshot/kept.js'
 import { saveSnapshot, withSnapshot } from '../../../lab/snapshot/save.js'
 import { upImage } from '../../../lab/lifecycle/up-snapshot.js'
 import { allServersOf, planOf, type Topology } from '../../../lab/model/topology.js'
-import { examples } from '../../help.js'
-import { withInterrupt } from '../../interrupt.js'
-import { formatTable, type Output } from '../../output.js'
+import { examples } from '../../terminal/help.js'
+import { withInterrupt } from '../../terminal/interrupt.js'
+import { formatTable, type Output } from '../../terminal/output.js'
 import { nameOption, parsePort, parseTimeout, timeoutOption } from './options.js'
 
 interface Flags {

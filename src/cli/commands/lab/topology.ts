@@ -10,8 +10,8 @@ import {
 } from '../../../lab/topology/catalogue.js'
 import { describeTopology } from '../../../lab/topology/describe.js'
 import { TOPOLOGY_SCHEMA } from '../../../lab/topology/schema.js'
-import { examples } from '../../help.js'
-import { formatTable, type Output, textWidth } from '../../output.js'
+import { examples } from '../../terminal/help.js'
+import { formatTable, type Output, textWidth } from '../../terminal/output.js'
 
 /** `understudy topology list|show|validate|schema`: what labs can be made of, and files to make others of. */
 export const topologyCommand = (output: Output): Command => {

@@ -4,8 +4,8 @@ import { LabError } from '../../../lab/model/lab-error.js'
 import { claimLab } from '../../../lab/processes/claim.js'
 import { requireLab, saveLab } from '../../../lab/model/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
-import { examples } from '../../help.js'
-import type { Output } from '../../output.js'
+import { examples } from '../../terminal/help.js'
+import type { Output } from '../../terminal/output.js'
 import { nameOption, parsePort } from './options.js'
 
 /** Where toxiproxy's clients look. */

@@ -2,9 +2,9 @@ import { Command } from 'commander'
 import { createSystemRandom } from '../../../base/random.js'
 import { requireAnyLab } from '../../../lab/model/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
-import { examples } from '../../help.js'
-import { withInterrupt } from '../../interrupt.js'
-import type { Output } from '../../output.js'
+import { examples } from '../../terminal/help.js'
+import { withInterrupt } from '../../terminal/interrupt.js'
+import type { Output } from '../../terminal/output.js'
 import { parsePort } from './options.js'
 
 interface WebFlags {

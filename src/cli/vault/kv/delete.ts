@@ -1,5 +1,5 @@
 import { type Call, type Command, defineCommand } from '../command.js'
-import { localError } from '../cli-error.js'
+import { localError } from '../model/cli-error.js'
 import { printWritten } from '../data.js'
 import { flag } from '../flags.js'
 import { findTarget, MOUNT_FLAG, requireV2 } from './target.js'

@@ -1,9 +1,9 @@
 /** Tables of KV v2: where the secret lies, what is known about its version, and the data itself. */
-import { isMap, type JsonMap } from '../json-map.js'
+import { isMap, type JsonMap } from '../model/json-map.js'
 import { formatPairs, formatTitle } from '../render/columns.js'
 import type { Output } from '../render/output.js'
 import { dataRows } from '../render/secret-rows.js'
-import type { Secret } from '../secret.js'
+import type { Secret } from '../model/secret.js'
 
 /** The answer of a write: the metadata of the new version. */
 export const printVersion = (out: Output, secret: Secret, at: string): number => {

@@ -1,9 +1,9 @@
 /** Which mount a path of `kv` commands lies on, and which version of KV that mount speaks. */
-import { localError } from '../cli-error.js'
+import { localError } from '../model/cli-error.js'
 import type { Session } from '../command.js'
-import { isMap } from '../json-map.js'
+import { isMap } from '../model/json-map.js'
 import { flag } from '../flags.js'
-import { textOf } from '../secret.js'
+import { textOf } from '../model/secret.js'
 import { cleanPath } from '../values.js'
 
 export const MOUNT_FLAG = {

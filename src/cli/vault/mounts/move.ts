@@ -1,8 +1,8 @@
 import type { Session } from '../command.js'
-import { remoteError } from '../cli-error.js'
-import { isMap } from '../json-map.js'
+import { remoteError } from '../model/cli-error.js'
+import { isMap } from '../model/json-map.js'
 import { goText } from '../render/go-text.js'
-import { textOf } from '../secret.js'
+import { textOf } from '../model/secret.js'
 
 const POLL_MS = 250
 

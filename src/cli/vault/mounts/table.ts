@@ -1,8 +1,8 @@
 /** Lists of mounts as tables. */
-import { isMap, type JsonMap } from '../json-map.js'
+import { isMap, type JsonMap } from '../model/json-map.js'
 import { formatTable, type Row } from '../render/columns.js'
 import { goText } from '../render/go-text.js'
-import { textOf } from '../secret.js'
+import { textOf } from '../model/secret.js'
 
 type Column = readonly [title: string, cell: (mount: JsonMap) => string]
 

@@ -1,7 +1,7 @@
 /** operator raft autopilot: how healthy the nodes of a cluster are, and by which measures. */
 import { type Command, defineCommand } from '../command.js'
-import { localError, remoteError, VAULT_EXIT } from '../cli-error.js'
-import { isMap, type JsonMap } from '../json-map.js'
+import { localError, remoteError, VAULT_EXIT } from '../model/cli-error.js'
+import { isMap, type JsonMap } from '../model/json-map.js'
 import { flag } from '../flags.js'
 import { formatPairs, type Row } from '../render/columns.js'
 import { goText } from '../render/go-text.js'

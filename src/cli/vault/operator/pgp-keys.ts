@@ -1,5 +1,5 @@
 import { readNamedFile } from '../../../base/named-file.js'
-import { localError, messageOf } from '../cli-error.js'
+import { localError, messageOf } from '../model/cli-error.js'
 
 /** Public keys as the API takes them, in base64, from files that hold them in binary form or with armour. */
 export const readPgpKeys = (files: readonly string[]): string[] => files.map(readPgpKey)

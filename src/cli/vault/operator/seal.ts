@@ -1,11 +1,11 @@
 /** operator unseal, seal, members, key-status, rotate and step-down: the state of one server. */
 import { type Command, defineCommand, type Session } from '../command.js'
-import { localError } from '../cli-error.js'
-import { isMap, type JsonMap } from '../json-map.js'
+import { localError } from '../model/cli-error.js'
+import { isMap, type JsonMap } from '../model/json-map.js'
 import { flag } from '../flags.js'
 import { formatColumns, formatTable, type Row } from '../render/columns.js'
 import { goText } from '../render/go-text.js'
-import { textOf } from '../secret.js'
+import { textOf } from '../model/secret.js'
 import { printSealStatus } from '../status.js'
 
 const ROOT = { isInRoot: true } as const

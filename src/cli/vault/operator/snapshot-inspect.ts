@@ -1,7 +1,7 @@
 import { readNamedFile } from '../../../base/named-file.js'
 import { LIMITS } from '../../../base/limits.js'
 import { inspectSnapshot } from '../../../server/data/snapshot-inspection.js'
-import { localError, messageOf } from '../cli-error.js'
+import { localError, messageOf } from '../model/cli-error.js'
 import { type Command, defineCommand } from '../command.js'
 import { formatPairs, formatTable, type Row } from '../render/columns.js'
 

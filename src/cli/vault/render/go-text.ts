@@ -1,6 +1,6 @@
 /** Values as tables show them: the reference prints them as its language does. */
 import { formatShortDuration } from '../../../base/duration.js'
-import { isMap } from '../json-map.js'
+import { isMap } from '../model/json-map.js'
 
 /** `[a b]` for a list, `map[k:v]` for an object with its keys in order, `<nil>` for nothing. */
 export const goText = (value: unknown): string => {

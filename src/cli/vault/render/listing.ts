@@ -1,7 +1,7 @@
 /** Answers to LIST: the keys alone, or with what `key_info` tells about them. */
 import { textsOfJson } from '../../../base/json-print.js'
-import { isMap } from '../json-map.js'
-import type { Secret } from '../secret.js'
+import { isMap } from '../model/json-map.js'
+import type { Secret } from '../model/secret.js'
 import { formatTable } from './columns.js'
 import { goText } from './go-text.js'
 import type { Output } from './output.js'

@@ -3,7 +3,7 @@ import tls from 'node:tls'
 import type { Clock } from '../../../base/clock.js'
 import type { Network } from '../../../base/network.js'
 import { LogicalError } from '../../../logical/errors.js'
-import type { PrimaryCredentials } from '../../types.js'
+import type { PrimaryCredentials } from '../../model/types.js'
 import { withoutScheme } from '../addresses.js'
 import type { SecureContexts } from './secure-contexts.js'
 

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../../../base/clock.js'
 import { LIMITS } from '../../../base/limits.js'
 import { nextTurn } from '../../../base/turn.js'
-import type { ReplicationTimes } from '../../types.js'
+import type { ReplicationTimes } from '../../model/types.js'
 
 export type KeepaliveTimes = Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs'>
 

@@ -1,6 +1,6 @@
 import { Metadata, type ServiceError, type StatusObject, status } from '@grpc/grpc-js'
 import { LogicalError } from '../../../logical/errors.js'
-import type { RefusalCode } from '../../types.js'
+import type { RefusalCode } from '../../model/types.js'
 import { carriedRefusal, fromCarried } from '../refusal.js'
 
 const STATUS_OF: Readonly<Record<RefusalCode, status>> = {

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { LIMITS } from '../../../base/limits.js'
 import { findCommonName } from '../../../crypto/certificates.js'
 import { LogicalError } from '../../../logical/errors.js'
-import type { PrimaryCredentials } from '../../types.js'
+import type { PrimaryCredentials } from '../../model/types.js'
 
 /**
  * The checks of both sides of a connection that TLS would make. Each throws a LogicalError. What has been found sound once is

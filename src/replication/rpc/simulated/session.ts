@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../../base/clock.js'
 import { LogicalError } from '../../../logical/errors.js'
-import type { ReplicationTimes } from '../../types.js'
+import type { ReplicationTimes } from '../../model/types.js'
 import type { Wire, WireMessage } from './wire.js'
 import { WireCall } from './wire-call.js'
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.js'
 import type { Log } from '../../../base/log.js'
 import { LogicalError } from '../../../logical/errors.js'
-import type { ReplicationTimes, ServerIdentity } from '../../types.js'
+import type { ReplicationTimes, ServerIdentity } from '../../model/types.js'
 import { carriedRefusal } from '../refusal.js'
 import { FETCH_KEYS, isUnary, methodOf, STREAM_WALS } from '../methods.js'
 import type { Caller, ClusterService, PrimaryStream, ReplyOf, RequestOf, UnaryMethod } from '../service.js'

@@ -1,0 +1,129 @@
+import { accessSync, constants, existsSync } from 'node:fs'
+import path from 'node:path'
+import { Command, Option } from 'commander'
+import { parseDurationMs } from '../../../base/duration.js'
+import { addressesOfServers, groupServers, parseAddresses } from '../../../lab/attach/addresses.js'
+import { type AttachOptions, attachLab, refuseWhenThere } from '../../../lab/attach/attach.js'
+import { type KnownKeys, readKeysFile, writeKeysFile } from '../../../lab/keys/keys-file.js'
+import { wireClusters } from '../../../lab/attach/wiring.js'
+import type { WiredClusters } from '../../../lab/model/cluster.js'
+import { LabError } from '../../../lab/model/lab-error.js'
+import { labDirectory } from '../../../lab/model/lab-directory.js'
+import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
+import { drawLab } from '../../../lab/topology/picture.js'
+import { proveReplication } from '../../../lab/wiring/proof.js'
+import { planOf } from '../../../lab/model/topology.js'
+import { loadTopology, topologyOf } from '../../../lab/topology/catalogue.js'
+import { examples } from '../../terminal/help.js'
+import { formatTable, type Output } from '../../terminal/output.js'
+import { describeKeys } from './describe-keys.js'
+import { caCertOption, requireReadable } from './options.js'
+
+interface WireFlags {
+  readonly topology: string
+  readonly timeout: string
+  readonly keep?: string
+  readonly name?: string
+  readonly caCert?: string
+  readonly json?: true
+}
+
+/** `understudy wire`: makes a topology of servers that somebody else started, such as the containers of a compose file. */
+export const wireCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
+  new Command('wire')
+    .description('initialise, unseal and join servers that run already, and prove that they replicate')
+    .argument(
+      '<clusters...>',
+      'where each cluster is, such as A=http://a:8200, or each node of one, such as A1=http://a1:8200',
+    )
+    .requiredOption('--topology <name>', 'dr, pr, pr-dr, ..., or a YAML file')
+    .addOption(new Option('--timeout <duration>', 'bound on each wait, such as 30s').default('60s'))
+    .option('--keep <file>', 'where keys and tokens are kept, so that a second run opens the same clusters again')
+    .addOption(caCertOption())
+    .option('--name <lab>', 'leave a lab of this name behind, as "attach" does')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      examples(
+        'wire --topology dr A=http://a:8200 B=http://b:8200',
+        'wire --topology pr-dr --keep keys.json A=http://a:8200 B=http://b:8200 C=http://c:8200',
+        'wire --topology dr --name boxes A=http://10.0.0.1:8200 B=http://10.0.0.2:8200',
+      ),
+    )
+    .action(async (given: string[], flags: WireFlags) => {
+      const topology = loadTopology(flags.topology)
+      const timeoutMs = parseDurationMs(flags.timeout)
+      if (!timeoutMs) throw new LabError('usage', `"${flags.timeout}" is not a duration such as 30s`)
+      const addresses = parseAddresses(given)
+      const strange = [...groupServers(addresses.keys()).keys()].filter((name) => !topology.clusters.includes(name))
+      if (strange.length > 0)
+        throw new LabError('usage', `the topology ${topology.name} has no cluster ${strange.join(', ')}`)
+      const { keep, name } = flags
+      if (name !== undefined && labDirectory(name)) refuseWhenThere(name)
+      if (keep) requireWritable(keep)
+      const caFile = flags.caCert === undefined ? undefined : requireReadable(flags.caCert)
+      const host = makeHost()
+      const options = {
+        shares: 1,
+        threshold: 1,
+        timeoutMs,
+        clock: host.clock,
+        caFile,
+        onProgress: output.progress,
+        onKeep: (wired: WiredClusters) => {
+          if (keep) writeKeysFile(keep, wired)
+        },
+      }
+      const { wired, links } = await wireClusters(topology, addresses, readKept(keep, output), options)
+      if (name !== undefined) {
+        await attach({ name, caFile, onWarning: output.complain }, wired, host)
+        output.progress(`they are the lab "${name}" now`)
+      }
+      const proof = await proveReplication(wired, { clock: host.clock, timeoutMs, links })
+      output.data(
+        flags.json
+          ? JSON.stringify({ ...wired, proof }, undefined, 2)
+          : describe({ ...wired, plan: topology }, proof, keep),
+      )
+    })
+
+const attach = async (
+  named: Pick<AttachOptions, 'name' | 'caFile' | 'onWarning'>,
+  wired: WiredClusters,
+  host: LabHost,
+): Promise<void> => {
+  const addresses = new Map(wired.clusters.flatMap(addressesOfServers))
+  const clusters = new Map(wired.clusters.map((cluster) => [cluster.name, cluster]))
+  const keys = { topology: wired.topology, joined: wired.joined, clusters }
+  await attachLab({ ...named, addresses, keys }, host)
+}
+
+/** Keys are kept as soon as there are any, by a new file in the place of the old one. */
+const requireWritable = (file: string): void => {
+  try {
+    accessSync(path.dirname(path.resolve(file)), constants.W_OK)
+    if (existsSync(file)) accessSync(file, constants.W_OK)
+  } catch (error) {
+    throw new LabError('usage', `${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+const readKept = (file: string | undefined, output: Output): WiredClusters | undefined => {
+  if (!file || !existsSync(file)) return undefined
+  const { topology, joined, clusters }: KnownKeys = readKeysFile(file, output.complain)
+  return {
+    topology: topology ?? '',
+    joined,
+    clusters: [...clusters].map(([name, { apiAddress = '', ...keys }]) => ({ name, apiAddress, ...keys })),
+  }
+}
+
+/** Keys and tokens that are kept in a file need not stand in the log of a container as well. */
+const describe = (wired: WiredClusters, proof: readonly string[], keep: string | undefined): string => {
+  if (keep) return [drawLab(wired), '', `keys and tokens are in ${keep}`, '', ...proof].join('\n')
+  const rows = wired.clusters.map(({ name, rootToken }) => [name, rootToken || '(none: a DR secondary serves nobody)'])
+  const topology = topologyOf(wired)
+  const isAutoSealed = (name: string) => topology !== undefined && planOf(topology, name).seal?.type === 'auto'
+  const keys = describeKeys(wired.clusters, isAutoSealed)
+  return [drawLab(wired), '', formatTable([['cluster', 'root token'], ...rows]), '', ...keys, '', ...proof].join('\n')
+}

@@ -1,0 +1,31 @@
+import { constants } from 'node:os'
+import { ApiError, ApiUnreachable } from '../../client/api-client.js'
+import { Interrupted, LabError, type LabErrorCode } from '../../lab/model/lab-error.js'
+
+/** Exit statuses, so that a script can tell one failure from another. */
+export const EXIT = {
+  ok: 0,
+  usage: 1,
+  remote: 2,
+  assertion: 3,
+  timeout: 4,
+  conflict: 5,
+  interrupted: 130,
+} as const
+
+const BY_LAB_ERROR: Readonly<Record<LabErrorCode, number>> = {
+  usage: EXIT.usage,
+  remote: EXIT.remote,
+  timeout: EXIT.timeout,
+  conflict: EXIT.conflict,
+  interrupted: EXIT.interrupted,
+}
+
+/** A command that a signal ended says so as shells do: 128 and the number of the signal. */
+const BY_SIGNAL = 128
+
+export const exitCodeOf = (error: unknown): number => {
+  if (error instanceof Interrupted) return BY_SIGNAL + constants.signals[error.signal]
+  if (error instanceof LabError) return BY_LAB_ERROR[error.code]
+  return error instanceof ApiError || error instanceof ApiUnreachable ? EXIT.remote : EXIT.usage
+}

@@ -1,0 +1,25 @@
+import { Interrupted } from '../../lab/model/lab-error.js'
+
+/** Aborted by the first signal with an `Interrupted`, and by a second one to say that it is urgent. */
+export interface Interruption {
+  readonly signal: AbortSignal
+  readonly hurry: AbortSignal
+}
+
+const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
+/** Runs work that puts things in order when somebody asks the command to end, instead of dying in the middle. */
+export const withInterrupt = async <T>(work: (interruption: Interruption) => Promise<T>): Promise<T> => {
+  const first = new AbortController()
+  const second = new AbortController()
+  const onSignal = (name: NodeJS.Signals) => {
+    if (first.signal.aborted) second.abort()
+    else first.abort(new Interrupted(name))
+  }
+  for (const name of SIGNALS) process.on(name, onSignal)
+  try {
+    return await work({ signal: first.signal, hurry: second.signal })
+  } finally {
+    for (const name of SIGNALS) process.off(name, onSignal)
+  }
+}

@@ -1,0 +1,206 @@
+import { printable } from '../../../base/printable.js'
+import { VaultApi } from '../api.js'
+import { CliError, localError, VAULT_EXIT } from '../model/cli-error.js'
+import type { Command } from '../command.js'
+import { COMMANDS } from './commands.js'
+import { COMMON_FLAGS, LATE_FLAGS } from '../common-flags.js'
+import { flagValues, flagWidth, parseArguments, type ParsedArguments } from '../flags.js'
+import { describeAll, describeCommand, describeFamily } from './help.js'
+import type { VaultIo } from '../model/io.js'
+import { Preview } from '../preview.js'
+import { Output, parseFormat } from '../render/output.js'
+import { COLUMNS, wrapText } from '../render/wrap.js'
+import { readSettings } from '../settings.js'
+import { describeUnexpected } from '../../terminal/unexpected.js'
+import { countSlips } from '../../../base/nearest.js'
+import { DEFAULT_REPORTED_VERSION } from '../../../server/config/config.js'
+
+const WORDS_MAX = 4
+const VERSION_WORDS: ReadonlySet<string> = new Set(['version', '-v', '-version', '--version'])
+const HELP_WORDS: ReadonlySet<string> = new Set(['-h', '-help', '--help', 'help'])
+
+/** Runs one command of the `vault`-named command line; resolves to the exit status. `args` without the program's name. */
+export const runVault = async (args: readonly string[], given: VaultIo): Promise<number> => {
+  const io = asPrintable(given)
+  try {
+    return await runNamed(args, io)
+  } catch (error) {
+    if (error instanceof Preview) {
+      io.write(`${error.message}\n`)
+      return VAULT_EXIT.ok
+    }
+    if (!(error instanceof CliError)) {
+      io.complain(describeUnexpected(error))
+      return VAULT_EXIT.local
+    }
+    if (error.message !== '') io.complain(error.message)
+    return error.status
+  }
+}
+
+/** Text is for terminals; bytes are for programs and files, and stay as they are. */
+const asPrintable = (io: VaultIo): VaultIo => ({
+  ...io,
+  write: (data) => io.write(typeof data === 'string' ? printable(data) : data),
+  complain: (text) => io.complain(printable(text)),
+})
+
+const runNamed = async (args: readonly string[], io: VaultIo): Promise<number> => {
+  const [first = '', ...rest] = args
+  if (first === 'server') return io.serve(rest)
+  if (VERSION_WORDS.has(first)) {
+    io.write(`${versionLine()}\n`)
+    return VAULT_EXIT.ok
+  }
+  const found = findCommand(args)
+  return found ? runCommand(found.command, found.args, io) : explain(args, io)
+}
+
+interface FoundCommand {
+  readonly command: Command
+  /** The arguments behind its words. */
+  readonly args: readonly string[]
+}
+
+/** The command with the most words that `args` begin with. Common flags may stand before and between the words. */
+const findCommand = (args: readonly string[]): FoundCommand | undefined => {
+  const words: string[] = []
+  const flags: string[] = []
+  let found: FoundCommand | undefined
+  for (let at = 0; at < args.length && words.length < WORDS_MAX; ) {
+    const width = flagWidth(args.slice(at), COMMON_FLAGS)
+    if (width > 0) flags.push(...args.slice(at, at + width))
+    else words.push(args[at] ?? '')
+    at += Math.max(width, 1)
+    const command = width === 0 ? COMMANDS.get(words.join(' ')) : undefined
+    if (command) found = { command, args: [...flags, ...args.slice(at)] }
+  }
+  return found
+}
+
+const runCommand = async (command: Command, args: readonly string[], io: VaultIo): Promise<number> => {
+  if (command.refusal !== undefined) throw localError(command.refusal)
+  const parsed = parseArguments(args, { ...COMMON_FLAGS, ...command.flags }, LATE_FLAGS)
+  if (parsed.isHelpWanted) {
+    io.write(describeCommand(command))
+    return VAULT_EXIT.ok
+  }
+  const common = flagValues(COMMON_FLAGS, parsed, io.env)
+  const out = new Output(io, parseFormat(common.format), common.field)
+  const api = new VaultApi(readSettings(common, io), io)
+  try {
+    return await command.run({ io, api, out, isInteractive: !common['non-interactive'] }, parsed)
+  } catch (error) {
+    throw error instanceof CliError && error.answer ? withHint(error, command, parsed, error.answer) : error
+  } finally {
+    api.close()
+  }
+}
+
+const withHint = (
+  error: CliError,
+  command: Command,
+  { written }: ParsedArguments,
+  answer: NonNullable<CliError['answer']>,
+): CliError => {
+  const hint = findHint({ command, written, answer })
+  if (hint === undefined) return error
+  return new CliError(error.status, `${error.message}\n\n${wrapText(hint, COLUMNS).join('\n')}`, {
+    cause: error,
+    answer,
+  })
+}
+
+/** No command: what there is, on standard output when it was asked for, else as a complaint. */
+const explain = (args: readonly string[], io: VaultIo): number => {
+  const isAsked = args.some((arg) => HELP_WORDS.has(arg))
+  const words = args.filter((arg) => !arg.startsWith('-') && arg !== 'help')
+  const family = describeFamily(words)
+  if (family !== undefined || words.length === 0) {
+    const text = family ?? describeAll()
+    if (isAsked) io.write(text)
+    else io.complain(text.trimEnd())
+    return isAsked ? VAULT_EXIT.ok : VAULT_EXIT.local
+  }
+  const meant = suggest(words, names())
+  const question = meant.length > 0 ? `Did you mean ${meant.map((name) => `"${name}"`).join(' or ')}?\n\n` : ''
+  const near = describeFamily(words.slice(0, -1)) ?? 'vault -help lists the commands.'
+  throw localError(`There is no command ${JSON.stringify(words.join(' '))}.\n\n${question}${near.trimEnd()}`)
+}
+
+/** Every command and every beginning of one that stands for a family. */
+const names = (): Set<string> => {
+  const all = new Set(['server', 'version'])
+  for (const name of COMMANDS.keys()) {
+    const words = name.split(' ')
+    for (let count = 1; count <= words.length; count++) all.add(words.slice(0, count).join(' '))
+  }
+  return all
+}
+
+/** More than this many slips in one name are no slips, nor more than a part of its letters. */
+const SLIPS_MAX = 3
+const PART_MAX = 0.4
+const SHOWN_MAX = 3
+
+/**
+ * The commands that a client may have meant: names that look most like the beginning of `words`, best first; none when nothing comes near. A name of so many words is
+ * compared with as many of `words`. Where words are the name of a family, only what belongs to it can have been meant.
+ */
+export const suggest = (words: readonly string[], names: Iterable<string>): string[] => {
+  const known = new Set(names)
+  const family = words.findLastIndex((_, at) => known.has(words.slice(0, at + 1).join(' '))) + 1
+  const within = words.slice(0, family).join(' ')
+  const near = [...known].flatMap((name) => {
+    if (family > 0 && !name.startsWith(`${within} `)) return []
+    const typed = words.slice(0, name.split(' ').length).join(' ')
+    const slips = countSlips(typed, name)
+    const count = name.split(' ').length
+    return slips > 0 && slips <= SLIPS_MAX && slips <= name.length * PART_MAX ? [{ name, slips, count }] : []
+  })
+  const fewest = Math.min(...near.map(({ slips }) => slips))
+  const best = near.filter(({ slips }) => slips === fewest)
+  // With the same slips the name of more words is what the rest of the line says, too.
+  const most = Math.max(...best.map(({ count }) => count))
+  return best
+    .filter(({ count }) => count === most)
+    .slice(0, SHOWN_MAX)
+    .map(({ name }) => name)
+}
+
+/** Scripts take the second word. */
+const versionLine = (): string => `Vault v${DEFAULT_REPORTED_VERSION} (Understudy, an independent simulator)`
+
+const DR_REFUSAL = 'disabled in replication DR secondary mode'
+
+interface Facts {
+  readonly command: Command
+  readonly written: ParsedArguments['written']
+  readonly answer: NonNullable<CliError['answer']>
+}
+
+interface Hint {
+  readonly applies: (facts: Facts) => boolean
+  readonly text: string
+}
+
+const lacksDrToken =
+  (kind: 'bool' | 'text') =>
+  ({ command, written, answer }: Facts): boolean =>
+    command.flags['dr-token']?.kind === kind &&
+    !written.has('dr-token') &&
+    answer.texts.some((text) => text.includes(DR_REFUSAL))
+
+const HINTS: readonly Hint[] = [
+  {
+    applies: lacksDrToken('text'),
+    text: 'This server is a DR secondary: -dr-token=TOKEN shows it an operation token, which operator generate-root -dr-token makes.',
+  },
+  {
+    applies: lacksDrToken('bool'),
+    text: 'This server is a DR secondary: with -dr-token this command makes its operation token.',
+  },
+]
+
+/** Advice for after a refusal: which command or flag to try next. Undefined where nothing more can be said. */
+const findHint = (facts: Facts): string | undefined => HINTS.find(({ applies }) => applies(facts))?.text

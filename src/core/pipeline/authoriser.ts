@@ -1,0 +1,131 @@
+import { isAddressAllowed } from '../tokens/token-cidrs.js'
+import { decideWriteOperation } from '../../logical/dispatch.js'
+import { LogicalError, permissionDenied } from '../../logical/errors.js'
+import type { BodySender } from '../../logical/incoming.js'
+import type { PathRules } from '../../logical/path-rules.js'
+import type { NamespaceRef, Request } from '../../logical/request.js'
+import type { AclVerdict } from '../acl/acl.js'
+import type { IdentityStore } from '../identity/identity.js'
+import type { PolicyStore } from '../acl/policies.js'
+import type { Route } from '../mounts/router.js'
+import { aclOf } from '../tokens/token-rights.js'
+import type { TokenEntry, TokenStore } from '../tokens/tokens.js'
+import type { Wrapping } from '../wrapping/wrapping.js'
+
+export interface AuthoriserOptions {
+  readonly tokens: TokenStore
+  readonly policies: PolicyStore
+  readonly identity: IdentityStore
+  readonly wrapping: Wrapping
+}
+
+/** The token of a request and the verdict on it. With a `failure` the request is refused, and logged as refused. */
+export interface Authorised {
+  readonly token: TokenEntry | undefined
+  readonly verdict: AclVerdict | undefined
+  /** The request took the token's last use: the token ends with it. */
+  readonly isLastUse: boolean
+  readonly failure: LogicalError | undefined
+}
+
+/** Decides who asks and whether he may, and counts the use: also that of a request which is then denied. */
+export class Authoriser {
+  readonly #options: AuthoriserOptions
+
+  constructor(options: AuthoriserOptions) {
+    this.#options = options
+  }
+
+  /** For paths that need no token: one that is good is seen, one that is not is ignored. */
+  identify(request: Request): Authorised {
+    const { tokens, identity } = this.#options
+    const found = request.clientToken === undefined ? undefined : tokens.find(request.clientToken)
+    const isGood =
+      found && found.numUses >= 0 && isAddressAllowed(found, request.remoteAddress) && !identity.refuses(found)
+    const token = isGood ? found : undefined
+    if (token) request.token = token
+    return { token, verdict: undefined, isLastUse: false, failure: undefined }
+  }
+
+  /** Whether a good token is shown, whatever it may do here. The check takes no use of the token. */
+  isKnown({ clientToken, remoteAddress }: BodySender, namespace: NamespaceRef): boolean {
+    const { tokens, identity } = this.#options
+    const token = clientToken === undefined ? undefined : tokens.find(clientToken)
+    if (!token || !isAddressAllowed(token, remoteAddress) || identity.refuses(token)) return false
+    return namespace.path.startsWith(token.namespace.path)
+  }
+
+  async authorise(request: Request, route: Route | undefined): Promise<Authorised> {
+    const { tokens, wrapping, identity } = this.#options
+    const isWrapping = route?.rules.wrappingToken !== undefined
+    const { clientToken } = request
+    const presented = isWrapping && clientToken ? await wrapping.resolve(clientToken) : clientToken
+    const token = presented ? tokens.find(presented) : undefined
+    if (!token) {
+      if (isWrapping && clientToken) wrapping.find('')
+      return refused(tokenMissing(clientToken))
+    }
+    if (isWrapping) this.#validateWrapped(request, token, route.rules)
+    request.token = token
+    if (!isAddressAllowed(token, request.remoteAddress)) return refused(tokenMissing(undefined))
+    if (identity.refuses(token)) return refused(permissionDenied())
+    if (!request.namespace.path.startsWith(token.namespace.path)) return refused(permissionDenied())
+    const mistake = route && decideOperation(request, route)
+    const verdict = mistake ? undefined : this.#check(request, token, route)
+    const use = token.numUses === 0 ? 'free' : await tokens.use(token)
+    if (use === 'spent') {
+      if (isWrapping) wrapping.find('')
+      return refused(tokenMissing(clientToken))
+    }
+    const failure = mistake ?? (verdict?.isAllowed ? undefined : permissionDenied())
+    return { token, verdict, isLastUse: use === 'last', failure }
+  }
+
+  /** A wrapping token named in the body is judged before the rights of whoever names it. */
+  #validateWrapped(request: Request, token: TokenEntry, { wrappingToken }: PathRules): void {
+    const named = request.data.token
+    if (typeof named === 'string' && named !== '') {
+      if (named.split('.').length !== 3) this.#options.wrapping.find(named)
+    } else if (wrappingToken === 'any') this.#options.wrapping.find(token.id)
+  }
+
+  #check(request: Request, token: TokenEntry, route: Route | undefined): AclVerdict {
+    const acl = aclOf(token, this.#options)
+    const prefix = request.namespace.path.slice(token.namespace.path.length)
+    return acl.check({
+      path: prefix + pathWithMount(request.path, route),
+      operation: request.operation,
+      data: request.data,
+      wrap: request.wrap,
+      needsSudo: route?.rules.access === 'sudo',
+    })
+  }
+}
+
+/** Tells what kind of write it is; what is wrong with its fields is returned, since it costs a use like all that is refused. */
+const decideOperation = (request: Request, { mount, path }: Route): LogicalError | undefined => {
+  if (request.operation !== 'update') return undefined
+  try {
+    request.operation = decideWriteOperation(mount.backend, request, path)
+    return undefined
+  } catch (error) {
+    if (error instanceof LogicalError) return error
+    throw error
+  }
+}
+
+const refused = (failure: LogicalError): Authorised => ({
+  token: undefined,
+  verdict: undefined,
+  isLastUse: false,
+  failure,
+})
+
+/** A mount that is named without its slash is judged as the mount it is. */
+const pathWithMount = (path: string, route: Route | undefined): string =>
+  route?.path === '' && !path.endsWith('/') ? `${path}/` : path
+
+const tokenMissing = (presented: string | undefined): LogicalError =>
+  presented
+    ? new LogicalError('permission-denied', '2 errors occurred:\n\t* permission denied\n\t* invalid token\n\n')
+    : new LogicalError('permission-denied', 'permission denied')

@@ -1,0 +1,50 @@
+import type { HoldState, Kind } from '../model/types.js'
+
+export const HOLD_STATES: readonly HoldState[] = ['bootstrapping', 'merkle-diff', 'merkle-sync', 'reindex', 'apply']
+
+/** Lets a lab stop the machinery when it next enters a state, and let it go on. */
+export class Holds {
+  readonly #held = new Map<string, Set<() => void>>()
+
+  hold(kind: Kind, state: HoldState): void {
+    const key = `${kind}/${state}`
+    if (!this.#held.has(key)) this.#held.set(key, new Set())
+  }
+
+  /** Without arguments everything goes on. */
+  release(kind?: Kind, state?: HoldState): void {
+    for (const [key, waiting] of [...this.#held]) {
+      const [heldKind, heldState] = key.split('/')
+      if ((kind !== undefined && heldKind !== kind) || (state !== undefined && heldState !== state)) continue
+      this.#held.delete(key)
+      for (const go of waiting) go()
+    }
+  }
+
+  /** The held states, and whether somebody has arrived at each. */
+  list(): { kind: string; state: string; isReached: boolean }[] {
+    return [...this.#held].map(([key, waiting]) => {
+      const [kind = '', state = ''] = key.split('/')
+      return { kind, state, isReached: waiting.size > 0 }
+    })
+  }
+
+  /** Resolves at once when nothing holds the state, else when it is released; rejects with the signal's reason. */
+  async pass(kind: Kind, state: HoldState, signal: AbortSignal): Promise<void> {
+    const waiting = this.#held.get(`${kind}/${state}`)
+    if (!waiting) return
+    signal.throwIfAborted()
+    await new Promise<void>((resolve, reject) => {
+      const onAbort = () => {
+        waiting.delete(go)
+        reject(signal.reason)
+      }
+      const go = () => {
+        signal.removeEventListener('abort', onAbort)
+        resolve()
+      }
+      waiting.add(go)
+      signal.addEventListener('abort', onAbort, { once: true })
+    })
+  }
+}

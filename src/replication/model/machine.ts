@@ -1,0 +1,178 @@
+import type { ErrorCode } from '../../logical/errors.js'
+import type { Kind } from './types.js'
+
+/**
+ * The roles of a cluster for one kind of replication, what can happen to it, and where that leads. SPEC.md tells the
+ * story; this table is the law. Pure: nothing here reads a record or a clock.
+ */
+
+/** A role as the API shows it. */
+export type Mode = 'disabled' | 'bootstrapping' | 'primary' | 'secondary'
+
+/** A role as the machine sees it: `detached` is a secondary without credentials, which follows nobody. */
+export type Stage = Mode | 'detached'
+
+const modeOf = (stage: Stage): Mode => (stage === 'detached' ? 'secondary' : stage)
+
+export type Event =
+  | 'enable-primary'
+  | 'demote'
+  | 'disable-primary'
+  | 'enable-secondary'
+  | 'finish-bootstrap'
+  | 'promote'
+  | 'disable-secondary'
+  | 'update-primary'
+  | 'forget-primary'
+  | 'update-addresses'
+
+/** Every stage and every event: a new one of either does not compile before all its cells are written. */
+export const TRANSITIONS: Readonly<Record<Stage, Readonly<Record<Event, Stage | 'rejected'>>>> = {
+  disabled: {
+    'enable-primary': 'primary',
+    demote: 'rejected',
+    'disable-primary': 'rejected',
+    'enable-secondary': 'bootstrapping',
+    'finish-bootstrap': 'rejected',
+    promote: 'rejected',
+    'disable-secondary': 'rejected',
+    'update-primary': 'rejected',
+    'forget-primary': 'rejected',
+    'update-addresses': 'rejected',
+  },
+  primary: {
+    'enable-primary': 'rejected',
+    demote: 'detached',
+    'disable-primary': 'disabled',
+    'enable-secondary': 'rejected',
+    'finish-bootstrap': 'rejected',
+    promote: 'rejected',
+    'disable-secondary': 'rejected',
+    'update-primary': 'rejected',
+    'forget-primary': 'rejected',
+    'update-addresses': 'rejected',
+  },
+  bootstrapping: {
+    'enable-primary': 'rejected',
+    demote: 'rejected',
+    'disable-primary': 'rejected',
+    'enable-secondary': 'rejected',
+    'finish-bootstrap': 'secondary',
+    promote: 'primary',
+    'disable-secondary': 'disabled',
+    'update-primary': 'bootstrapping',
+    'forget-primary': 'bootstrapping',
+    'update-addresses': 'bootstrapping',
+  },
+  secondary: {
+    'enable-primary': 'rejected',
+    demote: 'rejected',
+    'disable-primary': 'rejected',
+    'enable-secondary': 'rejected',
+    'finish-bootstrap': 'rejected',
+    promote: 'primary',
+    'disable-secondary': 'disabled',
+    'update-primary': 'secondary',
+    'forget-primary': 'detached',
+    'update-addresses': 'secondary',
+  },
+  detached: {
+    'enable-primary': 'rejected',
+    demote: 'rejected',
+    'disable-primary': 'rejected',
+    'enable-secondary': 'rejected',
+    'finish-bootstrap': 'rejected',
+    promote: 'primary',
+    'disable-secondary': 'disabled',
+    'update-primary': 'secondary',
+    'forget-primary': 'detached',
+    'update-addresses': 'rejected',
+  },
+}
+
+/** The kinds of replication that a server may use: `plus` has performance replication only, `none` has neither. */
+export type License = 'enterprise' | 'plus' | 'none'
+
+/** The stages that every decision looks at. */
+export interface Facts {
+  readonly stages: Readonly<Record<Kind, Stage>>
+}
+
+/** How far this cluster is, for the checks that `force` skips. */
+export interface SafetyFacts {
+  /** False while the first or a later sync has left something out. */
+  readonly isSyncComplete: boolean
+  readonly streamState: 'idle' | 'merkle-diff' | 'merkle-sync' | 'stream-wals'
+  readonly isReindexing: boolean
+  readonly appliedIndex: number
+  /** The last index that the primary ever announced. */
+  readonly announcedIndex: number
+  /** The applied log is of an epoch that another primary has ended, and nothing of that primary is applied yet. */
+  readonly isBehindEpoch: boolean
+  /** A filter that holds something back from this cluster, as `deny EU_data/`; undefined when it has all. */
+  readonly filter: string | undefined
+}
+
+/** A step before the records change. Each is taken back when one of the next, or the change itself, fails. */
+export type Preparation =
+  | { readonly do: 'fence-writes'; readonly kind: Kind }
+  | { readonly do: 'drain'; readonly kind: Kind }
+  | { readonly do: 'stop-following'; readonly kind: Kind }
+  /** Lists the entries that a forced promotion gives up. */
+  | { readonly do: 'list-missing'; readonly kind: Kind; readonly safety: SafetyFacts }
+  /** Lists the entries that the new primary does not build on. */
+  | { readonly do: 'list-surplus'; readonly kind: Kind }
+  | { readonly do: 'plant-dev-root' }
+
+/** One step of the drafts that become durable together. */
+export type RecordChange =
+  | { readonly do: 'become-primary'; readonly kind: Kind; readonly set: 'new' | 'kept' }
+  | { readonly do: 'start-epoch'; readonly kind: Kind }
+  | { readonly do: 'take-place'; readonly kind: Kind }
+  | { readonly do: 'become-detached'; readonly kind: Kind }
+  | { readonly do: 'become-disabled'; readonly kind: Kind }
+  | { readonly do: 'take-credentials'; readonly kind: Kind; readonly mode: 'bootstrapping' | 'secondary' }
+  | { readonly do: 'become-secondary'; readonly kind: Kind }
+  | { readonly do: 'take-addresses'; readonly kind: Kind }
+  | { readonly do: 'delete-operation-token' }
+
+/**
+ * The only point at which the role changes: the drafts become durable in one batch, or as what is left of everything.
+ * Everything after this point can be derived again from the records.
+ */
+type Ending = 'commit' | 'commit-and-restart' | 'wipe-and-restart'
+
+/** The effects of an event, in this order. */
+interface Effects {
+  readonly prepare: readonly Preparation[]
+  readonly change: readonly RecordChange[]
+  readonly end: Ending
+}
+
+export interface Refusal {
+  readonly ok: false
+  readonly code: ErrorCode
+  readonly reason: string
+}
+
+export interface Acceptance extends Effects {
+  readonly ok: true
+  readonly to: Stage
+}
+
+export type Decision = Acceptance | Refusal
+
+export const refuse = (reason: string, code: ErrorCode = 'invalid-request'): Refusal => ({ ok: false, code, reason })
+
+/** Where `event` leads from `stage`; the caller has answered every refusal with its own text before. */
+export const accept = (stage: Stage, event: Event, effects: Effects): Decision => {
+  const to = TRANSITIONS[stage][event]
+  return to === 'rejected' ? refuse(`${event} is not possible while ${modeOf(stage)}`) : { ok: true, to, ...effects }
+}
+
+export const isSecondaryStage = (stage: Stage): boolean =>
+  stage === 'secondary' || stage === 'bootstrapping' || stage === 'detached'
+
+/** While a cluster is a DR secondary its performance role is only kept for later. */
+export const isDormant = (kind: Kind, facts: Facts): boolean =>
+  kind === 'performance' && isSecondaryStage(facts.stages.dr)

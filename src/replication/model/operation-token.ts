@@ -1,0 +1,66 @@
+import { base62 } from '../../base/id.js'
+import { LIMITS } from '../../base/limits.js'
+import type { Random } from '../../base/random.js'
+import { isSameSecret } from '../../crypto/constant-time.js'
+import { sha256 } from '../../crypto/digest.js'
+import type { JsonObject } from '../../logical/json.js'
+import type { Storage, Transaction } from '../../logical/storage.js'
+import { KEYS } from '../../storage/keys/key-families.js'
+
+/**
+ * The DR operation token: made by a ceremony of key shares on a DR secondary, kept there as a hash only, one at a time,
+ * good for every DR secondary operation until it is deleted, replaced, or the role ends.
+ */
+
+/** The share-by-share attempt. Its machine is that of generate-root; errors are LogicalErrors with its texts. */
+export interface GenerationAttempt {
+  /** The bare body of a status answer. */
+  status(): JsonObject
+  /** At most one of the two is not empty. */
+  start(options: { otp: string; pgpKey: string }): JsonObject | Promise<JsonObject>
+  cancel(): void
+  update(options: { key: string; nonce: string }): Promise<JsonObject>
+}
+
+/** The answer of GET attempt where no attempt can run. */
+export const NO_ATTEMPT: JsonObject = {
+  nonce: '',
+  started: false,
+  progress: 0,
+  required: 0,
+  complete: false,
+  encoded_token: '',
+  encoded_root_token: '',
+  pgp_fingerprint: '',
+  otp: '',
+  otp_length: LIMITS.otpLength,
+}
+
+export class OperationTokens {
+  readonly #storage: Storage
+  readonly #random: Random
+
+  constructor({ storage, random }: { storage: Storage; random: Random }) {
+    this.#storage = storage
+    this.#random = random
+  }
+
+  /** Makes a token of 28 characters; the one before is dead. What the ceremony calls when it is complete. */
+  async create(): Promise<string> {
+    const token = `hvs.${base62(this.#random, 24)}`
+    const hash = sha256(token)
+    await this.#storage.write((tx) => tx.put(KEYS.operationToken, hash))
+    return token
+  }
+
+  isGood(token: string): boolean {
+    const stored = this.#storage.get(KEYS.operationToken)
+    return stored !== undefined && isSameSecret(stored, sha256(token))
+  }
+
+  async delete(): Promise<void> {
+    await this.#storage.write(deleteOperationToken)
+  }
+}
+
+export const deleteOperationToken = (tx: Transaction): void => tx.delete(KEYS.operationToken)

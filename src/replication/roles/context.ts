@@ -1,0 +1,50 @@
+import { alignedFrom } from './alignment.js'
+import type { Ingredients } from './change-record.js'
+import type { Fences } from './fences.js'
+import type { FilterStore } from '../filter/filter-store.js'
+import type { SettledFilter } from '../filter/settled-filter.js'
+import type { PathServices, ReplicationHost } from '../host/host.js'
+import { uuid } from '../../base/id.js'
+import type { RunningRole } from './running-role.js'
+import type { OperationTokens } from '../model/operation-token.js'
+import type { RoleRecords } from './role-records.js'
+import { ownEpochsOf } from '../model/state.js'
+import type { DataPlane } from '../host/services.js'
+import type { Kind } from '../model/types.js'
+import type { TreeMaintenance } from './tree-maintenance.js'
+
+/** The parts of replication, for what is done with several of them. */
+export interface ReplicationContext {
+  readonly host: ReplicationHost
+  readonly roles: RoleRecords
+  readonly fences: Fences
+  readonly dataPlane: DataPlane
+  readonly filters: FilterStore
+  readonly settledFilter: SettledFilter
+  readonly maintenance: TreeMaintenance
+  readonly operationTokens: OperationTokens
+  readonly running: Readonly<Record<Kind, RunningRole>>
+}
+
+/** Everything that the operations of the API work with. */
+export interface PathContext extends ReplicationContext {
+  readonly services: PathServices
+}
+
+/** The ingredients that every effect may need; the fork is where the log of the epoch before ends here. */
+export const baseIngredients = ({ host, roles }: ReplicationContext, kind: Kind): Ingredients => {
+  const record = roles.record(kind)
+  const beginIndex = host.store.position.index
+  const ended = { dr: ownEpochsOf(roles.records, 'dr'), performance: ownEpochsOf(roles.records, 'performance') }
+  const made = { newId: () => uuid(host.random), epochId: uuid(host.random), ended }
+  if (record.mode === 'disabled' || record.mode === 'primary' || !record.hasFollowed) {
+    return { ...made, fork: { forkIndex: beginIndex, beginIndex, alignedFrom: 0 } }
+  }
+  const place = host.store.remotePosition
+  const [parentId, applied] = [place?.epoch, place?.index ?? 0]
+  // Behind the last place that a primary put back in time still has, its log is another one.
+  if (record.ahead)
+    return { ...made, fork: { parentId, forkIndex: Math.min(record.ahead.commonIndex, applied), beginIndex } }
+  const aligned = kind === 'dr' ? alignedFrom(host) : applied
+  return { ...made, fork: { parentId, forkIndex: applied, beginIndex, alignedFrom: aligned } }
+}

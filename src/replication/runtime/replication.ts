@@ -1,0 +1,239 @@
+import type { Response } from '../../logical/request.js'
+import { replicationCaches } from './caches.js'
+import type { ReplicationContext } from '../roles/context.js'
+import { filterIdsIn } from '../filter/changed-filters.js'
+import { FilterStore } from '../filter/filter-store.js'
+import { Forwarder } from '../forwarding/forwarder.js'
+import type { Holds } from '../host/holds.js'
+import type { ReplicationHost, RoleServices } from '../host/host.js'
+import { ownOf } from '../roles/keep-losses.js'
+import { collectSuffix, type Loss, type LostSuffix, readLosses } from '../roles/losses.js'
+import { isSecondaryStage } from '../model/machine.js'
+import { settleStore } from '../roles/settle-store.js'
+import { Fences } from '../roles/fences.js'
+import { RunningRole } from '../roles/running-role.js'
+import { OperationTokens } from '../model/operation-token.js'
+import { finishBootstrap } from '../roles/execute.js'
+import { KINDS, RoleRecords } from '../roles/role-records.js'
+import type { DataPlane } from '../host/services.js'
+import { FilteredDataPurge } from '../filter/purge.js'
+import { SettledFilter } from '../filter/settled-filter.js'
+import { findOwnFilter } from '../roles/own-filter.js'
+import { ownFilterId } from '../roles/secondary-role.js'
+import { isCopy } from '../model/state.js'
+import { renderStatus } from '../paths/status.js'
+import type { Kind, SecondaryView } from '../model/types.js'
+import { TreeMaintenance } from '../roles/tree-maintenance.js'
+import { ReplicationView } from './view.js'
+import type { Commit } from '../../storage/keys/replicable.js'
+
+interface ReplicationOptions {
+  readonly host: ReplicationHost
+  readonly dataPlane: DataPlane
+  /** Shared by all runtimes of a process, so that what a lab holds stays held over a restart. */
+  readonly holds: Holds
+}
+
+/**
+ * Replication of one runtime: both kinds, their records and what runs because of them. Made when the barrier is open,
+ * started once, stopped once; a role change makes another one.
+ */
+export class Replication {
+  readonly context: ReplicationContext
+  /** The facts about the roles that core needs, each as it is when it is asked for. */
+  readonly view: ReplicationView
+  readonly forwarder: Forwarder
+  readonly #purge: FilteredDataPurge
+  #unfollow: (() => void) | undefined
+  #unsubscribe: (() => void) | undefined
+
+  constructor({ host, dataPlane, holds }: ReplicationOptions) {
+    const roles = new RoleRecords(host)
+    const fences = new Fences({
+      host,
+      roles,
+      onFenced: () => {
+        for (const kind of KINDS) this.context.running[kind].refuseFollowers()
+      },
+      onMoved: () => {
+        for (const kind of KINDS) this.context.running[kind].primary?.refuseAll(NEW_EPOCH)
+      },
+    })
+    const filters = new FilterStore({
+      storage: host.storage,
+      mounts: () => host.mounts(),
+      namespaces: () => host.namespaces(),
+    })
+    host.followMounts({
+      mountChanged: (tx, change) => filters.followMount(tx, change),
+      namespaceGone: (tx, gone) => filters.followNamespaceGone(tx, gone),
+    })
+    const settledFilter = new SettledFilter(host.storage)
+    const operationTokens = new OperationTokens(host)
+    const purge = new FilteredDataPurge({
+      storage: host.storage,
+      store: host.store,
+      filteredMounts: () => this.#filteredMounts(),
+      destroy: () => host.destroyDeleted(),
+      random: host.random,
+      log: host.log,
+    })
+    const followed: Kind = isSecondaryStage(roles.facts().stages.dr) ? 'dr' : 'performance'
+    const maintenance = new TreeMaintenance({
+      storage: host.storage,
+      store: host.store,
+      trees: host.trees,
+      clock: host.clock,
+      log: host.log,
+      beforeReindex: (signal) => holds.pass(followed, 'reindex', signal),
+    })
+    const parts = { host, roles, fences, dataPlane, filters, settledFilter, maintenance, operationTokens }
+    const roleOf = (kind: Kind): RunningRole =>
+      new RunningRole({
+        ...parts,
+        kind,
+        holds,
+        standbys: () => this.#standbys(),
+        hasCopies: () => (this.context.running.dr.primary?.registry.views() ?? []).length > 0,
+        // Performance secondaries look for their primary at its DR copies, too.
+        onSecondariesChange: () => {
+          if (kind === 'dr') this.context.running.performance.primary?.addressesChanged()
+        },
+        beforeFiltered: () => purge.mark(),
+        isFilterInEffect: () => purge.isInEffect,
+      })
+    const running = { dr: roleOf('dr'), performance: roleOf('performance') }
+    this.context = { ...parts, running }
+    this.view = new ReplicationView(this.context)
+    this.#purge = purge
+    this.forwarder = new Forwarder({
+      ...host,
+      follower: () => running.performance.follower,
+      appliedIndex: () => running.performance.appliedIndex,
+    })
+  }
+
+  /** On a standby: nothing is done, and the facts are those of the active node. */
+  async follow(): Promise<void> {
+    this.#unfollow = this.context.host.store.onChange(replicationCaches(this.context))
+    await this.context.filters.load()
+  }
+
+  /** Brings up what the records say. What a crash left half done is finished first. */
+  async start(services: RoleServices): Promise<void> {
+    const { store } = this.context.host
+    this.#unfollow = store.onChange(replicationCaches(this.context))
+    await settleStore(this.context)
+    await this.context.filters.load()
+    this.#unsubscribe = store.onCommit((commit) => {
+      const filterIds = filterIdsIn(commit.mutations)
+      if (filterIds.length > 0) this.#filtersChanged(filterIds)
+      if (commit.origin === 'resynced' || commit.origin === 'recovered') this.#purge.check()
+      // A primary that lifted the filter for a moment may have sent what it hides again by now.
+      else if (commit.origin === 'applied' && this.#isFiltered(commit)) this.#purge.check()
+      else if (commit.origin === 'applied') this.#purge.checkPending()
+    })
+    await this.#purge.start()
+    for (const kind of KINDS) {
+      const end = () => finishBootstrap(this.context, services.dev, kind)
+      this.context.running[kind].start({ ...services, finishBootstrap: end })
+    }
+  }
+
+  /** Resolves, or rejects with the first failure, when nothing is at work any more. */
+  async stop(): Promise<void> {
+    this.#unsubscribe?.()
+    const { roles, running, maintenance } = this.context
+    const endings = await Promise.allSettled([
+      roles.end(),
+      this.#purge.stop(),
+      running.dr.stop(),
+      running.performance.stop(),
+      maintenance.stop(),
+    ])
+    this.#unfollow?.()
+    const failed = endings.find(({ status }) => status === 'rejected')
+    if (failed?.status === 'rejected') throw failed.reason
+  }
+
+  /** True from the moment a filter hides data until the files that held it are destroyed, as far as this runtime knows. */
+  get isPurgePending(): boolean {
+    return !this.#purge.isSettled
+  }
+
+  /** Another node of this cluster came, went or moved. */
+  addressesChanged(): void {
+    for (const kind of KINDS) this.context.running[kind].primary?.addressesChanged()
+  }
+
+  #filtersChanged(ids: readonly string[]): void {
+    for (const id of ids) if (this.context.filters.noteChange(id)) this.#haveCompared(id)
+    this.#purge.check()
+    this.#renameSettled().catch((error: unknown) =>
+      this.context.host.log.warn('the names of filtered mounts were not kept', { error: String(error) }),
+    )
+  }
+
+  /** A filter that only has other names for the same mounts is still the one that the data was compared under. */
+  async #renameSettled(): Promise<void> {
+    const { host, roles, filters, settledFilter } = this.context
+    const record = roles.record('performance')
+    if (!isCopy(record)) return
+    const known = filters.known(ownFilterId(record, host, filters))
+    if (settledFilter.is(known.digest)) await settledFilter.keep(known)
+  }
+
+  /** The mounts that the filter of this performance secondary, or of the one it is a DR copy of, holds back. */
+  #filteredMounts(): ReadonlySet<string> {
+    return findOwnFilter(this.context)?.filteredMounts ?? NOTHING_FILTERED
+  }
+
+  /** Whether a commit has keys that are to be held back. */
+  #isFiltered(commit: Commit): boolean {
+    const filter = findOwnFilter(this.context)
+    if (!filter) return false
+    for (const { key } of commit.mutations) if (filter.isFiltered(key)) return true
+    return false
+  }
+
+  /**
+   * What lies on the secondary of this filter is not what it asks for. It goes by the commit, and not by whoever asked for
+   * it: that may have been a cluster that was sealed and opened again while the change waited to be written.
+   */
+  #haveCompared(filterId: string): void {
+    const { roles, running } = this.context
+    const record = roles.record('performance')
+    if (record.mode !== 'primary') return
+    for (const { id, clusterId } of record.registrations)
+      if (id === filterId || clusterId === filterId) running.performance.primary?.filterChanged(id)
+  }
+
+  /** `data` of a status read. */
+  status(kind: Kind): Response {
+    return { data: renderStatus(this.context.running[kind].status()) }
+  }
+
+  /** The entries that were given up at failovers, as `/_understudy/v1/losses` shows them. */
+  losses(): Promise<Loss[]> {
+    return readLosses(this.context.host.storage)
+  }
+
+  /** The entries that this primary accepted since it was overtaken, as `/_understudy/v1/info` shows them. */
+  async acceptedSinceFence(): Promise<Pick<LostSuffix, 'entries' | 'entriesBeyond'>> {
+    const { host, fences } = this.context
+    for (const kind of KINDS) {
+      const forkIndex = fences.of(kind)?.forkIndex
+      if (forkIndex === undefined) continue
+      return collectSuffix(host.store, ownOf(host, kind), forkIndex, host.mounts())
+    }
+    return { entries: [], entriesBeyond: 0 }
+  }
+
+  #standbys(): readonly SecondaryView[] {
+    return this.context.running.dr.primary?.registry.views().filter((view) => view.isConnected) ?? []
+  }
+}
+
+const NEW_EPOCH = { ok: false, code: 'unavailable', text: 'a new epoch of this primary begins' } as const
+
+const NOTHING_FILTERED: ReadonlySet<string> = new Set()

@@ -1,0 +1,121 @@
+import type { Clock } from '../../base/clock.js'
+import { limitSignal } from '../../base/linked-signal.js'
+import type { Log } from '../../base/log.js'
+import { prepareCopy } from '../../storage/commit-log/copy.js'
+import { Follower } from '../../storage/commit-log/follower.js'
+import { SharedCommitLog } from '../../storage/commit-log/shared-commit-log.js'
+import { ImageNeeded, type Leadership, type SharedLog } from '../../storage/commit-log/shared-log.js'
+import type { EngineSource } from '../../storage/engine/engine-source.js'
+import { openStore, type StoreSurroundings } from '../data/open-store.js'
+import type { Store } from '../../storage/store/store.js'
+
+interface FollowingOptions extends StoreSurroundings {
+  readonly source: EngineSource
+  readonly sharedLog: SharedLog
+  /** Called when the log cannot be followed with what is there: everything is to be opened anew. */
+  readonly onBroken: (reason: string) => void
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Before what could not be followed is opened anew: after a failure, or where other data has taken the place of what is here. */
+const PAUSE_MS = 500
+const REPLACED_PAUSE_MS = 20
+
+/** The store of one node of several, kept in step with the log that they share until it leads or is closed. */
+export class Following {
+  readonly store: Store
+  readonly #sharedLog: SharedLog
+  readonly #follower: Follower
+  readonly #clock: Clock
+  readonly #stop = new AbortController()
+  readonly #following: Promise<void>
+
+  private constructor(options: FollowingOptions, store: Store, follower: Follower) {
+    this.store = store
+    this.#sharedLog = options.sharedLog
+    this.#follower = follower
+    this.#clock = options.clock
+    this.#following = this.#follow(options)
+  }
+
+  /** Reads the cluster's data from the shared log where the engine does not hold any that could be brought up to date. */
+  static async open(options: FollowingOptions, signal: AbortSignal): Promise<Following> {
+    const { source, sharedLog, log } = options
+    if (await prepareCopy(source, sharedLog, signal)) log.info('the data of the cluster was read from the shared log')
+    const { engine } = source
+    const commitLog = new SharedCommitLog(engine)
+    const store = await openStore(engine, { ...options, commitLog })
+    const follower = new Follower({ store, commitLog, sharedLog })
+    try {
+      // What has not been applied yet is not to be missed: whether the cluster is initialised, to begin with.
+      await follower.catchUp(signal)
+      return new Following(options, store, follower)
+    } catch (error) {
+      await store.close()
+      if (error instanceof ImageNeeded) return Following.open(options, signal)
+      throw error
+    }
+  }
+
+  /** The number of entries of the shared log that are applied here. */
+  get appliedIndex(): number {
+    return this.#follower.applied.index
+  }
+
+  /** Resolves when reads of this copy show everything up to the entry, or after so long, or when it ends. */
+  async reach(index: number, waitMs: number): Promise<void> {
+    if (this.#follower.seen >= index || this.#stop.signal.aborted) return
+    const { signal } = this.#stop
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        timer.cancel()
+        unsubscribe()
+        signal.removeEventListener('abort', end)
+        resolve()
+      }
+      const timer = this.#clock.setTimer(waitMs, end)
+      const unsubscribe = this.#follower.onSeen(() => {
+        if (this.#follower.seen >= index) end()
+      })
+      signal.addEventListener('abort', end, { once: true })
+    })
+  }
+
+  /** True once reads of this copy show everything that is in the log by now; false after so long, or when it ends. */
+  async reachEnd(waitMs: number): Promise<boolean> {
+    using limited = limitSignal(this.#clock, waitMs, this.#stop.signal, 'the end was not reached in time')
+    const sinceMs = this.#clock.monotonic()
+    try {
+      const last = await this.#sharedLog.lastIndex(limited.signal)
+      await this.reach(last, Math.max(0, waitMs - (this.#clock.monotonic() - sinceMs)))
+      return this.#follower.seen >= last
+    } catch {
+      return false
+    }
+  }
+
+  /** Applies the rest of the log; from then on the store writes. Rejects when the leadership is lost. */
+  lead(leadership: Leadership): Promise<void> {
+    return this.#follower.lead(leadership)
+  }
+
+  /** Applies nothing more. The store is its owner's to close. */
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error('the store is closed'))
+    await this.#following
+  }
+
+  async #follow({ clock, log, onBroken }: FollowingOptions): Promise<void> {
+    const { signal } = this.#stop
+    try {
+      await this.#follower.follow(signal)
+    } catch (error) {
+      if (signal.aborted) return
+      log.warn('the shared log cannot be followed with what is here; it is opened anew', { error })
+      const pauseMs = error instanceof ImageNeeded ? REPLACED_PAUSE_MS : PAUSE_MS
+      await clock.sleep(pauseMs, signal).catch(() => undefined)
+      if (!signal.aborted) onBroken('the shared log could not be followed')
+    }
+  }
+}

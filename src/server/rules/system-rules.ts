@@ -1,0 +1,175 @@
+import { NO_RULES, type PathRules, PathRuleTable } from '../../logical/path-rules.js'
+
+interface SystemRuleSettings {
+  readonly unauthenticatedMetrics: boolean
+  readonly own: { readonly allowGenerateRootUnauthenticated: boolean }
+}
+
+type Served = NonNullable<PathRules['servedWhile']>
+
+const WHILE_DR = { 'dr-bootstrapping': 'all', dr: 'all' } satisfies Served
+const WHILE_CHANGING = { restarting: 'all', bootstrapping: 'all', stranded: 'all', ...WHILE_DR } satisfies Served
+/** Whoever waits for the first copy may bring the shares along: the cluster is open, and says so. Later they open nothing. */
+const FOR_SHARES = {
+  sealed: 'all',
+  standby: 'all',
+  restarting: 'all',
+  bootstrapping: 'all',
+  stranded: 'all',
+  'dr-bootstrapping': 'all',
+  'writes-paused': 'all',
+} satisfies Served
+/** Whoever changes the role, or ends the server, is neither held up by a change of role nor refused by a fence. */
+const STEERING = { fenced: 'all', 'writes-paused': 'all' } satisfies Served
+
+const OPEN = { access: 'open' } satisfies PathRules
+const SUDO = { access: 'sudo' } satisfies PathRules
+const ROOT = { isRootOnly: true } satisfies PathRules
+const BARE = { ...ROOT, body: 'bare' } satisfies PathRules
+const WRITTEN = { ...BARE, verbs: ['PUT', 'POST'] } satisfies PathRules
+const STATUS = {
+  ...OPEN,
+  servedWhile: { sealed: 'all', standby: 'all', ...WHILE_CHANGING },
+  isUnaudited: true,
+  verbs: ['GET'],
+} satisfies PathRules
+const STATUS_OF_REMOVED = { ...STATUS, servedWhile: { ...STATUS.servedWhile, removed: 'all' } } satisfies PathRules
+const SNAPSHOT = { ...ROOT, ...SUDO, body: 'file' } satisfies PathRules
+/** A cluster that waits for its first copy takes no server in, but asks those that come for the shares. */
+const BOOTSTRAP = {
+  ...ROOT,
+  ...OPEN,
+  servedWhile: { bootstrapping: 'all', ...WHILE_DR, 'writes-paused': 'all' },
+} satisfies PathRules
+const ROLE = { ...ROOT, servedWhile: STEERING } satisfies PathRules
+/** The ways out of a first copy that does not come to its end. */
+const LEAVING = { ...ROOT, servedWhile: { stranded: 'all', ...STEERING } } satisfies PathRules
+const ROLE_ON_DR = { ...ROOT, servedWhile: { ...WHILE_DR, ...STEERING } } satisfies PathRules
+/** A path of this kind looks at the operation token itself. */
+const WITH_OPERATION_TOKEN = { ...ROLE_ON_DR, ...OPEN } satisfies PathRules
+const TURNS = { takesTurns: true } satisfies PathRules
+
+/**
+ * The rules of `sys/`: all that is true of its paths, besides what they do. Rows for what is not served are the reference's,
+ * and hold all the same.
+ */
+export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings): PathRuleTable => {
+  const shares = own.allowGenerateRootUnauthenticated ? OPEN : SUDO
+  /** The shares of a cluster whose first copy does not come to its end make the token with which it is given up. */
+  const rootCeremony: PathRules = { ...BARE, ...shares, servedWhile: { sealed: 'all', stranded: 'all' } }
+  const drCeremony: PathRules = { ...ROLE_ON_DR, ...shares, body: 'bare' }
+  return new PathRuleTable({
+    health: { ...STATUS_OF_REMOVED, verbs: ['GET', 'HEAD'] },
+    'seal-status': STATUS_OF_REMOVED,
+    leader: STATUS,
+    init: {
+      ...BARE,
+      ...OPEN,
+      servedWhile: { ...FOR_SHARES, dr: 'reads' },
+      isUnaudited: true,
+      verbs: ['GET', 'PUT', 'POST'],
+    },
+    unseal: { ...WRITTEN, ...OPEN, servedWhile: FOR_SHARES, awaitsNodes: true, isUnaudited: true },
+    seal: { ...WRITTEN, ...SUDO, servedWhile: { sealed: 'all', bootstrapping: 'all', stranded: 'all', ...STEERING } },
+    'step-down': { ...WRITTEN, ...SUDO, servedWhile: STEERING },
+    'generate-root/attempt': rootCeremony,
+    'generate-root/update': rootCeremony,
+    'generate-root/*': BARE,
+    'generate-root-token/attempt': rootCeremony,
+    'generate-root-token/update': rootCeremony,
+    'generate-root-token/*': BARE,
+    'rekey/*': { ...BARE, ...OPEN },
+    'rekey-recovery-key/*': { ...BARE, ...OPEN },
+    rotate: { ...ROOT, ...SUDO },
+
+    // A fenced primary lets in whom an operator gives its activation token.
+    'wrapping/lookup': { ...OPEN, wrappingToken: 'any', servedWhile: { fenced: 'all' } },
+    'wrapping/unwrap': { wrappingToken: 'any', servedWhile: { fenced: 'all' } },
+    'wrapping/rewrap': { wrappingToken: 'named' },
+    'wrapping/pubkey': OPEN,
+    'internal/ui/mounts': OPEN,
+    'internal/ui/mounts/*': OPEN,
+    'internal/ui/namespaces': OPEN,
+    'internal/specs/openapi': OPEN,
+    'internal/inspect/*': SUDO,
+
+    'auth/*': SUDO,
+    remount: SUDO,
+    raw: SUDO,
+    'raw/*': SUDO,
+    'config/cors': SUDO,
+    'config/ui/headers/*': SUDO,
+    'revoke-prefix/*': SUDO,
+    'revoke-force/*': SUDO,
+    leases: SUDO,
+    'leases/lookup/*': SUDO,
+    'leases/revoke-prefix/*': SUDO,
+    'leases/revoke-force/*': SUDO,
+
+    audit: { ...ROOT, ...SUDO },
+    'audit/*': { ...ROOT, ...SUDO },
+    'audit-hash/*': ROOT,
+    'config/auditing/*': { ...ROOT, ...SUDO },
+    'config/state/*': ROOT,
+    'license/*': ROOT,
+    'host-info': ROOT,
+    'in-flight-req': ROOT,
+    metrics: unauthenticatedMetrics ? { ...ROOT, ...OPEN, servedWhile: WHILE_DR } : ROOT,
+    // Called before a node has a cluster.
+    'storage/raft/join': { ...ROOT, ...OPEN, servedWhile: { sealed: 'all', standby: 'all', 'writes-paused': 'all' } },
+    // Whoever is to join shows the shares, or the seal.
+    'storage/raft/bootstrap/challenge': BOOTSTRAP,
+    'storage/raft/bootstrap/answer': BOOTSTRAP,
+    // On a DR secondary these paths take an operation token, which they look at themselves.
+    'storage/raft/configuration': { ...ROOT, servedWhile: WHILE_DR },
+    'storage/raft/autopilot/state': { ...ROOT, servedWhile: WHILE_DR },
+    'storage/raft/autopilot/configuration': { ...ROOT, servedWhile: WHILE_DR },
+    'storage/raft/remove-peer': { ...ROOT, servedWhile: WHILE_DR },
+    'storage/raft/snapshot': SNAPSHOT,
+    'storage/raft/snapshot-force': SNAPSHOT,
+    'storage/*': ROOT,
+
+    ...roleRules('replication'),
+    ...roleRules('replication/dr'),
+    ...roleRules('replication/performance'),
+    'replication/recover': { ...LEAVING, ...TURNS },
+    'replication/merkle-check': ROLE,
+    'replication/*': { servedWhile: STEERING },
+    'replication/secondary/disable': { ...LEAVING, ...TURNS },
+    'replication/secondary/update-primary': { ...LEAVING, ...TURNS },
+    'replication/performance/secondary/disable': { ...LEAVING, ...TURNS },
+    'replication/performance/secondary/update-primary': { ...LEAVING, ...TURNS },
+    'replication/dr/secondary/promote': { ...WITH_OPERATION_TOKEN, ...TURNS },
+    'replication/dr/secondary/disable': { ...WITH_OPERATION_TOKEN, ...TURNS },
+    'replication/dr/secondary/recover': { ...WITH_OPERATION_TOKEN, ...TURNS },
+    'replication/dr/secondary/update-primary': { ...WITH_OPERATION_TOKEN, ...TURNS },
+    'replication/dr/secondary/reindex': WITH_OPERATION_TOKEN,
+    'replication/dr/secondary/merkle-check': WITH_OPERATION_TOKEN,
+    'replication/dr/secondary/operation-token/delete': WITH_OPERATION_TOKEN,
+    'replication/dr/secondary/config/reload/*': WITH_OPERATION_TOKEN,
+    'replication/dr/secondary/license/status': WITH_OPERATION_TOKEN,
+    // This path takes an operation token or a client token, and looks at both itself.
+    'replication/dr/secondary/generate-public-key': ROLE_ON_DR,
+    'replication/dr/secondary/generate-operation-token/attempt': drCeremony,
+    'replication/dr/secondary/generate-operation-token/update': drCeremony,
+    'replication/dr/secondary/generate-operation-token/*': { ...ROLE, body: 'bare' },
+  })
+}
+
+/** The rules of a path as clients send it, in the root namespace. */
+export const systemRulesOf = (table: PathRuleTable, path: string): PathRules =>
+  path.startsWith('sys/') ? table.find(path.slice('sys/'.length)) : NO_RULES
+
+/** The rules that the paths of every kind of replication share, the older paths without a kind included. */
+const roleRules = (prefix: string): Record<string, PathRules> => ({
+  [`${prefix}/status`]: {
+    ...OPEN,
+    servedWhile: { ...WHILE_CHANGING, ...STEERING },
+    isUnaudited: true,
+    withheldAs: 'replication-status',
+  },
+  [`${prefix}/reindex`]: { ...ROLE, ...SUDO },
+  [`${prefix}/primary/secondary-token`]: { ...ROLE, ...SUDO, ...TURNS },
+  [`${prefix}/primary/*`]: { ...ROLE, ...TURNS },
+  [`${prefix}/secondary/*`]: { ...ROLE, ...TURNS },
+})

@@ -1,0 +1,59 @@
+import type { Log } from '../../base/log.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { EngineSource } from '../../storage/engine/engine-source.js'
+import { copyRest } from '../../storage/generations/rest-copy.js'
+import { KEYS } from '../../storage/keys/key-families.js'
+import { dataKey } from '../../storage/keys/raw-keys.js'
+import type { RuntimeChanges } from '../parts/runtime-changes.js'
+
+interface SharedDestructionOptions {
+  readonly source: EngineSource
+  readonly changes: Pick<RuntimeChanges, 'replaceData'>
+  readonly log: Log
+}
+
+const MARK = dataKey(KEYS.purgeMark)
+
+/**
+ * Destroys deleted data where nodes share it: what is left takes the place of everything, in the log and on every node, while the
+ * cluster is closed for a moment. The mark that calls for it stays behind; where it fails, the next runtime asks again.
+ */
+export class SharedDestruction {
+  readonly #options: SharedDestructionOptions
+  #isRunning = false
+
+  constructor(options: SharedDestructionOptions) {
+    this.#options = options
+  }
+
+  get isRunning(): boolean {
+    return this.#isRunning
+  }
+
+  /** Asks for the destruction of the data that is marked now, all of which is deleted already. Returns at once. */
+  schedule(): void {
+    const { source, log } = this.#options
+    const mark = source.engine.get(MARK)
+    if (!mark || this.#isRunning) return
+    this.#isRunning = true
+    this.#destroy(mark)
+      .catch((error: unknown) => log.warn('filtered data was not destroyed yet', { error }))
+      .finally(() => {
+        this.#isRunning = false
+      })
+  }
+
+  /** The runtime that asks is closed by what it has asked for: nothing is waited for. */
+  async stop(): Promise<void> {}
+
+  #destroy(mark: Buffer): Promise<void> {
+    return this.#options.changes.replaceData('filtered data is destroyed', {
+      rootKeyAfter: (rootKey) => rootKey,
+      prepare: async (fresh, old) => {
+        // More is to go by now, and may not be deleted yet.
+        if (!old.get(MARK)?.equals(mark)) throw new LogicalError('unavailable', 'another filter is in effect')
+        await copyRest(old, fresh, (key) => key === MARK)
+      },
+    })
+  }
+}

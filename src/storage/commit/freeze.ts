@@ -1,0 +1,38 @@
+import type { Committer } from './committer.js'
+import type { Engine, EngineSnapshot } from '../engine/engine.js'
+import type { MerkleTree } from '../trees/merkle.js'
+import type { Tree } from '../keys/key-families.js'
+import { STATE_KEY } from '../keys/raw-keys.js'
+import { LogicalError } from '../../logical/errors.js'
+import { parseState, type StoreState } from '../state/store-state.js'
+
+export interface Frozen {
+  readonly snapshot: EngineSnapshot
+  readonly state: StoreState
+  readonly trees: Readonly<Record<Tree, MerkleTree>>
+}
+
+/**
+ * Data and trees at one index. The batch in flight is either wholly in the engine's snapshot or not at all; the state
+ * record in the snapshot tells which, and the frozen trees follow it. One that has failed may be there as well, which nothing
+ * follows before the storage was opened again: until then there is no such index, and this throws LogicalError `unavailable`.
+ */
+export const freeze = (engine: Engine, committer: Committer): Frozen => {
+  const snapshot = engine.snapshot()
+  const bytes = engine.get(STATE_KEY, snapshot)
+  if (bytes === undefined) throw new Error('the engine has no state record')
+  const state = parseState(bytes)
+  const trees = { replicated: committer.trees.replicated.frozen(), local: committer.trees.local.frozen() }
+  if (state.revision !== committer.state.revision) {
+    const { inFlight } = committer
+    if (!inFlight) {
+      void snapshot.close().catch(() => undefined)
+      throw new LogicalError(
+        'unavailable',
+        'the storage failed, and what it holds is not known before it was opened again',
+      )
+    }
+    for (const { tree, subPage, delta } of inFlight.changes) trees[tree].change(subPage, delta)
+  }
+  return { snapshot, state, trees }
+}

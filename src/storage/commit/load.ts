@@ -1,0 +1,84 @@
+import type { Random } from '../../base/random.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { CommitLog } from '../commit-log/commit-log.js'
+import type { Engine } from '../engine/engine.js'
+import { prefixRange } from '../engine/engine.js'
+import { DATA_PREFIX, STATE_KEY } from '../keys/raw-keys.js'
+import { freshState, parseState, type StoreState, serializeState } from '../state/store-state.js'
+import { Trees } from '../trees/trees.js'
+import { Wal } from '../log/wal.js'
+import type { CompleteStoreOptions } from '../state/store-options.js'
+
+export interface Loaded {
+  readonly state: StoreState
+  readonly trees: Trees
+  readonly wal: Wal
+}
+
+type LoadOptions = Pick<
+  CompleteStoreOptions,
+  'engine' | 'commitLog' | 'walRetentionEntries' | 'walRetentionBytes' | 'ringBytes'
+>
+
+/**
+ * Reads what an engine holds: the state, the log with its chain checked, and the trees as of the last checkpoint with
+ * the log behind it replayed. Writes the first state to an engine that was never used, unless it is to follow others.
+ */
+export const loadStore = async (options: LoadOptions, random: Random): Promise<Loaded> => {
+  const {
+    engine,
+    commitLog,
+    walRetentionEntries: retentionEntries,
+    walRetentionBytes: retentionBytes,
+    ringBytes,
+  } = options
+  const state = readState(engine) ?? (await beginState(engine, commitLog, random))
+  // Elsewhere there is more of it.
+  if (commitLog.isLocal) requireAcknowledged(engine, state)
+  const trees = new Trees()
+  const wal = new Wal({ engine, retentionEntries, retentionBytes, ringBytes })
+  if (state.checkpoint === undefined) {
+    await wal.load(state, () => undefined)
+    await trees.loadFromLeaves(engine)
+    return { state, trees, wal }
+  }
+  const { checkpoint } = state
+  await trees.load(engine)
+  await wal.load(state, (frame) => {
+    if (frame.lastIndex > checkpoint) trees.replay(frame)
+  })
+  return { state, trees, wal }
+}
+
+/** The state an engine holds; undefined when it was never used. */
+export const readState = (engine: Engine): StoreState | undefined => {
+  const bytes = engine.get(STATE_KEY)
+  return bytes === undefined ? undefined : parseState(bytes)
+}
+
+/** The data may be ahead of what was acknowledged, never behind it. */
+const requireAcknowledged = (engine: Engine, state: StoreState | undefined): void => {
+  const { acknowledged } = engine
+  if (!acknowledged) return
+  if (state && state.revision >= acknowledged.revision) return
+  const found = state ? `ends at index ${state.last.index}` : 'holds nothing'
+  throw new LogicalError(
+    'internal',
+    `the data has lost its end: it was acknowledged up to index ${acknowledged.index} (batch ${acknowledged.revision}) and ${found}` +
+      `${state ? ` (batch ${state.revision})` : ''}. Nothing is served of it. Put the files back as they were, or let a secondary ` +
+      'take its place; to go on with what is left, and give up the rest, use "understudy storage adopt"',
+  )
+}
+
+const beginState = async (engine: Engine, commitLog: CommitLog, random: Random): Promise<StoreState> => {
+  for await (const chunk of engine.scan(prefixRange(DATA_PREFIX), { limit: 1 })) {
+    if (chunk.length > 0) throw new LogicalError('internal', 'the storage holds data but has lost its state record')
+  }
+  const state = freshState(random)
+  if (!commitLog.isLocal) return state
+  requireAcknowledged(engine, undefined)
+  const batch = engine.batch()
+  batch.put(STATE_KEY, serializeState(state))
+  await batch.write({ isDurable: true })
+  return state
+}

@@ -1,0 +1,73 @@
+import type { Clock, Timer } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import type { Recorder } from '../../base/meter.js'
+import type { StageFunction } from './stage.js'
+import { stageTrim } from './stage-trim.js'
+import type { Wal } from '../log/wal.js'
+
+/** Frames are trimmed this long after the commit that exceeds the retention; the contract allows a second. */
+const DELAY_MS = 500
+
+interface TrimmerOptions {
+  readonly clock: Clock
+  readonly log: Log
+  readonly recorder?: Recorder | undefined
+  readonly wal: () => Wal
+  /** False while nothing is written. */
+  readonly isWritable: () => boolean
+  /** Commits what the stage puts. */
+  readonly run: (stage: StageFunction) => Promise<void>
+}
+
+/** Keeps the log within its retention, soon after a commit has exceeded it, unless somebody still needs what is there. */
+export class Trimmer {
+  readonly #options: TrimmerOptions
+  #pins = 0
+  #timer: Timer | undefined
+
+  constructor(options: TrimmerOptions) {
+    this.#options = options
+  }
+
+  /** Pins the log: it is trimmed at its hard bound alone until the result is called. */
+  pin(): () => void {
+    this.#pins++
+    let isPinned = true
+    return () => {
+      if (!isPinned) return
+      isPinned = false
+      this.#pins--
+      this.schedule()
+    }
+  }
+
+  /** To be called after every commit. */
+  schedule(): void {
+    const { clock, log, wal, isWritable } = this.#options
+    if (this.#timer !== undefined || !isWritable() || !wal().hasExcess(this.#pins > 0)) return
+    this.#timer = clock.setTimer(DELAY_MS, () => {
+      this.#timer = undefined
+      if (!isWritable()) return
+      this.#trim().catch((error: unknown) => log.warn('the log was not trimmed', { error }))
+    })
+  }
+
+  close(): void {
+    this.#timer?.cancel()
+  }
+
+  async #trim(): Promise<void> {
+    const { clock, recorder, wal, run } = this.#options
+    const startMs = clock.monotonic()
+    let before = 0
+    let after = 0
+    await run((batch, state, trees) => {
+      const staged = stageTrim(batch, state, trees, wal(), this.#pins > 0)
+      before = state.base.index
+      after = staged?.state.base.index ?? before
+      return staged
+    })
+    recorder?.record('vault.wal.deleteWALs', clock.monotonic() - startMs)
+    recorder?.record('vault.wal.gc.deleted', after - before)
+  }
+}

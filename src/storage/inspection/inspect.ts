@@ -1,0 +1,144 @@
+import { createSystemRandom } from '../../base/random.js'
+import { sha256Hex } from '../../crypto/digest.js'
+import { Keyring } from '../../crypto/keyring.js'
+import { LogicalError } from '../../logical/errors.js'
+import { findPlain, openWithRoot } from '../barrier/barrier-codec.js'
+import { LocalCommitLog } from '../commit-log/commit-log.js'
+import { type Engine, prefixRange } from '../engine/engine.js'
+import { findGenerations, generationDirectory, readGenerationRecord } from '../engine/generation-record.js'
+import { LevelEngine } from '../engine/level-engine.js'
+import { loadStore, readState } from '../commit/load.js'
+import { type Category, findCategory, isPlainKey, KEYS, type Tree } from '../keys/key-families.js'
+import { DATA_PREFIX, dataKey } from '../keys/raw-keys.js'
+import type { CorruptPages } from '../keys/replicable.js'
+import { compareTrees, reportPages } from '../trees/tree-sums.js'
+
+/** Looking at a data directory whose server is stopped. */
+
+export interface StoredRecord {
+  /** A key of none is damaged. */
+  readonly category: Category | 'unknown'
+  readonly key: string
+  readonly valueBytes: number
+  /** Digest of the stored value, as hex. */
+  readonly sha256: string
+}
+
+interface OpenGeneration {
+  readonly generation: number
+  /** False for what a crash left behind, and for all of them where it is not known which is live. */
+  readonly isLive: boolean
+  readonly engine: Engine
+}
+
+/** Every generation of a data directory in order, open until the next is asked for. */
+export async function* openForInspection(path: string): AsyncGenerator<OpenGeneration> {
+  const found = await findGenerations(path)
+  if (found.length === 0) throw new LogicalError('not-found', `${path} is no data directory: it holds no generation`)
+  const live = await readGenerationRecord(path).then(
+    (record) => record?.live,
+    () => undefined,
+  )
+  for (const generation of found) {
+    const directory = generationDirectory(path, generation)
+    const engine = await LevelEngine.open({ directory, createIfMissing: false, isDamageTaken: true })
+    try {
+      yield { generation, isLive: generation === live, engine }
+    } finally {
+      // Who looks at what nobody has vouched for does not vouch for it.
+      await (engine.isUnchecked ? engine.discard() : engine.close())
+    }
+  }
+}
+
+/** Every stored record, in key order. */
+export async function* listStored(engine: Engine): AsyncGenerator<StoredRecord> {
+  for await (const chunk of engine.scan(prefixRange(DATA_PREFIX))) {
+    for (const { key: rawKey, value } of chunk) {
+      const key = rawKey.slice(DATA_PREFIX.length)
+      yield { category: findCategory(key) ?? 'unknown', key, valueBytes: value.length, sha256: sha256Hex(value) }
+    }
+  }
+}
+
+export interface Verification {
+  readonly isSound: boolean
+  /** The first fault of state or log; undefined when there is none. */
+  readonly logProblem: string | undefined
+  /** Files that are not as they were written, and other damage that the data itself shows. */
+  readonly damage: readonly string[]
+  readonly firstIndex: number
+  readonly lastIndex: number
+  /** Empty when the log could not be read. */
+  readonly corruptPages: Readonly<Record<Tree, CorruptPages>>
+  /** Undefined without a root key: values were not opened. */
+  readonly values: { readonly opened: number; readonly damaged: readonly string[] } | undefined
+}
+
+/**
+ * Checks the log's chain, the merkle trees against the data, and with a root key whether every value opens. A root key
+ * that does not open the keyring is a LogicalError.
+ */
+export const verifyStored = async (engine: Engine, rootKey?: Buffer): Promise<Verification> => {
+  const values = rootKey === undefined ? undefined : await openAll(engine, rootKey)
+  const log = await verifyLog(engine)
+  const isTreeSound = log.corruptPages.replicated.size === 0 && log.corruptPages.local.size === 0
+  const isSound =
+    log.logProblem === undefined && log.damage.length === 0 && isTreeSound && (values?.damaged.length ?? 0) === 0
+  return { isSound, ...log, values }
+}
+
+const verifyLog = async (engine: Engine): Promise<Omit<Verification, 'isSound' | 'values'>> => {
+  const nothing = { replicated: new Map(), local: new Map() }
+  const files = await engine.findDamage()
+  const unreadable = (logProblem: string) => ({
+    logProblem,
+    damage: files,
+    firstIndex: 0,
+    lastIndex: 0,
+    corruptPages: nothing,
+  })
+  const snapshot = engine.snapshot()
+  try {
+    if (readState(engine) === undefined) return unreadable('the storage has no state record')
+    const options = {
+      engine,
+      commitLog: new LocalCommitLog(engine),
+      walRetentionEntries: 0,
+      walRetentionBytes: 0,
+      ringBytes: 0,
+    }
+    const { state, trees } = await loadStore(options, createSystemRandom())
+    const { corrupt, damage } = await compareTrees(engine, snapshot, trees)
+    return {
+      logProblem: undefined,
+      damage: [...files, ...damage],
+      firstIndex: state.base.index + 1,
+      lastIndex: state.last.index,
+      corruptPages: reportPages(corrupt),
+    }
+  } catch (error) {
+    if (!(error instanceof LogicalError)) throw error
+    return unreadable(error.message)
+  } finally {
+    await snapshot.close()
+  }
+}
+
+const openAll = async (engine: Engine, rootKey: Buffer): Promise<{ opened: number; damaged: string[] }> => {
+  const record = engine.get(dataKey(KEYS.keyring))
+  const plain = record === undefined ? undefined : openWithRoot(rootKey, KEYS.keyring, record)
+  if (plain === undefined) throw new LogicalError('invalid-request', 'the root key does not open the keyring')
+  const keyring = Keyring.parse(plain)
+  const damaged: string[] = []
+  let opened = 0
+  for await (const chunk of engine.scan(prefixRange(DATA_PREFIX))) {
+    for (const { key: rawKey, value } of chunk) {
+      const key = rawKey.slice(DATA_PREFIX.length)
+      if (isPlainKey(key)) continue
+      if (findPlain(keyring, key, value) === undefined) damaged.push(key)
+      else opened++
+    }
+  }
+  return { opened, damaged }
+}

@@ -1,0 +1,24 @@
+import { type Engine, type EngineSnapshot, prefixRange } from '../engine/engine.js'
+import { compareKeys } from '../engine/ordered-map.js'
+import { DATA_PREFIX, dataKey } from '../keys/raw-keys.js'
+
+export interface KeyScan {
+  readonly prefix: string
+  /** Only keys that begin behind this one, at full length. */
+  readonly after?: string
+  readonly limit?: number
+}
+
+/** Storage keys below a prefix, in order, in chunks. `findSnapshot` is asked when the scan begins. */
+export async function* scanKeys(
+  engine: Engine,
+  { prefix, after, limit }: KeyScan,
+  findSnapshot: () => EngineSnapshot | undefined = () => undefined,
+): AsyncGenerator<readonly string[]> {
+  const { lt, ...start } = prefixRange(dataKey(prefix))
+  const begin = after === undefined || compareKeys(after, prefix) < 0 ? start : { gt: dataKey(after) }
+  const from = lt === undefined ? begin : { ...begin, lt }
+  const snapshot = findSnapshot()
+  const options = { values: false, ...(limit === undefined ? {} : { limit }), ...(snapshot && { snapshot }) }
+  for await (const chunk of engine.scan(from, options)) yield chunk.map(({ key }) => key.slice(DATA_PREFIX.length))
+}

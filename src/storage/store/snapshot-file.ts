@@ -1,0 +1,164 @@
+import { pipeline, Readable } from 'node:stream'
+import { createGunzip, createGzip } from 'node:zlib'
+import { LIMITS } from '../../base/limits.js'
+import { readTar, TAR_END, TarError, type TarFile, tarFile } from '../../base/tar.js'
+import { sha256Hex } from '../../crypto/digest.js'
+import { invalid } from '../../logical/errors.js'
+
+/**
+ * A snapshot of a cluster as a file: a gzipped tar archive of `meta.json`, numbered files of stored records, their hashes
+ * in `SHA256SUMS`, and those hashes once more sealed with the root key. Clients take an archive for whole when that last
+ * file is there. Values are the ciphertext that is stored; a record is two lengths (32 bits, big endian), key and value.
+ */
+interface SnapshotMeta {
+  readonly clusterId: string
+  readonly clusterName: string
+  /** Index of the log at which the records were read. */
+  readonly index: number
+}
+
+export interface StoredEntry {
+  readonly key: string
+  readonly value: Buffer
+}
+
+interface SnapshotContent {
+  readonly meta: SnapshotMeta
+  readonly entries: AsyncIterable<readonly StoredEntry[]>
+  /** Encrypts the hashes so that only who has the same root key can open them. */
+  readonly seal: (sums: Buffer) => Buffer
+  readonly timeMs: number
+}
+
+/** Contents of a snapshot that was found to be whole. */
+interface VerifiedSnapshot {
+  readonly meta: SnapshotMeta
+  readonly sums: Buffer
+  readonly sealedSums: Buffer
+}
+
+const META = 'meta.json'
+const SUMS = 'SHA256SUMS'
+const SEALED = 'SHA256SUMS.sealed'
+const KNOWN: ReadonlySet<string> = new Set([META, SUMS, SEALED])
+const RECORDS = /^records\/\d{8}$/
+const FORMAT = { format: 'understudy-snapshot', version: 1 } as const
+const RECORDS_BYTES = 1024 * 1024
+const LENGTHS_BYTES = 8
+
+/** The file, made while it is read. Whoever stops reading stops the making. */
+export const writeSnapshot = (content: SnapshotContent): AsyncIterable<Buffer> => {
+  const gzip = createGzip({ level: 1 })
+  // An error while the archive is made destroys the stream, and so reaches the reader.
+  pipeline(Readable.from(archive(content)), gzip, () => undefined)
+  return gzip
+}
+
+async function* archive({ meta, entries, seal, timeMs }: SnapshotContent): AsyncGenerator<Buffer> {
+  const lines: string[] = []
+  const add = (name: string, content: Buffer): Buffer => {
+    lines.push(`${sha256Hex(content)}  ${name}\n`)
+    return tarFile({ name, content }, timeMs)
+  }
+  yield add(META, Buffer.from(JSON.stringify({ ...FORMAT, ...meta })))
+  let number = 0
+  for await (const records of encode(entries)) {
+    yield add(`records/${String(++number).padStart(8, '0')}`, records)
+  }
+  const sums = Buffer.from(lines.join(''))
+  yield tarFile({ name: SUMS, content: sums }, timeMs)
+  yield tarFile({ name: SEALED, content: seal(sums) }, timeMs)
+  yield TAR_END
+}
+
+async function* encode(entries: AsyncIterable<readonly StoredEntry[]>): AsyncGenerator<Buffer> {
+  let parts: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of entries) {
+    for (const { key, value } of chunk) {
+      const name = Buffer.from(key)
+      const lengths = Buffer.alloc(LENGTHS_BYTES)
+      lengths.writeUInt32BE(name.length, 0)
+      lengths.writeUInt32BE(value.length, 4)
+      parts.push(lengths, name, value)
+      bytes += LENGTHS_BYTES + name.length + value.length
+      if (bytes < RECORDS_BYTES) continue
+      yield Buffer.concat(parts)
+      parts = []
+      bytes = 0
+    }
+  }
+  if (bytes > 0) yield Buffer.concat(parts)
+}
+
+/** Reads a file to its end and checks every hash. LogicalError 400 for what is no snapshot, or not a whole one. */
+export const verifySnapshot = async (file: Buffer): Promise<VerifiedSnapshot> => {
+  const lines: string[] = []
+  const found = new Map<string, Buffer>()
+  for await (const { name, content } of filesOf(file)) {
+    if (name !== SUMS && name !== SEALED) lines.push(`${sha256Hex(content)}  ${name}\n`)
+    if (RECORDS.test(name)) decode(content)
+    else if (KNOWN.has(name)) found.set(name, content)
+  }
+  const sums = found.get(SUMS)
+  const sealedSums = found.get(SEALED)
+  if (!sums || !sealedSums) throw damaged('it is not complete')
+  if (sums.toString() !== lines.join('')) throw damaged('its hashes do not match')
+  return { meta: parseMeta(found.get(META)), sums, sealedSums }
+}
+
+/** The records of a file that was verified, in chunks. */
+export async function* readSnapshot(file: Buffer): AsyncGenerator<StoredEntry[]> {
+  for await (const { name, content } of filesOf(file)) if (RECORDS.test(name)) yield decode(content)
+}
+
+async function* filesOf(file: Buffer): AsyncGenerator<TarFile> {
+  const gunzip = createGunzip()
+  pipeline(Readable.from([file]), gunzip, () => undefined)
+  try {
+    yield* readTar(gunzip, LIMITS.rpcMessageBytesMax)
+  } catch (error) {
+    if (error instanceof TarError || isZlibError(error)) throw damaged(error.message)
+    throw error
+  }
+}
+
+const isZlibError = (error: unknown): error is Error =>
+  error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')
+
+const decode = (records: Buffer): StoredEntry[] => {
+  const entries: StoredEntry[] = []
+  let at = 0
+  while (at < records.length) {
+    if (at + LENGTHS_BYTES > records.length) throw damaged('a record is cut short')
+    const keyEnd = at + LENGTHS_BYTES + records.readUInt32BE(at)
+    const end = keyEnd + records.readUInt32BE(at + 4)
+    if (end > records.length) throw damaged('a record is cut short')
+    entries.push({
+      key: records.toString('utf8', at + LENGTHS_BYTES, keyEnd),
+      value: Buffer.from(records.subarray(keyEnd, end)),
+    })
+    at = end
+  }
+  return entries
+}
+
+const parseMeta = (content: Buffer | undefined): SnapshotMeta => {
+  const meta = content && readMeta(content)
+  if (meta?.format !== FORMAT.format) throw damaged('it was not made by this kind of server')
+  if (meta.version !== FORMAT.version) throw damaged(`its version ${meta.version} is not known`)
+  const { clusterId, clusterName, index } = meta
+  if (typeof clusterId !== 'string' || typeof clusterName !== 'string' || typeof index !== 'number')
+    throw damaged('its description is not complete')
+  return { clusterId, clusterName, index }
+}
+
+const readMeta = (content: Buffer): Partial<SnapshotMeta & { format: string; version: number }> | undefined => {
+  try {
+    return (JSON.parse(content.toString()) ?? undefined) as Partial<SnapshotMeta> | undefined
+  } catch {
+    return undefined
+  }
+}
+
+const damaged = (reason: string) => invalid(`the snapshot cannot be used: ${reason}`)

@@ -1,0 +1,63 @@
+import { SHORT_HASH_BYTES } from '../../crypto/digest.js'
+import type { EngineBatch } from '../engine/engine.js'
+import { leafHash, NO_LEAF, subPageOf, xorOf } from './leaf.js'
+import { categoryOf, type Tree } from '../keys/key-families.js'
+import { dataKey, subPagePrefix } from '../keys/raw-keys.js'
+import type { WalOperation } from '../keys/replicable.js'
+
+/** A change of one sub-page of a merkle tree: `delta` is XORed into its hash. */
+export interface SubPageChange {
+  readonly tree: Tree
+  readonly subPage: number
+  readonly delta: Buffer
+}
+
+/** A key's new stored value, with all that follows from it. Ignored keys are in no tree. */
+export interface Change {
+  readonly key: string
+  readonly value: Buffer | undefined
+  readonly place: Place | undefined
+}
+
+interface Place extends SubPageChange {
+  /** Undefined when the key is deleted. */
+  readonly leaf: Buffer | undefined
+}
+
+/** Tells the leaf hash that a key has now; undefined when it does not exist. */
+export type FindLeaf = (key: string, tree: Tree, subPage: number) => Buffer | undefined
+
+/** `findLeaf` tells the leaf hash a key has before this change. */
+export const changeOf = (key: string, value: Buffer | undefined, findLeaf: FindLeaf): Change => {
+  const category = categoryOf(key)
+  if (category === 'ignored') return { key, value, place: undefined }
+  const subPage = subPageOf(key)
+  const leaf = value === undefined ? undefined : leafHash(key, value)
+  const before = findLeaf(key, category, subPage)
+  return { key, value, place: { tree: category, subPage, leaf, delta: deltaOf(before, leaf) } }
+}
+
+const deltaOf = (before: Buffer | undefined, after: Buffer | undefined): Buffer => {
+  if (before === undefined) return after ?? NO_LEAF
+  return after === undefined ? before : xorOf(before, after)
+}
+
+export const indexKey = (tree: Tree, subPage: number, key: string): string => subPagePrefix(tree, subPage) + key
+
+/** Puts the data and the leaf of a change. */
+export const putChange = (batch: EngineBatch, { key, value, place }: Change): void => {
+  if (value === undefined) batch.delete(dataKey(key))
+  else batch.put(dataKey(key), value)
+  if (place === undefined) return
+  const at = indexKey(place.tree, place.subPage, key)
+  if (place.leaf === undefined) batch.delete(at)
+  else batch.put(at, place.leaf)
+}
+
+/** How the log records it; undefined for ignored keys. */
+export const operationOf = ({ key, value, place }: Change): WalOperation | undefined =>
+  place === undefined ? undefined : { key, category: place.tree, value, delta: place.delta }
+
+/** The size of a change in a batch, roughly: data twice, leaf, frame. */
+export const changeBytes = ({ key, value }: Change): number =>
+  2 * (key.length + (value?.length ?? 0)) + key.length + 4 * SHORT_HASH_BYTES
