@@ -60,7 +60,7 @@ export const TIERS: readonly Tier[] = [
   { name: 'package', folder: 'published', timeoutMs: 600_000, level: 'full', isCompiled: true },
   {
     name: 'etcd',
-    timeoutMs: 120_000,
+    timeoutMs: 300_000,
     level: { full: ['server'] },
     isCompiled: true,
     findObstacle: findMissing('etcd', ETCD),

@@ -32,7 +32,7 @@ export const TRANSPORTS: readonly (readonly [name: string, create: (times?: Repl
       const times = { ...given, keepaliveTimeoutMs: 60_000 }
       const random = createSeededRandom('transport')
       const nextDelayMs = () => ((random.bytes(1)[0] ?? 0) / 255) * DELAY_MS_MAX
-      const network = new SimulatedNetwork({ clock: systemClock, nextDelayMs })
+      const network = new SimulatedNetwork(systemClock, nextDelayMs)
       const transport = createSimulatedTransport({ network, clock: systemClock, times, log: silentLog })
       return { transport, network }
     },

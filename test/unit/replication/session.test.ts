@@ -16,7 +16,7 @@ afterEach(() => {
 /** Two ends of a connection whose messages take `delayMs`. */
 const connect = async (delayMs: number) => {
   const clock = new ManualClock()
-  const network = new SimulatedNetwork({ clock, nextDelayMs: () => delayMs })
+  const network = new SimulatedNetwork(clock, () => delayMs)
   const { address } = network.listen('s:0', (wire) => sessions.push(new Session(wire, { clock, times: TIMES })))
   const dialled = network.dial(address, new AbortController().signal)
   clock.advance(delayMs)
