@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import type { AnswerPlace } from '../logical/request.js'
 
-/** Where an answer goes. An answer that waits behind others on its connection has no socket of its own yet. */
+/** Where a response is written. A response queued behind others on its connection has no socket yet. */
 export interface AnswerSink {
   readonly response: {
     readonly closed: boolean
@@ -18,7 +18,7 @@ export interface PendingAnswer {
   readonly sinceMs: number
 }
 
-/** The part of the room that a place is a way through. */
+/** The part of the response budget that a `Place` uses. */
 interface Room extends Pick<AnswerPlace, 'turn' | 'expected' | 'note'> {
   tryEnter(bytes: number, sink: AnswerSink): PendingAnswer | undefined
   enter(bytes: number, sink: AnswerSink): Promise<PendingAnswer>
@@ -26,7 +26,7 @@ interface Room extends Pick<AnswerPlace, 'turn' | 'expected' | 'note'> {
   release(pending: PendingAnswer): void
 }
 
-/** One answer's way through the room. Every request has one, and few of them need it: it costs one object. */
+/** One response's access to the response budget. Every request has one and few use it, so it costs a single object. */
 export class Place implements AnswerPlace {
   readonly #room: Room
   readonly #sink: AnswerSink
@@ -50,7 +50,7 @@ export class Place implements AnswerPlace {
   async enter(bytes: number): Promise<void> {
     this.#giveBack()
     this.#held = await this.#room.enter(bytes, this.#sink)
-    // Many may have been let in at once.
+    // Several responses may have been admitted at the same time.
     await this.#room.takeTurn(this.#sink)
   }
 

@@ -24,22 +24,22 @@ const DEFAULTS: AnswerRoomLimits = {
   patienceMs: LIMITS.largeAnswerPatienceMs,
 }
 
-/** So many paths are remembered to have large answers. */
+/** The maximum number of paths remembered as having large responses. */
 const EXPECTED_MAX = 256
 
 /**
- * The memory for large answers of one server, from their making until their clients have taken them. Those that find no
- * room wait in the order of their coming, and are made then. A client that takes its answer slowly is cut when another has
- * waited for long.
+ * The memory budget for large responses of one server, from their creation until the client has read them. A response that
+ * exceeds the budget waits in FIFO order before it is built. The server closes the connection of a client that reads slowly
+ * while another response has waited too long.
  */
 export class AnswerRoom {
   readonly #clock: Clock
   readonly #limits: AnswerRoomLimits
   readonly #pending = new Set<PendingAnswer>()
   readonly #waiting = new Set<Waiting>()
-  /** Where large answers were read, the last one last. */
+  /** Paths and sizes of recent large responses, in order of last read. */
   readonly #expected = new Map<string, number>()
-  /** A large answer was read in this turn of the loop. */
+  /** True after a large response was read in this turn of the event loop. */
   #hasRead = false
   #bytes = 0
   #impatience: Timer | undefined
@@ -49,12 +49,14 @@ export class AnswerRoom {
     this.#limits = { ...DEFAULTS, ...limits }
   }
 
-  /** Room is given back when the client has taken its answer, or is gone. */
+  /** Returns a place whose bytes are released when the client has read the response or disconnected. */
   placeFor(sink: AnswerSink): AnswerPlace {
     return new Place(this, sink)
   }
 
-  /** The same for an answer to another node: it is taken when its call has ended, and nobody is cut for being slow. */
+  /**
+   * Returns a place for a response to another node. It is released when the call ends, and is never evicted for slowness.
+   */
   placeForCall(ended: AbortSignal): AnswerPlace {
     const end = new CallEnd(ended)
     return this.placeFor({ response: end, socket: end })
@@ -100,7 +102,7 @@ export class AnswerRoom {
     return this.#hold(bytes, sink)
   }
 
-  /** Rejects with 503 when too many wait, or when the client is gone. */
+  /** Rejects with 503 if too many responses wait, or if the client has disconnected. */
   enter(bytes: number, sink: AnswerSink): Promise<PendingAnswer> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.size >= this.#limits.waitingMax) {
@@ -151,7 +153,7 @@ export class AnswerRoom {
     else this.#impatience ??= this.#clock.setTimer(this.#limits.patienceMs, () => this.#cutOldest())
   }
 
-  /** An answer that is still being made is not cut: its time is the server's, not that of a slow client. */
+  /** Skips responses that are still being built: a slow client did not cause that delay. */
   #cutOldest(): void {
     this.#calmDown()
     const [oldest] = [...this.#pending].filter(({ sink }) => sink.response.writableEnded)
@@ -187,7 +189,7 @@ class CallEnd extends EventEmitter {
   destroy(): void {}
 }
 
-/** Calls back once: a connection that ends tells the answer that it carries, and not those that wait behind it. */
+/** Calls back once. When a connection closes, Node notifies only the response in progress, not those queued behind it. */
 const whenGone = ({ response, socket }: AnswerSink, callback: () => void): void => {
   const gone = () => {
     socket.off('close', gone)

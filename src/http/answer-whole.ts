@@ -12,12 +12,12 @@ import { renderError } from './status-codes.js'
 import { parseTarget, renderMoved } from './target.js'
 import { parseQuery } from './url-pairs.js'
 
-/** A message that came over no connection: all of it is there. */
+/** A complete message that did not arrive over a connection. */
 export interface SentMessage {
   readonly verb: string
-  /** Path and query, as they were sent. */
+  /** Path and query, as sent. */
   readonly url: string
-  /** Names in small letters. */
+  /** Header names are in lower case. */
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
 }
@@ -28,14 +28,14 @@ interface AnswerOptions {
   readonly rulesOf: (path: string) => PathRules
   readonly random: Random
   readonly id: () => string
-  /** Told of what was no LogicalError. */
+  /** Called with every error that is not a LogicalError. */
   readonly onBug: (error: unknown) => void
 }
 
 const REMOTE_ADDRESS = '127.0.0.1'
 const REMOTE_PORT = 40_000
 
-/** Answers a message as an HTTP server would. Its body is bounded as that of somebody with a token. */
+/** Responds to a message as an HTTP server would. The body limit is that of an authenticated caller. */
 export const answerWhole = async (message: SentMessage, options: AnswerOptions): Promise<Rendered> => {
   try {
     const { path, query, location } = parseTarget(message.url)

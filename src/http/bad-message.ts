@@ -3,10 +3,13 @@ import type { Socket } from 'node:net'
 import type { MessageGate } from './message-gate.js'
 import { rawAnswer } from './respond.js'
 
-/** How long a connection that was answered in the middle of a message is still read from, so that the answer arrives. */
+/**
+ * How long the server keeps reading from a connection that it answered in the middle of a message, so that the response
+ * arrives.
+ */
 const LINGER_MS = 1000
 
-/** Answers by the error code of Node's HTTP parser; any other code is a malformed message. */
+/** Responses by the error code of Node's HTTP parser. Any other code means a malformed message. */
 const REFUSALS: Readonly<Record<string, { status: number; reason: string; text: string }>> = {
   HPE_HEADER_OVERFLOW: {
     status: 431,
@@ -19,8 +22,9 @@ const REFUSALS: Readonly<Record<string, { status: number; reason: string; text: 
 const MALFORMED = { status: 400, reason: 'Bad Request', text: 'malformed HTTP message' }
 
 /**
- * Answers what Node's parser gave up on, in JSON, and ends the connection. Only where no answer has begun: the gate lets no
- * second message in before the first is answered, so that this one cannot stand in for another.
+ * Responds in JSON to a message that Node's parser rejected, and closes the connection. Does so only if no response has
+ * begun. The gate admits the next message only after the response to the previous one, so this response cannot be mistaken
+ * for another.
  */
 export const answerBadMessage = (
   error: NodeJS.ErrnoException,
@@ -39,7 +43,7 @@ export const answerBadMessage = (
   linger(socket, clock)
 }
 
-/** A tunnel is no part of the API. */
+/** The API does not support CONNECT tunnels. */
 export const answerConnect = (socket: Socket, gate: MessageGate | undefined, clock: Clock): void => {
   gate?.stop()
   socket.on('error', () => socket.destroy())
@@ -47,14 +51,17 @@ export const answerConnect = (socket: Socket, gate: MessageGate | undefined, clo
   linger(socket, clock)
 }
 
-/** Closing while bytes are unread would reset the connection and may take the answer with it. */
+/** Closing a socket with unread bytes resets the connection, which may discard the response. */
 export const linger = (socket: Socket, clock: Clock): void => {
   const timer = clock.setTimer(LINGER_MS, () => socket.destroy())
   socket.once('close', () => timer.cancel())
   socket.once('end', () => socket.destroy())
 }
 
-/** As Go's server answers a client that speaks plain HTTP where TLS is expected. `secure` has failed; the socket below it has not. */
+/**
+ * Responds as Go's server does to plain HTTP on a TLS port. The TLS socket `secure` has failed, but its underlying socket is
+ * usable.
+ */
 export const answerPlain = (secure: Socket): void => {
   const { _parent: socket } = secure as Socket & { readonly _parent?: Socket }
   socket?.end('HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n')

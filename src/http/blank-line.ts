@@ -1,7 +1,7 @@
-/** Ends a head, and a body in chunks. */
+/** Marks the end of a head and of a chunked body. */
 const BLANK_LINE = Buffer.from('\r\n\r\n')
 
-/** Index after the first blank line; `matched` bytes of it came with the chunk before. */
+/** Returns the index after the first blank line. `matched` is the number of its bytes at the end of the previous chunk. */
 export const findEnd = (chunk: Buffer, matched: number): number | undefined => {
   if (matched > 0) {
     const seam = Buffer.concat([BLANK_LINE.subarray(0, matched), chunk.subarray(0, BLANK_LINE.length)])
@@ -12,7 +12,7 @@ export const findEnd = (chunk: Buffer, matched: number): number | undefined => {
   return at < 0 ? undefined : at + BLANK_LINE.length
 }
 
-/** How many bytes of a blank line stand at the end of what was handed on. */
+/** Returns how many bytes of a blank line are at the end of the data passed on so far. */
 export const matchedAtEnd = (chunk: Buffer, matched: number): number => {
   const tail =
     chunk.length >= BLANK_LINE.length

@@ -5,25 +5,25 @@ import type { BodyAllowance } from '../logical/incoming.js'
 import type { BodyRoom, OpenBody, Place } from './body-room.js'
 import { type Message, WholeMessage } from './whole-message.js'
 
-/** The client went away while it sent its body: there is nobody to answer. */
+/** The client disconnected while it sent its body, so no response is possible. */
 export class ClientGone extends Error {}
 
-/** A body that was read; `done` is to be called when its request is answered. */
+/** A body that was read. Call `done` when the request has been answered. */
 export interface ReadBody {
   readonly size: number
-  /** Hands the bytes out, and forgets them: what they say is kept by whoever parses them. */
+  /** Returns the bytes and releases them. The caller keeps what it parses from them. */
   readonly take: () => Buffer
   readonly valuesMax: number
-  /** The body is larger than its sender may send here, and was not read. */
+  /** Set if the body exceeds the sender's limit. The body was not read. */
   readonly refusal?: LogicalError
   readonly done: () => void
 }
 
 interface BodyReaderOptions {
   readonly room: BodyRoom
-  /** Bound of the listener, whoever sends. */
+  /** The listener's limit for every sender. */
   readonly bytesMax: number
-  /** Asked once the body is, or will be, larger than what anybody may send. */
+  /** Called once the body is, or will be, larger than the limit for unauthenticated senders. */
   readonly allowance: (gone: AbortSignal) => BodyAllowance | Promise<BodyAllowance>
 }
 
@@ -32,21 +32,24 @@ const FIRST_BYTES = 1024
 
 export const NO_BODY: ReadBody = { size: 0, take: () => NOTHING, valuesMax: 0, done: () => undefined }
 
-/** True for a message that says of itself that it has no body. */
+/** Returns true if the headers say that the message has no body. */
 export const isEmptyBody = ({ headers }: Message): boolean => {
   const length = headers['content-length']
   return (length === undefined || length === '0') && headers['transfer-encoding'] === undefined
 }
 
-/** Announced bytes; undefined for a body in chunks. */
+/** Returns the announced size in bytes; undefined for a chunked body. */
 const announcedBytes = ({ headers }: IncomingMessage): number | undefined =>
   headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
 
-/** Reads the body of a message, or takes it as it has come with its head: then it is one that anybody may send. */
+/**
+ * Reads the body of a message. A body that arrived together with its head is taken as is, within the limit for
+ * unauthenticated senders.
+ */
 export const readBody = (message: Message, options: BodyReaderOptions): Promise<ReadBody> =>
   message instanceof WholeMessage ? takeBody(message, options) : new BodyReader(message, options).read()
 
-/** A body that is there. Fails with `body-too-large` beyond the bound. */
+/** Takes a body that has already arrived. Fails with `body-too-large` over the limit. */
 export const takeBody = async (
   { body }: Pick<WholeMessage, 'body'>,
   { bytesMax }: Pick<BodyReaderOptions, 'bytesMax'>,
@@ -56,14 +59,14 @@ export const takeBody = async (
 }
 
 /**
- * Reads one body. It begins as one that nobody speaks for; where it is to be larger it is asked who sends it, and it goes
- * on within what he may send. Memory is taken as bytes arrive, never as they are announced, but for a place in the room.
- * Fails with `body-too-large` beyond the bound of the listener.
+ * Reads one body. It starts with the limit for unauthenticated senders. If the body exceeds that limit, the reader asks for
+ * the sender's allowance and continues within it. Memory is allocated as bytes arrive, never by the announced size; only the
+ * budget reservation uses the announced size. Fails with `body-too-large` over the listener's limit.
  */
 class BodyReader {
   readonly #request: IncomingMessage
   readonly #options: BodyReaderOptions
-  /** Made for those who are asked: most bodies are through before anybody is. */
+  /** Created only when the allowance is requested: most bodies are complete before that. */
   #gone: AbortController | undefined
   readonly #announced: number | undefined
   #resolve: (body: ReadBody) => void = () => undefined
@@ -72,7 +75,7 @@ class BodyReader {
   #place: Place | undefined
   #bytes: Buffer = NOTHING
   #size = 0
-  /** Bytes that may arrive before the allowance is asked for again. */
+  /** Bytes that may arrive before the allowance is requested again. */
   #limit: number
   #allowance: BodyAllowance | undefined
   #isOver = false
@@ -124,7 +127,7 @@ class BodyReader {
     this.#size = needed
   }
 
-  /** Pieces are not kept as they came: each of a single byte would cost a hundred. */
+  /** Chunks are copied into one buffer: a one-byte chunk would occupy about a hundred bytes. */
   #extend(needed: number): void {
     const doubled = Math.max(needed, 2 * this.#bytes.length, FIRST_BYTES)
     const isPlaced = this.#place !== undefined && this.#announced !== undefined
@@ -135,7 +138,7 @@ class BodyReader {
     this.#open?.grow(capacity - before.length)
   }
 
-  /** Who sends this, and how much may he? What has arrived beyond the limit waits for the answer, what has not is not read. */
+  /** Requests the sender's allowance. Bytes that arrived over the limit wait for it, and reading is paused. */
   #ask(chunk: Buffer): void {
     const needed = Math.max(this.#announced ?? 0, this.#size + chunk.length)
     if (needed > this.#options.bytesMax) {
@@ -181,7 +184,9 @@ class BodyReader {
     this.#request.resume()
   }
 
-  /** The request goes on without its body: what serves the path may have more to say against it than its size. */
+  /**
+   * Continues the request without its body: the path's handler may find another error that takes precedence over the size.
+   */
   #refuse(refusal: LogicalError): void {
     this.#end()
     this.#resolve({ ...NO_BODY, refusal })
@@ -204,7 +209,7 @@ class BodyReader {
     this.#reject(error)
   }
 
-  /** The rest of the body is thrown away as it comes. */
+  /** Discards the rest of the body as it arrives. */
   #end(): void {
     this.#isOver = true
     this.#open?.end()
@@ -224,7 +229,7 @@ const takeOnce = (bytes: Buffer): (() => Buffer) => {
   }
 }
 
-/** A file, by whoever has made sure that its sender may send it. */
+/** Reads the body as a file. The caller must have checked that the sender is allowed to send it. */
 export const readFileBody = async (request: Message, room: BodyRoom): Promise<Buffer> => {
   if (isEmptyBody(request)) return NOTHING
   const bytesMax = LIMITS.snapshotBytesMax

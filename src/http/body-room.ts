@@ -3,22 +3,22 @@ import { LIMITS } from '../base/limits.js'
 import { nextTurn } from '../base/turn.js'
 import { LogicalError } from '../logical/errors.js'
 
-/** A body under way that no token speaks for. */
+/** A body in transit whose sender has shown no token. */
 export interface OpenBody {
   grow(bytes: number): void
   end(): void
 }
 
-/** A place for a large body. */
+/** A reservation for a large body. */
 export interface Place {
   receive(bytes: number): void
-  /** All of the body has arrived. */
+  /** Reports that the whole body has arrived. */
   complete(): void
-  /** To be called when the request is answered. */
+  /** Releases the reservation. Call it when the request has been answered. */
   leave(): void
 }
 
-/** Called when a body has to give way to others; it has ended then. */
+/** Called when a body is evicted to make room for others. The body has failed by then. */
 type OnEvicted = (error: LogicalError) => void
 
 interface Waiting {
@@ -51,10 +51,10 @@ const DEFAULTS: BodyRoomLimits = {
 }
 
 /**
- * The memory for request bodies of one server, whatever listener they come through. Nobody waits for bodies of callers that
- * nobody knows: when those are too many, the one that began first ends, since an honest one is through in a moment. A
- * large body of a caller with a token waits, unread, until there is room for the whole of it. While any waits, those that
- * are read have to arrive at a minimum rate, after a grace period, or give way.
+ * The memory budget for request bodies of one server, shared by all its listeners. Bodies of unauthenticated callers never
+ * wait: if there are too many, the oldest one is evicted, since an honest one completes quickly. A large body of an
+ * authenticated caller waits, unread, until the whole of it fits. While any body waits, those being read must keep a minimum
+ * rate after a grace period, or they are evicted.
  */
 export class BodyRoom {
   readonly #clock: Clock
@@ -80,7 +80,7 @@ export class BodyRoom {
     return body
   }
 
-  /** Resolves when there is room for so many bytes, or for this body alone. Rejects with 503 when too many wait. */
+  /** Resolves when `bytes` fit into the budget, or when this is the only body. Rejects with 503 if too many bodies wait. */
   enter(bytes: number, signal: AbortSignal, onEvicted: OnEvicted): Promise<Place> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.size >= this.#limits.largeWaitingMax) {
@@ -115,7 +115,7 @@ export class BodyRoom {
     this.#open.delete(body)
   }
 
-  /** In the order of their coming, so that small ones do not keep a larger one out for ever. */
+  /** Admits in FIFO order, so that small bodies cannot starve a larger one. */
   #admit(): void {
     for (const waiting of this.#waiting) {
       const isRoom = this.#largeBytes === 0 || this.#largeBytes + waiting.bytes <= this.#limits.largeBytesMax
@@ -157,7 +157,7 @@ export class BodyRoom {
     this.#slowest = this.#clock.setTimer(inMs, () => void this.#evictSlowest())
   }
 
-  /** Bytes that have arrived by now are read first: it may be the server that was slow. */
+  /** Reads bytes that have already arrived before it decides: the server itself may have been slow. */
   async #evictSlowest(): Promise<void> {
     await nextTurn()
     const due = this.#findDue()
@@ -165,7 +165,7 @@ export class BodyRoom {
     else this.#watchSlowest()
   }
 
-  /** The body whose time is over first, unless more of it arrives; undefined when nobody waits. */
+  /** Returns the body whose deadline is next unless more of it arrives; undefined if no body waits. */
   #findDue(): { readonly body: Receiving; readonly atMs: number } | undefined {
     if (this.#waiting.size === 0) return undefined
     const { largeGraceMs, largeBytesPerSecondMin } = this.#limits

@@ -9,19 +9,19 @@ import { parseAs } from '../logical/json-text.js'
 import { parseForm } from './url-pairs.js'
 
 interface BodyText {
-  /** Taken away once they are text. */
+  /** Released once they are decoded to text. */
   bytes: Buffer
   readonly mediaType: string | undefined
-  /** Endpoints without an envelope have another decoder. */
+  /** True for endpoints without an envelope, which use another decoder. */
   readonly isBare: boolean
-  /** Members and elements, or parameters. */
+  /** The maximum number of members and elements, or of form parameters. */
   readonly valuesMax: number
 }
 
 /**
- * The fields of a body: JSON whatever the media type says, unless it is called a form and does not look like JSON. Nothing,
- * blanks and `null` are no fields. Fails with 400 for anything but an object. A large one is read in several turns of the
- * event loop.
+ * Parses the fields of a body. The body is JSON whatever its media type, unless the media type is a form and the body does
+ * not look like JSON. An empty body, whitespace and `null` give no fields. Throws 400 for anything but an object. A large
+ * body is parsed over several turns of the event loop.
  */
 export const parseFields = (body: BodyText): JsonObject | Promise<JsonObject> => {
   const { bytes, mediaType, isBare, valuesMax } = body
@@ -63,7 +63,7 @@ const judge = ({ bytes, valuesMax }: BodyText) => {
 const BLANKS: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d])
 const BRACKETS: ReadonlySet<number> = new Set([0x5b, 0x7b])
 
-/** The first byte that is no blank. */
+/** Returns the first byte that is not whitespace. */
 const firstByte = (bytes: Buffer): number | undefined => {
   let at = 0
   while (BLANKS.has(bytes[at] ?? 0)) at++
@@ -84,7 +84,7 @@ const toFields = (value: JsonValue, isBare: boolean): JsonObject => {
   return fields
 }
 
-/** The other decoder has other words. */
+/** Rewords an error the way the decoder for endpoints without an envelope does. */
 const inWordsOf = (isBare: boolean, error: unknown): unknown =>
   error instanceof LogicalError && isBare
     ? invalid(error.message.replace('error parsing JSON', 'failed to parse JSON input'))

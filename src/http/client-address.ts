@@ -2,18 +2,18 @@ import { type Cidr, canonicalAddress, contains } from '../base/cidr.js'
 import { invalid } from '../logical/errors.js'
 import type { Message } from './whole-message.js'
 
-/** Whom to believe about the address of a client. The names are those of the listener's settings. */
+/** Which proxies to trust for the client's address. The names are those of the listener's settings. */
 export interface ForwardedForSettings {
   readonly authorizedAddrs: readonly Cidr[]
-  /** Proxies between the trusted one and the client. */
+  /** The number of proxies between the trusted one and the client. */
   readonly hopSkips: number
   readonly rejectNotPresent: boolean
   readonly rejectNotAuthorized: boolean
 }
 
 /**
- * The client's address as CIDR rules judge it: that of the TCP peer, or the one that a trusted proxy names. Fails with 400
- * where the settings ask for a header or a proxy that is not there.
+ * Returns the client's address for CIDR rules: that of the TCP peer, or the one reported by a trusted proxy. Throws 400 if
+ * the settings require a header or a proxy that is missing.
  */
 export const clientAddress = (request: Message, settings: ForwardedForSettings | undefined): string => {
   const peer = peerAddress(request.socket.remoteAddress)
@@ -44,7 +44,7 @@ const namedAddress = (header: string, hopSkips: number): string => {
 
 const MAPPED = '::ffff:'
 
-/** The canonical spelling of the address of a connection; an IPv4-mapped one as IPv4. */
+/** Returns the canonical form of a connection's address. An IPv4-mapped IPv6 address becomes IPv4. */
 export const peerAddress = (address = ''): string => {
   if (!address.includes(':')) return address
   return address.startsWith(MAPPED) && address.includes('.')

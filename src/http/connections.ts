@@ -4,7 +4,7 @@ import type { MessageGate } from './message-gate.js'
 
 interface Connection {
   readonly gate: MessageGate
-  /** Messages that had begun when it was looked at, and since when there were no more. */
+  /** The number of messages begun at the last check, and the time since when that number has not changed. */
   begun: number
   sinceMs: number
 }
@@ -12,8 +12,8 @@ interface Connection {
 const SWEEP_MS = 1000
 
 /**
- * The open connections of one listener. Node's server looks after those that send a message; those between two messages are
- * looked after here, since it does not know of messages in the fast lane.
+ * The open connections of one listener. Node's server times out connections that are sending a message. This class times out
+ * idle connections, since Node does not know about messages in the fast lane.
  */
 export class Connections {
   readonly #clock: Clock
@@ -33,7 +33,7 @@ export class Connections {
     return this.#open.get(socket)?.gate
   }
 
-  /** Ends connections on which nothing has happened for `idleMs`, at most two seconds late; with 0 none. */
+  /** Closes connections idle for `idleMs`, at most two seconds late. With 0, closes none. */
   watch(idleMs: number): void {
     if (idleMs === 0) return
     this.#sweep = this.#clock.setRepeating(SWEEP_MS, () => this.#endOverdue(idleMs))
@@ -43,7 +43,7 @@ export class Connections {
     for (const [socket, { gate }] of this.#open) if (gate.isIdle) socket.destroy()
   }
 
-  /** Ends every connection, at once or when what was written to it has gone. */
+  /** Closes every connection, immediately or after pending data has been sent. */
   close(isAtOnce: boolean): void {
     this.#sweep?.cancel()
     for (const socket of this.#open.keys()) {

@@ -3,12 +3,12 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { WholeMessage } from './whole-message.js'
 
-/** An answer of either way. */
+/** A response of Node's server or of the fast lane. */
 export type Answer = ServerResponse | DirectAnswer
 
 /**
- * The answer to a whole message: its head and body leave in one write on the connection. It has as much of Node's response
- * as the front asks for.
+ * The response to a whole message: head and body leave in one write. It implements only the part of Node's response that the
+ * HTTP front uses.
  */
 export class DirectAnswer {
   readonly #message: WholeMessage
@@ -27,7 +27,7 @@ export class DirectAnswer {
     return this.#state !== 'due'
   }
 
-  /** The kernel has all of it, or nobody is there to take it. */
+  /** True when the kernel has accepted all data, or the client has disconnected. */
   get writableFinished(): boolean {
     return this.#state === 'closed'
   }
@@ -41,7 +41,7 @@ export class DirectAnswer {
     this.#onClose.push(listener)
   }
 
-  /** `head` has no byte beyond Latin-1. */
+  /** `head` contains only Latin-1 characters. */
   send(head: string, body: string | Buffer, isLast: boolean): void {
     const { socket } = this.#message
     this.#state = 'sent'
@@ -62,7 +62,7 @@ export class DirectAnswer {
     if (isLast) socket.destroySoon()
   }
 
-  /** Hands a body on as it comes, in chunks: what Node's response does well. */
+  /** Streams a body in chunks, through Node's response. */
   async stream(status: number, headers: string[], body: AsyncIterable<Buffer>, isLast: boolean): Promise<void> {
     const { socket, method } = this.#message
     this.#state = 'sent'
@@ -93,5 +93,5 @@ export class DirectAnswer {
   }
 }
 
-/** Larger bodies are not copied to stand behind their head. */
+/** Larger bodies are sent separately instead of being copied behind their head. */
 const JOINED_MAX = 16 * 1024

@@ -12,7 +12,7 @@ interface Exchange {
 
 const SWEEP_MS = 1000
 
-/** The work in flight on one listener: requests that are not answered yet. */
+/** The requests in flight on one listener. */
 export class Exchanges {
   readonly #clock: Clock
   readonly #open = new TransientMap<number, Exchange>()
@@ -40,7 +40,7 @@ export class Exchanges {
     if (this.#open.size === 0) this.#onEmpty?.()
   }
 
-  /** Calls `onOverdue` for what is not answered `requestMs` after its head was read, at most a second late. */
+  /** Calls `onOverdue` for each request not answered within `requestMs` after its head was read, at most a second late. */
   watch(requestMs: number, onOverdue: (exchange: Exchange) => void): void {
     this.#sweep = this.#clock.setRepeating(SWEEP_MS, () => {
       const latestMs = this.#clock.monotonic() - requestMs
@@ -50,13 +50,13 @@ export class Exchanges {
     })
   }
 
-  /** No more are waited for than are due now: resolves when they are answered, after `drainMs` at the latest. */
+  /** Resolves when the requests in flight now are answered, or after `drainMs`. Later requests are not waited for. */
   drain(drainMs: number): Promise<void> | undefined {
     this.#isClosing = true
     return this.#open.size > 0 && drainMs > 0 ? this.#drained(drainMs) : undefined
   }
 
-  /** Looks after none any more. True when none is left. */
+  /** Stops the timeout sweep. Returns true if no request is in flight. */
   stop(): boolean {
     this.#sweep?.cancel()
     return this.#open.size === 0

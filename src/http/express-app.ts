@@ -3,14 +3,14 @@ import express from 'express'
 
 type Middleware = (request: IncomingMessage, response: ServerResponse) => void
 
-/** Calls `next` with what the middleware failed with, or with nothing when no middleware answered. */
+/** Calls `next` with the middleware's error, or without arguments if no middleware responded. */
 type App = (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => void
 
 /**
- * An Express application of one middleware, and the classes to create its server with. Express sets the prototypes of every
- * request and response, which costs most of the speed of the whole; as the classes already have those prototypes the
- * setting changes nothing. One middleware needs no framework, and none of its features is used: Express is the place where
- * another middleware would be mounted, and as it is used here it costs nothing.
+ * Creates an Express application with one middleware, and the classes to create its server with. Express sets the prototype
+ * of every request and response, which would cost most of the throughput. Since these classes already have those prototypes,
+ * setting them has no effect. No Express feature is used: it is the extension point for further middleware, and costs
+ * nothing in this form.
  */
 export const createApp = (middleware: Middleware): { app: App; classes: ServerOptions } => {
   const app = express()
@@ -25,14 +25,14 @@ export const createApp = (middleware: Middleware): { app: App; classes: ServerOp
   return { app: app as unknown as App, classes }
 }
 
-/** A constructor that makes what `base` makes, of another prototype. Both classes take two arguments at most. */
+/** Returns a constructor like `base` with another prototype. Both classes take at most two arguments. */
 const withPrototype = <C extends new (...args: never[]) => object>(base: C, prototype: object): C => {
   const construct = base as unknown as (this: object, first: unknown, second: unknown) => void
   function Derived(this: object, first: unknown, second: unknown): void {
     construct.call(this, first, second)
   }
   Derived.prototype = prototype
-  // As with a subclass: the engine sizes new objects by the fields of the whole chain of constructors.
+  // As in a subclass: V8 sizes new objects by the fields of the whole constructor chain.
   Object.setPrototypeOf(Derived, base)
   return Derived as unknown as C
 }

@@ -4,7 +4,7 @@ import { readPlainHeaders, WholeMessage } from './whole-message.js'
 
 const API = '/v1/'
 
-/** What Node's parser says of a head. Headers and target are absent where it had to say them piece by piece. */
+/** The arguments of Node's head callback. Headers and target are absent if the parser reported them in pieces. */
 type Head = readonly [
   major: number,
   minor: number,
@@ -20,25 +20,28 @@ type OnHead = (...head: Head) => unknown
 type OnBody = (bytes: Buffer) => unknown
 type OnEnd = () => unknown
 
-/** The message that the parser reads is Node's. */
+/** The parser is reading a message that belongs to Node's server. */
 const NONE = -1
 
 /**
- * Takes messages from Node's parser before its server makes a request and a response of them, which costs more than all
- * that is done with most of them. It takes plain ones below `/v1/` whose body has come with the head; whatever else the
- * parser reads goes on to the server as if there were no lane.
+ * Takes messages from Node's parser before Node creates a request and a response, which costs more than most requests
+ * themselves. It takes plain messages below `/v1/` whose body arrived together with the head. All other messages go to
+ * Node's server as usual.
  */
 export class FastLane {
   readonly #socket: Socket
   readonly #parser: NodeParser
   readonly #hooks: ParserHooks
   readonly #onBody: OnBody
-  /** Bytes that have come behind the head that the parser is given next. */
+  /** The number of bytes that arrived behind the head that goes to the parser next. */
   #atHand = NONE
   #isList = false
   #message: WholeMessage | undefined
 
-  /** To be made when Node's HTTP server has taken the socket. Undefined without a parser to be asked. */
+  /**
+   * Creates the fast lane. Call it when Node's HTTP server has taken the socket. Returns undefined if the parser cannot be
+   * hooked.
+   */
   static over(socket: Socket, hooks: ParserHooks | undefined): FastLane | undefined {
     const parser = hooks && parserOf(socket)
     return parser && new FastLane(socket, parser, hooks)
@@ -65,28 +68,28 @@ export class FastLane {
     }
     this.#onBody = (bytes) => (this.#message ? undefined : onBody(bytes))
     Object.assign(parser, { [head]: takeHead, [body]: this.#onBody, [end]: takeEnd })
-    // Node gives its parser to another connection, which may be none of ours.
+    // Node reuses the parser for another connection, which may belong to a different server.
     socket.prependOnceListener('close', leave)
   }
 
-  /** The message that was taken of the head that the parser has been given last. */
+  /** The message taken from the head that was last passed to the parser. */
   get message(): WholeMessage | undefined {
     return this.#message
   }
 
-  /** The rest of a head goes to the parser next, and so many bytes have come behind it. */
+  /** Announces that the rest of a head goes to the parser next, and that `atHand` bytes arrived behind it. */
   offer(atHand: number, isList: boolean): void {
     this.#atHand = atHand
     this.#isList = isList
   }
 
-  /** What the parser is given next begins another message. */
+  /** Announces that the next bytes for the parser begin another message. */
   clear(): void {
     this.#atHand = NONE
     this.#message = undefined
   }
 
-  /** Gives the parser the body of the message that was taken; it makes no copy of what nobody asks for. */
+  /** Passes the body of the taken message to the parser, without a copy for callbacks that ignore it. */
   passBody(body: Buffer, feed: (bytes: Buffer) => void): void {
     this.#parser[this.#hooks.body] = undefined
     feed(body)

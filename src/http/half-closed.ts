@@ -2,8 +2,8 @@ import type { Socket } from 'node:net'
 import type { MessageGate } from './message-gate.js'
 
 /**
- * A client may close its direction of a connection once it has sent its requests. Node's server, which knows nothing of
- * messages in the fast lane, would then end the connection before they are answered: it hears of the end after the last one.
+ * Delays the socket's `end` event until the last response. A client may half-close a connection after its last request.
+ * Node's server does not know about messages in the fast lane, so it would close the connection before they are answered.
  */
 export const awaitAnswers = (socket: Socket, gate: MessageGate): void => {
   const listener = socket.listeners('end').at(-1) as (() => void) | undefined

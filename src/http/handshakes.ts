@@ -2,8 +2,8 @@ import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../base/clock.js'
 
 /**
- * Cuts connections whose PROXY protocol header and TLS handshake have not ended in time. The library's own limit begins anew
- * with every byte, and leaves the connection below it open.
+ * Closes connections whose PROXY protocol header and TLS handshake do not complete in time. Node's own timeout restarts with
+ * every byte, and leaves the underlying connection open.
  */
 export class Handshakes {
   readonly #clock: Clock
@@ -26,8 +26,8 @@ export class Handshakes {
   }
 
   /**
-   * Returns the connection that `secure` lies upon, which the library does not tell; undefined if the client has gone. Without
-   * TLS the two are the same.
+   * Ends the tracking of a handshake. Returns the raw connection below `secure`, which Node does not expose; undefined if
+   * the client has disconnected. Without TLS the two are the same.
    */
   end(secure: Socket): Socket | undefined {
     const peer = peerOf(secure)
@@ -37,12 +37,12 @@ export class Handshakes {
     return begun?.raw
   }
 
-  /** Cuts every connection that is in its handshake. The library does not notice a client that leaves there. */
+  /** Closes every connection in its handshake. Node does not notice a client that disconnects during the handshake. */
   close(): void {
     for (const { raw } of this.#open.values()) raw.destroy()
   }
 }
 
-/** Identifies a connection: no two open connections of a listener have the same four. */
+/** Returns a key that is unique among the open connections of a listener. */
 const peerOf = ({ localAddress, localPort, remoteAddress, remotePort }: Socket): string =>
   [localAddress, localPort, remoteAddress, remotePort].join(' ')

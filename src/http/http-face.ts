@@ -32,22 +32,22 @@ import { welcome } from './welcome.js'
 import type { Message } from './whole-message.js'
 
 export interface HttpFaceOptions {
-  /** Serves `/v1`. What it throws is answered as an error; a LogicalError says which. */
+  /** Serves `/v1`. Any error thrown becomes an error response; a LogicalError determines which one. */
   readonly handle: (request: IncomingRequest) => Promise<Rendered>
-  /** Serves `/_understudy/v1`; without it those paths do not exist. */
+  /** Serves `/_understudy/v1`. If absent, those paths do not exist. */
   readonly lab?: ((request: SideRequest) => Promise<Rendered>) | undefined
-  /** The page for browsers: what is at a path for whoever accepts `accept`; undefined where it is none of it. */
+  /** Serves the browser page. `accept` is the client's Accept header. Returns undefined for paths outside the page. */
   readonly page?: ((path: string, accept: string) => Rendered | undefined) | undefined
   readonly random: Random
   readonly log: Log
   readonly forwardedFor?: ForwardedForSettings | undefined
-  /** The namespace below which every request of the listener is made, normalized; absent: the root namespace. */
+  /** The normalized namespace below which all requests of the listener run. If absent: the root namespace. */
   readonly chrootNamespace?: string | undefined
-  /** What the listener keeps from its clients. */
+  /** Information that the listener withholds from its clients. */
   readonly withheld?: readonly Withheld[] | undefined
-  /** The rules of a path below `/v1/`. */
+  /** Returns the rules of a path below `/v1/`. */
   readonly rulesOf: (path: string) => PathRules
-  /** Asked for a body that is larger than everybody may send: how much this sender may. */
+  /** Returns this sender's limits. Called for a body larger than the limit for unauthenticated senders. */
   readonly allowBody: (sender: BodySender, gone: AbortSignal) => BodyAllowance | Promise<BodyAllowance>
   /** Shared by all listeners of a server. */
   readonly bodies: BodyRoom
@@ -55,23 +55,23 @@ export interface HttpFaceOptions {
   readonly answers: AnswerRoom
   readonly bodyBytesMax: number
   readonly clock: Clock
-  /** Headers that each answer has besides its own: names and values in turns. */
+  /** Headers added to every response: alternating names and values. */
   readonly ownHeaders?: readonly string[]
-  /** How long a client is told that it may keep a connection on which nothing happens. */
+  /** The idle timeout in ms that is announced to clients. */
   readonly idleMs: number
 }
 
-/** Our own endpoints take little. */
+/** Endpoints below `/_understudy` need only small bodies. */
 const SIDE_ALLOWANCE: BodyAllowance = { bytesMax: 0, valuesMax: 0, isAuthorised: false }
 
 const NOT_FOUND = new LogicalError('not-found', '')
 
-/** An answer that nobody gets: whatever stands behind it is let go. */
+/** Releases the resources of a response that cannot be delivered. */
 const abandon = async ({ body }: Rendered): Promise<void> => {
   if (typeof body !== 'string' && !Buffer.isBuffer(body)) await body[Symbol.asyncIterator]().return?.()
 }
 
-/** From a message to its answer: everything between Express and the handlers. */
+/** Turns a message into its response: everything between Express and the handlers. */
 export class HttpFace {
   readonly #options: HttpFaceOptions
   readonly #sender: Sender
@@ -81,13 +81,13 @@ export class HttpFace {
     this.#sender = new Sender(options.clock, options.idleMs, options.ownHeaders)
   }
 
-  /** Answers a message whose verb is `verb`, whatever the parser called it. `isLast` is asked when the answer is ready. */
+  /** Responds to a message. `verb` overrides the parser's method. `isLast` is called when the response is ready. */
   async answer(request: Message, response: Answer, verb: string, isLast: () => boolean): Promise<void> {
     try {
       const target = admit(request)
       let rendered: Rendered
       if (target.location !== undefined) {
-        // The part of the message that has arrived goes through the parser before its end is asked for.
+        // Lets the parser process the bytes that have arrived before `isLast` is evaluated.
         await undefined
         rendered = renderMoved(verb, target.location)
       } else if (target.path.startsWith(API)) {
@@ -105,11 +105,11 @@ export class HttpFace {
     }
   }
 
-  /** Answers with an error. A connection whose message was not read to its end is not used again. */
+  /** Responds with an error. If the message was not read to its end, the connection is closed afterwards. */
   async fail(request: Message, response: Answer, error: unknown, isLast: boolean): Promise<void> {
     if (error instanceof ClientGone || isCutShort(error)) return
     this.#report(error, request)
-    // The part of the message that has arrived goes through the parser before its end is asked for.
+    // Lets the parser process the bytes that have arrived before `isLast` is evaluated.
     await undefined
     if (response.headersSent) response.destroy()
     else await this.#sender.respond(request, response, renderError(error), isLast || !request.complete)
@@ -196,7 +196,7 @@ export class HttpFace {
   }
 }
 
-/** The client went away in the middle of a stream. */
+/** Returns true if the client disconnected during a stream. */
 const isCutShort = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
 
@@ -205,7 +205,7 @@ const admit = (request: Message): Target => {
   return parseTarget(request.url ?? '')
 }
 
-/** Codes that a client chose (those of sys/health) must be codes that end a message. */
+/** Throws if the status code does not end a message. Clients can choose the codes of sys/health. */
 const checkStatus = ({ status }: Rendered): void => {
   if (!(Number.isInteger(status) && status >= 200 && status <= 999)) throw invalid('')
 }

@@ -23,7 +23,7 @@ import { keepFirst } from './request-headers.js'
 import { isForeign, secureOptions, type TlsSettings } from './tls.js'
 import type { Message, WholeMessage } from './whole-message.js'
 
-/** Bounds of one listener; what is absent is as in `LIMITS`. */
+/** Limits of one listener. An absent limit defaults to its value in `LIMITS`. */
 export interface HttpLimits {
   readonly bodyBytesMax?: number | undefined
   readonly handshakeMs?: number | undefined
@@ -36,32 +36,35 @@ export interface HttpLimits {
 
 export interface HttpServerOptions
   extends Omit<HttpFaceOptions, 'bodyBytesMax' | 'idleMs' | 'bodies' | 'answers' | 'allowBody' | 'rulesOf'> {
-  /** Without it no path has any. */
+  /** Default: no path has rules. */
   readonly rulesOf?: HttpFaceOptions['rulesOf']
-  /** Without it everybody is allowed as much as anybody. */
+  /** Default: every sender has the same limits. */
   readonly allowBody?: HttpFaceOptions['allowBody']
-  /** Without it the listener has a room of its own. */
+  /** Default: the listener has its own budget. */
   readonly bodies?: BodyRoom
   readonly answers?: AnswerRoom
   readonly limits?: HttpLimits | undefined
-  /** Where Node's parser can be asked for messages; undefined leaves them all to Node's server. */
+  /** Finds the hooks into Node's parser. If undefined, Node's server handles all messages. */
   readonly findHooks?: (() => ParserHooks | undefined) | undefined
-  /** Called at the start and by `reloadTls`. */
+  /** Called at startup and by `reloadTls`. */
   readonly tls?: (() => TlsSettings) | undefined
-  /** Without it the listener reads no PROXY protocol headers. */
+  /** If absent, the listener does not read PROXY protocol headers. */
   readonly proxyProtocol?: ProxyProtocolSettings | undefined
 }
 
 export interface HttpServer {
-  /** Resolves to the address really bound (`host:port`). Rejects with the system's error when it is taken. */
+  /** Resolves to the address actually bound (`host:port`). Rejects with the system's error if it is in use. */
   listen(address: string): Promise<string>
-  /** New connections get the certificate that is read now. Throws, and changes nothing, when it cannot be used. */
+  /** Applies the current certificate to new connections. Throws, and changes nothing, if the certificate cannot be used. */
   reloadTls(): void
-  /** Stops accepting, lets what is in flight finish for `drainMs`, then cuts; with 0 it is cut before this returns. */
+  /**
+   * Stops accepting connections, waits up to `drainMs` for requests in flight, then closes. With 0, closes before it
+   * returns.
+   */
   close(drainMs: number): Promise<void>
 }
 
-/** How often Node looks for connections that have run out of time. */
+/** How often Node checks for connections that have timed out. */
 const SWEEP_MS = 1000
 
 /** The HTTP front on one address. */
@@ -102,10 +105,10 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
     request.socket.destroy()
   }
   const server = createNodeServer(classes, limits, tls)
-  // Node's own way takes a connection for idle while a message of the fast lane is answered.
+  // Node's implementation treats a connection as idle while the fast lane answers a message on it.
   server.closeIdleConnections = () => connections.endIdle()
 
-  /** False, and the connection is cut, when the parser saw a message where the gate let none begin. */
+  /** Returns false and closes the connection if the parser saw a message where the gate expected none. */
   const mayBegin = (request: IncomingMessage, response: ServerResponse): boolean => {
     const gate = connections.gateOf(request.socket)
     if (gate?.begin(request, response)) return true

@@ -20,7 +20,7 @@ import { originForm } from './target.js'
 import { findParameter, parseQuery } from './url-pairs.js'
 import type { Message } from './whole-message.js'
 
-/** Of a message what a request is made of. */
+/** The parts of a message that make up a request. */
 interface MessageHead extends Pick<Message, 'headers' | 'url'> {
   readonly socket: {
     readonly remotePort?: number | undefined
@@ -31,7 +31,7 @@ interface MessageHead extends Pick<Message, 'headers' | 'url'> {
 
 export interface Received<Head extends MessageHead = Message> {
   readonly message: Head
-  /** The verb as it was sent: LIST is LIST. */
+  /** The method as sent: LIST stays LIST. */
   readonly verb: string
   /** Canonical, below `/v1/`. */
   readonly path: string
@@ -42,13 +42,13 @@ export interface Received<Head extends MessageHead = Message> {
   readonly namespaceHeader: string | undefined
   /** As in `Request`. */
   readonly withheld?: readonly Withheld[] | undefined
-  /** Of the request that is made of it: its body may have waited. */
+  /** Copied to the request created from this head, since its body may have waited. */
   waitEndMs?: number | undefined
 }
 
 export interface RequestHead {
   readonly operation: Operation
-  /** The body is a file, to be read only when it is asked for. */
+  /** The body is a file, read only on demand. */
   readonly isFile: boolean
   readonly wrap: WrapRequest | undefined
 }
@@ -63,12 +63,12 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
   ['DELETE', 'delete'],
 ])
 
-/** 405 before any rule of the API was asked: no text. */
+/** A 405 that precedes all API rules: empty text. */
 const wrongVerb = (): LogicalError => new LogicalError('unsupported-operation', '')
 
 /**
- * Judges what is known before the body is read: the verb, and headers that speak about the body. Throws LogicalError for
- * requests that HTTP alone refuses.
+ * Validates what is known before the body is read: the method and the headers about the body. Throws LogicalError for
+ * requests that violate HTTP rules.
  */
 export const readHead = ({ message: { headers }, verb, rules }: Received<MessageHead>): RequestHead => {
   const operation = operationOf(verb, rules)
@@ -78,13 +78,13 @@ export const readHead = ({ message: { headers }, verb, rules }: Received<Message
   return { operation, isFile, wrap: parseWrap(headers) }
 }
 
-/** The namespace that a message names, below that of its listener; undefined if neither names one. */
+/** Returns the namespace that a message names, below that of its listener; undefined if neither names one. */
 export const namespaceOf = (headers: MessageHead['headers'], chroot = ''): string | undefined => {
   const named = headerText(headers, 'x-vault-namespace')
   return chroot === '' ? named : chroot + normalizeNamespacePath(named ?? '')
 }
 
-/** Who sends the body of a message, as far as its head tells. */
+/** Returns the sender of a body, from the head of the message. */
 export const senderOf = (
   { message: { headers }, path, remoteAddress, namespaceHeader }: Received<MessageHead>,
   { operation }: RequestHead,
@@ -97,8 +97,8 @@ export const senderOf = (
 })
 
 /**
- * The fields of a request: those of the body of a write, else those of the query. The body of a read, list or delete is
- * ignored, and that of a file is no fields.
+ * Returns the fields of a request: from the body for a write, otherwise from the query. Bodies of reads, lists and deletes
+ * are ignored; a body that is a file has no fields.
  */
 export const readFields = (
   { message, query, rules }: Received<MessageHead>,
@@ -114,7 +114,7 @@ export const readFields = (
       })
     : parseQuery(query)
 
-/** The request; the body of a file is left to `readFile`. */
+/** Builds the request. The body of a file is left to `readFile`. */
 export const readRequest = (
   received: Received<MessageHead>,
   head: RequestHead,
@@ -125,7 +125,7 @@ export const readRequest = (
   const { operation, isFile, wrap } = head
   const isList = operation === 'list' || (verb === 'GET' && takeListParameter(data))
   const asksHelp = query.includes('help=') && !!findParameter(query, 'help')
-  // Field by field: a spread among so many makes every request an object without a shape.
+  // Listed field by field: a spread of this many fields would make V8 use slow dictionary objects.
   return {
     namespaceHeader: received.namespaceHeader,
     clientToken: findClientToken(message.headers),
@@ -145,7 +145,7 @@ export const readRequest = (
     bodyBytes,
     onGone: (listener) => {
       const { socket } = message
-      // A client that leaves while it waits sends the end of its direction, and no more until something is written to it.
+      // A client that disconnects while it waits sends only FIN, until the server writes to it.
       const events = ['end', 'close'] as const
       for (const event of events) socket.once(event, listener)
       return () => {
@@ -174,7 +174,7 @@ const operationOf = (verb: string, { verbs }: PathRules): Operation => {
   return operation
 }
 
-/** Whether a GET asks for a list; a true parameter is taken out, of several the first counts. */
+/** Returns whether a GET asks for a list, and removes a true parameter. If repeated, the first value counts. */
 const takeListParameter = (fields: JsonObject): boolean => {
   const value = fields.list
   if (value === undefined) return false

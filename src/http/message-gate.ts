@@ -8,7 +8,7 @@ const VERB = Buffer.from('LIST ')
 const CR = 0x0d
 const LF = 0x0a
 
-/** Where the bytes that come next belong. */
+/** Where the next bytes belong. */
 type Position =
   | { readonly in: 'start' }
   | { readonly in: 'head'; readonly matched: number }
@@ -16,7 +16,7 @@ type Position =
   | { readonly in: 'chunked-body'; readonly matched: number }
   | { readonly in: 'answer' }
 
-/** What is taken in the fast lane never becomes a request of Node's; it is served at once. */
+/** Messages taken by the fast lane never become Node requests; they are served immediately. */
 interface FastLaneUse {
   readonly lane: FastLane
   readonly serve: (message: WholeMessage, answer: DirectAnswer) => void
@@ -27,11 +27,11 @@ const FRESH_HEAD: Position = { in: 'head', matched: 0 }
 const ANSWER: Position = { in: 'answer' }
 
 /**
- * Stands between a socket and Node's parser, which does not know the verb LIST: the first bytes `LIST ` of a message become
- * `LINK `, a verb of the same length, and the gate remembers that they were not. A message begins only where the parser
- * itself has said that the one before it is complete and its answer has been sent; until then bytes are buffered. So the
- * parser never holds two messages, bodies are never touched, and bytes are handed on without a copy. Where gate and
- * parser disagree about the end of a message the connection is cut.
+ * Sits between a socket and Node's parser, which does not know the verb LIST. The gate changes the first bytes `LIST ` of a
+ * message to `LINK `, a verb of the same length, and remembers the original.
+ * A message begins only when the parser has reported the end of the previous one and its response has been sent. Until then
+ * bytes are buffered. The parser therefore never holds two messages, bodies are never changed, and bytes are passed on
+ * without a copy. If gate and parser disagree about the end of a message, the connection is closed.
  */
 export class MessageGate {
   readonly #socket: Socket
@@ -41,14 +41,14 @@ export class MessageGate {
   #buffered: Buffer | undefined
   #request: Message | undefined
   #response: Answer | undefined
-  /** The slice being fed ends with what ends a head. */
+  /** The slice being fed contains the end of a head. */
   #mayBegin = false
   #begun = 0
   #isList = false
   #isHolding = false
   #isStopped = false
 
-  /** To be made when Node's HTTP server has taken the socket, in the same turn. */
+  /** Must run in the same turn in which Node's HTTP server takes the socket. */
   constructor(socket: Socket, fast?: FastLaneUse) {
     const [listener] = socket.listeners('data')
     if (!listener) throw new Error('the socket has no HTTP parser')
@@ -60,40 +60,40 @@ export class MessageGate {
     socket.on('resume', () => this.#advance())
   }
 
-  /** True when the message that is being answered was sent as LIST. */
+  /** True if the message being answered was sent as LIST. */
   get isList(): boolean {
     return this.#isList
   }
 
-  /** The answer that is due or being sent; undefined between messages. */
+  /** The response that is pending or being sent; undefined between messages. */
   get openResponse(): Answer | undefined {
     return this.#response?.writableFinished ? undefined : this.#response
   }
 
-  /** The answer that is due to a message that is complete. */
+  /** The pending response to a complete message. */
   get dueAnswer(): Answer | undefined {
     return this.#request?.complete ? this.openResponse : undefined
   }
 
-  /** Messages that have begun. */
+  /** The number of messages that have begun. */
   get begun(): number {
     return this.#begun
   }
 
-  /** Between two messages: one was answered, and none has begun since. */
+  /** True between two messages: the last one was answered and none has begun since. */
   get isIdle(): boolean {
     if (this.#begun === 0) return false
     return this.#position.in === 'start' || (this.#position.in === 'answer' && !this.openResponse && !this.#buffered)
   }
 
-  /** The parser has read a head. False when it should not have: the bytes since are not to be trusted. */
+  /** Handles a head read by the parser. Returns false if no message may begin; the bytes since then cannot be trusted. */
   begin(request: Message, response: Answer): boolean {
     if (!this.#mayBegin || this.#request) return false
     this.#open(request, response)
     return true
   }
 
-  /** Nothing more is read from this connection; what still comes is thrown away. */
+  /** Stops reading from this connection and discards further bytes. */
   stop(): void {
     this.#isStopped = true
     this.#buffered = undefined
@@ -119,7 +119,7 @@ export class MessageGate {
     }
   }
 
-  /** Hands on what belongs together; false when more bytes, or the end of an answer, must come first. */
+  /** Passes on the next unit of bytes. Returns false if it needs more bytes, or the end of a response, first. */
   #step(buffered: Buffer): boolean {
     switch (this.#position.in) {
       case 'start':
@@ -164,7 +164,7 @@ export class MessageGate {
     return true
   }
 
-  /** All of its body has come: the parser sees the end of it, and it is served. */
+  /** Passes the complete body to the parser and serves the message. */
   #serveWhole({ lane, serve }: FastLaneUse, message: WholeMessage): boolean {
     const size = Number(message.headers['content-length'] ?? 0)
     const buffered = this.#buffered
@@ -177,7 +177,7 @@ export class MessageGate {
       this.#cut()
       return false
     }
-    // Node's server, which sees no message of the fast lane, has set it behind one of its own.
+    // Node's server does not see messages of the fast lane, so its keep-alive timeout still runs from an earlier message.
     if (this.#socket.timeout) this.#socket.setTimeout(0)
     const answer = new DirectAnswer(message)
     this.#open(message, answer)
@@ -204,7 +204,7 @@ export class MessageGate {
     return true
   }
 
-  /** The parser must see the end of a sized message where its size says, neither before nor after. */
+  /** The parser must see the end of a sized message exactly where Content-Length says. */
   #passed(left: number): void {
     if ((left === 0) !== (this.#request?.complete === true)) this.#cut()
     this.#position = left === 0 ? ANSWER : { in: 'sized-body', left }

@@ -1,15 +1,15 @@
 import { createServer } from 'node:http'
 import { Duplex } from 'node:stream'
 
-/** Called by Node's parser with itself as `this`; its arguments are those of `onHead` below. */
+/** Called by Node's parser with itself as `this`. The arguments are those of `onHead` below. */
 type ParserCallback = (this: unknown, ...found: never[]) => unknown
 
-/** Node's parser of one connection, which calls what stands in its numbered slots. */
+/** Node's parser of one connection. It calls the callbacks in its numbered slots. */
 export interface NodeParser {
   [slot: number]: ParserCallback | undefined
 }
 
-/** Where Node's parser has the callbacks for a head, a piece of a body, and the end of a message; and its numbers of verbs. */
+/** The slots of Node's parser for the head, body and end-of-message callbacks, and its verb numbers. */
 export interface ParserHooks {
   readonly head: number
   readonly body: number
@@ -20,7 +20,7 @@ export interface ParserHooks {
 const PROBED = ['GET', 'HEAD', 'PUT', 'POST', 'PATCH', 'DELETE', 'LINK'] as const
 const SLOTS = { head: 'kOnHeadersComplete', body: 'kOnBody', end: 'kOnMessageComplete' } as const
 
-/** What the server takes for a connection: nothing leaves it, and nothing comes but what is handed to the parser. */
+/** A fake connection for the server: writes are discarded, and reads return only what is passed to the parser. */
 class NoWire extends Duplex {
   override _read(): void {}
 
@@ -30,8 +30,8 @@ class NoWire extends Duplex {
 }
 
 /**
- * Asks the parser of this Node how it says what it has read, by letting it read one message of each verb. Undefined where
- * anything is other than it is known to be: what is reached here is no public interface.
+ * Detects the parser's slots and verb numbers by parsing one message of each verb. Returns undefined if anything is
+ * unexpected, since these are Node internals.
  */
 export const findParserHooks = (): ParserHooks | undefined => {
   const verbs = new Map<number, string>()
@@ -50,7 +50,7 @@ export const findParserHooks = (): ParserHooks | undefined => {
   return slots && verbs.size === PROBED.length ? { ...slots, verbs } : undefined
 }
 
-/** The parser that Node's HTTP server has given a connection. */
+/** Returns the parser that Node's HTTP server assigned to a connection. */
 export const parserOf = (socket: object): NodeParser | undefined => {
   const parser = 'parser' in socket ? socket.parser : undefined
   return typeof parser === 'object' && parser !== null ? (parser as NodeParser) : undefined
@@ -68,7 +68,7 @@ const slotsOf = (parser: NodeParser): Slots | undefined => {
   return Object.values(slots).every((slot) => slot >= 0) ? slots : undefined
 }
 
-/** The number of the verb; undefined when the parser says anything else than what it was given. */
+/** Returns the verb's number; undefined if the parser reports anything but the given message. */
 const readOne = (wire: Duplex, parser: NodeParser, { head, body, end }: Slots, verb: string): number | undefined => {
   const heard: unknown[] = []
   let number: unknown

@@ -1,3 +1,3 @@
-/** What paths of the API begin with, and those of our own endpoints. */
+/** Path prefixes of the API and of the Understudy endpoints. */
 export const API = '/v1/'
 export const SIDE = '/_understudy/v1/'

@@ -4,15 +4,15 @@ import type { Log } from '../base/log.js'
 import { peerAddress } from './client-address.js'
 import { parseProxyHeader, type ProxyClient } from './proxy-header.js'
 
-/** The senders of connections that a listener with the PROXY protocol believes. */
+/** The senders whose PROXY protocol headers a listener trusts. */
 export interface ProxyProtocolSettings {
-  /** Undefined: every sender. */
+  /** Undefined: all senders. */
   readonly authorizedAddrs: readonly Cidr[] | undefined
-  /** Connections of other senders are closed; if false, their headers are read and ignored. */
+  /** If true, connections from other senders are closed; if false, their headers are read and ignored. */
   readonly refusesOthers: boolean
 }
 
-/** Lets `admit` decide whether and when the listeners of a server hear of a connection. */
+/** Lets `admit` decide if and when the server's listeners receive a connection. */
 export const interceptConnections = (server: Server, admit: (raw: Socket, pass: () => void) => void): void => {
   const listeners = server.listeners('connection')
   server.removeAllListeners('connection')
@@ -23,7 +23,7 @@ export const interceptConnections = (server: Server, admit: (raw: Socket, pass: 
   )
 }
 
-/** Reads the PROXY protocol headers of the connections of one listener, before anything else reads them. */
+/** Reads the PROXY protocol headers of one listener's connections before any other reader. */
 export class ProxiedConnections {
   readonly #settings: ProxyProtocolSettings
   readonly #log: Log
@@ -34,7 +34,7 @@ export class ProxiedConnections {
     this.#log = log
   }
 
-  /** Closes a connection that this listener takes from no such sender; true if it did. */
+  /** Closes a connection whose sender is not authorized. Returns true if it did. */
   refuse(raw: Socket): boolean {
     if (!this.#settings.refusesOthers || this.#isAuthorized(raw)) return false
     this.#close(raw, 'its source is not authorized for the PROXY protocol')
@@ -42,12 +42,12 @@ export class ProxiedConnections {
   }
 
   /**
-   * Calls `pass` when the header has been taken off the connection, or the connection has none. Closes a connection whose
-   * header is malformed or ends early. The caller closes a connection that sends too slowly.
+   * Calls `pass` when the header has been removed, or if there is none. Closes a connection whose header is malformed or
+   * truncated. The caller closes connections that send too slowly.
    */
   read(raw: Socket, pass: () => void): void {
     let received = NOTHING
-    /** Bytes of the header that are still to be taken off; undefined until the header is known. */
+    /** Header bytes still to be removed; undefined until the header is parsed. */
     let left: number | undefined
     const stop = () => {
       raw.off('readable', take)
@@ -75,14 +75,14 @@ export class ProxiedConnections {
     raw.on('error', cut)
   }
 
-  /** From now on `socket`, which lies upon `raw` or is the same, has the address and the port of its client. */
+  /** Gives `socket`, which is `raw` or wraps it, the address and port of its client. */
   name(socket: Socket, raw: Socket): void {
     const client = this.#clients.get(raw)
     if (client)
       Object.defineProperties(socket, { remoteAddress: { value: client.address }, remotePort: { value: client.port } })
   }
 
-  /** The size of the header of a connection; undefined if more bytes must come first, or none because it is closed. */
+  /** Returns the size of a connection's header; undefined if more bytes are needed or the connection was closed. */
   #sizeOf(raw: Socket, received: Buffer): number | undefined {
     const header = parseProxyHeader(received)
     if (header === 'absent') return 0

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { canonicalAddress } from '../base/cidr.js'
 
-/** The client that a proxy names. */
+/** The client address in a PROXY protocol header. */
 export interface ProxyClient {
   /** Canonical. */
   readonly address: string
@@ -10,9 +10,9 @@ export interface ProxyClient {
 
 /** A complete header. */
 interface KnownHeader {
-  /** Length in bytes. In version 2 more bytes than have arrived: those that follow the addresses are never needed. */
+  /** Length in bytes. In version 2 it may exceed the bytes received: bytes after the addresses are never needed. */
   readonly size: number
-  /** Undefined if the header names none: then the address of the connection counts. */
+  /** Undefined if the header contains no client. The address of the connection applies then. */
   readonly client: ProxyClient | undefined
 }
 
@@ -20,14 +20,14 @@ export type ProxyHeader = KnownHeader | 'incomplete' | 'absent' | 'malformed'
 
 const V1 = Buffer.from('PROXY')
 const V2 = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
-/** The longest header of version 1, with its line end. */
+/** The maximum size of a version 1 header, including its line end. */
 const V1_BYTES_MAX = 107
-/** Signature, command, family and length. */
+/** The size of signature, command, family and length. */
 const V2_FIXED_BYTES = 16
 const LOCAL = 0
 const TRANSPORT_MAX = 2
 
-/** The address families of version 2, in the order of their numbers: bytes of one address, and of one port. */
+/** The address families of version 2, by number: bytes per address and per port. */
 const FAMILIES: readonly { readonly bytes: number; readonly portBytes: number }[] = [
   { bytes: 0, portBytes: 0 },
   { bytes: 4, portBytes: 2 },
@@ -36,8 +36,8 @@ const FAMILIES: readonly { readonly bytes: number; readonly portBytes: number }[
 ]
 
 /**
- * Reads a header of the PROXY protocol, version 1 (text) or 2 (binary), from the first bytes of a connection. `absent`: they
- * begin something else.
+ * Parses a PROXY protocol header, version 1 (text) or 2 (binary), from the first bytes of a connection. `absent` means that
+ * the bytes are not such a header.
  */
 export const parseProxyHeader = (bytes: Buffer): ProxyHeader => {
   if (begins(bytes, V1)) return bytes.length < V1.length ? 'incomplete' : parseText(bytes)

@@ -6,14 +6,14 @@ import type { WrapRequest } from '../logical/request.js'
 const BEARER = 'Bearer '
 const MERGE_PATCH = 'application/merge-patch+json'
 
-/** Value of a header that has only one; undefined when it is absent or empty. */
+/** Returns the value of a single-valued header; undefined if it is absent or empty. */
 export const headerText = (headers: IncomingHttpHeaders, name: string): string | undefined => {
   const value = headers[name]
   const text = Array.isArray(value) ? value[0] : value
   return text === '' ? undefined : text
 }
 
-/** Headers that say one thing: of one that is sent twice the first counts, where Node joins the values. */
+/** Single-valued headers. If one is repeated, the first value counts, while Node joins the values. */
 const SAID_ONCE: readonly string[] = [
   'x-vault-token',
   'x-vault-namespace',
@@ -26,7 +26,7 @@ const SAID_ONCE: readonly string[] = [
   'x-understudy-token',
 ]
 
-/** Leaves the first value of each header that says one thing. Node itself leaves the first Authorization and Content-Type. */
+/** Keeps the first value of each single-valued header. Node already does so for Authorization and Content-Type. */
 export const keepFirst = ({ headers, rawHeaders }: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): void => {
   for (const name of SAID_ONCE) {
     if (!String(headers[name] ?? '').includes(',')) continue
@@ -35,7 +35,7 @@ export const keepFirst = ({ headers, rawHeaders }: Pick<IncomingMessage, 'header
   }
 }
 
-/** X-Vault-Token, or the bearer where there is none. */
+/** Returns X-Vault-Token, or else the bearer token. */
 export const findClientToken = (headers: IncomingHttpHeaders): string | undefined => {
   const token = headerText(headers, 'x-vault-token')
   if (token !== undefined) return token
@@ -44,7 +44,7 @@ export const findClientToken = (headers: IncomingHttpHeaders): string | undefine
   return authorization.slice(BEARER.length).trim() || undefined
 }
 
-/** The wrapping that X-Vault-Wrap-TTL and X-Vault-Wrap-Format ask for; a TTL of zero asks for none. */
+/** Parses X-Vault-Wrap-TTL and X-Vault-Wrap-Format. A TTL of zero means no wrapping. */
 export const parseWrap = (headers: IncomingHttpHeaders): WrapRequest | undefined => {
   const text = headerText(headers, 'x-vault-wrap-ttl')
   if (text === undefined) return undefined
@@ -57,7 +57,7 @@ export const parseWrap = (headers: IncomingHttpHeaders): WrapRequest | undefined
   return { ttlSeconds, format: headerText(headers, 'x-vault-wrap-format') === 'jwt' ? 'jwt' : 'token' }
 }
 
-/** A patch must say that it is a merge patch: 400 when it says nothing, 415 when it says something else. */
+/** Requires the merge-patch media type for a patch. Throws 400 if Content-Type is missing, 415 if it is another one. */
 export const checkPatchType = (headers: IncomingHttpHeaders): void => {
   const [, mediaType] = /^\s*([\w!#$&^.+-]+\/[\w!#$&^.+-]+)\s*(?:;|$)/.exec(headers['content-type'] ?? '') ?? []
   if (mediaType === undefined) throw invalid('mime: no media type')
@@ -66,8 +66,8 @@ export const checkPatchType = (headers: IncomingHttpHeaders): void => {
 }
 
 /**
- * Refuses what could make two readers of one message disagree about its body: any transfer encoding but `chunked`, and
- * compressed bodies, whose size nobody knows.
+ * Rejects framing that two readers could interpret differently: any transfer encoding but `chunked`, and compressed bodies,
+ * whose decoded size is unknown.
  */
 export const checkFraming = (headers: IncomingHttpHeaders): void => {
   const transfer = headers['transfer-encoding']

@@ -8,8 +8,8 @@ import { type Answer, DirectAnswer } from './direct-answer.js'
 import type { Message } from './whole-message.js'
 
 /**
- * Sends answers as they stand: no charset, no tag, nothing cached. Answers leave together at the end of the turn: one that
- * leaves alone wakes a client that has gone back to sleep when the next one leaves, which costs more than the answer.
+ * Sends responses as they are: no charset, no ETag, no caching. Responses are flushed together at the end of the turn.
+ * Flushing each one alone wakes a client that goes back to sleep before the next one, which costs more than the response.
  */
 export class Sender {
   readonly #clock: Clock
@@ -42,7 +42,7 @@ export class Sender {
     return isSized ? this.#turnEnd.add(() => response.end(body)) : pipeline(Readable.from(body), response)
   }
 
-  /** Throws for a name or a value that would not be one. */
+  /** Throws if a header name or value is invalid. */
   #printHead(status: number, headers: readonly string[], isLast: boolean): string {
     let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`
     for (let at = 0; at + 1 < headers.length; at += 2) {
@@ -68,10 +68,10 @@ export class Sender {
   }
 }
 
-/** Headers whose values are the front's own. */
+/** Headers set by the HTTP front itself. */
 const OWN: ReadonlySet<string> = new Set(['Cache-Control', 'Content-Length', 'Connection'])
 
-/** Names and values in turns. */
+/** Returns alternating names and values. */
 const headersOf = (request: Message, { contentType, headers }: Rendered, isLast: boolean): string[] => {
   const all = ['Cache-Control', 'no-store', 'Content-Type', contentType]
   for (const name in headers) all.push(name, headers[name] ?? '')
@@ -81,7 +81,7 @@ const headersOf = (request: Message, { contentType, headers }: Rendered, isLast:
   return all
 }
 
-/** A whole answer as bytes, for a connection that has no message to answer: it closes after it. */
+/** Builds a complete raw response for a connection without a parsed message. The connection closes after it. */
 export const rawAnswer = (status: number, reason: string, text: string): string => {
   const body = JSON.stringify({ errors: text === '' ? [] : [text] })
   return [

@@ -2,7 +2,7 @@ import { type ErrorCode, LogicalError, wrapErrorText } from '../logical/errors.j
 import type { Rendered } from '../logical/incoming.js'
 import { printJson } from '../base/json-print.js'
 
-/** The one place that knows HTTP status codes of errors. */
+/** Maps error codes to HTTP status codes. No other module knows them. */
 const STATUS_OF: Record<ErrorCode, number> = {
   'invalid-request': 400,
   'permission-denied': 403,
@@ -19,13 +19,13 @@ const STATUS_OF: Record<ErrorCode, number> = {
   'bad-gateway': 502,
   sealed: 503,
   unavailable: 503,
-  // Never meant for a client: the pipeline forwards the request to where the key can be written.
+  // Internal: the pipeline forwards the request to the cluster that can write the key.
   'read-only': 503,
 }
 
 /**
- * An error as the client sees it, in one of the three forms: no text at all, the bare text, or the text in a list of one.
- * Any error but a LogicalError is a bug, of which the client learns nothing.
+ * Renders an error in one of three forms: no text, the bare text, or a list with the text. Any error but a LogicalError is a
+ * bug, and its details are not sent to the client.
  */
 export const renderError = (error: unknown): Rendered => {
   if (!(error instanceof LogicalError)) return renderErrors(500, ['internal error'])

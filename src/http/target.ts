@@ -2,22 +2,23 @@ import { NOT_PRINTABLE } from '../base/printable.js'
 import { invalid } from '../logical/errors.js'
 import type { Rendered } from '../logical/incoming.js'
 
-/** The canonical path, with its leading slash, and the query as it was sent. */
+/** The canonical path with its leading slash, and the query as sent. */
 export interface Target {
   readonly path: string
   readonly query: string
-  /** Where the client is sent instead: the path has empty or dot segments. */
+  /** The redirect target, if the path has empty or dot segments. */
   readonly location?: string
 }
 
-/** An escape, a byte that is not printable ASCII, an empty segment or a dot segment. */
+/** Matches an escape, a byte that is not printable ASCII, an empty segment or a dot segment. */
 const UNUSUAL = /[^\x20-\x24\x26-\x7e]|\/\/|\/\.{1,2}(?:\/|$)/
 const ABSOLUTE = /^https?:\/\/[^/?]*/i
 const DOT_SEGMENT = /(?:^|\/)\.{1,2}(?:\/|$)/
 
 /**
- * The one path that everything after judges and routes by: decoded once. Empty segments, also of escaped slashes, and dot
- * segments lead to the location without them. Fails with 400 for escaped dot segments, bad escapes, bytes that are no UTF-8 and characters that cannot be printed.
+ * Decodes the path once; all later checks and routing use the result. Empty segments, including those from escaped slashes,
+ * and dot segments produce a redirect `location` without them. Throws 400 for escaped dot segments, bad escapes, invalid
+ * UTF-8 and unprintable characters.
  */
 export const parseTarget = (url: string): Target => {
   const target = originForm(url)
@@ -33,7 +34,7 @@ export const parseTarget = (url: string): Target => {
     : { path: decoded, query, location: mark < 0 ? location : `${location}?${query}` }
 }
 
-/** As Go's `ServeMux` cleans a path: no empty and no dot segments, and a slash at the end stays. */
+/** Cleans a path like Go's `ServeMux`: removes empty and dot segments, and keeps a trailing slash. */
 const cleanPath = (path: string): string => {
   if (!path.startsWith('/')) return path
   const segments: string[] = []
@@ -45,7 +46,7 @@ const cleanPath = (path: string): string => {
   return path.endsWith('/') && cleaned !== '/' ? `${cleaned}/` : cleaned
 }
 
-/** What Go leaves as it is in a path, besides what `encodeURIComponent` does. */
+/** Characters that Go leaves unescaped in a path, in addition to those of `encodeURIComponent`. */
 const UNESCAPED = /%(?:2[46BC]|3[ABD]|40)/g
 
 const escapePath = (path: string): string =>
@@ -53,7 +54,10 @@ const escapePath = (path: string): string =>
     .replace(/[?#!'()*]/g, (found) => `%${found.charCodeAt(0).toString(16).toUpperCase()}`)
     .replace(UNESCAPED, decodeURIComponent)
 
-/** Returns the redirect to the canonical path. As with Go's server, only GET and HEAD tell of HTML, and only GET has a body. */
+/**
+ * Returns the redirect to the canonical path. As in Go, only GET and HEAD responses have an HTML content type, and only GET
+ * has a body.
+ */
 export const renderMoved = (verb: string, location: string): Rendered => ({
   status: 307,
   contentType: verb === 'GET' || verb === 'HEAD' ? 'text/html; charset=utf-8' : 'application/json',
@@ -65,7 +69,7 @@ const HTML: Readonly<Record<string, string>> = { '<': '&lt;', '>': '&gt;', '&': 
 
 const escapeHtml = (text: string): string => text.replace(/[<>&"']/g, (found) => HTML[found] ?? found)
 
-/** A target as most clients send it: a path, and a query. */
+/** Reduces a target to origin form: path and query. */
 export const originForm = (url: string): string => (url.startsWith('/') ? url : url.replace(ABSOLUTE, ''))
 
 const canonicalPath = (path: string): string => {
@@ -75,7 +79,7 @@ const canonicalPath = (path: string): string => {
   return decoded
 }
 
-/** Node hands bytes beyond ASCII on as Latin-1; they are UTF-8 like those that came escaped. */
+/** Node passes bytes beyond ASCII on as Latin-1. Like escaped bytes, they are decoded as UTF-8. */
 const decode = (path: string): string => {
   const escaped = path.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`)
   try {

@@ -1,20 +1,20 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 
-/** Certificate and key in PEM, and which clients are admitted. */
+/** Certificate and key in PEM, and the rules for client certificates. */
 export interface TlsSettings {
   readonly cert: string | Buffer
   readonly key: string | Buffer
-  /** Who signs the certificates of clients. Without it none is asked for, unless one must be presented. */
+  /** The CA of client certificates. If absent, none is requested, unless client certificates are required. */
   readonly clientCa?: string | Buffer | undefined
   readonly mustPresentCertificate?: boolean | undefined
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3' | undefined
   readonly maxVersion?: 'TLSv1.2' | 'TLSv1.3' | undefined
-  /** As OpenSSL has them. */
+  /** In OpenSSL format. */
   readonly ciphers?: string | undefined
 }
 
-/** With a CA a client that presents a certificate must present one of it; one that presents none may still be let in. */
+/** With a client CA, a presented certificate must be signed by it. A client without a certificate may still be admitted. */
 export const secureOptions = ({
   cert,
   key,
@@ -34,6 +34,6 @@ export const secureOptions = ({
   ...(ciphers ? { ciphers } : {}),
 })
 
-/** True for a client that presents a certificate which the CA of this listener did not sign. */
+/** Returns true if the client presented a certificate that the CA of this listener did not sign. */
 export const isForeign = (socket: Socket): boolean =>
   socket instanceof TLSSocket && !socket.authorized && Object.keys(socket.getPeerCertificate() ?? {}).length > 0

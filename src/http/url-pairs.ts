@@ -1,10 +1,10 @@
 import { invalid } from '../logical/errors.js'
 import type { JsonObject } from '../logical/json.js'
 
-/** Asks for help about a path instead of naming a parameter. */
+/** This parameter requests help for a path; it is not a field. */
 const RESERVED = 'help'
 
-/** The parameters of a query, in a null-prototype object; a repeated one is a list. */
+/** Parses the parameters of a query into a null-prototype object. A repeated parameter becomes a list. */
 export const parseQuery = (query: string): JsonObject => {
   const data: JsonObject = Object.create(null)
   for (const [name, values] of parsePairs(query)) {
@@ -13,7 +13,9 @@ export const parseQuery = (query: string): JsonObject => {
   return data
 }
 
-/** The fields of a form; a repeated one is its values joined by commas. Fails with 400 for more than `valuesMax`. */
+/**
+ * Parses the fields of a form. The values of a repeated field are joined by commas. Throws 400 for more than `valuesMax`.
+ */
 export const parseForm = (form: string, valuesMax: number): JsonObject => {
   if (countOf(form, '&') >= valuesMax) throw invalid(`error parsing the form: more than ${valuesMax} parameters`)
   const data: JsonObject = Object.create(null)
@@ -21,7 +23,7 @@ export const parseForm = (form: string, valuesMax: number): JsonObject => {
   return data
 }
 
-/** The first value of a parameter; undefined when it is absent. */
+/** Returns the first value of a parameter; undefined if it is absent. */
 export const findParameter = (query: string, name: string): string | undefined => parsePairs(query).get(name)?.[0]
 
 const countOf = (text: string, mark: string): number => {

@@ -1,7 +1,7 @@
-/** The page for people who open the address of a server. It tells nothing about this server that health does not. */
+/** The page shown when a server's address is opened in a browser. It reveals nothing beyond sys/health. */
 import type { Rendered } from '../logical/incoming.js'
 
-/** `/ui/` is where tutorials send people. */
+/** Tutorials send readers to `/ui/`. */
 const PLACES: ReadonlySet<string> = new Set(['/', '/ui', '/ui/'])
 
 const NAME = 'Understudy'
@@ -40,7 +40,7 @@ const TEXT = `${NAME}\n${WHAT}\n\n${LINKS.map(([path, text]) => `${path}  ${text
 
 const JSON_TEXT = `${JSON.stringify({ name: NAME, description: WHAT, links: LINKS.map(([path]) => path), help: HELP })}\n`
 
-/** The page loads nothing, runs nothing, is sent nowhere and stands in no frame. */
+/** The page loads no resources, runs no scripts, submits no forms and cannot be framed. */
 const HEADERS = {
   'Content-Security-Policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'X-Content-Type-Options': 'nosniff',
@@ -54,7 +54,9 @@ const FORMS = [
   { accepted: /(?:)/, contentType: 'text/plain; charset=utf-8', body: TEXT },
 ] as const
 
-/** The answer to a read of the address alone, in the form that `accept` names: a page, JSON, else text. Undefined for other paths. */
+/**
+ * Responds to a GET of the bare address, as a page, JSON or text according to `accept`. Returns undefined for other paths.
+ */
 export const welcome = (path: string, accept = ''): Rendered | undefined => {
   if (!PLACES.has(path)) return undefined
   const form = FORMS.find(({ accepted }) => accepted.test(accept))

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** A message whose head and body were there together: what is known of it takes no stream. */
+/** A message whose head and body arrived together, so it needs no stream. */
 export class WholeMessage {
   readonly method: string
   readonly url: string
@@ -9,7 +9,7 @@ export class WholeMessage {
   readonly httpVersion = '1.1'
   readonly socket: Socket
   body: Buffer = NOTHING
-  /** The parser has seen its end. */
+  /** True when the parser has seen its end. */
   complete = false
 
   constructor(method: string, url: string, headers: Readonly<Record<string, string>>, socket: Socket) {
@@ -20,12 +20,12 @@ export class WholeMessage {
   }
 }
 
-/** A message of either way: as Node's server makes it, or whole. */
+/** A message from Node's server or from the fast lane. */
 export type Message = IncomingMessage | WholeMessage
 
 const NOTHING = Buffer.alloc(0)
 
-/** Names as most clients send them: looking one up costs less than changing its letters. */
+/** Header names as most clients spell them: a lookup is faster than a conversion to lower case. */
 const KNOWN_NAMES: ReadonlyMap<string, string> = new Map(
   [
     ...['Host', 'User-Agent', 'Accept', 'Accept-Encoding', 'Connection', 'Content-Length', 'Content-Type'],
@@ -36,12 +36,12 @@ const KNOWN_NAMES: ReadonlyMap<string, string> = new Map(
   ]),
 )
 
-/** Headers that ask for more than one answer to one message, or of which Node makes lists. */
+/** Headers that require more than one response, or whose values Node turns into lists. */
 const UNUSUAL: ReadonlySet<string> = new Set(['transfer-encoding', 'expect', 'upgrade', 'trailer', 'set-cookie'])
 
 /**
- * Headers by their names, from names and values in turns; undefined where one of them is better left to Node: one that
- * comes twice, or that says something about the connection.
+ * Returns headers by name, from alternating names and values. Returns undefined if any header is better handled by Node: a
+ * repeated one, or one about the connection.
  */
 export const readPlainHeaders = (pairs: readonly string[]): Readonly<Record<string, string>> | undefined => {
   const headers: Record<string, string> = {}
