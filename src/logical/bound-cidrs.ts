@@ -1,8 +1,8 @@
-/** The addresses that a token, a role, a SecretID or a user is bound to. */
+/** The CIDR bindings of tokens, roles, SecretIDs and users. */
 import { formatCidr, isAddressInAny, parseCidrOrAddress } from '../base/cidr.js'
 import { invalid } from './errors.js'
 
-/** Blocks or single addresses in canonical spelling, order and repetitions kept. Throws 400 for anything else. */
+/** Parses blocks or single addresses into canonical form, keeping order and duplicates. Throws 400 for anything else. */
 export const parseBoundCidrs = (texts: readonly string[]): string[] =>
   texts.map((text) => {
     const cidr = parseCidrOrAddress(text)
@@ -10,6 +10,6 @@ export const parseBoundCidrs = (texts: readonly string[]): string[] =>
     return formatCidr(cidr)
   })
 
-/** Whoever is bound to nothing may come from everywhere. */
+/** Returns true if the address is in one of the blocks, or if there are no blocks. */
 export const isWithinBoundCidrs = (boundCidrs: readonly string[], remoteAddress: string): boolean =>
   boundCidrs.length === 0 || isAddressInAny(boundCidrs, remoteAddress)

@@ -2,12 +2,15 @@ import type { BackendContext } from './backend.js'
 import { LogicalError } from './errors.js'
 import type { Storage } from './storage.js'
 
-/** For a write that is not made here: the request goes to the performance primary as a whole. */
+/**
+ * Returns the error for a write that this cluster cannot make: the pipeline forwards the whole request to the performance
+ * primary.
+ */
 export const readOnly = (): LogicalError => new LogicalError('read-only', 'cannot write to readonly storage')
 
 /**
- * The storage of a mount whose writes are decided by the performance primary: elsewhere one is refused before it decides
- * anything, since what it would decide upon may be behind.
+ * Returns the storage of a mount whose writes only the performance primary may decide. On other clusters a write fails
+ * before it reads anything, since local data may lag behind.
  */
 export const decidedByPrimary = ({ storage, isReadOnly }: Pick<BackendContext, 'storage' | 'isReadOnly'>): Storage => ({
   get: (key) => storage.get(key),

@@ -7,7 +7,7 @@ import { type PathMatch, type PathRow, tableOf } from './path-table.js'
 import type { Operation, Request, Response } from './request.js'
 import { describeOperations } from './openapi.js'
 
-/** The row of `path` (below the mount) and what it captured, whatever its operations are. */
+/** Finds the row of `path` (below the mount) and its captured values, regardless of the row's operations. */
 export const findPath = (
   backend: Backend,
   path: string,
@@ -17,8 +17,8 @@ export const findPath = (
 }
 
 /**
- * Whether a write makes something or changes it: what the path's existence check says, `update` where there is none.
- * Fields that cannot be coerced are refused here already, without the words `Field validation failed`.
+ * Decides between create and update with the path's existence check; the default is `update`. Throws for fields that cannot
+ * be coerced, without the prefix `Field validation failed`.
  */
 export const decideWriteOperation = (backend: Backend, request: Request, path: string): 'create' | 'update' => {
   const match = tableOf(backend).find(path)
@@ -28,9 +28,9 @@ export const decideWriteOperation = (backend: Backend, request: Request, path: s
 }
 
 /**
- * Executes a request on the backend of its mount; `path` is the one below the mount. Undefined means that there is nothing
- * to say: 204, or 404 for a read or a list. A list of no keys is nothing as well. Adds the warnings about parameters to
- * answers that have a body. Fails with `unsupported-path` and `unsupported-operation`, and with what a body was refused for.
+ * Executes a request on the backend of its mount; `path` is relative to the mount. Undefined means an empty response: 204,
+ * or 404 for a read or a list. A list without keys also counts as empty. Adds warnings about parameters to responses with a
+ * body. Fails with `unsupported-path`, `unsupported-operation`, or the refusal of the request's body.
  */
 export const dispatch = async (backend: Backend, request: Request, path: string): Promise<Response | undefined> => {
   if (request.bodyRefusal) throw request.bodyRefusal
@@ -61,7 +61,7 @@ const find = (backend: Backend, path: string, isList: boolean): PathMatch | unde
   return found && { row: found.row, captured: withoutFolderSlash(found.captured) }
 }
 
-/** A folder is named without the slash that the path of a list ends with. */
+/** Removes the trailing slash of a list path from the captured values. */
 const withoutFolderSlash = (captured: Readonly<Record<string, string>>): Readonly<Record<string, string>> => {
   const trimmed: Record<string, string> = {}
   for (const [name, text] of Object.entries(captured)) trimmed[name] = text.endsWith('/') ? text.slice(0, -1) : text
@@ -74,7 +74,7 @@ const handlerOf = ({ operations, exists }: PathSpec, operation: Operation): Hand
   return operations[operation]
 }
 
-/** Where existence is asked first, fields were judged by then, and their errors stand without the prefix. */
+/** Returns no prefix if the existence check has already validated the fields, since its errors have none. */
 const fieldErrorPrefix = (spec: PathSpec, operation: Operation): string =>
   spec.exists && (operation === 'create' || operation === 'update') ? '' : 'Field validation failed: '
 
@@ -112,7 +112,7 @@ const withParameterWarnings = (
   return response
 }
 
-/** The answer to `?help=1`: what a path is for, its parameters, and its part of the OpenAPI document. */
+/** Answers `?help=1` with the path's purpose, its parameters and its part of the OpenAPI document. */
 const describePath = (backend: Backend, spec: PathSpec): Response => {
   const parameters = Object.entries(spec.fields).map(
     ([name, { kind, description, isDeprecated }]) =>
@@ -133,7 +133,7 @@ const describePath = (backend: Backend, spec: PathSpec): Response => {
   }
 }
 
-/** Help for a path that is none of the table, such as the mount itself: which paths there are. */
+/** Lists the available paths as help for a path outside the table, such as the mount itself. */
 const describeBackend = (backend: Backend): Response => {
   const rows = backend.paths.map(({ pattern, summary }) => `    ${pattern}\n        ${summary}`)
   return {

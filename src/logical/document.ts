@@ -3,8 +3,8 @@ import { turnFor } from '../base/turn.js'
 import { printJson } from '../base/json-print.js'
 
 /**
- * Bytes on their way into the storage, which keeps them encrypted: whoever takes them is the last to have them, so that a
- * large value is not in memory twice while it is written.
+ * Bytes to be stored, which the storage encrypts. `take` gives up the only reference, so that a large value is not in memory
+ * twice during the write.
  */
 export class Document {
   #bytes: Buffer | undefined
@@ -13,7 +13,7 @@ export class Document {
     this.#bytes = bytes
   }
 
-  /** Hands the bytes over, once. */
+  /** Returns the bytes, once. */
   take(): Buffer {
     if (!this.#bytes) throw new Error('the document was taken already')
     const bytes = this.#bytes
@@ -22,10 +22,10 @@ export class Document {
   }
 }
 
-/** The garbage collector is told of texts from this size on; smaller ones it finds soon enough by itself. */
+/** Texts of at least this size are reported to the garbage collector; it finds smaller ones soon enough. */
 const RELEASED_BYTES = 64 * 1024
 
-/** `value` as it is stored. A large one is printed in several turns of the event loop. */
+/** Prints `value` in its stored form. A large value is printed over several turns of the event loop. */
 export const printDocument = async (value: unknown): Promise<Document> => new Document(await bytesOf(printJson(value)))
 
 const bytesOf = async (text: string): Promise<Buffer> => {

@@ -7,10 +7,10 @@ import type { AuthAnswer, Operation, Response, WrapInfo } from './request.js'
 
 const JSON_TYPE = 'application/json'
 
-/** Whether an answer has a body that warnings can go into: an envelope, not bare JSON and not a body of its own. */
+/** Returns whether a response has an envelope that can hold warnings: it is neither bare JSON nor a raw body. */
 export const hasBody = (response: Response): boolean => !response.bare && !response.raw && saysSomething(response)
 
-/** A list without keys, and without anything else to say. */
+/** Returns true for a list without keys and without any other content. */
 export const answersEmptyList = ({ data, warnings, raw, wrapInfo }: Response): boolean => {
   if (raw || wrapInfo || data instanceof RawJson) return false
   const keys = data?.keys
@@ -25,7 +25,7 @@ const saysSomething = ({ data, warnings, auth, login, wrapInfo }: Response): boo
   wrapInfo !== undefined ||
   (warnings !== undefined && warnings.length > 0)
 
-/** The whole answer to a request: nothing is 404 for a read or a list and 204 for anything else. */
+/** Renders the whole response. An empty response is 404 for a read or a list, otherwise 204. */
 export const renderAnswer = (
   request: { readonly id: string; readonly operation: Operation },
   response: Response | undefined,
@@ -39,8 +39,8 @@ export const renderAnswer = (
 const NOT_FOUND: Rendered = { status: 404, contentType: JSON_TYPE, body: '{"errors":[]}', headers: {} }
 
 /**
- * The body of an answer and its status: the envelope with all its keys in the order of the contract, or bare data, or a
- * body of the handler's own. An answer that says nothing is 204 without a body.
+ * Renders body and status: an envelope with all keys in the order of the API contract, bare data, or a raw body. A response
+ * without content is 204 without a body.
  */
 export const renderBody = (requestId: string, response: Response): Rendered => {
   const headers = response.headers ?? {}
@@ -52,7 +52,7 @@ export const renderBody = (requestId: string, response: Response): Rendered => {
   return { status: response.status ?? 200, contentType: JSON_TYPE, body, headers }
 }
 
-/** The printed answer: text, or bytes when there are large documents in it. */
+/** Returns the printed response: text, or bytes if it contains large documents. */
 const printed = (value: unknown, before: string, after: string): string | Buffer =>
   holdsBytes(value)
     ? Buffer.concat([before, ...printPieces(value), after].map(toBytes))
@@ -62,7 +62,7 @@ const toBytes = (piece: string | Buffer): Buffer => (typeof piece === 'string' ?
 
 const renderEnvelope = (requestId: string, response: Response): string | Buffer => {
   const { data, warnings, auth, wrapInfo } = response
-  // A wrapped answer is anonymous: the id of the request is that of what lies inside.
+  // A wrapped response hides its request ID: that of the inner response is used.
   const before =
     `{"request_id":${JSON.stringify(wrapInfo ? '' : requestId)},` +
     `"lease_id":${JSON.stringify(response.leaseId ?? '')},` +
@@ -89,7 +89,9 @@ const ENVELOPE_KEYS: ReadonlySet<string> = new Set([
   'mount_type',
 ])
 
-/** The members of `data` once more, for clients that look for them at the top; the envelope's own keys stand. */
+/**
+ * Renders the members of `data` again for clients that expect them at the top level. Keys of the envelope take precedence.
+ */
 const renderMirror = (data: Response['data']): string => {
   const members = data instanceof RawJson ? parseJson(data.text) : data
   if (typeof members !== 'object' || members === null) return ''

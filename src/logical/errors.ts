@@ -1,8 +1,8 @@
 import { SEALED_REFUSAL } from './refusal-texts.js'
 
 /**
- * The one error of the product. The code says what happened; which HTTP status that is stands in one table in `http`.
- * A bare `Error` anywhere means a bug.
+ * The only error type for expected failures. The code says what happened; `http` maps it to an HTTP status. A bare `Error`
+ * always means a bug.
  */
 export type ErrorCode =
   | 'invalid-request' // 400
@@ -19,21 +19,23 @@ export type ErrorCode =
   | 'sealed' // 503
   | 'unavailable' // 503
   | 'internal' // 500
-  /** Another server was asked, and whether it has done it nobody knows. */
+  /** Another server was called, and it is unknown whether it has executed the request. */
   | 'bad-gateway' // 502
-  /** A replicated key was written on a cluster that may not: the request is forwarded to the primary. */
+  /** A replicated key was written on a cluster that may not write it: the request is forwarded to the primary. */
   | 'read-only'
 
 interface LogicalErrorOptions {
   cause?: unknown
   /**
-   * The text is wrapped in the reference's list form (`1 error occurred:\n\t* ...\n\n`) where the path is
-   * authenticated. Without it the text stands bare.
+   * On authenticated paths the text is wrapped in Vault's list form (`1 error occurred:
+   * \t* ...
+   *
+   * `). If absent, the text stays bare.
    */
   wrapped?: boolean
   /** Sent as `data` beside `errors`. */
   data?: Record<string, unknown>
-  /** Handlers may have gathered warnings before they failed. */
+  /** Headers of the response, such as warnings gathered before the handler failed. */
   headers?: Record<string, string>
 }
 
@@ -53,29 +55,29 @@ export class LogicalError extends Error {
   }
 }
 
-/** 400 with a bare text: what a backend answers to a mistake of the caller. */
+/** Returns a 400 with a bare text: a backend's response to an invalid request. */
 export const invalid = (message: string): LogicalError => new LogicalError('invalid-request', message)
 
-/** 413: more than a request may carry. */
+/** Returns a 413: the request body exceeds its limit. */
 export const bodyTooLarge = (): LogicalError => new LogicalError('body-too-large', 'http: request body too large')
 
-/** 503 while the cluster is sealed. */
+/** Returns the 503 of a sealed cluster. */
 export const sealed = (): LogicalError => new LogicalError('sealed', SEALED_REFUSAL)
 
-/** 404 with an empty list of errors: nothing there. */
+/** Returns a 404 with an empty list of errors. */
 export const notFound = (): LogicalError => new LogicalError('not-found', '')
 
-/** 404 `unsupported path`: the mount has no such endpoint. */
+/** Returns the 404 `unsupported path`: the mount has no such endpoint. */
 export const unsupportedPath = (): LogicalError =>
   new LogicalError('unsupported-path', 'unsupported path', { wrapped: true })
 
-/** 405: the endpoint exists, the verb does not. */
+/** Returns a 405: the endpoint exists but does not support the verb. */
 export const unsupportedOperation = (): LogicalError =>
   new LogicalError('unsupported-operation', 'unsupported operation', { wrapped: true })
 
-/** 403 in the form of a policy's refusal. */
+/** Returns a 403 in the form of a policy denial. */
 export const permissionDenied = (): LogicalError =>
   new LogicalError('permission-denied', 'permission denied', { wrapped: true })
 
-/** The reference's text of one error in a list. */
+/** Formats one error the way Vault formats a list of errors. */
 export const wrapErrorText = (message: string): string => `1 error occurred:\n\t* ${message}\n\n`

@@ -5,13 +5,13 @@ import type { Field, FieldKind, FieldTable } from './fields.js'
 import { RawNumber } from '../base/json.js'
 import type { JsonObject, JsonValue } from './json.js'
 
-/** The fields of one path, ready for use. */
+/** The prepared fields of one path. */
 export interface FieldReader {
   readonly byName: ReadonlyMap<string, Field<unknown>>
   readonly defaults: Readonly<Record<string, unknown>>
 }
 
-/** Values by field. `unknown` are keys without a field; `replaced` those that lost to the path. */
+/** Values by field. `unknown` lists keys without a field; `replaced` lists keys overridden by the path. */
 export interface FieldValues {
   readonly values: Readonly<Record<string, unknown>>
   readonly supplied: ReadonlySet<string>
@@ -25,8 +25,8 @@ export const compileFields = (table: FieldTable): FieldReader => ({
 })
 
 /**
- * Coerces `data` and what the path captured, which wins. Fails with 400
- * `<prefix>error converting input for field "<name>": <why>`. The reason never quotes a value that may be secret.
+ * Coerces `data` and the values captured from the path, which take precedence. Throws 400 `<prefix>error converting input
+ * for field "<name>": <why>`. The reason never quotes a value that may be secret.
  */
 export const readFields = (
   reader: FieldReader,
@@ -44,7 +44,7 @@ export const readFields = (
       unknown.push(name)
       return
     }
-    // A duration of null is as good as absent; every other kind takes null for its zero.
+    // A null duration counts as absent. For every other kind null is the zero value.
     if (raw === null && field.kind === 'duration') return
     values[name] = coerce(field.kind, name, raw, prefix)
     supplied.add(name)
@@ -65,7 +65,7 @@ const coerce = (kind: FieldKind, name: string, raw: JsonValue, prefix: string): 
   throw new LogicalError('invalid-request', `${prefix}error converting input for field "${name}": ${result.why}`)
 }
 
-/** Why a value cannot be had from what was sent. */
+/** The reason why a value cannot be coerced. */
 class Refusal {
   readonly why: string
   constructor(why: string) {
@@ -76,7 +76,7 @@ class Refusal {
 const DOCUMENTS: ReadonlySet<FieldKind> = new Set(['map', 'any'])
 const SCALARS: ReadonlySet<FieldKind> = new Set(['bool', 'int', 'duration'])
 
-/** Refuses values that are longer than any use of them: all that follows may take time that grows with their square. */
+/** Rejects values longer than any valid use, since later processing may take quadratic time. */
 const findExcess = (kind: FieldKind, raw: JsonValue): Refusal | undefined => {
   if (DOCUMENTS.has(kind)) return undefined
   if (typeof raw !== 'object' || raw === null || raw instanceof RawNumber) {
@@ -103,7 +103,7 @@ const typeName = (raw: JsonValue): string => {
   return raw instanceof RawNumber ? 'number' : typeof raw
 }
 
-/** The text of a scalar: numbers as they were written, booleans as 1 and 0, null as nothing. */
+/** Returns the text of a scalar: numbers as written, booleans as 1 and 0, null as the empty string. */
 const scalarText = (raw: JsonValue): string | undefined => {
   if (typeof raw === 'string') return raw
   if (typeof raw === 'number') return String(raw)
@@ -120,7 +120,7 @@ const isEmptyObject = (raw: JsonValue): boolean => isObject(raw) && Object.keys(
 const TRUE_WORDS: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
 const FALSE_WORDS: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False', ''])
 
-/** The spellings of a boolean; undefined for any other text. Nothing counts as false. */
+/** Parses a boolean; undefined for any other text. The empty string is false. */
 export const parseBool = (text: string): boolean | undefined => {
   if (TRUE_WORDS.has(text)) return true
   return FALSE_WORDS.has(text) ? false : undefined
@@ -129,7 +129,7 @@ export const parseBool = (text: string): boolean | undefined => {
 const INTEGER = /^([+-]?)(?:(0x(?:_?[0-9a-f])+|0b(?:_?[01])+|0o(?:_?[0-7])+)|0((?:_?[0-7])+)|([1-9](?:_?\d)*|0))$/i
 const INT64_MAX = 2 ** 63
 
-/** An integer in decimal, or with a base prefix; a leading zero means octal. Undefined outside 64 bits. */
+/** Parses a decimal integer, or one with a base prefix; a leading zero means octal. Undefined outside 64 bits. */
 const parseInteger = (text: string): number | undefined => {
   const [, sign, prefixed, octal, decimal] = INTEGER.exec(text) ?? []
   const digits = prefixed ?? (octal === undefined ? decimal : `0o${octal}`)
@@ -146,7 +146,7 @@ const toInteger = (raw: JsonValue): number | Refusal => {
   return parseInteger(text) ?? new Refusal("cannot parse '' as int: invalid syntax")
 }
 
-/** Nanoseconds in 64 bits end here. */
+/** The limit of nanoseconds in a signed 64-bit integer. */
 const DURATION_MS_MAX = 2 ** 63 / 1e6
 
 const toSeconds = (raw: JsonValue): number | Refusal => {
@@ -159,7 +159,7 @@ const toSeconds = (raw: JsonValue): number | Refusal => {
   return ms < 0 ? new Refusal(`cannot provide negative value '${ms / 1000}'`) : ms / 1000 + 0
 }
 
-/** Each element as text, trimmed. */
+/** Converts each element to trimmed text. */
 const toTexts = (raw: readonly JsonValue[]): readonly string[] | Refusal => {
   const texts: string[] = []
   for (const item of raw) {

@@ -1,18 +1,18 @@
 import type { JsonValue } from './json.js'
 
 /**
- * Field tables: one row per parameter drives parsing, validation, documentation and OpenAPI. Clients coerce loosely
- * ("10" for 10, "5m" for 300, "a,b" for a list); the rules are those of the reference's weak decoding.
+ * Field tables: one row per parameter drives parsing, validation, documentation and OpenAPI. Clients rely on loose coercion
+ * ("10" for 10, "5m" for 300, "a,b" for a list); the rules are those of Vault's weak decoding.
  */
 export type FieldKind = 'string' | 'bool' | 'int' | 'duration' | 'comma-list' | 'string-list' | 'map' | 'pairs' | 'any'
 
 export interface Field<T> {
   readonly kind: FieldKind
-  /** The handler gets this when the field was not sent. */
+  /** Passed to the handler if the field was not sent. */
   readonly defaultValue: T
   readonly description: string
   readonly isRequired?: boolean
-  /** Shown by OpenAPI as deprecated. */
+  /** Marked as deprecated in OpenAPI. */
   readonly isDeprecated?: boolean
   /** Never shown in documentation samples. */
   readonly isSecret?: boolean
@@ -20,12 +20,12 @@ export interface Field<T> {
 
 export type FieldTable = { readonly [name: string]: Field<unknown> }
 
-/** The parsed values of a table, defaults filled in. */
+/** The parsed values of a table, including defaults. */
 export type Values<T extends FieldTable> = { readonly [K in keyof T]: T[K] extends Field<infer V> ? V : never }
 
 type More = Partial<Pick<Field<unknown>, 'isRequired' | 'isDeprecated' | 'isSecret'>>
 
-/** A string; numbers keep their text, booleans are "1" and "0", null is "". */
+/** A string. Numbers keep their text, booleans become "1" and "0", null becomes "". */
 export const string = (description: string, defaultValue = '', more: More = {}): Field<string> => ({
   kind: 'string',
   defaultValue,
@@ -47,7 +47,7 @@ export const int = (description: string, defaultValue = 0, more: More = {}): Fie
   ...more,
 })
 
-/** Seconds and parts of one, not negative, from `90`, `"90"`, `"1h30m"`, `"2d"`, `"500ms"`. */
+/** Non-negative seconds, possibly fractional, from `90`, `"90"`, `"1h30m"`, `"2d"` or `"500ms"`. */
 export const duration = (description: string, defaultValue = 0, more: More = {}): Field<number> => ({
   kind: 'duration',
   defaultValue,
@@ -55,7 +55,7 @@ export const duration = (description: string, defaultValue = 0, more: More = {})
   ...more,
 })
 
-/** A list, or one string split at commas; elements trimmed. */
+/** A list, or one string split at commas. Elements are trimmed. */
 export const commaList = (description: string, more: More = {}): Field<readonly string[]> => ({
   kind: 'comma-list',
   defaultValue: [],
@@ -63,7 +63,7 @@ export const commaList = (description: string, more: More = {}): Field<readonly 
   ...more,
 })
 
-/** A list; a single string is one element, commas and all. */
+/** A list; a single string is one element, including its commas. */
 export const stringList = (description: string, more: More = {}): Field<readonly string[]> => ({
   kind: 'string-list',
   defaultValue: [],
@@ -71,7 +71,7 @@ export const stringList = (description: string, more: More = {}): Field<readonly
   ...more,
 })
 
-/** An object of any values. */
+/** An object with values of any type. */
 export const map = (description: string, more: More = {}): Field<{ readonly [key: string]: JsonValue } | null> => ({
   kind: 'map',
   defaultValue: null,
@@ -79,7 +79,7 @@ export const map = (description: string, more: More = {}): Field<{ readonly [key
   ...more,
 })
 
-/** An object of strings, or a list of `k=v`. */
+/** An object with string values, or a list of `k=v`. */
 export const pairs = (description: string, more: More = {}): Field<{ readonly [key: string]: string } | null> => ({
   kind: 'pairs',
   defaultValue: null,
@@ -87,7 +87,7 @@ export const pairs = (description: string, more: More = {}): Field<{ readonly [k
   ...more,
 })
 
-/** Whatever JSON was sent. */
+/** Any JSON value, unchanged. */
 export const any = (description: string, more: More = {}): Field<JsonValue | undefined> => ({
   kind: 'any',
   defaultValue: undefined,

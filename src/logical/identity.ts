@@ -1,4 +1,6 @@
-/** Changes of entities and aliases, as the endpoints hand them to the store. Undefined was not sent, and stays. */
+/**
+ * Changes to entities and aliases, as endpoints pass them to the store. An undefined field was not sent and stays unchanged.
+ */
 export type Texts = Readonly<Record<string, string>>
 
 export interface EntityChange {

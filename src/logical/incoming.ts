@@ -3,28 +3,28 @@ import type { JsonObject } from './json.js'
 import type { Operation, Request, Withheld } from './request.js'
 
 /**
- * A request as the HTTP front hands it inward: parsed, and judged as far as HTTP alone can judge it. `namespace` is
- * the root namespace and `path` still bears any namespace prefix; the pipeline resolves both. The path is canonical:
- * percent-decoded once, slashes collapsed, no `.` or `..` segment, printable, without leading slash; that of a list ends
- * with `/`. `operation` is never `create`: telling it from `update` is the pipeline's business. `data` is a
- * null-prototype object: the body of a write, the query of anything else.
+ * A request as the HTTP front passes it on: parsed, and validated against HTTP rules only. `namespace` is the root namespace
+ * and `path` may still contain a namespace prefix; the pipeline resolves both.
+ * The path is canonical: percent-decoded once, slashes collapsed, without `.` or `..` segments, printable, without a leading
+ * slash. The path of a list ends with `/`. `operation` is never `create`, since the pipeline distinguishes it from `update`.
+ * `data` is a null-prototype object: the body of a write, otherwise the query.
  */
 export interface IncomingRequest extends Request {
   /** X-Vault-Namespace, below the namespace of the listener; undefined if neither names a namespace. */
   readonly namespaceHeader: string | undefined
-  /** The path, with its leading slash, and the query as they were sent; absent where another node has handed the request on. */
+  /** Path with its leading slash, and query, as sent; absent if another node forwarded the request. */
   readonly target?: string
-  /** HEAD: executed as a read, answered without a body. */
+  /** A HEAD request: executed as a read, answered without a body. */
   readonly isHead: boolean
-  /** Size of the body as it was read; a file that is left to `readFile` counts 0. */
+  /** Size of the body in bytes; 0 for a file left to `readFile`. */
   readonly bodyBytes?: number
-  /** Tells once when the client has gone away. Returns the unsubscribe function. */
+  /** Calls `listener` once when the client disconnects. Returns the unsubscribe function. */
   readonly onGone?: (listener: () => void) => () => void
-  /** Monotonic ms until which the request may wait for changes of the cluster, all of them together; absent before it waits. */
+  /** Monotonic deadline in ms for all waits of the request for cluster changes together; absent before the first wait. */
   waitEndMs?: number | undefined
 }
 
-/** Who is about to send a large body where: what its head alone says. */
+/** The sender and target of a large body, from the head of the request alone. */
 export interface BodySender {
   readonly operation: Operation
   /** As in `IncomingRequest`. */
@@ -32,18 +32,18 @@ export interface BodySender {
   readonly namespaceHeader: string | undefined
   readonly clientToken: string | undefined
   readonly remoteAddress: string
-  /** As in `IncomingRequest`, which takes it over. */
+  /** Copied to the `IncomingRequest` created from it. */
   waitEndMs?: number | undefined
 }
 
-/** Bounds for the body of one request. */
+/** Limits for the body of one request. */
 export interface BodyAllowance {
   readonly bytesMax: number
-  /** Members and elements of a document, or parameters of a form. */
+  /** Maximum number of members and elements of a document, or of parameters of a form. */
   readonly valuesMax: number
-  /** A good token speaks for the sender, whatever it may do. */
+  /** The sender has a valid token, whatever its policies allow. */
   readonly isAuthorised: boolean
-  /** The refusal of a larger body where something else than its size is wrong, such as the token of its sender. */
+  /** The error for a larger body if another check than the size failed, such as the sender's token. */
   readonly refusal?: LogicalError
 }
 
@@ -61,11 +61,11 @@ export interface SideRequest {
   /** As in `Request`. */
   readonly withheld?: readonly Withheld[] | undefined
   readonly remoteAddress: string
-  /** The connection is protected by TLS. */
+  /** True if the connection uses TLS. */
   readonly isTls?: boolean | undefined
 }
 
-/** An answer ready to be sent. A stream is sent chunk by chunk at the pace of the client. */
+/** A response ready to be sent. A stream is sent chunk by chunk, as fast as the client reads. */
 export interface Rendered {
   readonly status: number
   readonly contentType: string

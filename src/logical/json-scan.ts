@@ -1,19 +1,19 @@
 /**
- * Counts the values of a JSON text in one pass over its bytes before anything is made of them: a text of a few megabytes may
- * hold millions of values, each of which costs a hundred times its bytes once it is parsed.
+ * Counts the values of a JSON text in one pass over its bytes, before parsing. A text of a few megabytes may hold millions
+ * of values, and a parsed value takes a hundred times its size.
  */
 import { LIMITS } from '../base/limits.js'
 import { LogicalError } from './errors.js'
 
 /**
- * Thorough: the text holds numbers that JavaScript would print in another way, names that objects inherit, or escapes that
- * may spell half of a character.
+ * `thorough`: the text contains numbers that JavaScript prints differently, names that objects inherit, or escapes that may
+ * form half of a surrogate pair.
  */
 export type JsonCare = 'plain' | 'thorough'
 
-/** Numbers of so many characters may be printed in another way than they were written. */
+/** Numbers with at least this many characters may print differently than they were written. */
 const LONG_NUMBER = 16
-/** The longest name that objects inherit, each character of it as an escape. */
+/** The length of the longest inherited name with every character escaped. */
 const ESCAPED_NAME_MAX = 6 * 'propertyIsEnumerable'.length
 const INHERITED: ReadonlySet<string> = new Set(
   Object.getOwnPropertyNames(Object.prototype).filter((name) => !name.startsWith('__')),
@@ -33,7 +33,7 @@ const CLOSE_BRACKET = 0x5d
 const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 const UPPER_E = 0x45
-/** Letters of both cases differ in this bit. */
+/** The bit that distinguishes upper and lower case letters. */
 const CASE = 0x20
 const LOWER_A = 0x61
 const LOWER_D = 0x64
@@ -42,8 +42,8 @@ const LOWER_F = 0x66
 const LOWER_U = 0x75
 
 /**
- * Fails with `invalid-request` for nesting beyond `depthMax`, for endless numbers, and for more than `valuesMax` members and
- * elements, counting each container once more. Judges nothing else: what is no JSON at all is the parser's to refuse.
+ * Throws `invalid-request` for nesting beyond `depthMax`, for overlong numbers, and for more than `valuesMax` members and
+ * elements, with each container counted once more. Does not validate the JSON syntax; the parser does.
  */
 export const scanJson = (bytes: Uint8Array, valuesMax: number, depthMax: number = LIMITS.jsonDepthMax): JsonCare => {
   const end = bytes.length
@@ -84,7 +84,10 @@ export const scanJson = (bytes: Uint8Array, valuesMax: number, depthMax: number 
 
 const refusal = (why: string): LogicalError => new LogicalError('invalid-request', `error parsing JSON: ${why}`)
 
-/** The digits of a surrogate: D8 to DF. Two of them in a row may make a character, which the parser sees. */
+/**
+ * Returns true if the hex digits at `at` begin a surrogate: D8 to DF. Two in a row may form a character, which the parser
+ * checks.
+ */
 const isHalf = (bytes: Uint8Array, at: number): boolean => {
   const first = bytes[at] as number
   const second = bytes[at + 1] as number
@@ -97,7 +100,7 @@ const isHalf = (bytes: Uint8Array, at: number): boolean => {
 const isOfNumber = (byte: number | undefined): boolean =>
   byte !== undefined && ((byte >= MINUS && byte <= NINE) || byte === UPPER_E || byte === LOWER_E)
 
-/** A fraction, an exponent, minus zero, or many digits. */
+/** Returns true for a fraction, an exponent, minus zero, or many digits. */
 const isDelicate = (bytes: Uint8Array, start: number, end: number): boolean => {
   if (end - start >= LONG_NUMBER || (bytes[start] === MINUS && bytes[start + 1] === ZERO)) return true
   for (let at = start; at < end; at++) {
@@ -107,7 +110,10 @@ const isDelicate = (bytes: Uint8Array, start: number, end: number): boolean => {
   return false
 }
 
-/** `isSpelt`: characters of it are escapes. Any string is judged, not only names: to be wrong costs a slower parser, and nothing else. */
+/**
+ * Returns true if the string may be a name that objects inherit. `isSpelt`: it contains escapes. Checks all strings, not
+ * only names: a false positive only selects a slower parser.
+ */
 const isInherited = (bytes: Uint8Array, start: number, end: number, isSpelt: boolean): boolean => {
   const length = end - start
   if (length > ESCAPED_NAME_MAX) return false

@@ -2,7 +2,7 @@ import { RawJson } from '../base/json.js'
 
 export type { JsonObject, JsonValue } from '../base/json.js'
 
-/** A document as it is stored. A large one stays as it is: as text it would be in memory once more. */
+/** Returns a stored document. A large one stays as bytes, since a conversion to text would double its memory. */
 export const storedJson = (stored: Buffer): RawJson =>
   new RawJson(stored.length > TEXT_BYTES_MAX ? stored : stored.toString('utf8'))
 

@@ -1,20 +1,23 @@
-/** How many failures lock a user and for how long: the server's settings, over which the tuning of the mount wins. */
+/** How many failures lock a user, and for how long: the server's settings, overridden by the tuning of the mount. */
 import { parseDurationMs } from '../base/duration.js'
 import type { MountView } from './backend.js'
 import { parseBool } from './field-values.js'
 
 export interface LockoutSettings {
-  /** Failures in a row that lock. */
+  /** The number of consecutive failures that locks a user. */
   readonly threshold: number
-  /** How long after the last failure. */
+  /** Duration of the lock after the last failure. */
   readonly durationMs: number
-  /** Silence after which failures no longer count. */
+  /** Time without failures after which the counter resets. */
   readonly counterResetMs: number
 }
 
 export const DEFAULT_LOCKOUT: LockoutSettings = { threshold: 5, durationMs: 900_000, counterResetMs: 900_000 }
 
-/** `configured` undefined = the server has it off; a mount can turn it on for itself. Undefined = off. */
+/**
+ * Returns the effective settings; undefined means off. `configured` is undefined if the server has lockout disabled; a mount
+ * can enable it for itself.
+ */
 export const decideLockout = (
   configured: LockoutSettings | undefined,
   tuned: MountView['userLockout'],

@@ -1,13 +1,13 @@
 /**
- * Keeps a user from being tried with one secret after the other. Failures are counted in memory, on each cluster for
- * itself; whoever counts does so only for users that exist, so there are never more counts than there were users of late.
+ * Prevents brute-force attempts on a user's secret. Each cluster counts failures in memory by itself. The caller counts only
+ * existing users, which limits the number of counters.
  */
 import type { Clock } from '../base/clock.js'
 import type { LockedUsers } from './backend.js'
 import { LogicalError } from './errors.js'
 import type { LockoutSettings } from './lockout-settings.js'
 
-/** From here on a new failure clears away those that no longer count. */
+/** From this number of counters on, a new failure removes expired ones. */
 const COUNTS_KEPT = 1024
 
 interface Count {
@@ -17,7 +17,7 @@ interface Count {
 
 export class Lockout implements LockedUsers {
   readonly #clock: Clock
-  /** Undefined = off. Asked at every use, since the tuning of a mount changes it. */
+  /** Returns undefined if lockout is off. Called on every use, since tuning the mount changes it. */
   readonly #settings: () => LockoutSettings | undefined
   readonly #counts = new Map<string, Count>()
 
@@ -32,7 +32,7 @@ export class Lockout implements LockedUsers {
     return settings !== undefined && count !== undefined && this.#stateOf(count, settings) === 'locked'
   }
 
-  /** Throws 403 for one who is locked. To be asked before a secret is looked at, and again once it was found good. */
+  /** Throws 403 if the user is locked. Call it before the secret is checked, and again after it was accepted. */
   check(alias: string): void {
     if (this.isLocked(alias)) throw new LogicalError('permission-denied', 'permission denied')
   }
@@ -46,12 +46,12 @@ export class Lockout implements LockedUsers {
     this.#counts.set(alias, { failures: failures + 1, lastMs: this.#clock.now() })
   }
 
-  /** After a success, or by an operator. */
+  /** Called after a success, or by an operator. */
   unlock(alias: string): void {
     this.#counts.delete(alias)
   }
 
-  /** Users that cannot log in now, sorted. */
+  /** Returns the locked users, sorted. */
   list(): string[] {
     return [...this.#counts.keys()].filter((alias) => this.isLocked(alias)).sort()
   }

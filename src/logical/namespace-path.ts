@@ -1,12 +1,12 @@
 const RESERVED = new Set(['root', 'sys', 'audit', 'auth', 'cubbyhole', 'identity'])
 
-/** `ns1/child` of `/ns1/child/`, with a trailing slash; empty for the root namespace. */
+/** Returns `ns1/child/` for `/ns1/child/` or `ns1/child`; the empty string for the root namespace. */
 export const normalizeNamespacePath = (text: string): string => {
   const trimmed = text.replace(/^\/+|\/+$/g, '')
   return trimmed === '' || trimmed === 'root' ? '' : `${trimmed}/`
 }
 
-/** Whether a normalized path can be that of a namespace, apart from the root namespace. */
+/** Returns whether a normalized path is valid for a namespace other than root. */
 export const isNamespacePath = (path: string): boolean =>
   path !== '' &&
   !/\s/.test(path) &&

@@ -4,13 +4,13 @@ import type { JsonValue } from './json.js'
 import { rulesOf } from './path-rules.js'
 import type { Operation } from './request.js'
 
-/** A mount as the document shows it; `path` is `secret/` or `auth/approle/`. */
+/** A mount as shown in the OpenAPI document; `path` is, for example, `secret/` or `auth/approle/`. */
 export interface DescribedMount {
   readonly path: string
   readonly backend: Backend
 }
 
-/** The OpenAPI 3 document, drawn from the same path and field tables that requests are dispatched by. */
+/** Builds the OpenAPI 3 document from the path and field tables that also dispatch requests. */
 export const openApiDocument = (version: string, mounts: readonly DescribedMount[]): Record<string, unknown> => ({
   openapi: '3.0.2',
   info: {
@@ -33,7 +33,7 @@ const VERBS: Record<Exclude<Operation, 'help'>, string> = {
   delete: 'delete',
 }
 
-/** One path item, under its path with parameters in braces. */
+/** Returns one path item, keyed by its path with parameters in braces. */
 export const describeOperations = (mountPath: string, spec: PathSpec, backend: Backend): Record<string, unknown> => {
   const pattern = spec.pattern.replace(/\/\?$/, '')
   const inPath = pattern
@@ -116,7 +116,7 @@ const describeField = (field: Field<unknown>): Record<string, unknown> => ({
   ...(field.isSecret ? { 'x-vault-displayAttrs': { sensitive: true } } : {}),
 })
 
-/** Zero values go without saying. */
+/** Zero values are omitted. */
 const isShownDefault = ({ defaultValue }: Field<unknown>): boolean =>
   defaultValue === true || (typeof defaultValue === 'number' && defaultValue !== 0) || isText(defaultValue)
 

@@ -1,64 +1,77 @@
 import type { Withheld } from './request.js'
 
-/** States in which a server serves only what says so. Several may hold at once. */
+/** States in which a server serves only the paths that allow it. Several may apply at once. */
 export type Condition =
-  /** Without a runtime, before and after everything. */
+  /** No runtime: during startup and shutdown. */
   | 'stopping'
-  /** Not initialised, or sealed. */
+  /** Not initialized, or sealed. */
   | 'sealed'
-  /** A node of several that is open and not active: everything else is the active node's to answer. */
+  /** An unsealed node of a multi-node cluster that is not active: the active node answers all other requests. */
   | 'standby'
-  /** A role change replaces the runtime. */
+  /** A role change is replacing the runtime. */
   | 'restarting'
-  /** A performance secondary without its first copy. */
+  /** A performance secondary before its first full sync. */
   | 'bootstrapping'
-  /** A performance secondary without its first copy that no primary feeds. No client has a token there; key shares make one. */
+  /**
+   * A performance secondary before its first full sync, without a primary. Clients have no valid tokens there; key shares
+   * can generate one.
+   */
   | 'stranded'
-  /** A DR secondary without its first copy. */
+  /** A DR secondary before its first full sync. */
   | 'dr-bootstrapping'
   | 'dr'
-  /** A node that the others have removed. */
+  /** A node that was removed from its cluster. */
   | 'removed'
-  /** An overtaken primary that is configured to refuse what it could only lose. Concerns writes. */
+  /**
+   * A primary with a newer primary in its set, configured to reject writes, since it would only lose them. Applies to
+   * writes.
+   */
   | 'fenced'
   /** A role change is about to begin: new writes wait. */
   | 'writes-paused'
 
-/** Facts about a path, whatever it does. Each is an exception: without any, a path is for tokens with the rights. */
+/**
+ * Properties of a path, independent of the operation. Each is an exception: by default a path requires an authorized token.
+ */
 export interface PathRules {
-  /** Needs no token, or looks at it itself; or needs the sudo capability besides that of the operation. */
+  /** `open`: needs no token, or checks it itself. `sudo`: needs the sudo capability in addition to that of the operation. */
   readonly access?: 'open' | 'sudo'
   readonly servedWhile?: { readonly [C in Condition]?: 'all' | 'reads' }
-  /** May change a role: of several writes at once one waits for the other, and is judged by the role that it leaves. */
+  /**
+   * May change a role. Concurrent writes run one after the other, each checked against the role left by the previous one.
+   */
   readonly takesTurns?: true
-  /** Waits for the other nodes of the cluster, where the data is not here without them. */
+  /** Waits for the other nodes of the cluster, if the data is available only through them. */
   readonly awaitsNodes?: true
-  /** Asked all the time by machines, and telling nothing that a log would be read for. */
+  /** Polled constantly by machines, and of no value in an audit log. */
   readonly isUnaudited?: true
-  /** Exists in the root namespace alone, since it concerns the cluster as a whole. */
+  /** Exists only in the root namespace, since it concerns the whole cluster. */
   readonly isRootOnly?: true
-  /** A wrapping token may stand in for a client token: that of the request, or only one that the body names. */
+  /**
+   * Accepts a wrapping token in place of a client token: as the request's token (`any`), or only if the body names it
+   * (`named`).
+   */
   readonly wrappingToken?: 'any' | 'named'
-  /** A token asks about itself there, and need not be told in which namespace it is at home. */
+  /** A token queries itself here, and need not specify its namespace. */
   readonly isForSelf?: true
-  /** Does not exist on a listener that withholds this. */
+  /** Does not exist on a listener that withholds this information. */
   readonly withheldAs?: Withheld
-  /** Judged before anything else; any other verb gets an empty list of errors. */
+  /** Checked before anything else. Any other verb returns an empty list of errors. */
   readonly verbs?: readonly string[]
-  /** Read by the decoder of endpoints without an envelope, which ignores the case of names; or not at all, being a file. */
+  /** `bare`: read by the decoder for endpoints without an envelope, which ignores the case of names. `file`: not decoded. */
   readonly body?: 'bare' | 'file'
 }
 
 export const NO_RULES: PathRules = {}
 
 /**
- * Rules for the paths of one backend. A row is a path in full, or a folder with all that is below it (`raw/*`): the
- * row for the path itself decides, else the one of the closest folder. Looked up for every request.
+ * Rules for the paths of one backend. A row is a full path, or a folder with everything below it (`raw/*`). An exact row
+ * takes precedence; otherwise the closest folder applies. Looked up for every request.
  */
 export class PathRuleTable {
   readonly rows: Readonly<Record<string, PathRules>>
   readonly #exact = new Map<string, PathRules>()
-  /** By what they begin with, the slash included. */
+  /** Folder rules by prefix, including the trailing slash. */
   readonly #folders = new Map<string, PathRules>()
   readonly #longestFolder: number
 
@@ -74,7 +87,7 @@ export class PathRuleTable {
   find(path: string): PathRules {
     const exact = this.#exact.get(path)
     if (exact) return exact
-    // A path of thousands of segments is not looked up once for each of them.
+    // Starts at the longest folder, so that a path with thousands of segments does not cause as many lookups.
     let slash = path.lastIndexOf('/', this.#longestFolder - 1)
     for (; slash > 0; slash = path.lastIndexOf('/', slash - 1)) {
       const folder = this.#folders.get(path.slice(0, slash + 1))
@@ -84,5 +97,5 @@ export class PathRuleTable {
   }
 }
 
-/** Rules of a path of a backend, which may have no table of rules. */
+/** Returns the rules of a backend's path. The backend may have no table of rules. */
 export const rulesOf = (table: PathRuleTable | undefined, path: string): PathRules => table?.find(path) ?? NO_RULES

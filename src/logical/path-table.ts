@@ -1,12 +1,12 @@
 import type { Backend, PathSpec } from './backend.js'
 import { compileFields, type FieldReader } from './field-values.js'
 
-/** One row of a backend's table, ready for matching. */
+/** One row of a backend's table, prepared for matching. */
 export interface PathRow {
   readonly spec: PathSpec
   readonly fields: FieldReader
   readonly matcher: RegExp
-  /** Names of the matcher's groups, in order. */
+  /** Names of the pattern's capture groups, in order. */
   readonly names: readonly string[]
 }
 
@@ -16,9 +16,9 @@ export interface PathMatch {
 }
 
 /**
- * The path table of a backend. Rows are tried in the order of the table; an index by the first segment leaves few of them
- * to try. `*name` takes any rest, also none, unless the folder itself is a row of its own; inside a pattern it takes one
- * segment or more.
+ * The path table of a backend. Rows are tried in table order; an index by the first segment limits the candidates. A final
+ * `*name` matches any rest, or an empty one unless the folder has its own row. Inside a pattern it matches one or more
+ * segments.
  */
 class PathTable {
   readonly #bySegment: ReadonlyMap<string, readonly PathRow[]>
@@ -47,7 +47,9 @@ class PathTable {
     return undefined
   }
 
-  /** The row that lists the folder `path`, or refuses to, for one whose pattern does not end with the slash that a list's path has. */
+  /**
+   * Finds the row that lists the folder `path`, or rejects it, if the row's pattern lacks the trailing slash of a list path.
+   */
   findList(path: string): PathMatch | undefined {
     for (const row of this.#candidates(path)) {
       const match = (row.spec.operations.list || row.spec.isOldest) && row.matcher.exec(path)
@@ -94,7 +96,7 @@ const compileRow = (spec: PathSpec, folders: ReadonlySet<string>): PathRow => {
 
 const tables = new WeakMap<Backend, PathTable>()
 
-/** The compiled table of a backend, made at its first use. */
+/** Returns the compiled table of a backend, built on first use. */
 export const tableOf = (backend: Backend): PathTable => {
   let table = tables.get(backend)
   if (!table) {

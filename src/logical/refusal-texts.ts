@@ -1,4 +1,4 @@
-/** Why a cluster serves nothing, or not this, in one of its states: clients match on these. */
+/** Why a cluster rejects requests in one of its states. Clients match on these texts. */
 export const SEALED_REFUSAL = 'Vault is sealed'
 export const DR_REFUSAL = 'path disabled in replication DR secondary mode'
 export const RESTARTING_REFUSAL = 'cluster is restarting after a replication change, try again'

@@ -6,10 +6,10 @@ export type Operation = 'create' | 'update' | 'patch' | 'read' | 'list' | 'delet
 
 const WRITES: ReadonlySet<unknown> = new Set<Operation>(['create', 'update', 'patch', 'delete'])
 
-/** Whether it is an operation that may change something. */
+/** Returns whether the operation can change data. */
 export const isWrite = (operation: unknown): operation is Operation => WRITES.has(operation)
 
-/** A namespace: id `root` and path `` for the root namespace, else a short id and a path that ends with `/`. */
+/** A namespace. The root namespace has ID `root` and an empty path; others have a short ID and a path that ends with `/`. */
 export interface NamespaceRef {
   readonly id: string
   readonly path: string
@@ -17,15 +17,15 @@ export interface NamespaceRef {
 
 export const ROOT_NAMESPACE: NamespaceRef = { id: 'root', path: '' }
 
-/** The wrapping that the client asked for. */
+/** The response wrapping that the client requested. */
 export interface WrapRequest {
   readonly ttlSeconds: number
   readonly format: 'token' | 'jwt'
 }
 
-/** The token a request was made with, as backends may see it. */
+/** The request's token, as backends may see it. */
 export interface TokenView {
-  /** The internal id; secret. */
+  /** The internal ID; secret. */
   readonly id: string
   readonly accessor: string
   readonly policies: readonly string[]
@@ -38,74 +38,80 @@ export interface TokenView {
 
 export type TokenType = 'service' | 'batch'
 
-/** What a listener may keep from its clients, where the reference answers without a token. */
+/** Information that a listener can withhold from its clients, where Vault returns it without a token. */
 export const WITHHOLDABLE = ['addresses', 'cluster-name', 'version', 'replication-status'] as const
 export type Withheld = (typeof WITHHOLDABLE)[number]
 
-/** One request, from whatever door it came. Mutable only where the pipeline fills it in. */
+/** One request, from any listener or node. Mutable only in the fields that the pipeline sets. */
 export interface Request {
   readonly id: string
   operation: Operation
-  /** Below `/v1/` and below the namespace, percent-decoded, without a leading slash: `auth/approle/login`. */
+  /** Path below `/v1/` and the namespace, percent-decoded, without a leading slash: `auth/approle/login`. */
   path: string
   namespace: NamespaceRef
-  /** Body fields of a write, query parameters of a read, list or delete. A null-prototype object. */
+  /** Body fields of a write, or query parameters of a read, list or delete. A null-prototype object. */
   data: JsonObject
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
-  /** The client's address as CIDR rules judge it: canonical, IPv4-mapped addresses as IPv4. */
+  /** The client's address for CIDR rules: canonical, with IPv4-mapped addresses as IPv4. */
   readonly remoteAddress: string
   readonly remotePort: number
   /** The token as the client sent it. */
   readonly clientToken: string | undefined
   wrap: WrapRequest | undefined
-  /** Set by the pipeline when the token was found good. */
+  /** Set by the pipeline once the token is verified. */
   token?: TokenView
-  /** Reads the body where it is a file and no set of fields; `body-too-large` when it is. `data` is empty then. */
+  /** Reads a body that is a file; `data` is then empty. Throws `body-too-large` if it exceeds its limit. */
   readonly readFile?: (() => Promise<Buffer>) | undefined
-  /** The body was too large for its sender and was not read: thrown by whatever would execute the request. */
+  /** Set if the body exceeded its sender's limit and was not read. The code that would execute the request throws it. */
   readonly bodyRefusal?: LogicalError | undefined
-  /** Room for a large answer; absent where answers are not held for clients. */
+  /** Access to the budget for large responses; absent if responses are not buffered for clients. */
   readonly answerRoom?: AnswerPlace | undefined
-  /** What the listener that the client called keeps from it; absent: nothing. */
+  /** Information that the client's listener withholds. If absent: nothing. */
   readonly withheld?: readonly Withheld[] | undefined
-  /** Set for a request that a secondary has authorised and forwarded: the part of this cluster that it may see. */
+  /** Set for a request authorized and forwarded by a secondary: the part of this cluster that the secondary may see. */
   readonly sight?: Sight
 }
 
-/** Where one answer is counted from its making until its client has it. Whoever enters anew is counted anew. */
+/**
+ * Accounts for one response from its creation until the client has read it. Entering again replaces the previous
+ * reservation.
+ */
 export interface AnswerPlace {
-  /** Resolves when no other large answer was read in this turn of the loop; undefined for at once. */
+  /**
+   * Resolves when no other large response was read in this turn of the event loop; undefined if there is no need to wait.
+   */
   turn(): Promise<void> | undefined
   /**
-   * To be called with what was read. True when there was room for so many bytes; they are counted then. Throws 503 when the
-   * client is gone.
+   * Tries to reserve `bytes` for the response just read. Returns true on success. Throws 503 if the client has disconnected.
    */
   tryEnter(bytes: number): boolean
-  /** Resolves when they have room and are counted. */
+  /** Resolves when `bytes` are reserved. */
   enter(bytes: number): Promise<void>
-  /** How large the last answer was that was read there, if it was large and not long ago. */
+  /** Returns the size of the last response read at `path`, if it was large and recent. */
   expected(path: string): number | undefined
-  /** Undefined: what was read there was not large. */
+  /** Records the size of a response. Undefined: it was not large. */
   note(path: string, bytes: number | undefined): void
 }
 
-/** The part of this cluster that another one may see: the rest is filtered. */
+/** The part of this cluster that another one may see. The rest is filtered. */
 export interface Sight {
-  /** True for the id of a mount that is kept from it. */
+  /** Returns true if the mount with this UUID is hidden from it. */
   isFiltered(mountUuid: string): boolean
-  /** True for the path of a namespace that is kept from it. */
+  /** Returns true if the namespace is hidden from it. */
   hidesNamespace(path: string): boolean
 }
 
-/** The answer of an auth method to a good login, of which the core makes the token. Durations in seconds, 0 = not set. */
+/**
+ * An auth method's response to a successful login, from which the core creates the token. Durations in seconds, 0 = not set.
+ */
 export interface LoginAuth {
   displayName: string
   policies: string[]
   metadata: Record<string, string>
-  /** The identity alias: its entity is found or made by the core. */
+  /** The identity alias. The core finds or creates its entity. */
   alias?: { name: string; metadata: Record<string, string> }
-  /** Where the primary has already found or made the entity of a forwarded login. */
+  /** Set if the primary has already found or created the entity of a forwarded login. */
   entityId?: string
   tokenType: 'default' | TokenType
   ttlSeconds: number
@@ -115,19 +121,19 @@ export interface LoginAuth {
   numUses: number
   boundCidrs: string[]
   noDefaultPolicy: boolean
-  /** Kept with the token and handed back to the backend at renewal. */
+  /** Stored with the token and passed to the backend at renewal. */
   internal: JsonObject
 }
 
-/** What a token keeps of the login, or the token role, that issued it: handed back to the backend at renewal. */
+/** What a token stores of its issuing login or token role: passed to the backend at renewal. */
 export type TokenOrigin = Readonly<Pick<LoginAuth, 'policies' | 'internal'>>
 
-/** The times that the origin of a token grants at a renewal; what is absent it does not rule. 0 = no limit. */
+/** The times that the token's issuer grants at renewal. An absent value is not restricted. 0 = no limit. */
 export type RenewalTimes = Readonly<
   Partial<Pick<LoginAuth, 'ttlSeconds' | 'maxTtlSeconds' | 'explicitMaxTtlSeconds' | 'periodSeconds'>>
 >
 
-/** `auth` of an answer. */
+/** The `auth` member of a response. */
 export interface AuthAnswer {
   clientToken: string
   accessor: string
@@ -152,34 +158,34 @@ export interface WrapInfo {
   wrappedAccessor: string
 }
 
-/** The answer of a handler. Undefined instead of a Response means 204, or 404 for a read or a list. */
+/** The response of a handler. Undefined instead of a Response means 204, or 404 for a read or a list. */
 export interface Response {
   data?: Record<string, unknown> | RawJson | null
   warnings?: string[]
-  /** A login's result; the core turns it into `auth`. */
+  /** The result of a login, which the core turns into `auth`. */
   login?: LoginAuth | undefined
   /**
-   * Settles with a write that the login has queued. Whoever takes the login may queue more behind it, and answers nothing
-   * before it is durable.
+   * Settles with a write that the login has queued. The core may queue more writes behind it, and does not respond before it
+   * is durable.
    */
   loginStored?: Promise<void> | undefined
   auth?: AuthAnswer
-  /** Asks for wrapping whatever the client said; or names the accessor shown as `wrapped_accessor`. */
+  /** Requests wrapping regardless of the client, or sets the accessor shown as `wrapped_accessor`. */
   wrap?: WrapRequest
   wrappedAccessor?: string
   wrapInfo?: WrapInfo
   leaseDurationSeconds?: number
   leaseId?: string
   renewable?: boolean
-  /** Overrides 200 or 204. */
+  /** Overrides the default status of 200 or 204. */
   status?: number
   /** `data` is the whole body: no envelope. */
   bare?: boolean
   /** `data` is repeated at the top level of the envelope. */
   mirror?: boolean
-  /** A body that is no envelope: an unwrapped answer, metrics text, a snapshot. */
+  /** A body without an envelope, such as an unwrapped response, metrics or a snapshot. */
   raw?: { contentType: string; body: string | Buffer | AsyncIterable<Buffer> }
   headers?: Record<string, string>
-  /** `mount_type` of the envelope; set by the pipeline. */
+  /** The `mount_type` of the envelope; set by the pipeline. */
   mountType?: string
 }

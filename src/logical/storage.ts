@@ -1,8 +1,9 @@
 /**
- * Storage as backends see it: keys below one mount, plain values (the barrier is beneath). Reads are synchronous and see
- * what is committed. A write is a synchronous function over a transaction: it reads (its own writes and those queued
- * before it included), decides and writes, all in one turn, so no lock is needed for read-modify-write; the promise
- * resolves when the whole of it is durable. What the function throws is thrown, and nothing is written.
+ * Storage for backends: keys below one mount, with plaintext values (the barrier below encrypts them). Reads are synchronous
+ * and see committed data.
+ * A write is a synchronous function over a transaction. It reads, decides and writes in one turn of the event loop, so a
+ * read-modify-write needs no lock. Its reads include its own writes and those queued before it. The promise resolves when
+ * the whole transaction is durable. If the function throws, the promise rejects and nothing is written.
  */
 export interface ReadStorage {
   get(key: string): Buffer | undefined
@@ -14,34 +15,34 @@ export interface Transaction extends ReadStorage {
 }
 
 export interface ListOptions {
-  /** Only names after this one. */
+  /** Returns only names after this one. */
   after?: string
   limit?: number
 }
 
 export interface Storage extends ReadStorage {
-  /** Whether the key holds anything, without reading what. */
+  /** Returns whether the key exists, without reading its value. */
   has(key: string): boolean
-  /** The names directly below `prefix` (which ends with `/` or is empty), sorted; folders end with `/`. */
+  /** Returns the names directly below `prefix` (which ends with `/` or is empty), sorted. Folders end with `/`. */
   list(prefix: string, options?: ListOptions): Promise<string[]>
-  /** All keys below `prefix`, sorted, at full length. */
+  /** Returns all full keys below `prefix`, sorted. */
   keys(prefix: string, options?: ListOptions): Promise<string[]>
-  /** Fails with LogicalError `read-only` where a replicated key may not be written on this cluster. */
+  /** Rejects with LogicalError `read-only` if it writes a replicated key that this cluster may not write. */
   write<T>(fn: (tx: Transaction) => T): Promise<T>
 }
 
-/** Reads and writes one JSON record per key. */
+/** Reads one JSON record. */
 export const readJson = <T>(storage: ReadStorage, key: string): T | undefined => {
   const value = storage.get(key)
   return value === undefined ? undefined : (JSON.parse(value.toString('utf8')) as T)
 }
 
-/** By the buffer they were read from: they go when the storage no longer remembers it. */
+/** Parsed records by source buffer: an entry is collected once the storage drops the buffer. */
 const records = new WeakMap<Buffer, unknown>()
 
 /**
- * As `readJson`, for a record that is read far more often than written: it is parsed once for as long as the storage hands
- * out the same buffer, and frozen, since all who ask get the same.
+ * Reads a record like `readJson`, for records read far more often than written. It is parsed once for as long as the storage
+ * returns the same buffer, and frozen, since all callers share it.
  */
 export const readRecord = <T>(storage: ReadStorage, key: string): T | undefined => {
   const value = storage.get(key)
@@ -60,10 +61,12 @@ const freezeAll = (value: unknown): void => {
   for (const member of Object.values(value)) freezeAll(member)
 }
 
-/** Puts what `readRecord` reads: nobody parses it as long as the storage hands out the same buffer. Freezes the record. */
+/**
+ * Writes a record for `readRecord`, which need not parse it while the storage returns the same buffer. Freezes the record.
+ */
 export const putRecord = (tx: Transaction, key: string, record: object): void => {
   const text = JSON.stringify(record)
-  // Not cut from a larger buffer, which would stay as long as this one is remembered.
+  // Allocated outside the buffer pool: a pooled slice would keep its whole pool alive.
   const value = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
   value.write(text)
   freezeAll(record)

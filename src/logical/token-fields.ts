@@ -1,6 +1,6 @@
 /**
- * The `token_*` parameters that every auth method's roles and users share: one field table, one record, one set of
- * checks. The record holds what was written; nothing is added to it that the writer did not say.
+ * The `token_*` parameters shared by the roles and users of all auth methods: one field table, one record, one set of
+ * checks. The record holds only the fields that were written.
  */
 import { wholeSeconds } from '../base/duration.js'
 import { parseBoundCidrs } from './bound-cidrs.js'
@@ -23,7 +23,7 @@ export const TOKEN_FIELDS = {
 
 type TokenFieldTable = typeof TOKEN_FIELDS
 
-/** Settings that a role or user has for its tokens, as stored. Durations in whole seconds, 0 = not set. */
+/** Token settings of a role or user, as stored. Durations in whole seconds, 0 = not set. */
 export interface TokenSettings {
   readonly policies: readonly string[]
   readonly ttlSeconds: number
@@ -32,7 +32,7 @@ export interface TokenSettings {
   readonly periodSeconds: number
   readonly numUses: number
   readonly noDefaultPolicy: boolean
-  /** Canonical: a single address without its length, host bits as written. Null until something was written. */
+  /** Canonical: a single address has no prefix length, host bits stay as written. Null until written. */
   readonly boundCidrs: readonly string[] | null
   readonly type: LoginAuth['tokenType']
 }
@@ -49,7 +49,9 @@ export const DEFAULT_TOKEN_SETTINGS: TokenSettings = {
   type: 'default',
 }
 
-/** `default-service` and `default-batch` belong to token roles; elsewhere they mean the plain word and a warning. */
+/**
+ * `default-service` and `default-batch` belong to token roles. Elsewhere they mean `service` and `batch`, with a warning.
+ */
 const TOKEN_TYPES: Readonly<Record<string, { type: LoginAuth['tokenType']; warning?: string }>> = {
   '': { type: 'default' },
   default: { type: 'default' },
@@ -62,10 +64,7 @@ const TOKEN_TYPES: Readonly<Record<string, { type: LoginAuth['tokenType']; warni
   'default-batch': { type: 'batch', warning: 'default-batch has no useful meaning; adjusting to batch' },
 }
 
-/**
- * `current` with the fields that were sent written over it. Throws LogicalError (400) when a field or the merged whole is
- * not allowed.
- */
+/** Merges the sent fields into `current`. Throws LogicalError (400) if a field or the merged record is invalid. */
 export const applyTokenFields = (
   call: Pick<Call<TokenFieldTable>, 'values' | 'supplied'>,
   current: TokenSettings,
@@ -96,7 +95,7 @@ const parseTokenType = (text: string): { type: LoginAuth['tokenType']; warning?:
   return known
 }
 
-/** Holds the record as a whole to its rules, whichever fields a write named. Throws 400. */
+/** Validates the whole record, regardless of which fields were written. Throws 400. */
 export const checkTokenSettings = (settings: TokenSettings): void => {
   const broken = TOKEN_RULES.find((rule) => rule.isBroken(settings))
   if (broken) throw invalid(broken.message)
@@ -120,7 +119,7 @@ const TOKEN_RULES: readonly { readonly isBroken: (settings: TokenSettings) => bo
   },
 ]
 
-/** The settings as a read answers them. */
+/** Returns the settings in the form of a read response. */
 export const tokenFieldsData = (settings: TokenSettings): Record<keyof TokenFieldTable, unknown> => ({
   token_bound_cidrs: settings.boundCidrs ?? [],
   token_explicit_max_ttl: wholeSeconds(settings.explicitMaxTtlSeconds),
@@ -133,11 +132,13 @@ export const tokenFieldsData = (settings: TokenSettings): Record<keyof TokenFiel
   token_type: settings.type,
 })
 
-/** What a login says beside the settings of its role or user; `boundCidrs` in place of those of the settings. */
+/** The fields of a login that its role or user does not set. `boundCidrs` replaces that of the settings. */
 type LoginRest = Pick<LoginAuth, 'displayName' | 'metadata' | 'internal'> &
   Required<Pick<LoginAuth, 'alias'>> & { readonly boundCidrs?: string[] | undefined }
 
-/** A login as it is handed to the core. Written out: a spread of so many fields costs more than the look-ups before it. */
+/**
+ * Builds the login for the core. Listed field by field: a spread of this many fields costs more than the lookups before it.
+ */
 export const loginAuth = (settings: TokenSettings, rest: LoginRest): LoginAuth => ({
   displayName: rest.displayName,
   metadata: rest.metadata,
@@ -154,34 +155,34 @@ export const loginAuth = (settings: TokenSettings, rest: LoginRest): LoginAuth =
   noDefaultPolicy: settings.noDefaultPolicy,
 })
 
-/** A value that has a new and an old name: `remembered` is set while the old name was the last to be written. */
+/** A value with a new and an old name. `remembered` is set while the old name was the last one written. */
 export interface Renamed<T> {
   readonly value: T
   readonly remembered: T | undefined
 }
 
 /**
- * The old name alone sets both; the new name alone sets the value and forgets the old; of both the new one counts and the
- * old is remembered as equal. Undefined means not sent.
+ * Merges a value that has two names. The old name alone sets both. The new name alone sets the value and clears the old one.
+ * If both are sent, the new value counts and the old name is remembered with the same value. Undefined means not sent.
  */
 export const applyRenamed = <T>(sent: { old: T | undefined; new: T | undefined }, current: Renamed<T>): Renamed<T> => {
   if (sent.new !== undefined) return { value: sent.new, remembered: sent.old === undefined ? undefined : sent.new }
   return sent.old === undefined ? current : { value: sent.old, remembered: sent.old }
 }
 
-/** Lower case, trimmed, no blanks, each once, sorted. */
+/** Returns the names in lower case, trimmed, non-empty, unique and sorted. */
 export const lowerNames = (names: readonly string[]): string[] =>
   names.every(isNext)
     ? [...names]
     : [...new Set(names.map((name) => name.trim().toLowerCase()).filter((name) => name !== ''))].sort()
 
-/** Whether a name stands behind the one before it, in its normal form: most lists are stored so. */
+/** Returns whether a name is normalized and sorts after the previous one. Most stored lists are already so. */
 const isNext = (name: string, at: number, names: readonly string[]): boolean =>
   NORMAL_NAME.test(name) && (at === 0 || (names[at - 1] ?? '') < name)
 
 const NORMAL_NAME = /^[a-z0-9_\-/.]+$/
 
-/** Policies that are given, in their normal form: `root` among them stands alone. */
+/** Normalizes granted policies. If `root` is among them, only `root` remains. */
 export const normalizePolicies = (names: readonly string[]): string[] => {
   const clean = lowerNames(names)
   return clean.includes('root') ? ['root'] : clean
