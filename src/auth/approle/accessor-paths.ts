@@ -1,4 +1,4 @@
-/** SecretIDs by their accessors, which divulge nothing: look up and destroy. */
+/** Look up and destroy SecretIDs by their accessors, which are not secret. */
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
@@ -21,7 +21,7 @@ export const accessorPaths = (data: MountData): PathSpec[] => {
     const role = data.roles.find(values.role_name)
     if (!role) throw noRole(values.role_name)
     const found = await data.secretIdsOf(role).findByAccessor(accessor)
-    // Clients read this answer as data; a list of errors would not be understood.
+    // Clients parse this response as data and would not understand a list of errors.
     if (found === 'unknown') return { status: 404, data: { error: unknownText(accessor) }, mountType: '' }
     return found === 'foreign' ? undefined : { data: secretIdData(found) }
   }

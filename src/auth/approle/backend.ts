@@ -1,6 +1,6 @@
 /**
- * AppRole: machines log in with a RoleID and a SecretID. Roles and SecretIDs replicate, but for the SecretIDs of roles that
- * keep them on their cluster; the tokens that logins give are the core's and stay on their cluster.
+ * AppRole: machines log in with a RoleID and a SecretID. Roles and SecretIDs replicate, except for the SecretIDs of roles
+ * with local SecretIDs. The core creates the tokens of logins, which stay on their cluster.
  */
 import type { Backend, BackendContext, BackendType } from '../../logical/backend.js'
 import { Lockout } from '../../logical/lockout.js'
@@ -16,9 +16,9 @@ import { LOCAL_FOLDERS } from './secret-id-records.js'
 import { Tidy, tidyPath } from './tidy.js'
 
 export interface ApproleOptions {
-  /** Between two runs that remove dead SecretIDs. */
+  /** Interval between two tidy runs. */
   readonly tidyIntervalMs: number
-  /** Undefined = off, unless a mount is tuned to have it. */
+  /** Undefined = off, unless the tuning of a mount enables it. */
   readonly lockout: LockoutSettings | undefined
 }
 

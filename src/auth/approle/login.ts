@@ -1,7 +1,7 @@
 /**
- * Login. The order of the checks is part of the contract: a use of the SecretID is taken before any address is judged, so
- * that a refused login costs it as well. An unknown RoleID and a SecretID that is unknown, expired or used up are refused
- * alike.
+ * AppRole login. The order of the checks is part of the API contract: the SecretID is used before the address is checked, so
+ * that a rejected login consumes a use. An unknown RoleID and an unknown, expired or exhausted SecretID produce the same
+ * error.
  */
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { parseBoundCidrs } from '../../logical/bound-cidrs.js'
@@ -23,7 +23,7 @@ const LOGIN_FIELDS = {
 
 export const LOGIN_PATH = 'login'
 
-/** Of a role without SecretIDs. */
+/** For a role that does not require SecretIDs. */
 const NO_USE: { readonly [Part in keyof TakenUse]: undefined } = { secretId: undefined, stored: undefined }
 
 export const loginPath = (data: MountData, lockout: Lockout): PathSpec => {
@@ -35,7 +35,7 @@ export const loginPath = (data: MountData, lockout: Lockout): PathSpec => {
     if (!role) throw wrongIds()
     const { secretId, stored } = role.bindSecretId ? await takeUse(role, values.secret_id.trim()) : NO_USE
     try {
-      // Others may have failed while this one waited for its turn.
+      // Other logins may have failed while this one was queued.
       lockout.check(roleId)
       checkAddresses(role, secretId, request)
     } catch (error) {
@@ -55,7 +55,7 @@ export const loginPath = (data: MountData, lockout: Lockout): PathSpec => {
     throw wrongIds()
   }
 
-  /** A SecretID whose use is counted elsewhere is known here, which ends a run of failures. */
+  /** A SecretID whose uses are counted on another cluster is valid here, which resets the failure counter. */
   const onForwarded = (role: Role) => (error: unknown) => {
     if (error instanceof LogicalError && error.code === 'read-only') lockout.unlock(role.roleId)
     throw error
@@ -83,7 +83,7 @@ const checkAddresses = (role: Role, secretId: SecretId | undefined, { remoteAddr
 }
 
 const loginOf = (role: Role, secretId: SecretId | undefined): LoginAuth => {
-  // The name of the role is ours to say: metadata cannot forge it.
+  // Metadata cannot override the role name.
   const metadata = { ...secretId?.metadata, role_name: role.name }
   return loginAuth(role.token, {
     displayName: '',
@@ -94,7 +94,7 @@ const loginOf = (role: Role, secretId: SecretId | undefined): LoginAuth => {
   })
 }
 
-/** The times of the role as it is now. Throws 400 when it is gone. */
+/** Returns the current times of the role. Throws 400 if the role no longer exists. */
 export const renewLogin = (data: MountData, { internal }: TokenOrigin): RenewalTimes => {
   const name = String(internal.role_name)
   const role = data.roles.find(name)

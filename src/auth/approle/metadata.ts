@@ -1,6 +1,6 @@
 /**
- * The metadata of a SecretID, which clients send as one text: a JSON object of strings, or a comma list of `key=value`,
- * either of them possibly in base64.
+ * Parses the metadata of a SecretID. Clients send it as one text: a JSON object of strings or a comma-separated list of
+ * `key=value`, either optionally in base64.
  */
 import { LIMITS } from '../../base/limits.js'
 import { invalid } from '../../logical/errors.js'
@@ -21,14 +21,17 @@ type Pairs = (readonly [key: string, value: string])[]
 
 const refusal = (why: string) => invalid(`failed to parse metadata: ${why}`)
 
-/** Undefined for what is no base64 with its padding; line breaks inside do not count. */
+/** Decodes padded base64 and ignores line breaks; undefined if the text is not valid base64. */
 const decodeBase64 = (text: string): string | undefined => {
   const joined = text.replace(/[\r\n]/g, '')
   const isBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(joined)
   return isBase64 ? Buffer.from(joined, 'base64').toString('utf8') : undefined
 }
 
-/** Undefined for what is no JSON object of strings. Null counts as an empty string inside, and as an empty object outside. */
+/**
+ * Parses a JSON object of strings; undefined for anything else. A null value becomes an empty string; a null document
+ * becomes an empty object.
+ */
 const parseObject = (text: string): Pairs | undefined => {
   let value: unknown
   try {
@@ -43,7 +46,7 @@ const parseObject = (text: string): Pairs | undefined => {
   return areTexts ? pairs.map(([key, inner]) => [key, inner ?? '']) : undefined
 }
 
-/** `a=1,b=2` in lower case. */
+/** Parses `a=1,b=2`; the result is in lower case. */
 const parsePairs = (text: string): Pairs => {
   const texts = text.split(',', LIMITS.listElementsMax + 1)
   if (texts.length > LIMITS.listElementsMax) throw refusal(`more than ${LIMITS.listElementsMax} pairs`)

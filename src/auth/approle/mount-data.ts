@@ -1,7 +1,7 @@
 /**
- * The data of one mount: roles, and for each role its SecretIDs in the storage where that role keeps them. Everything that
- * replicates is decided by the performance primary: elsewhere a write is refused before it decides anything, and the
- * request goes there as a whole.
+ * The data of one mount: its roles, and the SecretIDs of each role in the storage that the role selects. Only the
+ * performance primary decides writes of replicated data. On a secondary such a write fails before it reads anything, and the
+ * whole request is forwarded.
  */
 import type { BackendContext } from '../../logical/backend.js'
 import { decidedByPrimary, readOnly } from '../../logical/decided-by-primary.js'
@@ -31,14 +31,14 @@ export class MountData {
     return new SecretIds(role, store, this.roles, () => this.context.clock.now())
   }
 
-  /** The role a write is about. Where it is unknown it may only not have arrived yet: then the primary has to say so. */
+  /** Finds the role for a write. An unknown role may not have replicated yet, so a secondary lets the primary decide. */
   findForWrite(name: string): Role | undefined {
     const role = this.roles.find(name)
     if (!role && this.context.isReadOnly()) throw readOnly()
     return role
   }
 
-  /** A key below the mount has changed. */
+  /** Discards cached data of a changed key below the mount. */
   invalidate(key: string): void {
     this.#salt.invalidate(key)
   }

@@ -1,6 +1,6 @@
 /**
- * The settings of a role that have an endpoint of their own, so that each can be delegated alone: which fields it takes,
- * what a read shows, what a write makes of the role and what a delete leaves.
+ * The settings of a role that have their own endpoint, so that access to each can be granted separately. Each entry states
+ * its fields and its read, write and delete.
  */
 import { wholeSeconds } from '../../base/duration.js'
 import type { MountView } from '../../logical/backend.js'
@@ -18,7 +18,7 @@ export interface Property {
   readonly fields: readonly FieldName[]
   readonly summary: string
   readonly read: (role: Role) => Response
-  /** Undefined leaves the role as it is. Throws 400. Without it the property can only be read. */
+  /** Returns the changed role, or undefined to leave it unchanged. Throws 400. If absent, the property is read-only. */
   readonly write?: (role: Role, call: PropertyCall, mount: MountView) => Role | undefined
   readonly reset?: (role: Role) => Role
 }
@@ -27,7 +27,7 @@ export type PropertyCall = Pick<RoleCall, 'values' | 'supplied'>
 
 const withToken = (role: Role, token: Partial<TokenSettings>): Role => ({ ...role, token: { ...role.token, ...token } })
 
-/** A property of one field that must be sent. */
+/** Defines a property of one required field. */
 const single = <K extends FieldName>(
   name: string,
   field: K,
@@ -49,7 +49,7 @@ const single = <K extends FieldName>(
   reset: (role) => set(role, ROLE_FIELDS[field].defaultValue as RoleCall['values'][K]),
 })
 
-/** Both names of the login blocks are written the same way. */
+/** Writes the login blocks, for both the old and the new name. */
 const writeLoginBlocks =
   (field: 'secret_id_bound_cidrs' | 'bound_cidr_list') =>
   (role: Role, { values, supplied }: PropertyCall): Role | undefined => {

@@ -1,4 +1,4 @@
-/** One endpoint per row of the table of properties. Writes run the same checks as a write of the whole role. */
+/** One endpoint per row of the property table. Writes run the same checks as a write of the whole role. */
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { unsupportedPath } from '../../logical/errors.js'
 import type { FieldTable } from '../../logical/fields.js'

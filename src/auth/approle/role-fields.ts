@@ -31,8 +31,8 @@ export const ROLE_FIELDS = {
 export type RoleCall = Call<typeof ROLE_FIELDS>
 
 /**
- * `before` with the fields that were sent written over it. Throws 400 when a field or the merged whole is not allowed;
- * whether anything restricts the role is not judged here.
+ * Merges the sent fields into `before`. Throws 400 if a field or the merged role is invalid. Does not check whether the role
+ * has any login restriction.
  */
 export const applyRoleFields = (
   call: RoleCall,
@@ -66,7 +66,7 @@ export const applyRoleFields = (
     old: oldNames(policies.remembered, period.remembered),
   }
   checkSecretIdSettings(role)
-  // The new name is let through whatever it says: tokens are capped when they are issued.
+  // The new name accepts any value: the TTL of tokens is capped when they are issued.
   if (call.supplied('period') && !call.supplied('token_period')) checkPeriod(values.period, values.period, mount)
   if (token.maxTtlSeconds > mount.maxLeaseTtlSeconds) warnings.push(MAX_TTL_WARNING)
   return { role, warnings }
@@ -91,19 +91,19 @@ const renamedValues = (call: RoleCall, { token, old }: Role) => {
   }
 }
 
-/** Values that a role was given under the deprecated names of these fields: reads show them under those names, too. */
+/** Values written under the deprecated names of these fields. Reads also show them under those names. */
 export const oldNames = (policies: readonly string[] | undefined, periodSeconds: number | undefined): Role['old'] => ({
   ...(policies && { policies }),
   ...(periodSeconds !== undefined && { periodSeconds }),
 })
 
-/** Blocks are blocks, and uses are not negative. Throws 400. */
+/** Checks that blocks are valid and uses are not negative. Throws 400. */
 export const checkSecretIdSettings = (role: Role): void => {
   checkBlocks(role.secretIdBoundCidrs ?? [], 'CIDR blocks')
   if (role.secretIdNumUses < 0) throw invalid('secret_id_num_uses cannot be negative')
 }
 
-/** Throws 400 when `seconds` is more than the mount allows; the text names `shownSeconds`. */
+/** Throws 400 if `seconds` exceeds the maximum of the mount. The text contains `shownSeconds`. */
 export const checkPeriod = (seconds: number, shownSeconds: number, { maxLeaseTtlSeconds }: MountView): void => {
   if (seconds <= maxLeaseTtlSeconds) return
   throw invalid(
@@ -111,7 +111,9 @@ export const checkPeriod = (seconds: number, shownSeconds: number, { maxLeaseTtl
   )
 }
 
-/** A role as a read answers it: no RoleID, no key, the old names only while they hold something. */
+/**
+ * Returns a role in the form of a read response: without RoleID and HMAC key, and with the old names only if they are set.
+ */
 export const roleData = (role: Role): Record<string, unknown> => ({
   bind_secret_id: role.bindSecretId,
   local_secret_ids: role.hasLocalSecretIds,

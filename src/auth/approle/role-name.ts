@@ -1,6 +1,6 @@
 /**
- * role_name as every endpoint takes it: letters, digits, space, hyphen, underscore and period in any position. Upper and
- * lower case are one name, which is stored and shown in lower case.
+ * The role_name of all endpoints: letters, digits, space, hyphen, underscore and period in any position. Names are
+ * case-insensitive, and stored and shown in lower case.
  */
 import { LIMITS } from '../../base/limits.js'
 import { invalid } from '../../logical/errors.js'
@@ -8,7 +8,7 @@ import { string } from '../../logical/fields.js'
 
 export const ROLE_NAME_FIELD = { role_name: string('Name of the role; upper and lower case are one.') } as const
 
-/** The name that is stored. Throws 400 that names the broken rule. */
+/** Returns the name as stored. Throws 400 with the violated rule. */
 export const parseRoleName = (text: string): string => {
   if (Buffer.byteLength(text) > LIMITS.roleNameBytesMax) {
     throw invalid(`role_name must be shorter than ${LIMITS.roleNameBytesMax + 1} bytes`)

@@ -1,4 +1,4 @@
-/** Roles as a whole: list, create, update, read, delete, and the RoleID. */
+/** Endpoints for whole roles: list, create, update, read, delete, and the RoleID. */
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid, unsupportedPath } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'

@@ -1,6 +1,6 @@
 /**
- * Role records and the index that finds a role by its RoleID. Both change in one transaction, so that a RoleID belongs to
- * one role at any time and a role has exactly one.
+ * Role records, and the index that finds a role by its RoleID. Both change in one transaction, so that a RoleID always
+ * belongs to one role and a role always has exactly one RoleID.
  *
  * `role/<lower-case name>` holds the role, `role_id/<hash>` the name of the role that owns the RoleID.
  */
@@ -26,21 +26,21 @@ export interface Role {
   /** In lower case. */
   readonly name: string
   readonly roleId: string
-  /** Random for each role that is made, also for one of a name that existed before: old SecretIDs do not fit it. */
+  /** Random for every new role, including one that reuses a name, so that SecretIDs of the old role are invalid. */
   readonly hmacKey: string
   readonly bindSecretId: boolean
-  /** Fixed when the role is made: SecretIDs stay on the cluster that gave them out. */
+  /** Fixed at creation: SecretIDs stay on the cluster that issued them. */
   readonly hasLocalSecretIds: boolean
-  /** Blocks as written; null while never set or after a reset. */
+  /** Blocks as written; null if never set or after a reset. */
   readonly secretIdBoundCidrs: readonly string[] | null
   readonly secretIdNumUses: number
   readonly secretIdTtlSeconds: number
   readonly token: TokenSettings
-  /** Values last written by their old names, which a read repeats. */
+  /** Values last written under their old names, which a read repeats. */
   readonly old: { readonly policies?: readonly string[]; readonly periodSeconds?: number }
 }
 
-/** A role of this name with nothing said about it. */
+/** Returns a role of this name with default settings. */
 export const newRole = (name: string, random: Random): Role => ({
   name,
   roleId: uuid(random),
@@ -66,7 +66,7 @@ export class Roles {
     this.#salt = salt
   }
 
-  /** By the name as it was sent. Throws 400 for what can be no name. */
+  /** Finds a role by its name as sent. Throws 400 for an invalid name. */
   find(name: string, reader: ReadStorage = this.#storage): Role | undefined {
     return readRecord<Role>(reader, ROLE_PREFIX + parseRoleName(name))
   }
@@ -78,15 +78,15 @@ export class Roles {
     return role?.roleId === roleId ? role : undefined
   }
 
-  /** Names in lower case, sorted. */
+  /** Returns the names in lower case, sorted. */
   list(): Promise<string[]> {
     return this.#storage.list(ROLE_PREFIX)
   }
 
   /**
-   * Makes or changes a role in one transaction. `fn` is given the role as it is then and answers the one to store, or
-   * undefined to leave everything as it is. Throws what `fn` throws, and 400 when nothing would restrict who may log in, or
-   * when the RoleID is that of another role.
+   * Creates or changes a role in one transaction. `fn` receives the current role and returns the role to store, or undefined
+   * to change nothing. Throws what `fn` throws. Throws 400 if the role has no login restriction, or if another role has the
+   * RoleID.
    */
   write<T>(name: string, fn: (before: Role | undefined) => { role: Role | undefined; result: T }): Promise<T> {
     return this.#storage.write((tx) => {
@@ -97,7 +97,7 @@ export class Roles {
     })
   }
 
-  /** Removes the role and its index, and answers what was removed. */
+  /** Removes the role and its index entry, and returns the removed role. */
   remove(name: string): Promise<Role | undefined> {
     return this.#storage.write((tx) => {
       const role = this.find(name, tx)

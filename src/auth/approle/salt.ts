@@ -1,6 +1,6 @@
 /**
- * Hashes for keys whose plain text must not lie on a disk: RoleIDs and accessors. The salt of a mount comes with its first
- * role, replicates with it and never changes.
+ * Salted hashes for keys whose plaintext must not be on disk: RoleIDs and accessors. The salt is created with the first role
+ * of a mount, replicates with it and never changes.
  */
 import { uuid } from '../../base/id.js'
 import { LIMITS } from '../../base/limits.js'
@@ -14,9 +14,9 @@ const SALT_KEY = 'salt'
 export class Salt {
   readonly #storage: Storage
   readonly #random: Random
-  /** Only ever what is committed: a salt of a write that failed must not be remembered. */
+  /** Only a committed salt: that of a failed write must not be cached. */
   #value: Buffer | undefined
-  /** Hashes under it: every login asks for that of its RoleID, and for that of an accessor. */
+  /** Hashes under the salt: every login needs the hash of its RoleID and that of an accessor. */
   readonly #hashes = new RecentCache<string>(LIMITS.saltedTextsMax)
 
   constructor(storage: Storage, random: Random) {
@@ -24,13 +24,13 @@ export class Salt {
     this.#random = random
   }
 
-  /** 64 hex digits; undefined while the mount never had a role, so that nothing can be found. */
+  /** Returns 64 hex digits; undefined while the mount has never had a role. */
   find(text: string): string | undefined {
     this.#value ??= this.#storage.get(SALT_KEY)
     return this.#value && (this.#hashes.get(text) ?? this.#remember(text, hmacSha256Hex(this.#value, text)))
   }
 
-  /** Hashes within a write to the replicated storage, which makes the salt when there is none. */
+  /** Returns the hash within a write to the replicated storage, and creates the salt if there is none. */
   hash(tx: Transaction, text: string): string {
     const salt = this.#value ?? tx.get(SALT_KEY) ?? this.#create(tx)
     return hmacSha256Hex(salt, text)

@@ -1,4 +1,4 @@
-/** The fields of a request for a SecretID, checked against the limits that its role sets. */
+/** The fields of a request for a SecretID, checked against the limits of its role. */
 import { lifeMs, wholeSeconds } from '../../base/duration.js'
 import { formatTime, ZERO_TIME } from '../../base/rfc3339.js'
 import type { Call } from '../../logical/backend.js'
@@ -32,7 +32,7 @@ interface Circumstances {
   readonly maxLeaseTtlSeconds: number
 }
 
-/** The record of a new SecretID. Throws 400 for the first thing that the role does not allow. */
+/** Builds the record of a new SecretID. Throws 400 for the first violation of the role's limits. */
 export const decideSecretId = (call: GenerateCall, role: Role, circumstances: Circumstances): SecretId => {
   const { cidr_list: cidrList, token_bound_cidrs: tokenBoundCidrs, metadata } = call.values
   if (!role.bindSecretId) throw invalid('bind_secret_id is not set on the role')
@@ -57,7 +57,7 @@ export const decideSecretId = (call: GenerateCall, role: Role, circumstances: Ci
   }
 }
 
-/** 0 is for ever and stays so. */
+/** Returns the TTL capped by the mount; 0 means no expiry and stays 0. */
 export const effectiveTtlSeconds = (ttlSeconds: number, maxLeaseTtlSeconds: number): number =>
   Math.min(ttlSeconds, maxLeaseTtlSeconds)
 
@@ -76,10 +76,10 @@ const decideTtlSeconds = ({ values, supplied }: GenerateCall, { secretIdTtlSecon
   return values.ttl
 }
 
-/** 0 is no limit on either side. */
+/** Returns true if `asked` exceeds `limit`. 0 means unlimited for both. */
 const exceeds = (asked: number, limit: number): boolean => limit > 0 && (asked === 0 || asked > limit)
 
-/** A SecretID as a lookup answers it; neither its value nor its role. */
+/** Returns a SecretID in the form of a lookup response, without its value and role. */
 export const secretIdData = (record: SecretId): Record<string, unknown> => ({
   cidr_list: record.cidrList,
   creation_time: formatTime(record.createdAtMs),

@@ -1,4 +1,4 @@
-/** SecretIDs of a role: generate, attach, list, and look up or destroy by value. */
+/** Endpoints for a role's SecretIDs: generate, register, list, and look up or destroy by value. */
 import { wholeSeconds } from '../../base/duration.js'
 import { uuid } from '../../base/id.js'
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'

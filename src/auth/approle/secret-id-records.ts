@@ -1,7 +1,7 @@
 /**
- * SecretID records and the index that finds one by its accessor, in the replicated storage or in that of this cluster. A
- * SecretID and its accessor are written and removed in one transaction. The SecretID itself is stored nowhere: its key is
- * an HMAC under the key of its role.
+ * SecretID records, and the index that finds one by its accessor, in replicated or cluster-local storage. A SecretID and its
+ * accessor are written and removed in one transaction. The SecretID itself is not stored: its key is an HMAC under the key
+ * of its role.
  *
  * `<folder>/<HMAC of role>/<HMAC of SecretID>` holds the record, `<accessor folder>/<hash>` the key of the record.
  */
@@ -20,18 +20,18 @@ import {
 import type { Role } from './roles.js'
 import type { Salt } from './salt.js'
 
-/** The stored record of one SecretID. The SecretID itself is not in it: the record is found by an HMAC of it. */
+/** The stored record of one SecretID. It is found by an HMAC of the SecretID, which is not stored itself. */
 export interface SecretId {
-  /** Name of its role, to tell whether that is still there. */
+  /** The name of its role, to check whether the role still exists. */
   readonly role: string
   readonly accessor: string
-  /** Uses that are left; 0 is no limit, since the last use removes the record. */
+  /** Remaining uses. 0 means unlimited, since the last use removes the record. */
   readonly numUses: number
-  /** The TTL that was asked for; the mount may end it sooner. */
+  /** The requested TTL, which the mount may cap. */
   readonly ttlSeconds: number
   readonly createdAtMs: number
   readonly updatedAtMs: number
-  /** Null = never. */
+  /** Null = no expiry. */
   readonly expiresAtMs: number | null
   readonly metadata: Readonly<Record<string, string>>
   readonly cidrList: readonly string[]
@@ -49,7 +49,7 @@ export const LOCAL_FOLDERS: Folders = { secretIds: 'secret_id_local/', accessors
 export const hasExpired = ({ expiresAtMs }: SecretId, nowMs: number): boolean =>
   expiresAtMs !== null && expiresAtMs <= nowMs
 
-/** Throws 400 with `prefix` before its text. */
+/** Throws 400 if the SecretID is too long. `prefix` precedes the text. */
 export const checkSecretIdLength = (secretId: string, prefix: string): void => {
   if (Buffer.byteLength(secretId) > LIMITS.hmacInputBytesMax) {
     throw invalid(`${prefix}: value is longer than maximum of ${LIMITS.hmacInputBytesMax} bytes`)
@@ -60,7 +60,7 @@ export class SecretIdStore {
   readonly storage: Storage
   readonly folders: Folders
   readonly #salt: Salt
-  /** By the role's record, with which they go. */
+  /** Cached by role record, and collected together with it. */
   readonly #foldersOf = new WeakMap<Role, string>()
 
   constructor(storage: Storage, folders: Folders, salt: Salt) {
@@ -69,7 +69,7 @@ export class SecretIdStore {
     this.#salt = salt
   }
 
-  /** Where all SecretIDs of a role lie. */
+  /** Returns the folder of all SecretIDs of a role. */
   folderOf(role: Role): string {
     let folder = this.#foldersOf.get(role)
     if (folder === undefined) {
@@ -87,24 +87,24 @@ export class SecretIdStore {
     return readRecord<SecretId>(reader, key)
   }
 
-  /** The key of the SecretID that an accessor belongs to, of whatever role. */
+  /** Returns the key of the SecretID with this accessor, of any role. */
   findKey(accessor: string, reader: ReadStorage = this.storage): string | undefined {
     const entry = readJson<{ key: string }>(reader, this.#accessorKey(accessor))
     return entry && this.folders.secretIds + entry.key
   }
 
-  /** Without it the SecretID is not valid. */
+  /** Returns whether the accessor exists. Without it the SecretID is invalid. */
   hasAccessor(record: SecretId, reader: ReadStorage = this.storage): boolean {
     return reader.get(this.#accessorKey(record.accessor)) !== undefined
   }
 
-  /** A new SecretID with its accessor. */
+  /** Stores a new SecretID with its accessor. */
   add(tx: Transaction, key: string, record: SecretId): void {
     putJson(tx, key, record)
     putJson(tx, this.#accessorKey(record.accessor), { key: key.slice(this.folders.secretIds.length) })
   }
 
-  /** Writes what has changed of a SecretID whose accessor stays. */
+  /** Stores a changed SecretID. Its accessor stays the same. */
   update(tx: Transaction, key: string, record: SecretId): void {
     putRecord(tx, key, record)
   }
@@ -114,13 +114,13 @@ export class SecretIdStore {
     tx.delete(this.#accessorKey(record.accessor))
   }
 
-  /** Removes a SecretID by its storage key, which may hold nothing by now. */
+  /** Removes a SecretID by its storage key. Does nothing if the key no longer exists. */
   removeAt(tx: Transaction, key: string): void {
     const record = this.read(key, tx)
     if (record) this.remove(tx, key, record)
   }
 
-  /** Whether the accessor at this key of the index leads to a SecretID. */
+  /** Returns whether this index key refers to an existing SecretID. */
   isAccessorUsed(accessorKey: string, reader: ReadStorage): boolean {
     const entry = readJson<{ key: string }>(reader, accessorKey)
     return entry !== undefined && reader.get(this.folders.secretIds + entry.key) !== undefined
@@ -135,7 +135,7 @@ export class SecretIdStore {
 
 const PAGE_KEYS = 256
 
-/** The keys below `prefix`, some at a time, so that a large folder neither fills the memory nor holds others up. */
+/** Yields the keys below `prefix` in pages, so that a large folder neither exhausts memory nor blocks the event loop. */
 export async function* pagesOf(storage: Storage, prefix: string): AsyncGenerator<string[]> {
   let after: string | undefined
   for (;;) {

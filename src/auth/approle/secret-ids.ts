@@ -1,22 +1,22 @@
 /**
- * Operations on the SecretIDs of a role, wherever they are stored. Every decision is made inside of a transaction,
- * on the role and the SecretID of that moment.
+ * Operations on the SecretIDs of a role, in either storage. Every decision is made inside a transaction, on the current role
+ * and SecretID.
  */
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { ReadStorage, Transaction } from '../../logical/storage.js'
 import type { Role, Roles } from './roles.js'
 import { hasExpired, pagesOf, type SecretId, type SecretIdStore } from './secret-id-records.js'
 
-/** 404 for a role that is not there, by the name that was sent. */
+/** Returns the 404 for a role that does not exist, with the name as sent. */
 export const noRole = (name: string): LogicalError =>
   new LogicalError('not-found', `role ${JSON.stringify(name)} does not exist`)
 
 const REMOVALS_AT_ONCE = 500
 
-/** A SecretID as it was before a use was taken of it. */
+/** A SecretID before one of its uses was taken. */
 export interface TakenUse {
   readonly secretId: SecretId
-  /** Settles with the write that has taken it; undefined for an unlimited one. */
+  /** Settles with the write that takes the use; undefined for an unlimited SecretID. */
   readonly stored: Promise<void> | undefined
 }
 
@@ -26,7 +26,7 @@ export class SecretIds {
   readonly #role: Role
   readonly #nowMs: () => number
 
-  /** `store` is the one where the SecretIDs of `role` lie. */
+  /** `store` holds the SecretIDs of `role`. */
   constructor(role: Role, store: SecretIdStore, roles: Roles, nowMs: () => number) {
     this.#role = role
     this.#store = store
@@ -35,8 +35,8 @@ export class SecretIds {
   }
 
   /**
-   * Registers a SecretID; `decide` makes its record from the role as it is then. Throws what `decide` throws, 404 when the
-   * role has gone, and 400 when the value is one of the role's already.
+   * Registers a SecretID. `decide` builds its record from the current role. Throws what `decide` throws, 404 if the role no
+   * longer exists, and 400 if the role already has this SecretID.
    */
   add(secretId: string, decide: (role: Role) => SecretId): Promise<SecretId> {
     const key = this.#store.keyOf(this.#role, secretId)
@@ -54,15 +54,15 @@ export class SecretIds {
     })
   }
 
-  /** A SecretID that could be used now. One whose accessor is missing is removed on sight. */
+  /** Finds a SecretID that is valid now. Removes one whose accessor is missing. */
   find(secretId: string): Promise<SecretId | undefined> {
     return this.#findAt(this.#store.keyOf(this.#role, secretId))
   }
 
   /**
-   * Takes one use: the last one removes the SecretID, an unlimited one is not written at all. Undefined when there is none
-   * (any more). The use is queued when this resolves: nobody else takes it, and what is written next is never durable without
-   * it.
+   * Takes one use. The last use removes the SecretID; an unlimited one is not written. Returns undefined if the SecretID is
+   * invalid or exhausted. The use is queued when this resolves: no other login can take it, and later writes are never
+   * durable without it.
    */
   async use(secretId: string): Promise<TakenUse | undefined> {
     const key = this.#store.keyOf(this.#role, secretId)
@@ -76,19 +76,20 @@ export class SecretIds {
       await stored
       return undefined
     }
-    // Whoever waits for it may be waiting for something else when it fails.
+    // Prevents an unhandled rejection: the caller may be waiting for something else when the write fails.
     stored.catch(() => undefined)
     return { secretId: record, stored }
   }
 
-  /** Nothing happens when there is no such SecretID. */
+  /** Destroys a SecretID. Does nothing if it does not exist. */
   destroy(secretId: string): Promise<void> {
     const key = this.#store.keyOf(this.#role, secretId)
     return this.#store.storage.write((tx) => this.#store.removeAt(tx, key))
   }
 
   /**
-   * By accessor: `unknown` when no SecretID has it (any more), `foreign` when it is one of another role, else the record.
+   * Finds a SecretID by accessor. Returns `unknown` if no SecretID has it, `foreign` if it belongs to another role,
+   * otherwise the record.
    */
   async findByAccessor(accessor: string): Promise<SecretId | 'unknown' | 'foreign'> {
     const key = this.#store.findKey(accessor)
@@ -96,7 +97,7 @@ export class SecretIds {
     return this.#isOwn(key) ? ((await this.#findAt(key)) ?? 'unknown') : 'foreign'
   }
 
-  /** Destroys what an accessor belongs to, unless that is no SecretID of this role. */
+  /** Destroys the SecretID of an accessor if it belongs to this role. */
   destroyByAccessor(accessor: string): Promise<'destroyed' | 'unknown' | 'foreign'> {
     return this.#store.storage.write((tx) => {
       const key = this.#store.findKey(accessor, tx)
@@ -107,7 +108,7 @@ export class SecretIds {
     })
   }
 
-  /** The accessors of the SecretIDs that could be used now. */
+  /** Returns the accessors of the SecretIDs that are valid now. */
   async accessors(): Promise<string[]> {
     const found: string[] = []
     for await (const keys of pagesOf(this.#store.storage, this.#store.folderOf(this.#role))) {
@@ -119,7 +120,7 @@ export class SecretIds {
     return found
   }
 
-  /** Removes all with their accessors. The role must be gone by then, so that none can be added. */
+  /** Removes all SecretIDs with their accessors. The role must be removed first, so that none can be added. */
   async clear(): Promise<void> {
     const { storage } = this.#store
     const folder = this.#store.folderOf(this.#role)
@@ -132,7 +133,7 @@ export class SecretIds {
     }
   }
 
-  /** The record of which a use was taken, if there is one. */
+  /** Returns the record of which a use was taken, if any. */
   #takeUse(tx: Transaction, key: string): readonly SecretId[] {
     const record = this.#store.read(key, tx)
     if (!record || hasExpired(record, this.#nowMs())) return []
@@ -155,7 +156,7 @@ export class SecretIds {
     return undefined
   }
 
-  /** A role of the same name that was made anew has another key: this one is gone then. */
+  /** Returns the current role; undefined if it was removed. A re-created role of the same name has another HMAC key. */
   #currentRole(tx: Transaction): Role | undefined {
     const reader: ReadStorage | undefined = this.#role.hasLocalSecretIds ? undefined : tx
     const role = this.#roles.find(this.#role.name, reader)

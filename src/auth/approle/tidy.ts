@@ -1,6 +1,6 @@
 /**
- * Removes SecretIDs that can no longer be used, and accessors that lead nowhere: from time to time, and when asked. The
- * replicated storage is cleaned where it may be written; each cluster cleans its own. One run at a time.
+ * Removes SecretIDs that are no longer valid, and accessors that refer to no SecretID: periodically and on request. The
+ * replicated storage is tidied where it is writable; each cluster tidies its own. Only one run at a time.
  */
 import { PeriodicWork } from '../../base/periodic-work.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
@@ -25,7 +25,7 @@ export class Tidy {
     this.#intervalMs = intervalMs
   }
 
-  /** Begins a run in the background; false when there is one already. */
+  /** Starts a run in the background. Returns false if one is in progress. */
   begin(): boolean {
     return this.#work.begin()
   }
@@ -34,7 +34,7 @@ export class Tidy {
     this.#work.start(this.#data.context.clock, this.#intervalMs, signal)
   }
 
-  /** Resolves when no run is under way. */
+  /** Resolves when no run is in progress. */
   settled(): Promise<void> {
     return this.#work.settled()
   }
@@ -62,7 +62,9 @@ export class Tidy {
     if (secretIds + accessors > 0) this.#data.context.log.info('removed dead SecretIDs', { secretIds, accessors })
   }
 
-  /** Looks at everything below `prefix`, and once more within the write at what is to go. Answers how many went. */
+  /**
+   * Checks everything below `prefix`, and checks candidates again inside the write. Returns the number of removed entries.
+   */
   async #sweep(storage: Storage, prefix: string, { isDead, remove }: Rule): Promise<number> {
     let removed = 0
     for await (const keys of pagesOf(storage, prefix)) {

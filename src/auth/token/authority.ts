@@ -1,12 +1,12 @@
 import type { AuthAnswer, TokenView } from '../../logical/request.js'
 import type { TokenRequest } from '../../logical/token-request.js'
 
-/** A live token as its endpoints show it. Times in milliseconds since the epoch, spans in whole seconds. */
+/** A live token as shown by the token endpoints. Times in milliseconds since the epoch, durations in whole seconds. */
 export interface TokenInfo extends TokenView {
   readonly storageId: string
   readonly path: string
   readonly meta: Readonly<Record<string, string>> | null
-  /** Uses left; 0 is no limit, -1 is seen by the request that takes the last. */
+  /** Remaining uses. 0 means unlimited; -1 is visible to the request that takes the last use. */
   readonly numUses: number
   readonly createdAtMs: number
   readonly ttlSeconds: number
@@ -25,22 +25,22 @@ interface IssuedToken {
   readonly warnings: string[]
 }
 
-/** The token store as these endpoints need it. All its errors are LogicalErrors. */
+/** The part of the token store that the token endpoints need. All its errors are LogicalErrors. */
 export interface TokenAuthority {
-  /** Undefined for a token that is unknown, ended or revoked. */
+  /** Returns undefined for an unknown, expired or revoked token. */
   find(presented: string): TokenInfo | undefined
   findByAccessor(accessor: string): TokenInfo | undefined
   listAccessors(namespaceId: string): Promise<string[]>
   create(request: TokenRequest): Promise<IssuedToken>
-  /** `presented` is repeated in the answer. */
+  /** Renews a token. The response repeats `presented`. */
   renew(token: TokenInfo, options: { incrementSeconds: number; presented: string }): Promise<IssuedToken>
   revokeTree(token: TokenInfo): Promise<void>
   revokeAndOrphan(token: TokenInfo): Promise<void>
-  /** Policies that come from the entity behind the token and its groups, sorted. */
+  /** Returns the policies from the token's entity and its groups, sorted. */
   identityPoliciesOf(token: TokenView): string[]
-  /** Whether the token has the sudo capability on a path of its own namespace. */
+  /** Returns whether the token has the sudo capability on a path of its namespace. */
   hasSudo(token: TokenView, path: string): boolean
   hasPolicy(namespaceId: string, name: string): boolean
-  /** The entity of an alias, made if need be. */
+  /** Returns the entity ID of an alias, and creates the entity if needed. */
   aliasEntityId(mountAccessor: string, name: string, namespaceId: string): Promise<string>
 }

@@ -14,14 +14,14 @@ import { TokenRoles } from './roles.js'
 
 interface TokenBackendOptions {
   readonly authority: TokenAuthority
-  /** View of `sys/token-roles/`. */
+  /** The view of `sys/token-roles/`. */
   readonly roles: Storage
   readonly clock: Clock
-  /** The token mount of a namespace, which tuning changes. */
+  /** Returns the token mount of a namespace. Tuning can change it. */
   readonly mountOf: (namespaceId: string) => { readonly accessor: string; readonly maxLeaseTtlSeconds: number }
 }
 
-/** The token auth method: one backend for the token mounts of all namespaces, since tokens are the core's. */
+/** Creates the token auth method: one backend for the token mounts of all namespaces, since the core owns tokens. */
 export const createTokenBackend = (options: TokenBackendOptions): Backend => {
   const { authority, clock, mountOf } = options
   const roles = new TokenRoles(options.roles)
@@ -39,7 +39,7 @@ export const createTokenBackend = (options: TokenBackendOptions): Backend => {
   }
 }
 
-/** `revoke-orphan` asks for sudo itself, with an error of its own. */
+/** `revoke-orphan` checks sudo itself, since its error is different. */
 const RULES = new PathRuleTable({
   accessors: { access: 'sudo' },
   'accessors/*': { access: 'sudo' },
@@ -48,7 +48,7 @@ const RULES = new PathRuleTable({
   'revoke-self': { isForSelf: true },
 })
 
-/** The times of the role of a token as it is now. Throws 400 when it is gone. */
+/** Returns the current times of a token's role. Throws 400 if the role no longer exists. */
 const renewByRole = (roles: TokenRoles, { internal }: TokenOrigin): RenewalTimes => {
   const name = String(internal.role ?? '')
   const role = roles.find(String(internal.namespaceId ?? ''), name)

@@ -11,7 +11,7 @@ import type { TokenRoles } from './roles.js'
 interface CreateDeps {
   readonly authority: TokenAuthority
   readonly roles: TokenRoles
-  /** Accessor of the namespace's token mount. */
+  /** Returns the accessor of the namespace's token mount. */
   readonly mountAccessor: (namespaceId: string) => string
 }
 

@@ -32,10 +32,10 @@ interface CreateFacts {
   readonly parent: TokenInfo
   readonly hasSudo: boolean
   readonly role: TokenRole | undefined
-  /** Path of the request, below its namespace. */
+  /** Path of the request, relative to its namespace. */
   readonly path: string
   readonly namespace: TokenRequest['namespace']
-  /** create-orphan: nobody asks for sudo. */
+  /** True for create-orphan, which requires no sudo. */
   readonly isOrphanPath: boolean
 }
 
@@ -44,8 +44,8 @@ const CUSTOM_ID_WARNING =
   'obfuscation. SHA1 hashed tokens on the wire leads to less secure lookups.'
 
 /**
- * Derives a new token from its parent, its role and the request. Pure: the entity of an alias is filled in by the caller.
- * Throws 400, with the first rule that is broken.
+ * Derives a new token from its parent, its role and the request. Pure: the caller adds the entity of an alias. Throws 400
+ * with the first violated rule.
  */
 export const decideCreation = (facts: CreateFacts): { wanted: TokenRequest; warnings: string[] } => {
   const { values, parent, role, hasSudo, namespace } = facts
@@ -120,7 +120,7 @@ const refuseParent = (parent: TokenInfo): void => {
   if (parent.numUses !== 0) throw invalid('restricted use token cannot generate child tokens')
 }
 
-/** `service` and `batch` of a role are its last word; the defaults give way to the request. */
+/** A role type of `service` or `batch` is binding; the request can override the default types. */
 const decideType = (asked: string, role: TokenRole | undefined): TokenType => {
   if (asked !== '' && asked !== 'service' && asked !== 'batch') throw invalid("invalid 'token_type' value")
   if (role?.tokenType === 'service' || role?.tokenType === 'batch') return role.tokenType
@@ -153,11 +153,11 @@ const refuseEndlessRoot = (
   throw invalid('expiring root tokens cannot create non-expiring root tokens')
 }
 
-/** `Jo Smith!` becomes `token-Jo-Smith`. */
+/** Returns `token-Jo-Smith` for `Jo Smith!`. */
 const displayNameOf = (name: string): string =>
   name === '' ? 'token' : `token-${name}`.replace(/[^A-Za-z0-9-]/g, '-').replace(/-$/, '')
 
-/** The smaller of two limits, of which 0 is none. */
+/** Returns the smaller of two limits; 0 means no limit. */
 const lesser = (a: number, b: number): number => (a === 0 || b === 0 ? a + b : Math.min(a, b))
 
 const lesserWarnings = (asked: AskedTimes, role: TokenRole | undefined): string[] => {
@@ -174,14 +174,14 @@ const lesserWarnings = (asked: AskedTimes, role: TokenRole | undefined): string[
   ]
 }
 
-/** Throws 400 unless the role lets tokens be made for this alias. */
+/** Throws 400 unless the role allows tokens for this alias. */
 export const checkEntityAlias = (alias: string, role: TokenRole | undefined): void => {
   if (!role) throw invalid("'entity_alias' is only allowed in combination with token role")
   if (!role.allowedEntityAliases?.some((glob) => matchesGlob(glob, alias)))
     throw invalid("invalid 'entity_alias' value")
 }
 
-/** With it renewal finds the role again. */
+/** Returns the origin that lets a renewal find the role. */
 const originOf = (role: TokenRole, namespaceId: string): TokenOrigin => ({
   policies: [],
   internal: { role: role.name, namespaceId },

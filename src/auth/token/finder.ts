@@ -8,14 +8,14 @@ export const TOKEN_FIELD = { token: string('The token; in lookups the token of t
 export const ACCESSOR_FIELD = { accessor: string('The accessor of the token.') }
 export const INCREMENT_FIELD = { increment: duration('How long the token should live from now.') }
 
-/** 403: what a lookup says of a token that is none. */
+/** Returns the 403 of a lookup for an invalid token. */
 export const badToken = (): LogicalError => new LogicalError('permission-denied', 'bad token')
 
-/** The path of a request as the rules of its token see it: below the token's namespace. */
+/** Returns the path for policy checks, relative to the token's namespace. */
 export const aclPath = (request: Request, token: TokenInfo): string =>
   request.namespace.path.slice(token.namespace.path.length) + request.path
 
-/** The token that a body names. Throws 400 when it names none. */
+/** Returns the token named in the body. Throws 400 if there is none. */
 export const namedToken = ({ values }: Pick<Call<typeof TOKEN_FIELD>, 'values'>): string => {
   if (values.token === '') throw invalid('missing token ID')
   return values.token
@@ -23,7 +23,7 @@ export const namedToken = ({ values }: Pick<Call<typeof TOKEN_FIELD>, 'values'>)
 
 const wrapped = (message: string): LogicalError => new LogicalError('invalid-request', message, { wrapped: true })
 
-/** Finds the tokens that requests speak of. Tokens of other branches of the namespace tree are unknown in a namespace. */
+/** Finds the tokens that requests refer to. Tokens of other branches of the namespace tree count as unknown. */
 export class TokenFinder {
   readonly #authority: TokenAuthority
 
@@ -35,7 +35,7 @@ export class TokenFinder {
     return visible(request, this.#authority.find(presented))
   }
 
-  /** One's own token is good wherever the pipeline let it through, also below its namespace. */
+  /** Returns the request's own token. It is valid wherever the pipeline accepted it, including child namespaces. */
   own({ clientToken = '' }: Request): TokenInfo {
     const token = this.#authority.find(clientToken)
     if (!token) throw badToken()

@@ -6,7 +6,7 @@ import { ACCESSOR_FIELD, badToken, TOKEN_FIELD, TokenFinder } from './finder.js'
 import { wholeSeconds } from '../../base/duration.js'
 import { END_SHOWN_EARLIER_US, formatNanoTime } from '../../base/rfc3339.js'
 
-/** auth/token: telling about tokens. */
+/** auth/token: lookup endpoints. */
 export const lookupPaths = (authority: TokenAuthority, clock: Clock): PathSpec[] => {
   const finder = new TokenFinder(authority)
   const show = (token: TokenInfo, id: string) =>
@@ -51,7 +51,7 @@ export const lookupPaths = (authority: TokenAuthority, clock: Clock): PathSpec[]
   ]
 }
 
-/** `data` of a lookup. `id` is what was presented, or empty where the token was found by its accessor. */
+/** Returns the `data` of a lookup. `id` is the presented token, or empty for a lookup by accessor. */
 const lookupData = (
   token: TokenInfo,
   id: string,

@@ -3,7 +3,7 @@ import { normalizePolicies } from '../../logical/token-fields.js'
 import type { TokenRole } from './role-record.js'
 
 interface PolicyFacts {
-  /** Policies that the client named; empty when it named none. */
+  /** Policies requested by the client; empty if it requested none. */
   readonly asked: readonly string[]
   readonly noDefaultPolicy: boolean
   readonly parent: { readonly policies: readonly string[]; readonly isInOtherNamespace: boolean }
@@ -12,8 +12,8 @@ interface PolicyFacts {
 }
 
 /**
- * The policies of a new token. A role with lists of its own replaces the rule that a child has no more than its parent, and
- * so does sudo. Throws 400 for what may not be given.
+ * Returns the policies of a new token. By default a child may have no more policies than its parent. A role with policy
+ * lists, or sudo, replaces that rule. Throws 400 for policies that may not be granted.
  */
 export const decidePolicies = (facts: PolicyFacts): string[] => {
   const { role } = facts
@@ -73,13 +73,13 @@ const allowedByRole = (
   )
 }
 
-/** `["a" "b"]` */
+/** Returns, for example, `["a" "b"]`. */
 const quoteList = (names: readonly string[]): string => `[${names.map((name) => JSON.stringify(name)).join(' ')}]`
 
 const matches = (name: string, names: readonly string[], globs: readonly string[]): boolean =>
   normalizePolicies(names).includes(name) || globs.some((glob) => matchesGlob(glob, name))
 
-/** `*` stands for any text, wherever it is; letter case does not count. */
+/** Matches case-insensitively; each `*` stands for any text. */
 export const matchesGlob = (glob: string, text: string): boolean => {
   const parts = glob.trim().toLowerCase().split('*')
   const name = text.toLowerCase()

@@ -8,7 +8,10 @@ import { applyRenamed, lowerNames, normalizePolicies, type Renamed } from '../..
 const ROLE_TYPES = ['default-service', 'default-batch', 'service', 'batch'] as const
 type RoleTokenType = (typeof ROLE_TYPES)[number]
 
-/** A token role as stored. Seconds, 0 = not set; what has an old and a new name remembers what the old one said. */
+/**
+ * A token role as stored. Durations in seconds, 0 = not set. A field with an old and a new name remembers the value of the
+ * old one.
+ */
 export interface TokenRole {
   readonly name: string
   readonly allowedPolicies: readonly string[]
@@ -68,7 +71,7 @@ const newRole = (name: string): TokenRole => ({
   tokenType: 'default-service',
 })
 
-/** The role with the fields that were sent written over it. Throws 400 for what may not be. */
+/** Merges the sent fields into the role. Throws 400 if a field or the merged role is invalid. */
 export const applyRoleFields = (
   call: RoleCall,
   name: string,
@@ -138,7 +141,7 @@ const parseCidrs = (texts: readonly string[]): string[] => {
 const BATCH = "'token_type' cannot be 'batch' when role is set to generate"
 const SUFFIX = /^\w[\w.-]+\w$/
 
-/** Rules for the role as a whole, in the order of the reference: a write is refused with the first that is broken. */
+/** Rules for the whole role, in Vault's order: a write fails with the first violation. */
 const RULES: readonly { readonly isBroken: (role: TokenRole) => boolean; readonly message: string }[] = [
   {
     isBroken: ({ pathSuffix }) => pathSuffix !== '' && (!SUFFIX.test(pathSuffix) || pathSuffix.includes('..')),
@@ -165,7 +168,7 @@ const checkRole = (role: TokenRole): void => {
   if (broken) throw invalid(broken.message)
 }
 
-/** The role as a read answers it. */
+/** Returns the role in the form of a read response. */
 export const roleData = (role: TokenRole): Record<string, unknown> => ({
   allowed_entity_aliases: role.allowedEntityAliases,
   allowed_policies: role.allowedPolicies,

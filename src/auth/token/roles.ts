@@ -1,11 +1,11 @@
 import { putJson, readJson, type Storage } from '../../logical/storage.js'
 import { applyRoleFields, type RoleCall, type TokenRole } from './role-record.js'
 
-/** Token roles, shared by the set: `<namespace id>/<name>` below their prefix. */
+/** Token roles, shared by the performance replication set: `<namespace id>/<name>` below their prefix. */
 export class TokenRoles {
   readonly #storage: Storage
 
-  /** `storage`: view of `sys/token-roles/`. */
+  /** `storage` is the view of `sys/token-roles/`. */
   constructor(storage: Storage) {
     this.#storage = storage
   }
@@ -18,7 +18,7 @@ export class TokenRoles {
     return this.#storage.list(keyOf(namespaceId, ''))
   }
 
-  /** Writes the sent fields over the role, in one step. Throws 400, or `read-only` on a secondary. */
+  /** Merges the sent fields into the role in one transaction. Throws 400, or `read-only` on a secondary. */
   put(namespaceId: string, name: string, call: RoleCall): Promise<{ role: TokenRole; warnings: string[] }> {
     const key = keyOf(namespaceId, name)
     return this.#storage.write((tx) => {

@@ -1,4 +1,4 @@
-/** Logins by name and password. Users replicate; the tokens that logins give are the core's and stay on their cluster. */
+/** Username and password logins. Users replicate. The core creates the tokens of logins, which stay on their cluster. */
 import { type Backend, type BackendContext, type BackendType, type Call, definePath } from '../../logical/backend.js'
 import { isWithinBoundCidrs } from '../../logical/bound-cidrs.js'
 import { invalid, permissionDenied } from '../../logical/errors.js'
@@ -20,7 +20,7 @@ const LOGIN_FIELDS = {
 
 interface UserpassOptions {
   readonly passwords: Passwords
-  /** Undefined = off, unless a mount is tuned to have it. */
+  /** Undefined = off, unless the tuning of a mount enables it. */
   readonly lockout: LockoutSettings | undefined
 }
 
@@ -41,7 +41,7 @@ const createUserpass = (context: BackendContext, { passwords, lockout: configure
       user?.passwordHash,
       ownerOf(request.remoteAddress, name),
     )
-    // Others may have failed while this one waited for its turn.
+    // Other logins may have failed while this one was queued.
     lockout.check(name)
     if (!isGood || !user) {
       if (user) lockout.fail(name)
@@ -93,7 +93,7 @@ const loginOf = (name: string, user: User): LoginAuth =>
     internal: { username: name },
   })
 
-/** Order, repetitions and the policy named default, which the core adds, make no difference. */
+/** Compares policies regardless of order, duplicates and the `default` policy, which the core adds. */
 const areSamePolicies = (one: readonly string[], other: readonly string[]): boolean => {
   const clean = (names: readonly string[]) =>
     [...new Set(names.map((name) => name.trim().toLowerCase()))]

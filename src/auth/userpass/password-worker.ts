@@ -4,9 +4,9 @@ import { FairQueue, type JobOwner } from '../../base/fair-queue.js'
 import { LIMITS } from '../../base/limits.js'
 import { LogicalError } from '../../logical/errors.js'
 
-/** bcrypt, wherever it runs. `owner`: who waits for it. */
+/** bcrypt, in a thread or inline. `owner` identifies the client for fair queueing. */
 export interface Passwords {
-  /** `salt`: with version and cost, as bcrypt writes it. */
+  /** `salt` includes version and cost, in bcrypt's format. */
   hash(password: string, salt: string, owner?: JobOwner): Promise<string>
   isMatch(password: string, hash: string, owner?: JobOwner): Promise<boolean>
   close(): Promise<void>
@@ -23,8 +23,8 @@ interface Job {
 type Reply = { readonly value: string | boolean } | { readonly error: string }
 
 /**
- * The program of the thread. It is a text and no file, so that it is the same in the compiled program, in its bundle and
- * under a test's loader.
+ * The program of the worker thread. It is a string instead of a file, so that it works unchanged when compiled, when bundled
+ * and under a test loader.
  */
 const PROGRAM = `
 const { parentPort, workerData } = require('node:worker_threads')
@@ -40,8 +40,8 @@ parentPort.on('message', ([kind, password, text]) => {
 `
 
 /**
- * Works on one password at a time, in a thread of its own: in the threads that all of the process shares a few slow
- * passwords would hold up every write to the disk. The thread is started for the first password.
+ * Processes one password at a time in its own thread, started for the first password. In the thread pool of the process, a
+ * few slow passwords would delay every disk write.
  */
 export class PasswordWorker implements Passwords {
   readonly #waiting: FairQueue<Job>
@@ -53,7 +53,7 @@ export class PasswordWorker implements Passwords {
     this.#waiting = new FairQueue({ waitingMax, perSourceMax })
   }
 
-  /** Rejects with 503 where it gives way to others since too many wait, as the other one does. */
+  /** Hashes a password. Rejects with 503 if it is evicted because too many jobs wait; `isMatch` does the same. */
   hash(password: string, salt: string, owner?: JobOwner): Promise<string> {
     return this.#add(['hash', password, salt], owner)
   }
@@ -62,7 +62,7 @@ export class PasswordWorker implements Passwords {
     return this.#add(['compare', password, hash], owner)
   }
 
-  /** Ends the thread; what waits is refused. */
+  /** Stops the thread and rejects waiting jobs. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#failAll(new LogicalError('unavailable', 'the server is stopping'))
@@ -84,7 +84,7 @@ export class PasswordWorker implements Passwords {
     if (this.#running) return
     this.#running = this.#waiting.shift()
     if (!this.#running) {
-      // An idle thread keeps no process alive.
+      // An idle thread does not keep the process alive.
       this.#worker?.unref()
       return
     }

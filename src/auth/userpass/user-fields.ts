@@ -1,4 +1,4 @@
-/** The fields of a user and how a write changes the record. The old names mean the same as their `token_*` successors. */
+/** The fields of a user, and how a write changes the record. Old names are synonyms of their `token_*` successors. */
 import { wholeSeconds } from '../../base/duration.js'
 import { parseBoundCidrs } from '../../logical/bound-cidrs.js'
 import type { Call } from '../../logical/backend.js'
@@ -27,7 +27,7 @@ export type UserCall = Call<typeof USER_FIELDS>
 
 type Settings = Pick<User, 'token' | 'old'>
 
-/** Throws 400 when a field or the merged whole is not allowed. */
+/** Merges the sent fields into the settings. Throws 400 if a field or the merged record is invalid. */
 export const applyUserFields = (call: UserCall, current: Settings): Settings & { warnings: string[] } => {
   const sent = <K extends keyof typeof USER_FIELDS & string>(name: K) =>
     call.supplied(name) ? call.values[name] : undefined
@@ -75,7 +75,7 @@ const rememberedNames = (
   ...(boundCidrs && { boundCidrs }),
 })
 
-/** A user as a read answers it: no password, the old names only while they hold something. */
+/** Returns a user in the form of a read response, without the password, and with the old names only if they are set. */
 export const userData = ({ token, old }: User): Record<string, unknown> => ({
   ...tokenFieldsData(token),
   ...(old.policies?.length && { policies: old.policies }),

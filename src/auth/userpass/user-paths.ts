@@ -1,4 +1,4 @@
-/** Management of users: create, read, update, delete, list, and the endpoints for password and policies alone. */
+/** User management: create, read, update, delete, list, and separate endpoints for password and policies. */
 import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid, unsupportedPath } from '../../logical/errors.js'
 import type { FieldTable } from '../../logical/fields.js'
@@ -17,7 +17,7 @@ const POLICY_FIELDS = { username, policies, token_policies }
 type PasswordCall = Call<typeof PASSWORD_FIELDS>
 type PolicyCall = Call<typeof POLICY_FIELDS>
 
-/** Names of other shapes are no paths of this method. */
+/** Paths with other names do not exist in this method. */
 const NAME = /^\w([\w.-]*\w)?$/
 
 const checkName = (name: string): void => {
@@ -49,7 +49,7 @@ export const userPaths = ({ storage, random }: BackendContext, passwords: Passwo
     })
   }
 
-  /** The hash of the password that was sent in one of its two forms; undefined when there was none. */
+  /** Returns the hash of the sent password, or the sent hash; undefined if neither was sent. */
   const sentHash = async (call: PasswordCall): Promise<string | undefined> => {
     const { password, password_hash } = call.values
     if (password !== '' && password_hash !== '') {
@@ -59,7 +59,7 @@ export const userPaths = ({ storage, random }: BackendContext, passwords: Passwo
     return password === '' ? undefined : hashPassword(passwords, password, random)
   }
 
-  /** Changes a user who must exist, in one transaction. */
+  /** Changes an existing user in one transaction. */
   const change = (name: string, fn: (user: User) => User): Promise<undefined> =>
     storage.write((tx) => {
       const user = findUser(tx, name)

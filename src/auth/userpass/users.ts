@@ -7,7 +7,7 @@ export const USER_PREFIX = 'user/'
 export interface User {
   readonly passwordHash: string
   readonly token: TokenSettings
-  /** Values last written by their old names, which a read repeats. */
+  /** Values last written under their old names, which a read repeats. */
   readonly old: OldNames
 }
 
