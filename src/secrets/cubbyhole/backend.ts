@@ -1,6 +1,6 @@
 /**
- * The store that each service token has for itself: `<storage id of the token>/<path>`, JSON text as values. It never
- * lists or reads across tokens; whoever ends a token deletes what lies below its storage id.
+ * The private store of each service token: `<storage id of the token>/<path>`, with JSON text as values. It never lists or
+ * reads across tokens. The code that ends a token deletes everything below its storage ID.
  */
 import { type Backend, type BackendContext, type Call, definePath } from '../../logical/backend.js'
 import { printDocument } from '../../logical/document.js'
@@ -10,9 +10,9 @@ import { storedJson } from '../../logical/json.js'
 import type { Request, Response, TokenView } from '../../logical/request.js'
 
 interface CubbyholeOptions {
-  /** The name of a token's folder: one path segment that does not tell the token. */
+  /** Returns the name of a token's folder: one path segment that does not reveal the token. */
   readonly storageIdOf: (token: TokenView) => string
-  /** What is shown of a stored value that the server itself has put there; undefined for any other. */
+  /** Renders a stored value that the server itself has written; undefined for any other value. */
   readonly presentOwn?: (token: TokenView | undefined, path: string, value: Buffer) => Response | undefined
 }
 
@@ -75,6 +75,6 @@ export const createCubbyhole = ({ storage }: Pick<BackendContext, 'storage'>, op
   }
 }
 
-/** 400 in the form of a list: the reference answers this mistake with its status of a failure. */
+/** Returns a 400 in list form, as Vault does for this error. */
 const missing = (what: string): LogicalError =>
   new LogicalError('invalid-request', `missing ${what}`, { wrapped: true })

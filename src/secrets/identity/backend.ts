@@ -4,7 +4,7 @@ import type { EntityDirectory } from './directory.js'
 import { entityPaths } from './entity-paths.js'
 import { lookupPaths } from './lookup-paths.js'
 
-/** The mount that stands for the identity store: entities and aliases, whether logins or operators have made them. */
+/** Creates the backend of the identity store: entities and aliases, created by logins or by operators. */
 export const createIdentityBackend = (directory: EntityDirectory): Backend => ({
   type: 'identity',
   paths: [...entityPaths(directory), ...aliasPaths(directory), ...lookupPaths(directory)],

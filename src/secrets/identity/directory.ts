@@ -1,4 +1,7 @@
-/** The entity store as the identity endpoints need it. Errors are LogicalErrors; `read-only` is forwarded. */
+/**
+ * The part of the entity store that the identity endpoints need. Errors are LogicalErrors; requests that fail with
+ * `read-only` are forwarded.
+ */
 import type { AliasChange, EntityChange, Texts } from '../../logical/identity.js'
 
 export interface Alias {
@@ -18,7 +21,7 @@ export interface Entity {
   readonly name: string
   readonly namespaceId: string
   readonly metadata: Texts
-  /** Null until somebody wrote them. */
+  /** Null until written. */
   readonly policies: readonly string[] | null
   readonly isDisabled: boolean
   readonly createdAtMs: number
@@ -27,7 +30,7 @@ export interface Entity {
 }
 
 export interface EntityDirectory {
-  /** The mount of an accessor, as far as this cluster may see it. */
+  /** Returns the mount with this accessor, if this cluster may see it. */
   findMount(accessor: string): { readonly type: string; readonly path: string } | undefined
   findById(namespaceId: string, id: string): Entity | undefined
   findByName(namespaceId: string, name: string): Entity | undefined

@@ -17,7 +17,7 @@ const BATCH_FIELDS = { entity_ids: stringList('The entities to be deleted.') } a
 
 type EntityCall = Call<typeof FIELDS>
 
-/** identity/entity: who has tokens, and what they may do beside what their logins give them. */
+/** identity/entity: entities, and the policies they add to those of their logins. */
 export const entityPaths = (directory: EntityDirectory): PathSpec[] => {
   const write = async (call: EntityCall): Promise<Response | undefined> => {
     const { values, supplied, request } = call
@@ -54,7 +54,7 @@ export const entityPaths = (directory: EntityDirectory): PathSpec[] => {
         update: write,
         delete: async (call) => {
           const entity = find[key](call)
-          // The one who holds the data decides: here it may only not have arrived yet.
+          // The primary decides: a missing entity may not have replicated yet.
           await directory.removeEntity(call.request.namespace.id, entity?.id ?? '')
           return undefined
         },

@@ -14,7 +14,7 @@ const FIELDS = {
 
 type LookupCall = Call<typeof FIELDS>
 
-/** identity/lookup/entity: an entity by whatever is known of it; 204 when there is none. */
+/** identity/lookup/entity: finds an entity by ID, name or alias; 204 if there is none. */
 export const lookupPaths = (directory: EntityDirectory): PathSpec[] => [
   definePath({
     pattern: 'lookup/entity',

@@ -3,7 +3,7 @@ import { invalid } from '../../logical/errors.js'
 import { lowerNames } from '../../logical/token-fields.js'
 import type { Texts } from '../../logical/identity.js'
 
-/** Metadata of an entity or an alias, held to its limits. Throws 400. */
+/** Checks the limits on metadata of an entity or an alias. Throws 400. */
 export const cleanTexts = (texts: Texts | null): Texts => {
   const entries = Object.entries(texts ?? {})
   const { identityTextsMax, identityTextNameBytesMax, identityTextBytesMax } = LIMITS
@@ -21,13 +21,16 @@ export const cleanTexts = (texts: Texts | null): Texts => {
   return Object.fromEntries(entries)
 }
 
-/** Policies, each once, sorted, as written. Throws 400 for root in whatever case: policies are found in lower case. */
+/**
+ * Returns policies unique and sorted, as written. Throws 400 for `root` in any letter case, since policies are looked up in
+ * lower case.
+ */
 export const cleanPolicies = (names: readonly string[]): string[] => {
   if (lowerNames(names).includes('root')) throw invalid('policies cannot contain root')
   return [...new Set(names.map((name) => name.trim()).filter((name) => name !== ''))].sort()
 }
 
-/** A name that was sent; undefined for none. Throws 400 for one that is too long. */
+/** Returns a name as sent; undefined if empty. Throws 400 if it is too long. */
 export const cleanName = (name: string): string | undefined => {
   if (Buffer.byteLength(name) > LIMITS.aliasNameBytesMax) {
     throw invalid(`name is longer than ${LIMITS.aliasNameBytesMax} bytes`)

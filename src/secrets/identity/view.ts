@@ -1,4 +1,4 @@
-/** Entities and aliases as answers show them. Maps that hold nothing are null; there are no groups, and nothing was merged. */
+/** Entities and aliases in response form. Empty maps are null. Groups and merged entities are not supported. */
 import { formatNanoTime } from '../../base/rfc3339.js'
 import type { Texts } from '../../logical/identity.js'
 import type { Alias, Entity, EntityDirectory } from './directory.js'
@@ -26,7 +26,7 @@ const aliasData = (alias: Alias, entity: Entity, mounts: Mounts): Shown => ({
   name: alias.name,
 })
 
-/** An alias where it is asked for by itself, not as a part of its entity. */
+/** Returns an alias requested on its own, not as part of its entity. */
 export const singleAliasData = (alias: Alias, entity: Entity, mounts: Mounts): Shown => ({
   ...aliasData(alias, entity, mounts),
   namespace_id: entity.namespaceId,
@@ -49,7 +49,7 @@ export const entityData = (entity: Entity, mounts: Mounts): Shown => ({
   policies: entity.policies,
 })
 
-/** An entity in a list: by its id it shows its name, by its name its id. */
+/** Returns an entity of a list: a list by ID shows its name, a list by name its ID. */
 export const listedEntity = (entity: Entity, by: 'id' | 'name', mounts: Mounts): Shown => ({
   ...(by === 'id' ? { name: entity.name } : { id: entity.id }),
   aliases: entity.aliases.map((alias) => ({ id: alias.id, ...mountData(alias, mounts), name: alias.name })),

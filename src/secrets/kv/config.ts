@@ -1,4 +1,4 @@
-/** Settings of a version 2 mount, and the endpoint that reads and writes them. */
+/** Settings of a version 2 mount, and their endpoint. */
 import { formatGoDuration, parseDurationMs } from '../../base/duration.js'
 import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
@@ -9,10 +9,10 @@ import { putJson, type ReadStorage, readRecord } from '../../logical/storage.js'
 import { CONFIG_KEY } from './layout.js'
 
 export interface KvConfig {
-  /** 0 leaves it to the key, and to the default window. */
+  /** 0 means the limit of the key, or else the default. */
   readonly maxVersions: number
   readonly casRequired: boolean
-  /** Seconds; 0 is not set, a negative number turns it off for all keys. */
+  /** Seconds. 0 = not set; a negative number disables it for all keys. */
   readonly deleteVersionAfterSeconds: number
 }
 
@@ -26,7 +26,7 @@ const FIELDS = {
 
 type ConfigCall = Call<typeof FIELDS>
 
-/** The settings, kept until they change: every write asks for them. */
+/** Caches the settings until they change, since every write needs them. */
 export class ConfigStore {
   readonly #storage: BackendContext['storage']
   #kept: KvConfig | undefined
@@ -44,7 +44,7 @@ export class ConfigStore {
     return this.#storage.write((tx) => putJson(tx, CONFIG_KEY, fn(read(tx))))
   }
 
-  /** A key below the mount has changed. */
+  /** Discards the cached settings when their key has changed. */
   invalidate(key: string): void {
     if (key === CONFIG_KEY) this.#kept = undefined
   }
@@ -85,7 +85,7 @@ export const configPaths = (config: ConfigStore): PathSpec[] => {
   ]
 }
 
-/** Seconds of a duration that may be negative; undefined when none was sent. */
+/** Parses a duration that may be negative, in seconds; undefined if none was sent. */
 const parseSignedSeconds = (value: JsonValue | undefined): number | undefined => {
   if (value === undefined || value === null) return undefined
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : undefined

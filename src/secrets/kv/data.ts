@@ -1,4 +1,4 @@
-/** Version 2's data: write, read, patch and soft-delete. A write's metadata and version are one transaction. */
+/** KV version 2 data: write, read, patch and soft-delete. A write stores metadata and version in one transaction. */
 import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { Document, printDocument } from '../../logical/document.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
@@ -78,7 +78,7 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
       const found = findVersion(tx, path, 0, clock.now())
       if (!found) return { status: 404 }
       if (found.stored === undefined) return { status: 404, data: found.description }
-      // A patch that came in between is not lost: then it is all done here.
+      // If the secret has changed in the meantime, the merge is repeated inside the transaction, so that no patch is lost.
       const isAsBefore = merged !== undefined && ahead?.equals(found.stored)
       const text = isAsBefore ? merged.take() : mergeDocument(found.stored.toString('utf8'), changes)
       return putVersion(tx, path, metadata, text)
@@ -104,8 +104,8 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
 }
 
 /**
- * A version's document and description; the document is undefined when it was deleted or destroyed, the whole when there is no
- * such version. `number` 0 or less is the latest.
+ * Returns a version's document and metadata. The document is undefined if it was deleted or destroyed; the result is
+ * undefined if the version does not exist. A `number` of 0 or less means the latest version.
  */
 export const findVersion = (storage: ReadStorage, path: string, number: number, nowMs: number) => {
   const metadata = readMetadata(storage, path)
@@ -115,14 +115,14 @@ export const findVersion = (storage: ReadStorage, path: string, number: number, 
   const description = describeVersion(metadata, wanted, version)
   if (!isReadable(version, nowMs)) return { description, stored: undefined }
   const value = storage.get(versionKey(path, wanted))
-  // While a resync is under way the metadata may have arrived before the data.
+  // During a resync the metadata may arrive before the data.
   if (!value) throw new LogicalError('internal', 'could not find version data')
   return { description, stored: value }
 }
 
 /**
- * Check-and-set: a write may name the version it replaces. Throws 400 when the write may not replace the current version.
- * Called inside of the transaction that replaces it.
+ * Checks check-and-set: a write may name the version it replaces. Throws 400 if the write may not replace the current
+ * version. Must run inside the transaction that replaces it.
  */
 const checkCas = (cas: number | undefined, config: KvConfig, metadata: KeyMetadata | undefined): void => {
   if (cas === undefined) {
@@ -132,7 +132,7 @@ const checkCas = (cas: number | undefined, config: KvConfig, metadata: KeyMetada
   }
 }
 
-/** `options.cas` as a number, from whatever JSON a client made of it; undefined when it was not sent. */
+/** Parses `options.cas`, which clients send in several JSON types; undefined if it was not sent. */
 const parseCas = (options: { readonly [key: string]: JsonValue } | null): number | undefined => {
   const value = options?.cas
   if (value === undefined) return undefined
@@ -144,7 +144,10 @@ const parseCas = (options: { readonly [key: string]: JsonValue } | null): number
   throw invalid('error parsing check-and-set parameter')
 }
 
-/** As many versions are kept as the key or its mount says, whichever says more. Returns the numbers of those taken out. */
+/**
+ * Removes the oldest versions beyond the limit, which is the larger one of key and mount. Returns the numbers of the removed
+ * versions.
+ */
 const dropOldVersions = (metadata: KeyMetadata, config: KvConfig): number[] => {
   const kept = Math.max(metadata.maxVersions, config.maxVersions) || DEFAULT_MAX_VERSIONS
   const numbers = Object.keys(metadata.versions)
@@ -155,18 +158,18 @@ const dropOldVersions = (metadata: KeyMetadata, config: KvConfig): number[] => {
   return dropped
 }
 
-/** The result of a patch is bounded like a whole write: patches could add up to any size. */
+/** Checks the size of a patched document like that of a full write: otherwise patches could add up to any size. */
 const bounded = (bytes: Buffer): Buffer => {
   if (bytes.length > LIMITS.bodyBytesMax) throw new LogicalError('body-too-large', 'the secret would become too large')
   scanJson(bytes, LIMITS.jsonValuesMax)
   return bytes
 }
 
-/** In one turn of the event loop. Fails with 413 and 400 for what is too large, or has too many members. */
+/** Merges in one turn of the event loop. Throws 413 or 400 if the result is too large or has too many members. */
 const mergeDocument = (text: string, changes: JsonObject): Buffer =>
   bounded(Buffer.from(printJson(mergePatch(parseJson(text), changes))))
 
-/** Merges in several turns of the event loop, in which the stored text may be replaced. */
+/** Merges over several turns of the event loop. The stored text may change in the meantime. */
 const mergeInTurns = async (text: string, changes: JsonObject): Promise<Document> => {
   await turnFor(text.length)
   const value = parseJson(text)

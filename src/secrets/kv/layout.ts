@@ -1,16 +1,16 @@
 /**
- * Where the two versions keep their keys below the mount. They never share a prefix, so that an upgrade can stop and go
- * on at any key: what still lies below `V1_PREFIX` has not been moved.
+ * The storage layout of both KV versions below the mount. They share no prefix, so that an upgrade can be interrupted and
+ * resumed at any key: keys below `V1_PREFIX` have not been moved yet.
  */
 export const V1_PREFIX = 'data/'
 
 export const CONFIG_KEY = 'config'
 export const METADATA_PREFIX = 'metadata/'
 
-/** The folder that a list asks for, as the end of a key prefix: empty at the top, else with its slash. */
+/** Returns the folder of a list as the end of a key prefix: empty at the top, otherwise with a trailing slash. */
 export const folder = (path: string): string => (path === '' || path.endsWith('/') ? path : `${path}/`)
 
 export const metadataKey = (path: string): string => METADATA_PREFIX + path
 
-/** The number comes last, so that no two paths can meet in one key. */
+/** The number comes last, so that two paths can never share a key. */
 export const versionKey = (path: string, version: number): string => `versions/${path}/${version}`

@@ -1,4 +1,4 @@
-/** JSON merge patch (RFC 7386): objects are merged, null takes a key out, everything else replaces. */
+/** JSON merge patch (RFC 7386): objects are merged, null removes a key, and any other value replaces it. */
 import { RawNumber } from '../../base/json.js'
 import type { JsonObject, JsonValue } from '../../logical/json.js'
 

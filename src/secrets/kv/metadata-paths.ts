@@ -1,4 +1,4 @@
-/** Version 2's metadata endpoint: settings of one key, its versions, its list, and its removal. */
+/** KV version 2 metadata endpoint: read, write, patch, list and delete the metadata of keys. */
 import { formatGoDuration } from '../../base/duration.js'
 import { formatTime } from '../../base/rfc3339.js'
 import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
@@ -119,13 +119,13 @@ const describe = (metadata: KeyMetadata): Record<string, unknown> => ({
   ),
 })
 
-/** Rules for what users write beside a secret. Lengths count bytes. */
+/** Limits for custom metadata. Lengths are in bytes. */
 const KEYS_MAX = 64
 const KEY_BYTES_MAX = 128
 const VALUE_BYTES_MAX = 512
 const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u
 
-/** An empty map is none. Throws 400 with every rule that is broken. */
+/** Returns undefined for an empty map. Throws 400 with all violated rules. */
 const parseCustomMetadata = (pairs: Readonly<Record<string, string>> | null): Record<string, string> | null => {
   const entries = Object.entries(pairs ?? {})
   const problems =
@@ -155,7 +155,10 @@ const problemsOf = (key: string, value: string): string[] => {
   return problems
 }
 
-/** A merge patch: keys with null go, the others are set. `sent` is the body's field, `pairs` its coerced form. */
+/**
+ * Applies a merge patch: keys with null are removed, the others are set. `sent` is the field of the body, `pairs` its
+ * coerced form.
+ */
 const patchCustomMetadata = (
   before: Readonly<Record<string, string>> | null,
   sent: JsonValue | undefined,

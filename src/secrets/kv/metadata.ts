@@ -1,4 +1,4 @@
-/** The record that version 2 keeps about a key beside its data: its versions, and how many are kept. Pure functions. */
+/** The metadata record of a version 2 key: its versions, and how many to keep. Pure functions. */
 import { lifeMs } from '../../base/duration.js'
 import { formatTime } from '../../base/rfc3339.js'
 import type { KvConfig } from './config.js'
@@ -6,9 +6,9 @@ import type { KvConfig } from './config.js'
 export interface KeyMetadata {
   createdMs: number
   updatedMs: number
-  /** 0 before the first version. */
+  /** 0 if there is no version yet. */
   currentVersion: number
-  /** 0 until a version was dropped. */
+  /** 0 until a version has been removed. */
   oldestVersion: number
   maxVersions: number
   casRequired: boolean
@@ -19,7 +19,7 @@ export interface KeyMetadata {
 
 export interface VersionMetadata {
   createdMs: number
-  /** May lie in the future: the version is readable until then. */
+  /** May be in the future: the version is readable until then. */
   deletedMs?: number
   destroyed?: true
 }
@@ -36,7 +36,7 @@ export const newMetadata = (nowMs: number): KeyMetadata => ({
   versions: {},
 })
 
-/** Enters the next version into `metadata`. */
+/** Adds the next version to `metadata`. */
 export const addVersion = (metadata: KeyMetadata, config: KvConfig, nowMs: number): void => {
   const version: VersionMetadata = { createdMs: nowMs }
   const lifeSeconds = lifeOfVersions(metadata, config)
@@ -46,7 +46,7 @@ export const addVersion = (metadata: KeyMetadata, config: KvConfig, nowMs: numbe
   metadata.updatedMs = nowMs
 }
 
-/** The shorter of what key and mount say, in seconds; 0 is forever. */
+/** Returns the shorter lifetime of key and mount in seconds; 0 means unlimited. */
 const lifeOfVersions = (metadata: KeyMetadata, config: KvConfig): number => {
   if (config.deleteVersionAfterSeconds < 0) return 0
   const wishes = [metadata.deleteVersionAfterSeconds, config.deleteVersionAfterSeconds].filter((seconds) => seconds > 0)
@@ -56,7 +56,7 @@ const lifeOfVersions = (metadata: KeyMetadata, config: KvConfig): number => {
 export const isReadable = (version: VersionMetadata, nowMs: number): boolean =>
   version.destroyed !== true && (version.deletedMs === undefined || version.deletedMs > nowMs)
 
-/** A version as the answers to its write, read and patch describe it. */
+/** Returns a version's metadata in the form of write, read and patch responses. */
 export const describeVersion = (metadata: KeyMetadata, number: number, version: VersionMetadata) => ({
   created_time: formatTime(version.createdMs),
   custom_metadata: metadata.customMetadata,

@@ -1,10 +1,10 @@
-/** The metadata of a key as it is stored. */
+/** The stored form of a key's metadata. */
 import { LogicalError } from '../../logical/errors.js'
 import type { ReadStorage, Transaction } from '../../logical/storage.js'
 import { metadataKey } from './layout.js'
 import type { KeyMetadata, VersionMetadata } from './metadata.js'
 
-/** What the first element of a record says: how the rest is to be read. */
+/** The format version, which is the first element of a record. */
 const VERSION = 1
 
 type ListedVersion = [number: string, createdMs: number, deletedMs?: number | null, isDestroyed?: true]
@@ -30,7 +30,10 @@ export const readMetadata = (storage: ReadStorage, path: string): KeyMetadata | 
 export const putMetadata = (tx: Transaction, path: string, metadata: KeyMetadata): void =>
   tx.put(metadataKey(path), encodeMetadata(metadata))
 
-/** The bytes of a key's metadata: JSON, as a list of values without names, since every write of the key writes them all. */
+/**
+ * Encodes a key's metadata as a JSON list of values without names, which is smaller: every write of the key writes it in
+ * full.
+ */
 export const encodeMetadata = (metadata: KeyMetadata): Buffer => {
   const list: ListedMetadata = [
     VERSION,
@@ -47,7 +50,10 @@ export const encodeMetadata = (metadata: KeyMetadata): Buffer => {
   return Buffer.from(JSON.stringify(list))
 }
 
-/** Reads what earlier versions stored as well: objects with names. Throws LogicalError `internal` for a record of a later one. */
+/**
+ * Decodes the current form and that of earlier releases: objects with names. Throws LogicalError `internal` for a record of
+ * a later format.
+ */
 export const decodeMetadata = (bytes: Buffer): KeyMetadata => {
   const stored = JSON.parse(bytes.toString('utf8')) as ListedMetadata | KeyMetadata
   if (!Array.isArray(stored)) return stored

@@ -1,4 +1,4 @@
-/** The shape of a version 2 secret without its values. */
+/** The structure of a version 2 secret, without its values. */
 import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { int, string } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'

@@ -1,6 +1,6 @@
 /**
- * Turns the data of a version 1 mount into version 2 where it lies. Chunks are transactions of their own: an upgrade that
- * was interrupted goes on where it stopped, and until it has ended the mount must not be used.
+ * Upgrades a version 1 mount to version 2 in place. Each chunk is its own transaction, and an interrupted upgrade resumes
+ * where it stopped. The mount must not be used until the upgrade is complete.
  */
 import type { Storage } from '../../logical/storage.js'
 import { V1_PREFIX, versionKey } from './layout.js'
@@ -9,7 +9,7 @@ import { putMetadata } from './stored-metadata.js'
 
 const CHUNK_KEYS = 100
 
-/** Every secret becomes version 1 of its key, created at `nowMs`. Resolves when all of it is durable. */
+/** Makes every secret version 1 of its key, created at `nowMs`. Resolves when all writes are durable. */
 export const upgradeToV2 = async (storage: Storage, nowMs: number): Promise<void> => {
   for (;;) {
     const keys = await storage.keys(V1_PREFIX, { limit: CHUNK_KEYS })

@@ -1,6 +1,6 @@
 /**
- * KV version 1: one object per path. The stored value is the JSON text of what was sent, and a read passes that text on,
- * so that numbers keep their spelling and nothing is parsed that need not be.
+ * KV version 1: one object per path. The stored value is the JSON text as sent. A read returns that text, which preserves
+ * the spelling of numbers and avoids parsing.
  */
 import { parseDurationMs } from '../../base/duration.js'
 import { type Backend, type BackendContext, type Call, definePath } from '../../logical/backend.js'
@@ -61,7 +61,7 @@ export const createKvV1 = ({ storage, mount }: BackendContext): Backend => {
   }
 }
 
-/** The seconds that a field `ttl`, or else `lease`, of the stored object asks for; undefined when unusable or absent. */
+/** Returns the seconds in the field `ttl`, or else `lease`, of the stored object; undefined if absent or invalid. */
 const findLeaseSeconds = (document: RawJson): number | undefined => {
   const { source } = document
   if (!source.includes('"ttl"') && !source.includes('"lease"')) return undefined

@@ -1,4 +1,4 @@
-/** KV version 2: versioned secrets. Paths of version 1 are answered with a hint. */
+/** KV version 2: versioned secrets. Requests to version 1 paths are answered with a hint. */
 import type { Backend, BackendContext } from '../../logical/backend.js'
 import { decidedByPrimary } from '../../logical/decided-by-primary.js'
 import { unsupportedOperation } from '../../logical/errors.js'
@@ -9,7 +9,7 @@ import { metadataPaths } from './metadata-paths.js'
 import { subkeyPaths } from './subkeys.js'
 import { versionPaths } from './versions.js'
 
-/** What a write does depends on the versions that there are, and a secondary may not have them yet. */
+/** The performance primary decides writes: they depend on the existing versions, and a secondary may lag behind. */
 export const createKvV2 = (given: BackendContext): Backend => {
   const context = { ...given, storage: decidedByPrimary(given) }
   const config = new ConfigStore(context.storage)
@@ -27,7 +27,7 @@ export const createKvV2 = (given: BackendContext): Backend => {
   }
 }
 
-/** The command that would have found the right path, by operation. */
+/** The command that would have used the correct path, by operation. */
 const COMMANDS: { readonly [O in Operation]?: string } = {
   create: 'put',
   update: 'put',

@@ -1,4 +1,4 @@
-/** Version 2's delete, undelete and destroy: each names versions of one key. What is not there is passed over. */
+/** KV version 2 delete, undelete and destroy: each names versions of one key. Versions that do not exist are ignored. */
 import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { any, string } from '../../logical/fields.js'
@@ -77,7 +77,7 @@ const changeEach = (
   putMetadata(tx, path, metadata)
 }
 
-/** Integers and texts of integers, in a list, alone or separated by commas. Throws 400 for anything else. */
+/** Parses integers, or texts of integers, in a list, alone or separated by commas. Throws 400 for anything else. */
 const parseVersions = (value: JsonValue | undefined): number[] => {
   if (value === undefined || value === null || value === '') return []
   const parts = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : [value]

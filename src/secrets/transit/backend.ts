@@ -1,6 +1,6 @@
 /**
- * Encryption as a service: clients send what is to be encrypted or signed, and the keys stay here. Keys are replicated like all
- * data of a mount; a secondary uses them itself and hands on only what changes them.
+ * Encryption as a service: clients send data to be encrypted or signed, and keys never leave the server unless exported.
+ * Keys replicate like all data of a mount. A secondary uses them locally and forwards only changes to them.
  */
 import { createPrivateKeyBytes, type MakePrivateKey } from '../../crypto/key-pairs.js'
 import type { Backend, BackendContext, BackendType } from '../../logical/backend.js'

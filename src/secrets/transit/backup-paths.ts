@@ -1,4 +1,4 @@
-/** backup and restore: a key with all its versions as one text, in a form of this server alone. */
+/** backup and restore: a key with all its versions as one text, in a format specific to this server. */
 import { privateKeyOf } from '../../crypto/key-pairs.js'
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { LIMITS } from '../../base/limits.js'
@@ -65,7 +65,7 @@ const COUNTS = [
 
 const FLAGS = ['derived', 'convergent', 'exportable', 'allowPlaintextBackup', 'deletionAllowed'] as const
 
-/** Throws 400 for anything that `backup` cannot have made. */
+/** Throws 400 for any text that `backup` cannot have produced. */
 const parseBackup = (text: string): KeyRecord => {
   const outer = parseText(text)
   if (!isObject(outer) || outer.format !== FORMAT || !isObject(outer.record)) throw damaged()
@@ -90,7 +90,7 @@ const parseText = (text: string): JsonValue => {
   }
 }
 
-/** All from the oldest that is usable to the latest are there, and none beyond. */
+/** Returns true if exactly the versions from the oldest usable one to the latest are present. */
 const areVersions = (record: JsonObject, versions: JsonObject): boolean => {
   const latest = Number(record.latestVersion)
   const names = Object.keys(versions)
@@ -99,7 +99,7 @@ const areVersions = (record: JsonObject, versions: JsonObject): boolean => {
   const minimum = Number(record.minDecryptionVersion)
   if (minimum < oldest || minimum > latest || Number(record.minEncryptionVersion) > latest) return false
   if (numbers.length > LIMITS.transitKeyVersionsMax || numbers.length !== latest - oldest + 1) return false
-  // Each by its plain name, so that no two stand for the same.
+  // Names must be canonical numbers, so that no two names denote the same version.
   if (names.some((name, at) => name !== String(numbers[at]))) return false
   return numbers.every((number) => number >= oldest && number <= latest && isVersion(versions[number], record))
 }

@@ -1,6 +1,6 @@
 import { invalid } from '../../logical/errors.js'
 
-/** Standard base64 with its padding; line ends are passed over. Throws 400 with the place of the first mistake. */
+/** Decodes padded standard base64 and ignores line breaks. Throws 400 with the position of the first error. */
 export const decodeBase64 = (text: string): Buffer => {
   const found = findMistake(text)
   if (found !== undefined) throw invalid(`illegal base64 data at input byte ${found}`)

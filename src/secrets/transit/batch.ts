@@ -1,4 +1,4 @@
-/** A request about one thing or about many: `batch_input` is a list of what else stands beside it in the body. */
+/** A request for one item or several. Each item of `batch_input` has the fields that a single item has in the body. */
 import { RawNumber } from '../../base/json.js'
 import { LIMITS } from '../../base/limits.js'
 import { nextTurn } from '../../base/turn.js'
@@ -9,11 +9,11 @@ import type { JsonObject, JsonValue } from '../../logical/json.js'
 import type { Response } from '../../logical/request.js'
 import { decodeBase64 } from './base64.js'
 
-/** One thing to be done. What was not sent is undefined, 0 or empty. */
+/** One item of a request. A field that was not sent is undefined, 0 or empty. */
 export interface Item {
   text(name: string): string | undefined
   number(name: string): number
-  /** Bytes that were sent as base64. Throws 400. */
+  /** Decodes a base64 field. Throws 400. */
   bytes(name: string): Buffer
 }
 
@@ -33,7 +33,7 @@ const item = (text: Item['text'], number: Item['number']): Item => ({
   bytes: (name) => decodeBase64(text(name) ?? ''),
 })
 
-/** The items of a request. Throws 400 for a batch that is none. */
+/** Returns the items of a request. Throws 400 for an invalid batch. */
 export const readInput = (call: Pick<Call, 'values' | 'supplied'>): Input => {
   if (call.supplied('batch_input') && call.values.batch_input !== null) {
     return { isBatch: true, items: readBatch(call.values.batch_input as JsonValue) }
@@ -84,10 +84,10 @@ interface Outcome {
   readonly error?: LogicalError
 }
 
-/** Items between which others have their turn: of quick ones many, of those with a private key one. */
+/** The number of items processed before yielding to the event loop: many fast ones, or one private-key operation. */
 const SLICE = { quick: 64, slow: 1 } as const
 
-/** Does the work item by item. What is wrong with one of a batch concerns that one alone; of a single one it is thrown. */
+/** Processes the items. An error in a batch affects only its item; for a single item it is thrown. */
 export const runItems = async (
   { isBatch, items }: Input,
   pace: keyof typeof SLICE,
@@ -106,7 +106,7 @@ export const runItems = async (
   return outcomes
 }
 
-/** The answer to a batch whatever became of its items. */
+/** Returns the response to a batch, regardless of the outcome of its items. */
 const batchResponse = (input: Input, outcomes: readonly Outcome[], unfinished: ItemData): Response => ({
   data: {
     batch_results: outcomes.map(({ data, error }, index) => ({
@@ -116,11 +116,14 @@ const batchResponse = (input: Input, outcomes: readonly Outcome[], unfinished: I
   },
 })
 
-/** The data of a single item, or a list of 200 for a batch, which names in each item what was wrong with it. */
+/** Returns the data of a single item, or for a batch a 200 with a list that contains the errors of failed items. */
 export const answerItems = (input: Input, outcomes: readonly Outcome[], unfinished: ItemData = {}): Response =>
   input.isBatch ? batchResponse(input, outcomes, unfinished) : { data: { ...outcomes[0]?.data } }
 
-/** The same, with 400 for a batch of which an item failed, unless the request wants another status when not all have. */
+/**
+ * Responds like `answerItems`, but with 400 if an item of the batch failed, unless the request sets another status for
+ * partial failure.
+ */
 export const answerAllOrPart = (
   call: Pick<Call, 'values' | 'supplied'>,
   input: Input,

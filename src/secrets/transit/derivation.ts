@@ -1,4 +1,4 @@
-/** The key material of a version, for one context where the key is a derived one. */
+/** The key material of a version. For a derived key it depends on the context. */
 import { LIMITS } from '../../base/limits.js'
 import { deriveBytes } from '../../crypto/digest.js'
 import { ed25519KeyBytes, ed25519SeedOf } from '../../crypto/key-pairs.js'
@@ -20,7 +20,9 @@ const derive = (secret: Buffer, context: Buffer, length: number): Buffer => {
   return deriveBytes(secret, context, length)
 }
 
-/** The encryption key of a version; and, of a convergent one, the key that makes a nonce of a plaintext. */
+/**
+ * Returns the encryption key of a version and, for convergent encryption, the key that derives the nonce from the plaintext.
+ */
 export const symmetricKeys = (
   record: KeyRecord,
   version: number,
@@ -36,7 +38,7 @@ export const symmetricKeys = (
 const NONCE_KEY_BYTES = 32
 const SEED_BYTES = 32
 
-/** The private key of a version, as PKCS 8. */
+/** Returns the private key of a version in PKCS #8. */
 export const privateKeyBytes = (record: KeyRecord, version: number, context: Buffer): Buffer => {
   const material = materialOf(record, version)
   if (!record.derived) return material

@@ -1,4 +1,4 @@
-/** encrypt, decrypt, rewrap: what clients come for. Only an encryption that makes its key writes anything. */
+/** encrypt, decrypt and rewrap. Only an encryption that creates its key writes to storage. */
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, int, string } from '../../logical/fields.js'
@@ -51,7 +51,9 @@ const checkPadding = (scheme: string): void => {
 export const encryptionPaths = (keys: KeyStore): PathSpec[] => {
   const { random } = keys.context
 
-  /** The key of a first encryption: derived when there is a context. Needs the right to create. */
+  /**
+   * Creates the key for its first encryption: a derived key if the request has a context. Requires the create capability.
+   */
   const make = async ({ request, values }: EncryptCall, items: readonly Item[]): Promise<KeyRecord> => {
     if (request.operation !== 'create') throw invalid('encryption key not found')
     const type = parseKeyType(values.type)

@@ -1,4 +1,4 @@
-/** Encryption and decryption of bytes with the versions of a key. */
+/** Encrypts and decrypts bytes with the versions of a key. */
 import { AEAD_NONCE_BYTES } from '../../crypto/aead.js'
 import { decryptBytes, encryptBytes } from '../../crypto/ciphers.js'
 import { hmacSha256 } from '../../crypto/hmac.js'
@@ -9,7 +9,7 @@ import { privateKeyBytes, symmetricKeys } from './derivation.js'
 import { type KeyRecord, typeOf } from './key-record.js'
 import { CIPHERTEXT, formatVersioned, parseVersioned, pickVersion } from './versioned.js'
 
-/** Empty where there is none. */
+/** Empty if not sent. */
 interface Circumstances {
   readonly context: Buffer
   readonly associated: Buffer
@@ -35,8 +35,8 @@ export const encrypt = (
     return done(bytes)
   }
   const { key, nonceKey } = symmetricKeys(record, version, context)
-  // The same plaintext in the same context has the same nonce: that is all that convergent encryption is.
-  // With other associated data it is another one: two tags under one nonce give away what authenticates.
+  // In convergent encryption the same plaintext in the same context always has the same nonce. Associated data must change
+  // the nonce: two tags under one nonce reveal the authentication key.
   const ownKey = nonceKey && associated.length > 0 ? hmacSha256(nonceKey, associated) : nonceKey
   const nonce = ownKey ? hmacSha256(ownKey, plain).subarray(0, AEAD_NONCE_BYTES) : random.bytes(AEAD_NONCE_BYTES)
   return done(Buffer.concat([nonce, encryptBytes({ cipher: type.cipher, key, nonce, associated }, plain)]))

@@ -1,4 +1,4 @@
-/** export: the key itself, where its settings allow it. */
+/** export: the key itself, if its settings allow it. */
 import { ed25519PublicBytes, ed25519SeedOf, privateKeyOf, privatePemOf } from '../../crypto/key-pairs.js'
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'

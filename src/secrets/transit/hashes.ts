@@ -15,7 +15,7 @@ const HASHES: Readonly<Record<string, HashName>> = {
 
 export const DEFAULT_HASH = 'sha2-256'
 
-/** Undefined for a name of none. SHA-1 is for signatures alone. */
+/** Finds a hash algorithm; undefined for an unknown name. SHA-1 is allowed only for signatures. */
 export const findHash = (name: string, use: 'signature' | 'digest'): HashName | undefined => {
   if (!Object.hasOwn(HASHES, name) || (name === 'sha1' && use === 'digest')) return undefined
   return HASHES[name]

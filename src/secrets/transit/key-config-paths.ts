@@ -1,4 +1,4 @@
-/** Changes of a key: its settings, its versions. */
+/** Endpoints that change a key: its settings and its versions. */
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, duration, int, string } from '../../logical/fields.js'

@@ -1,4 +1,4 @@
-/** keys: made, read, listed, deleted. */
+/** keys: create, read, list and delete. */
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, duration, int, string } from '../../logical/fields.js'

@@ -1,11 +1,11 @@
-/** A key as it is stored: all its versions in one record, so that a copy of it is whole or not there. */
+/** A key as stored: one record with all its versions, so that it always replicates as a whole. */
 import type { Random } from '../../base/random.js'
 import type { MakePrivateKey } from '../../crypto/key-pairs.js'
 import { type KeyType, type KeyTypeName, keyTypeOf } from './key-types.js'
 
 interface KeyVersion {
   readonly createdMs: number
-  /** Base64: the bytes of a symmetric key, or a private key as PKCS 8. */
+  /** Base64: the bytes of a symmetric key, or a private key in PKCS #8. */
   readonly material: string
   /** Base64. */
   readonly hmacKey: string
@@ -20,14 +20,14 @@ export interface KeyRecord {
   readonly allowPlaintextBackup: boolean
   readonly deletionAllowed: boolean
   readonly minDecryptionVersion: number
-  /** 0 = the latest, whatever it is. */
+  /** 0 = the latest version. */
   readonly minEncryptionVersion: number
-  /** 0 = nothing was trimmed. */
+  /** 0 = never trimmed. */
   readonly minAvailableVersion: number
   readonly latestVersion: number
-  /** 0 = by hand alone. */
+  /** 0 = manual rotation only. */
   readonly autoRotatePeriodSeconds: number
-  /** By number, those below `minDecryptionVersion` too until they are trimmed. */
+  /** By number. Versions below `minDecryptionVersion` stay until they are trimmed. */
   readonly versions: Readonly<Record<string, KeyVersion>>
   readonly restoredMs?: number
 }
@@ -76,14 +76,14 @@ export const withVersion = (record: KeyRecord, version: KeyVersion): KeyRecord =
   return { ...record, latestVersion, versions: { ...record.versions, [latestVersion]: version } }
 }
 
-/** The version of that number, which the caller has found to be one of the key. */
+/** Returns the version with this number, which the caller must have validated. */
 export const versionOf = (record: KeyRecord, number: number): KeyVersion => {
   const version = record.versions[number]
   if (!version) throw new Error(`the record of a transit key lacks its version ${number}`)
   return version
 }
 
-/** Numbers of the versions that may still decrypt and verify, the oldest first. */
+/** Returns the numbers of the versions that may decrypt and verify, oldest first. */
 export const usableVersions = (record: KeyRecord): number[] =>
   Object.keys(record.versions)
     .map(Number)

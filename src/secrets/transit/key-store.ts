@@ -1,4 +1,4 @@
-/** The keys of one mount. A change is one transaction over one record. */
+/** The keys of one mount. Each change is one transaction on one record. */
 import { LIMITS } from '../../base/limits.js'
 import type { MakePrivateKey } from '../../crypto/key-pairs.js'
 import type { BackendContext } from '../../logical/backend.js'
@@ -23,7 +23,7 @@ export class KeyStore {
     return readKey(this.context.storage, name)
   }
 
-  /** Throws 400 with `text` where there is no such key. */
+  /** Throws 400 with `text` if the key does not exist. */
   require(name: string, text = 'encryption key not found'): KeyRecord {
     const record = this.find(name)
     if (!record) throw invalid(text)
@@ -38,7 +38,7 @@ export class KeyStore {
     return this.context.storage.list(FOLDER)
   }
 
-  /** One that exists already stays as it is, whatever was asked for. */
+  /** Creates a key. An existing key stays unchanged, regardless of the requested settings. */
   async create(
     name: string,
     type: KeyType,
@@ -59,7 +59,10 @@ export class KeyStore {
     })
   }
 
-  /** `fn` gets what is stored and throws, or says what is stored from now on. Throws 400 with `text` for no such key. */
+  /**
+   * Changes a key. `fn` receives the stored record and returns the new one, or throws. Throws 400 with `text` if the key
+   * does not exist.
+   */
   change(name: string, text: string, fn: (record: KeyRecord) => KeyRecord): Promise<KeyRecord> {
     return this.context.storage.write((tx) => {
       const record = readKey(tx, name)
@@ -70,7 +73,7 @@ export class KeyStore {
     })
   }
 
-  /** Adds a version, unless `isDue` says no to what is stored by then. */
+  /** Adds a version, unless `isDue` returns false for the record stored by then. */
   async rotate(name: string, isDue: (record: KeyRecord) => boolean = () => true): Promise<KeyRecord> {
     const present = this.require(name, 'key not found')
     this.#refuseIfReadOnly()
@@ -90,7 +93,7 @@ export class KeyStore {
     return makeVersion(type, { random, makePrivateKey: this.#makePrivateKey }, clock.now())
   }
 
-  /** Nothing is made that could not be kept: a key takes a second of a processor. */
+  /** Fails early if the key could not be stored: generating one may take a second of CPU time. */
   #refuseIfReadOnly(): void {
     if (this.context.isReadOnly()) throw new LogicalError('read-only', 'cannot write to readonly storage')
   }
@@ -106,7 +109,7 @@ export class KeyStore {
     })
   }
 
-  /** Puts a record that came from elsewhere. */
+  /** Stores a record from a backup. */
   async restore(record: KeyRecord, replaces: boolean): Promise<void> {
     if (!NAME.test(record.name)) throw invalid(`invalid key name ${JSON.stringify(record.name)}`)
     await this.context.storage.write((tx) => {
@@ -123,7 +126,7 @@ const putKey = (tx: Transaction, record: KeyRecord): void => putJson(tx, FOLDER 
 
 const HOUR_SECONDS = 3600
 
-/** Throws 400 for a period that is none. */
+/** Throws 400 for an invalid period. */
 export const checkRotatePeriod = (seconds: number): void => {
   if (seconds !== 0 && seconds < HOUR_SECONDS) {
     throw invalid('auto rotate period must be 0 to disable or at least an hour')

@@ -1,4 +1,4 @@
-/** The types that a key can have: what each can do, and what its versions are made of. */
+/** The key types: the operations each supports, and the material of its versions. */
 import type { CipherName } from '../../crypto/ciphers.js'
 import type { PairKind } from '../../crypto/key-pairs.js'
 import { invalid } from '../../logical/errors.js'
@@ -12,7 +12,7 @@ interface Symmetric {
 interface Pair {
   readonly form: 'pair'
   readonly pair: PairKind
-  /** As `keys` of a read names it. */
+  /** The name in the `keys` field of a read. */
   readonly shownAs: string
 }
 
@@ -62,7 +62,7 @@ const ELSEWHERE: ReadonlySet<string> = new Set([
   'hybrid',
 ])
 
-/** Throws 400 for anything that no key here can be, and says so of what the reference has. */
+/** Throws 400 for an unsupported type, with a different text for types that Vault supports. */
 export const parseKeyType = (name: string): KeyType => {
   if (Object.hasOwn(TABLE, name)) return keyTypeOf(name as KeyTypeName)
   if (!ELSEWHERE.has(name)) throw invalid(`unknown key type ${name}`)

@@ -1,4 +1,4 @@
-/** A key as answers show it: all that is not secret. */
+/** A key in response form, without its secrets. */
 import { wholeSeconds } from '../../base/duration.js'
 import { formatNanoTime } from '../../base/rfc3339.js'
 import { ed25519PublicBytes, privateKeyOf, publicPemOf } from '../../crypto/key-pairs.js'
@@ -13,7 +13,7 @@ export const keyData = (record: KeyRecord, context: Buffer = NO_CONTEXT): Record
     allow_plaintext_backup: record.allowPlaintextBackup,
     auto_rotate_period: wholeSeconds(record.autoRotatePeriodSeconds),
     ...(record.derived ? { convergent_encryption: record.convergent } : {}),
-    // Each version knows its own, which this says.
+    // -1 means that each version has its own.
     ...(record.convergent ? { convergent_encryption_version: -1 } : {}),
     deletion_allowed: record.deletionAllowed,
     derived: record.derived,
@@ -49,7 +49,7 @@ const versionData = (record: KeyRecord, number: number, context: Buffer): unknow
   }
 }
 
-/** PEM, or of Ed25519 the bytes in base64; empty for a derived key without a context. */
+/** Returns a PEM public key, or base64 for Ed25519; empty for a derived key without a context. */
 export const publicKeyText = (record: KeyRecord, number: number, context: Buffer): string => {
   if (record.derived && context.length === 0) return ''
   const key = privateKeyOf(privateKeyBytes(record, number, context))

@@ -1,4 +1,6 @@
-/** Rotates keys whose latest version is as old as their settings allow, where they may be written. One run at a time. */
+/**
+ * Rotates keys whose latest version has reached the configured age, on clusters that can write them. Only one run at a time.
+ */
 import { PeriodicWork } from '../../base/periodic-work.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { KeyRecord } from './key-record.js'
@@ -19,7 +21,7 @@ export class Rotation {
     this.#work.start(this.#keys.context.clock, ROTATION_INTERVAL_MS, signal)
   }
 
-  /** Resolves when no run is under way. */
+  /** Resolves when no run is in progress. */
   settled(): Promise<void> {
     return this.#work.settled()
   }
@@ -44,7 +46,7 @@ export class Rotation {
       const { latestVersion } = await this.#keys.rotate(name, (record) => this.#isDue(record))
       this.#keys.context.log.info('automatically rotated a transit key', { key: name, version: latestVersion })
     } catch (error) {
-      // One key that cannot be rotated keeps no other from it.
+      // A key that fails to rotate does not prevent the rotation of others.
       if (this.#work.isStopped || (error instanceof LogicalError && error.code === 'read-only')) throw error
       this.#keys.context.log.warn('automatic rotation of a transit key failed', { key: name, error: String(error) })
     }

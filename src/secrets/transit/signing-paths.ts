@@ -1,4 +1,4 @@
-/** sign, verify, hmac. None of them writes anything. */
+/** sign, verify and hmac. None of them writes to storage. */
 import type { HashName } from '../../crypto/signatures.js'
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
@@ -39,7 +39,7 @@ const VERIFY_FIELDS = {
 
 type SigningCall = Call<typeof SIGNING>
 
-/** The path wins, then the name that belongs to the endpoint, then the older one. */
+/** The path takes precedence, then the endpoint's own parameter name, then the older one. */
 const hashNameOf = ({ values, supplied }: Pick<SigningCall, 'values' | 'supplied'>): string => {
   if (values.urlalgorithm !== '') return values.urlalgorithm
   return supplied('hash_algorithm') || !supplied('algorithm') ? values.hash_algorithm : values.algorithm
@@ -146,7 +146,7 @@ export const signingPaths = (keys: KeyStore): PathSpec[] => {
   ]
 }
 
-/** The settings that all items are judged by. */
+/** Returns whether the items contain signatures or HMACs. All must be of the same kind. */
 const decideKind = (items: readonly Item[]): 'signature' | 'hmac' => {
   const has = (item: Item, name: string) => (item.text(name) ?? '') !== ''
   const signatures = items.filter((item) => has(item, 'signature')).length

@@ -1,4 +1,4 @@
-/** Signatures and HMACs with the versions of a key. */
+/** Signs with the versions of a key, and computes HMACs. */
 import { isSameSecret } from '../../crypto/constant-time.js'
 import { hmacBytes } from '../../crypto/digest.js'
 import { ed25519PublicBytes, privateKeyOf } from '../../crypto/key-pairs.js'
@@ -9,7 +9,7 @@ import { findHash } from './hashes.js'
 import { type KeyRecord, typeOf, versionOf } from './key-record.js'
 import { formatVersioned, HMAC, parseVersioned, pickVersion, SIGNATURE } from './versioned.js'
 
-/** How a request wants to have something signed, by its names in the API. */
+/** Signing parameters of a request, by their API names. */
 interface SigningOptions {
   readonly hash: string
   readonly prehashed: boolean
@@ -18,7 +18,7 @@ interface SigningOptions {
   readonly saltLength: string
 }
 
-/** How the key signs under these options. Throws 400 for what it, or this server, cannot do. */
+/** Returns how the key signs with these options. Throws 400 if the key or this server does not support them. */
 export const schemeOf = (
   record: KeyRecord,
   options: SigningOptions,
@@ -66,7 +66,7 @@ interface ToSign {
 interface Signed {
   readonly signature: string
   readonly version: number
-  /** Of a derived key, which nobody could know otherwise. */
+  /** Set for a derived key, since the client has no other way to get it. */
   readonly publicKey: string | undefined
 }
 

@@ -1,4 +1,4 @@
-/** random and hash: what needs no key. */
+/** random and hash, which need no key. */
 import type { BackendContext } from '../../logical/backend.js'
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { LIMITS } from '../../base/limits.js'
