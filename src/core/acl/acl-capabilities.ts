@@ -1,6 +1,6 @@
 import type { Operation } from '../../logical/request.js'
 
-/** The capabilities that a rule can grant, one bit each, in the order of their names. */
+/** The capabilities that a rule can grant, one bit each, in alphabetical order. */
 export const CAPABILITY_BITS = {
   create: 1,
   delete: 2,
@@ -14,10 +14,10 @@ export const CAPABILITY_BITS = {
 
 export type Capability = keyof typeof CAPABILITY_BITS
 
-/** Words of newer servers that grant nothing here. */
+/** Capabilities of newer Vault versions, which have no effect here. */
 export const IGNORED_CAPABILITIES: readonly string[] = ['recover', 'subscribe']
 
-/** The one-word `policy` of old rules. */
+/** The `policy` values of the old rule syntax. */
 export const OLD_POLICY_WORDS: Readonly<Record<string, readonly Capability[]>> = {
   deny: ['deny'],
   read: ['read', 'list'],
@@ -25,7 +25,7 @@ export const OLD_POLICY_WORDS: Readonly<Record<string, readonly Capability[]>> =
   sudo: ['create', 'read', 'update', 'delete', 'list', 'sudo'],
 }
 
-/** The capability an operation needs; help needs none. */
+/** The capability that an operation needs. Help needs none. */
 export const NEEDED_BIT: Readonly<Record<Operation, number>> = {
   create: CAPABILITY_BITS.create,
   update: CAPABILITY_BITS.update,
@@ -41,7 +41,7 @@ export const isCapability = (word: string): word is Capability => Object.hasOwn(
 export const bitsOf = (capabilities: readonly Capability[]): number =>
   capabilities.reduce((bits, capability) => bits | CAPABILITY_BITS[capability], 0)
 
-/** Names in alphabetical order; `deny` alone when it is among them or when there are none. */
+/** Returns names in alphabetical order; only `deny` if it is included or if there are none. */
 export const namesOf = (bits: number): Capability[] => {
   if (bits === 0 || (bits & CAPABILITY_BITS.deny) !== 0) return ['deny']
   return (Object.keys(CAPABILITY_BITS) as Capability[]).filter((name) => (bits & CAPABILITY_BITS[name]) !== 0)

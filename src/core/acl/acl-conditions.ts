@@ -1,4 +1,4 @@
-/** The conditions of a rule beside its capability: parameters of the request and the time an answer is wrapped for. */
+/** The conditions of a rule besides its capabilities: request parameters and the TTL of response wrapping. */
 import type { PlainValue } from '../../base/hcl-blocks.js'
 import { RawNumber } from '../../base/json.js'
 import type { JsonObject, JsonValue } from '../../logical/json.js'
@@ -18,7 +18,7 @@ export const meetsConditions = (
   return !OPERATIONS_WITH_PARAMETERS.has(operation) || meetsParameters(rule, data)
 }
 
-/** Either bound demands that the answer is wrapped. Merging can leave a range that nothing fits. */
+/** If either limit is set, the response must be wrapped. Merged rules can have a range that no TTL satisfies. */
 const meetsWrapping = (rule: AclRule, wrap: WrapRequest | undefined): boolean => {
   const { minWrappingTtlSeconds: min, maxWrappingTtlSeconds: max } = rule
   if (min === 0 && max === 0) return true
@@ -49,13 +49,13 @@ const isListed = (values: readonly PlainValue[], value: JsonValue): boolean =>
   values.length === 0 || values.some((listed) => isSame(listed, value))
 
 /**
- * Texts are compared as globs, anything else by type and value. A number equals nothing, as with the reference: what a
- * policy says is a number of the language there, and what a request says is the text of one.
+ * Compares strings as globs, and other values by type and value. As in Vault, a number never matches: the policy contains a
+ * native number, the request the text of one.
  */
 const isSame = (listed: PlainValue, value: JsonValue): boolean =>
   typeof listed === 'string' && typeof value === 'string' ? matchesGlob(listed, value) : isEqual(listed, value)
 
-/** Below a listed value there are no globs. An object in a list may hold lists, and no further object. */
+/** Compares nested values without globs. An object in a list may contain lists, but no further objects. */
 const isEqual = (listed: PlainValue, value: JsonValue | undefined): boolean => {
   if (Array.isArray(listed)) {
     return (
@@ -78,7 +78,7 @@ const isEqual = (listed: PlainValue, value: JsonValue | undefined): boolean => {
 const isJsonObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawNumber)
 
-/** `*` at the beginning, at the end, or at both stands for any text there; elsewhere, and alone, it is itself. */
+/** A leading or trailing `*` matches any text. Elsewhere, or alone, it is literal. */
 const matchesGlob = (glob: string, text: string): boolean => {
   const isOpenStart = glob.length > 1 && glob.startsWith('*')
   const isOpenEnd = glob.length > 1 && glob.endsWith('*')

@@ -1,4 +1,4 @@
-/** An identity as access rules see it. Replaced, never changed: the same object means the same content. */
+/** An entity for access rules. Immutable: the same object means the same content. */
 export interface EntityView {
   readonly id: string
   readonly name: string

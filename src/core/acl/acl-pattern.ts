@@ -1,31 +1,28 @@
 /**
- * The path of a rule: exact, a prefix (`x/*`), or with segments that stand for anything (`x/+/y`). Text that comes from a
- * template is always literal: a name with `*` or `+` in it grants nothing more than that name.
+ * The path of a rule: exact, a prefix (`x/*`), or with wildcard segments (`x/+/y`). Text from a template is always literal,
+ * so that a name with `*` or `+` grants access only to that name.
  */
 import type { EntityView } from './acl-entity.js'
 import { resolveTemplate } from './acl-template.js'
 
-/** Stands for exactly one segment. */
+/** Matches exactly one segment. */
 const ANY_SEGMENT = null
 
 export interface PathPattern {
-  /** The whole pattern as text; rules with the same text are merged. */
+  /** The whole pattern as text. Rules with the same text are merged. */
   readonly text: string
   readonly kind: 'exact' | 'prefix' | 'segments'
-  /** Without the `*` of a glob. */
+  /** Without the trailing `*` of a glob. */
   readonly literal: string
   readonly isGlob: boolean
-  /** Of kind `segments` only: literal segments and ANY_SEGMENT; the last one is a prefix when the pattern is a glob. */
+  /** Only for kind `segments`: literal segments and ANY_SEGMENT. The last one is a prefix if the pattern is a glob. */
   readonly segments: readonly (string | typeof ANY_SEGMENT)[]
   readonly anySegments: number
-  /** The text before the first `+` or `*`; all of it when there is none. */
+  /** The text before the first `+` or `*`, or the whole text if there is none. */
   readonly literalHead: string
 }
 
-/**
- * Makes the pattern of a rule's path for one entity. Undefined when a template in it cannot be resolved: then there is no
- * such rule.
- */
+/** Resolves a rule's path for one entity. Returns undefined if a template cannot be resolved; the rule is then ignored. */
 export const resolvePattern = (path: string, entity: EntityView | undefined): PathPattern | undefined => {
   const isGlob = path.endsWith('*')
   const stem = isGlob ? path.slice(0, -1) : path
@@ -61,10 +58,10 @@ const makePattern = (segments: (string | typeof ANY_SEGMENT)[], isGlob: boolean)
   }
 }
 
-/** Segments of a path; a slash inside a template does not end one. */
+/** Splits a path into segments, except at slashes inside templates. */
 const splitOutsideTemplates = (path: string): string[] => path.match(/(?:\{\{.*?\}\}|[^/])+|(?<=^|\/)(?=\/|$)/g) ?? ['']
 
-/** Whether a path, split at its slashes, is what a `segments` pattern describes. */
+/** Returns whether a path, split at its slashes, matches a `segments` pattern. */
 export const matchesSegments = ({ segments, isGlob }: PathPattern, parts: readonly string[]): boolean => {
   if (isGlob ? parts.length < segments.length : parts.length !== segments.length) return false
   const last = segments.length - 1
@@ -75,7 +72,7 @@ export const matchesSegments = ({ segments, isGlob }: PathPattern, parts: readon
   })
 }
 
-/** Whether some path at or below the folder `parts` could be what the pattern describes. */
+/** Returns whether the pattern can match a path at or below the folder `parts`. */
 export const reachesBelow = (pattern: PathPattern, parts: readonly string[]): boolean => {
   const { segments } = pattern
   if (segments.length <= parts.length) return matchesSegments(pattern, parts)

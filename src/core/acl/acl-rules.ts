@@ -1,4 +1,4 @@
-/** The rules of several policies put together: one per pattern, with what each policy contributed. */
+/** Merges the rules of several policies: one rule per pattern, with the contribution of each policy. */
 import type { PlainValue } from '../../base/hcl-blocks.js'
 import { CAPABILITY_BITS } from './acl-capabilities.js'
 import type { EntityView } from './acl-entity.js'
@@ -11,7 +11,7 @@ export interface GrantingPolicy {
   readonly type: string
 }
 
-/** A policy as the access rules take it in. */
+/** A parsed policy as input for the access rules. */
 export interface AclPolicy {
   readonly name: string
   readonly rules: readonly PolicyRule[]
@@ -22,7 +22,7 @@ export interface AclRule extends Omit<PolicyRule, 'path'> {
   readonly contributions: readonly { readonly policy: GrantingPolicy; readonly capabilities: number }[]
 }
 
-/** One rule per distinct pattern. Rules whose templates this entity cannot fill are left out. */
+/** Returns one rule per distinct pattern. Omits rules whose templates cannot be resolved for this entity. */
 export const mergeRules = (
   policies: readonly AclPolicy[],
   namespaceId: string,
@@ -43,11 +43,11 @@ export const mergeRules = (
   return [...merged.values()]
 }
 
-/** Patterns that read the same differ where a template gave a `+` or a `*` that is only text. */
+/** Distinguishes patterns with equal text if a template produced a literal `+` or `*`. */
 const keyOf = ({ kind, isGlob, segments, text }: PathPattern): string =>
   `${kind}${isGlob ? '*' : ''}:${kind === 'segments' ? JSON.stringify(segments) : text}`
 
-/** Deny wins and keeps nothing else; otherwise capabilities add up and the tighter wrapping times hold. */
+/** Deny overrides everything else. Otherwise capabilities are combined, and the stricter wrapping TTLs apply. */
 const mergeRule = (a: AclRule, b: AclRule): AclRule => {
   const contributions = [...a.contributions, ...b.contributions]
   const denying = [a, b].find((rule) => (rule.capabilities & CAPABILITY_BITS.deny) !== 0)
@@ -64,7 +64,7 @@ const mergeRule = (a: AclRule, b: AclRule): AclRule => {
   }
 }
 
-/** The union by name; a name that one side gives any value has any value. */
+/** Returns the union by name. If either side allows any value for a name, the result does too. */
 const mergeParameters = (a: ParameterLists, b: ParameterLists): ParameterLists => {
   const merged = new Map<string, readonly PlainValue[]>(a)
   for (const [name, values] of b) {

@@ -1,17 +1,20 @@
-/** `{{identity.entity...}}` in the path of a rule. Groups do not exist here: what names them is never resolved. */
+/**
+ * Resolves `{{identity.entity...}}` in the path of a rule. Groups are not supported, so templates with groups are never
+ * resolved.
+ */
 import type { EntityView } from './acl-entity.js'
 
 const TEMPLATE = /\{\{(.*?)\}\}/g
 
 export const hasTemplate = (path: string): boolean => path.includes('{{')
 
-/** Whether each opening pair of braces has its closing one, and there is no other. */
+/** Returns whether every opening pair of braces has its closing pair, and there are no others. */
 export const isBalanced = (path: string): boolean => {
   const [before = '', ...pieces] = path.split('{{')
   return !before.includes('}}') && pieces.every((piece) => piece.split('}}').length === 2)
 }
 
-/** The text with every template replaced; undefined when one cannot be, or when braces are left over. */
+/** Replaces all templates in a text. Returns undefined if one cannot be resolved, or if unmatched braces remain. */
 export const resolveTemplate = (text: string, entity: EntityView | undefined): string | undefined => {
   if (!hasTemplate(text) && !text.includes('}}')) return text
   const rest = text.replace(TEMPLATE, '')
@@ -25,7 +28,7 @@ export const resolveTemplate = (text: string, entity: EntityView | undefined): s
   return isComplete ? resolved : undefined
 }
 
-/** Undefined or empty when the entity has no such thing. */
+/** Returns undefined or an empty string if the entity lacks this attribute. */
 const attributeOf = (name: string, entity: EntityView): string | undefined => {
   const path = name.startsWith('identity.entity.') ? name.slice('identity.entity.'.length) : ''
   if (path === 'id' || path === 'name') return entity[path]

@@ -1,6 +1,6 @@
 /**
- * The rights of one token, decided by exactly one rule: the exact one, else the one of highest priority. Made once per
- * set of policies and asked for every request, so every look-up here is a map or a short sorted list.
+ * The access rules of one token. Exactly one rule decides: an exact match, otherwise the one with the highest priority.
+ * Built once per set of policies and used for every request, so each lookup is a map or a short sorted list.
  */
 import type { JsonObject } from '../../logical/json.js'
 import { type NamespaceRef, type Operation, ROOT_NAMESPACE, type WrapRequest } from '../../logical/request.js'
@@ -10,7 +10,7 @@ import { matchesSegments, type PathPattern, reachesBelow } from './acl-pattern.j
 import type { AclRule, GrantingPolicy } from './acl-rules.js'
 
 interface AclQuery {
-  /** Relative to the namespace of the token, without a leading slash; a list's path ends with one. */
+  /** Relative to the token's namespace, without a leading slash. The path of a list ends with a slash. */
   readonly path: string
   readonly operation: Operation
   readonly data: JsonObject
@@ -21,7 +21,7 @@ interface AclQuery {
 export interface AclVerdict {
   readonly isAllowed: boolean
   readonly isRoot: boolean
-  /** The policies that give the capability which was needed. */
+  /** The policies that grant the required capability. */
   readonly grantingPolicies: readonly GrantingPolicy[]
 }
 
@@ -37,9 +37,9 @@ export class Acl {
   readonly #isRoot: boolean
   readonly #exact = new Map<string, AclRule>()
   readonly #prefixes = new Map<string, AclRule>()
-  /** The lengths that occur among the prefixes, longest first. */
+  /** The distinct lengths of the prefixes, longest first. */
   readonly #prefixLengths: readonly number[]
-  /** Rules with `+`, the deciding one first. */
+  /** Rules with `+`, highest priority first. */
   readonly #segments: readonly AclRule[]
 
   constructor(rules: readonly AclRule[], isRoot = false) {
@@ -66,15 +66,15 @@ export class Acl {
     return { isAllowed: true, isRoot: false, grantingPolicies: grantingPolicies(rule, needed) }
   }
 
-  /** The capabilities on a path in alphabetical order; `['root']` for root, `['deny']` for none. */
+  /** Returns the capabilities on a path in alphabetical order; `['root']` for root, `['deny']` for none. */
   capabilities(path: string): string[] {
     return this.#isRoot ? ['root'] : namesOf(this.#findRule(path, true)?.capabilities ?? 0)
   }
 
-  /** Whether anything at or below the folder `prefix` (which ends with `/`) is granted. */
+  /** Returns whether anything at or below the folder `prefix` (which ends with `/`) is granted. */
   hasAccessBelow(prefix: string): boolean {
     if (this.#isRoot || !this.capabilities(prefix).includes('deny')) return true
-    // An exact rule for the folder itself says nothing about what is in it.
+    // An exact rule for the folder itself does not apply to its contents.
     const around = this.#findWildcard(prefix)
     if (around && isGranting(around)) return true
     for (const [path, rule] of [...this.#exact, ...this.#prefixes]) {
@@ -123,8 +123,8 @@ const grantingPolicies = (rule: AclRule, needed: number): GrantingPolicy[] =>
   rule.contributions.filter(({ capabilities }) => (capabilities & needed) !== 0).map(({ policy }) => policy)
 
 /**
- * The path that a token of `tokenNamespace` needs rules for when it asks for `path` in `requestNamespace`; undefined when
- * that is not the token's namespace nor below it.
+ * Returns the path for policy checks of a token of `tokenNamespace` that requests `path` in `requestNamespace`. Returns
+ * undefined if that is neither the token's namespace nor below it.
  */
 export const aclPath = (
   tokenNamespace: NamespaceRef,
@@ -136,8 +136,8 @@ export const aclPath = (
     : undefined
 
 /**
- * Which of two patterns that match the same path decides: negative when `a` does. The first character that is not
- * literal as late as possible; then no glob; then fewer `+`; then longer; then later in the alphabet.
+ * Compares two patterns that match the same path; negative if `a` takes precedence. In order: the later first wildcard, no
+ * glob, fewer `+`, the longer one, the alphabetically later one.
  */
 const comparePriority = (a: PathPattern, b: PathPattern): number =>
   b.literalHead.length - a.literalHead.length ||

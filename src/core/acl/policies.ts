@@ -1,6 +1,6 @@
 /**
- * The policies of every namespace and the access rules made of them. Stored as `<namespace id>/<name>`; names are lower
- * case. Parsed texts and finished rules are kept until a commit changes a policy.
+ * The policies of all namespaces, and the access rules built from them. Stored as `<namespace id>/<name>`, with names in
+ * lower case. Parsed policies and built rules are cached until a commit changes a policy.
  */
 import { LIMITS } from '../../base/limits.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
@@ -27,7 +27,7 @@ interface Policy {
   readonly text: string
 }
 
-/** `entity` is set when a template was filled in from it: the rules are good for that very object. */
+/** `entity` is set if a template used it. The rules are then valid only for this entity object. */
 interface CachedAcl {
   readonly acl: Acl
   readonly entity: EntityView | undefined
@@ -35,7 +35,7 @@ interface CachedAcl {
 
 export class PolicyStore {
   readonly #storage: Storage
-  /** By storage key; only what exists, so it is no larger than what is stored. */
+  /** By storage key. Contains only existing policies, which limits its size. */
   readonly #parsed = new Map<string, ParsedPolicy>()
   readonly #acls = new Map<string, CachedAcl>()
 
@@ -45,8 +45,8 @@ export class PolicyStore {
   }
 
   /**
-   * The access rules of a token with these policies in this namespace; names that do not exist give nothing. Throws
-   * LogicalError `internal` when a stored policy cannot be read any more: then nobody can say what it denies.
+   * Returns the access rules of a token with these policies in this namespace. Policies that do not exist grant nothing.
+   * Throws LogicalError `internal` if a stored policy can no longer be parsed, since its denials would be unknown.
    */
   aclFor(names: readonly string[], namespace: NamespaceRef, entity: EntityView | undefined): Acl {
     const key = JSON.stringify([namespace.id, entity?.id, ...names])
@@ -59,7 +59,7 @@ export class PolicyStore {
     return made.acl
   }
 
-  /** A policy by its name in any case; `root` has an empty text and exists in the root namespace only. */
+  /** Finds a policy by name, in any letter case. `root` has an empty text and exists only in the root namespace. */
   find(namespaceId: string, name: string): Policy | undefined {
     const lower = name.toLowerCase()
     if (lower === ROOT_POLICY) return namespaceId === ROOT_NAMESPACE.id ? { name: lower, text: '' } : undefined
@@ -68,7 +68,7 @@ export class PolicyStore {
     return record && { name: lower, text: record.text }
   }
 
-  /** All names in alphabetical order, `root` included, the hidden one not. */
+  /** Returns all names in alphabetical order, including `root` but not the hidden policy. */
   async list(namespaceId: string): Promise<string[]> {
     const prefix = `${namespaceId}/`
     const names = (await this.#storage.keys(prefix)).map((key) => key.slice(prefix.length))
@@ -76,7 +76,7 @@ export class PolicyStore {
     return names.sort()
   }
 
-  /** Writes a policy; resolves with warnings when it is durable and in force. A text that is no policy is refused. */
+  /** Stores a policy. Resolves with warnings when it is durable and in effect. Rejects an invalid text. */
   async put(namespaceId: string, name: string, text: string): Promise<string[]> {
     const lower = name.toLowerCase()
     if (lower === ROOT_POLICY || lower === WRAPPING_POLICY) throw invalid(`cannot update "${lower}" policy`)
@@ -85,7 +85,7 @@ export class PolicyStore {
     return [...warnings]
   }
 
-  /** Removes a policy; an absent one is fine. */
+  /** Removes a policy. Does nothing if it does not exist. */
   async remove(namespaceId: string, name: string): Promise<void> {
     const lower = name.toLowerCase()
     if (lower === ROOT_POLICY || lower === WRAPPING_POLICY) throw invalid(`cannot delete "${lower}" policy`)
@@ -93,7 +93,7 @@ export class PolicyStore {
     await this.#change(storageKey(namespaceId, lower), undefined)
   }
 
-  /** Removes every policy of a namespace that goes away, `default` included. */
+  /** Removes all policies of a deleted namespace, including `default`. */
   async removeAll(namespaceId: string): Promise<void> {
     const keys = await this.#storage.keys(`${namespaceId}/`)
     await this.#storage.write((tx) => {
@@ -101,13 +101,13 @@ export class PolicyStore {
     })
   }
 
-  /** Gives a namespace its `default` policy unless it has one. */
+  /** Creates the `default` policy of a namespace if it is missing. */
   async ensureDefaults(namespaceId: string): Promise<void> {
     if (this.find(namespaceId, DEFAULT_POLICY)) return
     await this.#change(storageKey(namespaceId, DEFAULT_POLICY), DEFAULT_POLICY_TEXT)
   }
 
-  /** A key below `sys/policy/` changed: forgets what was made of it. */
+  /** Discards cached data of a changed key below `sys/policy/`. */
   invalidate(key: string): void {
     this.#parsed.delete(key)
     this.#acls.clear()
@@ -160,6 +160,6 @@ export class PolicyStore {
 
 const storageKey = (namespaceId: string, name: string): string => `${namespaceId}/${name}`
 
-/** A store may make a new object for the same content at every look-up. */
+/** Compares by content, since the entity store may return a new object on every lookup. */
 const isSameEntity = (a: EntityView, b: EntityView | undefined): boolean =>
   a === b || (b !== undefined && JSON.stringify(a) === JSON.stringify(b))

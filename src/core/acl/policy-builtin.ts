@@ -1,10 +1,10 @@
-/** Policies that exist without anybody having written them. */
+/** Built-in policies. */
 
 export const ROOT_POLICY = 'root'
 export const DEFAULT_POLICY = 'default'
 export const WRAPPING_POLICY = 'response-wrapping'
 
-/** Never listed, never changed: what the token that carries a wrapped answer may do. */
+/** The policy of wrapping tokens. It is never listed and cannot be changed. */
 export const WRAPPING_POLICY_TEXT = `
 path "cubbyhole/response" {
   capabilities = ["create", "read"]
@@ -15,7 +15,7 @@ path "sys/wrapping/unwrap" {
 }
 `
 
-/** The first text of `default`, which belongs to every token unless it declines. It may be edited, not deleted. */
+/** The initial text of `default`, which every token has unless it opts out. It can be edited but not deleted. */
 export const DEFAULT_POLICY_TEXT = `# What every token may do unless it was made without this policy.
 
 # Look at itself, prolong itself, end itself.

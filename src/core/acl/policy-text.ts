@@ -1,6 +1,6 @@
 /**
- * The policy language: HCL 1 or JSON into rules. A text is either understood in full or refused with the place of the
- * mistake; a misspelt key never passes for no restriction.
+ * Parses the policy language, HCL 1 or JSON, into rules. A text is either understood in full or rejected with the position
+ * of the error: a misspelled key must never mean "no restriction".
  */
 import { parseDurationMs } from '../../base/duration.js'
 import { isJsonText, parseHcl } from '../../base/hcl.js'
@@ -18,13 +18,13 @@ import {
 } from './acl-capabilities.js'
 import { hasTemplate, isBalanced } from './acl-template.js'
 
-/** Values a parameter may or may not have, by lower-case name; an empty list stands for any value. */
+/** Allowed or denied values of parameters, by lower-case name. An empty list means any value. */
 export type ParameterLists = ReadonlyMap<string, readonly PlainValue[]>
 
-/** One `path` block as written: the path without its leading slash, templates unresolved. */
+/** One `path` block as written: the path without its leading slash, with unresolved templates. */
 export interface PolicyRule {
   readonly path: string
-  /** Bits of CAPABILITY_BITS; 0 grants nothing and still shadows what lies below it in priority. */
+  /** Bits of CAPABILITY_BITS. With 0 the rule grants nothing, but still overrides rules of lower priority. */
   readonly capabilities: number
   readonly allowedParameters: ParameterLists
   readonly deniedParameters: ParameterLists
@@ -37,11 +37,11 @@ export interface PolicyRule {
 export interface ParsedPolicy {
   readonly rules: readonly PolicyRule[]
   readonly isTemplated: boolean
-  /** The parts of the policy that were understood but have no effect in this product. */
+  /** Valid parts of the policy that have no effect in Understudy. */
   readonly warnings: readonly string[]
 }
 
-/** Throws LogicalError `invalid-request` with a text that starts `failed to parse policy`. */
+/** Throws LogicalError `invalid-request` with a text that starts with `failed to parse policy`. */
 export const parsePolicy = (text: string): ParsedPolicy => {
   try {
     const body = parseHcl(text)
@@ -56,10 +56,13 @@ export const parsePolicy = (text: string): ParsedPolicy => {
   }
 }
 
-/** What the reference refuses with a text of its own, which clients may know. */
+/** Errors for which Vault has a specific text that clients may know. */
 class RuleError extends Error {}
 
-/** The blocks `path "x" { }`. The reference takes the first label alone, and a block without one is for the path `path`. */
+/**
+ * Returns the `path "x" { }` blocks. As in Vault, only the first label counts, and a block without a label has the path
+ * `path`.
+ */
 const pathsOf = (body: HclBody): HclBlock[] =>
   body.items.flatMap(({ key, labels, value, line, column }) => {
     if (key !== 'path') return []
@@ -69,7 +72,7 @@ const pathsOf = (body: HclBody): HclBlock[] =>
 
 const POLICY_KEYS: readonly string[] = ['name', 'path']
 
-/** Accepted since existing policies have them; nothing here enforces them. */
+/** Accepted because existing policies use them, but not enforced. */
 const UNENFORCED_KEYS: readonly string[] = ['mfa_methods', 'control_group', 'subscribe_event_types']
 
 const RULE_KEYS: readonly string[] = [
@@ -107,7 +110,7 @@ const parseRule = (block: HclBlock): PolicyRule => {
   const named = `path ${JSON.stringify(label)}: `
   const path = parsePath(block)
   refuseUnknownKeys(block.body, RULE_KEYS, named)
-  // JSON's null is a field that was not given.
+  // A JSON null counts as an absent field.
   const of = (key: string): HclItem[] =>
     block.body.items.filter((item) => item.key === key && item.value.kind !== 'null')
   const allowedParameters = parseParameters(of('allowed_parameters'))
@@ -129,7 +132,7 @@ const parseRule = (block: HclBlock): PolicyRule => {
   }
 }
 
-/** A rule that denies keeps nothing else. */
+/** A deny rule has no other content. */
 const denied = (path: string): PolicyRule => ({
   path,
   capabilities: CAPABILITY_BITS.deny,
@@ -155,7 +158,7 @@ const parsePath = (block: HclBlock): string => {
   return path
 }
 
-/** The old word adds to the list. What stands behind a `deny` is not looked at. */
+/** Adds the old `policy` value to the list. Entries after a `deny` are not checked. */
 const parseCapabilities = (old: HclItem | undefined, listed: readonly string[], named: string): number => {
   const word = old ? stringOf(unlabelled(old)) : ''
   const ofWord = Object.hasOwn(OLD_POLICY_WORDS, word) ? OLD_POLICY_WORDS[word] : undefined
@@ -171,7 +174,7 @@ const parseCapabilities = (old: HclItem | undefined, listed: readonly string[], 
   return bitsOf(found)
 }
 
-/** Names in any case. Of a name that is given again the values add up. */
+/** Names are case-insensitive. The values of a repeated name are combined. */
 const parseParameters = (items: readonly HclItem[]): ParameterLists => {
   if (items.length === 0) return NO_PARAMETERS
   const lists = new Map<string, readonly PlainValue[]>()
@@ -189,7 +192,7 @@ const parseStrings = (item: HclItem): string[] => {
   return value.values.map(stringOf)
 }
 
-/** May be negative, which bounds nothing. */
+/** Returns seconds. A negative value means no limit. */
 const parseSeconds = (item: HclItem | undefined): number => {
   if (!item) return 0
   const value = unlabelled(item)
@@ -213,7 +216,7 @@ const valuesOf = (item: HclItem): readonly HclValue[] => {
   return value.values
 }
 
-/** A number is the text that it was written as. */
+/** Returns a number as the text in which it was written. */
 const stringOf = (value: HclValue): string => {
   if (value.kind === 'number') return value.text
   if (value.kind !== 'string') throw new HclError('a string was expected', value)

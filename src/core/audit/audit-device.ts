@@ -1,4 +1,4 @@
-/** One open audit device: prints entries in its own way and hands the lines to its sink. */
+/** One open audit device: formats entries according to its options and passes the lines to its sink. */
 import type { Clock } from '../../base/clock.js'
 import { holdsBytes, printJson } from '../../base/json-print.js'
 import {
@@ -20,13 +20,13 @@ const NO_KEYS: ReadonlySet<string> = new Set()
 
 export type WriteText = (text: string) => Promise<void>
 
-/** The parts that the devices of a cluster share. */
+/** Dependencies shared by all audit devices of a cluster. */
 interface AuditSurroundings {
   readonly headers: () => AuditStyle['headers']
   readonly wholes: WholeDigests
   readonly standardOutput: WriteText
   readonly clock: Clock
-  /** Told of each line once it is written, of devices that write and hide what is secret. */
+  /** Receives each written line of devices that write to a file and hash their values. */
   readonly tail: Pick<AuditTail, 'add'>
 }
 
@@ -38,7 +38,7 @@ export class AuditDevice {
   readonly #isTested: boolean
   readonly #tail: AuditSurroundings['tail'] | undefined
 
-  /** Throws LogicalError (400) for options that cannot be. Opens nothing yet. */
+  /** Throws LogicalError (400) for invalid options. Does not open anything yet. */
   constructor(record: AuditRecord, { headers, wholes, standardOutput, clock, tail }: AuditSurroundings) {
     const options = parseAuditOptions(record.options)
     this.record = record
@@ -64,7 +64,7 @@ export class AuditDevice {
   async logRequest(entry: AuditEntry, timeMs: number): Promise<void> {
     const { data } = entry.request
     const plainKeys = requestKeysOf(entry)
-    // Large data is digested before the entry is put together, which is done in one turn.
+    // Hashes large data in advance, since the entry itself is built in one turn of the event loop.
     if (!this.#style.redactor.fits(data, plainKeys)) await this.#style.wholes.prepare(data)
     await this.#append(describeRequest(entry, timeMs, this.#style), 'request')
   }
@@ -75,7 +75,7 @@ export class AuditDevice {
     await this.#append(describeResponse(entry, timeMs, this.#style), 'response')
   }
 
-  /** Writes a line that says nothing, unless the options say not to: a file may open and still take nothing. */
+  /** Writes a test line, unless the options disable it: a file may open and still reject writes. */
   async test(id: string, timeMs: number): Promise<void> {
     if (this.#isTested) await this.#append(describeTest(id, timeMs), 'request')
   }
@@ -99,6 +99,9 @@ export class AuditDevice {
   }
 }
 
-/** What a device prints with `log_raw` is for nobody but whoever may read its file. */
+/**
+ * Returns false for a device with `log_raw`, whose lines only readers of its file may see, and for one that discards its
+ * lines.
+ */
 export const keepsTail = ({ isRaw, filePath }: Pick<AuditOptions, 'isRaw' | 'filePath'>): boolean =>
   !isRaw && filePath !== 'discard'

@@ -1,4 +1,4 @@
-/** The entries that are logged about a request and its response, and how a device prints them. */
+/** Builds the audit entries of a request and its response, in the format of a device. */
 import { wholeSeconds } from '../../base/duration.js'
 import { LIMITS } from '../../base/limits.js'
 import { formatTime } from '../../base/rfc3339.js'
@@ -16,17 +16,17 @@ import type { Redactor, WholeDigests } from './audit-hash.js'
 import type { MountEntry } from '../mounts/mount-entry.js'
 import { allPolicies } from '../tokens/token-answer.js'
 
-/** One request, as the pipeline knows it when it is logged. */
+/** One request as the pipeline logs it. */
 export interface AuditEntry {
   readonly request: Request
   readonly mount: AuditedMount | undefined
-  /** Undefined without a token, or with one that is not good. */
+  /** Undefined without a valid token. */
   readonly token: AuditedToken | undefined
-  /** Undefined where no rights were asked for. */
+  /** Undefined if no policy was checked. */
   readonly verdict: AuditedVerdict | undefined
-  /** The policies that the entity behind the token adds to those of the token. */
+  /** The policies that the token's entity adds. */
   readonly identityPolicies?: readonly string[]
-  /** The error that the request failed with, if it did. */
+  /** The error with which the request failed, if any. */
   readonly error?: unknown
 }
 
@@ -39,7 +39,7 @@ interface AuditedMount {
   readonly view: { readonly path: string }
 }
 
-/** `numUses` is what the token had before this request; 0 is no limit. */
+/** `numUses` is the number of uses before this request; 0 means unlimited. */
 interface AuditedToken extends TokenView {
   readonly meta: Readonly<Record<string, string>> | null
   readonly numUses: number
@@ -52,12 +52,12 @@ interface AuditedVerdict {
   readonly grantingPolicies: readonly { readonly name: string; readonly namespaceId: string; readonly type: string }[]
 }
 
-/** How one device prints, and what all of them know. */
+/** The options of one device, and the data shared by all. */
 export interface AuditStyle {
   readonly redactor: Redactor
   readonly wholes: WholeDigests
   readonly elidesLists: boolean
-  /** Lower-case names of the request headers to log; the value tells whether theirs are hidden. */
+  /** Request headers to log, by lower-case name; the value says whether to hash theirs. */
   readonly headers: ReadonlyMap<string, { readonly hmac: boolean }>
 }
 
@@ -84,7 +84,7 @@ export const describeResponse = (
   ...errorOf(entry.error),
 })
 
-/** The entry that a device is tried with when it is enabled. It tells of no request that anybody made. */
+/** Builds the entry that tests a device when it is enabled. It describes no real request. */
 export const describeTest = (id: string, timeMs: number): Record<string, unknown> => ({
   time: formatTime(timeMs),
   type: 'request',
@@ -92,7 +92,7 @@ export const describeTest = (id: string, timeMs: number): Record<string, unknown
   request: { id, operation: 'update', namespace: namespaceOf(ROOT_NAMESPACE), path: 'sys/audit/test' },
 })
 
-/** The token that a login gave; for other requests the token of the request. */
+/** Returns the token issued by a login, otherwise the token of the request. */
 const authOf = (entry: AuditEntry, response: Response | undefined, style: AuditStyle): Record<string, unknown> => {
   const { request, token, identityPolicies = [], verdict, error } = entry
   const { redactor } = style
@@ -126,7 +126,7 @@ const authOf = (entry: AuditEntry, response: Response | undefined, style: AuditS
   }
 }
 
-/** Fields of a request whose values are shown as they are. */
+/** Returns the request fields whose values are not hashed. */
 export const requestKeysOf = ({ mount }: Pick<AuditEntry, 'mount'>): ReadonlySet<string> =>
   new Set(mount?.entry.config.auditNonHmacRequestKeys)
 
@@ -171,7 +171,7 @@ const responseOf = (entry: AuditResponseEntry, style: AuditStyle): Record<string
 const elides = ({ request }: AuditEntry, { elidesLists }: AuditStyle): boolean =>
   elidesLists && request.operation === 'list'
 
-/** A list's answer with numbers in place of its contents. */
+/** Replaces the contents of a list response with counts. */
 const withCounts = (data: Record<string, unknown> | RawJson): Record<string, unknown> | RawJson => {
   if (data instanceof RawJson) return data
   const { keys, key_info } = data
@@ -182,7 +182,7 @@ const withCounts = (data: Record<string, unknown> | RawJson): Record<string, unk
   }
 }
 
-/** Data string by string; or, where that would be too much, how much it is and a hash by which it can be known again. */
+/** Returns the data with hashed strings. If the data is too large, returns only its size and a digest. */
 const dataOf = (
   data: object,
   plainKeys: ReadonlySet<string>,
@@ -193,7 +193,7 @@ const dataOf = (
   return { data_omitted: { sha256: redactor.text(sha256), bytes } }
 }
 
-/** Names are listed all at once, even to see the first: of a million it takes long. */
+/** Stops at the first key: `Object.keys` is slow on an object with a million keys. */
 const isEmpty = (data: object): boolean => {
   for (const _ in data) return false
   return true

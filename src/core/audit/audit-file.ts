@@ -9,10 +9,10 @@ import type { AuditSink, LineKind } from './audit-sink.js'
 
 interface FileSinkOptions {
   readonly path: string
-  /** Undefined leaves the mode of the file alone. */
+  /** Undefined leaves the file mode unchanged. */
   readonly mode: number | undefined
   readonly clock: Clock
-  /** The bytes that are free on the disk of a file; the system is asked unless this is given. */
+  /** Returns the free bytes on the file's disk. Default: asks the operating system. */
   readonly freeBytes?: (path: string) => Promise<number>
 }
 
@@ -23,22 +23,24 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** Never waits for a reader: opening a pipe that nobody reads fails, where it would hold a thread of the process for ever. */
+/**
+ * Opens without blocking: a pipe without a reader fails immediately, instead of blocking a thread of the process forever.
+ */
 const APPENDING = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NONBLOCK
 
-/** How often a full pipe is tried again. */
+/** Interval between attempts to write to a full pipe, in ms. */
 const RETRY_MS = 10
 
-/** For how long a disk with plenty of room is not asked again, and how much that is. */
+/** How long, and from which amount on, ample free disk space is assumed without another check. */
 const ROOM_KNOWN_MS = 100
 const PLENTY_BYTES = 64 * LIMITS.auditHeadroomBytes
 
 const LINE_FEED = 0x0a
 
 /**
- * Appends to a file. One write is under way at a time and takes along everything that came in the meantime. After a
- * failure the file is opened anew with the next line, which begins on a line of its own. A disk that is nearly full takes
- * no more requests: what is executed must find room for its answer.
+ * Appends lines to a file. One write is in progress at a time, and the next one contains all lines that arrived meanwhile.
+ * After a failure the file is reopened with the next line, which starts on a new line. If the disk is nearly full, the sink
+ * rejects requests, so that there is space for the responses of executed ones.
  */
 export class FileSink implements AuditSink {
   readonly #path: string
@@ -49,12 +51,12 @@ export class FileSink implements AuditSink {
   #isRegular = false
   #waiting: Waiting[] = []
   #waitingCharacters = 0
-  /** The end of the queue of everything that touches the file. Never rejects. */
+  /** The tail of the queue of all file operations. Never rejects. */
   #work: Promise<void> = Promise.resolve()
   #isScheduled = false
-  /** A write takes too long; until it ends nothing else can be tried. */
+  /** A write exceeds its timeout; no other write can start until it completes. */
   #isStuck = false
-  /** The last write ended within a line. */
+  /** The last write ended in the middle of a line. */
   #isTorn = false
   #roomKnownUntilMs = 0
 
@@ -94,7 +96,7 @@ export class FileSink implements AuditSink {
     return this.#exclusively(() => this.#closeFile())
   }
 
-  /** Runs `fn` after what was asked for before; its failure is the caller's alone. */
+  /** Runs `fn` after all earlier operations. A failure rejects only the caller's promise. */
   #exclusively(fn: () => Promise<void>): Promise<void> {
     const done = this.#work.then(fn)
     this.#work = done.catch(() => undefined)
@@ -146,7 +148,7 @@ export class FileSink implements AuditSink {
     }
   }
 
-  /** Returns how many bytes were taken; a pipe that is full takes none, and is waited for. */
+  /** Writes once and returns the number of bytes written. If a pipe is full, waits and returns 0. */
   async #writeOnce(handle: FileHandle, bytes: Buffer, signal: AbortSignal): Promise<number> {
     try {
       return (await inNoTime(() => handle.write(bytes))).bytesWritten
@@ -157,7 +159,7 @@ export class FileSink implements AuditSink {
     }
   }
 
-  /** The part of the batch that can be written. Where there is room for answers only, requests are rejected. */
+  /** Returns the part of the batch that fits on the disk. If there is only space for responses, rejects the requests. */
   async #withRoom(batch: Waiting[]): Promise<Waiting[]> {
     if (!this.#isRegular || !batch.some(({ kind }) => kind === 'request') || (await this.#hasRoom())) return batch
     const error = new Error(`less than ${LIMITS.auditHeadroomBytes} bytes are free on the disk of the file`)
@@ -182,7 +184,8 @@ export class FileSink implements AuditSink {
     try {
       const stats = await handle.stat()
       this.#isRegular = stats.isFile()
-      // The mode given to open is masked, and an existing file keeps its own. A device belongs to the whole machine.
+      // The umask applies to the mode passed to `open`, and an existing file keeps its own, so `chmod` is needed. Devices
+      // are skipped: they belong to the whole machine.
       const isDevice = stats.isCharacterDevice() || stats.isBlockDevice()
       if (this.#mode !== undefined && !isDevice) await handle.chmod(this.#mode)
     } catch (error) {
@@ -199,7 +202,7 @@ export class FileSink implements AuditSink {
   }
 }
 
-/** Infinite where nothing is known: file systems that have no size, as some in memory, say so by zero. */
+/** Returns Infinity if the free space is unknown: file systems without a size, such as some in memory, report zero. */
 const systemFreeBytes = async (path: string): Promise<number> => {
   const { blocks, bavail, bsize } = await statfs(path).catch(() => ({ blocks: 0, bavail: 0, bsize: 0 }))
   return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize

@@ -1,4 +1,4 @@
-/** Redacts values in audit entries: the same text gives the same hash on one device, and no other. */
+/** Redacts values in audit entries with a keyed hash: equal texts have equal hashes on the same device only. */
 import { LIMITS } from '../../base/limits.js'
 import { nextTurn, turnFor } from '../../base/turn.js'
 import { createSha256 } from '../../crypto/digest.js'
@@ -8,25 +8,25 @@ import { printPieces } from '../../base/json-print.js'
 import { parseJson } from '../../logical/json-text.js'
 
 export interface Redactor {
-  /** A token, or a string value. */
+  /** Hashes a token or a string value. */
   text(value: string): string
   accessor(value: string): string
-  /** A copy of `value` in which every string is hidden but those whose key is in `plainKeys`. */
+  /** Returns a copy of `value` with all strings hashed, except those whose key is in `plainKeys`. */
   values(value: unknown, plainKeys: ReadonlySet<string>): unknown
-  /** Whether `values` prints no more than `LIMITS.auditDataBytesMax`: looks no further than that. */
+  /** Returns whether the output of `values` fits into `LIMITS.auditDataBytesMax`. Stops counting at that limit. */
   fits(value: unknown, plainKeys: ReadonlySet<string>): boolean
-  /** True when `fits` was asked about this value and it does not fit. */
+  /** Returns true if `fits` was called for this value and returned false. */
   isLarge(value: unknown): boolean
 }
 
-/** The digest that stands for data too large to be shown string by string. */
+/** The digest that replaces data too large for string-by-string hashing. */
 interface WholeDigest {
-  /** Hex digits, of the data as JSON. */
+  /** Hex digest of the data as JSON. */
   readonly sha256: string
   readonly bytes: number
 }
 
-/** Digests of large data, made once for all devices and both entries of a request. */
+/** Digests of large data, computed once for all devices and both entries of a request. */
 export class WholeDigests {
   readonly #known = new WeakMap<object, WholeDigest>()
 
@@ -41,7 +41,7 @@ export class WholeDigests {
     return found
   }
 
-  /** Makes a digest in several turns of the event loop, so that `of` has it at hand. */
+  /** Computes a digest over several turns of the event loop and caches it for `of`. */
   async prepare(value: object): Promise<void> {
     if (this.#known.has(value)) return
     await nextTurn()
@@ -58,10 +58,10 @@ export class WholeDigests {
   }
 }
 
-/** Characters or bytes that are hashed in one turn. */
+/** Characters or bytes hashed in one turn. */
 const PIECE_SIZE = 4 * 1024 * 1024
 
-/** The end of a text's piece never lies between the two halves of one character. */
+/** Returns an end that does not split a surrogate pair. */
 const endOfPiece = (piece: string | Buffer, end: number): number => {
   const code = typeof piece === 'string' ? piece.charCodeAt(end - 1) : 0
   return code >= 0xd800 && code <= 0xdbff ? end + 1 : Math.min(end, piece.length)
@@ -106,7 +106,7 @@ export const createRedactor = (salt: string, options: { isRaw: boolean; hashesAc
   }
 }
 
-/** Elements of a list stand under the key of the list. */
+/** Elements of a list have the key of the list. */
 const mapStrings = (
   value: unknown,
   key: string | undefined,
@@ -122,10 +122,10 @@ const mapStrings = (
 }
 
 const HASH_CHARACTERS = 'hmac-sha256:'.length + 64
-/** Quotes, a colon and a comma. */
+/** Two quotes, a colon and a comma. */
 const AROUND = 4
 
-/** Takes from `room` what `mapStrings` would print of the value, more or less; false as soon as it does not suffice. */
+/** Subtracts the approximate output size of `mapStrings` from `room`. Returns false as soon as the room is used up. */
 const takeRoom = (
   value: unknown,
   key: string | undefined,

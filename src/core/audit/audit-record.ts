@@ -1,4 +1,4 @@
-/** Audit devices as they are stored: one record each. */
+/** Audit devices as stored: one record each. */
 import type { LogicalError } from '../../logical/errors.js'
 import { invalid } from '../../logical/errors.js'
 import { KEYS } from '../../storage/keys/key-families.js'
@@ -9,9 +9,9 @@ export interface AuditRecord {
   readonly type: 'file'
   readonly description: string
   readonly isLocal: boolean
-  /** The options as they were sent. */
+  /** The options as sent. */
   readonly options: Readonly<Record<string, string>>
-  /** The key of the hashes of this device. */
+  /** The key of this device's hashes. */
   readonly salt: string
 }
 
@@ -19,13 +19,13 @@ export interface AuditRecord {
 export interface AuditOptions {
   /** A path, `stdout` or `discard`. */
   readonly filePath: string
-  /** Undefined leaves the mode of the file alone. */
+  /** Undefined leaves the file mode unchanged. */
   readonly mode: number | undefined
   readonly isRaw: boolean
   readonly hashesAccessors: boolean
   readonly elidesLists: boolean
   readonly prefix: string
-  /** A line is written before the device is enabled. */
+  /** If true, a test line is written before the device is enabled. */
   readonly isTested: boolean
 }
 
@@ -34,7 +34,7 @@ export const RECORD_PREFIXES = [KEYS.audit, KEYS.localAudit] as const
 export const recordKey = ({ path, isLocal }: Pick<AuditRecord, 'path' | 'isLocal'>): string =>
   (isLocal ? KEYS.localAudit : KEYS.audit) + path.slice(0, -1)
 
-/** Throws 400 for an option that cannot be. */
+/** Throws 400 for an invalid option. */
 export const parseAuditOptions = (options: Readonly<Record<string, string>>): AuditOptions => {
   const filePath = options.file_path ?? options.path ?? ''
   if (filePath === '') throw invalid('file_path is required')
@@ -61,7 +61,7 @@ const parseSwitch = (options: Readonly<Record<string, string>>, name: string, ot
   return TRUE.has(text)
 }
 
-/** Octal digits; all zeros leave an existing file's mode as it is. */
+/** Parses octal digits. All zeros leave the mode of an existing file unchanged. */
 const parseMode = (text: string): number | undefined => {
   if (!/^[0-7]{1,5}$/.test(text)) throw unusable('mode', text)
   const mode = Number.parseInt(text, 8)

@@ -1,19 +1,19 @@
-/** Where the lines of an audit device go. */
+/** Destinations for the lines of an audit device. */
 
-/** The subject of a line: a request that may still be refused, or the answer to one that is executed already. */
+/** The subject of a line: a request that may still be rejected, or the response to an executed one. */
 export type LineKind = 'request' | 'response'
 
 export interface AuditSink {
   /**
-   * Resolves when the line is written, in the order of the calls; rejects when it could not be, or not within
-   * `LIMITS.auditWriteMs`. Not synced to the disk.
+   * Resolves when the line is written, in the order of the calls. Rejects if the write fails or exceeds
+   * `LIMITS.auditWriteMs`. Does not sync to disk.
    */
   append(line: string, kind: LineKind): Promise<void>
-  /** Opens what it writes to, so that mistakes are found at once. */
+  /** Opens the destination, so that errors show immediately. */
   open(): Promise<void>
-  /** Closes and opens again: the file may have been moved away. */
+  /** Closes and reopens the file, which may have been moved. */
   reopen(): Promise<void>
-  /** Writes what was appended before, then closes. */
+  /** Writes all appended lines, then closes. */
   close(): Promise<void>
 }
 
@@ -24,5 +24,8 @@ export const discardSink: AuditSink = {
   close: async () => undefined,
 }
 
-/** Standard output, or whatever else takes text. `write` rejects what it cannot take, and never waits for a reader. */
+/**
+ * Creates a sink for standard output or another text stream. `write` rejects text that it cannot accept, and never waits for
+ * a reader.
+ */
 export const textSink = (write: (text: string) => Promise<void>): AuditSink => ({ ...discardSink, append: write })

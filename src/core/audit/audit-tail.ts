@@ -1,32 +1,32 @@
 import { LIMITS } from '../../base/limits.js'
 
 interface AuditLine {
-  /** Of its device. */
+  /** Path of the device. */
   readonly path: string
-  /** Without the prefix of the device; the beginning of one that is very long. */
+  /** Without the device's prefix. Very long lines are truncated. */
   readonly text: string
 }
 
 /**
- * The newest lines that the devices of this cluster wrote, from when it was opened here. It is filled by those who write, and
- * no file is ever read for it: a device can be given any name of a file.
+ * The most recent lines that this cluster's devices wrote since it was unsealed. The devices fill it. No file is ever read
+ * for it, since a device may have any file path.
  */
 export class AuditTail {
   #lines: AuditLine[] = []
 
   add(path: string, line: string): void {
     this.#lines.push({ path, text: shorten(line) })
-    // Most lines move nothing.
+    // Trims only at twice the limit, so that most additions move no elements.
     if (this.#lines.length >= 2 * LIMITS.auditTailLines) this.#lines = this.list()
   }
 
-  /** The oldest first. */
+  /** Returns the lines, oldest first. */
   list(): AuditLine[] {
     return this.#lines.slice(-LIMITS.auditTailLines)
   }
 }
 
-/** A part of a text would keep the whole of it in memory: it is copied. */
+/** Copies the text: a substring would keep the whole line in memory. */
 const shorten = (line: string): string =>
   line.length <= LIMITS.auditTailCharactersMax
     ? line

@@ -1,6 +1,6 @@
 /**
- * The audit devices of this cluster. A request is executed only when at least one device has taken its entry, and answered
- * only when one has taken the entry of the response; without devices nothing is asked of anybody.
+ * The audit devices of this cluster. A request is executed only after at least one device has written its entry, and
+ * answered only after one has written the entry of the response. Without devices there is no such requirement.
  */
 import type { Clock } from '../../base/clock.js'
 import { uuid } from '../../base/id.js'
@@ -21,12 +21,14 @@ interface AuditBrokerOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
-  /** Takes the lines of devices whose file is `stdout`; rejects what it cannot take, and never waits for a reader. */
+  /**
+   * Writes the lines of devices whose file is `stdout`. Rejects text that it cannot accept, and never waits for a reader.
+   */
   readonly standardOutput: WriteText
   readonly meter: Pick<Meter, 'record' | 'count'>
 }
 
-/** A device that is to be enabled. `name` is without a trailing slash. */
+/** A device to enable. `name` has no trailing slash. */
 type NewAuditDevice = Pick<AuditRecord, 'description' | 'isLocal' | 'options'> & { name: string; type: string }
 
 export class AuditBroker {
@@ -34,11 +36,11 @@ export class AuditBroker {
   readonly #options: AuditBrokerOptions
   readonly #wholes = new WholeDigests()
   readonly #tail = new AuditTail()
-  /** By storage key, as they are stored. */
+  /** Stored devices, by storage key. */
   readonly #devices = new Map<string, AuditDevice>()
-  /** Opened and tried, and on their way to the disk; by salt, which no two have. */
+  /** Devices that are open and tested but not yet durable, by their unique salt. */
   readonly #tried = new Map<string, AuditDevice>()
-  /** Devices that are being closed. */
+  /** Devices being closed. */
   readonly #closing = new Set<Promise<void>>()
 
   constructor(options: AuditBrokerOptions) {
@@ -46,7 +48,7 @@ export class AuditBroker {
     this.headers = new AuditedHeaders(options.storage)
   }
 
-  /** Reads the table. Files are opened with their first line, so that one that cannot be opened does not stop a start. */
+  /** Loads the table. Files are opened when their first line is written, so that a failure does not prevent startup. */
   async load(): Promise<void> {
     for (const prefix of RECORD_PREFIXES) {
       for (const key of await this.#options.storage.keys(prefix)) this.#follow(key)
@@ -57,7 +59,7 @@ export class AuditBroker {
     return this.#devices.size > 0
   }
 
-  /** Throws LogicalError `internal` when no device took the entry. */
+  /** Throws LogicalError `internal` if no device wrote the entry. */
   async logRequest(entry: AuditEntry): Promise<void> {
     const timeMs = this.#options.clock.now()
     await this.#measured('vault.audit.log_request', (device) => device.logRequest(entry, timeMs))
@@ -68,18 +70,18 @@ export class AuditBroker {
     await this.#measured('vault.audit.log_response', (device) => device.logResponse(entry, timeMs))
   }
 
-  /** The records, sorted by path. */
+  /** Returns the records, sorted by path. */
   list(): AuditRecord[] {
     return [...this.#devices.values()].map(({ record }) => record).sort((a, b) => (a.path < b.path ? -1 : 1))
   }
 
-  /** The newest lines that the devices wrote, and of which devices they are kept. */
+  /** Returns the most recent lines, and the paths of the devices whose lines are kept. */
   tail(): { readonly lines: ReturnType<AuditTail['list']>; readonly kept: readonly string[] } {
     const kept = this.list().filter(({ options }) => keepsTail(parseAuditOptions(options)))
     return { lines: this.#tail.list(), kept: kept.map(({ path }) => path) }
   }
 
-  /** Opens the device, tries it and stores it. Throws 400 for a path in use, an unknown type, or what takes no line. */
+  /** Opens, tests and stores a device. Throws 400 for a path in use, an unknown type, or a device that fails its test. */
   async enable({ name, type, description, isLocal, options }: NewAuditDevice): Promise<void> {
     const path = `${name}/`
     if (type !== 'file') throw invalid(`unknown backend type: ${JSON.stringify(type)}`)
@@ -105,7 +107,7 @@ export class AuditBroker {
     }
   }
 
-  /** Removes the device; nothing happens when there is none of that name. */
+  /** Removes a device. Does nothing if it does not exist. */
   async disable(name: string): Promise<void> {
     const record = this.list().find(({ path }) => path === `${name}/`)
     if (!record) return
@@ -113,26 +115,26 @@ export class AuditBroker {
     await this.#options.storage.write((tx) => tx.delete(key))
   }
 
-  /** The hash of `text` by the key of a device; undefined when there is no device of that name. */
+  /** Returns the hash of `text` with the key of a device; undefined if the device does not exist. */
   findHash(name: string, text: string): string | undefined {
     const record = this.list().find(({ path }) => path === `${name}/`)
     return record && hashText(record.salt, text)
   }
 
-  /** Opens all files anew. Resolves when that is done; a file that cannot be opened is tried again with its next line. */
+  /** Reopens all files. If one fails to open, its next line retries. */
   async reload(): Promise<void> {
     await Promise.all(
       [...this.#devices.values()].map((device) => device.reopen().catch((error) => this.#warn(device, error))),
     )
   }
 
-  /** A record has changed. */
+  /** Applies a changed record. */
   invalidate(key: string): void {
     if (key === KEYS.auditedHeaders) this.headers.forget()
     else this.#follow(key)
   }
 
-  /** Resolves when all that was logged is written and every file is closed. */
+  /** Resolves when all logged lines are written and all files are closed. */
   async close(): Promise<void> {
     for (const key of [...this.#devices.keys()]) this.#replace(key, undefined)
     await Promise.all(this.#closing)
@@ -149,7 +151,7 @@ export class AuditBroker {
     })
   }
 
-  /** Makes the device of a key what its record says. */
+  /** Opens, replaces or closes the device of a key according to its record. */
   #follow(key: string): void {
     const record = readJson<AuditRecord>(this.#options.storage, key)
     const current = this.#devices.get(key)?.record
@@ -167,7 +169,7 @@ export class AuditBroker {
     void closing.then(() => this.#closing.delete(closing))
   }
 
-  /** Counts what is logged, and how often no device took it. */
+  /** Measures logging, and counts entries that no device wrote. */
   async #measured(name: string, log: (device: AuditDevice) => Promise<void>): Promise<void> {
     const { clock, meter } = this.#options
     const startedMs = clock.monotonic()
@@ -233,7 +235,7 @@ class AuditedHeaders {
     return this.#kept
   }
 
-  /** Undefined stops the logging of the header. */
+  /** Undefined stops logging the header. */
   set(name: string, header: AuditedHeader | undefined): Promise<void> {
     return this.#storage.write((tx) => {
       const { [name.toLowerCase()]: _replaced, ...others } = readJson<HeaderRecord>(tx, KEYS.auditedHeaders) ?? {}
@@ -241,7 +243,7 @@ class AuditedHeaders {
     })
   }
 
-  /** The record has changed. */
+  /** Discards the cached record after a change. */
   forget(): void {
     this.#kept = undefined
   }

@@ -1,6 +1,6 @@
 /**
- * Entities and aliases as operators manage them: names are unique in their namespace, an alias is unique for its mount and
- * has one entity, and an entity has one alias for each mount. All of that is judged within the transaction that writes.
+ * Entities and aliases as managed by operators. Names are unique per namespace. An alias is unique per mount and has one
+ * entity; an entity has at most one alias per mount. All checks run inside the transaction that writes.
  */
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { AliasChange, EntityChange, Texts } from '../../logical/identity.js'
@@ -16,7 +16,7 @@ import {
   replaceEntity,
 } from './identity-record.js'
 
-/** A mount of an auth method, as aliases name it. */
+/** An auth mount that an alias belongs to. */
 export interface AliasMount {
   readonly type: string
   readonly path: string
@@ -33,7 +33,7 @@ export class IdentityDirectory {
   constructor(options: {
     readonly store: IdentityStore
     readonly findMount: (accessor: string) => AliasMount | undefined
-    /** True where entities cannot be written: a request that would is for the primary, whatever this cluster knows. */
+    /** Returns true if entities cannot be written here. Such requests go to the primary, whatever this cluster knows. */
     readonly isReadOnly: () => boolean
     readonly now: () => number
   }) {
@@ -67,7 +67,7 @@ export class IdentityDirectory {
     return this.#store.list(namespaceId)
   }
 
-  /** Throws 400 for an unknown id or a name that another entity has. */
+  /** Creates or changes an entity. Throws 400 for an unknown ID, or for a name that another entity has. */
   putEntity(change: EntityChange): Promise<{ readonly entity: Entity; readonly isNew: boolean }> {
     return this.#write((tx) => {
       const before = findForChange(tx, change)
@@ -85,7 +85,7 @@ export class IdentityDirectory {
     })
   }
 
-  /** The entity with all its aliases; nothing happens when it is not there. */
+  /** Removes the entity with all its aliases. Does nothing if it does not exist. */
   removeEntity(namespaceId: string, id: string): Promise<void> {
     return this.#write((tx) => {
       const entity = within(namespaceId, readEntity(tx, id))
@@ -93,7 +93,10 @@ export class IdentityDirectory {
     })
   }
 
-  /** Throws 400 for an unknown id, mount or entity, and for what would give an entity two aliases of one mount. */
+  /**
+   * Creates or changes an alias. Throws 400 for an unknown ID, mount or entity, and if the entity would have two aliases on
+   * one mount.
+   */
   putAlias(change: AliasChange): Promise<{ readonly alias: EntityAlias; readonly entity: Entity }> {
     return this.#write((tx) => {
       const { namespaceId } = change
@@ -115,7 +118,7 @@ export class IdentityDirectory {
       const alias = this.#aliasFor(current?.alias, { mountAccessor, name, customMetadata: change.customMetadata })
       const entity = { ...target, aliases: [...others, alias], updatedAtMs: this.#now() }
       const isMoved = current !== undefined && current.entity.id !== target.id
-      // The alias leaves its old entity before the new one takes it: both have keys of the same names.
+      // Removes the alias from its old entity before the new one adds it: both use the same keys.
       if (isMoved) replaceEntity(tx, current.entity, without(current.entity, current.alias.id))
       replaceEntity(tx, readEntity(tx, target.id), entity)
       return { alias, entity }
@@ -159,7 +162,7 @@ const without = (entity: Entity, aliasId: string): Entity => ({
   aliases: entity.aliases.filter(({ id }) => id !== aliasId),
 })
 
-/** An id must be that of an entity; a name alone finds one or is that of a new one. */
+/** Finds the entity to change. An ID must exist; a name alone finds an entity or names a new one. */
 const findForChange = (reader: ReadStorage, { namespaceId, id, name }: EntityChange): Entity | undefined => {
   const byId = id === undefined ? undefined : within(namespaceId, readEntity(reader, id))
   if (id !== undefined && !byId) throw invalid('entity not found from id')
@@ -179,7 +182,7 @@ const findAlias = (reader: ReadStorage, factors: AliasFactors): FoundAlias | und
   return entity && alias && { alias, entity }
 }
 
-/** An id must be that of an alias; without one, mount and name find one or are those of a new one. */
+/** Finds the alias to change. An ID must exist; otherwise mount and name find an alias or define a new one. */
 const findForAliasChange = (reader: ReadStorage, change: AliasChange): FoundAlias | undefined => {
   const { namespaceId, id, mountAccessor, name } = change
   if (id === undefined) {

@@ -1,7 +1,4 @@
-/**
- * Entities as they are stored, and where their keys lie. One record is the only truth about an entity and its aliases; the
- * other keys lead to it.
- */
+/** Stored entities and their keys. One record is authoritative for an entity and its aliases; the other keys are indexes. */
 import { sha256Hex } from '../../crypto/digest.js'
 import { putJson, type ReadStorage, readJson, type Transaction } from '../../logical/storage.js'
 import type { EntityAliasView, EntityView } from '../acl/acl-entity.js'
@@ -15,12 +12,12 @@ export interface EntityAlias extends EntityAliasView {
 
 export interface Entity extends EntityView {
   readonly namespaceId: string
-  /** The names as written; null until somebody wrote them. */
+  /** The names as written; null until written. */
   readonly policies: readonly string[] | null
   readonly isDisabled: boolean
   readonly createdAtMs: number
   readonly updatedAtMs: number
-  /** At most one for each mount, but for those that logins have added. */
+  /** At most one per mount, except for those added by logins. */
   readonly aliases: readonly EntityAlias[]
 }
 
@@ -33,16 +30,16 @@ export interface AliasFactors {
 export const IDENTITY_KEYS = {
   entities: 'entity/',
   entity: (id: string) => `entity/${id}`,
-  /** A hash, because names of aliases are credentials' halves and of any length. */
+  /** A hash, because an alias name can be part of a credential and of any length. */
   alias: ({ namespaceId, mountAccessor, name }: AliasFactors) =>
     `alias/${sha256Hex(JSON.stringify([namespaceId, mountAccessor, name]))}`,
   aliasId: (id: string) => `alias-id/${id}`,
-  /** Every entity of a namespace has such a key, so the keys list them. Letter case does not tell names apart. */
+  /** Every entity of a namespace has such a key, so these keys list the entities. Names are case-insensitive. */
   names: (namespaceId: string) => `name/${namespaceId}/`,
   name: (namespaceId: string, name: string) => `name/${namespaceId}/${sha256Hex(name.toLowerCase())}`,
 } as const
 
-/** An entity as logins stored it before entities could be managed: only the aliases' own keys lead to it. */
+/** The form in which logins of earlier versions stored an entity. Only the keys of its aliases refer to it. */
 interface FirstEntity extends EntityView {
   readonly namespaceId: string
   readonly createdAtMs?: undefined
@@ -70,13 +67,13 @@ const completed = (first: FirstEntity): Entity => ({
 
 const NEVER_TIMED = { createdAtMs: 0, updatedAtMs: 0 } as const
 
-/** A hash in the form of an id, the same at every reading. */
+/** Derives a stable ID from a hash. */
 const derivedId = ({ namespaceId }: FirstEntity, alias: EntityAliasView): string => {
   const hash = sha256Hex(IDENTITY_KEYS.alias({ ...alias, namespaceId }))
   return [hash.slice(0, 8), hash.slice(8, 12), hash.slice(12, 16), hash.slice(16, 20), hash.slice(20, 32)].join('-')
 }
 
-/** The entity that another key leads to. */
+/** Returns the entity that an index key refers to. */
 export const followKey = (reader: ReadStorage, key: string): Entity | undefined => {
   const id = readJson<string>(reader, key)
   return id === undefined ? undefined : readEntity(reader, id)
@@ -90,11 +87,9 @@ const keysOf = (entity: Entity): string[] => [
   ]),
 ]
 
-/**
- * Makes the store say `after` in place of `before`, with all keys that lead to it; undefined is none.
- */
+/** Replaces `before` with `after`, including all index keys. Undefined means no entity. */
 export const replaceEntity = (tx: Transaction, before: Entity | undefined, after: Entity | undefined): void => {
-  // An entity that was never timed may lack keys: they are written with its first change.
+  // An entity without a creation time may lack index keys. Its first change writes them.
   const had = new Set(before ? keysOf(before) : [])
   const isComplete = before !== undefined && before.createdAtMs > 0
   const has = new Set(after ? keysOf(after) : [])

@@ -21,27 +21,29 @@ interface AliasQuery extends AliasFactors {
 
 const CACHED_ENTITIES = 10_000
 
-/** Whatever a record says, no entity makes its tokens root. */
+/** An entity can never give its tokens these policies, whatever its record says. */
 const NEVER_GIVEN: ReadonlySet<string> = new Set(['root', 'response-wrapping'])
 
 /**
- * The entities of logins: one per namespace, mount and alias name, made at the first login and the same ever after, on
- * every cluster of the set. Entities are shared data, so only a cluster that may write shared data makes one.
+ * The entities of logins: one per namespace, mount and alias name, created at the first login and the same on all clusters
+ * of the set. Only a cluster that can write replicated data creates entities.
  */
 export class IdentityStore {
   readonly #storage: Storage
   readonly #random: Random
   readonly #clock: Clock
   readonly #entities = new RecentCache<Entity>(CACHED_ENTITIES)
-  /** Entity ids by storage key of the alias. */
+  /** Entity IDs by storage key of the alias. */
   readonly #aliases = new RecentCache<string>(CACHED_ENTITIES)
-  /** By entity id. Where so many are under way that one is forgotten, its tokens are refused until it has come. */
+  /** By entity ID. If an entry is evicted, tokens of its entity are rejected until the entity has replicated. */
   readonly #expected = new RecentCache<() => boolean>(CACHED_ENTITIES)
 
-  /** Whether an entity that is not here counts as deleted. */
+  /** Returns whether an entity missing here counts as deleted. */
   readonly #isAbsent: (entityId: string) => boolean
 
-  /** `storage`: view of `sys/identity/`. `onAbsent` may throw: it is asked about an entity of a token that is not here. */
+  /**
+   * `storage` is the view of `sys/identity/`. `onAbsent` is called if the entity of a token is missing here, and may throw.
+   */
   constructor(options: { storage: Storage; random: Random; clock: Clock; onAbsent?: (() => never) | undefined }) {
     const { onAbsent } = options
     this.#isAbsent = onAbsent ?? ((entityId) => this.#expected.get(entityId)?.() !== true)
@@ -76,40 +78,43 @@ export class IdentityStore {
     return followKey(this.#storage, IDENTITY_KEYS.aliasId(id))
   }
 
-  /** The entities of a namespace, in no order. */
+  /** Returns the entities of a namespace, unordered. */
   async list(namespaceId: string): Promise<Entity[]> {
     const keys = await this.#storage.keys(IDENTITY_KEYS.names(namespaceId))
     return keys.map((key) => followKey(this.#storage, key)).filter((entity) => entity !== undefined)
   }
 
-  /** The number of entities, in all namespaces. */
+  /** Returns the number of entities in all namespaces. */
   async count(): Promise<number> {
     return (await this.#storage.keys(IDENTITY_KEYS.entities)).length
   }
 
-  /** The policies that the entity of a token adds to it, sorted; none where the two have different namespaces. */
+  /** Returns the policies that the entity adds to a token, sorted; none if the two are in different namespaces. */
   policiesOf(token: { readonly entityId: string; readonly namespace: { readonly id: string } }): string[] {
     const entity = this.findEntity(token.entityId)
     if (!entity?.policies || entity.namespaceId !== token.namespace.id) return []
     return lowerNames(entity.policies).filter((name) => !NEVER_GIVEN.has(name))
   }
 
-  /** True for the tokens of an entity that was disabled or deleted: they are refused and not revoked. */
+  /** Returns true if the token's entity is disabled or deleted: the token is rejected but not revoked. */
   refuses({ entityId }: { readonly entityId: string }): boolean {
     if (entityId === '') return false
     const entity = this.findEntity(entityId)
     return entity ? entity.isDisabled : this.#isAbsent(entityId)
   }
 
-  /** Replication is to bring this entity: as long as `isUnderWay`, its absence refuses no token. */
+  /**
+   * Announces an entity that replication will deliver. While `isUnderWay` returns true, its absence does not invalidate
+   * tokens.
+   */
   expect(entityId: string, isUnderWay: () => boolean): void {
     if (entityId !== '' && isUnderWay()) this.#expected.set(entityId, isUnderWay)
   }
 
   /**
-   * The entity of the alias, made if there is none; the alias takes over the metadata. Throws LogicalError `read-only`
-   * where it would have to be made and shared data cannot be written; new metadata alone is dropped there, so that who is
-   * known can log in while the primary is away. Throws 403 for a disabled one.
+   * Finds or creates the entity of an alias, and updates the alias metadata. Throws LogicalError `read-only` if the entity
+   * must be created and replicated data is not writable. If only metadata has changed there, the change is dropped, so that
+   * known users can log in while the primary is unreachable. Throws 403 for a disabled entity.
    */
   async findOrCreate(query: AliasQuery): Promise<Entity> {
     const entity = await this.#findOrCreate(query)
@@ -117,19 +122,19 @@ export class IdentityStore {
     return entity
   }
 
-  /** One transaction over entities. */
+  /** Runs one transaction over entities. */
   write<T>(change: (tx: Transaction) => T): Promise<T> {
     return this.#storage.write(change)
   }
 
-  /** Removes all entities of a namespace that goes away. */
+  /** Removes all entities of a deleted namespace. */
   async removeNamespace(namespaceId: string): Promise<void> {
     for (const { id } of await this.list(namespaceId)) {
       await this.write((tx) => replaceEntity(tx, readEntity(tx, id), undefined))
     }
   }
 
-  /** A key below `sys/identity/` has changed. */
+  /** Discards cached data of a changed key below `sys/identity/`. */
   invalidate(key: string): void {
     if (key.startsWith(IDENTITY_KEYS.entities)) {
       const id = key.slice(IDENTITY_KEYS.entities.length)
@@ -138,7 +143,7 @@ export class IdentityStore {
     } else this.#aliases.delete(key)
   }
 
-  /** An entity that only has an id and a name: the one given, or one that is free. */
+  /** Returns a new entity with only an ID and a name: the given name, or an unused one. */
   newEntity(reader: ReadStorage, namespaceId: string, name?: string): Entity {
     const createdAtMs = this.#clock.now()
     return {

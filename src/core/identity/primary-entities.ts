@@ -7,20 +7,20 @@ type EntityForwarder = (
 ) => Promise<{ readonly response: Response | undefined; readonly state: LogState }>
 
 /**
- * The path where a secondary asks its primary for the entity of a login; no client can name it, since no mount may lie
+ * The internal path where a secondary requests an entity from its primary. Clients cannot reach it, since no mount may be
  * there.
  */
 export const ENTITY_PATH = 'sys/internal/replicated-entity'
 
 interface PrimaryEntitiesOptions {
   readonly identity: IdentityStore
-  /** Hands a request on to the primary that this cluster follows. */
+  /** Forwards a request to this cluster's primary. */
   readonly askPrimary: EntityForwarder
-  /** The cluster that is followed, and how much of its log is applied here; undefined for one that follows nobody. */
+  /** The primary's cluster ID and the last index of its log applied here; undefined if this cluster has no primary. */
   readonly upstream: () => { readonly clusterId: string; readonly appliedIndex: number } | undefined
 }
 
-/** The entities that a secondary has from its primary in the middle of a request, before replication brings them. */
+/** The entities that a secondary receives from its primary during a request, before they replicate. */
 export class PrimaryEntities {
   readonly #options: PrimaryEntitiesOptions
 
@@ -28,7 +28,10 @@ export class PrimaryEntities {
     this.#options = options
   }
 
-  /** Has the primary find or make the entity of an alias. Unreachable is 503: a token without its entity would stay without it. */
+  /**
+   * Asks the primary to find or create the entity of an alias. Throws 503 if the primary is unreachable: a token issued
+   * without its entity would never get it.
+   */
   async ask(
     { id, namespace }: Pick<Request, 'id' | 'namespace'>,
     alias: { readonly accessor: string; readonly name: string },
@@ -51,8 +54,8 @@ export class PrimaryEntities {
   }
 
   /**
-   * The primary had the entity when its log was in this state: until that state is applied here, the absence of the
-   * entity means nothing.
+   * Records that the primary had the entity at this log state. Until that state is applied here, a missing entity does not
+   * count as deleted.
    */
   expect(entityId: string, state: LogState): void {
     const { identity, upstream } = this.#options

@@ -4,11 +4,14 @@ import { KEYS } from '../../storage/keys/key-families.js'
 
 const CHUNK = 500
 
-/** The key of the record that says that the data of a removed mount is still to be deleted. */
+/** Returns the key of the record that marks the data of a removed mount for deletion. */
 export const cleanupKey = (entry: MountEntry): string =>
   (entry.isLocal ? KEYS.localCleanupOrders : KEYS.cleanupOrders) + entry.uuid
 
-/** Deletes what removed mounts left, in bounded transactions; an order survives a crash and is taken up at start. */
+/**
+ * Deletes the data of removed mounts in transactions of limited size. A pending cleanup survives a crash and resumes at
+ * startup.
+ */
 export class MountCleanup {
   readonly #storage: Storage
 
@@ -16,14 +19,14 @@ export class MountCleanup {
     this.#storage = storage
   }
 
-  /** Finishes the orders that a crash interrupted; where shared data cannot be written, those for local data. */
+  /** Completes cleanups interrupted by a crash. If replicated data is not writable, only those of local data. */
   async resume({ isSharedReadOnly }: { readonly isSharedReadOnly: boolean }): Promise<void> {
     for (const prefix of isSharedReadOnly ? [KEYS.localCleanupOrders] : [KEYS.cleanupOrders, KEYS.localCleanupOrders]) {
       for (const key of await this.#storage.keys(prefix)) await this.run(key)
     }
   }
 
-  /** Deletes what a shared mount that the primary removed has kept on this cluster alone. */
+  /** Deletes the local data of a replicated mount that the primary has removed. */
   async runLocal(entry: MountEntry): Promise<void> {
     const prefixes = [localDataPrefix(entry)]
     const order = KEYS.localCleanupOrders + entry.uuid

@@ -6,7 +6,7 @@ import type { MountConfig, MountKind, MountTokenType } from './mount-entry.js'
 
 type ConfigInput = { readonly [key: string]: JsonValue }
 
-/** Wire name -> property, for the lists that a mount's configuration may hold. */
+/** Wire name -> property, for the lists in a mount's configuration. */
 const LISTS = {
   audit_non_hmac_request_keys: 'auditNonHmacRequestKeys',
   audit_non_hmac_response_keys: 'auditNonHmacResponseKeys',
@@ -26,7 +26,7 @@ const asText = (value: JsonValue): string =>
         ? JSON.stringify(value)
         : String(value)
 
-/** Seconds; `system` and nothing are 0, which means the system's value. */
+/** Returns seconds. `system` and an empty value give 0, which means the system's value. */
 const parseTtl = (value: JsonValue, name: 'default' | 'max'): number => {
   const text = asText(value).trim()
   if (text === '' || text === 'system') return 0
@@ -45,8 +45,8 @@ const parseList = (value: JsonValue): string[] => {
 const parseBool = (value: JsonValue): boolean => ['true', '1', 't', 'T', 'TRUE', 'True'].includes(asText(value))
 
 /**
- * The configuration `current` with the changes of `input`. Keys that are not named stay; empty lists are cleared.
- * Throws 400 with the reference's texts for values that make no sense.
+ * Merges the changes of `input` into `current`. Absent keys stay unchanged; empty lists are cleared. Throws 400 with Vault's
+ * texts for invalid values.
  */
 export const applyMountConfig = (
   current: MountConfig,
@@ -90,7 +90,7 @@ const parseTokenType = (text: string, kind: MountKind, type: string): MountToken
   return text as MountTokenType
 }
 
-/** `config` of a mount as the API shows it: the lists and the visibility only where they are set. */
+/** Returns a mount's `config` in API form. Lists and visibility appear only if set. */
 export const renderMountConfig = (config: MountConfig): Record<string, unknown> => {
   const out: Record<string, unknown> = {
     default_lease_ttl: wholeSeconds(config.defaultLeaseTtlSeconds),

@@ -1,7 +1,7 @@
 import type { NamespaceRef } from '../../logical/request.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
-/** Secret engines and auth methods live in two tables with separate paths. */
+/** Secrets engines and auth methods are in two tables with separate paths. */
 export type MountKind = 'secret' | 'auth'
 
 export type MountTokenType = 'default-service' | 'default-batch' | 'service' | 'batch'
@@ -20,7 +20,7 @@ export interface MountConfig {
   readonly userLockout?: { readonly [key: string]: unknown }
 }
 
-/** One row of a mount table, as it is stored. */
+/** One row of a mount table, as stored. */
 export interface MountEntry {
   readonly uuid: string
   readonly accessor: string
@@ -37,24 +37,24 @@ export interface MountEntry {
   readonly config: MountConfig
 }
 
-/** Types that exist once per namespace and can be neither mounted nor unmounted. */
+/** Types that exist once per namespace and cannot be mounted or unmounted. */
 export const SINGLETON_TYPES: ReadonlySet<string> = new Set(['system', 'cubbyhole', 'identity', 'token'])
 
-/** The path a request has to begin with: `secret/`, `auth/approle/`. */
+/** Returns the path prefix of requests for the mount: `secret/`, `auth/approle/`. */
 export const routePath = (entry: Pick<MountEntry, 'kind' | 'path'>): string =>
   entry.kind === 'auth' ? `auth/${entry.path}` : entry.path
 
-/** Shared and local. */
+/** Replicated and local entries. */
 const ENTRIES = { secret: [KEYS.mounts, KEYS.localMounts], auth: [KEYS.authMounts, KEYS.localAuthMounts] } as const
 const DATA = { secret: [KEYS.secretData, KEYS.localSecretData], auth: [KEYS.authData, KEYS.localAuthData] } as const
 
-/** Where the record of the entry is stored. */
+/** Returns the storage key of the entry. */
 export const entryKey = ({ kind, isLocal, uuid }: Pick<MountEntry, 'kind' | 'isLocal' | 'uuid'>): string =>
   ENTRIES[kind][isLocal ? 1 : 0] + uuid
 
 export const ENTRY_PREFIXES = Object.values(ENTRIES).flat()
 
-/** Where the data of the mount lies; its local prefixes lie elsewhere in any case. */
+/** Returns the prefix of the mount's data. Data of its local prefixes is elsewhere. */
 export const dataPrefix = ({ kind, isLocal, uuid }: MountEntry): string => `${DATA[kind][isLocal ? 1 : 0]}${uuid}/`
 
 export const localDataPrefix = ({ kind, uuid }: MountEntry): string => `${DATA[kind][1]}${uuid}/`
@@ -64,7 +64,7 @@ export interface LeaseDefaults {
   readonly maxLeaseTtlSeconds: number
 }
 
-/** The lease times that hold for a mount; a default never exceeds the maximum. */
+/** Returns the effective lease TTLs of a mount. The default never exceeds the maximum. */
 export const effectiveLeaseTtls = (config: MountConfig, system: LeaseDefaults): LeaseDefaults => {
   const max = config.maxLeaseTtlSeconds || system.maxLeaseTtlSeconds
   return {
@@ -75,7 +75,7 @@ export const effectiveLeaseTtls = (config: MountConfig, system: LeaseDefaults): 
 
 const DEFAULT_CONFIG: MountConfig = { defaultLeaseTtlSeconds: 0, maxLeaseTtlSeconds: 0, forceNoCache: false }
 
-/** The mounts that every namespace has from the start. */
+/** Returns the built-in mounts of a namespace. */
 export const defaultMounts = (
   namespace: NamespaceRef,
   newUuid: () => string,

@@ -6,14 +6,14 @@ import type { NamespaceEntry, NamespaceStore } from '../namespaces/namespaces.js
 import type { NamespaceRef } from '../../logical/request.js'
 
 /**
- * Takes part in a transaction that moves or removes (no `after`) a mount. What it returns is called when that is stored, or
- * has failed.
+ * Takes part in a transaction that moves a mount, or removes it (no `after`). The returned function is called once the
+ * transaction is stored or has failed.
  */
 type MountFollower = (tx: Transaction, before: MountEntry, after: MountEntry | undefined) => () => void
 
 /**
- * The mount tables of all namespaces: one stored record per mount, an index by namespace and path in memory. It follows
- * commits key by key, whoever makes them, and never needs to be read anew.
+ * The mount tables of all namespaces: one stored record per mount, with an in-memory index by namespace and path. It follows
+ * all commits key by key, so it never needs a full reload.
  */
 export class MountTable {
   readonly #storage: Storage
@@ -36,7 +36,7 @@ export class MountTable {
     }
   }
 
-  /** Called with every change of a row, whoever made it. */
+  /** Registers a listener for all changes of rows, including replicated ones. */
   onChange(listener: (change: { before: MountEntry | undefined; after: MountEntry | undefined }) => void): void {
     this.#listener = listener
   }
@@ -45,9 +45,7 @@ export class MountTable {
     this.#follower = follower
   }
 
-  /**
-   * The record of this key has changed: reads it again. Returns the mount that has left the path where it was, if one has.
-   */
+  /** Rereads the changed record of this key. Returns the mount that no longer occupies its previous path, if any. */
   refresh(key: string): MountEntry | undefined {
     const before = this.#byKey.get(key)
     const after = readJson<MountEntry>(this.#storage, key)
@@ -65,12 +63,12 @@ export class MountTable {
     return [...this.#byKey.values()]
   }
 
-  /** With those whose record is on its way to the disk, as it will be. */
+  /** Returns all mounts, with pending writes already applied. */
   allDecided(): MountEntry[] {
     return this.#reservations.over(this.#byKey)
   }
 
-  /** The rows of one table and namespace, ordered by path. A local mount hides a shared one at the same path. */
+  /** Returns the rows of one table and namespace, ordered by path. A local mount hides a replicated one at the same path. */
   list(kind: MountKind, namespaceId: string): MountEntry[] {
     return listOf(this.#byKey.values(), kind, namespaceId)
   }
@@ -84,7 +82,7 @@ export class MountTable {
     return undefined
   }
 
-  /** Stores rows in one transaction; `also` may add to it. Refuses a path that has been taken meanwhile. */
+  /** Stores rows in one transaction, to which `also` may add. Rejects a path taken in the meantime. */
   async add(entries: readonly MountEntry[], also?: (tx: Transaction) => void): Promise<void> {
     const stored = this.#storage.write((tx) => {
       for (const entry of entries) {
@@ -99,7 +97,10 @@ export class MountTable {
     })
   }
 
-  /** Replaces a row by what `change` makes of its current state. Refuses a path that another mount has taken meanwhile. */
+  /**
+   * Replaces a row with the result of `change` on its current state. Rejects a path that another mount has taken in the
+   * meantime.
+   */
   async update(entry: MountEntry, change: (current: MountEntry) => MountEntry): Promise<MountEntry> {
     const key = entryKey(entry)
     let reserved = entry
@@ -135,7 +136,9 @@ export class MountTable {
     await stored.finally(() => settled())
   }
 
-  /** For within the transaction that makes a namespace: refuses one at a path where it would hide a mount. */
+  /**
+   * Throws if a new namespace at this path would hide a mount. Must run inside the transaction that creates the namespace.
+   */
   refuseNamespaceAt({ path }: Pick<NamespaceEntry, 'path'>): void {
     const mount = findMountInTheWay(
       path,
@@ -144,7 +147,7 @@ export class MountTable {
     if (mount) throw taken(mount.namespacePath + routePath(mount.entry))
   }
 
-  /** Throws 400 when another mount or a namespace makes the path of the entry impossible. */
+  /** Throws 400 if another mount or a namespace conflicts with the entry's path. */
   refuseTaken(entry: MountEntry): void {
     const { kind, namespaceId, path, uuid } = entry
     const conflict = listOf(this.allDecided(), kind, namespaceId).find(
@@ -156,7 +159,7 @@ export class MountTable {
     if (namespace) throw taken(namespace.path)
   }
 
-  /** The entry with the path of its namespace; nothing where the namespace has yet to arrive. */
+  /** Returns the entry with the path of its namespace, or nothing if the namespace has not replicated yet. */
   #place(entry: MountEntry): PlacedMount[] {
     const namespace = this.#namespaces.findById(entry.namespaceId)
     return namespace ? [{ entry, namespacePath: namespace.path }] : []
@@ -176,15 +179,16 @@ const taken = (path: string): LogicalError => new LogicalError('invalid-request'
 
 const isConflict = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one)
 
-/** Where a mount is, seen from the root namespace. */
+/** The location of a mount, relative to the root namespace. */
 export interface PlacedMount {
   readonly entry: Pick<MountEntry, 'kind' | 'path'>
   readonly namespacePath: string
 }
 
 /**
- * A request belongs to the namespace that its path begins with, whatever is mounted there. So a mount at the path of a
- * namespace, below it, or above it makes one of the two unreachable, unless it lies inside of that very namespace.
+ * Returns whether a mount conflicts with a namespace at `path`. A request belongs to the namespace that its path begins
+ * with, regardless of mounts. A mount at, below or above the path of a namespace would therefore make one of them
+ * unreachable, unless it is inside that namespace.
  */
 const isInTheWay = ({ entry, namespacePath }: PlacedMount, path: string): boolean => {
   if (path === '' || namespacePath.startsWith(path)) return false
@@ -192,12 +196,12 @@ const isInTheWay = ({ entry, namespacePath }: PlacedMount, path: string): boolea
   return full.startsWith(path) || path.startsWith(full)
 }
 
-/** The namespace that makes it impossible to mount there. */
+/** Returns the namespace that prevents a mount at this path. */
 export const findNamespaceInTheWay = <T extends NamespaceRef>(
   mount: PlacedMount,
   namespaces: readonly T[],
 ): T | undefined => namespaces.find(({ path }) => isInTheWay(mount, path))
 
-/** The mount that makes it impossible to have a namespace at `path`. */
+/** Returns the mount that prevents a namespace at `path`. */
 export const findMountInTheWay = <T extends PlacedMount>(path: string, mounts: readonly T[]): T | undefined =>
   mounts.find((mount) => isInTheWay(mount, path))

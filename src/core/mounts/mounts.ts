@@ -41,16 +41,16 @@ interface MountServiceOptions {
   readonly random: Random
 }
 
-/** Spellings of a type and what they mean. */
+/** Alternative type names and their meaning. */
 const TYPE_ALIASES: Readonly<Record<string, { type: string; version?: string }>> = {
   'kv-v1': { type: 'kv', version: '1' },
   'kv-v2': { type: 'kv', version: '2' },
 }
 
-/** Below these nothing can be mounted: they are not mounts that happen to be in the way but parts of the API. */
+/** Mounts below these paths are not allowed: they are parts of the API itself. */
 const RESERVED = ['auth/', 'sys/', 'cubbyhole/']
 
-/** Enabling, disabling, tuning and moving mounts. */
+/** Enables, disables, tunes and moves mounts. */
 export class MountService {
   readonly #options: MountServiceOptions
 
@@ -94,7 +94,7 @@ export class MountService {
     return entry
   }
 
-  /** Removes the mount, its leases and its data. Absent mounts are fine. */
+  /** Removes a mount with its leases and data. Does nothing if it does not exist. */
   async disable(kind: MountKind, namespace: NamespaceRef, path: string): Promise<void> {
     if (kind === 'auth' && path === 'token/') throw invalid('token credential backend cannot be disabled')
     const entry = this.#options.table.find(kind, namespace.id, path)
@@ -103,10 +103,10 @@ export class MountService {
     await this.discard(entry)
   }
 
-  /** Removes any mount, also those that a namespace has from the start. */
+  /** Removes any mount, including the built-in ones of a namespace. */
   async discard(entry: MountEntry): Promise<void> {
     const { table, cleanup, revokeLeases } = this.#options
-    // Row and order to delete go in one transaction: after a crash the rest of the data is still known to be garbage.
+    // Removes the row and marks the data for deletion in one transaction, so that a crash leaves no orphaned data.
     await table.remove(entry, (tx) =>
       putJson(tx, cleanupKey(entry), { prefixes: [...new Set([dataPrefix(entry), localDataPrefix(entry)])] }),
     )
@@ -114,7 +114,7 @@ export class MountService {
     await cleanup.run(cleanupKey(entry))
   }
 
-  /** Gives a namespace the mounts it must have; those that exist stay. Returns what was missing and could be made. */
+  /** Creates the missing built-in mounts of a namespace. Returns those that it could create. */
   async ensureDefaults(namespace: NamespaceRef): Promise<void> {
     const { table, random } = this.#options
     const wanted = defaultMounts(
@@ -128,7 +128,7 @@ export class MountService {
       )
       if (missing.length === 0) continue
       await table.add(missing).catch((error: unknown) => {
-        // On a secondary the shared rows arrive from the primary, on a disaster-recovery copy the local ones too.
+        // On a secondary the replicated rows arrive from the primary; on a DR secondary the local rows too.
         if (!(error instanceof LogicalError && error.code === 'read-only')) throw error
       })
     }
@@ -157,10 +157,11 @@ export class MountService {
     return this.#options.table.update(entry, (current) => ({ ...current, options: { ...current.options, ...options } }))
   }
 
-  /** Moves a mount to another path, leases of the old path revoked. */
+  /** Moves a mount to another path and revokes the leases of the old path. */
   async remount(entry: MountEntry, path: string): Promise<void> {
     requireCleanPath(path, 'invalid destination mount: ')
-    // A mount that is there is named, also where nothing else could be mounted, and be it the one that is to be moved.
+    // Runs before the check of reserved paths, so that the error names an existing mount. The empty UUID includes the mount
+    // being moved.
     this.#options.table.refuseTaken({ ...entry, path, uuid: '' })
     refuseReserved(entry.kind, path)
     await this.#options.revokeLeases(entry.namespaceId, routePath(entry))
@@ -183,8 +184,8 @@ export class MountService {
 }
 
 /**
- * Throws 400 for a path that no request would reach: one with empty or dot segments, or with characters that cannot be
- * printed. `what` stands in front of the reason.
+ * Throws 400 for a path that no request can reach: with empty or dot segments, or unprintable characters. `what` precedes
+ * the reason.
  */
 export const requireCleanPath = (path: string, what = ''): void => {
   const inner = path.replace(/\/$/, '').split('/')
@@ -207,5 +208,5 @@ const refuseVersion = (type: string, options: Readonly<Record<string, string>> |
   }
 }
 
-/** An id of five letters and digits, as namespaces have. */
+/** Returns an ID of five letters and digits, as namespaces have. */
 export const newNamespaceId = (random: Random): string => base62(random, 5)

@@ -19,7 +19,7 @@ import type { MountTable } from './mount-table.js'
 import type { NamespaceStore } from '../namespaces/namespaces.js'
 import { findMountOf } from '../../storage/keys/key-families.js'
 
-/** A mount that serves requests. `entry` follows tuning. */
+/** A mount that serves requests. Tuning updates `entry`. */
 export interface OpenMount {
   entry: MountEntry
   readonly namespace: NamespaceRef
@@ -31,7 +31,7 @@ export interface OpenMount {
 
 export interface Route {
   readonly mount: OpenMount
-  /** The path below the mount. */
+  /** The path relative to the mount. */
   readonly path: string
   readonly rules: PathRules
 }
@@ -42,11 +42,11 @@ interface RouterOptions {
   readonly table: MountTable
   readonly namespaces: NamespaceStore
   readonly types: ReadonlyMap<string, BackendType>
-  /** The backends that are not made per mount: system, token, identity, cubbyhole. */
+  /** The backends that are not created per mount: system, token, identity, cubbyhole. */
   readonly singletons: ReadonlyMap<string, Backend>
   readonly storageAt: (prefix: string) => Storage
   readonly leaseDefaults: LeaseDefaults
-  /** True where replicated keys cannot be written on this cluster. */
+  /** Returns true if replicated keys cannot be written on this cluster. */
   readonly isReadOnly: (mount: Pick<MountEntry, 'isLocal'>) => boolean
   readonly presenceOf: (entry: MountEntry) => Presence
   readonly worksInBackground: boolean
@@ -56,8 +56,8 @@ interface RouterOptions {
 }
 
 /**
- * Whether the data of a mount is on this cluster: `filtered` by a path filter, or `arriving` because one was lifted and
- * not all of it is here yet; `stranded` when it would be arriving and nobody is followed.
+ * Whether this cluster has the data of a mount. `filtered`: a paths filter excludes it. `arriving`: a filter was removed and
+ * the data is still replicating. `stranded`: the same, but this cluster has no primary.
  */
 export type Presence = 'here' | 'filtered' | 'arriving' | 'stranded'
 
@@ -70,8 +70,8 @@ const BARE_SYSTEM = defaultMounts(
 const NO_MOUNTS: ReadonlyMap<string, OpenMount> = new Map()
 
 /**
- * Finds the backend of a path. Mount paths never overlap within a namespace and table, so the first prefix of whole
- * segments that is a mount is the mount. Backends are opened and closed as the table changes.
+ * Finds the backend of a path. Mount paths never overlap within a namespace and table, so the first matching prefix of whole
+ * segments is the mount. Backends are opened and closed as the table changes.
  */
 export class Router {
   readonly #options: RouterOptions
@@ -79,9 +79,9 @@ export class Router {
   /** Namespace id -> route path -> mount. */
   readonly #index = new Map<string, Map<string, OpenMount>>()
   readonly #closing = new Set<Promise<void>>()
-  /** Shared mounts that a local one of the same path hides. */
+  /** Replicated mounts hidden by a local one at the same path. */
   #hidden: ReadonlySet<OpenMount> = new Set()
-  /** Characters of the longest route path that there ever was. */
+  /** The length of the longest route path so far. */
   #longest = SYSTEM_PATH.length
   #isClosing = false
   #bareSystem: OpenMount | undefined
@@ -91,7 +91,7 @@ export class Router {
     options.table.onChange(({ before, after }) => this.#follow(before, after))
   }
 
-  /** Opens every mount of the table, or of one namespace. */
+  /** Opens every mount of the table, or those of one namespace. */
   openAll(namespaceId?: string): void {
     const isMeant = (entry: MountEntry) => namespaceId === undefined || entry.namespaceId === namespaceId
     for (const entry of this.#options.table.all()) if (isMeant(entry)) this.#follow(undefined, entry)
@@ -105,19 +105,19 @@ export class Router {
 
   find(namespace: NamespaceRef, path: string): Route | undefined {
     const index = this.#index.get(namespace.id) ?? NO_MOUNTS
-    // A path of thousands of segments is not looked up once for each of them.
+    // Stops at the longest route, so that a path with thousands of segments does not cause as many lookups.
     for (let slash = path.indexOf('/'); slash >= 0 && slash < this.#longest; slash = path.indexOf('/', slash + 1)) {
       const mount = index.get(path.slice(0, slash + 1))
       if (mount) return routeTo(mount, path.slice(slash + 1))
     }
-    // A LIST of the mount itself may come without the slash.
+    // A LIST of the mount itself may lack the trailing slash.
     const whole = index.get(`${path}/`)
     return whole ? routeTo(whole, '') : this.#findBareSystem(namespace, path)
   }
 
   /**
-   * A secondary that was wiped has no tables until its first copy arrives, which may be never. It says what it is and lets
-   * itself be told what to do all the same.
+   * Routes to the bare system backend. A wiped secondary has no tables until its first full sync, which may never come, and
+   * must still report its status and accept commands.
    */
   #findBareSystem(namespace: NamespaceRef, path: string): Route | undefined {
     if (namespace.id !== ROOT_NAMESPACE.id || !path.startsWith(SYSTEM_PATH)) return undefined
@@ -134,12 +134,12 @@ export class Router {
     return this.#byUuid.get(uuid)
   }
 
-  /** True when a path filter keeps the mount from this cluster, or from the one that the request came from. */
+  /** Returns true if a paths filter hides the mount from this cluster, or from the one that sent the request. */
   isFiltered(entry: MountEntry, { sight }: Pick<Request, 'sight'>): boolean {
     return this.#options.presenceOf(entry) === 'filtered' || (sight?.isFiltered(entry.uuid) ?? false)
   }
 
-  /** Throws what a request gets for a mount that whoever asks may not see, or that is not all here. */
+  /** Throws the error for a mount that the caller may not see, or whose data is incomplete here. */
   requirePresent(entry: MountEntry, request: Pick<Request, 'sight'>, path: string): void {
     if (this.isFiltered(entry, request)) {
       const text = `no handler for route "${path}". route entry found, but backend is nil.`
@@ -157,7 +157,7 @@ export class Router {
     return [...this.#byUuid.values()]
   }
 
-  /** Tells the backend that a key of its data has changed. */
+  /** Notifies the backend of a changed key of its data. */
   invalidate(key: string): void {
     const place = findMountOf(key)
     if (place) this.#byUuid.get(place.uuid)?.backend.invalidate?.(place.rest)
@@ -251,7 +251,7 @@ export class Router {
     for (const mount of this.#byUuid.values()) {
       if (mount.entry.namespaceId !== namespaceId) continue
       const path = routePath(mount.entry)
-      // A local mount keeps its path when a shared one of the same name arrives.
+      // A local mount keeps its path when a replicated mount of the same name arrives.
       if (!index.has(path) || mount.entry.isLocal) index.set(path, mount)
       this.#longest = Math.max(this.#longest, path.length)
     }

@@ -10,10 +10,12 @@ export interface NamespaceEntry extends NamespaceRef {
   readonly customMetadata: Readonly<Record<string, string>>
 }
 
-/** Takes part in the transaction that removes a namespace. What it returns is called when that is stored, or has failed. */
+/**
+ * Takes part in the transaction that removes a namespace. The returned function is called once it is stored or has failed.
+ */
 type NamespaceFollower = (tx: Transaction, gone: NamespaceEntry) => () => void
 
-/** The namespaces of the cluster: one stored record each, all of them in memory. */
+/** The namespaces of the cluster: one stored record each, all held in memory. */
 export class NamespaceStore {
   readonly #storage: Storage
   readonly #byPath = new Map<string, NamespaceEntry>()
@@ -32,7 +34,7 @@ export class NamespaceStore {
     for (const key of await this.#storage.keys(KEYS.namespaces)) this.refresh(key)
   }
 
-  /** The record of this key has changed: reads it again. */
+  /** Rereads the changed record of this key. */
   refresh(key: string): void {
     const id = key.slice(KEYS.namespaces.length)
     const before = this.#byId.get(id)
@@ -60,7 +62,7 @@ export class NamespaceStore {
     return [...this.#byId.values()]
   }
 
-  /** With those whose record is on its way to the disk. */
+  /** Returns all namespaces, with pending writes already applied. */
   allDecided(): NamespaceEntry[] {
     return this.#reservations.over(this.#byPath)
   }
@@ -75,8 +77,8 @@ export class NamespaceStore {
   }
 
   /**
-   * The namespace a request is for: that of the header, then as many leading segments of the path as name one below it.
-   * Throws 404 when the header names none.
+   * Resolves the namespace of a request: that of the header, then as many leading path segments as name a child of it.
+   * Throws 404 if the header names an unknown namespace.
    */
   resolve(header: string | undefined, path: string): { namespace: NamespaceRef; path: string } {
     const named = header === undefined ? '' : normalizeNamespacePath(header)
@@ -95,8 +97,8 @@ export class NamespaceStore {
   }
 
   /**
-   * Stores a new namespace, unless its path has been taken meanwhile. Returns the one that is there. `refuse` throws where
-   * there may be none.
+   * Stores a new namespace, unless its path has been taken in the meantime. Returns the existing one. `refuse` throws if a
+   * namespace is not allowed there.
    */
   async add(entry: NamespaceEntry, refuse: (entry: NamespaceEntry) => void): Promise<NamespaceEntry> {
     const stored = this.#storage.write((tx) => {

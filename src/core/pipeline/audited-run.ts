@@ -9,12 +9,12 @@ import { isForActiveNode } from './for-active-node.js'
 interface AuditedRunOptions {
   readonly audit: AuditBroker
   readonly identity: IdentityStore
-  /** On a performance standby nothing is recorded that the active node is to answer. */
+  /** A performance standby does not audit requests that the active node answers. */
   readonly isStandby: boolean
   readonly execute: (request: Request, route: Route) => Promise<Response | undefined>
 }
 
-/** A request between its two entries in the audit devices. */
+/** Runs a request between its two audit entries. */
 export class AuditedRun {
   readonly #options: AuditedRunOptions
 
@@ -22,7 +22,7 @@ export class AuditedRun {
     this.#options = options
   }
 
-  /** Records one that is refused, or executed elsewhere. */
+  /** Audits a request that is rejected, or executed elsewhere. */
   async unexecuted(request: Request, route: Route | undefined, judged: Authorised): Promise<void> {
     const { audit, isStandby } = this.#options
     const { token, verdict, failure } = judged
@@ -42,7 +42,7 @@ export class AuditedRun {
       (error: unknown) => ({ response: undefined, error }),
     )
     if (isStandby) {
-      // Nothing was changed, so there is time to see that the active node is not the one to answer, and to record it.
+      // The request changed nothing here, so it can still be passed to the active node, which audits it.
       if (isForActiveNode(outcome.error, request)) throw outcome.error
       await audit.logRequest(entry)
     }
@@ -58,7 +58,7 @@ export class AuditedRun {
   }
 }
 
-/** An answer that no audit device has taken is given to nobody; what the request has done is done. */
+/** A response that no audit device has logged is not sent. The effects of the request remain. */
 const executedUnrecorded = (cause: unknown): LogicalError =>
   new LogicalError('internal', 'internal error: the request was executed, but no audit device took its answer', {
     cause,

@@ -19,16 +19,16 @@ export interface AuthoriserOptions {
   readonly wrapping: Wrapping
 }
 
-/** The token of a request and the verdict on it. With a `failure` the request is refused, and logged as refused. */
+/** The token of a request and the decision. With a `failure` the request is rejected, and logged as such. */
 export interface Authorised {
   readonly token: TokenEntry | undefined
   readonly verdict: AclVerdict | undefined
-  /** The request took the token's last use: the token ends with it. */
+  /** The request took the last use of the token, which ends with it. */
   readonly isLastUse: boolean
   readonly failure: LogicalError | undefined
 }
 
-/** Decides who asks and whether he may, and counts the use: also that of a request which is then denied. */
+/** Authenticates and authorizes requests, and counts the use of the token, even if the request is then denied. */
 export class Authoriser {
   readonly #options: AuthoriserOptions
 
@@ -36,7 +36,7 @@ export class Authoriser {
     this.#options = options
   }
 
-  /** For paths that need no token: one that is good is seen, one that is not is ignored. */
+  /** For paths that need no token: recognizes a valid token and ignores an invalid one. */
   identify(request: Request): Authorised {
     const { tokens, identity } = this.#options
     const found = request.clientToken === undefined ? undefined : tokens.find(request.clientToken)
@@ -47,7 +47,7 @@ export class Authoriser {
     return { token, verdict: undefined, isLastUse: false, failure: undefined }
   }
 
-  /** Whether a good token is shown, whatever it may do here. The check takes no use of the token. */
+  /** Returns whether the sender has a valid token, whatever its policies allow. Does not consume a use of the token. */
   isKnown({ clientToken, remoteAddress }: BodySender, namespace: NamespaceRef): boolean {
     const { tokens, identity } = this.#options
     const token = clientToken === undefined ? undefined : tokens.find(clientToken)
@@ -81,7 +81,7 @@ export class Authoriser {
     return { token, verdict, isLastUse: use === 'last', failure }
   }
 
-  /** A wrapping token named in the body is judged before the rights of whoever names it. */
+  /** Validates a wrapping token in the body before the policies of the caller's own token. */
   #validateWrapped(request: Request, token: TokenEntry, { wrappingToken }: PathRules): void {
     const named = request.data.token
     if (typeof named === 'string' && named !== '') {
@@ -102,7 +102,10 @@ export class Authoriser {
   }
 }
 
-/** Tells what kind of write it is; what is wrong with its fields is returned, since it costs a use like all that is refused. */
+/**
+ * Determines create or update. Returns errors in the fields instead of throwing them, since a rejected request also consumes
+ * a use.
+ */
 const decideOperation = (request: Request, { mount, path }: Route): LogicalError | undefined => {
   if (request.operation !== 'update') return undefined
   try {
@@ -121,7 +124,7 @@ const refused = (failure: LogicalError): Authorised => ({
   failure,
 })
 
-/** A mount that is named without its slash is judged as the mount it is. */
+/** Adds the trailing slash to the path of a mount, so that it is checked as the mount. */
 const pathWithMount = (path: string, route: Route | undefined): string =>
   route?.path === '' && !path.endsWith('/') ? `${path}/` : path
 

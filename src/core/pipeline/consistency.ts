@@ -9,36 +9,39 @@ import { hmacSha256Hex } from '../../crypto/hmac.js'
 
 interface ConsistencyOptions {
   readonly clock: Clock
-  /** Derived from the shared keyring, so that every member of the set knows the others' states again. */
+  /** Derived from the shared keyring, so that every member of the set accepts states from the others. */
   readonly key: () => Buffer
   readonly own: () => LogState
-  /** The cluster that is followed, and how much of its log is applied here; undefined for one that follows nobody. */
+  /** The primary's cluster ID and the last index of its log applied here; undefined if this cluster has no primary. */
   readonly upstream: () => { readonly clusterId: string; readonly appliedIndex: number } | undefined
   readonly mayForward: boolean
-  /** True on a performance standby, behind which is a node that may know better. */
+  /** True on a performance standby, whose active node may have newer data. */
   readonly isStandby: boolean
-  /** How long `await-state` waits, and a performance standby for a token. */
+  /** The timeout in ms for `await-state`, and for a token on a performance standby. */
   readonly awaitMs: number
-  /** On a performance standby: resolves to true once it has all that was in the log when this was asked, false where it waits no more. */
+  /**
+   * On a performance standby: resolves to true once all entries that were in the log at the call are applied, or to false on
+   * timeout.
+   */
   readonly reachEnd?: ((waitMs: number) => Promise<boolean>) | undefined
 }
 
 const POLL_MS = 10
 
 /**
- * Read-your-writes across clusters: an answer to a write carries the state of the log, and a request that carries one back
- * is refused, or held, until the state is reached here.
+ * Read-your-writes across clusters: the response to a write contains the log state. A request that sends it back is rejected
+ * or held until this cluster has reached that state.
  */
 export class Consistency {
   readonly #options: ConsistencyOptions
-  /** Writes that share a commit share its state. */
+  /** Cached header: writes in the same commit share their state. */
   #printed = { text: '', header: '' }
 
   constructor(options: ConsistencyOptions) {
     this.#options = options
   }
 
-  /** The header for a state of this cluster's log, or of the one that committed a forwarded write. */
+  /** Returns the header for a state of this cluster's log, or of the cluster that committed a forwarded write. */
   print(state: LogState = this.#options.own()): string {
     const text = `v1:${state.clusterId}:${state.localIndex}:${state.replicatedIndex}`
     if (this.#printed.text !== text) {
@@ -47,7 +50,7 @@ export class Consistency {
     return this.#printed.header
   }
 
-  /** Throws 412 when a state that the request names is not reached; with `await-state` only after a wait. */
+  /** Throws 412 if a requested state is not reached; with `await-state` only after a wait. */
   async require(request: Request): Promise<void> {
     const header = request.headers['x-vault-index']
     if (header === undefined) return
@@ -71,15 +74,15 @@ export class Consistency {
   }
 
   /**
-   * On a performance standby: a token that is not known yet is waited for until it must be, if there is one. One that was handed out
-   * at an index beyond the end of the log is of another log. Throws 412 where nobody can tell in time.
+   * On a performance standby: waits until an unknown token must have replicated, if it exists. A token issued at an index
+   * beyond the end of the log belongs to another log. Throws 412 if that cannot be determined in time.
    */
   async requireToken(presented: string, tokens: Pick<TokenStore, 'awaitedIndex'>): Promise<void> {
     const isReached = () => this.#options.own().localIndex >= tokens.awaitedIndex(presented)
     if (!isReached() && (await this.#becomes(isReached)) === 'late') throw notReached()
   }
 
-  /** 'never': everything that is in the log is here, and it is not reached. */
+  /** 'never': all entries of the log are applied and the state is still not reached. */
   async #becomes(isReached: () => boolean): Promise<'reached' | 'never' | 'late'> {
     const { clock, awaitMs, reachEnd } = this.#options
     const deadline = clock.monotonic() + awaitMs
@@ -96,7 +99,10 @@ export class Consistency {
     return 'late'
   }
 
-  /** False for a state that no wait brings: of this node's own log, which has no other end, or of one that is not followed. */
+  /**
+   * Returns false for a state that waiting cannot reach: one of this node's own log, which is already at its end, or of a
+   * cluster that is not its primary.
+   */
   #mayCome(state: LogState): boolean {
     if (this.#isOwn(state)) return this.#options.isStandby
     return this.#options.upstream()?.clusterId === state.clusterId
@@ -116,7 +122,7 @@ export class Consistency {
     return upstream.clusterId === state.clusterId && upstream.appliedIndex >= state.localIndex
   }
 
-  /** Undefined for a header that no member of this set has printed: such a header is ignored. */
+  /** Returns undefined for a header that no member of this set produced. Such a header is ignored. */
   #parse(header: string): LogState | undefined {
     const text = Buffer.from(header, 'base64').toString('utf8')
     const match = /^(v1:([^:]+):(\d{1,15}):(\d{1,15})):([0-9a-f]{64})$/.exec(text)

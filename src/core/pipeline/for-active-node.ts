@@ -2,20 +2,23 @@ import { isWrite, type Request } from '../../logical/request.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Route } from '../mounts/router.js'
 
-/** Thrown on a performance standby: the active node is to answer, and nothing has been done here. */
+/** Thrown on a performance standby: the active node must answer, and nothing has been executed here. */
 export class ForActiveNode extends Error {
   override readonly name = 'ForActiveNode'
 }
 
-/** What a performance standby may answer: everything else is handed on before anything is tried. */
+/** Returns whether a performance standby answers the request itself. All others are forwarded before any processing. */
 export type AnsweredAlone = (asked: Route & { readonly request: Request }) => boolean
 
-/** Whether the active node is to be asked after this: it writes what cannot be written here, and knows better why a write fails. */
+/**
+ * Returns whether the active node must handle the request after this error: it can write what this node cannot, and knows
+ * the actual reason of a failed write.
+ */
 export const isForActiveNode = (error: unknown, { operation }: Pick<Request, 'operation'>): boolean =>
   error instanceof ForActiveNode ||
   (error instanceof LogicalError && (error.code === 'read-only' || isWrite(operation)))
 
-/** Undefined where it throws what a client would be refused with: what it missed may be on its way. */
+/** Returns undefined if `look` throws a client error: the missing data may still be replicating. */
 export const lookEarly = <T>(look: () => T): T | undefined => {
   try {
     return look()

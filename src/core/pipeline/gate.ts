@@ -10,27 +10,30 @@ import {
 } from '../../logical/refusal-texts.js'
 import type { Operation, Request } from '../../logical/request.js'
 
-/** States in which no cluster is open: what tells the state is served, and what brings about another. */
+/** States without an open cluster. Only status paths, and paths that change the state, are served. */
 export type ClosedState = 'stopping' | 'removed' | 'restarting' | 'uninitialized' | 'sealed' | 'standby'
 export type OpenState = 'bootstrapping' | 'stranded' | 'dr-bootstrapping' | 'dr-secondary' | 'active'
 
 interface Gate {
-  /** The condition that rules of a path must name for it to be served, and how others are refused; absent where all are. */
+  /**
+   * The condition that a path's rules must include for the path to be served, and the error for other paths; absent if all
+   * are served.
+   */
   readonly only?: readonly [Condition, ErrorCode, string]
-  /** The namespaces are not known before the first copy is complete. */
+  /** Namespaces are unknown before the first full sync is complete. */
   readonly hasNoCopy?: true
-  /** No tokens are served: what is let through looks at its own credentials. */
+  /** No tokens are valid: the served paths check their own credentials. */
   readonly isTokenless?: true
 }
 
 const SEALED: Gate = { only: ['sealed', 'sealed', SEALED_REFUSAL] }
 
-/** The gate of each state; a server is in exactly one of them. */
+/** The gate of each state. A server is in exactly one state. */
 export const GATES: Readonly<Record<ClosedState | OpenState, Gate>> = {
   stopping: { only: ['stopping', 'unavailable', STOPPING_REFUSAL] },
   removed: { only: ['removed', 'unavailable', REMOVED_REFUSAL] },
   restarting: { only: ['restarting', 'unavailable', RESTARTING_REFUSAL] },
-  // Everything else is handed on to the active node, and not judged here.
+  // Everything else is forwarded to the active node without a check here.
   standby: {},
   uninitialized: SEALED,
   sealed: SEALED,
@@ -50,7 +53,7 @@ export const isServedWhile = (condition: Condition, { servedWhile }: PathRules, 
   return served === 'all' || (served === 'reads' && operation === 'read')
 }
 
-/** Throws if the path may not be served in this state, or not on the listener of the request. */
+/** Throws if the path is not served in this state, or not on the request's listener. */
 export const checkGate = (
   state: ClosedState | OpenState,
   rules: PathRules,
@@ -61,6 +64,6 @@ export const checkGate = (
     const [condition, code, text] = only
     if (!isServedWhile(condition, rules, operation)) throw new LogicalError(code, text)
   }
-  // The text by which the reference's page knows that the path is disabled.
+  // The Vault UI recognizes a disabled path by this text.
   if (rules.withheldAs && withheld?.includes(rules.withheldAs)) throw new LogicalError('not-found', 'disabled path')
 }

@@ -2,13 +2,13 @@ import { letGo } from '../../base/garbage.js'
 import { RawJson } from '../../base/json.js'
 import type { Request, Response } from '../../logical/request.js'
 
-/** Answers below this size are not counted: as many as there may be connections do no harm. */
+/** Smaller responses are not counted: even one per connection is harmless. */
 const LARGE_BYTES = 64 * 1024
 
 /**
- * Runs a read. An answer that turns out to be large and finds no room is dropped, and read anew once there is room for it:
- * how large it is nobody knows before, and small reads never wait. Where one was read lately another of that size is
- * expected, and gets its room first. `sizeOf`: bytes of what was read.
+ * Runs a read within the response budget. The size is unknown in advance, and small reads never wait. If a response is large
+ * and exceeds the budget, it is dropped and read again once there is space. If the last response at this path was large, its
+ * size is reserved in advance. `sizeOf` returns the size in bytes.
  */
 export const readInRoom = async <Answer>(
   request: Pick<Request, 'operation' | 'answerRoom' | 'namespace' | 'path'>,
@@ -22,7 +22,7 @@ export const readInRoom = async <Answer>(
   if (turn) await turn
   const expected = answerRoom.expected(place)
   if (expected !== undefined) {
-    // Of many that had waited for the same turn, the first has it.
+    // If several responses waited for the same turn, only the first one gets it.
     const isOurTurn = answerRoom.turn() === undefined
     if (!isOurTurn || !answerRoom.tryEnter(expected)) await answerRoom.enter(expected)
   }
@@ -36,7 +36,7 @@ export const readInRoom = async <Answer>(
   return answerRoom.enter(size).then(run)
 }
 
-/** Bytes of the stored texts that an answer consists of. */
+/** Returns the size in bytes of the stored texts in a response. */
 export const rawSize = (response: Response | undefined): number => {
   const data = response?.data
   if (!data) return 0

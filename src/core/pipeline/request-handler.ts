@@ -27,19 +27,22 @@ export interface RequestForwarder {
 }
 
 interface RequestHandlerOptions extends AuthoriserOptions {
-  /** True for an overtaken primary that is configured to refuse what it could only lose. */
+  /** Returns true on a fenced primary: a newer primary exists, and it is configured to reject writes that it would lose. */
   readonly refusesWrites: () => boolean
   readonly namespaces: NamespaceStore
-  /** True for a namespace that a path filter keeps from this cluster. */
+  /** Returns true for a namespace that a paths filter hides from this cluster. */
   readonly hidesNamespace: (path: string) => boolean
   readonly router: Router
   readonly audit: AuditBroker
   readonly forwarder: RequestForwarder
   readonly primaryEntities: PrimaryEntities
-  /** True for what a performance secondary hands on to its primary. */
+  /** Returns true for requests that a performance secondary forwards to its primary. */
   readonly mayForward: (asked: Route & { readonly request: Request }) => boolean
   readonly consistency: Consistency
-  /** Of a performance standby: what it answers. Everything else is thrown as `ForActiveNode`. Undefined elsewhere. */
+  /**
+   * On a performance standby: selects the requests it answers. All others are thrown as `ForActiveNode`. Undefined
+   * elsewhere.
+   */
   readonly answersAlone?: AnsweredAlone | undefined
   /** Last index of this cluster's log. */
   readonly lastIndex: () => number
@@ -48,8 +51,8 @@ interface RequestHandlerOptions extends AuthoriserOptions {
 }
 
 /**
- * The pipeline of a request: gate, namespace, token, rights, uses, audit, dispatch, login, wrapping, audit. Everything that
- * is refused is a LogicalError; the caller turns it into a status.
+ * The request pipeline: gate, namespace, token, policies, uses, audit, dispatch, login, wrapping, audit. Every rejection is
+ * a LogicalError, which the caller maps to a status.
  */
 export class RequestHandler {
   readonly #options: RequestHandlerOptions
@@ -78,7 +81,9 @@ export class RequestHandler {
     return route && isOpen(state, route) ? this.#handleOpen(request, route) : this.#handleProtected(request, route)
   }
 
-  /** Throws what a request would be refused with that is not executed here, and takes a use of its token. */
+  /**
+   * Authorizes a request that is executed elsewhere, and takes a use of its token. Throws the error of a rejected request.
+   */
   async requireRights(state: OpenState, request: IncomingRequest): Promise<void> {
     const route = this.#admit(state, request)
     const authorised = await this.#authoriser.authorise(request, route)
@@ -90,7 +95,7 @@ export class RequestHandler {
     }
   }
 
-  /** The limits of a request body, decided before it is read. */
+  /** Returns the limits of a request body, before it is read. */
   allowBody(state: OpenState, sender: BodySender): BodyAllowance {
     const place = GATES[state].hasNoCopy ? undefined : this.#placeOf(sender)
     if (!place) return openAllowance()
@@ -104,8 +109,8 @@ export class RequestHandler {
   }
 
   /**
-   * On a performance standby: the copy has what the request asks about, as far as its token and its headers tell. Where it
-   * goes may be among what is waited for, so that is decided afterwards for good.
+   * On a performance standby: waits until this node has the data that the request's token and headers refer to. Routing may
+   * depend on that data, so it is repeated afterwards.
    */
   async #requireAlone(state: OpenState, request: IncomingRequest): Promise<void> {
     const { consistency, tokens } = this.#options
@@ -116,14 +121,14 @@ export class RequestHandler {
     if (early === undefined && this.#isAnsweredAlone(state, request) === false) throw new ForActiveNode()
   }
 
-  /** Undefined where it is not known to go anywhere. */
+  /** Returns undefined if the request's route is unknown. */
   #isAnsweredAlone(state: OpenState, asked: IncomingRequest): boolean | undefined {
     const request = { ...asked }
     const route = lookEarly(() => this.#admit(state, request))
     return route && this.#options.answersAlone?.({ ...route, request })
   }
 
-  /** Where a request goes. Throws what is refused whoever asks. */
+  /** Returns the route of a request. Throws errors that apply to every caller. */
   #admit(state: OpenState, request: IncomingRequest): Route | undefined {
     const hasCopy = !GATES[state].hasNoCopy
     const route = hasCopy ? this.#locate(request) : this.#options.router.find(ROOT_NAMESPACE, request.path)
@@ -135,7 +140,7 @@ export class RequestHandler {
     return route
   }
 
-  /** Undefined where there is no such namespace. */
+  /** Returns undefined if the namespace does not exist. */
   #placeOf({ namespaceHeader, path }: BodySender): { namespace: NamespaceRef; path: string } | undefined {
     try {
       return this.#options.namespaces.resolve(namespaceHeader, path)
@@ -145,14 +150,14 @@ export class RequestHandler {
     }
   }
 
-  /** Tells the request its namespace: the one that is named, or that of the token for what it asks about itself. */
+  /** Sets the request's namespace: the named one, or that of the token for requests about itself. */
   #locate(request: IncomingRequest): Route | undefined {
     const { namespaces, router } = this.#options
     const { path, namespace } = namespaces.resolve(request.namespaceHeader, request.path)
     request.path = path
     const route = router.find(namespace, path)
     const isNamed = Boolean(request.namespaceHeader) || namespace.id !== ROOT_NAMESPACE.id
-    // The ending of a token names the namespace where it was made; whether there is such a token is not asked.
+    // The suffix of a token names its namespace. Whether the token exists is not checked.
     const isAtHome = !isNamed && route?.rules.isForSelf && request.clientToken !== undefined
     const home = isAtHome ? namespaces.findById(namespaceIdOf(request.clientToken)) : undefined
     request.namespace = home ?? namespace
@@ -160,7 +165,7 @@ export class RequestHandler {
     return home ? router.find(home, path) : route
   }
 
-  /** Executes a request that another cluster has authorised, as far as that may ask for it and see it. */
+  /** Executes a request authorized by another cluster, within the part of this cluster which that one may see. */
   async handleForwarded(request: Request): Promise<Response | undefined> {
     const { namespaces, router, mayForward } = this.#options
     const namespace = namespaces.findById(request.namespace.id)
@@ -204,7 +209,7 @@ export class RequestHandler {
     }
   }
 
-  /** A namespace that a filter keeps from the caller is refused as if it did not exist. */
+  /** Rejects a namespace hidden from the caller as if it did not exist. */
   #requireNamespace({ path }: NamespaceRef, { sight }: Request): void {
     if (path === '' || !(this.#options.hidesNamespace(path) || sight?.hidesNamespace(path))) return
     throw new LogicalError('not-found', 'namespace not found')
@@ -256,14 +261,17 @@ const hasLogin = (response: Response | undefined): response is LoginResponse => 
 const isOpen = (state: OpenState, { rules }: Route): boolean =>
   rules.access === 'open' || GATES[state].isTokenless === true
 
-/** Unwrapped answers, and other text of a handler's own, are wrapped as they stand; a streamed body is not wrapped. */
+/**
+ * Returns whether a response can be wrapped. Unwrapped responses and other raw texts are wrapped as they are; streams are
+ * not.
+ */
 const canBeWrapped = (response: Response): boolean =>
   hasBody(response) ||
   (typeof response.raw?.body === 'string' && response.raw.body !== '' && (response.status ?? 200) < 400)
 
 const isReadOnly = (error: unknown): boolean => error instanceof LogicalError && error.code === 'read-only'
 
-/** On paths without a token no text is wrapped in a list. */
+/** On unauthenticated paths, error texts are not formatted as a list. */
 const unwrapped = (error: unknown): unknown =>
   error instanceof LogicalError && error.wrapped
     ? new LogicalError(error.code, error.message, { cause: error.cause, ...(error.data && { data: error.data }) })

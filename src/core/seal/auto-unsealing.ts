@@ -6,7 +6,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { SealManager } from './seal-manager.js'
 
 interface AutoUnsealingOptions {
-  /** The seal of now; undefined while the runtime is replaced. */
+  /** The current seal; undefined while the runtime is being replaced. */
   readonly seal: () => Pick<SealManager, 'autoUnseal'> | undefined
   readonly clock: Clock
   readonly random: Random
@@ -16,7 +16,9 @@ interface AutoUnsealingOptions {
 
 const BACKOFF = { initialMs: 500, maxMs: 5000 }
 
-/** Opens a cluster by its auto-unseal seal; where that is another cluster that is away, as soon as it is back. */
+/**
+ * Unseals a cluster with its auto-unseal seal. If the seal is another cluster that is unreachable, retries until it is back.
+ */
 export class AutoUnsealing {
   readonly #options: AutoUnsealingOptions
   #retrying: Promise<void> | undefined
@@ -33,7 +35,7 @@ export class AutoUnsealing {
     })
   }
 
-  /** Resolves when no attempt is under way; there is an end to it when the signal is aborted. */
+  /** Resolves when no attempt is in progress. Aborting the signal stops the attempts. */
   async settled(): Promise<void> {
     await this.#retrying
   }
@@ -49,7 +51,7 @@ export class AutoUnsealing {
     }
   }
 
-  /** True when there is nothing left to be tried. */
+  /** Returns true if no further attempt is needed. */
   async #isOver(): Promise<boolean> {
     const { seal, log, signal } = this.#options
     try {

@@ -1,7 +1,7 @@
 /**
- * The ceremony in which holders of key shares make a token nobody else gets to see: a root token, or the operation token
- * of a DR secondary. Both are one machine and exclude each other. Nothing of it is stored; it ends with the process, with
- * sealing, and with every role change.
+ * The procedure by which holders of key shares generate a token that no one else can read: a root token, or the operation
+ * token of a DR secondary. Both use the same state machine and exclude each other. Its state is in memory only, and is lost
+ * when the process ends, the cluster is sealed, or its role changes.
  */
 import { uuid } from '../../base/id.js'
 import { KeyedLock } from '../../base/keyed-lock.js'
@@ -18,7 +18,7 @@ import { type CeremonySeal, requireKeyShare, requireOpenSeal, requirePgpKeys } f
 
 type GenerationStrategy = 'root' | 'dr-operation'
 
-/** To whom the token is readable. */
+/** How the token is encrypted for the recipient. */
 type Recipient = { readonly by: 'otp'; readonly otp: string } | { readonly by: 'pgp'; readonly key: PgpKey }
 
 interface Attempt {
@@ -26,11 +26,11 @@ interface Attempt {
   readonly strategy: GenerationStrategy
   readonly recipient: Recipient
   readonly collector: ShareCollector
-  /** The root key as it was opened; each unsealing makes another buffer of it. */
+  /** The root key buffer at the start of the attempt. Each unseal creates a new buffer. */
   readonly opening: Buffer | undefined
 }
 
-/** The one place that the ceremonies of a cluster have in common. */
+/** The one active attempt, shared by all strategies of a cluster. */
 export class GenerationSlot {
   readonly lock = new KeyedLock()
   attempt: Attempt | undefined
@@ -46,11 +46,11 @@ interface GenerationOptions {
   readonly slot: GenerationSlot
   readonly seal: CeremonySeal
   readonly random: Random
-  /** Makes the token, durably, once the shares are found good. 28 characters. */
+  /** Creates the token, durably, after the shares were verified. 28 characters. */
   readonly makeToken: () => Promise<string>
 }
 
-/** One strategy's view of the slot. Answers are the bodies of the API. */
+/** One strategy's view of the slot. Its results are bodies of the API. */
 export class GenerationAttempt {
   readonly #options: GenerationOptions
 
@@ -63,7 +63,9 @@ export class GenerationAttempt {
     return this.#render(this.#ownAttempt(), { otp_length: LIMITS.otpLength })
   }
 
-  /** Without `otp` and `pgpKey` (empty) a one-time pad is made and shown in this answer only. */
+  /**
+   * Starts an attempt. If `otp` and `pgpKey` are empty, a one-time password is generated, and shown only in this response.
+   */
   start(input: { readonly otp: string; readonly pgpKey: string }): Promise<JsonObject> {
     return this.#options.slot.lock.run('generation', async () => {
       this.#requireOpen()
@@ -80,13 +82,13 @@ export class GenerationAttempt {
     })
   }
 
-  /** Ends the attempt and forgets its shares; fine when there is none. */
+  /** Cancels the attempt and discards its shares. Does nothing if there is none. */
   cancel(): void {
     this.#requireOpen()
     if (this.#ownAttempt()) this.#options.slot.clear()
   }
 
-  /** Takes a share in. Wrong shares at the threshold leave the attempt open, with no progress. */
+  /** Adds a share. If the shares at the threshold are wrong, the attempt continues with no progress. */
   update(input: { readonly key: string; readonly nonce: string }): Promise<JsonObject> {
     const share = requireKeyShare(input.key)
     return this.#options.slot.lock.run('generation', async () => {
@@ -104,7 +106,7 @@ export class GenerationAttempt {
     const { seal, slot, makeToken } = this.#options
     const rootKey = await attempt.collector.spend((shares) => seal.keys.findRootKey(shares))
     if (!rootKey) throw invalid('root generation aborted: the key shares do not make the root key')
-    // A cancellation may have come while the shares were tried.
+    // The attempt may have been canceled while the shares were verified.
     if (slot.attempt !== attempt) throw invalid('no root generation in progress')
     const encoded = await encodeFor(attempt.recipient, await makeToken())
     slot.clear()
@@ -126,7 +128,7 @@ export class GenerationAttempt {
     return { by: 'otp', otp: otp === '' ? createOtp(this.#options.random) : otp }
   }
 
-  /** The seal's configuration while open. An attempt from before the cluster was last sealed is dropped. */
+  /** Returns the seal configuration, or throws if sealed. Drops an attempt from before the last seal. */
   #requireOpen(): SealConfig {
     const { seal, slot } = this.#options
     const config = requireOpenSeal(seal)

@@ -1,11 +1,11 @@
-/** The copy of PGP-encrypted new shares that a rekey may leave with the cluster, for those who lose theirs in the mail. */
+/** The optional backup of PGP-encrypted new shares that a rekey stores, in case a holder loses a share. */
 import type { JsonObject } from '../../logical/json.js'
 import type { PgpKey } from '../../seal/pgp.js'
 import type { SealRecord, SealStorage } from './seal-records.js'
 import { toBase64, toHex } from './share-input.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
-/** `encrypted` is in the order of `pgpKeys`; one key may stand for several shares. */
+/** `encrypted` is in the order of `pgpKeys`. One key may encrypt several shares. */
 export const backupRecord = (nonce: string, pgpKeys: readonly PgpKey[], encrypted: readonly Buffer[]): SealRecord => {
   const byFingerprint = new Map<string, Buffer[]>()
   pgpKeys.forEach(({ fingerprint }, index) => {
@@ -28,7 +28,7 @@ export class RekeyBackup {
     this.#storage = storage
   }
 
-  /** Undefined when there is none. */
+  /** Returns undefined if there is no backup. */
   find(): JsonObject | undefined {
     const value = this.#storage.get(KEYS.sharesBackup)
     return value && (JSON.parse(value.toString()) as JsonObject)

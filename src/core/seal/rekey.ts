@@ -1,7 +1,7 @@
 /**
- * New key shares, by those who hold the present ones. The root key stays; it is wrapped by a new share key, which is split
- * anew. When verification is asked for, the old shares count until enough of the new ones were shown. One attempt at a
- * time; it lives in memory only.
+ * Rekey: the holders of the current key shares create new ones. The root key stays the same. A new share key wraps it and is
+ * split into the new shares. If verification is requested, the old shares remain valid until enough new ones were submitted.
+ * Only one attempt at a time, in memory only.
  */
 import { uuid } from '../../base/id.js'
 import { KeyedLock } from '../../base/keyed-lock.js'
@@ -35,7 +35,7 @@ interface RekeyRequest {
 interface RekeyOptions {
   readonly seal: CeremonySeal
   readonly random: Random
-  /** False on a secondary: its shares are its primary's. */
+  /** False on a secondary, which has the shares of its primary. */
   readonly isShareOwner: () => boolean
 }
 
@@ -44,9 +44,9 @@ interface Attempt {
   readonly request: RekeyRequest
   readonly pgpKeys: readonly PgpKey[]
   readonly collector: ShareCollector
-  /** The root key as it was opened; each unsealing makes another buffer of it. */
+  /** The root key buffer at the start of the attempt. Each unseal creates a new buffer. */
   readonly opening: Buffer | undefined
-  /** Set once the old shares were good: new shares that wait for their verification. */
+  /** Set once the old shares were verified: the new shares, awaiting verification. */
   pending?: { nonce: string; readonly made: NewShares; readonly collector: ShareCollector }
 }
 
@@ -93,13 +93,13 @@ export class Rekey {
     })
   }
 
-  /** Ends the attempt, with all that is pending in it; fine when there is none. */
+  /** Cancels the attempt with all pending shares. Does nothing if there is none. */
   cancel(): void {
     this.#requireOpen()
     this.#clear()
   }
 
-  /** Takes one of the present shares in; the last one needed answers with the new shares. */
+  /** Adds a current share. The last required one returns the new shares. */
   update(input: { readonly key: string; readonly nonce: string }): Promise<JsonObject> {
     const share = requireKeyShare(input.key)
     return this.#lock.run('rekey', async () => {
@@ -131,7 +131,7 @@ export class Rekey {
     }
   }
 
-  /** Takes one of the new shares in; with the last one needed the new shares begin to count. */
+  /** Adds a new share for verification. The last required one makes the new shares valid. */
   verify(input: { readonly key: string; readonly nonce: string }): Promise<JsonObject> {
     const share = requireKeyShare(input.key)
     return this.#lock.run('rekey', async () => {
@@ -156,7 +156,7 @@ export class Rekey {
     })
   }
 
-  /** Forgets the new shares shown so far, and gives the verification another nonce. */
+  /** Discards the new shares submitted so far, and changes the nonce of the verification. */
   restartVerification(): JsonObject {
     this.#requireOpen()
     const pending = this.#attempt?.pending
@@ -171,7 +171,7 @@ export class Rekey {
     const { config, hasBackup, needsVerification } = attempt.request
     const rootKey = await attempt.collector.spend((shares) => seal.keys.findRootKey(shares))
     if (!rootKey) throw invalid('rekey aborted: the key shares do not make the root key')
-    // A cancellation may have come while the shares were tried.
+    // The attempt may have been canceled while the shares were verified.
     if (this.#attempt !== attempt) throw invalid('no rekey in progress')
     const plain = await seal.keys.newShares(config, rootKey)
     const handedOut = await encryptShares(plain.shares, attempt.pgpKeys)
@@ -194,7 +194,7 @@ export class Rekey {
     }
   }
 
-  /** The seal's configuration while open. An attempt from before the cluster was last sealed is dropped. */
+  /** Returns the seal configuration, or throws if sealed. Drops an attempt from before the last seal. */
   #requireOpen(): SealConfig {
     const { seal } = this.#options
     const config = requireOpenSeal(seal)

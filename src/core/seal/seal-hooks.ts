@@ -1,12 +1,12 @@
-/** What happens to the cluster when its barrier opens and closes. */
+/** Callbacks for the barrier's opening and closing. */
 export interface SealHooks {
   /**
-   * Fills a new cluster while its barrier is open for the first time: mounts, policies, the first root token. It stops
-   * what it starts; `onUnsealed` follows when the cluster is really opened.
+   * Populates a new cluster while its barrier is open for the first time: mounts, policies, the first root token. Stops what
+   * it starts; `onUnsealed` follows when the cluster is actually unsealed.
    */
   createCluster(): Promise<{ readonly rootToken: string }>
-  /** The barrier is open. What is thrown here leaves the cluster sealed. */
+  /** Called when the barrier is open. If it throws, the cluster stays sealed. */
   onUnsealed(rootKey: Buffer): Promise<void>
-  /** The barrier is about to close: stop what reads through it. */
+  /** Called before the barrier closes: stops everything that reads through it. */
   onSealed(): Promise<void>
 }

@@ -1,13 +1,16 @@
 import type { SealConfig } from '../../seal/config.js'
 
-/** The cluster that a server without data is a node of, or is to be, as far as the seal is concerned. */
+/** The cluster that a server without data belongs to, or is joining, as seen by the seal. */
 export interface SealJoin {
   readonly config: SealConfig
   /**
-   * `wanted`: they show the cluster that this server may join. `needless`: it has let this server in, whose data it is not yet.
-   * `too-early`: too few other nodes are there for this one to know what the shares are to open.
+   * `wanted`: shares authenticate this server to the cluster it may join. `needless`: the cluster has admitted this server,
+   * whose data is still arriving. `too-early`: too few other nodes are present to know which cluster the shares open.
    */
   readonly shares: 'wanted' | 'needless' | 'too-early'
-  /** Shows the key of the shares to the cluster. False when it is not its; rejects with why it was not let in. */
+  /**
+   * Presents the share key to the cluster. Returns false if the key is wrong; rejects with the reason if the cluster did not
+   * admit this server.
+   */
   open(shareKey: Buffer): Promise<boolean>
 }

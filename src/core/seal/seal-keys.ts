@@ -1,6 +1,6 @@
 /**
- * The stored side of the seal: which shares lead to the root key, how new ones are made, what an auto-unseal seal has
- * wrapped, and what secondaries are given. It never holds the root key itself.
+ * The stored side of the seal: which shares unlock the root key, how new ones are created, the auto-unseal wrapping, and the
+ * material for secondaries. It never stores the root key itself.
  */
 import type { Random } from '../../base/random.js'
 import { deriveKey } from '../../crypto/digest.js'
@@ -17,9 +17,7 @@ import {
 } from './seal-records.js'
 import { KEYS, SHARED_SEAL_KEYS } from '../../storage/keys/key-families.js'
 
-/**
- * A share key with the shares that it is split into, and the records that make it the cluster's. Nothing is stored yet.
- */
+/** A share key with its shares, and the records that would make it the cluster's key. Nothing is stored yet. */
 export interface NewShares {
   readonly config: SealConfig
   readonly shareKey: Buffer
@@ -33,7 +31,7 @@ interface SealKeysOptions {
   readonly random: Random
 }
 
-/** What a challenge is bound to. */
+/** The context that a challenge is bound to. */
 const CHALLENGE = 'challenge'
 
 export class SealKeys {
@@ -56,18 +54,18 @@ export class SealKeys {
     return this.#autoSeal !== undefined
   }
 
-  /** How the share key is split; undefined while not initialised. Read fresh, since replication may replace it. */
+  /** How the share key is split; undefined if not initialized. Read on every use, since replication may replace it. */
   get config(): SealConfig | undefined {
     const value = this.#storage.get(KEYS.sealConfig)
     return value && parseSealConfig(value)
   }
 
-  /** Auto-unseal is configured, but the cluster must be opened with its shares once more to take it up. */
+  /** True if auto-unseal is configured, but its first use requires one more unseal with the shares. */
   get isMigrating(): boolean {
     return this.isAutoUnseal && this.config !== undefined && this.#storage.get(KEYS.autoWrappedRoot) === undefined
   }
 
-  /** The root key that these shares lead to; undefined when they are not the cluster's. */
+  /** Returns the root key unlocked by these shares; undefined if they do not belong to the cluster. */
   async findRootKey(shares: readonly Buffer[]): Promise<Buffer | undefined> {
     const config = this.config
     const wrapped = this.#storage.get(KEYS.shareWrappedRoot)
@@ -76,8 +74,9 @@ export class SealKeys {
   }
 
   /**
-   * Encrypts 32 bytes so that only a server with the same seal can read them, or one with the shares of this cluster: for
-   * those it has the root key as the shares wrap it, and the secret under that. So it needs no share that was shown here.
+   * Encrypts 32 bytes so that only a server with the same seal, or with the shares of this cluster, can read them. For the
+   * latter, it includes the root key as wrapped by the shares, and the secret encrypted under the root key. It therefore
+   * does not need the shares themselves.
    */
   async sealChallenge(secret: Buffer, rootKey: Buffer): Promise<Buffer> {
     if (this.#autoSeal) return this.#autoSeal.wrap(secret)
@@ -86,7 +85,7 @@ export class SealKeys {
     return Buffer.concat([wrapped, wrapKey(this.#random, deriveKey(rootKey, CHALLENGE), secret, CHALLENGE)])
   }
 
-  /** What another server's `sealChallenge` was given; undefined when neither the seal nor the shares are its. */
+  /** Decrypts the secret of another server's `sealChallenge`. Returns undefined if neither the seal nor the shares match. */
   async openChallenge(challenge: Buffer, shareKey: Buffer | undefined): Promise<Buffer | undefined> {
     if (this.#autoSeal) return (await this.#autoSeal.unwrap(challenge))?.key
     const wrapped = challenge.subarray(0, WRAPPED_ROOT_BYTES)
@@ -94,13 +93,13 @@ export class SealKeys {
     return rootKey && unwrapKey(deriveKey(rootKey, CHALLENGE), challenge.subarray(wrapped.length), CHALLENGE)
   }
 
-  /** The root key as the auto-unseal seal has it; undefined when there is none, or its key fits no longer. */
+  /** Returns the root key wrapped by the auto-unseal seal; undefined if there is none, or if its key no longer matches. */
   async findAutoWrapped(): Promise<{ readonly key: Buffer; readonly isCurrent: boolean } | undefined> {
     const wrapped = this.#storage.get(KEYS.autoWrappedRoot)
     return wrapped && this.#autoSeal?.unwrap(wrapped)
   }
 
-  /** A new share key around the root key, split. */
+  /** Creates a new share key that wraps the root key, and splits it. */
   async newShares(config: SealConfig, rootKey: Buffer): Promise<NewShares> {
     const shareKey = this.#random.bytes(ROOT_KEY_BYTES)
     const wrapped = wrapKey(this.#random, shareKey, rootKey, KEYS.shareWrappedRoot)
@@ -115,12 +114,12 @@ export class SealKeys {
     }
   }
 
-  /** Makes new shares the ones that count. LogicalError `read-only` where replicated keys may not be written. */
+  /** Makes new shares the valid ones. Throws LogicalError `read-only` if replicated keys are not writable. */
   async adopt(made: NewShares): Promise<void> {
     await this.#storage.write(made.records)
   }
 
-  /** Brings the auto-unseal wrapping up to date: after a migration, and when the seal key was replaced. */
+  /** Updates the auto-unseal wrapping, after a migration or a replaced seal key. */
   async refreshAutoWrapping(rootKey: Buffer): Promise<void> {
     if (!this.#autoSeal) return
     const present = await this.findAutoWrapped()
@@ -132,7 +131,7 @@ export class SealKeys {
     return this.#autoSeal ? [{ key: KEYS.autoWrappedRoot, value: await this.#autoSeal.wrap(rootKey) }] : []
   }
 
-  /** For those who join this cluster as secondaries. */
+  /** Returns the material for clusters that join as secondaries. */
   exportMaterial(rootKey: Buffer): SealMaterial {
     const records = SHARED_SEAL_KEYS.map((key) => {
       const value = this.#storage.get(key)
@@ -143,9 +142,8 @@ export class SealKeys {
   }
 
   /**
-   * The records that a wiped cluster stores to live under a primary's seal: the primary's records, and the root key
-   * wrapped by the cluster's own auto-unseal seal when it has one. The runtime then starts anew with
-   * `material.rootKey`.
+   * Returns the records that a wiped cluster stores to use a primary's seal: the primary's records, and the root key wrapped
+   * by the cluster's own auto-unseal seal, if any. The runtime then restarts with `material.rootKey`.
    */
   async recordsToAdopt(material: SealMaterial): Promise<readonly SealRecord[]> {
     return [...material.records, ...(await this.autoRecords(material.rootKey))]

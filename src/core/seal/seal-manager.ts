@@ -1,6 +1,6 @@
 /**
- * Opens and closes this cluster, and holds the root key while it is open. The stored seal configuration is the mark of
- * an initialised cluster: it is written last, so that an interrupted initialisation can be begun again.
+ * Seals and unseals this cluster, and holds the root key while unsealed. The stored seal configuration marks an initialized
+ * cluster. It is written last, so that an interrupted initialization can be repeated.
  */
 import { uuid } from '../../base/id.js'
 import { KeyedLock } from '../../base/keyed-lock.js'
@@ -25,13 +25,16 @@ interface SealManagerOptions {
   readonly hooks: SealHooks
   readonly random: Random
   readonly log: Log
-  /** True for a node of several: another one may be the writer while this one is opened, and it mends no record. */
+  /**
+   * True for a node of a multi-node cluster: another node may be writing during the unseal, so this one does not repair
+   * records.
+   */
   readonly isOneOfSeveral?: boolean
-  /** The cluster that this server is to be a node of, while it has no data of its own. */
+  /** The cluster that this server is joining, while it has no data. */
   readonly joining?: () => SealJoin | undefined
 }
 
-/** Hands over what a new cluster was given, to whoever asked for it. */
+/** Delivers the shares and root token of a new cluster to the caller. */
 type Deliver<T> = (made: { readonly shares: readonly Buffer[]; readonly rootToken: string }) => Promise<T>
 
 export class SealManager {
@@ -59,7 +62,7 @@ export class SealManager {
     this.#log = options.log
   }
 
-  /** Only an initialised cluster is ever opened, so an open one need not look: health is asked for all the time. */
+  /** An unsealed cluster is always initialized, which saves a storage read: health checks are frequent. */
   get isInitialized(): boolean {
     return !this.isSealed || this.#config !== undefined
   }
@@ -68,12 +71,12 @@ export class SealManager {
     return this.#rootKey === undefined
   }
 
-  /** The key that opens the keyring; undefined while sealed. */
+  /** The key that decrypts the keyring; undefined while sealed. */
   get rootKey(): Buffer | undefined {
     return this.#rootKey
   }
 
-  /** Of the cluster that is here, or of that which this server is to join. */
+  /** The configuration of this cluster, or of the one that this server is joining. */
   get #config(): SealConfig | undefined {
     return this.keys.config ?? this.#otherCluster?.config
   }
@@ -98,8 +101,9 @@ export class SealManager {
   }
 
   /**
-   * Makes a new cluster: root key, shares, keyring, and what the hook adds. `deliver` may still refuse (a PGP key that
-   * cannot encrypt); what it returns is returned. A Shamir cluster is sealed afterwards, an auto-unseal one is open.
+   * Creates a new cluster: root key, shares, keyring, and the data of the hook. `deliver` may still throw, for example if a
+   * PGP key cannot encrypt; its result is returned. Afterwards a Shamir cluster is sealed, an auto-unseal cluster is
+   * unsealed.
    */
   initialize<T>(config: SealConfig, deliver: Deliver<T>): Promise<T> {
     return this.#lock.run('seal', async () => {
@@ -113,7 +117,10 @@ export class SealManager {
     })
   }
 
-  /** Nothing is initialised while `join` makes this server a node of another cluster. LogicalError 400 where there is one here. */
+  /**
+   * Prevents initialization while `join` makes this server a node of another cluster. Throws LogicalError 400 if there is
+   * already a cluster.
+   */
   joinOther<T>(join: () => Promise<T>): Promise<T> {
     return this.#lock.run('seal', async () => {
       if (this.keys.config) throw invalid('Vault is already initialized')
@@ -121,7 +128,7 @@ export class SealManager {
     })
   }
 
-  /** Takes one share in; the one that completes the threshold opens the cluster. An open cluster ignores it. */
+  /** Adds a share. The one that completes the threshold unseals the cluster. An unsealed cluster ignores it. */
   unseal(share: Buffer): Promise<void> {
     return this.#lock.run('seal', async () => {
       const config = this.#config
@@ -140,7 +147,7 @@ export class SealManager {
     })
   }
 
-  /** False when they are not those of the cluster. */
+  /** Returns false if the shares do not belong to the cluster. */
   async #openWithShares(shares: readonly Buffer[], config: SealConfig): Promise<boolean> {
     const joining = this.#otherCluster
     if (joining) {
@@ -152,7 +159,7 @@ export class SealManager {
     return rootKey !== undefined
   }
 
-  /** Forgets the shares taken in so far. */
+  /** Discards the shares added so far. */
   resetUnseal(): void {
     if (!this.isInitialized) throw invalid('Vault is not initialized')
     if (!this.isSealed) throw invalid('vault is unsealed')
@@ -160,7 +167,10 @@ export class SealManager {
     this.#nonce = ''
   }
 
-  /** Opens the cluster by its auto-unseal seal. False when nothing could be unwrapped; `unavailable` where that may change. */
+  /**
+   * Unseals with the auto-unseal seal. Returns false if there is no wrapped key; throws `unavailable` if a retry may
+   * succeed.
+   */
   autoUnseal(): Promise<boolean> {
     return this.#lock.run('seal', async () => {
       if (!this.keys.isAutoUnseal || !this.isSealed || !this.keys.config || this.keys.isMigrating) return false
@@ -173,14 +183,14 @@ export class SealManager {
     })
   }
 
-  /** Opens the cluster with a root key that was kept in memory while the runtime was built anew. */
+  /** Unseals with a root key kept in memory while the runtime was rebuilt. */
   openWith(rootKey: Buffer): Promise<void> {
     return this.#lock.run('seal', async () => {
       if (this.isSealed) await this.#open(rootKey, 'kept')
     })
   }
 
-  /** Closes the cluster; a closed one stays closed. */
+  /** Seals the cluster. Does nothing if it is sealed. */
   seal(): Promise<void> {
     return this.#lock.run('seal', async () => {
       if (this.isSealed) return
@@ -194,7 +204,9 @@ export class SealManager {
     })
   }
 
-  /** To be called on a node of several that leads from now on: what it could not write before is kept. For an open cluster. */
+  /**
+   * Updates the auto-unseal wrapping, which only the active node can write. Call it on an unsealed node that becomes active.
+   */
   async refreshWrapping(): Promise<void> {
     if (this.#rootKey) await this.#refreshIfPossible(this.#rootKey)
   }
@@ -223,8 +235,8 @@ export class SealManager {
   }
 
   /**
-   * `wrapping`: what the auto-unseal seal has. `wrapped`: this key. `stale`: perhaps another, which has to be mended first. `kept`:
-   * the key was in memory, so that a seal that cannot be asked now keeps nobody from going on.
+   * `wrapping` describes the auto-unseal wrapping. `wrapped`: it contains this key. `stale`: it may contain another key and
+   * must be updated first. `kept`: the key was in memory, so an unreachable seal does not block.
    */
   async #open(rootKey: Buffer, wrapping: 'wrapped' | 'stale' | 'kept'): Promise<void> {
     await this.#barrier.unseal(rootKey)

@@ -1,10 +1,10 @@
 /**
- * The storage and the barrier as the seal needs them, and the records that the seal keeps. The records are stored as
- * they are, beneath the barrier, because they open it.
+ * The storage and barrier interfaces of the seal, and its records. The records are stored below the barrier, unencrypted by
+ * it, because they open it.
  *
- * The shares (unseal keys, or recovery keys under auto-unseal) make the share key, the share key unwraps the root key,
- * the root key opens the keyring. Configuration and share-wrapped root key are replicated, so the shares of the primary
- * open every member of its set; an auto-unseal seal wraps the root key a second time, for its own cluster only.
+ * The shares (unseal keys, or recovery keys under auto-unseal) combine to the share key, the share key unwraps the root key,
+ * and the root key opens the keyring. Configuration and share-wrapped root key are replicated, so the primary's shares open
+ * every member of its set. An auto-unseal seal wraps the root key a second time, for its own cluster only.
  */
 import { LogicalError } from '../../logical/errors.js'
 import { findSealConfigProblem, type SealConfig } from '../../seal/config.js'
@@ -16,25 +16,25 @@ export interface SealRecord {
 
 export interface SealStorage {
   get(key: string): Buffer | undefined
-  /** All of it durably, or nothing. */
+  /** Writes all records durably, or none. */
   write(records: readonly SealRecord[]): Promise<void>
   delete(key: string): Promise<void>
-  /** Removes everything that an initialisation which did not finish has left behind. */
+  /** Removes everything left by an incomplete initialization. */
   clear(): Promise<void>
 }
 
 export interface SealBarrier {
-  /** Makes a keyring and stores it encrypted with the root key; stays sealed. */
+  /** Creates a keyring and stores it encrypted with the root key. The barrier stays sealed. */
   initialize(rootKey: Buffer): Promise<void>
-  /** Throws when the root key does not open the stored keyring. */
+  /** Throws if the root key does not open the stored keyring. */
   unseal(rootKey: Buffer): Promise<void> | void
-  /** Whether the root key opens the stored keyring, sealed or not. */
+  /** Returns whether the root key opens the stored keyring, sealed or not. */
   isRootKey(rootKey: Buffer): boolean
-  /** Forgets the keyring. */
+  /** Discards the keyring from memory. */
   seal(): void
 }
 
-/** Everything a cluster needs to live under the seal of another one: what a primary hands to those who join. */
+/** Everything a cluster needs to use another cluster's seal: a primary sends it to joining secondaries. */
 export interface SealMaterial {
   readonly rootKey: Buffer
   /** Replicated records: seal configuration, share-wrapped root key, keyring. */
@@ -44,7 +44,10 @@ export interface SealMaterial {
 export const encodeSealConfig = (config: SealConfig): Buffer =>
   Buffer.from(JSON.stringify({ shares: config.shares, threshold: config.threshold }))
 
-/** LogicalError `internal` for one that no initialisation can have written: a cluster with it would wait for shares for ever. */
+/**
+ * Throws LogicalError `internal` for a configuration that no initialization can have written: with it, the cluster would
+ * wait for shares forever.
+ */
 export const parseSealConfig = (value: Buffer): SealConfig => {
   const { shares, threshold } = parse(value) ?? {}
   const isWhole = typeof shares === 'number' && typeof threshold === 'number'

@@ -1,11 +1,11 @@
-/** Shares and PGP keys as they come in at a ceremony's endpoints; mistakes are 400 with the API's texts. */
+/** Parses shares and PGP keys of key-share procedures. Errors are 400 with the API's texts. */
 import { invalid, sealed } from '../../logical/errors.js'
 import type { SealConfig } from '../../seal/config.js'
 import { parseKeyShare } from '../../seal/key-text.js'
 import { type PgpKey, parsePgpKeys } from '../../seal/pgp.js'
 import type { SealManager } from './seal-manager.js'
 
-/** The parts of the seal that the ceremonies look at; ceremonies need an open cluster. */
+/** The parts of the seal that key-share procedures use. They require an unsealed cluster. */
 export type CeremonySeal = Pick<SealManager, 'rootKey' | 'isSealed' | 'keys'>
 
 export const requireOpenSeal = (seal: CeremonySeal): SealConfig => {
@@ -29,8 +29,8 @@ export const requirePgpKeys = async (texts: readonly string[]): Promise<readonly
 }
 
 /**
- * Shares as they are handed out: plain, or each as hex and encrypted for the key at its place. `pgpKeys` is empty or as
- * long as `shares`.
+ * Returns the shares as delivered: plain, or in hex and encrypted with the PGP key at the same index. `pgpKeys` is empty or
+ * as long as `shares`.
  */
 export const encryptShares = async (
   shares: readonly Buffer[],

@@ -1,42 +1,42 @@
 /**
- * The facts that the status endpoints tell about the server and the cluster around them. Whoever composes the server
- * provides them; every property is read afresh at each use. Nothing here needs an open barrier.
+ * The facts that status endpoints report about the server and its cluster. The server provides them, and every property is
+ * read on each use. None of them requires an unsealed barrier.
  */
 export type ReplicationMode = 'disabled' | 'bootstrapping' | 'primary' | 'secondary'
 
-/** The active node of a cluster, as its nodes know it. URLs. */
+/** The active node of a cluster, as known to its nodes. Addresses are URLs. */
 export interface ActiveNode {
   readonly apiAddress: string
   readonly clusterAddress: string
 }
 
-/** One of the nodes of a cluster. */
+/** One node of a cluster. */
 export interface NodeFacts extends ActiveNode {
   readonly hostname: string
   readonly version: string
   readonly isActive: boolean
-  /** When a standby was last heard of, in milliseconds since the epoch; undefined for the active node. */
+  /** Time of the last heartbeat of a standby, in milliseconds since the epoch; undefined for the active node. */
   readonly lastEchoMs: number | undefined
 }
 
 export interface ClusterStatus {
-  /** True for a node that waits to become active while another one is, or none. */
+  /** True for a node that is not active, whether or not another node is. */
   readonly isStandby: boolean
   /** True for a standby that answers reads from its own copy. */
   readonly isPerformanceStandby: boolean
-  /** True for a node that the others have taken out of the cluster. */
+  /** True for a node that was removed from the cluster. */
   readonly isRemoved: boolean
-  /** True while writes of clients are refused because a newer primary of the set exists. */
+  /** True while client writes are rejected because a newer primary of the set exists. */
   readonly isFenced: boolean
-  /** Undefined while none is known. */
+  /** Undefined while unknown. */
   readonly activeNode: ActiveNode | undefined
-  /** The nodes that are there now. */
+  /** Returns the nodes present now. */
   readonly nodes: () => Promise<readonly NodeFacts[]>
-  /** True while a role change rebuilds the cluster: it serves status reads only. */
+  /** True while a role change rebuilds the cluster: only status reads are served. */
   readonly isRestarting: boolean
-  /** Empty until known; never shown while sealed. */
+  /** Empty until known. Never shown while sealed. */
   readonly clusterName: string
-  /** The id of this very cluster, not of a replication set. */
+  /** The ID of this cluster, as opposed to that of a replication set. */
   readonly clusterId: string
   /** URLs; empty when not configured. */
   readonly apiAddress: string
@@ -48,22 +48,22 @@ export interface ClusterStatus {
   readonly buildDate: string
   /** The configuration's label: `raft`, `file`, `inmem`. */
   readonly storageType: string
-  /** Whether storage and settings would let several nodes be one cluster. */
+  /** Whether storage and settings allow several nodes in one cluster. */
   readonly isHaEnabled: boolean
-  /** A server in development mode with nothing but its memory. */
+  /** True for a development server with in-memory storage only. */
   readonly isPlainDev: boolean
   readonly replicationModes: { readonly dr: ReplicationMode; readonly performance: ReplicationMode }
-  /** Last index of the own log, and of what was taken over from a primary; 0 = none. */
+  /** Last index of this cluster's log, and last index applied from a primary; 0 = none. */
   readonly lastWal: number
   readonly lastRemoteWal: number
-  /** The measurements that a secondary has of its primary; 0 elsewhere. */
+  /** The secondary's measurements of its primary; 0 elsewhere. */
   readonly echoDurationMs: number
   readonly clockSkewMs: number
   readonly canaryAgeMs: number
-  /** When this server became active; undefined while it is not. Milliseconds since the epoch. */
+  /** When this server became active, in milliseconds since the epoch; undefined while it is not. */
   readonly activeSinceMs: number | undefined
   readonly license: LicenseKind
 }
 
-/** `plus` has no DR replication, `none` neither kind. */
+/** `plus` lacks DR replication, `none` lacks all replication. */
 export type LicenseKind = 'enterprise' | 'plus' | 'none'

@@ -1,15 +1,15 @@
-/** The answer of sys/health: the state, the status code that stands for it, and the codes a caller wants instead. */
+/** The response of sys/health: the state, its status code, and the codes that the caller requests instead. */
 
 interface HealthFacts {
   readonly isRemoved: boolean
   readonly isInitialized: boolean
   readonly isSealed: boolean
   readonly isDrSecondary: boolean
-  /** The first copy is on its way: there is nothing to serve yet. */
+  /** The first full sync is in progress: there is no data to serve yet. */
   readonly isBootstrapping: boolean
   readonly isStandby: boolean
   readonly isPerformanceStandby: boolean
-  /** It refuses the writes of clients, since a newer primary of its set exists. */
+  /** Client writes are rejected, since a newer primary of the set exists. */
   readonly isFenced: boolean
 }
 
@@ -24,7 +24,7 @@ export type HealthState =
   | 'fenced'
   | 'active'
 
-/** The code of a state, and the query parameter that replaces it. */
+/** The status code of a state, and the query parameter that overrides it. */
 const HEALTH_CODES: Readonly<Record<HealthState, { readonly code: number; readonly parameter: string }>> = {
   uninitialized: { code: 501, parameter: 'uninitcode' },
   removed: { code: 530, parameter: 'removedcode' },
@@ -48,7 +48,7 @@ export const decideHealth = (facts: HealthFacts): HealthState => {
   return facts.isFenced ? 'fenced' : 'active'
 }
 
-/** `wanted` are the codes of the query, by parameter. */
+/** `wanted` are the codes in the query, by parameter. */
 export const healthCode = (state: HealthState, wanted: Readonly<Record<string, number | undefined>>): number => {
   const { code, parameter } = HEALTH_CODES[state]
   return wanted[parameter] ?? code

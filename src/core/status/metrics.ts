@@ -7,21 +7,21 @@ export interface MetricSample {
   readonly labels?: Readonly<Record<string, string>>
 }
 
-/** How often something happened, told apart by labels. */
+/** The number of occurrences of an event, by labels. */
 interface MetricCount {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   readonly count: number
 }
 
-/** How often something happened, and how long it took in all, in milliseconds. */
+/** The number of occurrences of an event, and their total duration in milliseconds. */
 interface MetricSummary {
   readonly name: string
   readonly count: number
   readonly sum: number
   readonly min: number
   readonly max: number
-  /** By quantile: how long one of the last events took at most. */
+  /** By quantile: the duration of recent events in milliseconds. */
   readonly quantiles: ReadonlyMap<number, number>
 }
 
@@ -31,13 +31,13 @@ export interface MetricReading {
   readonly counts: readonly MetricCount[]
 }
 
-/** Requests that were answered in whatever way, and those of them that were refused. */
+/** All answered requests, including rejected ones. */
 export const HANDLED = 'vault.core.handle_request'
 export const REFUSED = 'understudy.requests.refused'
-/** Of them, those to auth methods that need no token. */
+/** Requests to auth methods that need no token. */
 export const LOGINS = 'vault.core.handle_login_request'
 
-/** Those of the reference. */
+/** Vault's quantiles. */
 const QUANTILES = [0.5, 0.9, 0.99]
 
 interface Summary {
@@ -45,16 +45,16 @@ interface Summary {
   sum: number
   min: number
   max: number
-  /** The last events, in no order. */
+  /** Recent events, unordered. */
   readonly last: number[]
 }
 
-/** Counts what happens. Recording costs next to nothing; what a reading shows beside it is read when it is asked for. */
+/** Counts events. Recording is cheap; gauges are computed when they are read. */
 export class Meter {
   readonly #summaries = new Map<string, Summary>()
   readonly #counts = new Map<string, { name: string; labels: Readonly<Record<string, string>>; count: number }>()
 
-  /** One event named `name` that took `ms`. */
+  /** Records one event that took `ms`. */
   record(name: string, ms: number): void {
     const summary = this.#summaries.get(name)
     if (!summary) {
@@ -68,12 +68,12 @@ export class Meter {
     if (ms > summary.max) summary.max = ms
   }
 
-  /** How often an event of this name was recorded. */
+  /** Returns how often an event was recorded. */
   times(name: string): number {
     return this.#summaries.get(name)?.count ?? 0
   }
 
-  /** `events` named `name` with these labels. Once there are too many series, new ones are left out. */
+  /** Adds `events` to a counter with these labels. Drops new series beyond the maximum. */
   count(name: string, labels: Readonly<Record<string, string>>, events = 1): void {
     const key = `${name} ${JSON.stringify(labels)}`
     const known = this.#counts.get(key)
@@ -96,7 +96,7 @@ export class Meter {
 
 const promName = (name: string): string => name.replace(/[^A-Za-z0-9_]/g, '_')
 
-/** The text exposition format. Its library is loaded by the first reader: few servers have one. */
+/** Renders the Prometheus text format. Its library is loaded on first use, since few servers are scraped. */
 export const renderPrometheus = async ({ gauges, summaries, counts }: MetricReading): Promise<string> => {
   const { Counter, Gauge, Registry } = await import('prom-client')
   const registry = new Registry()
@@ -115,14 +115,14 @@ export const renderPrometheus = async ({ gauges, summaries, counts }: MetricRead
   return `${await registry.metrics()}${summaries.map(printSummary).join('')}`
 }
 
-/** The library counts quantiles itself, from observations that are not kept here. */
+/** The library computes quantiles only from raw observations, which are not kept here. */
 const printSummary = ({ name, count, sum, quantiles }: MetricSummary): string => {
   const metric = promName(name)
   const parts = [...quantiles].map(([part, ms]) => `${metric}{quantile="${part}"} ${ms}\n`).join('')
   return `# HELP ${metric} ${name}, milliseconds\n# TYPE ${metric} summary\n${parts}${metric}_sum ${sum}\n${metric}_count ${count}\n`
 }
 
-/** The JSON form of the reference. */
+/** Renders Vault's JSON format. */
 export const renderMetricsJson = (
   { gauges, summaries, counts }: MetricReading,
   nowMs: number,

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../logical/json.js'
 import type { Request, Withheld } from '../../logical/request.js'
 
-/** The fields of status answers that a listener may withhold. */
+/** The status fields that a listener may withhold. */
 const FIELDS: ReadonlyMap<string, Withheld> = new Map([
   ['leader_address', 'addresses'],
   ['leader_cluster_address', 'addresses'],
@@ -11,8 +11,8 @@ const FIELDS: ReadonlyMap<string, Withheld> = new Map([
 ])
 
 /**
- * The body of a status answer without what the listener of `request` withholds: empty text instead. The name of the cluster
- * is left out, as the reference leaves out an empty one.
+ * Removes the fields that the request's listener withholds from the body of a status response. They become empty strings;
+ * the cluster name is omitted, as Vault omits an empty one.
  */
 export const withhold = (body: JsonObject, { withheld = [] }: Pick<Request, 'withheld'>): JsonObject => {
   if (withheld.length === 0) return body

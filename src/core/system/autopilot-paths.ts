@@ -1,4 +1,4 @@
-/** sys/storage/raft/autopilot: how healthy the nodes of a cluster are, and by which measures. */
+/** sys/storage/raft/autopilot: the health of a cluster's nodes, and its criteria. */
 import { formatGoDuration } from '../../base/duration.js'
 import { definePath, type Handler, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
@@ -10,9 +10,9 @@ import type { RaftServer } from './raft-join-paths.js'
 
 interface AutopilotDeps extends RaftAccess {
   readonly nodeId: string
-  /** Where the settings are kept. */
+  /** Stores the settings. */
   readonly storage: Storage
-  /** This server leads, since it answers. */
+  /** Called only on the active node. */
   readonly servers: () => Promise<readonly RaftServer[]>
 }
 
@@ -37,7 +37,7 @@ const readSettings =
     return { data: autopilotBody(readAutopilot(deps.storage)) }
   }
 
-/** What was not given stays as it was. With an operation token and nothing else it is a read. */
+/** Fields that were not sent stay unchanged. A request with only an operation token is a read. */
 const changeSettings =
   (deps: AutopilotDeps): Handler<typeof FIELDS> =>
   async (call) => {
@@ -89,7 +89,7 @@ const serverBody = (server: RaftServer, { nodeId: leaderId }: AutopilotDeps): Js
   }
 }
 
-/** As Go writes a duration; milliseconds are enough of it. */
+/** Formats a duration like Go, in whole milliseconds. */
 const formatContact = (ms: number): string => {
   if (ms < 1000) return `${Math.round(ms)}ms`
   const wholeMinutes = formatGoDuration(Math.trunc(ms / 60_000) * 60).replace(/0s$/, '')

@@ -1,4 +1,4 @@
-/** By which measures the nodes of a cluster are healthy, and when one that is dead is taken out. Times are whole seconds. */
+/** When a node counts as healthy, and when a dead one is removed. Times are whole seconds. */
 import { formatGoDuration } from '../../base/duration.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, duration, int } from '../../logical/fields.js'
@@ -40,13 +40,13 @@ type Name = keyof AutopilotSettings
 
 const NAMES = Object.keys(DEFAULTS) as readonly Name[]
 
-/** A node tells of itself every five seconds: less silence than this means nothing. */
+/** Nodes send a heartbeat every five seconds, so a shorter silence is not significant. */
 const LAST_CONTACT_MIN = 6
 const DEAD_MIN = 60
-/** With fewer servers left, the next loss would end the cluster. */
+/** With fewer servers left, the loss of one more would stop the cluster. */
 const MIN_QUORUM_FOR_CLEANUP = 3
 
-/** What is to hold from now on. Throws LogicalError 400 that names the setting which cannot be. */
+/** Returns the new settings. Throws LogicalError 400 that names an invalid setting. */
 export const decideAutopilot = (
   before: AutopilotSettings,
   given: AutopilotSettings,
@@ -69,7 +69,7 @@ export const decideAutopilot = (
   return after
 }
 
-/** Those of the cluster, which all of its nodes have. */
+/** Returns the settings of the cluster, which all nodes share. */
 export const readAutopilot = (storage: ReadStorage): AutopilotSettings => ({
   ...DEFAULTS,
   ...readJson<Partial<AutopilotSettings>>(storage, KEYS.autopilot),

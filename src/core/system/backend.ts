@@ -2,8 +2,8 @@ import type { Backend, PathSpec } from '../../logical/backend.js'
 import type { PathRuleTable } from '../../logical/path-rules.js'
 
 /**
- * The system backend: path families joined. It is one object for every namespace, since handlers are told the namespace
- * with each request, and it needs no storage of its own.
+ * Creates the system backend from its path families. One object serves all namespaces: each request contains its namespace,
+ * and the backend has no storage.
  */
 export const createSystemBackend = (paths: readonly PathSpec[], rules: PathRuleTable): Backend => ({
   type: 'system',

@@ -1,4 +1,4 @@
-/** Answers without an envelope, as the endpoints give them that exist before there is a token. */
+/** Responses without an envelope, as returned by endpoints that work without a token. */
 import type { FieldTable } from '../../logical/fields.js'
 import type { PathSpec } from '../../logical/backend.js'
 import type { JsonObject } from '../../logical/json.js'
@@ -6,5 +6,5 @@ import type { Response } from '../../logical/request.js'
 
 export const bare = (data: JsonObject): Response => ({ data, bare: true })
 
-/** A path of the oldest endpoints: any verb but those of the table is refused with nothing to read. */
+/** Defines a path of the oldest endpoints: any verb outside the table is rejected with an empty list of errors. */
 export const oldPath = <T extends FieldTable>(spec: PathSpec<T>): PathSpec<T> => ({ ...spec, isOldest: true })

@@ -4,14 +4,14 @@ import { commaList, string } from '../../logical/fields.js'
 import type { NamespaceRef, Response } from '../../logical/request.js'
 import type { Acl } from '../acl/acl.js'
 
-/** The rules of a token, with the namespace that their paths are relative to. */
+/** The access rules of a token, and the namespace that their paths are relative to. */
 export interface TokenAcl {
   readonly acl: Acl
   readonly namespace: NamespaceRef
 }
 
 interface CapabilityPathDeps {
-  /** By the token as a client presents it; undefined when it is unknown, expired or revoked. */
+  /** Finds the rules by the presented token; undefined if it is unknown, expired or revoked. */
   readonly aclForToken: (presented: string) => TokenAcl | undefined
   readonly aclForAccessor: (accessor: string) => TokenAcl | undefined
 }
@@ -23,7 +23,7 @@ const PATHS = {
 const OF_TOKEN = { ...PATHS, token: string('The token to ask about.', '', { isSecret: true }) }
 const OF_ACCESSOR = { ...PATHS, accessor: string('The accessor of the token to ask about.') }
 
-/** sys/capabilities and its variants: what a token may do on some paths, parameters and wrapping times aside. */
+/** sys/capabilities and its variants: a token's capabilities on paths, regardless of parameters and wrapping TTLs. */
 export const capabilityPaths = ({ aclForToken, aclForAccessor }: CapabilityPathDeps): PathSpec[] => [
   definePath({
     pattern: 'capabilities',
@@ -68,7 +68,7 @@ export const capabilityPaths = ({ aclForToken, aclForAccessor }: CapabilityPathD
   }),
 ]
 
-/** As in look-ups, only tokens of this namespace and those below it are known; those of other branches are not. */
+/** As in lookups, only tokens of this namespace and its children are visible. */
 const visible = ({ request }: Call, found: TokenAcl | undefined): TokenAcl | undefined =>
   found?.namespace.path.startsWith(request.namespace.path) ? found : undefined
 
@@ -84,7 +84,7 @@ const pathsOf = (call: Call<typeof PATHS>): readonly string[] => {
   return paths
 }
 
-/** One key per path, and `capabilities` when a single path was asked for. */
+/** Returns one key per path, plus `capabilities` for a single path. */
 const describe = ({ request }: Call, paths: readonly string[], { acl, namespace }: TokenAcl): Response => {
   const data: Record<string, unknown> = Object.create(null)
   for (const path of paths) {

@@ -1,11 +1,11 @@
-/** sys/internal/counters: what dashboards ask. Totals are counted when they are asked for; usage over time is not kept. */
+/** sys/internal/counters, for dashboards. Totals are counted on request; usage over time is not recorded. */
 import { ZERO_TIME } from '../../base/rfc3339.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 
 interface CounterPathDeps {
-  /** Service tokens and entities of this cluster, in all namespaces. */
+  /** Counts service tokens and entities of this cluster in all namespaces. */
   readonly countTokens: () => Promise<number>
   readonly countEntities: () => Promise<number>
 }
@@ -15,7 +15,7 @@ const PERIOD_FIELDS = {
   end_time: string('End of the period.'),
 } as const
 
-/** The answer of a server that has kept no usage data for the period. */
+/** The response of a server without usage data for the period. */
 const NO_DATA: Response = { status: 204 }
 
 const ACTIVITY_CONFIG = {
