@@ -1,11 +1,11 @@
-/** The ceremony of key shares for root tokens. */
+/** Generation of root tokens with key shares. */
 import { LIMITS } from '../../base/limits.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { string } from '../../logical/fields.js'
 import type { GenerationAttempt } from '../seal/generate-root.js'
 import { bare } from './bare.js'
 
-/** The older name, and the one that newer clients ask first. */
+/** The original name, and the one that newer clients try first. */
 const PREFIXES = ['generate-root', 'generate-root-token'] as const
 
 const START_FIELDS = {
@@ -40,7 +40,7 @@ const attemptPaths = (prefix: string, attempt: GenerationAttempt): PathSpec[] =>
     fields: UPDATE_FIELDS,
     summary: 'Takes one key share in; the last one needed answers with the encoded token.',
     operations: {
-      // A read carries no key, and is told so.
+      // A read has no key, so it returns the error for a missing key.
       read: async () => bare(await attempt.update({ key: '', nonce: '' })),
       update: async ({ values }) => bare(await attempt.update({ key: values.key, nonce: values.nonce })),
     },

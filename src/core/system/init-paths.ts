@@ -1,4 +1,4 @@
-/** sys/init: whether there is a cluster, and making one. */
+/** sys/init: initialization and its status. */
 import { LIMITS } from '../../base/limits.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
@@ -22,7 +22,7 @@ const INIT_FIELDS = {
 
 type InitValues = Values<typeof INIT_FIELDS>
 
-/** Unseal keys and recovery keys are asked for under different names; a seal has one kind or the other. */
+/** Unseal keys and recovery keys have separate parameters; a seal uses only one kind. */
 const SETS = {
   unseal: ['secret_shares', 'secret_threshold', 'pgp_keys'],
   recovery: ['recovery_shares', 'recovery_threshold', 'recovery_pgp_keys'],
@@ -30,7 +30,7 @@ const SETS = {
 
 export const ALREADY_INITIALIZED = 'Vault is already initialized'
 
-/** Makes a cluster. */
+/** Initializes a cluster. */
 export type Initializer = Pick<SealManager, 'isInitialized' | 'keys' | 'initialize'>
 
 export const initPaths = (seal: Initializer): PathSpec[] => [

@@ -1,10 +1,10 @@
-/** sys/key-status and sys/rotate: the key that new values are encrypted with. */
+/** sys/key-status and sys/rotate: the key that encrypts new values. */
 import { definePath, type PathSpec } from '../../logical/backend.js'
 
 interface KeyringControl {
-  /** The active term, when it began (milliseconds since the epoch), and how many values it has encrypted. */
+  /** Returns the active term, its start in milliseconds since the epoch, and the number of values it has encrypted. */
   status(): { readonly term: number; readonly installTimeMs: number; readonly encryptions: number }
-  /** Begins a new term. LogicalError `read-only` where replicated keys may not be written. */
+  /** Starts a new term. Throws LogicalError `read-only` if replicated keys are not writable. */
   rotate(): Promise<void>
 }
 

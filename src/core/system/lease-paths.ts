@@ -21,10 +21,10 @@ const PREFIX_FIELDS = {
 type LeaseCall = Call<typeof LEASE_FIELDS>
 type PrefixCall = Call<typeof PREFIX_FIELDS>
 
-/** An answer without a body. A caller that did not want to wait is told no more, although the revocation is done. */
+/** The response to an asynchronous request: without a body, although the revocation is already complete. */
 const ACCEPTED: Response = { status: 202 }
 
-/** sys/leases, and the older paths of the same: sys/renew, sys/revoke, sys/revoke-prefix. */
+/** sys/leases and its older paths: sys/renew, sys/revoke, sys/revoke-prefix. */
 export const leasePaths = (deps: { readonly leases: LeaseStore; readonly clock: Clock }): PathSpec[] => {
   const { leases, clock } = deps
 
@@ -66,7 +66,7 @@ export const leasePaths = (deps: { readonly leases: LeaseStore; readonly clock: 
 
   const write = (pattern: string, summary: string, update: Handler<typeof LEASE_FIELDS>): PathSpec =>
     definePath({ pattern, fields: LEASE_FIELDS, summary, operations: { update } })
-  /** One endpoint under its present and its older name, with the lease in the body or in the path. */
+  /** Defines an endpoint under its current and its older name, with the lease ID in the body or in the path. */
   const aliased = (name: string, summary: string, update: Handler<typeof LEASE_FIELDS>): PathSpec[] =>
     [`leases/${name}`, name].flatMap((path) => [
       write(path, summary, update),

@@ -5,7 +5,7 @@ import type { NamespaceRef } from '../../logical/request.js'
 import type { OpenMount } from '../mounts/router.js'
 
 interface LockedUsersDeps {
-  /** The mounts that serve. */
+  /** Returns the open mounts. */
   readonly mounts: () => readonly OpenMount[]
 }
 
@@ -16,8 +16,8 @@ const UNLOCK_FIELDS = {
 }
 
 /**
- * sys/locked-users: who may not log in for now after too many failures, and the end of it. Failures are counted by each
- * cluster for itself, so both speak of the cluster that is asked.
+ * sys/locked-users: lists and unlocks users locked after too many failed logins. Each cluster counts failures separately, so
+ * both apply only to the cluster that receives the request.
  */
 export const lockedUsersPaths = ({ mounts }: LockedUsersDeps): PathSpec[] => {
   const visible = (from: NamespaceRef): OpenMount[] =>

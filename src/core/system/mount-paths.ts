@@ -15,7 +15,7 @@ export interface MountPathDeps {
   readonly reportedVersion: string
 }
 
-/** The two tables answer alike; what differs stands here. */
+/** The differences between the two tables, whose endpoints are otherwise the same. */
 const TABLES: readonly { readonly kind: MountKind; readonly root: string; readonly absent: string }[] = [
   { kind: 'secret', root: 'mounts', absent: 'No secret engine mount at' },
   { kind: 'auth', root: 'auth', absent: 'No auth engine at' },
@@ -34,7 +34,7 @@ const ENABLE_FIELDS = {
   plugin_version: string('Accepted; everything is built in.'),
 }
 
-/** sys/mounts and sys/auth: listing, reading, enabling, disabling. */
+/** sys/mounts and sys/auth: list, read, enable, disable. */
 export const mountPaths = (deps: MountPathDeps): PathSpec[] => TABLES.flatMap((table) => tablePaths(table, deps))
 
 const tablePaths = ({ kind, root, absent }: (typeof TABLES)[number], deps: MountPathDeps): PathSpec[] => {
@@ -89,6 +89,6 @@ const tablePaths = ({ kind, root, absent }: (typeof TABLES)[number], deps: Mount
   ]
 }
 
-/** Auth methods can be read below sys/mounts/auth/ too. */
+/** Auth methods can also be read below sys/mounts/auth/. */
 export const locate = (kind: MountKind, path: string): { kind: MountKind; path: string } =>
   kind === 'secret' && path.startsWith('auth/') ? { kind: 'auth', path: path.slice('auth/'.length) } : { kind, path }

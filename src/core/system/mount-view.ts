@@ -3,13 +3,13 @@ import type { Router } from '../mounts/router.js'
 import { renderMountConfig } from '../mounts/mount-config.js'
 import type { MountEntry } from '../mounts/mount-entry.js'
 
-/** The version that the API shows for a mount's plugin: everything here is built in. */
+/** The plugin version of all mounts, since every type is built in. */
 const BUILT_IN_VERSION = '+builtin.vault'
 
-/** Types that other products mark as supported plugins; the parts of the API itself have no such status. */
+/** Types that Vault reports as supported plugins. Types that are parts of the API itself have no such status. */
 const PLUGIN_TYPES: ReadonlySet<string> = new Set(['kv', 'generic', 'transit', 'approle', 'userpass'])
 
-/** A mount as sys/mounts, sys/auth and sys/internal/ui/mounts show it. */
+/** Returns a mount in the form of sys/mounts, sys/auth and sys/internal/ui/mounts. */
 export const renderMount = (entry: MountEntry, reportedVersion: string): Record<string, unknown> => ({
   accessor: entry.accessor,
   config: renderMountConfig(entry.config),
@@ -26,9 +26,9 @@ export const renderMount = (entry: MountEntry, reportedVersion: string): Record<
   uuid: entry.uuid,
 })
 
-/** The mounts of a table that whoever asks is shown: those that a path filter takes away are hidden. */
+/** Returns the mounts of a table without those hidden from the caller by a paths filter. */
 export const visibleMounts = (entries: readonly MountEntry[], router: Router, request: Request): MountEntry[] =>
   entries.filter((entry) => !router.isFiltered(entry, request))
 
-/** Adds the one slash that ends a mount path. */
+/** Ensures exactly one trailing slash. */
 export const withSlash = (path: string): string => `${path.replace(/^\/+|\/+$/g, '')}/`

@@ -10,19 +10,19 @@ import type { NamespaceEntry, NamespaceStore } from '../namespaces/namespaces.js
 interface NamespacePathDeps {
   readonly namespaces: NamespaceStore
   readonly random: Random
-  /** True for a namespace that a path filter keeps from this cluster, or from the one that the request came from. */
+  /** Returns true if a paths filter hides the namespace from this cluster, or from the one that sent the request. */
   readonly isHidden: (path: string, request: Request) => boolean
-  /** Throws 404 where the namespace holds a mount that whoever asks may not see. */
+  /** Throws 404 if the namespace contains a mount that the caller may not see. */
   readonly requireAllPresent: (namespace: NamespaceRef, request: Request) => void
-  /** Throws 400 where a mount is in the way. Called within the transaction that makes the namespace. */
+  /** Throws 400 if a mount conflicts with the namespace. Called inside the transaction that creates it. */
   readonly refuseTaken: (entry: NamespaceEntry) => void
-  /** Gives a new namespace its mounts and policies. */
+  /** Creates the mounts and policies of a new namespace. */
   readonly createDefaults: (namespace: NamespaceRef) => Promise<void>
-  /** Takes away everything a namespace holds. */
+  /** Deletes everything in a namespace. */
   readonly clear: (namespace: NamespaceRef) => Promise<void>
 }
 
-/** sys/namespaces: children of the namespace that the request is for. */
+/** sys/namespaces: children of the request's namespace. */
 export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
   const { namespaces } = deps
   const child = (request: Request, name: string): NamespaceEntry | undefined => {
@@ -110,7 +110,7 @@ const create = async (
   const above = leaf.length > 1 ? `${parent.path}${leaf.slice(0, -1).join('/')}/` : parent.path
   if (!namespaces.find(above)) throw invalid(`parent namespace "${above}" does not exist`)
   const entry: NamespaceEntry = { id: newNamespaceId(random), path: parent.path + path, customMetadata }
-  // A namespace at this path is kept from the caller: made anew it would be shown.
+  // The namespace at this path is hidden from the caller. Creating it would reveal it.
   if (isHidden(entry.path, request)) throw notFound()
   const added = await namespaces.add(entry, refuseTaken)
   if (added === entry) await createDefaults(entry)

@@ -93,7 +93,7 @@ const FEATURES: Readonly<Record<LicenseKind, readonly string[]>> = {
   none: [],
 }
 
-/** As many as anybody wants. */
+/** Effectively unlimited. */
 const STANDBYS = 9999
 
 export const licenseBody = (kind: LicenseKind): JsonObject => {

@@ -1,10 +1,10 @@
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { type DescribedMount, openApiDocument } from '../../logical/openapi.js'
 
-/** sys/internal/specs/openapi, drawn from the tables that requests are dispatched by; and sys/config/cors. */
+/** sys/internal/specs/openapi, generated from the tables that dispatch requests; and sys/config/cors. */
 export const openApiPaths = (deps: {
   readonly version: string
-  /** The mounts of a namespace. */
+  /** Returns the mounts of a namespace. */
   readonly mounts: (namespaceId: string) => readonly DescribedMount[]
 }): PathSpec[] => [
   definePath({

@@ -12,7 +12,10 @@ const NAME = { name: string('The name of the policy; kept in lower case.') }
 const TEXT = { ...NAME, policy: string('The rules in HCL or JSON, plain or in base64.') }
 const OLD_TEXT = { ...TEXT, rules: string('The old name of policy.', '', { isDeprecated: true }) }
 
-/** sys/policy and sys/policies/acl: two families over one store. The older one names the text `rules` and mirrors. */
+/**
+ * sys/policy and sys/policies/acl: two path families over one store. The older one names the text `rules` and repeats `data`
+ * at the top level.
+ */
 export const policyPaths = ({ policies }: PolicyPathDeps): PathSpec[] => {
   const list = ({ request }: Call) => policies.list(request.namespace.id)
   const listOld = async (call: Call): Promise<Response> => {
@@ -79,7 +82,7 @@ export const policyPaths = ({ policies }: PolicyPathDeps): PathSpec[] => {
   ] satisfies PathSpec<FieldTable>[]
 }
 
-/** A text that is base64 throughout is taken as base64; no policy in plain text is. */
+/** Decodes a policy text that is entirely base64. A plain policy never is. */
 const decodeText = (text: string): string => {
   const packed = text.replace(/[\r\n]/g, '')
   const isBase64 = packed.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(packed)

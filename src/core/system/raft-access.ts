@@ -1,4 +1,4 @@
-/** Who may call a path of sys/storage/raft, and where there is one. */
+/** Access rules of sys/storage/raft, and whether these paths exist. */
 import { definePath, type Handler, type PathSpec } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
@@ -11,7 +11,7 @@ export interface RaftAccess {
   /** The label of the storage stanza. */
   readonly label: string
   readonly isDrSecondary: () => boolean
-  /** Whether an operation token authorises this request. */
+  /** Returns whether an operation token authorizes the request. */
   readonly isOperationTokenAllowed: (token: string, request: Request) => boolean
 }
 
@@ -19,7 +19,7 @@ export const TOKEN_FIELDS = {
   dr_operation_token: string('Operation token, on a DR secondary.', '', { isSecret: true }),
 } as const
 
-/** A DR secondary has no tokens: there an operation token is looked at. */
+/** Checks the operation token on a DR secondary, which has no other tokens. */
 export const requireAllowed = (access: RaftAccess, request: Request, token: string): void => {
   if (!access.isDrSecondary()) return
   if (token === '' || !access.isOperationTokenAllowed(token, request)) throw invalid(DR_REFUSAL)
@@ -29,7 +29,7 @@ export const requireRaft = ({ label }: RaftAccess): void => {
   if (label !== 'raft') throw notRaft(label)
 }
 
-/** A status read; with an operation token in the query or, as an update, in the body, also on a DR secondary. */
+/** Defines a status path. On a DR secondary it accepts an operation token in the query or, for an update, in the body. */
 export const statusPath = (
   pattern: string,
   summary: string,

@@ -1,4 +1,4 @@
-/** How a server with the storage label `raft` comes to be a node of a cluster: what it is told to do, and what it asks there. */
+/** How a server with the storage label `raft` joins a cluster: the command it receives, and its requests to that cluster. */
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid, type LogicalError } from '../../logical/errors.js'
 import { bool, commaList, type FieldTable, int, string, type Values } from '../../logical/fields.js'
@@ -11,33 +11,42 @@ export interface RaftServer {
   readonly nodeId: string
   readonly clusterAddress: string
   readonly isVoter: boolean
-  /** It was heard of not long ago. */
+  /** True if its last heartbeat is recent. */
   readonly isHealthy: boolean
   readonly lastContactMs: number
-  /** Since when it is healthy without a break, as far as this leader knows; undefined while it is not. */
+  /**
+   * Since when it has been healthy without interruption, as seen by this leader, in milliseconds since the epoch; undefined
+   * while unhealthy.
+   */
   readonly stableSinceMs: number | undefined
-  /** How much of the log it has applied. */
+  /** Last index of the log that it has applied. */
   readonly lastIndex: number
   readonly term: number
-  /** Empty where it is not known. */
+  /** Empty if unknown. */
   readonly version: string
 }
 
-/** A server that asks to be let in. */
+/** A server that requests to join. */
 interface RaftCandidate {
   readonly nodeId: string
   readonly peerAddress: string
   readonly clusterAddress: string
 }
 
-/** What the active node knows of the others, and does with those that are to come. */
+/** The active node's view of the other nodes, and its operations on joining ones. */
 export interface RaftNodes {
   servers(): Promise<readonly RaftServer[]>
-  /** Takes a node out for good; one that is none is left as it is. LogicalError 400 for the only one, 503 where that cannot be now. */
+  /**
+   * Removes a node permanently. Does nothing for an unknown node. Throws LogicalError 400 for the only node, 503 if removal
+   * is not possible now.
+   */
   remove(nodeId: string): Promise<void>
-  /** What only a server with the shares, or the seal, can answer. */
+  /** Returns a challenge that only a server with the shares, or the seal, can answer. */
   challenge(serverId: string): Promise<RaftChallenge>
-  /** What the server needs to be a node. LogicalError 403 for a wrong answer, 503 while it is to be given again. */
+  /**
+   * Returns the data that the server needs to join. Throws LogicalError 403 for a wrong answer, 503 if the server must
+   * retry.
+   */
   answer(server: RaftCandidate, answer: string): Promise<string>
 }
 
@@ -47,7 +56,7 @@ interface RaftChallenge {
   readonly config: SealConfig
 }
 
-/** The node to be asked. Texts are empty where nothing was given. */
+/** The node to join. Texts are empty if not given. */
 interface RaftLeader {
   readonly address: string
   readonly caPem: string
@@ -56,13 +65,13 @@ interface RaftLeader {
   readonly serverName: string
 }
 
-/** How a server comes to be a node of another cluster. */
+/** The joining side of `sys/storage/raft/join`. */
 export interface RaftJoining {
-  /** False when it goes on trying in the background. LogicalError 500 with the cause. */
+  /** Joins the leader's cluster. Returns false if it retries in the background. Throws LogicalError 500 with the cause. */
   join(leader: RaftLeader, options: { readonly isRetried: boolean }): Promise<boolean>
 }
 
-/** Exists in every state, since it is called before a node has a cluster. */
+/** Available in every state, since it is called before the node has a cluster. */
 export const raftJoinPath = (label: string, joining: RaftJoining | undefined): PathSpec =>
   definePath({
     pattern: 'storage/raft/join',
@@ -101,7 +110,10 @@ const JOIN_FIELDS = {
   tags: commaList('Ignored.'),
 } satisfies FieldTable
 
-/** Of the active node. `findNodes` throws where the storage is another one; undefined where no other node can be. */
+/**
+ * Paths of the active node. `findNodes` throws if the storage is of another type, and returns undefined if no other node can
+ * join.
+ */
 export const raftBootstrapPaths = (findNodes: () => RaftNodes | undefined): PathSpec[] => {
   const requireNodes = (): RaftNodes => {
     const nodes = findNodes()

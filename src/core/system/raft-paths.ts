@@ -1,7 +1,4 @@
-/**
- * sys/storage/raft: the nodes of a cluster whose storage is labelled `raft`, and how one comes to be one of them; snapshots are
- * of the cluster as a whole.
- */
+/** sys/storage/raft: the nodes of a cluster with the storage label `raft`, joining, and snapshots of the whole cluster. */
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
@@ -16,15 +13,15 @@ interface RaftPathsDeps extends RaftAccess {
   readonly nodeId: string
   /** `host:port`. */
   readonly clusterAddress: string
-  /** What is kept for the nodes of this cluster. */
+  /** Data shared by the nodes of this cluster. */
   readonly storage: Storage
   /** Last index of the log. */
   readonly index: () => number
   readonly openedAtMs: number
-  /** The nodes of the cluster; undefined where no other can join. */
+  /** The nodes of the cluster; undefined if no other node can join. */
   readonly nodes: RaftNodes | undefined
   readonly snapshot: () => AsyncIterable<Buffer>
-  /** LogicalError 400 for a file that cannot be used. Resolves when the decision is durable. */
+  /** Throws LogicalError 400 for an unusable file. Resolves when the restore is durably scheduled. */
   readonly restore: (file: Buffer, options: { readonly isForced: boolean }) => Promise<void>
 }
 
@@ -65,7 +62,7 @@ export const raftPaths = (deps: RaftPathsDeps): PathSpec[] => [
   }),
 ]
 
-/** This server leads, since it answers. */
+/** Called only on the active node. */
 const serversOf = async (deps: RaftPathsDeps): Promise<readonly RaftServer[]> => {
   const { nodes, nodeId, clusterAddress, index, openedAtMs: stableSinceMs } = deps
   if (nodes) return nodes.servers()

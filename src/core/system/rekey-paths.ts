@@ -1,4 +1,7 @@
-/** sys/rekey for unseal keys and sys/rekey-recovery-key for recovery keys: one machine, of which a seal has one use. */
+/**
+ * sys/rekey for unseal keys and sys/rekey-recovery-key for recovery keys: one implementation, since a seal has only one
+ * kind.
+ */
 import { LIMITS } from '../../base/limits.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'

@@ -12,7 +12,7 @@ import { bare, oldPath } from './bare.js'
 interface SealPathsDeps {
   readonly seal: SealManager
   readonly status: ClusterStatus
-  /** Absent where there is no other node. */
+  /** Absent if there is no other node. */
   readonly stepDown?: (() => void) | undefined
 }
 
@@ -75,7 +75,7 @@ export const sealPaths = ({ seal, status, stepDown }: SealPathsDeps): PathSpec[]
 
 export const sealStatusBody = (seal: SealManager, status: ClusterStatus): JsonObject => {
   const { isRemoved } = status
-  // Whatever a removed node still holds is of no use to anybody.
+  // A removed node reports itself as sealed, since its data is no longer valid.
   const now = { ...seal.status(), ...(isRemoved && { isSealed: true }) }
   return {
     type: now.type,
@@ -110,7 +110,7 @@ const unseal = async (seal: SealManager, call: Call<typeof UNSEAL_FIELDS>): Prom
   await seal.unseal(share)
 }
 
-/** The reference reads these names in any case (`Key`, `RESET`). */
+/** Vault reads these names in any letter case (`Key`, `RESET`). */
 const anyCase = ({
   request,
   values,

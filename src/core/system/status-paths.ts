@@ -1,4 +1,4 @@
-/** sys/health and sys/leader: what load balancers and clients ask first. */
+/** sys/health and sys/leader, which load balancers and clients query first. */
 import type { Clock } from '../../base/clock.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { LogicalError, sealed } from '../../logical/errors.js'
@@ -28,7 +28,7 @@ const CODES = [
 ] as const
 const SWITCHES = ['standbyok', 'perfstandbyok'] as const
 
-/** Texts, since an absent parameter, an empty one and a bad one each mean something else. */
+/** Strings, since an absent, an empty and an invalid parameter have different meanings. */
 const HEALTH_FIELDS: Readonly<Record<(typeof CODES | typeof SWITCHES)[number], Field<string>>> = {
   activecode: string('Status code of an active node.'),
   standbycode: string('Status code of a standby.'),
@@ -94,21 +94,21 @@ const isAnyStandby = (state: HealthState): state is 'standby' | 'performanceStan
 
 const refused = (): LogicalError => new LogicalError('invalid-request', '')
 
-/** Present without a value means yes. */
+/** Returns true for a parameter without a value. */
 const parseSwitch = (text: string): boolean => {
   if (['', '1', 't', 'T', 'TRUE', 'true', 'True'].includes(text)) return true
   if (['0', 'f', 'F', 'FALSE', 'false', 'False'].includes(text)) return false
   throw refused()
 }
 
-/** A final status: anything below 200 would leave the client waiting for another. */
+/** Requires a final status code: after one below 200 the client would keep waiting. */
 const parseCode = (text: string): number => {
   const code = /^\d{3}$/.test(text) ? Number(text) : 0
   if (code < 200) throw refused()
   return code
 }
 
-/** Key by key: health is asked for all the time, and an object that is put together by spreads costs several times more. */
+/** Listed key by key: health checks are frequent, and building the object from spreads is several times slower. */
 const healthBody = (
   state: HealthState,
   { dr, performance }: ClusterStatus['replicationModes'],
@@ -141,12 +141,12 @@ const healthBody = (
   return body
 }
 
-/** Clients read it as a time; the licence does not end. */
+/** Clients parse it as a time, although the license does not expire. */
 export const LICENSE_END = '2099-12-31T23:59:59Z'
 
 const LICENSE = { state: 'autoloaded', expiry_time: LICENSE_END, terminated: false } as const
 
-/** What a server says that can have no other nodes. One that replicates is found by its addresses all the same. */
+/** The response of a server that cannot have other nodes. A replicating server reports its addresses nonetheless. */
 const NO_CLUSTER: JsonObject = {
   ha_enabled: false,
   is_self: false,

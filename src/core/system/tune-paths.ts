@@ -28,7 +28,7 @@ const TUNE_FIELDS = {
 }
 
 interface TunePathDeps extends MountPathDeps {
-  /** Converts a version 1 key-value mount; resolves when its data can be read the new way. */
+  /** Upgrades a version 1 key-value mount. Resolves when its data is readable as version 2. */
   readonly upgradeKv: (entry: MountEntry) => Promise<void>
 }
 

@@ -8,11 +8,15 @@ import { locate, type MountPathDeps } from './mount-paths.js'
 import { renderMount, visibleMounts, withSlash } from './mount-view.js'
 
 interface UiPathDeps extends MountPathDeps {
-  /** The rights of the request's token on paths of the request's namespace; undefined without a good token. */
+  /**
+   * Returns the access rules of the request's token, for paths of the request's namespace; undefined without a valid token.
+   */
   readonly aclOf: (request: Request) => { acl: Acl; prefix: string } | undefined
 }
 
-/** sys/internal/ui/mounts: what a client may see before it knows where things are. Needs no token, minds one if sent. */
+/**
+ * sys/internal/ui/mounts: the mounts visible to a client before it has signed in. Needs no token, but applies one if sent.
+ */
 export const uiPaths = (deps: UiPathDeps): PathSpec[] => {
   const { table, router, reportedVersion, aclOf } = deps
   const section = (kind: MountKind, request: Request): Record<string, unknown> => {

@@ -2,7 +2,7 @@ import type { NamespaceRef } from '../../logical/request.js'
 import { leaseIdOf, type TokenEntry } from './token-record.js'
 import type { TokenStore } from './tokens.js'
 
-/** A lease as the API can show it. Times in milliseconds since the epoch. */
+/** A lease in API form. Times in milliseconds since the epoch. */
 interface LeaseView {
   /** `<path that created it>/<storage id of the token>`. */
   readonly id: string
@@ -14,8 +14,8 @@ interface LeaseView {
 }
 
 /**
- * Leases. Nothing here lends anything but tokens, so a lease is a token that ends, seen from the path that created it;
- * there is no second record that could disagree.
+ * Leases. Only tokens have leases here, so a lease is a token with a TTL, found by its creation path. There is no second
+ * record that could be inconsistent.
  */
 export class LeaseStore {
   readonly #tokens: TokenStore
@@ -37,13 +37,13 @@ export class LeaseStore {
     }
   }
 
-  /** Names directly below `prefix`: storage ids, and folders with a trailing slash. */
+  /** Returns the names directly below `prefix`: storage IDs, and folders with a trailing slash. */
   list(namespace: NamespaceRef, prefix: string): Promise<string[]> {
     const folder = prefix.replace(/\/+$/, '')
     return this.#tokens.listLeases(namespace.id, folder === '' ? '' : `${folder}/`)
   }
 
-  /** Ends the token of the lease; an unknown lease is fine. */
+  /** Revokes the token of the lease. Does nothing if the lease is unknown. */
   async revoke(namespace: NamespaceRef, leaseId: string): Promise<void> {
     const token = this.#findToken(namespace, leaseId)
     if (token) await this.#tokens.revokeTree(token)

@@ -10,8 +10,8 @@ import type { TokenStore } from './tokens.js'
 export type LoginResponse = Response & { login: LoginAuth }
 
 /**
- * From a good login to a token. The token is made by the cluster that answers, whoever examined the credentials; the entity
- * behind it is shared, so on a performance secondary the primary makes it.
+ * Issues the token of a successful login. The cluster that responds creates the token, even if another one verified the
+ * credentials. The entity is replicated, so on a performance secondary the primary creates it.
  */
 export class LoginIssuer {
   readonly #tokens: TokenStore
@@ -28,7 +28,7 @@ export class LoginIssuer {
     this.#primaryEntities = options.primaryEntities
   }
 
-  /** `primaryState`: the log of the primary, where that has examined the credentials. */
+  /** `primaryState` is the primary's log position, if the primary verified the credentials. */
   issue(request: Request, mount: OpenMount, response: LoginResponse, primaryState?: LogState): Promise<Response> {
     return onceStored(response, () => this.#issue(request, mount, response, primaryState))
   }
@@ -56,7 +56,7 @@ export class LoginIssuer {
     return answer
   }
 
-  /** On the primary: finds or makes the entity of a login that a secondary forwarded, before the answer goes back. */
+  /** On the primary: finds or creates the entity of a login forwarded by a secondary, before the response is sent. */
   addEntity(request: Request, mount: OpenMount, response: LoginResponse): Promise<void> {
     const { login } = response
     return onceStored(response, async () => {
@@ -64,7 +64,7 @@ export class LoginIssuer {
     })
   }
 
-  /** On the primary: answers a secondary that asks for an entity; undefined for any other request. */
+  /** On the primary: answers a secondary that requests an entity; undefined for any other request. */
   async answerPrimary(request: Request): Promise<Response | undefined> {
     if (request.path !== ENTITY_PATH) return undefined
     const { accessor, name } = request.data
@@ -91,7 +91,7 @@ export class LoginIssuer {
   }
 }
 
-/** Neither what `work` makes of a login nor why it cannot is told before what the login has queued is durable. */
+/** Delays both the result and the error of `work` until the login's queued write is durable. */
 const onceStored = async <T>(response: LoginResponse, work: () => Promise<T>): Promise<T> => {
   const { loginStored } = response
   response.loginStored = undefined

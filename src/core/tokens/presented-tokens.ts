@@ -13,17 +13,14 @@ interface TokenFormsOptions {
   readonly position?: () => number
 }
 
-/** Forms of tokens that are remembered; twice as many at most. */
+/** Generation size of the cache: it holds at most twice as many tokens. */
 const CACHED_FORMS = 20_000
 
-/**
- * Translates between tokens as clients hold them and tokens as they are stored. A form that was seen once costs one
- * look into a map.
- */
+/** Translates between tokens as clients present them and tokens as stored. A cached token costs one map lookup. */
 export class PresentedTokens {
   readonly #options: TokenFormsOptions
   readonly #table: TokenTable
-  /** The presented form -> the storage id of a service token, or the whole of a batch token. */
+  /** Presented token -> the storage ID of a service token, or the whole batch token. */
   readonly #known = new RecentCache<string | TokenEntry>(CACHED_FORMS)
   readonly #keys = new Map<string, Buffer>()
 
@@ -32,23 +29,23 @@ export class PresentedTokens {
     this.#table = table
   }
 
-  /** The form of a token that a client gets to see: the long form, but for root tokens and chosen ids. */
+  /** Returns the token as shown to clients: in long form, except for root tokens and custom IDs. */
   present(entry: Pick<TokenEntry, 'id' | 'isRoot' | 'type'>): string {
     if (entry.isRoot || entry.type === 'batch') return entry.id
     return presentLong(this.#key('token-form'), entry.id, this.#options.position?.() ?? 0)
   }
 
-  /** A storage id or a batch token, dead or alive; undefined for what is no token of this cluster. */
+  /** Returns a storage ID or a batch token, live or not; undefined if it is not a token of this cluster. */
   resolve(presented: string): string | TokenEntry | undefined {
     const known = this.#known.get(presented)
     if (known !== undefined) return known
     const form = isBatch(presented) ? this.#openBatch(presented) : this.#storageIdOf(presented)
-    // A form that leads to no token is not remembered: guesses must not push out forms that are in use.
+    // Invalid tokens are not cached, so that guesses cannot evict valid ones.
     if (form !== undefined) this.#known.set(presented, form)
     return form
   }
 
-  /** The index of the log at which an unknown token is there, if it ever was; 0 for all others. */
+  /** Returns the log index from which on an unknown token must be present, if it exists; 0 for all others. */
   awaitedIndex(presented: string): number {
     if (isBatch(presented) || this.resolve(presented) !== undefined) return 0
     const isGenuine = parsePresented(() => this.#key('token-form'), presented) !== undefined
@@ -59,7 +56,7 @@ export class PresentedTokens {
     return batchEntry(token, namespace, sealBatch(this.#key('batch-token'), this.#options.random, token))
   }
 
-  /** Forgets all forms: the storage ids and tokens that they led to are void. */
+  /** Clears the cache: all its storage IDs and tokens are invalid. */
   clear(): void {
     this.#known.clear()
   }
@@ -85,7 +82,7 @@ export class PresentedTokens {
   }
 }
 
-/** Written out: an object of this size that is put together from others costs more than all its cryptography. */
+/** Listed field by field: building an object of this size from others costs more than its cryptography. */
 const batchEntry = (token: BatchToken, namespace: NamespaceRef, id: string): TokenEntry => ({
   id,
   storageId: '',
@@ -112,6 +109,6 @@ const batchEntry = (token: BatchToken, namespace: NamespaceRef, id: string): Tok
   isOrphan: token.parent === '',
   isRenewable: false,
   origin: undefined,
-  // Nothing is stored of a batch token that could end with a mount.
+  // Batch tokens are not stored, so a removed mount cannot revoke them.
   mountAccessor: '',
 })

@@ -1,15 +1,15 @@
 import type { AuthAnswer } from '../../logical/request.js'
 import type { TokenEntry } from './token-record.js'
 
-/** A token that was made or renewed, and what is to be said about it. */
+/** A token that was created or renewed, and its warnings. */
 export interface IssuedToken {
   readonly auth: AuthAnswer
   readonly warnings: string[]
 }
 
 /**
- * `auth` of an answer; `clientToken` is the token as the client knows it, or empty, and `identityPolicies` are what the
- * entity behind the token adds to its own.
+ * Returns the `auth` of a response. `clientToken` is the token as the client knows it, or empty. `identityPolicies` are the
+ * additional policies of the token's entity.
  */
 export const answerOf = (
   entry: TokenEntry,
@@ -31,6 +31,6 @@ export const answerOf = (
   numUses: entry.numUses,
 })
 
-/** The policies of a token and of its entity as one list; in the order of the token's own where the entity adds none. */
+/** Returns the policies of a token and its entity as one list. If the entity adds none, the token's order is kept. */
 export const allPolicies = (own: readonly string[], identityPolicies: readonly string[]): string[] =>
   identityPolicies.length === 0 ? [...own] : [...new Set([...own, ...identityPolicies])].sort()

@@ -4,8 +4,8 @@ import { namespaceIdOf } from './token-format.js'
 import type { StoredToken } from './token-record.js'
 
 /**
- * Batch tokens: `hvb.` and the whole token, encrypted under a key that all clusters with the same keyring derive. Nothing
- * is stored, so nothing can be revoked; a parent is named by its storage id, which other clusters do not know.
+ * Batch tokens: `hvb.` followed by the token's data, encrypted with a key that all clusters with the same keyring derive.
+ * Nothing is stored, so they cannot be revoked. The parent is given by its storage ID, which other clusters do not know.
  */
 const PREFIX = 'hvb.'
 
@@ -49,7 +49,7 @@ export const sealBatch = (key: Buffer, random: Random, token: BatchToken): strin
   return `${PREFIX}${sealed.toString('base64url')}${namespaceId === 'root' ? '' : `.${namespaceId}`}`
 }
 
-/** Undefined when it was not sealed with this key, or for another namespace than its end says. */
+/** Returns undefined if the token was not encrypted with this key, or for another namespace than its suffix. */
 export const openBatch = (key: Buffer, presented: string): BatchToken | undefined => {
   const namespaceId = namespaceIdOf(presented)
   const end = namespaceId === 'root' ? presented.length : presented.lastIndexOf('.')

@@ -2,8 +2,8 @@ import { isWithinBoundCidrs } from '../../logical/bound-cidrs.js'
 import type { TokenEntry } from './token-record.js'
 
 /**
- * Whether a token may be used from an address. A root token that never ends can be used from everywhere, so that nobody
- * locks himself out.
+ * Returns whether a token may be used from an address. A root token without expiry is valid everywhere, which prevents a
+ * lockout.
  */
 export const isAddressAllowed = (
   { boundCidrs, isRoot, expiresAtMs }: Pick<TokenEntry, 'boundCidrs' | 'isRoot' | 'expiresAtMs'>,

@@ -1,12 +1,12 @@
 import { LogicalError } from '../../logical/errors.js'
 import type { StoredToken } from './token-record.js'
 
-/** What the first element of a record says: how the rest is to be read. */
+/** The format version, which is the first element of a record. */
 const VERSION = 1
 
 /**
- * The bytes of a token's record: JSON, as a list of values for tokens that no row leads to. Indexed ones are objects with
- * names, as earlier versions stored all.
+ * Encodes a token as JSON: a list of values for tokens without index rows. Indexed tokens are objects with names, the only
+ * format of earlier versions.
  */
 export const encodeToken = (token: StoredToken): Buffer => {
   if (token.isIndexed) {
@@ -71,7 +71,7 @@ type ListedToken = [
   mountAccessor: string,
 ]
 
-/** Throws LogicalError `internal` for a record of a later version. */
+/** Throws LogicalError `internal` for a record of a later format. */
 export const decodeToken = (bytes: Buffer): StoredToken => {
   const stored = JSON.parse(bytes.toString('utf8')) as ListedToken | Omit<StoredToken, 'isIndexed'>
   if (!Array.isArray(stored)) return { ...stored, isIndexed: true }

@@ -4,12 +4,12 @@ import { isSameSecret } from '../../crypto/constant-time.js'
 import { hmacSha256 } from '../../crypto/hmac.js'
 
 /**
- * The form of service tokens. Inside, a token is `hvs.` and 24 letters and digits. Handed out, all but root tokens wear
- * a long form that a forger cannot make: 68 bytes in base64url,
+ * The format of service tokens. Internally a token is `hvs.` and 24 letters and digits. Clients receive all but root tokens
+ * in a long form that cannot be forged: 68 bytes in base64url,
  *
  *     version 1 | store position 8 | random part of the id 24 | zero 3 | HMAC-SHA-256 of all before 32
  *
- * Tokens outside the root namespace end with a dot and the id of their namespace in either form.
+ * In both forms, tokens outside the root namespace end with a dot and the ID of their namespace.
  */
 const PREFIX = 'hvs.'
 const RANDOM_LENGTH = 24
@@ -20,7 +20,7 @@ const LONG_BYTES = 68
 const LONG_LENGTH = 91
 const SHORT_ID = /^[0-9A-Za-z]{24}$/
 
-/** The ending of the tokens of a namespace. */
+/** Returns the suffix of a namespace's tokens. */
 export const suffixOf = (namespaceId: string): string => (namespaceId === 'root' ? '' : `.${namespaceId}`)
 
 export const newTokenId = (random: Random, namespaceId: string): string =>
@@ -29,20 +29,23 @@ export const newTokenId = (random: Random, namespaceId: string): string =>
 export const newAccessor = (random: Random, namespaceId: string): string =>
   `${base62(random, RANDOM_LENGTH)}${suffixOf(namespaceId)}`
 
-/** The accessor that 32 bytes stand for. Some letters are a little likelier than others: it has to differ, no more. */
+/**
+ * Returns the accessor for 32 bytes. Some letters are slightly more likely than others, which is acceptable: it need only be
+ * unique.
+ */
 export const accessorFrom = (bytes: Buffer, namespaceId: string): string => {
   let letters = ''
   for (let at = 0; at < RANDOM_LENGTH; at++) letters += BASE62[(bytes[at] ?? 0) % BASE62.length]
   return letters + suffixOf(namespaceId)
 }
 
-/** The namespace that the end of a token or an accessor names. */
+/** Returns the namespace ID in the suffix of a token or an accessor. */
 export const namespaceIdOf = (text: string): string => {
   const dot = text.lastIndexOf('.')
   return dot <= 'hvs'.length ? 'root' : text.slice(dot + 1)
 }
 
-/** The long form of an internal id; what is no id of ours (a chosen one) stays as it is. */
+/** Returns the long form of an internal ID. A custom ID is returned unchanged. */
 export const presentLong = (key: Buffer, id: string, position: number): string => {
   const body = id.slice(PREFIX.length, PREFIX.length + RANDOM_LENGTH)
   if (!id.startsWith(PREFIX) || !SHORT_ID.test(body)) return id
@@ -54,7 +57,7 @@ export const presentLong = (key: Buffer, id: string, position: number): string =
   return `${PREFIX}${bytes.toString('base64url')}${id.slice(PREFIX.length + RANDOM_LENGTH)}`
 }
 
-/** The internal id of what a client presents, long or short. Undefined for a long form that was tampered with. */
+/** Returns the internal ID of a presented token in long or short form; undefined for a long form that was tampered with. */
 export const parsePresented = (key: () => Buffer, presented: string): string | undefined => {
   if (!presented.startsWith(PREFIX)) return presented
   const dot = presented.indexOf('.', PREFIX.length)
@@ -62,14 +65,14 @@ export const parsePresented = (key: () => Buffer, presented: string): string | u
   if (end - PREFIX.length !== LONG_LENGTH) return presented
   const text = presented.slice(PREFIX.length, end)
   const bytes = Buffer.from(text, 'base64url')
-  // The last letter holds spare bits: only one spelling is ours.
+  // The last base64 letter has unused bits: only the canonical spelling is accepted.
   if (bytes.length !== LONG_BYTES || bytes.readUInt8(0) !== VERSION || bytes.toString('base64url') !== text)
     return undefined
   if (!isSameSecret(hmacSha256(key(), bytes.subarray(0, MAC_AT)), bytes.subarray(MAC_AT))) return undefined
   return `${PREFIX}${bytes.toString('latin1', ID_AT, ID_AT + RANDOM_LENGTH)}${presented.slice(end)}`
 }
 
-/** How far the log had come when this form was handed out, if `parsePresented` takes it; 0 for a short one. */
+/** Returns the log position in a long token, which the caller has verified with `parsePresented`; 0 for a short one. */
 export const positionIn = (presented: string): number => {
   const [text = ''] = presented.slice(PREFIX.length).split('.')
   return text.length === LONG_LENGTH ? Number(Buffer.from(text, 'base64url').readBigUInt64BE(1)) : 0

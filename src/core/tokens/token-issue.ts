@@ -1,6 +1,6 @@
 /**
- * The properties of a new token, decided without storage: its type, its policies, its life. Requests come from
- * auth/token (checked there against the parent), from logins, and from wrapping.
+ * Decides the properties of a new token without storage: type, policies, TTL. Requests come from auth/token (which checks
+ * them against the parent), from logins, and from response wrapping.
  */
 import { lifeMs } from '../../base/duration.js'
 import { invalid } from '../../logical/errors.js'
@@ -11,7 +11,7 @@ import type { MountTokenType } from '../mounts/mount-entry.js'
 import type { StoredToken } from './token-record.js'
 import { decideTtl, smallestSet } from './token-ttl.js'
 
-/** An orphan that is allowed nothing. */
+/** An orphan token without policies. */
 const BARE_TOKEN_REQUEST: TokenRequest = {
   namespace: ROOT_NAMESPACE,
   path: '',
@@ -50,7 +50,7 @@ export interface LeaseTtls {
 }
 
 interface Life {
-  /** 0 = for ever, which only root tokens can. */
+  /** 0 = no expiry, for root tokens only. */
   readonly ttlSeconds: number
   readonly warnings: readonly string[]
 }
@@ -107,14 +107,14 @@ export const makeRecord = (
   }
 }
 
-/** The type of a token, from the mount's tuning and the type that a role asks for. */
+/** Decides the type of a token from the mount's tuning and the type requested by the role. */
 const decideTokenType = (tuned: MountTokenType | undefined, asked: LoginAuth['tokenType']): TokenType => {
   if (tuned === 'service' || tuned === 'batch') return tuned
   if (asked !== 'default') return asked
   return tuned === 'default-batch' ? 'batch' : 'service'
 }
 
-/** The policies of a login's token. Throws 400 for those that no auth method can give. */
+/** Returns the policies of a login's token. Throws 400 for policies that auth methods may not grant. */
 const decideLoginPolicies = (login: LoginAuth): string[] => {
   const asked = normalizePolicies(login.policies)
   if (asked.includes('root')) throw invalid('auth methods cannot create root tokens')
@@ -122,7 +122,7 @@ const decideLoginPolicies = (login: LoginAuth): string[] => {
   return login.noDefaultPolicy ? asked : normalizePolicies([...asked, 'default'])
 }
 
-/** `auth/approle/` and nothing more: `approle`; with a user's name behind it: `userpass-joe`. */
+/** Returns `approle` for `auth/approle/`, and `userpass-joe` if a user name is given. */
 const loginDisplayName = (mountPath: string, displayName: string): string =>
   `${mountPath.replace(/^auth\//, '').replaceAll('/', '-')}${displayName}`.replace(/-$/, '')
 

@@ -2,18 +2,18 @@ import type { Storage } from '../../logical/storage.js'
 import { compareKeys } from '../../storage/engine/ordered-map.js'
 import { parseTimeKey, TOKEN_KEYS } from './token-record.js'
 
-/** Rows that are looked at in one go. */
+/** Rows read at a time. */
 const CHUNK = 1000
 
-/** A row of a token that ends. */
+/** A row of a token with an expiry. */
 interface LeaseRow {
   readonly key: string
   readonly storageId: string
 }
 
 /**
- * Tokens that end, by the paths where they were made. The rows of indexed ones lie below their paths; those of all others
- * lie in the order of their ends, and all of them are gone through: few ask for that, and every login would pay for a row more.
+ * Tokens with an expiry, by creation path. Rows of indexed tokens are stored below their paths. Rows of all others are
+ * ordered by expiry, and a listing reads all of them. Listings are rare, and an extra row would slow down every login.
  */
 export class TokenLeases {
   readonly #storage: Storage
@@ -22,7 +22,7 @@ export class TokenLeases {
     this.#storage = storage
   }
 
-  /** The names below a folder of lease ids: leases, and folders that end with a slash; sorted. */
+  /** Returns the names below a folder of lease IDs, sorted: leases, and folders with a trailing slash. */
   async list(namespaceId: string, folder: string): Promise<string[]> {
     const names = new Set(await this.#storage.list(TOKEN_KEYS.leases(namespaceId) + folder))
     for await (const rows of this.#timeRows(namespaceId, folder)) {
@@ -32,8 +32,8 @@ export class TokenLeases {
   }
 
   /**
-   * The rows of lease ids that begin with `prefix`, some at a time. A token whose end comes to lie earlier meanwhile may be
-   * passed over.
+   * Yields the rows of lease IDs that begin with `prefix`, in chunks. May miss a token whose expiry is moved earlier in the
+   * meantime.
    */
   async *below(namespaceId: string, prefix: string): AsyncGenerator<readonly LeaseRow[]> {
     const keys = this.#pages(TOKEN_KEYS.leases(namespaceId) + prefix)

@@ -9,14 +9,14 @@ import type { TokenStoreOptions } from './token-options.js'
 import { hasEnded, TOKEN_KEYS, type TokenEntry } from './token-record.js'
 import type { TokenTable } from './token-table.js'
 
-/** Makes tokens of wishes: batch tokens out of nothing, service tokens with all their keys in one transaction. */
+/** Creates tokens from requests: batch tokens without storage, service tokens with all their keys in one transaction. */
 export class TokenMaker {
   readonly #options: Pick<TokenStoreOptions, 'clock' | 'random' | 'identity' | 'onIssued'>
   readonly #table: TokenTable
   readonly #forms: PresentedTokens
   readonly #onMade: (endMs: number) => void
 
-  /** `onMade` is told when a token that was stored will end. */
+  /** `onMade` is called with the expiry of each stored token. */
   constructor(parts: {
     options: Pick<TokenStoreOptions, 'clock' | 'random' | 'identity' | 'onIssued'>
     table: TokenTable
@@ -45,8 +45,8 @@ export class TokenMaker {
   }
 
   /**
-   * Stores a service token; `records` go into its cubbyhole. Throws 400 when a chosen id is taken, 403 when the parent has
-   * ended since it was found.
+   * Stores a service token; `records` go into its cubbyhole. Throws 400 if a custom ID is taken, 403 if the parent has ended
+   * in the meantime.
    */
   async store(
     request: TokenRequest,
@@ -58,7 +58,7 @@ export class TokenMaker {
     const suffix = namespaceId === 'root' ? '' : `.${namespaceId}`
     const id = request.id === undefined ? newTokenId(random, namespaceId) : request.id + suffix
     const nowMs = clock.now()
-    // An accessor that follows from the id would be that of the next token with a chosen id as well.
+    // A custom ID may be reused. If its accessor were derived from the ID, the next token would have the same one.
     const isIndexed = request.id !== undefined
     const recordOf = (accessor: string) => makeRecord(request, { id, accessor, isIndexed }, ttlSeconds, nowMs)
     const entry = await this.#table.storage.write((tx) => {

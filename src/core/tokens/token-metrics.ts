@@ -1,6 +1,6 @@
 import type { TokenEntry } from './token-record.js'
 
-/** Upper ends of lives, in seconds, and what the reference calls the lives up to them. */
+/** Upper limits of TTL buckets in seconds, with Vault's labels. */
 const TTL_BUCKETS = [
   [60, '1m'],
   [600, '10m'],
@@ -13,11 +13,11 @@ const TTL_BUCKETS = [
   [2_592_000, '30d'],
 ] as const
 
-/** A life without end is longer than all. */
+/** A token without expiry is in the last bucket. */
 const ttlBucket = (ttlSeconds: number): string =>
   (ttlSeconds > 0 && TTL_BUCKETS.find(([end]) => ttlSeconds <= end)?.[1]) || '+Inf'
 
-/** The name and the labels under which the making of a token is counted. */
+/** Returns the name and labels of the counter for token creation. */
 export const tokenCreation = (
   token: Pick<TokenEntry, 'namespace' | 'ttlSeconds' | 'type'>,
   mount: { readonly type: string; readonly path: string } | undefined,

@@ -1,53 +1,53 @@
 /**
- * A token as it is kept, as the rest of the core sees it, and where its keys lie. One record is the only truth about a
- * token; the other keys lead to it.
+ * A token as stored, as used by the rest of the core, and its keys. One record is authoritative for a token; the other keys
+ * are indexes.
  */
 import type { NamespaceRef, TokenOrigin, TokenView } from '../../logical/request.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
-/** Times in milliseconds since the epoch, spans in whole seconds, 0 = not set. */
+/** Times in milliseconds since the epoch, durations in whole seconds, 0 = not set. */
 export interface StoredToken {
   readonly id: string
   readonly accessor: string
   readonly namespaceId: string
   readonly policies: readonly string[]
-  /** The request path that made it, below its namespace. */
+  /** The request path that created it, relative to its namespace. */
   readonly path: string
   readonly displayName: string
   readonly meta: Readonly<Record<string, string>> | null
   readonly entityId: string
-  /** Storage id of the parent; empty for an orphan. */
+  /** Storage ID of the parent; empty for an orphan. */
   readonly parent: string
-  /** Uses left; 0 is no limit, -1 means that the last one was taken. */
+  /** Remaining uses. 0 means unlimited; -1 means that the last one was taken. */
   readonly numUses: number
   readonly createdAtMs: number
-  /** The life it was created with. */
+  /** The TTL at creation. */
   readonly ttlSeconds: number
-  /** The life that creation or the last renewal granted. */
+  /** The TTL granted at creation or by the last renewal. */
   readonly leaseTtlSeconds: number
   readonly expiresAtMs: number | null
   readonly lastRenewalMs: number | null
   readonly explicitMaxTtlSeconds: number
   readonly periodSeconds: number
-  /** The token role that made it; empty without one. */
+  /** The token role that created it; empty if none. */
   readonly role: string
   readonly boundCidrs: readonly string[]
   readonly isRenewable: boolean
-  /** When the sweep looks at the token: at its end, or soon after its last use. */
+  /** When the sweep processes the token: at its expiry, or soon after its last use. */
   readonly sweepAtMs: number | null
-  /** Set while its children are made orphans: no more of them may come. */
+  /** Set while its children become orphans: it cannot get new ones. */
   readonly isClosing?: boolean
-  /** What issued the token, for renewal. Records of earlier versions hold more of a login. */
+  /** The token's issuer, for renewal. Records of earlier versions contain more of a login. */
   readonly login: TokenOrigin | null
-  /** The accessor of the mount that issued it; empty for tokens that no auth method has issued. */
+  /** The accessor of the mount that issued it; empty for tokens not issued by an auth method. */
   readonly mountAccessor: string
-  /** Whether rows lead to it from its accessor and its path: where its id was chosen, or an earlier version has made it. */
+  /** Whether index rows exist for its accessor and path: for custom IDs, and for tokens of earlier versions. */
   readonly isIndexed: boolean
 }
 
-/** A live token. Replaced, never changed. */
+/** A live token. Immutable. */
 export interface TokenEntry extends TokenView {
-  /** The name under which its keys are stored; no secret. Empty for a batch token. */
+  /** The name under which its keys are stored; not secret. Empty for a batch token. */
   readonly storageId: string
   readonly parent: string
   readonly path: string
@@ -102,7 +102,7 @@ export const toEntry = (record: StoredToken, namespace: NamespaceRef, storageId:
   mountAccessor: record.mountAccessor,
 })
 
-/** `<creation path>/<storage id>`; a path that asked for a list keeps no empty segment. */
+/** Returns `<creation path>/<storage id>`. An empty last segment, from a list path, is removed. */
 export const leaseIdOf = ({ path }: Pick<StoredToken, 'path'>, storageId: string): string =>
   `${withoutSlashes(path)}/${storageId}`
 
@@ -112,12 +112,12 @@ export const TOKEN_KEYS = {
   salt: `${KEYS.tokens}salt`,
   ids: `${KEYS.tokens}id/`,
   id: (storageId: string) => `${KEYS.tokens}id/${storageId}`,
-  /** Of indexed tokens. */
+  /** For indexed tokens. */
   accessors: (namespaceId: string) => `${KEYS.tokens}accessor/${namespaceId}/`,
   children: (parent: string) => `${KEYS.tokens}parent/${parent}/`,
-  /** Of indexed tokens. */
+  /** For indexed tokens. */
   leases: (namespaceId: string) => `${KEYS.leases}id/${namespaceId}/`,
-  /** A row for each token that ends, ordered by time: 15 digits hold every date. */
+  /** One row per token with an expiry, ordered by time. 15 digits hold every date. */
   times: `${KEYS.leases}time/`,
   indexedTime: (ms: number, storageId: string) => `${KEYS.leases}time/${String(ms).padStart(15, '0')}.${storageId}`,
   cubbyhole: (storageId: string) => `${KEYS.cubbyholes}${storageId}/`,
@@ -125,13 +125,13 @@ export const TOKEN_KEYS = {
 
 type Named = Pick<StoredToken, 'path' | 'namespaceId' | 'isIndexed'>
 
-/** Where the row stands that tells the end of a token, and unless another row does that, where it was made. */
+/** Returns the key of the row with the token's expiry. It includes the creation path unless another row does. */
 export const timeKey = (ms: number, storageId: string, { isIndexed, namespaceId, path }: Named): string => {
   const key = TOKEN_KEYS.indexedTime(ms, storageId)
   return isIndexed ? key : `${key}/${namespaceId}/${withoutSlashes(path)}`
 }
 
-/** What a key made by `timeKey` says; no place where another row tells that. */
+/** Parses a key made by `timeKey`. The path is absent if another row has it. */
 export const parseTimeKey = (
   key: string,
 ): { timeMs: number; storageId: string; made?: { readonly namespaceId: string; readonly path: string } } => {

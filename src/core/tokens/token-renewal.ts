@@ -5,15 +5,15 @@ import type { LeaseTtls } from './token-issue.js'
 import type { StoredToken, TokenEntry } from './token-record.js'
 import { decideTtl, smallestSet, type TtlDecision } from './token-ttl.js'
 
-/** Throws 400 for a token that cannot be renewed at all. */
+/** Throws 400 for a token that is not renewable. */
 export const checkRenewable = (entry: TokenEntry): void => {
   if (entry.type === 'batch') throw invalid('batch tokens cannot be renewed')
   if (!entry.isRenewable || entry.expiresAtMs === undefined) throw invalid('lease is not renewable')
 }
 
 /**
- * The life a renewal grants. A login's token follows what its role says now (`current`), a created one keeps the life it
- * had last; explicit maxima stay as they were given, but for those of token roles.
+ * Decides the TTL of a renewal. A login's token uses the current settings of its role (`current`); a created one keeps its
+ * last TTL. Explicit maxima stay as issued, except for those of token roles.
  */
 export const decideRenewal = (facts: {
   readonly entry: TokenEntry
@@ -40,7 +40,7 @@ export const decideRenewal = (facts: {
   })
 }
 
-/** The record with its new end. A period that its role was given later rules its renewals and is not shown. */
+/** Returns the record with its new expiry. A period added to its role later applies to renewals but is not shown. */
 export const renewed = (record: StoredToken, ttlSeconds: number, nowMs: number): StoredToken => {
   const expiresAtMs = nowMs + lifeMs(ttlSeconds)
   return {

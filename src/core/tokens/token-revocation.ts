@@ -4,13 +4,13 @@ import type { TokenTable } from './token-table.js'
 
 const CHUNK = 200
 
-/** The number of leases that are revoked at once; their writes share durable batches. */
+/** The number of leases revoked concurrently; their writes share durable batches. */
 const REVOCATIONS_AT_ONCE = 64
 
 /**
- * The end of tokens: a token, what it created, their cubbyholes and leases. First the root of the tree is marked as ended,
- * in one durable step, which kills all below it at once (a token without a live parent is none); then the records go,
- * children before parents. A crash in between leaves a marked token, which the sweep finds.
+ * Ends tokens: a token, its children, and their cubbyholes and leases. First the root of the tree is marked as ended, in one
+ * durable step, which invalidates everything below it at once: a token without a live parent is invalid. Then the records
+ * are removed, children before parents. A crash in between leaves a marked token, which the sweep removes.
  */
 export class TokenRevocation {
   readonly #table: TokenTable
@@ -19,24 +19,24 @@ export class TokenRevocation {
     this.#table = table
   }
 
-  /** Resolves when nothing of the tree is left. A token that is gone is fine. */
+  /** Resolves when the whole tree is removed. Does nothing if the token no longer exists. */
   async revokeTree(storageId: string): Promise<void> {
     if ((await this.#table.children(storageId, { limit: 1 })).length > 0) {
       await this.#mark(storageId)
       await this.#removeBelow(storageId)
     }
     await this.#removeAll([storageId])
-    // A child that was created in between found its parent alive, and is known by now.
+    // A child created in the meantime found its parent alive, and is visible by now.
     await this.#removeBelow(storageId)
   }
 
-  /** Ends the tokens of the leases whose ids begin with `prefix`, or of those whose storage id is chosen. */
+  /** Revokes the tokens of leases whose IDs begin with `prefix`, or only those with the given storage IDs. */
   async revokeLeases(
     namespaceId: string,
     prefix: string,
     isChosen: (storageId: string) => boolean = () => true,
   ): Promise<void> {
-    // Who is renewed to an earlier end while the look goes on may be passed over, and is found by the second look.
+    // The first pass may miss a token renewed to an earlier expiry in the meantime. The second pass finds it.
     for (let look = 0; look < 2; look++) {
       for await (const rows of new TokenLeases(this.#table.storage).below(namespaceId, prefix)) {
         const chosen = rows.filter(({ storageId }) => isChosen(storageId))
@@ -48,14 +48,14 @@ export class TokenRevocation {
     }
   }
 
-  /** Ends the token of a row; a row that leads to none goes alone. */
+  /** Revokes the token of a row, or deletes the row if its token no longer exists. */
   async #revokeLease({ key, storageId }: { readonly key: string; readonly storageId: string }): Promise<void> {
     await this.revokeTree(storageId)
     const { storage } = this.#table
     if (storage.has(key)) await storage.write((tx) => tx.delete(key))
   }
 
-  /** Removes the token alone: its children live on without a parent. */
+  /** Removes only the token: its children become orphans. */
   async revokeAndOrphan(entry: TokenEntry): Promise<void> {
     const { storageId } = entry
     await this.#change(storageId, (record) => ({ ...record, isClosing: true }))
@@ -73,7 +73,7 @@ export class TokenRevocation {
     await this.#removeAll([storageId])
   }
 
-  /** It has ended by every clock: by one that is set back, too, and by that of another server. */
+  /** An expiry that has passed on every clock, even one that is set back or on another server. */
   #mark(storageId: string): Promise<void> {
     return this.#change(storageId, (record) => ({ ...record, expiresAtMs: 0, sweepAtMs: 0 }))
   }
@@ -85,7 +85,7 @@ export class TokenRevocation {
     })
   }
 
-  /** Depth first without recursion: trees are as deep as clients care to make them. */
+  /** Depth-first without recursion, since clients determine the depth of the trees. */
   async #removeBelow(root: string): Promise<void> {
     const path = [root]
     for (let at = path.at(-1); at !== undefined; at = path.at(-1)) {
@@ -97,12 +97,12 @@ export class TokenRevocation {
       if (children.length > 0) continue
       const parent = path.at(-2)
       if (parent !== undefined) await this.#removeAll([at], parent)
-      // A child created while the look went on is found now; after this its parent is gone and no more can come.
+      // Finds a child created during the pass. Afterwards the parent is removed, so it cannot get new children.
       if ((await this.#table.children(at, { limit: 1 })).length === 0) path.pop()
     }
   }
 
-  /** The place of the first child that has children itself; their number when none has. */
+  /** Returns the index of the first child that has children itself, or the number of children if none has. */
   async #firstBranch(children: readonly string[]): Promise<number> {
     for (const [place, child] of children.entries()) {
       if ((await this.#table.children(child, { limit: 1 })).length > 0) return place
@@ -110,7 +110,9 @@ export class TokenRevocation {
     return children.length
   }
 
-  /** Records and cubbyholes in one transaction; what was put into a cubbyhole meanwhile goes in the next. */
+  /**
+   * Removes records and cubbyholes in one transaction. Data added to a cubbyhole in the meantime is removed by the next one.
+   */
   async #removeAll(storageIds: readonly string[], parent?: string): Promise<void> {
     const inCubbyholes = (): Promise<string[][]> =>
       Promise.all(storageIds.map((id) => this.#table.storage.keys(TOKEN_KEYS.cubbyhole(id))))
@@ -118,7 +120,7 @@ export class TokenRevocation {
     await this.#table.storage.write((tx) => {
       for (const id of storageIds) {
         this.#table.remove(tx, id)
-        // A row that leads to a token which is gone would be found for ever.
+        // An index row without its token would be found forever.
         if (parent !== undefined) tx.delete(TOKEN_KEYS.children(parent) + id)
       }
       for (const key of keys) tx.delete(key)

@@ -3,7 +3,7 @@ import type { Acl } from '../acl/acl.js'
 import type { IdentityStore } from '../identity/identity.js'
 import type { PolicyStore } from '../acl/policies.js'
 
-/** The rights of a token: by its own policies and by those of the entity behind it. */
+/** Returns the access rules of a token, from its own policies and those of its entity. */
 export const aclOf = (
   token: { readonly policies: readonly string[]; readonly namespace: NamespaceRef; readonly entityId: string },
   { policies, identity }: { readonly policies: PolicyStore; readonly identity: IdentityStore },

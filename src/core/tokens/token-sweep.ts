@@ -4,9 +4,9 @@ import { parseTimeKey, TOKEN_KEYS } from './token-record.js'
 import type { TokenRevocation } from './token-revocation.js'
 import type { TokenTable } from './token-table.js'
 
-/** The number of tokens that are removed at once; their writes share durable batches. */
+/** The number of tokens removed concurrently; their writes share durable batches. */
 const CHUNK = 64
-/** Passes are never closer than this: tokens are refused at their end by themselves, the sweep only cleans up. */
+/** Minimum pause between passes. Expired tokens are rejected anyway; the sweep only frees storage. */
 const PAUSE_MS = 1000
 const IDLE_MS = 60_000
 
@@ -18,8 +18,8 @@ interface TokenSweepOptions {
 }
 
 /**
- * Removes tokens whose end has come, oldest first, by the index of ends in the database: memory does not grow with the
- * number of tokens, and nothing has to be read at start.
+ * Removes expired tokens, oldest first, using the expiry index in the database. Memory use is independent of the number of
+ * tokens, and startup reads nothing.
  */
 export class TokenSweep {
   readonly #options: TokenSweepOptions
@@ -32,19 +32,19 @@ export class TokenSweep {
     this.#options = options
   }
 
-  /** Runs until the signal is aborted; what a crash left is swept at once. */
+  /** Runs until the signal is aborted. Tokens left by a crash are swept immediately. */
   start(signal: AbortSignal): void {
     this.#signal = signal
     signal.addEventListener('abort', () => this.#timer?.cancel(), { once: true })
     this.#sleepUntil(this.#options.clock.now())
   }
 
-  /** A token will end then. */
+  /** Schedules a pass for a token that will expire then. */
   noteEnd(timeMs: number): void {
     if (timeMs < this.#wakeAtMs && !this.#running) this.#sleepUntil(timeMs)
   }
 
-  /** Removes all that has ended by now. A call during a pass waits for that pass. */
+  /** Removes all tokens that have expired by now. A call during a pass waits for that pass. */
   run(): Promise<void> {
     this.#running ??= this.#pass().finally(() => {
       this.#running = undefined
@@ -88,7 +88,7 @@ export class TokenSweep {
     }
   }
 
-  /** A row that its token does not know (any more) is removed alone. */
+  /** Deletes only the row if its token no longer refers to it. */
   async #remove(key: string): Promise<void> {
     const { table, revocation } = this.#options
     const { timeMs, storageId } = parseTimeKey(key)

@@ -8,7 +8,7 @@ import { leaseIdOf, type StoredToken, timeKey, toEntry, TOKEN_KEYS, type TokenEn
 import { hmacSha256, hmacSha256Hex } from '../../crypto/hmac.js'
 
 interface TokenTableOptions {
-  /** The whole barrier; only `sys/token/`, `sys/expire/` and `cubbyhole/` are touched. */
+  /** The whole barrier; only `sys/token/`, `sys/expire/` and `cubbyhole/` are used. */
   readonly storage: Storage
   readonly random: Random
   readonly findNamespace: (id: string) => NamespaceRef | undefined
@@ -16,25 +16,25 @@ interface TokenTableOptions {
 
 const ID_PREFIX = TOKEN_KEYS.ids
 
-/** Decoded records that are kept; twice as many at most. */
+/** Generation size of the record cache: it holds at most twice as many. */
 const CACHED_TOKENS = 20_000
 
-/** Records that are read in one go where all are looked at. */
+/** Records read at a time in full scans. */
 const READ_AT_ONCE = 256
 
-/** A row whose key says all. */
+/** The value of a row whose information is in its key. */
 const ROW = Buffer.from('1')
 
 /**
- * The stored tokens: by storage id (an HMAC, so that a look at the database shows none), by parent, and by end and path in
- * one row. The accessor leads to the storage id by itself, or by a row for indexed tokens, which have one for their path
- * as well. All keys of a token change in one transaction. It knows nothing about who may live.
+ * The stored tokens: by storage ID (an HMAC, so that the database reveals no token), by parent, and by expiry and path in
+ * one row. An accessor maps to the storage ID directly. For indexed tokens it does so through a row; these have another row
+ * for their path. All keys of a token change in one transaction. The table does not decide whether a token is live.
  */
 export class TokenTable {
   readonly storage: Storage
   readonly #options: TokenTableOptions
   readonly #entries = new RecentCache<TokenEntry>(CACHED_TOKENS)
-  /** Only ever those of a salt that is committed: that of a write that fails must not be remembered. */
+  /** Only names of a committed salt: that of a failed write must not be cached. */
   #names: TokenNames | undefined
 
   constructor(options: TokenTableOptions) {
@@ -66,7 +66,7 @@ export class TokenTable {
     return row && this.find(row.token)
   }
 
-  /** Whether there is a token of this id, as the transaction sees it. */
+  /** Returns whether a token with this ID exists, as seen by the transaction. */
   isTaken(tx: ReadStorage, id: string): boolean {
     const names = this.#namesIn(tx)
     if (!names) return false
@@ -75,15 +75,15 @@ export class TokenTable {
     )
   }
 
-  /** The record as the transaction sees it: writes that wait for the disk included. */
+  /** Returns the record as seen by the transaction, including writes not yet durable. */
   read(reader: ReadStorage, storageId: string): StoredToken | undefined {
     const stored = reader.get(TOKEN_KEYS.id(storageId))
     return stored && decodeToken(stored)
   }
 
   /**
-   * Adds a token and every key that leads to it; the first one of a cluster brings the salt. The record is made of the
-   * accessor that it is given.
+   * Adds a token with all its index keys; the first token of a cluster creates the salt. The record is built from the given
+   * accessor.
    */
   insert(
     tx: Transaction,
@@ -106,7 +106,7 @@ export class TokenTable {
     return entry
   }
 
-  /** Writes the record of a token whose accessor, path and namespace stay; its end and its parent may change. */
+  /** Replaces the record of a token. Accessor, path and namespace stay the same; expiry and parent may change. */
   replace(tx: Transaction, storageId: string, before: StoredToken, after: StoredToken): void {
     tx.put(TOKEN_KEYS.id(storageId), encodeToken(after))
     if (before.sweepAtMs !== after.sweepAtMs) {
@@ -128,17 +128,17 @@ export class TokenTable {
     tx.delete(indexedLeaseKey(record, storageId))
   }
 
-  /** Storage ids of the children, those that came since `after` at most `limit`. */
+  /** Returns storage IDs of the children, at most `limit`, starting after `after`. */
   async children(storageId: string, options: { after?: string; limit?: number } = {}): Promise<string[]> {
     return this.storage.list(TOKEN_KEYS.children(storageId), options)
   }
 
-  /** The number of service tokens, in all namespaces. */
+  /** Returns the number of service tokens in all namespaces. */
   async count(): Promise<number> {
     return (await this.storage.keys(TOKEN_KEYS.ids)).length
   }
 
-  /** The accessors of the service tokens of a namespace. */
+  /** Returns the accessors of the service tokens of a namespace. */
   async accessors(namespaceId: string): Promise<string[]> {
     const accessors: string[] = []
     for (let after = ''; ; ) {
@@ -152,7 +152,7 @@ export class TokenTable {
     }
   }
 
-  /** A key has changed. Returns whether everything that was derived from the salt is void. */
+  /** Handles a changed key. Returns whether everything derived from the salt is invalid. */
   invalidate(key: string): boolean {
     if (key === TOKEN_KEYS.salt) {
       this.#names = undefined
@@ -168,7 +168,7 @@ export class TokenTable {
     return namespace && toEntry(record, namespace, storageId)
   }
 
-  /** Undefined as long as this cluster has no token at all. */
+  /** Returns undefined while this cluster has never had a token. */
   #committedNames(): TokenNames | undefined {
     if (!this.#names) {
       const salt = this.storage.get(TOKEN_KEYS.salt)
@@ -177,7 +177,7 @@ export class TokenTable {
     return this.#names
   }
 
-  /** As the transaction sees them: a salt that it brings counts within it. */
+  /** Returns the names as seen by the transaction, which may have created the salt itself. */
   #namesIn(tx: ReadStorage): TokenNames | undefined {
     const known = this.#committedNames()
     if (known) return known
@@ -199,9 +199,9 @@ const indexedLeaseKey = (record: StoredToken, storageId: string): string =>
   TOKEN_KEYS.leases(record.namespaceId) + leaseIdOf(record, storageId)
 
 /**
- * The names that a cluster's salt gives to a token: its accessor follows from its id, and its storage id from the accessor,
- * so that either leads to the one record and neither leads back. Keys of their own keep the two steps apart: nothing that is
- * presented as an id comes out as the storage id that belongs to an accessor.
+ * The names that a cluster's salt gives to a token. The accessor is derived from the ID, and the storage ID from the
+ * accessor, so that both map to the one record and neither can be reversed. The two steps use different keys, so that no
+ * presented ID can produce the storage ID of an accessor.
  */
 class TokenNames {
   readonly salt: Buffer
@@ -222,12 +222,15 @@ class TokenNames {
     return `h${hmacSha256Hex(this.#storageIds, accessor)}`
   }
 
-  /** Of a token whose id was chosen, or that an earlier version made: its accessor is random, and a row leads from it. */
+  /**
+   * Returns the storage ID of a token with a custom ID, or of one from an earlier version. Its accessor is random and has an
+   * index row.
+   */
   indexedStorageIdOf(id: string): string {
     return `h${hmacSha256Hex(this.salt, id)}`
   }
 
-  /** How the row of a random accessor is named. */
+  /** Returns the name of a random accessor's index row. */
   rowOf(accessor: string): string {
     return hmacSha256Hex(this.salt, accessor)
   }

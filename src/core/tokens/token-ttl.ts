@@ -1,14 +1,14 @@
 import { formatShortDuration, lifeMs } from '../../base/duration.js'
 import { invalid } from '../../logical/errors.js'
 
-/** Whole seconds, 0 = not set; times in milliseconds since the epoch. */
+/** Durations in whole seconds, 0 = not set; times in milliseconds since the epoch. */
 export interface TtlFacts {
   readonly nowMs: number
-  /** When the token was issued; maxima count from then. */
+  /** When the token was issued. Maximum TTLs count from then. */
   readonly issuedMs: number
-  /** The life that the client asks for. */
+  /** The TTL requested by the client. */
   readonly incrementSeconds: number
-  /** The life that the role sets, in place of the mount's default. */
+  /** The TTL set by the role, instead of the mount's default. */
   readonly ttlSeconds: number
   readonly maxTtlSeconds: number
   readonly explicitMaxTtlSeconds: number
@@ -21,7 +21,7 @@ export interface TtlDecision {
   readonly warnings: readonly string[]
 }
 
-/** The smallest of the values that are set; 0 when none is. */
+/** Returns the smallest value that is set; 0 if none is. */
 export const smallestSet = (...seconds: readonly number[]): number => {
   const set = seconds.filter((value) => value > 0)
   return set.length === 0 ? 0 : Math.min(...set)
@@ -32,8 +32,8 @@ const cappedWarning = (what: 'TTL' | 'period', asked: number, cap: number): stri
   `${what} value is capped accordingly`
 
 /**
- * How long a token lives from now. A periodic one lives for its period again and again until an explicit maximum ends it;
- * any other ends at the smallest maximum after its issue. Throws 400 when that has passed.
+ * Decides the TTL from now on. A periodic token is extended by its period each time, up to its explicit maximum. Any other
+ * token expires at the smallest maximum after its issue. Throws 400 if that has passed.
  */
 export const decideTtl = (facts: TtlFacts): TtlDecision => {
   const { nowMs, issuedMs, mount, periodSeconds, explicitMaxTtlSeconds } = facts

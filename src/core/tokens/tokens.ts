@@ -18,12 +18,13 @@ export type { LoginMount } from './token-issue.js'
 export type { TokenStoreOptions } from './token-options.js'
 export type { TokenEntry } from './token-record.js'
 
-/** How long a request that took a token's last use may take before the sweep removes the token in its place. */
+/** The maximum time for a request that took a token's last use. After that the sweep removes the token. */
 const LAST_USE_GRACE_MS = 120_000
 
 /**
- * The tokens of this cluster: making, finding, counting uses, renewing, ending. A token is good when its record is there,
- * its end has not come, its namespace and the mount that issued it are there, and the same holds for all it descends from. Writes are durable when they are answered.
+ * The tokens of this cluster: create, find, count uses, renew, revoke. A token is valid if its record exists, it has not
+ * expired, its namespace and issuing mount exist, and the same holds for all its ancestors. Writes are durable when the
+ * promise resolves.
  */
 export class TokenStore {
   readonly #options: TokenStoreOptions
@@ -47,13 +48,13 @@ export class TokenStore {
     this.#maker = new TokenMaker({ options, table, forms: this.#forms, onMade: (endMs) => sweep.noteEnd(endMs) })
   }
 
-  /** The live token of what a client presents; undefined when unknown, tampered with, ended or revoked. */
+  /** Returns the live token that a client presents; undefined if unknown, tampered with, expired or revoked. */
   find(presented: string): TokenEntry | undefined {
     const form = this.#forms.resolve(presented)
     return typeof form === 'string' ? this.findStored(form) : this.#ifAlive(form)
   }
 
-  /** How far the log must be applied here before it means anything that the token is unknown; 0 for one that is known. */
+  /** Returns the log index to be applied before an unknown token counts as nonexistent; 0 for a known one. */
   awaitedIndex(presented: string): number {
     return this.#forms.awaitedIndex(presented)
   }
@@ -66,22 +67,25 @@ export class TokenStore {
     return this.#ifAlive(this.#table.find(storageId))
   }
 
-  /** The accessors of the namespace's service tokens. */
+  /** Returns the accessors of the namespace's service tokens. */
   listAccessors(namespaceId: string): Promise<string[]> {
     return this.#table.accessors(namespaceId)
   }
 
-  /** How many service tokens there are, in all namespaces; some may have ended and not be removed yet. */
+  /** Returns the number of service tokens in all namespaces, including expired ones that are not removed yet. */
   count(): Promise<number> {
     return this.#table.count()
   }
 
-  /** The form of a token that a client gets to see: the long form, but for root tokens and chosen ids. */
+  /** Returns the token as shown to clients: in long form, except for root tokens and custom IDs. */
   present(entry: Pick<TokenEntry, 'id' | 'isRoot' | 'type'>): string {
     return this.#forms.present(entry)
   }
 
-  /** The name of the token's own folder below `cubbyhole/`, which goes with the token. Throws 403 for one that is gone. */
+  /**
+   * Returns the name of the token's folder below `cubbyhole/`, which is deleted with the token. Throws 403 if the token no
+   * longer exists.
+   */
   storageIdOf(token: TokenView): string {
     const entry = this.#table.findById(token.id)
     if (!entry) throw permissionDenied()
@@ -92,7 +96,7 @@ export class TokenStore {
     return this.#options.hasPolicy(namespaceId, name)
   }
 
-  /** The policies that the entity behind the token adds to those of the token. */
+  /** Returns the policies that the token's entity adds. */
   identityPoliciesOf(token: TokenView): string[] {
     return this.#options.identity.policiesOf(token)
   }
@@ -102,8 +106,8 @@ export class TokenStore {
   }
 
   /**
-   * Takes one use. `last`: it was the last one, and `finishLastUse` must follow the request; `spent`: there was none, and
-   * the request is to be refused; `free`: uses are not counted.
+   * Takes one use. `last`: it was the last one, and `finishLastUse` must follow the request. `spent`: there was none, and
+   * the request must be rejected. `free`: the token has unlimited uses.
    */
   async use(entry: TokenEntry): Promise<'free' | 'more' | 'last' | 'spent'> {
     if (entry.type === 'batch' || entry.numUses === 0) return 'free'
@@ -114,7 +118,7 @@ export class TokenStore {
       const record = this.#table.read(tx, storageId)
       if (!record || record.numUses < 0) return 'spent'
       const isLast = record.numUses === 1
-      // A crash before the token is removed leaves it to the sweep.
+      // If the server crashes before the token is removed, the sweep removes it.
       const after = isLast ? { ...record, numUses: -1, sweepAtMs } : { ...record, numUses: record.numUses - 1 }
       this.#table.replace(tx, storageId, record, after)
       return isLast ? 'last' : 'more'
@@ -125,24 +129,27 @@ export class TokenStore {
     return this.revokeTree(entry)
   }
 
-  /** The token of a login, and the entity behind it if it has an alias. Throws 400, or `read-only` for a new entity. */
+  /**
+   * Issues the token of a login, and finds or creates its entity if it has an alias. Throws 400, or `read-only` for a new
+   * entity.
+   */
   async issueLogin(options: {
     readonly login: LoginAuth
     readonly mount: LoginMount
     readonly namespace: NamespaceRef
     /** The path of the request: `auth/approle/login`. */
     readonly path: string
-    /** The id of the entity, where another cluster has found or made it. */
+    /** The ID of the entity, if another cluster has found or created it. */
     readonly entityId?: string
   }): Promise<IssuedToken> {
-    // A login that is wrong is refused before anything is made.
+    // Invalid logins are rejected before anything is created.
     const { login, mount, namespace, path, entityId } = options
     const request = loginTokenRequest(login, { mount, namespace, path, entityId: entityId ?? '' })
     const known = entityId === undefined ? { ...request, entityId: await this.loginEntityId(options) } : request
     return this.#maker.issue(known, mount.view)
   }
 
-  /** The entity of a login; empty without an alias. Local mounts have none: entities are shared and they are not. */
+  /** Returns the entity ID of a login; empty without an alias. Local mounts have no entities, since these are replicated. */
   async loginEntityId(options: {
     readonly login: LoginAuth
     readonly mount: LoginMount
@@ -155,7 +162,7 @@ export class TokenStore {
     return (await this.#options.identity.findOrCreate(query)).id
   }
 
-  /** The entity of an alias on the mount with this accessor, for tokens that a role gives to somebody. */
+  /** Returns the entity ID of an alias on the mount with this accessor, for tokens created with a role and an alias. */
   async aliasEntityId(mountAccessor: string, name: string, namespaceId: string): Promise<string> {
     const { identity, askEntity } = this.#options
     try {
@@ -166,12 +173,12 @@ export class TokenStore {
     }
   }
 
-  /** Makes what auth/token has found to be in order. Throws 400 for an id that is taken. */
+  /** Creates a token that auth/token has authorized. Throws 400 for an ID that is taken. */
   create(request: TokenRequest): Promise<IssuedToken> {
     return this.#maker.issue(request, this.#options.leaseTtls(request.namespace.id, request.path))
   }
 
-  /** A root token without end, always in the short form of 28 characters; a chosen id is taken as it is. */
+  /** Creates a root token without expiry, always in the short form of 28 characters. A custom ID is used as given. */
   async createRoot(chosenId?: string): Promise<{ id: string; accessor: string }> {
     const { id, accessor } = await this.#maker.store(
       chosenId ? { ...ROOT_TOKEN_REQUEST, id: chosenId } : ROOT_TOKEN_REQUEST,
@@ -180,9 +187,9 @@ export class TokenStore {
     return { id, accessor }
   }
 
-  /** A token of one use that can only be unwrapped; `records` are put into its cubbyhole in the same transaction. */
+  /** Issues a single-use token that can only be unwrapped. `records` are stored in its cubbyhole in the same transaction. */
   async issueWrapping(options: {
-    /** Chosen by whoever has another name for the token. */
+    /** A custom ID, for callers with another representation of the token. */
     readonly id?: string | undefined
     readonly ttlSeconds: number
     readonly creationPath: string
@@ -195,7 +202,7 @@ export class TokenStore {
     return this.#maker.store(request, ttlSeconds, records)
   }
 
-  /** Throws 400 when the token cannot be renewed (any more); `presented` is repeated in the answer. */
+  /** Throws 400 if the token is not, or no longer, renewable. The response repeats `presented`. */
   async renew(entry: TokenEntry, options: { incrementSeconds: number; presented: string }): Promise<IssuedToken> {
     checkRenewable(entry)
     const { clock, leaseTtls, renewalTimes } = this.#options
@@ -206,7 +213,7 @@ export class TokenStore {
     const { ttlSeconds, warnings } = decideRenewal({ entry, current, incrementSeconds, mount, nowMs })
     await this.#table.storage.write((tx) => {
       const record = this.#table.read(tx, entry.storageId)
-      // Ended while the backend was asked: a renewal wakes no dead.
+      // The token ended while the backend was called: a renewal must not revive it.
       if (!record || hasEnded(record, nowMs)) throw invalid('token not found')
       this.#table.replace(tx, entry.storageId, record, renewed(record, ttlSeconds, nowMs))
     })
@@ -217,49 +224,49 @@ export class TokenStore {
     }
   }
 
-  /** Ends the token, all it created, their cubbyholes and leases. Nothing happens to a batch token. */
+  /** Revokes the token, its children, and their cubbyholes and leases. Does nothing for a batch token. */
   async revokeTree(entry: TokenEntry): Promise<void> {
     if (entry.type === 'service') await this.#revocation.revokeTree(entry.storageId)
   }
 
-  /** Ends the token alone; its children become orphans. */
+  /** Revokes only the token; its children become orphans. */
   async revokeAndOrphan(entry: TokenEntry): Promise<void> {
     if (entry.type === 'service') await this.#revocation.revokeAndOrphan(entry)
   }
 
-  /** Ends every token that was created at a path below `prefix`; an empty one means the whole namespace. */
+  /** Revokes all tokens created at a path below `prefix`. An empty prefix means the whole namespace. */
   async revokeByPathPrefix(namespaceId: string, prefix: string): Promise<void> {
     const below = prefix === '' ? '' : `${prefix.replace(/\/+$/, '')}/`
     await this.#revocation.revokeLeases(namespaceId, below)
   }
 
-  /** Removes what is left of tokens below `prefix` whose mount or namespace has left, or whose end has come; live ones stay. */
+  /** Removes tokens below `prefix` that have expired, or whose mount or namespace no longer exists. Live tokens stay. */
   async removeStray(namespaceId: string, prefix: string): Promise<void> {
     const isStray = (storageId: string) => this.findStored(storageId) === undefined
     await this.#revocation.revokeLeases(namespaceId, prefix, isStray)
   }
 
-  /** The names below a folder of lease ids: leases, and folders that end with a slash. */
+  /** Returns the names below a folder of lease IDs: leases, and folders with a trailing slash. */
   listLeases(namespaceId: string, folder: string): Promise<string[]> {
     return this.#leases.list(namespaceId, folder)
   }
 
-  /** This key of the barrier has changed. */
+  /** Discards cached data of a changed key of the barrier. */
   invalidate(key: string): void {
     if (this.#table.invalidate(key)) this.#forms.clear()
   }
 
-  /** Removes tokens in the background when their end has come, until the signal is aborted. */
+  /** Removes expired tokens in the background until the signal is aborted. */
   start(signal: AbortSignal): void {
     this.#sweep.start(signal)
   }
 
-  /** Removes all tokens whose end has come. */
+  /** Removes all expired tokens. */
   sweep(): Promise<void> {
     return this.#sweep.run()
   }
 
-  /** The entry when neither it nor anything it descends from has ended, or has lost its mount or namespace. */
+  /** Returns the entry if neither it nor an ancestor has ended or lost its mount or namespace. */
   #ifAlive(entry: TokenEntry | undefined): TokenEntry | undefined {
     const nowMs = this.#options.clock.now()
     for (let at = entry; at !== undefined; at = this.#table.find(at.parent)) {
@@ -270,7 +277,7 @@ export class TokenStore {
     return undefined
   }
 
-  /** False once its namespace is deleted, or the mount that issued it has left: both may happen on another cluster. */
+  /** Returns false if its namespace was deleted or its issuing mount removed. Both may happen on another cluster. */
   #hasOrigin({ namespace, mountAccessor, path }: TokenEntry): boolean {
     const { findNamespace, isMounted } = this.#options
     if (!findNamespace(namespace.id)) return false

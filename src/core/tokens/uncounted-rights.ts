@@ -12,14 +12,13 @@ interface UncountedRightsOptions {
   readonly identity: IdentityStore
 }
 
-/** The credential itself is no parameter that a policy would speak of. */
+/** Policies cannot restrict this parameter, since it contains the credential itself. */
 const CREDENTIAL = 'dr_operation_token'
 
 /**
- * The rights of a token on a DR secondary, which serves no tokens otherwise and counts no uses: whatever such a cluster
- * asks of its operators concerns it as a whole, so that only tokens of the root namespace have any rights there. Every
- * bound of the token is looked at: its end and that of its parents, the addresses it may come from, its policies on
- * exactly the path of the request.
+ * The access rules of a token on a DR secondary, which serves no other tokens and counts no uses. Requests to such a cluster
+ * concern it as a whole, so only tokens of the root namespace have any access. All restrictions of the token apply: its
+ * expiry and that of its parents, its CIDR bindings, and its policies on the exact path of the request.
  */
 export class UncountedRights {
   readonly #options: UncountedRightsOptions
@@ -28,13 +27,13 @@ export class UncountedRights {
     this.#options = options
   }
 
-  /** Whether a token in the body may stand in for an operation token: batch tokens only, and never root. */
+  /** Returns whether a token in the body is valid instead of an operation token: only batch tokens, never root. */
   isOperationAllowed(presented: string, request: Request): boolean {
     const token = this.#options.tokens.find(presented)
     return token?.type === 'batch' && !token.isRoot && this.#isAllowed(token, request)
   }
 
-  /** Throws the pipeline's 403 unless the token that the request was made with may do what it asks for. */
+  /** Throws the pipeline's 403 unless the request's token authorizes it. */
   require(request: Request): void {
     const token = request.clientToken ? this.#options.tokens.find(request.clientToken) : undefined
     if (token?.numUses !== 0 || !this.#isAllowed(token, request)) {

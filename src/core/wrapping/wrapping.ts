@@ -8,7 +8,7 @@ import type { Storage } from '../../logical/storage.js'
 import { readJson } from '../../logical/storage.js'
 import type { TokenEntry, TokenStore } from '../tokens/tokens.js'
 
-/** A wrapped answer, as it is kept in the cubbyhole of the wrapping token and deleted with the token. */
+/** A wrapped response, stored in the cubbyhole of the wrapping token and deleted with it. */
 interface WrappedRecord {
   readonly ttlSeconds: number
   readonly creationTime: string
@@ -25,7 +25,7 @@ const POLICY = 'response-wrapping'
 const READ_WARNING =
   "Reading from 'cubbyhole/response' is deprecated. Please use sys/wrapping/unwrap to unwrap responses, as it provides additional security checks and other benefits."
 
-/** Shows a wrapped answer as text, which older clients read from the cubbyhole of its token; undefined for other tokens. */
+/** Returns a wrapped response as text, which older clients read from the token's cubbyhole; undefined for other tokens. */
 export const presentWrapped = (token: TokenView | undefined, path: string, value: Buffer): Response | undefined => {
   if (path !== RECORD || !token?.policies.includes(POLICY)) return undefined
   const { body } = JSON.parse(value.toString('utf8')) as WrappedRecord
@@ -33,26 +33,26 @@ export const presentWrapped = (token: TokenView | undefined, path: string, value
 }
 
 /**
- * Signs and checks the JWT form of wrapping tokens. What a JWT says is no token: the id of the one behind it is derived
- * from the name in it, by a key that stays in the replication set, so that nothing is to be had for less than the whole.
+ * Signs and verifies the JWT form of wrapping tokens. The JWT does not contain the token: its ID is derived from the name in
+ * the JWT, with a key that stays in the replication set. A partial JWT is therefore useless.
  */
 export interface WrappingSigner {
-  /** A new name, and the id that belongs to it, without the ending of the namespace. */
+  /** Returns a new name and its token ID, without the namespace suffix. */
   newName(namespaceId: string): { readonly name: string; readonly tokenId: string }
   sign(claims: { readonly name: string; readonly ttlSeconds: number }): Promise<string>
-  /** The id of the token, or undefined when the text is no JWT of this cluster or has expired. */
+  /** Returns the token ID; undefined if the text is not a valid, unexpired JWT of this cluster. */
   verify(jwt: string): Promise<string | undefined>
 }
 
 interface WrappingOptions {
   readonly tokens: TokenStore
-  /** View of `cubbyhole/`. */
+  /** The view of `cubbyhole/`. */
   readonly cubbyhole: Storage
   readonly signer: WrappingSigner
   readonly clock: Clock
 }
 
-/** Response wrapping: an answer is kept under a token of one use, and handed out once to whoever brings the token. */
+/** Response wrapping: stores a response under a single-use token, and returns it once to the holder of that token. */
 export class Wrapping {
   readonly #options: WrappingOptions
 
@@ -60,7 +60,7 @@ export class Wrapping {
     this.#options = options
   }
 
-  /** Keeps `response` and returns the answer that stands in its place. */
+  /** Stores `response` and returns the response that replaces it. */
   async wrap(request: Request, response: Response, wrap: WrapRequest): Promise<Response> {
     const rendered = renderBody(request.id, response)
     await turnFor(String(rendered.body).length)
@@ -76,7 +76,7 @@ export class Wrapping {
     return { wrapInfo, mountType: '' }
   }
 
-  /** Keeps any body, such as the bundle that activates a secondary. */
+  /** Stores any body, such as the bundle that activates a secondary. */
   async keep(kept: {
     readonly namespace: NamespaceRef
     readonly creationPath: string
@@ -111,13 +111,13 @@ export class Wrapping {
     }
   }
 
-  /** The id behind what was presented: a whole JWT stands for a token. */
+  /** Returns the token ID of a presented token or JWT. */
   async resolve(presented: string): Promise<string> {
     if (presented.split('.').length !== 3 || presented.startsWith('hv')) return presented
     return (await this.#options.signer.verify(presented)) ?? ''
   }
 
-  /** The live wrapping token that was presented; 400 for anything else. */
+  /** Returns the live wrapping token that was presented. Throws 400 for anything else. */
   find(presented: string): TokenEntry {
     const entry = presented === '' ? undefined : this.#options.tokens.find(presented)
     if (!entry?.policies.includes(POLICY)) throw invalid(NOT_VALID)
@@ -133,7 +133,7 @@ export class Wrapping {
     }
   }
 
-  /** Hands the kept answer out and ends the token. `isUsed`: the pipeline has already taken the one use. */
+  /** Returns the stored response and ends the token. `isUsed`: the pipeline has already taken the single use. */
   async unwrap(entry: TokenEntry, isUsed: boolean): Promise<WrappedRecord> {
     const record = this.#read(entry)
     if (!isUsed && (await this.#options.tokens.use(entry)) === 'spent') throw invalid(NOT_VALID)
