@@ -1,6 +1,6 @@
 /**
- * Where a running server can be asked, for programs beside it that cannot know: a health check, a script that let the system
- * choose the port. One address a line; ` certificate` follows one that wants a certificate of whoever asks.
+ * The file with the addresses of a running server, for local programs that cannot know them: a health check, or a script
+ * that let the system choose the port. One address per line, followed by ` certificate` if a client certificate is required.
  */
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -9,10 +9,13 @@ import { readNamedText } from '../base/named-file.js'
 import { formatHostPort, parseHostPort } from '../base/network.js'
 import type { ListenerConfig } from './config/config.js'
 
-/** Addresses that stand for all of a machine's, and where a program on the same machine asks: at either loopback, if it has both. */
+/**
+ * Wildcard addresses, and the loopback address at which a local program reaches them; both loopbacks for a dual-stack
+ * address.
+ */
 const REACHED_AT: Readonly<Record<string, string>> = { '': '127.0.0.1', '0.0.0.0': '127.0.0.1', '::': 'localhost' }
 
-/** The lines of the file. `bound` has an address for each listener, in their order. */
+/** Returns the lines of the file. `bound` contains the address of each listener, in order. */
 export const addressLines = (bound: readonly string[], listeners: readonly Pick<ListenerConfig, 'tls'>[]): string[] =>
   bound.map((address, index) => {
     const { host, port } = parseHostPort(address)
@@ -21,7 +24,7 @@ export const addressLines = (bound: readonly string[], listeners: readonly Pick<
     return tls?.requireClientCert ? `${url} certificate` : url
   })
 
-/** Writes the file as a whole or not at all: whoever reads it meanwhile sees the old lines or the new ones. */
+/** Writes the file atomically: a concurrent reader sees either the old lines or the new ones. */
 export const writeAddressFile = (file: string, lines: readonly string[]): void => {
   makeDirectory(path.dirname(file))
   const unfinished = `${file}.${process.pid}`
@@ -30,7 +33,7 @@ export const writeAddressFile = (file: string, lines: readonly string[]): void =
   renameSync(unfinished, file)
 }
 
-/** The addresses that a running server wrote; none where no file is. */
+/** Returns the addresses written by a running server; none if the file does not exist. */
 export const readAddressFile = (file: string): string[] => {
   try {
     return readNamedText(file)
@@ -41,12 +44,12 @@ export const readAddressFile = (file: string): string[] => {
   }
 }
 
-/** Removes the file unless another server has written it meanwhile, or nobody has. */
+/** Removes the file, unless another server has written it in the meantime. */
 export const removeAddressFile = (file: string, lines: readonly string[]): void => {
   try {
     if (readNamedText(file) === textOf(lines)) rmSync(file)
   } catch {
-    // The file is gone, or was never ours.
+    // The file does not exist, or is not readable.
   }
 }
 

@@ -8,14 +8,14 @@ import { ownHeadersOf } from './own-headers.js'
 import { serveOwnPage } from './own-page.js'
 import { readTls } from './tls-files.js'
 
-/** What each listener has of its own. */
+/** Options specific to each listener. */
 type OfListener = 'tls' | 'limits' | 'forwardedFor' | 'proxyProtocol' | 'chrootNamespace' | 'withheld'
 
 interface ListenersOptions extends Omit<HttpServerOptions, 'bodies' | 'answers' | 'page' | 'ownHeaders' | OfListener> {
   readonly config: Pick<ServerConfig, 'hasPage' | 'responseHeaders' | 'storage'>
 }
 
-/** The open ports of the API. They share the room for bodies and answers, since a server has one memory. */
+/** The open ports of the API. They share the budgets for bodies and responses, which limit the memory of the server. */
 export class ApiListeners {
   readonly #options: ListenersOptions
   readonly #page: HttpServerOptions['page']
@@ -31,15 +31,15 @@ export class ApiListeners {
     this.#answers = new AnswerRoom(options.clock)
   }
 
-  /** Room for the answer to a request that another node hands on, until that has it. */
+  /** Returns a budget place for the response to a request from another node, held until that node has received it. */
   readonly placeForCall = (ended: AbortSignal): AnswerPlace => this.#answers.placeForCall(ended)
 
-  /** The addresses really bound, `host:port`. */
+  /** The addresses actually bound, `host:port`. */
   get addresses(): readonly string[] {
     return this.#addresses
   }
 
-  /** Rejects when the port is taken. */
+  /** Rejects if the port is in use. */
   async open(listener: ListenerConfig): Promise<void> {
     const { tls, forwardedFor } = listener
     const server = createHttpServer({
@@ -65,12 +65,12 @@ export class ApiListeners {
     this.#open.push(server)
   }
 
-  /** Reads certificates anew, of each listener by itself: one that fails keeps no other from it. */
+  /** Reloads the certificates of each listener separately: a failure does not affect the others. */
   reloadTls(): Promise<void>[] {
     return this.#open.map(async (server) => server.reloadTls())
   }
 
-  /** Stops accepting, and lets requests in flight finish for `drainMs`. */
+  /** Stops accepting connections, and waits up to `drainMs` for requests in flight. */
   async close(drainMs: number): Promise<void> {
     await Promise.all(this.#open.map((server) => server.close(drainMs)))
   }

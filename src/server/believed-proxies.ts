@@ -3,7 +3,7 @@ import type { ForwardedForSettings } from '../http/client-address.js'
 import type { ProxyProtocolSettings } from '../http/proxied-connections.js'
 import type { ListenerConfig } from './config/config.js'
 
-/** The proxies that a listener believes; undefined when none is configured. */
+/** Returns the proxies that a listener trusts; undefined if none are configured. */
 export const parseForwardedFor = (config: ListenerConfig['forwardedFor']): ForwardedForSettings | undefined => {
   const authorizedAddrs = parseBlocks(config.authorizedAddresses)
   if (authorizedAddrs.length === 0) return undefined
@@ -11,7 +11,7 @@ export const parseForwardedFor = (config: ListenerConfig['forwardedFor']): Forwa
   return { authorizedAddrs, hopSkips, rejectNotPresent, rejectNotAuthorized }
 }
 
-/** The proxies whose PROXY protocol headers a listener believes; undefined if it reads none. */
+/** Returns the proxies whose PROXY protocol headers a listener trusts; undefined if it reads none. */
 export const parseProxyProtocol = (config: ListenerConfig['proxyProtocol']): ProxyProtocolSettings | undefined =>
   config && {
     authorizedAddrs: config.behavior === 'use_always' ? undefined : parseBlocks(config.authorizedAddresses),

@@ -1,7 +1,7 @@
 import os from 'node:os'
 import type { ServerConfig } from './config/config.js'
 
-/** What each answer of the API says of the server that gives it, as it is configured: names and values in turns. */
+/** Returns the configured headers that identify the server in each API response: alternating names and values. */
 export const ownHeadersOf = ({
   responseHeaders: { hasHostname, hasNodeId },
   storage: { label, nodeId },
@@ -10,5 +10,5 @@ export const ownHeadersOf = ({
   ...(hasNodeId && label === 'raft' ? ['X-Vault-Raft-Node-ID', printable(nodeId)] : []),
 ]
 
-/** The characters that a header can have. */
+/** Replaces characters that are not allowed in a header. */
 const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, '?')

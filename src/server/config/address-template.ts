@@ -1,6 +1,7 @@
 /**
- * Templates of go-sockaddr in addresses: `http://{{ GetPrivateIP }}:8200`. A pipeline begins with a source, filters and sorts
- * its addresses, and ends as text. What people do not write in configuration files, such as `range` and `math`, is refused.
+ * go-sockaddr templates in addresses: `http://{{ GetPrivateIP }}:8200`. A pipeline begins with a source, filters and sorts
+ * its addresses, and ends as text. Functions that are uncommon in configuration files, such as `range` and `math`, are
+ * rejected.
  */
 import { isIPv6 } from 'node:net'
 import { contains, isAddressInAny, parseCidrOrAddress } from '../../base/cidr.js'
@@ -9,7 +10,7 @@ import type { NetworkAddress } from './network-addresses.js'
 type List = readonly NetworkAddress[]
 type Argument = string | number
 
-/** Replaces each `{{ ... }}`. Throws an `Error` that says what is not supported, or that there is no such address. */
+/** Replaces each `{{ ... }}`. Throws an `Error` if a function is not supported, or if no address matches. */
 export const expandTemplate = (text: string, addresses: List): string => {
   const expanded = text.replace(/\s*\{\{-\s|\{\{/g, '{{').replace(/\s-\}\}\s*|\}\}/g, '}}')
   const out = expanded.replace(/\{\{((?:[^"`{}]|"(?:[^"\\]|\\.)*"|`[^`]*`)*)\}\}/g, (_all, action: string) => {
@@ -21,7 +22,7 @@ export const expandTemplate = (text: string, addresses: List): string => {
   return out
 }
 
-/** Whether there is something to replace. */
+/** Returns whether the text contains a template. */
 export const isTemplate = (text: string): boolean => /\{\{|\}\}/.test(text)
 
 const evaluate = (action: string, addresses: List): string => {
@@ -38,7 +39,7 @@ const evaluate = (action: string, addresses: List): string => {
   return value
 }
 
-/** The words of each step. A quoted word is text, any other a name or a number. */
+/** Splits each step into words. A quoted word is text; any other is a name or a number. */
 const parsePipeline = (action: string): readonly (readonly [string, ...Argument[]])[] => {
   const steps: [string, ...Argument[]][] = [['']]
   for (const token of action.match(/"(?:[^"\\]|\\.)*"|`[^`]*`|\||[^\s|"`]+/g) ?? []) {
@@ -52,7 +53,7 @@ const parsePipeline = (action: string): readonly (readonly [string, ...Argument[
   return steps
 }
 
-/** Networks of some RFCs. 6890 are all addresses of a special purpose, private ones among them. */
+/** Networks defined in RFCs. 6890 covers all special-purpose addresses, including private ones. */
 const RFCS: Readonly<Record<string, readonly string[]>> = {
   '1918': ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
   '4193': ['fc00::/7'],
@@ -105,7 +106,7 @@ const CRITERIA: Readonly<Record<string, Criterion>> = {
 }
 const OTHER_NAMES: Readonly<Record<string, string>> = { flag: 'flags', rfcs: 'rfc' }
 
-/** A criterion of several values with `|` between them. */
+/** Parses a criterion with several values, separated by `|`. */
 function anyOf(parse: (text: string) => ((one: NetworkAddress) => boolean) | undefined): Criterion {
   return (wanted) => {
     const tests = wanted.split('|').map((text) => {
@@ -122,7 +123,7 @@ const criterion = (name: Argument, wanted: string): ((one: NetworkAddress) => bo
   return lookUp(CRITERIA, OTHER_NAMES[lower] ?? lower, 'criterion')(wanted)
 }
 
-/** Smaller comes first. */
+/** Sort keys, in ascending order. */
 const ORDERS: Readonly<Record<string, (one: NetworkAddress) => number | bigint | string>> = {
   address: ({ address }) =>
     BigInt(`0x${Buffer.from(parseCidrOrAddress(address)?.address.toByteArray() ?? [0]).toString('hex')}`),

@@ -11,8 +11,8 @@ import { fromVariable } from './resolved-settings.js'
 export type Addresses = Pick<ServerConfig, 'apiAddress' | 'clusterAddress' | 'clusterBindAddress'>
 
 /**
- * The addresses that clients and other clusters are told, and where the cluster port is bound: derived from the first
- * listener.
+ * Returns the addresses announced to clients and other clusters, and the bind address of the cluster port, with defaults
+ * derived from the first listener.
  */
 export const resolveAddresses = (
   { env, files, settled, findings, addresses }: ConfigSources,
@@ -73,13 +73,15 @@ const parseOr = (address: string): { host: string; port: number } => {
   }
 }
 
-/** A problem for what is no `host:port`. An empty host stands for every address of the machine. */
+/** Reports a problem if the value is not `host:port`. An empty host means all addresses of the machine. */
 export const checkAddress = (name: string, { value, origin }: Sourced, findings: Findings): void => {
   if (isHostPort(String(value), true)) return
   findings.problems.push({ origin, text: `${name}: "${value}" is not an address of the form host:port` })
 }
 
-/** A problem for what is neither a URL nor `host:port`; the port may be absent. Looks at the source that counts. */
+/**
+ * Reports a problem if the value is neither a URL nor `host:port` with an optional port. Checks only the source in effect.
+ */
 const checkUrl = (name: string, sources: readonly (Sourced | undefined)[], findings: Findings): void => {
   const setting = sources.find((source) => source !== undefined)
   if (!setting) return
@@ -90,20 +92,20 @@ const checkUrl = (name: string, sources: readonly (Sourced | undefined)[], findi
   })
 }
 
-/** Whether it names a host, with or without scheme, port and path. */
+/** Returns whether the text contains a host, with or without scheme, port and path. */
 export const isUrl = (text: string): boolean => {
   const address = /^(?:https?:\/\/)?([^/]+)(?:\/[^\s?#]*)?$/i.exec(text)?.[1]
   return address !== undefined && isHostPort(withPort(address, 1))
 }
 
-/** A problem for each text that is neither an address nor a network. */
+/** Reports a problem for each text that is neither an address nor a network. */
 export const checkNetworks = (name: string, texts: readonly string[], origin: string, findings: Findings): void => {
   for (const text of texts.filter((one) => !parseCidrOrAddress(one))) {
     findings.problems.push({ origin, text: `${name}: "${text}" is not an address or a network such as 10.0.0.0/8` })
   }
 }
 
-/** A name, an IPv4 address or an IPv6 address in brackets, and a port. */
+/** Returns whether the text is a port with a name, an IPv4 address or a bracketed IPv6 address. */
 export const isHostPort = (address: string, mayBeEmpty = false): boolean => {
   try {
     const { host } = parseHostPort(address)

@@ -1,4 +1,4 @@
-/** Names of TLS 1.2 cipher suites as configurations have them, and as OpenSSL knows them. */
+/** TLS 1.2 cipher suites: the names used in configurations -> those of OpenSSL. */
 const SUITES: Readonly<Record<string, string>> = {
   TLS_RSA_WITH_AES_128_CBC_SHA: 'AES128-SHA',
   TLS_RSA_WITH_AES_256_CBC_SHA: 'AES256-SHA',
@@ -21,10 +21,10 @@ const SUITES: Readonly<Record<string, string>> = {
   TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256: 'ECDHE-RSA-CHACHA20-POLY1305',
 }
 
-/** Those of TLS 1.3 cannot be chosen: they are always there. */
+/** TLS 1.3 suites are not configurable: they are always enabled. */
 const ALWAYS = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256']
 
-/** The list that OpenSSL takes for these names, empty for none; or the names that are not known. */
+/** Returns the OpenSSL list for these names, empty for none; or the unknown names. */
 export const parseCipherSuites = (
   names: readonly string[],
 ): { readonly ciphers: string; readonly unknown: readonly string[] } => {

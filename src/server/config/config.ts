@@ -3,27 +3,27 @@ import type { LockoutSettings } from '../../logical/lockout-settings.js'
 import type { Withheld } from '../../logical/request.js'
 
 /**
- * The parsed configuration of one server: everything coerced, defaulted and checked, so that nothing behind this type asks
- * about text again. Times in milliseconds unless the name says otherwise.
+ * The parsed configuration of one server: coerced, with defaults and validated, so that users of this type never parse text.
+ * Times in milliseconds unless the name states another unit.
  */
 export interface ServerConfig {
   readonly listeners: readonly ListenerConfig[]
   readonly storage: StorageConfig
   readonly seal: SealConfig
-  /** The API address as clients should use it, with scheme; empty when not configured. */
+  /** The API address announced to clients, with scheme; empty if not configured. */
   readonly apiAddress: string
-  /** The address of the cluster port that secondaries are told, `https://host:port`. */
+  /** The address of the cluster port announced to secondaries, `https://host:port`. */
   readonly clusterAddress: string
-  /** Where the cluster port is bound, host:port. */
+  /** The bind address of the cluster port, host:port. */
   readonly clusterBindAddress: string
   readonly clusterName: string
-  /** Shown and nothing more: replication goes on. */
+  /** Only reported: replication continues. */
   readonly disableClustering: boolean
-  /** Whether this node, while it is not the active one, answers reads from its own copy. */
+  /** Whether this node answers reads from its own copy while it is not active. */
   readonly isPerformanceStandby: boolean
-  /** Whether each answer names the machine, or the node with storage "raft". */
+  /** Whether each response contains the host name, or the node ID with storage "raft". */
   readonly responseHeaders: { readonly hasHostname: boolean; readonly hasNodeId: boolean }
-  /** Whether it serves a page for browsers at `/ui/`. */
+  /** Whether it serves a browser page at `/ui/`. */
   readonly hasPage: boolean
   readonly defaultLeaseTtlSeconds: number
   readonly maxLeaseTtlSeconds: number
@@ -31,7 +31,7 @@ export interface ServerConfig {
   readonly pidFile: string
   readonly dev: DevConfig | undefined
   readonly unauthenticatedMetrics: boolean
-  /** Undefined: off, unless a mount is tuned to have it. */
+  /** Undefined: off, unless the tuning of a mount enables it. */
   readonly userLockout: Readonly<Record<LockableMethod, LockoutSettings | undefined>>
   readonly own: OwnSettings
   readonly replication: {
@@ -56,9 +56,9 @@ export interface ListenerConfig {
   }
   /** Undefined: the listener reads no PROXY protocol headers. */
   readonly proxyProtocol: ProxyProtocolConfig | undefined
-  /** The namespace below which its requests are made, normalized; empty for the root namespace. */
+  /** The namespace below which its requests run, normalized; empty for the root namespace. */
   readonly chrootNamespace: string
-  /** What answers of the listener do not tell. */
+  /** Information that responses of the listener omit. */
   readonly withheld: readonly Withheld[]
 }
 
@@ -66,7 +66,7 @@ export type ProxyProtocolBehavior = 'use_always' | 'allow_authorized' | 'deny_un
 
 export interface ProxyProtocolConfig {
   readonly behavior: ProxyProtocolBehavior
-  /** Not empty, except with `use_always`, which does not use them. */
+  /** Not empty, except with `use_always`, which ignores them. */
   readonly authorizedAddresses: readonly string[]
 }
 
@@ -77,25 +77,25 @@ export interface ListenerTls {
   readonly requireClientCert: boolean
   readonly disableClientCerts: boolean
   readonly minVersion: string
-  /** Empty: the newest. */
+  /** Empty: the latest version. */
   readonly maxVersion?: string
-  /** As OpenSSL has them; empty: its own choice. */
+  /** In OpenSSL format; empty: OpenSSL's default. */
   readonly ciphers?: string
 }
 
 export interface StorageConfig {
-  /** As configured and as seal-status shows it. */
+  /** As configured, and as reported by seal-status. */
   readonly label: string
   /** Undefined: in memory. */
   readonly path: string | undefined
   readonly nodeId: string
-  /** Where the data lies, with `path` as that of a copy of it; undefined for every other label. */
+  /** The shared storage, with `path` as the local copy; undefined for other labels. */
   readonly etcd?: EtcdStorageConfig
-  /** The nodes that are tried in turn while this one has no cluster. */
+  /** The nodes to join, tried in turn while this server has no cluster. */
   readonly retryJoin?: readonly RetryJoin[]
 }
 
-/** Another node, by its API. Texts are empty where nothing was given; a file is read when it is needed. */
+/** The API of another node. Texts are empty if not given; files are read on use. */
 export interface RetryJoin {
   readonly address: string
   readonly caFile: string
@@ -107,21 +107,21 @@ export interface RetryJoin {
   readonly serverName: string
 }
 
-/** An etcd of one or more members. Texts are empty where nothing was given. */
+/** An etcd cluster of one or more members. Texts are empty if not given. */
 export interface EtcdStorageConfig {
-  /** `host:port` of each. */
+  /** `host:port` of each member. */
   readonly addresses: readonly string[]
   readonly isTls: boolean
   /** Begins and ends with a slash. */
   readonly prefix: string
-  /** Whether other servers may be nodes of this cluster. */
+  /** Whether other servers can be nodes of this cluster. */
   readonly isHaEnabled: boolean
   readonly login: { readonly name: string; readonly password: string } | undefined
   readonly tls: { readonly caFile: string; readonly certFile: string; readonly keyFile: string }
   readonly requestTimeoutMs: number
 }
 
-/** The transit key of another cluster that wraps the root key. Texts are empty where nothing was given. */
+/** The transit key of another cluster that wraps the root key. Texts are empty if not given. */
 export interface TransitSealConfig {
   readonly type: 'transit'
   readonly name: 'transit'
@@ -145,31 +145,31 @@ export type SealConfig =
   | TransitSealConfig
   | {
       readonly type: 'auto'
-      /** As seal-status shows it: `static`, or the name of a simulated seal. */
+      /** As reported by seal-status: `static`, or the name of a simulated seal. */
       readonly name: string
       readonly keyId: string
-      /** 32 bytes; undefined for a simulated seal, whose key lies beside the data. */
+      /** 32 bytes; undefined for a simulated seal, whose key is stored with the data. */
       readonly key: Buffer | undefined
       readonly previous: { readonly keyId: string; readonly key: Buffer } | undefined
     }
 
 export interface LogConfig {
   readonly level: LogLevel
-  /** Undefined when nobody asked for one: text for who reads it on a terminal, JSON for everything else. */
+  /** Undefined by default: text on a terminal, otherwise JSON. */
   readonly format: 'standard' | 'json' | undefined
   readonly file: string
 }
 
-/** The methods that lock users out. */
+/** The auth methods with user lockout. */
 export const LOCKABLE_METHODS = ['approle', 'userpass'] as const
 export type LockableMethod = (typeof LOCKABLE_METHODS)[number]
 
 export interface DevConfig {
-  /** Empty: a random one. */
+  /** Empty: a random ID. */
   readonly rootTokenId: string
   readonly kvVersion: '1' | '2' | undefined
   readonly nodes: 1 | 3
-  /** Certificates are made at the start, for this machine and `extraHosts`; an empty directory is a temporary one. */
+  /** Certificates are created at startup for this machine and `extraHosts`. An empty directory means a temporary one. */
   readonly tls: { readonly directory: string; readonly extraHosts: readonly string[] } | undefined
 }
 
@@ -190,31 +190,34 @@ export interface OwnSettings {
   readonly pingTimeoutMs: number
   readonly roleChangeWaitMs: number
   readonly stepDownRestMs: number
-  /** How long a node leads that cannot say any more that it does. */
+  /** How long a node stays leader without renewing its lease. */
   readonly leaderLeaseMs: number
-  /** Of the copy of what lies in a shared storage; empty: a temporary one. */
+  /** Directory of the local copy of a shared storage; empty: a temporary one. */
   readonly dataDir: string
-  /** Of the program that nodes with storage "raft" share their log in; empty: looked for in PATH. */
+  /** Path of the etcd binary in which nodes with storage "raft" share their log; empty: looked up in PATH. */
   readonly etcdPath: string
-  /** `host:port` where other nodes reach it; empty: one port above the cluster address. */
+  /** `host:port` at which other nodes reach it; empty: one port above the cluster address. */
   readonly etcdPeerAddress: string
   readonly demoteDrainTimeoutMs: number
   readonly fenceClientWrites: boolean
   readonly allowOlderSecondary: boolean
   readonly syncWrites: boolean
   readonly approleTidyIntervalMs: number
-  /** Where the server writes the addresses it listens on; empty for nowhere. */
+  /** The file to which the server writes its listen addresses; empty: none. */
   readonly addressFile: string
   readonly labApi: boolean
   readonly labApiToken: string
-  /** The address of another cluster -> the one dialled in its place, both `host:port`: a lab's links stand there. */
+  /**
+   * The address of another cluster -> the address to dial instead, both `host:port`. A lab routes traffic through its links
+   * this way.
+   */
   readonly dialRoutes: ReadonlyMap<string, string>
   readonly simulateSeals: boolean
   readonly allowGenerateRootUnauthenticated: boolean
 }
 
 /**
- * Below 1.21 with `+ent`: from there on clients also send, read and test fields that this server does not have
+ * Below 1.21 and with `+ent`: for later versions, clients also send, read and test fields that this server lacks
  * (docs/compatibility.md).
  */
 export const DEFAULT_REPORTED_VERSION = '1.20.4+ent'

@@ -7,7 +7,7 @@ import { coerceText } from './values.js'
 
 const REQUEST_TIMEOUT_MS = 5000
 
-/** The etcd of a stanza `storage "etcd"`; what it leaves out may be said by the reference's variables. */
+/** Resolves a `storage "etcd"` stanza. Vault's environment variables apply to absent keys. */
 export const resolveEtcd = (
   { values, origin }: Stanza,
   { env, settled, findings }: ConfigSources,
@@ -56,5 +56,5 @@ const parseAddresses = (text: string): { readonly members: readonly string[]; re
   return isList && schemes.size === 1 ? { members, isTls: schemes.has('https://') } : undefined
 }
 
-/** Begins and ends with a slash, as the reference has it. */
+/** Adds Vault's leading and trailing slash. */
 const asPrefix = (path: string): string => `/${path.replace(/^\/+|\/+$/g, '')}/`.replace('//', '/')

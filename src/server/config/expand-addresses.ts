@@ -6,10 +6,13 @@ import type { NetworkAddress } from './network-addresses.js'
 import type { Findings } from './tree.js'
 import { type Sourced, textOf } from './values.js'
 
-/** A setting that is an address, with its templates replaced. Undefined, and a problem, for one that gives no single address. */
+/**
+ * Expands the templates of an address setting. Returns undefined, and reports a problem, if the result is not a single
+ * address.
+ */
 export type ExpandAddress = (name: string, setting: Sourced | undefined) => Sourced | undefined
 
-/** `addresses` is called where a template needs it. */
+/** `addresses` is called only if a template needs it. */
 export const addressExpander =
   (addresses: () => readonly NetworkAddress[], { problems }: Findings): ExpandAddress =>
   (name, setting) => {
@@ -34,7 +37,7 @@ const VARIABLES = [
   'UNDERSTUDY_ETCD_PEER_ADDRESS',
 ]
 
-/** Replaces the templates of every address that is read by now: files in place, flags and variables as copies. */
+/** Expands the templates of all addresses read so far: settings from files in place, flags and variables as copies. */
 export const expandAddresses = (
   { flags, env, files }: { flags: ServerFlags; env: Environment; files: FileSettings },
   expand: ExpandAddress,

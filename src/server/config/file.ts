@@ -19,9 +19,9 @@ import {
 import { type Findings, readBlocks, readKeys, type Stanza, unknownField } from './tree.js'
 import { coerce, type Sourced } from './values.js'
 
-/** The settings of all configuration files together: later values win, listeners add up. */
+/** The combined settings of all configuration files: later values override, listeners accumulate. */
 export interface FileSettings {
-  /** False when a file could not be read or parsed: what seems to be missing may well stand there. */
+  /** False if a file could not be read or parsed: it may contain settings that appear to be missing. */
   isWhole: boolean
   readonly root: Record<string, Sourced>
   readonly listeners: Stanza[]
@@ -46,7 +46,7 @@ const BLOCKS: ReadonlySet<string> = new Set([
   'user_lockout',
 ])
 
-/** Seals that are here; of any other nothing is read. */
+/** Supported seals. Other seal stanzas are not read. */
 const SEAL_KEYS: Readonly<Record<string, KeyTable>> = { static: STATIC_SEAL_KEYS, transit: TRANSIT_SEAL_KEYS }
 
 const LOCKOUT_KEYS = {
@@ -69,7 +69,7 @@ export const emptyFileSettings = (): FileSettings => ({
   userLockout: {},
 })
 
-/** Reads a file, or every `.hcl` and `.json` file of a directory in name order. */
+/** Reads a file, or all `.hcl` and `.json` files of a directory in name order. */
 export const readConfigPath = (given: string, into: FileSettings, findings: Findings): void => {
   try {
     const files = statSync(given).isDirectory()

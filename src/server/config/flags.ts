@@ -1,15 +1,15 @@
 import { type FlagForm, parseSwitch, readFlag } from '../../base/go-flags.js'
 import { nearest } from '../../base/nearest.js'
 
-/** Flags of `server`. */
+/** Flags of the `server` command. */
 export interface ServerFlags {
   readonly configs: readonly string[]
   readonly dev: boolean
   readonly devRootTokenId: string | undefined
   readonly devListenAddress: string | undefined
-  /** Nodes of the cluster of -dev. */
+  /** The number of nodes of a -dev cluster. */
   readonly devNodes: 1 | 3
-  /** What the API shows as the storage of -dev in memory. */
+  /** The storage type that the API reports for -dev in memory. */
   readonly devLabel: 'inmem' | 'inmem_ha' | 'inmem_transactional'
   readonly devKvV1: boolean
   readonly devNoKv: boolean
@@ -20,12 +20,12 @@ export interface ServerFlags {
   readonly logLevel: string | undefined
   readonly logFormat: string | undefined
   readonly logFile: string | undefined
-  /** Flags that have no effect, each with a text that says so. */
+  /** Flags without effect, each with an explanation. */
   readonly ignored: readonly (readonly [flag: string, text: string])[]
 }
 
 interface FlagKind {
-  /** The name of the value behind the flag; a switch has none. */
+  /** The placeholder of the flag's value; absent for a switch. */
   readonly value?: string
   readonly help: string
 }
@@ -78,14 +78,14 @@ const FLAGS: Readonly<Record<string, FlagKind>> = {
   recovery: { help: 'Refused: stop the server and use "understudy storage verify"' },
 }
 
-/** One line a flag, for the help of commands that take them. */
+/** Returns the help text, one line per flag. */
 export const describeServerFlags = (): string => {
   const rows = Object.entries(FLAGS).map(([name, { value, help }]) => [`-${name}${value ? `=<${value}>` : ''}`, help])
   const width = Math.max(...rows.map(([flag = '']) => flag.length))
   return rows.map(([flag = '', help = '']) => `  ${flag.padEnd(width)}  ${help}`).join('\n')
 }
 
-/** One of these makes a server a dev server, as in the reference. */
+/** Each of these flags implies -dev, as in Vault. */
 const IMPLIES_DEV = 'dev dev-tls dev-ha dev-transactional dev-three-node dev-kv-v1 dev-no-kv dev-leased-kv'.split(' ')
 
 const IGNORED: Readonly<Record<string, string>> = {
@@ -105,7 +105,7 @@ export type ParsedFlags =
   | { readonly ok: true; readonly flags: ServerFlags }
   | { readonly ok: false; readonly problems: readonly string[] }
 
-/** Parses the arguments behind `server`; every mistake is listed. */
+/** Parses the arguments after `server`. Reports all errors. */
 export const parseServerFlags = (args: readonly string[]): ParsedFlags => {
   const problems: string[] = []
   const given = new Map<string, string[]>()

@@ -19,7 +19,10 @@ const TLS_VERSIONS: Readonly<Record<string, string>> = {
   tls13: 'TLSv1.3',
 }
 
-/** Every listener, that of development mode first. Its certificate is made at the start, so no file is named here. */
+/**
+ * Resolves all listeners, with that of development mode first. Its certificate is created at startup, so it has no files
+ * here.
+ */
 export const resolveListeners = (sources: ConfigSources): ListenerConfig[] => {
   const { flags, env, files, findings } = sources
   const configured = files.listeners.filter((stanza) => {
@@ -77,7 +80,7 @@ const WITHHELD_BY: Readonly<Record<Withheld, string>> = {
   'replication-status': 'disable_replication_status_endpoints',
 }
 
-/** `tls`: what is to be used in place of the stanza's files. */
+/** `tls` replaces the files of the stanza. */
 const resolveListener = (sources: ConfigSources, stanza: Stanza, name: string, tls?: ListenerTls): ListenerConfig => {
   const { settled, findings } = sources
   const { values, origin } = stanza
@@ -175,7 +178,7 @@ const resolveTls = (
   }
 }
 
-/** Each file must be there and hold what its key says, and certificate and key must belong to each other. */
+/** Checks that each file exists and has the expected content, and that certificate and key match. */
 const checkFiles = (values: Stanza['values'], findings: Findings): void => {
   const cert = readSetting(values.tls_cert_file, findings)
   const key = readSetting(values.tls_key_file, findings)

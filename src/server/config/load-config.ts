@@ -17,15 +17,15 @@ import type { ConfigSources } from './sources.js'
 import { fromFlag, fromVariable, ResolvedSettings, type ShownSetting } from './resolved-settings.js'
 
 export interface LoadedConfig {
-  /** Undefined when there are problems. */
+  /** Undefined if there are problems. */
   readonly config: ServerConfig | undefined
   readonly problems: readonly Problem[]
   readonly warnings: readonly Problem[]
-  /** Every setting in effect, with the place it came from: what `config show --origin` prints. */
+  /** All settings in effect with their origin, as printed by `config show --origin`. */
   readonly settings: readonly ShownSetting[]
 }
 
-/** Puts flags, environment, files and defaults together. Everything that is wrong is listed, not only the first thing. */
+/** Combines flags, environment, files and defaults. Reports all problems, not only the first one. */
 export const loadConfig = (
   given: { readonly flags: ServerFlags; readonly env: Environment },
   addressesOfMachine: () => readonly NetworkAddress[] = systemAddresses,
@@ -64,7 +64,7 @@ interface Parts {
   readonly addresses: Addresses
 }
 
-/** Where the copy lies of what is in etcd; what cannot be shared by nodes is refused. */
+/** Sets the directory of the local copy of etcd data. Rejects settings that nodes cannot share. */
 const withCopy = (
   storage: StorageConfig,
   { flags, files, findings }: ConfigSources,
@@ -125,7 +125,7 @@ const resolveLeaseTtls = (
   settled: ResolvedSettings,
   findings: Findings,
 ): Pick<ServerConfig, 'defaultLeaseTtlSeconds' | 'maxLeaseTtlSeconds'> => {
-  // Zero means the default, as in the reference.
+  // Zero means the default, as in Vault.
   const seconds = (name: string, fallback: number) =>
     settled.durationMs(name, [root[name]], fallback * 1000) / 1000 || fallback
   const maxLeaseTtlSeconds = seconds('max_lease_ttl', DEFAULT_LEASE_TTL_SECONDS)
@@ -139,7 +139,7 @@ const resolveLeaseTtls = (
   return { defaultLeaseTtlSeconds, maxLeaseTtlSeconds }
 }
 
-/** Flags and variables of development mode have no effect without it, empty or not. */
+/** Flags and variables of development mode have no effect outside it, whether empty or not. */
 const resolveDev = (flags: ServerFlags, env: Environment, settled: ResolvedSettings): DevConfig | undefined => {
   if (!flags.dev) return undefined
   const kvVersion = flags.devNoKv ? undefined : flags.devKvV1 ? '1' : '2'
@@ -164,7 +164,7 @@ const resolveDev = (flags: ServerFlags, env: Environment, settled: ResolvedSetti
   }
 }
 
-/** Notes the settings that were given and are read here without effect. */
+/** Records settings that are accepted without effect. */
 const noteAccepted = ({ root }: FileSettings, settled: ResolvedSettings): void => {
   const known = new Set(settled.rows.map(({ name }) => name))
   for (const [name, { value, origin }] of Object.entries(root)) {

@@ -2,7 +2,7 @@ import { DEFAULT_LOCKOUT, type LockoutSettings } from '../../logical/lockout-set
 import { LOCKABLE_METHODS, type LockableMethod } from './config.js'
 import type { ConfigSources } from './sources.js'
 
-/** The lockout settings of each method by itself. */
+/** Resolves the lockout settings of each method separately. */
 export const resolveLockouts = (
   sources: ConfigSources,
   isDev: boolean,
@@ -14,7 +14,7 @@ export const resolveLockouts = (
   >
 }
 
-/** The variable wins, then the reference's stanza, then the switch of our own; in dev mode it is off. */
+/** The environment variable takes precedence, then Vault's stanza, then Understudy's switch. Off in dev mode. */
 const resolveLockout = (
   { files, env, settled }: ConfigSources,
   method: LockableMethod,

@@ -41,12 +41,12 @@ export const resolveLog = ({ flags, env, files, settled, findings }: ConfigSourc
   }
 }
 
-/** As the default is shown. */
+/** The default as displayed. */
 const BY_READER = 'standard on a terminal, else json'
 
 type Source = ConfigSources['files']['root'][string] | undefined
 
-/** An empty text in a file means the default. */
+/** An empty string in a file means the default. */
 const given = (source: Source): Source => (source?.value === '' ? undefined : source)
 
 const originOf = (sources: readonly Source[]): string => sources.find((source) => source)?.origin ?? 'log'

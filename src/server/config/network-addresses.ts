@@ -7,13 +7,13 @@ export interface NetworkAddress {
   /** The name of its interface. */
   readonly name: string
   readonly address: string
-  /** Leading bits that name the network. */
+  /** The length of the network prefix in bits. */
   readonly prefixLength: number
-  /** Whether the default route of the machine goes through its interface. */
+  /** Whether the default route uses its interface. */
   readonly isDefault: boolean
 }
 
-/** All addresses of this machine, in the order of the system. Only Linux tells the default route. */
+/** Returns all addresses of this machine, in system order. The default route is known only on Linux. */
 export const systemAddresses = (): readonly NetworkAddress[] => {
   const defaultName = defaultInterface()
   return Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
@@ -26,7 +26,7 @@ export const systemAddresses = (): readonly NetworkAddress[] => {
   )
 }
 
-/** The kernel lists a route as interface, destination and more; the destination of the default route is zero. */
+/** The kernel lists each route with interface and destination. The default route has destination zero. */
 const defaultInterface = (): string | undefined => {
   try {
     return /^(\S+)\t00000000\t/m.exec(readFileSync('/proc/net/route', 'ascii'))?.[1]
@@ -35,7 +35,7 @@ const defaultInterface = (): string | undefined => {
   }
 }
 
-/** The first address of a network interface, IPv4 before IPv6. */
+/** Returns the first address of a network interface, preferring IPv4. */
 export const addressOfInterface = (addresses: readonly NetworkAddress[], name: string): string | undefined => {
   const own = addresses.filter((one) => one.name === name)
   return (own.find(({ address }) => !isIPv6(address)) ?? own[0])?.address

@@ -7,7 +7,7 @@ import { nonEmpty } from './values.js'
 const BEHAVIOR = 'proxy_protocol_behavior'
 const ADDRESSES = 'proxy_protocol_authorized_addrs'
 
-/** Whether a behavior depends on the sender of a connection. */
+/** Whether a behavior depends on the sender's address. */
 const USES_ADDRESSES: Readonly<Record<ProxyProtocolBehavior, boolean>> = {
   use_always: false,
   allow_authorized: true,
@@ -16,7 +16,10 @@ const USES_ADDRESSES: Readonly<Record<ProxyProtocolBehavior, boolean>> = {
 
 const isBehavior = (text: string): text is ProxyProtocolBehavior => Object.hasOwn(USES_ADDRESSES, text)
 
-/** The PROXY protocol settings of the listener `name`; undefined if it has none, or a wrong one, which becomes a problem. */
+/**
+ * Returns the PROXY protocol settings of the listener `name`; undefined if it has none, or if they are invalid, which is
+ * reported as a problem.
+ */
 export const resolveProxyProtocol = (
   { settled, findings }: ConfigSources,
   { values, origin }: Stanza,

@@ -2,38 +2,38 @@ import { formatGoDuration } from '../../base/duration.js'
 import type { Environment } from './environment.js'
 import type { ConfigValue, Sourced } from './values.js'
 
-/** One setting in effect: its value as text, and the flag, variable, `file:line` or `default` it came from. */
+/** One setting in effect: its value as text, and its origin: a flag, a variable, `file:line` or `default`. */
 export interface ShownSetting {
   readonly name: string
   readonly value: string
   readonly origin: string
 }
 
-/** Places a value may come from, the one that wins first; those that gave none are undefined. */
+/** Sources of a value in order of precedence; undefined if a source has none. */
 type Sources = readonly (Sourced | undefined)[]
 
 export const DEFAULT_ORIGIN = 'default'
 const HIDDEN = '(hidden)'
 
-/** A variable; an empty one counts as not set. */
+/** Returns a variable. An empty one counts as unset. */
 export const fromVariable = (env: Environment, name: string): Sourced | undefined => {
   const value = env[name]
   return value ? { value, origin: name } : undefined
 }
 
-/** A flag of the command line, which has it when it is defined. */
+/** Returns a command-line flag, if defined. */
 export const fromFlag = (name: string, value: ConfigValue): Sourced | undefined =>
   value === undefined ? undefined : { value, origin: name }
 
-/** How a value of one type is told from others, and shown. */
+/** How to recognize and display values of one type. */
 interface Form<T extends ConfigValue> {
   readonly isOne: (value: ConfigValue) => value is T
   readonly show: (value: T) => string
 }
 
 /**
- * Where every setting is decided, and remembered with the place it came from. A source of another type than is asked for
- * was reported when it was read, and counts as not given.
+ * Resolves every setting and records its origin. A source of the wrong type was reported when it was read, and counts as
+ * absent.
  */
 export class ResolvedSettings {
   readonly rows: ShownSetting[] = []
@@ -42,7 +42,7 @@ export class ResolvedSettings {
     return this.#decide(name, sources, fallback, TEXT)
   }
 
-  /** Shown as hidden unless it is empty or only says where the secret lies. */
+  /** Displayed as hidden, unless it is empty or only refers to the secret's location. */
   secret(name: string, sources: Sources, fallback = ''): string {
     const show = (value: string) => (value === '' || /^(?:env|file):\/\//.test(value) ? value : HIDDEN)
     return this.#decide(name, sources, fallback, { isOne: isText, show })
@@ -52,7 +52,7 @@ export class ResolvedSettings {
     return this.#decide(name, sources, fallback, NUMBER)
   }
 
-  /** Milliseconds. */
+  /** Returns milliseconds. */
   durationMs(name: string, sources: Sources, fallbackMs: number): number {
     return this.#decide(name, sources, fallbackMs, DURATION)
   }
@@ -65,7 +65,7 @@ export class ResolvedSettings {
     return this.#decide(name, sources, [], LIST)
   }
 
-  /** A setting that was decided elsewhere. */
+  /** Records a setting that was resolved elsewhere. */
   note(name: string, value: string, origin: string): void {
     this.rows.push({ name, value, origin })
   }

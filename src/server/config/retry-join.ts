@@ -7,7 +7,7 @@ import { textOf } from './values.js'
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
 
-/** The nodes that a server tries to join when it has no cluster: those of its `retry_join` blocks that are not itself. */
+/** Returns the nodes that a server without a cluster tries to join: those of its `retry_join` blocks, except itself. */
 export const resolveRetryJoin = (stanza: Stanza, sources: ConfigSources): readonly RetryJoin[] => {
   const { findings } = sources
   const file = stanza.origin.replace(/:\d+$/, '')
@@ -48,7 +48,7 @@ const ownAddresses = ({ files, env }: ConfigSources): ReadonlySet<string> => {
       .filter(Boolean)
       .map(normalise),
   )
-  // A listener's port on a loopback address belongs to the server itself.
+  // A loopback address with a listener's port is the server itself.
   for (const { values } of files.listeners) {
     const port = /:(\d+)$/.exec(textOf(values.address))?.[1] ?? '8200'
     for (const host of LOOPBACK) own.add(`${host}:${port}`)
@@ -56,7 +56,7 @@ const ownAddresses = ({ files, env }: ConfigSources): ReadonlySet<string> => {
   return own
 }
 
-/** Every `retry_join`, a list of them in JSON included; without a body where it is no block. */
+/** Returns all `retry_join` blocks, including a JSON list. An invalid one has no body. */
 const joinBlocks = (stanza: Stanza) =>
   stanza.body.items
     .filter(({ key }) => key === 'retry_join')

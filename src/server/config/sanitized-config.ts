@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../logical/json.js'
 import type { ServerConfig } from './config.js'
 
-/** The configuration in use as sys/config/state/sanitized shows it: nothing that is or leads to a secret. */
+/** Returns the configuration for sys/config/state/sanitized, without secrets and references to them. */
 export const sanitizeConfig = (config: ServerConfig): JsonObject => ({
   api_addr: config.apiAddress,
   cluster_addr: config.clusterAddress,

@@ -9,7 +9,7 @@ import { DEFAULT_ORIGIN, fromVariable, type ResolvedSettings } from './resolved-
 
 const KEY_BYTES = 32
 
-/** The seal of this cluster: key shares unless a stanza names another. */
+/** Resolves the seal of this cluster: key shares, unless a stanza selects another seal. */
 export const resolveSeal = ({ files, env, settled, findings }: ConfigSources, own: OwnSettings): SealConfig => {
   const stanza = files.seal
   settled.note('seal', stanza?.label ?? 'shamir', stanza?.origin ?? DEFAULT_ORIGIN)
@@ -40,7 +40,7 @@ export const resolveSeal = ({ files, env, settled, findings }: ConfigSources, ow
   }
 }
 
-/** What the stanza leaves out may be said by variables, as for clients of the cluster that is asked. */
+/** Environment variables apply to keys absent from the stanza, as they do for clients of the other cluster. */
 const resolveTransit = (
   { values, origin }: Stanza,
   env: Environment,
@@ -101,7 +101,9 @@ const resolveSimulated = ({ label, origin }: Stanza, own: OwnSettings, findings:
 
 type KeyRead = { readonly ok: true; readonly bytes: Buffer } | { readonly ok: false; readonly problem: string }
 
-/** 32 bytes from hex or base64 text, from `file://path` (raw or text) or `env://NAME`. The key never stands in a problem. */
+/**
+ * Reads 32 bytes from hex or base64 text, from `file://path` (raw or text) or `env://NAME`. Problems never contain the key.
+ */
 const readKey = (value: string, env: Environment): KeyRead => {
   if (value.startsWith('env://')) {
     const name = value.slice('env://'.length)

@@ -3,7 +3,10 @@ import type { Environment } from './environment.js'
 import { type LoadedConfig, loadConfig } from './load-config.js'
 import type { NetworkAddress } from './network-addresses.js'
 
-/** Reads flags, environment and files; see `loadConfig`. `addresses` are those of this machine. Apart from the server, so that asking for settings does not load it. */
+/**
+ * Reads flags, environment and files; see `loadConfig`. `addresses` returns those of this machine. A separate module, so
+ * that commands that only show settings do not load the server.
+ */
 export const loadServerConfig = (
   args: readonly string[],
   env: Environment,

@@ -6,14 +6,14 @@ import type { NetworkAddress } from './network-addresses.js'
 import type { ResolvedSettings } from './resolved-settings.js'
 import type { Findings } from './tree.js'
 
-/** Everything that settings are read from, and where it is noted what they come to and what is wrong with them. */
+/** The sources of all settings, and the collectors for resolved settings and problems. */
 export interface ConfigSources {
   readonly flags: ServerFlags
   readonly env: Environment
   readonly files: FileSettings
   readonly settled: ResolvedSettings
   readonly findings: Findings
-  /** The addresses of this machine. */
+  /** Returns the addresses of this machine. */
   readonly addresses: () => readonly NetworkAddress[]
   readonly expand: ExpandAddress
 }

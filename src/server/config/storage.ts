@@ -5,7 +5,7 @@ import type { ConfigSources } from './sources.js'
 import { MEMORY_LABELS, STORAGE_LABELS } from './tables.js'
 import { DEFAULT_ORIGIN, fromFlag, fromVariable } from './resolved-settings.js'
 
-/** Where the data lies, and under which label the API shows it. */
+/** Resolves the location of the data, and the storage type that the API reports. */
 export const resolveStorage = (sources: ConfigSources): StorageConfig => {
   const { flags, env, files, settled, findings } = sources
   const stanza = files.storage

@@ -1,16 +1,16 @@
 /**
- * The keys of a configuration file, as data: what type each has and whether it has an effect here. Names are the
- * reference's, so that an existing file runs; what is accepted without effect is marked, what is refused says why.
+ * The keys of a configuration file as data: their types, and whether they have an effect. The names are Vault's, so that
+ * existing files work. Keys accepted without effect are marked; rejected ones have an explanation.
  */
 export type KeyKind = 'string' | 'bool' | 'int' | 'duration' | 'list' | 'address' | 'any'
 
 interface Key {
   readonly kind: KeyKind
-  /** `accepted`: read and left without effect, because there is nothing here that it could change. */
+  /** `accepted`: read but without effect, since Understudy has nothing for it to change. */
   readonly effect?: 'accepted'
-  /** A text that refuses the key. */
+  /** The reason why the key is rejected. */
   readonly refusal?: string
-  /** A text that says what a key that is accepted without effect does not do, where an operator may rely on it. */
+  /** Explains what an accepted key does not do, if an operator may rely on it. */
   readonly warning?: string
 }
 
@@ -139,7 +139,7 @@ export const REPLICATION_KEYS: KeyTable = {
   best_effort_wal_wait_duration: real('duration'),
 }
 
-/** Stanza `understudy`, and UNDERSTUDY_<KEY> in the environment. */
+/** Keys of the stanza `understudy`, and UNDERSTUDY_<KEY> in the environment. */
 export const OWN_KEYS = {
   reported_version: real('string'),
   license: real('string'),
@@ -207,7 +207,7 @@ export const ROOT_KEYS: KeyTable = {
   enable_unauthenticated_access: accepted('list'),
   remove_irrevocable_lease_after: accepted('duration'),
   unsafe_cross_namespace_identity: accepted('bool'),
-  // In a listener's telemetry it counts.
+  // Has an effect only in a listener's telemetry block.
   'telemetry.unauthenticated_metrics_access': accepted('bool'),
   enable_response_header_hostname: real('bool'),
   enable_response_header_raft_node_id: real('bool'),
@@ -223,7 +223,7 @@ export const ROOT_KEYS: KeyTable = {
   log_rotate_max_files: accepted('any'),
 }
 
-/** Blocks of the root that are read elsewhere or accepted as they are. */
+/** Top-level blocks that are read elsewhere, or accepted without checks. */
 export const ACCEPTED_BLOCKS: ReadonlySet<string> = new Set([
   'telemetry',
   'reporting',
@@ -239,7 +239,7 @@ export const ACCEPTED_BLOCKS: ReadonlySet<string> = new Set([
   'adaptive_overload_protection',
 ])
 
-/** Labels of `storage` whose data ends with the process. */
+/** Labels of `storage` whose data is lost when the process ends. */
 export const MEMORY_LABELS: ReadonlySet<string> = new Set(['inmem', 'inmem_transactional', 'inmem_ha'])
-/** Labels of `storage` that this server serves. */
+/** Supported labels of `storage`. */
 export const STORAGE_LABELS: ReadonlySet<string> = new Set(['raft', 'file', 'leveldb', 'etcd', ...MEMORY_LABELS])

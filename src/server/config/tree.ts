@@ -4,7 +4,7 @@ import { nearest } from '../../base/nearest.js'
 import type { KeyTable } from './tables.js'
 import { coerce, type Sourced } from './values.js'
 
-/** Something wrong with the configuration; a server with problems does not start, warnings are printed. */
+/** A finding in the configuration. Problems prevent startup; warnings are printed. */
 export interface Problem {
   readonly origin: string
   readonly text: string
@@ -15,7 +15,7 @@ export interface Findings {
   readonly warnings: Problem[]
 }
 
-/** A stanza with its labels, values by key, and where it stood. */
+/** A stanza with its labels, its values by key, and its position. */
 export interface Stanza {
   readonly label: string
   readonly origin: string
@@ -23,13 +23,13 @@ export interface Stanza {
   readonly body: HclBody
 }
 
-/** The warning of something that nobody knows by its name; the nearest name that is known is asked about. */
+/** Returns the warning for an unknown name, with the closest known name as a suggestion. */
 export const unknownField = (name: string, known: readonly string[]): string => {
   const meant = nearest(name, known)
   return `unknown or unsupported field ${name} found in configuration${meant ? `; did you mean ${meant}?` : ''}`
 }
 
-/** Reads the keys of one body by a table. Unknown keys warn, wrong types are problems. */
+/** Reads the keys of one body by a table. Unknown keys cause warnings, wrong types problems. */
 export const readKeys = (
   items: readonly HclItem[],
   table: KeyTable,
@@ -60,7 +60,7 @@ export const readKeys = (
   return out
 }
 
-/** The blocks `name "label" ... { }` of a body, in every spelling. What stands there and is no such block is a problem. */
+/** Reads the `name "label" ... { }` blocks of a body, in every syntax. Any other value at that name is a problem. */
 export const readBlocks = (
   body: HclBody,
   { name, labelCount }: { readonly name: string; readonly labelCount: 0 | 1 },

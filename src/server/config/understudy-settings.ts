@@ -11,7 +11,7 @@ import type { ConfigSources } from './sources.js'
 
 const LICENSES: ReadonlySet<string> = new Set(['enterprise', 'plus', 'none'])
 
-/** Our own settings: UNDERSTUDY_<KEY> wins over the stanza. */
+/** Resolves Understudy's own settings. UNDERSTUDY_<KEY> overrides the stanza. */
 export const resolveOwnSettings = ({ files, env, settled, findings }: ConfigSources, isDev: boolean): OwnSettings => {
   const given = { ...files.own, ...readEnvironment(env, findings) }
   const text = (name: string, fallback: string) => settled.text(`understudy.${name}`, [given[name]], fallback)
@@ -76,7 +76,7 @@ export const resolveOwnSettings = ({ files, env, settled, findings }: ConfigSour
   }
 }
 
-/** `host:port=host:port`, one a route. */
+/** Parses `host:port=host:port`, one per route. */
 const parseRoutes = (
   texts: readonly string[],
   refuse: (name: string, reason: string) => void,
@@ -104,10 +104,10 @@ const readEnvironment = (env: Environment, findings: Findings): Record<string, S
   return out
 }
 
-/** Of labs and images: a server started beside them may see them, and has no use for them. */
+/** Variables of labs and images: a server started there may see them, but does not use them. */
 const OTHER_VARIABLES: readonly string[] = ['UNDERSTUDY_RANDOM_PORTS', 'UNDERSTUDY_IMAGE', 'UNDERSTUDY_BASE']
 
-/** A misspelt variable would be ignored in silence. */
+/** Warns about unknown variables: a misspelled one would be ignored silently. */
 const warnOfUnknown = (env: Environment, findings: Findings): void => {
   const known = Object.keys(OWN_KEYS).map((name) => `UNDERSTUDY_${name.toUpperCase()}`)
   for (const variable of Object.keys(env)) {

@@ -2,7 +2,7 @@ import { parseDurationMs } from '../../base/duration.js'
 import type { HclValue } from '../../base/hcl-tree.js'
 import type { KeyKind } from './tables.js'
 
-/** A configured value and the place it came from: `file:line`, a flag or a variable. */
+/** A configured value and its origin: `file:line`, a flag or a variable. */
 export interface Sourced {
   readonly value: ConfigValue
   readonly origin: string
@@ -10,11 +10,11 @@ export interface Sourced {
 
 export type ConfigValue = string | number | boolean | readonly string[] | undefined
 
-/** The text of a setting; empty when it is none. */
+/** Returns the text of a setting; empty if it is not text. */
 export const textOf = (setting: Sourced | undefined): string =>
   typeof setting?.value === 'string' ? setting.value : ''
 
-/** The setting, unless it is an empty text, which counts as not given. */
+/** Returns the setting, unless it is empty text, which counts as absent. */
 export const nonEmpty = (setting: Sourced | undefined): Sourced | undefined =>
   setting?.value === '' ? undefined : setting
 
@@ -27,7 +27,7 @@ const scalarText = (value: HclValue): string | undefined => {
   return value.kind === 'bool' ? String(value.value) : undefined
 }
 
-/** Coerces as loosely as the reference does; a text instead of a value says what was expected. */
+/** Coerces as loosely as Vault. A string result instead of a value names the expected type. */
 export const coerce = (
   kind: KeyKind,
   value: HclValue,
@@ -44,7 +44,7 @@ export const coerce = (
   return text === undefined ? { ok: false, expected: EXPECTED[kind] } : coerceText(kind, text)
 }
 
-/** The same for a flag or an environment variable. Durations become milliseconds. */
+/** Coerces a flag or an environment variable. Durations become milliseconds. */
 export const coerceText = (
   kind: KeyKind,
   text: string,

@@ -13,11 +13,14 @@ export interface StoreSurroundings {
   readonly random: Random
   readonly log: Log
   readonly recorder?: Recorder | undefined
-  /** Of a node of several. */
+  /** Set for a node of a multi-node cluster. */
   readonly commitLog?: CommitLog
 }
 
-/** The store on an engine, sized as configured. `syncWrites: true` makes every write durable whatever is configured. */
+/**
+ * Opens the store on an engine, with the configured sizes. `syncWrites: true` makes every write durable, regardless of the
+ * configuration.
+ */
 export const openStore = (
   engine: Engine,
   { config: { own }, clock, random, log, recorder, commitLog }: StoreSurroundings,

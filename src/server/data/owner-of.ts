@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 
 /**
- * Which process has a port or a file lock, where the system tells (Linux): for the sentence that says why a server cannot
- * start. Undefined when it is not known, as for processes of other users.
+ * Finds the process that uses a port or a file lock, for the message that explains why a server cannot start. Works only on
+ * Linux. Returns undefined if unknown, such as for processes of other users.
  */
 export const findPortOwner = (port: number): number | undefined => {
   const inodes = new Set([...listening('/proc/net/tcp', port), ...listening('/proc/net/tcp6', port)])
@@ -21,7 +21,7 @@ export const findLockOwner = (file: string): number | undefined => {
   }
 }
 
-/** ` (process 123)`, or nothing. */
+/** Returns ` (process 123)`, or an empty string. */
 export const describeOwner = (pid: number | undefined): string => (pid === undefined ? '' : ` (process ${pid})`)
 
 const LISTENING = '0A'
@@ -52,7 +52,7 @@ const socketsOf = (pid: number): string[] => {
   }
 }
 
-/** Descriptors come and go while they are looked at. */
+/** Descriptors may disappear while they are listed. */
 const socketAt = (link: string): string | undefined => {
   try {
     return /^socket:\[(\d+)\]$/.exec(readlinkSync(link))?.[1]

@@ -7,18 +7,18 @@ import { openCopy } from './shared-storage.js'
 import { type DiskStep, watchSource } from '../../storage/engine/watched-source.js'
 import type { ServerConfig } from '../config/config.js'
 
-/** Data that outlives the servers which are started on it one after the other, and their sudden end. */
+/** Data that survives the servers started on it in sequence, including their crashes. */
 export interface ServerStorage {
   /** The directory; undefined for storage in memory. */
   readonly path: string | undefined
   open(): Promise<EngineSource>
-  /** From now on whoever has the data open can neither read nor write it, as if its process were dead. */
+  /** Makes all reads and writes of the current user fail, as if its process had died. */
   kill(): void
-  /** Frees the data for the next server. What was not durable is lost where that can be told. */
+  /** Releases the data for the next server. Discards writes that were not durable, if the storage can tell. */
   release(): Promise<void>
 }
 
-/** Called before each step that changes the disk; what it throws is what the server meets. */
+/** Called before each step that changes the disk. The server receives any error it throws. */
 export type StepListener = (step: DiskStep) => void
 
 export const createMemoryStorage = (onStep: StepListener = () => undefined): ServerStorage => {
@@ -31,15 +31,15 @@ export const createMemoryStorage = (onStep: StepListener = () => undefined): Ser
   )
 }
 
-/** Where the configuration says. */
+/** Opens the configured storage. */
 export const openConfiguredStorage = async ({ storage }: ServerConfig, log: Log): Promise<EngineSource> =>
   storage.path === undefined ? openMemoryGenerations() : openGenerations(storage.path, log)
 
-/** LevelDB below `path`. */
+/** Creates LevelDB storage below `path`. */
 export const createDirectoryStorage = (path: string, onStep: StepListener = () => undefined): ServerStorage =>
   createStorage(path, () => openGenerations(path, silentLog), onStep)
 
-/** The copy that one of several nodes has of what they share: in memory it is empty at each start, else it lies below `path`. */
+/** Creates storage for a node's copy of shared data: below `path`, or by default in memory and empty at each start. */
 export const createCopyStorage = (path?: string): ServerStorage =>
   createStorage(
     path,

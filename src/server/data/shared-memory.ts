@@ -3,13 +3,13 @@ import { MemoryLog } from '../../storage/commit-log/memory-log.js'
 import { MemorySharedLog } from '../../storage/commit-log/memory-shared-log.js'
 
 interface SharedMemoryOptions {
-  /** By which leases end. */
+  /** The clock for lease expiry. */
   readonly clock: Clock
-  /** Milliseconds after which a leader of whom nothing is heard has lost the lead. */
+  /** Milliseconds without a heartbeat after which a leader loses its leadership. */
   readonly leaseMs: number
 }
 
-/** What the nodes of one cluster share where they are all in one process: it outlives every one of them. */
+/** The data shared by the nodes of one cluster within one process. It outlives all of them. */
 export class SharedMemory {
   readonly #log: MemoryLog
 
@@ -17,11 +17,11 @@ export class SharedMemory {
     this.#log = new MemoryLog(options)
   }
 
-  /** The connection of one server of a node, from its start to its end. `clock` is the node's. */
+  /** Connects one server of a node, from startup to shutdown. `clock` is the node's clock. */
   connect(clock: Clock): MemorySharedLog {
     return new MemorySharedLog(this.#log, clock)
   }
 }
 
-/** What a server has of the memory that it shares. */
+/** A server's connection to the shared memory. */
 export type SharedMemoryConnection = MemorySharedLog

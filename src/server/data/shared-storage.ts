@@ -17,13 +17,13 @@ interface Surroundings {
   readonly log: Log
 }
 
-/** A member has so many times the time of a request to answer for the first time. */
+/** The first response of a member may take this multiple of the request timeout. */
 const FIRST_ANSWER_TIMES = 3
 const LOOK_AGAIN_MS = 200
 
 /**
- * The log that a server keeps its data in. Rejects with a LogicalError that says why: nobody answers, etcd refuses, or another
- * server is there already and may not be.
+ * Opens the log that contains the server's data. Rejects with a LogicalError if etcd does not respond or denies access, or
+ * if another server uses the log and may not.
  */
 export const openSharedLog = async (
   etcd: EtcdStorageConfig,
@@ -71,7 +71,10 @@ const openEtcd = async (
   }
 }
 
-/** One that was killed is there until its lease has ended. */
+/**
+ * Waits until no other server uses the log. A killed server remains visible until its lease expires. Throws LogicalError 503
+ * after two lease durations.
+ */
 const requireAlone = async (
   shared: SharedLog,
   { prefix }: EtcdStorageConfig,
@@ -90,8 +93,8 @@ const requireAlone = async (
 }
 
 /**
- * The copy that a node has of what is in the shared log, in `directory` or in a temporary one that goes with it. One that was not
- * closed in order, or cannot be read, is worth nothing: the log has it all.
+ * Opens the node's copy of the shared log, in `directory` or in a temporary one that is removed with it. A copy that was not
+ * closed cleanly, or is unreadable, is discarded: the log contains all data.
  */
 export const openCopy = async (directory: string | undefined, log: Log): Promise<EngineSource> => {
   const place = directory === undefined ? makeTemporaryDirectory('copy') : path.join(directory, 'copy')

@@ -2,13 +2,13 @@ import { readSnapshot, verifySnapshot } from '../../storage/store/snapshot-file.
 
 interface SnapshotSummary {
   readonly clusterId: string
-  /** Index of the log at which it was taken. */
+  /** Log index of the snapshot. */
   readonly index: number
-  /** Of the records, by what their keys begin with. */
+  /** Statistics of the records by key prefix. */
   readonly parts: readonly { readonly name: string; readonly count: number; readonly bytes: number }[]
 }
 
-/** What is in the file of a snapshot, as far as that can be told without its keys. LogicalError 400 where it is not whole. */
+/** Summarizes a snapshot file as far as possible without its keys. Throws LogicalError 400 if it is incomplete. */
 export const inspectSnapshot = async (file: Buffer): Promise<SnapshotSummary> => {
   const { meta } = await verifySnapshot(file)
   const parts = new Map<string, { name: string; count: number; bytes: number }>()

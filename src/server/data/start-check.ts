@@ -6,9 +6,9 @@ import { damagedData } from '../../storage/engine/level-failure.js'
 import type { Store } from '../../storage/store/store.js'
 
 /**
- * Looks through data that was not closed in order, since a file of it may be lost of which no other knows: the leaf records
- * and the trees tell what must be there. Damage of data that is small enough to be looked through at once is a LogicalError;
- * of more it is told in the log, and by merkle-check.
+ * Checks data that was not closed cleanly, since a file may be lost without a trace: leaf records and trees show which
+ * records must exist. Small data is checked at once, and damage is thrown as a LogicalError. Damage in larger data is
+ * logged, and reported by merkle-check.
  */
 export const checkAfterCrash = async (source: EngineSource, store: Pick<Store, 'examine'>, log: Log): Promise<void> => {
   if (!source.isUnchecked) return

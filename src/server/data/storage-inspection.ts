@@ -17,24 +17,24 @@ import { isUnreadable, unreadable } from '../../storage/engine/level-failure.js'
 import { dataKey } from '../../storage/keys/raw-keys.js'
 import { describeOwner, findLockOwner } from './owner-of.js'
 
-/** Looking at the data directory of a stopped server, for the command line. Failures are LogicalErrors and `InUse`. */
+/** Inspects the data directory of a stopped server, for the command line. Failures are LogicalErrors and `InUse`. */
 
-/** What has failed, where it is that LevelDB cannot read the data, with the ways out; anything else as it is. */
+/** Adds possible remedies to an error of LevelDB; returns any other error unchanged. */
 export const explain = (error: unknown): unknown =>
   isUnreadable(error) ? unreadable(`the data cannot be read: ${error.message}`, error) : error
 
-/** A server has the directory open. */
+/** Thrown if a server has the directory open. */
 export class InUse extends Error {
   override readonly name = 'InUse'
 }
 
 export interface ListedRecord extends StoredRecord {
   readonly generation: number
-  /** False for what a crash left behind. */
+  /** False for a generation left by a crash. */
   readonly isLive: boolean
 }
 
-/** The files with the keys that open the values; without either file the values are not opened. */
+/** Files with the keys that decrypt the values. Without either file, values stay encrypted. */
 export interface KeySource {
   /** The root key itself: 32 bytes as hex or base64. */
   readonly rootKeyFile?: string | undefined
@@ -47,14 +47,14 @@ export interface GenerationVerification extends Verification {
   readonly isLive: boolean
 }
 
-/** Every record of every generation, in key order. */
+/** Yields every record of every generation, in key order. */
 export async function* listStorage(dataDir: string): AsyncGenerator<ListedRecord> {
   for await (const { generation, isLive, engine } of inspect(dataDir)) {
     for await (const record of listStored(engine)) yield { generation, isLive, ...record }
   }
 }
 
-/** Checks one generation, by default the live one; what a crash left behind is no part of the data. */
+/** Verifies one generation, by default the live one. Remains of a crash are not part of the data. */
 export const verifyStorage = async (
   dataDir: string,
   keys: KeySource,
@@ -71,7 +71,7 @@ export const verifyStorage = async (
   )
 }
 
-/** Makes a generation the live one, as it is. */
+/** Makes a generation the live one, unchanged. */
 export const adoptStorage = (dataDir: string, generation: number, isForced: boolean): Promise<Adopted> =>
   adoptGeneration(dataDir, generation, { isForced }).catch(rethrowInUse)
 

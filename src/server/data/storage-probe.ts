@@ -2,7 +2,10 @@ import { rmSync } from 'node:fs'
 import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 import { LevelEngine } from '../../storage/engine/level-engine.js'
 
-/** Writes and reads one record through the LevelDB binding, in a directory of its own below `parent`. Rejects with why not. */
+/**
+ * Writes and reads one record through the LevelDB binding, in its own directory below `parent`. Rejects with the reason of a
+ * failure.
+ */
 export const probeStorage = async (parent: string): Promise<void> => {
   const directory = makeTemporaryDirectory('probe', parent)
   try {

@@ -8,7 +8,10 @@ export interface DevSecrets {
   readonly unsealKey: string
 }
 
-/** The secrets that a development server with a data directory needs to open itself again; for its owner alone. */
+/**
+ * Reads the secrets with which a development server with a data directory unseals itself. The file is readable only by its
+ * owner.
+ */
 export const readDevKey = (file: string): DevSecrets | undefined =>
   existsSync(file) ? (JSON.parse(readNamedText(file)) as DevSecrets) : undefined
 

@@ -8,9 +8,9 @@ import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 import { createApiCertificates } from '../../crypto/api-certificates.js'
 import type { ServerConfig } from '../config/config.js'
 
-/** The files of `-dev-tls`, by the names that scripts know. */
+/** The files of `-dev-tls`, under Vault's names. */
 export interface DevCertificates {
-  /** Made for this run, to be removed when it ends. */
+  /** Created for this run, and removed when it ends. */
   readonly isTemporary: boolean
   readonly directory: string
   readonly caFile: string
@@ -19,8 +19,8 @@ export interface DevCertificates {
 }
 
 /**
- * Makes a CA and a certificate for the development listener and writes them. Resolves to the configuration that uses
- * them; one without `-dev-tls` stays as it is. Rejects with the system's error when the directory cannot be written.
+ * Creates a CA and a certificate for the development listener and writes them. Resolves to the configuration that uses them,
+ * or to the unchanged one without `-dev-tls`. Rejects with the system's error if the directory is not writable.
  */
 export const prepareDevTls = async (
   config: ServerConfig,
@@ -50,7 +50,7 @@ export const prepareDevTls = async (
   return { config: { ...config, listeners: [secure, ...others] }, certificates }
 }
 
-/** Names and addresses that clients of this machine may use; what was asked for beside them. */
+/** Returns the names and addresses that local clients may use, and the requested extra ones. */
 const hostsOf = (address: string, extraHosts: readonly string[]): string[] => {
   const { host } = parseHostPort(address)
   const isWildcard = ['', '0.0.0.0', '::'].includes(host)

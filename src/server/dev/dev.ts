@@ -7,9 +7,9 @@ import type { Runtime } from '../runtime/runtime.js'
 import { type DevSecrets, readDevKey, writeDevKey } from './dev-key.js'
 
 /**
- * Opens a development server: one key share, a root token with a chosen id, and `secret/`. With a data directory a restart
- * unseals with the key that lies beside the data. Undefined: it has joined another cluster since, and only the key of
- * that one opens it.
+ * Initializes and unseals a development server: one key share, a root token with a custom ID, and `secret/`. With a data
+ * directory, a restart unseals with the key stored next to the data. Returns undefined if the server has joined another
+ * cluster since, whose key is required instead.
  */
 export const openDev = async (runtime: Runtime, config: ServerConfig, log: Log): Promise<DevSecrets | undefined> => {
   const keyFile = config.storage.path === undefined ? undefined : path.join(config.storage.path, 'dev.key')

@@ -7,25 +7,25 @@ import { watchSource } from '../../storage/engine/watched-source.js'
 export const DISK_STATES = ['ok', 'full', 'fail', 'slow'] as const
 type DiskState = (typeof DISK_STATES)[number]
 
-/** How the disk of this process behaves, as a lab wants it. Reads are never touched: they come from memory in good part. */
+/** The disk faults that a lab has injected into this process. Reads are not affected, since most come from memory. */
 export class DiskFaults {
   state: DiskState = 'ok'
-  /** The delay of each write while the disk is slow. */
+  /** The delay in ms of each write while the disk is slow. */
   delayMs = 0
 
-  /** Throws the error that a write meets. */
+  /** Throws the error for writes, if there is one. */
   requireRoom(): void {
     if (this.state === 'full') throw noSpace(new LogicalError('unavailable', 'the lab says that the disk is full'))
     if (this.state === 'fail') throw failedDisk(new LogicalError('unavailable', 'the lab says that the disk fails'))
   }
 }
 
-/** Storage that the lab can fill up, break and slow down. */
+/** Wraps storage so that the lab can fill it, break it and slow it down. */
 export const withDiskFaults = (source: EngineSource, faults: DiskFaults, clock: Clock): EngineSource =>
   watchSource(source, {
     beforeRead: () => undefined,
     beforeStep: (step) => {
-      // Takes no room, and the generation that replaces it is in place by then.
+      // Needs no space, and its replacement generation is already in place.
       if (step !== 'destroy generation') faults.requireRoom()
     },
     beforeReopen: () => faults.requireRoom(),

@@ -2,7 +2,7 @@ import type { DevServer } from '../../replication/host/host.js'
 import type { CoreServices } from './core-services.js'
 import type { ShellView } from '../parts/shell-view.js'
 
-/** Finds and plants the root token of a server that runs with -dev, for another one that replicates with it. */
+/** Reads and sets the root token of a -dev server, for another one that replicates with it. */
 export const devServerOf = (
   { tokens }: Pick<CoreServices, 'tokens'>,
   shell: Pick<ShellView, 'devSecrets'>,

@@ -11,7 +11,7 @@ import { KEYS } from '../../storage/keys/key-families.js'
 
 type RestoredContent = StoreSurroundings & Restoration
 
-/** Fills a new generation with a snapshot and with what this cluster keeps of its own. Followers find the log cut. */
+/** Fills a new generation with a snapshot and the records that this cluster keeps. Secondaries find the log truncated. */
 export const prepareRestored = async (engine: Engine, content: RestoredContent): Promise<void> => {
   const { clock, random, file, rootKey, kept, beginAt } = content
   await beginStoreAt(engine, random, beginAt())
@@ -36,7 +36,7 @@ const keep = async (
 ): Promise<void> => {
   if (rootKey) barrier.unseal(rootKey)
   const target = rootKey ? barrier : store
-  // Several transactions are as good as one: nobody sees this generation before it is complete.
+  // Several transactions are safe: this generation is not visible before it is complete.
   for (const part of partsOf(kept)) {
     await target.write((tx) => {
       for (const { key, value } of part) tx.put(key, value)
@@ -45,7 +45,7 @@ const keep = async (
   barrier.seal()
 }
 
-/** Records in groups of bounded size. */
+/** Yields records in groups of limited size. */
 function* partsOf(records: readonly PlainRecord[]): Generator<readonly PlainRecord[]> {
   let part: PlainRecord[] = []
   let bytes = 0

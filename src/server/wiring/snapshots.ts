@@ -8,23 +8,23 @@ import type { SyncSnapshot } from '../../storage/keys/replicable.js'
 import { type StoredEntry, verifySnapshot, writeSnapshot } from '../../storage/store/snapshot-file.js'
 import type { RuntimeParts } from '../parts/runtime-parts.js'
 
-/** Bound to the sealed hashes as the name of what was encrypted. */
+/** The name bound to the encrypted hashes as associated data. */
 const SUMS_NAME = 'snapshot/SHA256SUMS'
 
-/** How a snapshot is to be restored: decided and checked, with nothing changed yet. */
+/** How to restore a snapshot: decided and validated, without changes so far. */
 export interface Restoration {
   readonly file: Buffer
-  /** The root key that stays good; undefined for a snapshot of another cluster, after which this one is sealed. */
+  /** The root key that stays valid; undefined for a snapshot of another cluster, which leaves this one sealed. */
   readonly rootKey: Buffer | undefined
-  /** The records that this cluster keeps of its own, with plain values. */
+  /** The records that this cluster keeps, with plaintext values. */
   readonly kept: readonly PlainRecord[]
-  /** Where the new log goes on, behind the old one. Asked when nothing more is written. */
+  /** Returns where the new log continues after the old one. Called once no more writes are possible. */
   readonly beginAt: () => { readonly index: number; readonly epoch: string }
 }
 
 /**
- * This cluster at one moment. What never leaves a cluster is left out, but for the root key as its auto-unseal seal has
- * wrapped it, by which a new cluster with the same seal can be opened.
+ * Takes a snapshot of this cluster at one point in time. Cluster-local data is omitted, except for the root key as wrapped
+ * by the auto-unseal seal, with which a new cluster with the same seal can unseal.
  */
 export const takeSnapshot = (
   runtime: RuntimeParts,
@@ -56,7 +56,7 @@ async function* entriesOf(snapshot: SyncSnapshot): AsyncGenerator<readonly Store
 const FOREIGN =
   'could not verify hash file, possibly the snapshot is using a different set of unseal keys; use the snapshot-force API to bypass this check'
 
-/** Reads the whole file before anything is touched. LogicalError 400 when it is damaged, or another cluster's. */
+/** Reads and checks the whole file before any change. Throws LogicalError 400 if it is damaged, or from another cluster. */
 export const planRestoration = async (
   { store, seal, barrier }: RuntimeParts,
   file: Buffer,
@@ -83,5 +83,5 @@ export const planRestoration = async (
   }
 }
 
-/** Under another root key only what is stored in plain can be kept, and not what this seal has wrapped. */
+/** Under a different root key, only records stored in plaintext can be kept, except for the one wrapped by this seal. */
 const isForeignKept = (key: string): boolean => isPlainKey(key) && key !== KEYS.autoWrappedRoot
