@@ -1,12 +1,12 @@
 import { DiskFaults } from './disk-faults.js'
 
-/** The changes that the lab endpoints made to this process, apart from held states; they end with the process. */
+/** The changes that lab endpoints have made to this process, except held states. They are lost when the process ends. */
 export class LabState {
-  /** Added to the wall clock. */
+  /** Offset of the wall clock in ms. */
   skewMs = 0
   readonly disk = new DiskFaults()
 
-  /** How many of them are active. */
+  /** The number of active faults. */
   get activeFaults(): number {
     return (this.skewMs === 0 ? 0 : 1) + (this.disk.state === 'ok' ? 0 : 1)
   }

@@ -9,12 +9,12 @@ import { APPLIED_KEY } from '../../storage/keys/raw-keys.js'
 import { readState } from '../../storage/commit/load.js'
 
 /**
- * All of a cluster at one moment, as a file: a line of JSON that says what the lab had changed about the server, its records
- * as they lie in the engine (two lengths of 32 bits, big endian, key and value), an empty record, and the SHA-256 of all that.
- * Values are the ciphertext that is stored, so nobody can read them without the keys of the cluster.
+ * A file with the complete state of a cluster at one point in time. It contains a line of JSON with the lab's changes to the
+ * server, the records as stored in the engine (two 32-bit big-endian lengths, key and value), an empty record, and the
+ * SHA-256 of all that. Values are the stored ciphertext, so they cannot be read without the keys of the cluster.
  */
 export interface ImageState {
-  /** The time that the lab added to the clock. */
+  /** The lab's clock offset. */
   readonly skewMs: number
   readonly holds: readonly { readonly kind: string; readonly state: string }[]
   readonly isSealed: boolean
@@ -26,7 +26,7 @@ export interface ImageFacts {
 }
 
 const FORMAT = { format: 'understudy-cluster-image', version: 1 } as const
-/** As far as the clock of a server can be moved: ten years. */
+/** Maximum clock offset of a server: ten years. */
 const SKEW_MS_MAX = 10 * 365 * 24 * 3_600_000
 const LENGTHS_BYTES = 8
 const HASH_BYTES = 32
@@ -58,7 +58,7 @@ const lengthsOf = (key: number, value: number): Buffer => {
   return lengths
 }
 
-/** Writes an image file, which is there whole, for the owner's eyes only, or not at all. */
+/** Writes an image file atomically, readable only by its owner. */
 export const writeImage = async (file: string, state: ImageState, chunks: Chunks): Promise<ImageFacts> => {
   const draft = `${file}.draft`
   const handle = await open(draft, 'w', 0o600)
@@ -82,14 +82,14 @@ export const writeImage = async (file: string, state: ImageState, chunks: Chunks
   }
 }
 
-/** Reads all of a file and compares its hash, so that nothing is touched for one that is not whole. */
+/** Reads a whole file and checks its hash, so that an incomplete image changes nothing. */
 export const checkImage = async (file: string): Promise<ImageState> => {
   const reader = await ImageReader.open(file)
   for await (const _ of reader.entries());
   return reader.state
 }
 
-/** Fills an engine that is empty. How much the image has of a log that nodes shared says nothing of the one that they share now. */
+/** Fills an empty engine. The image's position in a log shared by nodes does not apply to the log they share now. */
 export const fillEngine = async (engine: Engine, chunks: Chunks): Promise<void> => {
   let batch = engine.batch()
   let bytes = 0
@@ -109,7 +109,7 @@ export const fillEngine = async (engine: Engine, chunks: Chunks): Promise<void> 
   if (state) engine.acknowledge({ revision: state.revision, index: state.last.index })
 }
 
-/** The image of a cluster whose server does not run, or is frozen: of a copy of its files, which are left as they are. */
+/** Creates the image of a cluster whose server is stopped or suspended, from a copy of its files, which stay unchanged. */
 export const imageOfStopped = async (dataDir: string, file: string): Promise<ImageFacts> => {
   const state: ImageState = { skewMs: 0, holds: [], isSealed: true }
   const record = await readGenerationRecord(dataDir)
@@ -140,7 +140,7 @@ const readImage = (file: string): Promise<Buffer> =>
     throw error.code === 'ENOENT' ? invalid(`there is no image ${file}`) : error
   })
 
-/** An image that was read. Throws LogicalError for what is none, or not whole. */
+/** Reads an image. Throws LogicalError if the file is invalid or incomplete. */
 export class ImageReader {
   readonly state: ImageState
   readonly #file: string
@@ -209,7 +209,7 @@ const parseHeader = (line: Buffer | undefined): (ImageState & { readonly version
   }
 }
 
-/** A file that is read from front to back, and hashed on the way. */
+/** Reads a file sequentially and hashes it. */
 class Pieces {
   readonly #bytes: Buffer
   readonly #hash = createHash('sha256')
@@ -224,7 +224,7 @@ class Pieces {
     return end < 0 ? undefined : this.take(end + 1)
   }
 
-  /** Undefined when there are not so many left. */
+  /** Returns undefined if fewer bytes are left. */
   take(count: number): Buffer | undefined {
     if (this.#at + count > this.#bytes.length) return undefined
     const taken = this.#bytes.subarray(this.#at, this.#at + count)
@@ -233,7 +233,7 @@ class Pieces {
     return taken
   }
 
-  /** The hash of all bytes that were taken. */
+  /** Returns the hash of all bytes taken. */
   digest(): Buffer {
     return this.#hash.copy().digest()
   }

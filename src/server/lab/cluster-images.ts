@@ -16,11 +16,11 @@ import {
 import type { LabState } from '../faults/lab-state.js'
 import type { RuntimeHost } from '../runtime/runtime-host.js'
 
-/** A cluster at one moment, to be read until it is closed. */
+/** The state of a cluster at one point in time, readable until it is closed. */
 interface Cut {
   readonly state: ImageState
   readonly chunks: Chunks
-  /** How long nothing was written. */
+  /** How long writes were paused. */
   readonly pausedMs: number
   close(): Promise<void>
 }
@@ -34,11 +34,11 @@ interface ImagesOptions {
   readonly directory: string | undefined
 }
 
-/** How long a lab that has died may keep a server from writing, or from serving. */
+/** Timeout after which a server resumes writing or serving, in case the lab has died. */
 const PAUSE_MS_MAX = 3000
 const STOP_MS_MAX = 5000
 
-/** Images in the data directory: one that the server writes for the lab, and one that the lab puts there to load. */
+/** Image files in the data directory: one written by the server for the lab, and one placed there by the lab to load. */
 export const IMAGE_OUT = 'lab-image.out'
 export const IMAGE_IN = 'lab-image.in'
 
@@ -49,7 +49,7 @@ interface Pause {
 
 interface Stop {
   readonly load: (content: Content | undefined) => void
-  /** Resolves when the server has new data, or has its old data back. */
+  /** Resolves when the server has the new data, or its old data again. */
   readonly done: Promise<void>
 }
 
@@ -59,9 +59,9 @@ interface Content {
 }
 
 /**
- * Takes and loads images of this cluster for a lab, which has to do it with several clusters at one moment: all are paused
- * before the first is cut, so that no secondary has what its primary lacks; all are stopped before the first is loaded, so
- * that none hears of the other's later life.
+ * Takes and loads images of this cluster. A lab does so consistently with several clusters. It pauses all of them before it
+ * cuts the first, so that no secondary is ahead of its primary. It stops all of them before it loads the first, so that no
+ * cluster receives later writes of another.
  */
 export class ClusterImages {
   readonly #options: ImagesOptions
@@ -72,7 +72,7 @@ export class ClusterImages {
     this.#options = options
   }
 
-  /** Resolves when nothing is written any more; until `cut`, or some seconds have passed. */
+  /** Resolves when all writes are paused. The pause lasts until `cut`, or for a few seconds. */
   async pause(): Promise<void> {
     const { host, clock } = this.#options
     this.#pause?.release()
@@ -93,7 +93,7 @@ export class ClusterImages {
     })
   }
 
-  /** A snapshot of the data and the lab's state in the pause, which ends with it. */
+  /** Takes a snapshot of the data and the lab's state, and ends the pause. */
   cut(): Cut {
     const pause = this.#pause
     if (!pause) throw new LogicalError('unavailable', 'writes are not paused, or no longer')
@@ -114,7 +114,7 @@ export class ClusterImages {
     this.#pause?.release()
   }
 
-  /** Cuts, and writes the image into the data directory. */
+  /** Takes a snapshot and writes the image into the data directory. */
   async take(): Promise<ImageFacts & { readonly pausedMs: number }> {
     const directory = this.#requireDirectory()
     const cut = this.cut()
@@ -126,7 +126,7 @@ export class ClusterImages {
     }
   }
 
-  /** Resolves when the cluster serves nobody and follows nobody; until `load` or `resume`, or too much time has passed. */
+  /** Resolves when the cluster neither serves requests nor replicates. This lasts until `load`, `resume` or a timeout. */
   async stop(): Promise<void> {
     if (this.#stop) throw new LogicalError('unavailable', 'an image is being loaded already')
     const { host, clock } = this.#options
@@ -147,7 +147,7 @@ export class ClusterImages {
           state = found.state
           this.behaveAs(found.state)
         },
-        // Good when the keys are those that opened the cluster before; otherwise it stays sealed.
+        // Valid if the previous keys open the new data; otherwise the cluster stays sealed.
         rootKeyAfter: (before) => (state?.isSealed ? undefined : before),
         opensItself: () => state?.isSealed === false,
       })
@@ -160,7 +160,7 @@ export class ClusterImages {
     })
   }
 
-  /** Data, clock and holds are what they were when the image was taken. Resolves when the cluster is there again. */
+  /** Restores data, clock offset and holds of the image. Resolves when the cluster is running again. */
   async load(content: Content): Promise<void> {
     const stop = this.#stop
     if (!stop) throw new LogicalError('unavailable', 'the cluster is not stopped, or no longer')
@@ -169,7 +169,7 @@ export class ClusterImages {
     await this.#options.host.settled()
   }
 
-  /** The image that lies in the data directory; it is gone before it is loaded, so that the next one may lie there then. */
+  /** Loads the image in the data directory. It removes the file first, so that the next one can be placed there. */
   async loadFile(): Promise<void> {
     const file = path.join(this.#requireDirectory(), IMAGE_IN)
     await checkImage(file)
@@ -178,7 +178,7 @@ export class ClusterImages {
     await this.load({ state: reader.state, chunks: reader.entries() })
   }
 
-  /** Starts the cluster again with the data that it had. */
+  /** Restarts the cluster with its previous data. */
   async resume(): Promise<void> {
     const stop = this.#stop
     stop?.load(undefined)
@@ -186,7 +186,7 @@ export class ClusterImages {
     await this.#options.host.settled()
   }
 
-  /** Clock and holds as they were when an image was taken. */
+  /** Restores clock offset and holds of an image. */
   behaveAs({ skewMs, holds: held }: ImageState): void {
     const { labState, holds } = this.#options
     labState.skewMs = skewMs

@@ -28,7 +28,7 @@ import { describeNode } from './own-node.js'
 type Answer = JsonObject | string | AsyncIterable<Buffer> | undefined
 type Run = (server: LabServer, body: JsonObject, request: SideRequest) => Answer | Promise<Answer>
 
-/** The function that runs each described operation. */
+/** The function that executes each described operation. */
 const RUNS: Readonly<Record<ServerOperation, Run>> = {
   'GET info': info,
   'GET losses': losses,
@@ -51,7 +51,7 @@ const RUNS: Readonly<Record<ServerOperation, Run>> = {
   'POST image/resume': ({ images }) => images.resume().then(nothing),
 }
 
-/** Their answers name keys of the store. */
+/** Operations whose responses contain storage keys. */
 const WITH_PATHS: ReadonlySet<string> = new Set<ServerOperation>(['GET info', 'GET losses'])
 
 const NAMES = Object.keys(RUNS) as ServerOperation[]
@@ -63,7 +63,7 @@ const takeImage = async (server: LabServer): Promise<JsonObject> => {
 
 const nothing = (_: unknown): undefined => undefined
 
-/** The endpoints of our own, which answer in every state; errors are `{"errors": [...]}`. */
+/** Creates Understudy's own endpoints, which respond in every state. Errors are `{"errors": [...]}`. */
 export const createLabApi = (
   server: LabServer,
   config: ServerConfig,
@@ -79,7 +79,7 @@ export const createLabApi = (
     (await statusOfAuditRead(server, request)) === 200
   return async (request) => {
     const { withheld = [] } = request
-    // The stream of events tells all that a listener may withhold.
+    // The event stream is absent on listeners that withhold anything, since it contains all that information.
     const isThere = (operation: OwnOperation) =>
       !(operation === SERVER_OPERATIONS['GET events'] && withheld.length > 0) &&
       (labApi || (!operation.isLabOnly && (isOpen.get(operation) ?? true)))
@@ -137,7 +137,7 @@ async function info(server: LabServer, _: JsonObject, { withheld }: SideRequest)
   }
 }
 
-/** How far this secondary is ahead of its primary, which was put back in time. */
+/** Describes how far this secondary is ahead of its primary, which was restored to an earlier state. */
 const aheadOf = ({ epoch, index, commonIndex, primaryIndex, sinceMs }: Ahead): JsonObject => ({
   epoch,
   last_remote_wal: index,
@@ -146,7 +146,7 @@ const aheadOf = ({ epoch, index, commonIndex, primaryIndex, sinceMs }: Ahead): J
   since: new Date(sinceMs).toISOString(),
 })
 
-/** Who overtook this primary, and everything it accepted that the newer epoch does not have. */
+/** Describes the newer primary, and all accepted writes that the newer epoch lacks. */
 const fenceOf = async ({ replication }: OpenCluster): Promise<JsonObject | undefined> => {
   const { fence } = replication.view
   if (!fence) return undefined
@@ -210,7 +210,7 @@ function release(server: LabServer, body: JsonObject): undefined {
   return undefined
 }
 
-/** Further off there are times that have no year of four digits, and some that are none. */
+/** Beyond this limit, dates have no four-digit year or are invalid. */
 const SKEW_MS_MAX = 10 * 365 * 24 * 3_600_000
 
 function skew(server: LabServer, body: JsonObject): undefined {
@@ -221,7 +221,7 @@ function skew(server: LabServer, body: JsonObject): undefined {
   return undefined
 }
 
-/** The faults that were ordered for this process; held states are listed by `states`. */
+/** Returns the active faults of this process. Held states are listed by `states`. */
 function faults({ labState }: LabServer): JsonObject {
   return {
     skew_ms: labState.skewMs,
@@ -254,7 +254,7 @@ function corrupt(server: LabServer, body: JsonObject): undefined {
   return undefined
 }
 
-/** Ends an activation token as if its time had come. */
+/** Expires an activation token. */
 async function expireToken(server: LabServer, body: JsonObject): Promise<undefined> {
   const kind = kindOf(body)
   const { id } = body

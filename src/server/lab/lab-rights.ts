@@ -5,7 +5,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { SideRequest } from '../../logical/incoming.js'
 import type { JsonValue } from '../../logical/json.js'
 
-/** Without a token whoever reaches the server may change it, but no page that a browser happens to show. */
+/** Without a token, any client that can reach the server may change it, except web pages. */
 export const requireRight = (request: SideRequest, token: string): void => {
   if (token !== '' && !hasToken(request, token)) {
     throw denied('lab_api_token belongs in the header X-Understudy-Token')
@@ -19,12 +19,12 @@ export const hasToken = ({ headers }: SideRequest, expected: string): boolean =>
 
 const denied = (reason: string): LogicalError => new LogicalError('permission-denied', `permission denied: ${reason}`)
 
-/** Names of machines and containers that no public DNS server answers for. */
+/** Names of machines and containers that public DNS servers do not resolve. */
 const LOCAL_NAME = /^(?:[^.]+|.+\.(?:localhost|local|internal|svc|test|home\.arpa))\.?$/i
 
 /**
- * Refuses a request under a name that is none of this server: a page in a browser may make its own name lead here (DNS
- * rebinding). Over TLS no other name has a certificate that a browser takes. `own`: addresses of the server, as URLs.
+ * Rejects a request with a Host header that does not belong to this server, which prevents DNS rebinding by a web page. Over
+ * TLS, a browser accepts no certificate for another name. `own` contains the server's addresses as URLs.
  */
 export const requireOwnHost = ({ headers: { host }, isTls }: SideRequest, own: readonly string[]): void => {
   if (host === undefined || isTls) return
@@ -35,11 +35,11 @@ export const requireOwnHost = ({ headers: { host }, isTls }: SideRequest, own: r
   if (!isOwn) throw denied(`the Host ${JSON.stringify(host)} is no name of this server; api_addr may name it`)
 }
 
-/** Of an address with or without a scheme and a port, in small letters; empty for what is none. */
+/** Returns the lower-case host of an address with optional scheme and port; empty if invalid. */
 const hostnameOf = (address: string): string =>
   /^(?:https?:\/\/)?(\[[\da-f:.]+\]|[^:/?#@\s]+)(?::\d+)?\/?$/i.exec(address)?.[1]?.toLowerCase() ?? ''
 
-/** The answer with nothing in the place of each key of the store, for callers that have shown no right to know them. */
+/** Replaces storage keys with empty strings, for callers that are not authorized to see them. */
 export const hidePaths = (value: JsonValue): JsonValue => {
   if (Array.isArray(value)) return value.map(hidePaths)
   if (typeof value !== 'object' || value === null) return value

@@ -5,18 +5,18 @@ import type { ShellView } from '../parts/shell-view.js'
 import type { ClusterImages } from './cluster-images.js'
 import type { LabState } from '../faults/lab-state.js'
 
-/** A server, as far as a lab may look into it and change it. */
+/** The parts of a server that a lab can inspect and change. */
 export interface LabServer extends Pick<ShellView, 'status' | 'holds' | 'meter' | 'inFlight'> {
   readonly labState: LabState
   readonly images: ClusterImages
   /** Undefined while it is being replaced. */
   readonly runtime: Runtime | undefined
-  /** Undefined where it is a cluster alone. */
+  /** Undefined for a single-node cluster. */
   readonly node: Pick<ClusterNode, 'id' | 'state' | 'isServing'> | undefined
   readonly storageGeneration: number
   readonly isPurgePending: boolean
-  /** Answers a request as its HTTP front would have it answered. */
+  /** Executes a request as if it came from the HTTP front. */
   handle(request: IncomingRequest): Promise<Rendered>
-  /** How it is, as server-sent events. */
+  /** Status as server-sent events. */
   readonly feed: { open(): AsyncIterable<Buffer> }
 }

@@ -7,7 +7,7 @@ import { readNamedFile } from '../../base/named-file.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { type ApiCertificates, createApiCertificates } from '../../crypto/api-certificates.js'
 
-/** Files of the TLS of a lab, all PEM. */
+/** TLS files of a lab, all in PEM. */
 export interface LabTls {
   readonly caFile: string
   readonly certFile: string
@@ -20,14 +20,14 @@ export const labTlsFiles = (directory: string): LabTls => ({
   keyFile: path.join(directory, 'key.pem'),
 })
 
-/** The names by which clients of the same machine call a server. */
+/** The names by which local clients reach a server. */
 const LOCAL = ['localhost', '127.0.0.1', '::1']
 
-/** A CA, and one certificate for clients of the same machine and those that call servers by these names. */
+/** Creates a CA, and one certificate for local clients and the given server names. */
 export const createLabCertificates = (names: readonly string[], nowMs: number): Promise<ApiCertificates> =>
   createApiCertificates([...new Set([...LOCAL, ...names])], nowMs)
 
-/** Makes these certificates and writes them as files. */
+/** Creates these certificates and writes them to files. */
 export const makeLabTls = async (
   directory: string,
   nowMs: number,
@@ -42,10 +42,10 @@ export const makeLabTls = async (
   return files
 }
 
-/** A server is not to begin with a certificate that ends while it runs. */
+/** Certificates that expire sooner are renewed, so that they do not expire while a server runs. */
 const RENEWED_BEFORE_MS = 30 * 86_400_000
 
-/** Whether files are there whose certificate goes on for a while and is for all these names. */
+/** Returns whether the files exist, and their certificate is valid long enough and covers all names. */
 export const isGoodFor = (files: LabTls, names: readonly string[], nowMs: number): boolean => {
   if (!Object.values(files).every((file) => existsSync(file))) return false
   const certificate = new X509Certificate(readNamedFile(files.certFile))

@@ -5,8 +5,8 @@ import { ROOT_NAMESPACE } from '../../logical/request.js'
 import type { LabServer } from './lab-server.js'
 
 /**
- * The newest lines that the audit devices of this server wrote, for whoever may read which devices there are. Throws LogicalError
- * as a read of `sys/audit` with the same token does; that read is audited as any other.
+ * Returns the most recent audit lines of this server, to callers that may list its audit devices. Authorizes with a read of
+ * `sys/audit` with the same token, which is audited, and throws its LogicalError.
  */
 export const readOwnAudit = async (server: LabServer, request: SideRequest): Promise<JsonObject> => {
   const status = await statusOfAuditRead(server, request)
@@ -16,7 +16,7 @@ export const readOwnAudit = async (server: LabServer, request: SideRequest): Pro
   return { kept: [...kept], lines: lines.map(({ path, text }) => ({ device: path, text })) }
 }
 
-/** How a read of `sys/audit` with the token of a request is answered; 403 without one. */
+/** Returns the status of a read of `sys/audit` with the request's token; 403 without one. */
 export const statusOfAuditRead = async (server: LabServer, request: SideRequest): Promise<number> =>
   textOf(request.headers['x-vault-token']) === undefined ? 403 : (await server.handle(devicesRead(request))).status
 

@@ -9,12 +9,12 @@ import { secondaryLags, upstreamLag } from '../wiring/link-lags.js'
 import type { LabServer } from './lab-server.js'
 import { describeNode } from './own-node.js'
 
-/** Lag grows without anything happening. */
+/** Lag grows even without events. */
 const LOOK_EVERY_MS = 1000
 
 /**
- * How this server is, and what it knows of those that it replicates with: once a second as server-sent events, to whoever reads
- * them. Nothing is looked at while nobody does. Part of it is what status reads say to everybody; no secret is in it.
+ * The status of this server, and of the clusters it replicates with, as server-sent events once a second. Collects nothing
+ * while there are no readers. Contains no secrets; part of it is public in status endpoints.
  */
 export class OwnFeed {
   readonly #server: LabServer
@@ -27,7 +27,7 @@ export class OwnFeed {
     this.#clock = clock
   }
 
-  /** Throws LogicalError `unavailable` where too many read already. */
+  /** Throws LogicalError `unavailable` if there are too many readers. */
   open(): AsyncIterable<Buffer> {
     if (this.#readers >= LIMITS.ownFeedReadersMax)
       throw new LogicalError('unavailable', `${LIMITS.ownFeedReadersMax} pages are open already`)
@@ -41,7 +41,7 @@ export class OwnFeed {
     return { [Symbol.asyncIterator]: () => leaving(stream, leave) }
   }
 
-  /** Every stream ends: a server that stops does not wait for who only looks. */
+  /** Ends all streams, so that readers do not delay shutdown. */
   close(): void {
     this.#end.abort()
   }
@@ -56,7 +56,7 @@ export class OwnFeed {
   }
 }
 
-/** A stream whose reader leaves when it has ended, has failed or is given up: also one that was never begun. */
+/** Calls `leave` when the stream ends, fails or is canceled, even if it was never read. */
 const leaving = (stream: AsyncGenerator<Buffer, void, void>, leave: () => void): AsyncIterator<Buffer, void> => ({
   async next() {
     try {
@@ -92,11 +92,11 @@ const lookAt = (server: LabServer, nowMs: number): JsonObject => {
   }
 }
 
-/** As `sys/replication/status` has it; null while that says nothing. */
+/** Returns `sys/replication/status`; null if it is empty. */
 const statusOf = ({ runtime }: LabServer, kind: Kind): JsonObject | null =>
   runtime?.cluster?.replication.statusData(kind) ?? null
 
-/** Of each secondary of this primary by its id, and of this secondary behind its primary. */
+/** Returns the lag of each secondary of this primary by its ID, and of this secondary behind its primary. */
 const lagsOf = ({ runtime }: LabServer): JsonObject => {
   const parts = runtime?.cluster?.replication
   if (!runtime || !parts) return { secondaries: [], upstream: null }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../logical/json.js'
 import type { LabServer } from './lab-server.js'
 
-/** The place of one of several nodes, in the words of `server/nodes/SPEC.md`, or `removed` from its cluster; undefined for a cluster alone. */
+/** Describes a node's state with the terms of `server/nodes/SPEC.md`, or `removed`; undefined for a single-node cluster. */
 export const describeNode = ({
   node,
   runtime,

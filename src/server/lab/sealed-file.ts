@@ -2,8 +2,8 @@ import { createCipheriv, createDecipheriv, createHash } from 'node:crypto'
 import { open, readFile, rename, rm } from 'node:fs/promises'
 
 /**
- * A file that nobody reads without its key: a line of JSON in plain text, then pieces of ciphertext (AES-256-GCM), each with
- * its length in front. Piece and header vouch for one another: nothing can be changed, moved, or left away at the end.
+ * An encrypted file: a line of plaintext JSON, then chunks of ciphertext (AES-256-GCM), each preceded by its length. Each
+ * chunk authenticates the header and its own position, so that changes, reordering and truncation are detected.
  */
 export const SEAL_KEY_BYTES = 32
 
@@ -12,7 +12,7 @@ const TAG_BYTES = 16
 const PIECE_BYTES = 1024 * 1024
 const HEADER_BYTES_MAX = 64 * 1024
 
-/** Tells keys apart without telling them. */
+/** Returns an ID that distinguishes keys without revealing them. */
 export const keyIdOf = (key: Buffer): string =>
   createHash('sha256').update('understudy key id').update(key).digest('hex').slice(0, 16)
 
@@ -22,11 +22,11 @@ const nonceOf = (index: number): Buffer => {
   return nonce
 }
 
-/** Binds a piece to its file, its place, and whether more follow. */
+/** Binds a chunk to its file, its position, and whether more chunks follow. */
 const boundTo = (header: Buffer, isLast: boolean): Buffer =>
   Buffer.concat([createHash('sha256').update(header).digest(), Buffer.from([isLast ? 1 : 0])])
 
-/** Writes a sealed file, which is there whole or not at all. The key is good for one file only. */
+/** Writes a sealed file atomically. Use each key for only one file. */
 export const writeSealedFile = async (
   file: string,
   header: object,
@@ -77,7 +77,7 @@ export class SealedFileError extends Error {
   }
 }
 
-/** Reads the header line; nothing vouches for it before the file is opened. */
+/** Reads the header line, which is not authenticated before the file is opened. */
 export const readSealedHeader = async (file: string): Promise<Record<string, unknown>> => {
   const handle = await open(file)
   try {
@@ -93,7 +93,7 @@ export const openSealedFile = async (file: string, key: Buffer): Promise<Buffer>
   const { line, pieces } = piecesOf(await readFile(file))
   const parts = pieces.map((sealed, index) => {
     const isLast = index === pieces.length - 1
-    // A piece that was sealed as one that others follow, and has none behind it, is the end of a file that was cut.
+    // Fails to decrypt if the file was truncated: the last chunk was sealed as one that others follow.
     const opened = unseal(sealed, key, index, boundTo(line, isLast))
     if (!opened && isLast && unseal(sealed, key, index, boundTo(line, false))) throw new SealedFileError('ends-early')
     if (!opened) throw new SealedFileError('wrong')
@@ -102,7 +102,7 @@ export const openSealedFile = async (file: string, key: Buffer): Promise<Buffer>
   return Buffer.concat(parts)
 }
 
-/** All that can be told without the key: whether the file ends where a piece does. Rejects with SealedFileError. */
+/** Checks what is possible without the key: whether the file ends at a chunk boundary. Rejects with SealedFileError. */
 export const checkSealedLength = async (file: string): Promise<void> => {
   piecesOf(await readFile(file))
 }
@@ -145,7 +145,7 @@ const parseHeader = (line: Buffer): Record<string, unknown> => {
     const header: unknown = JSON.parse(line.toString('utf8'))
     if (typeof header === 'object' && header !== null) return header as Record<string, unknown>
   } catch {
-    // Said below, as for one that is no object.
+    // Reported below, together with values that are not objects.
   }
   throw new SealedFileError('not-sealed')
 }
