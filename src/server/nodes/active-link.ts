@@ -10,7 +10,7 @@ import { callerCredentials, type NodeAuthority } from './node-authority.js'
 interface ActiveLinkOptions {
   readonly transport: ClusterTransport
   readonly times: ReplicationTimes
-  /** Undefined while none can be read here; the last one stays good. */
+  /** Undefined if it cannot be read here. The last one stays valid. */
   readonly authority: () => NodeAuthority | undefined
   readonly clock: Clock
   readonly random: Random
@@ -25,8 +25,8 @@ interface Link {
 }
 
 /**
- * The one connection of a standby to the active node: made when it is needed, and kept for its term. One that is active for
- * another term may have lost its power since, and says nothing on a connection from before.
+ * The connection of a standby to the active node, opened on demand and kept for its term. A node that is active again in
+ * another term may have lost power in between, and does not respond on an old connection.
  */
 export class ActiveLink {
   readonly #options: ActiveLinkOptions
@@ -38,7 +38,7 @@ export class ActiveLink {
     this.#options = options
   }
 
-  /** The connection to the cluster port of this node. Rejects with a LogicalError when there is none to be had. */
+  /** Returns the connection to the active node's cluster port. Rejects with a LogicalError if none can be made. */
   connect(to: Active): Promise<PrimaryConnection> {
     const { clusterAddress: address, term } = to
     if (this.#link?.to.clusterAddress === address && this.#link.to.term === term) return this.#link.connection

@@ -2,7 +2,7 @@ import type { BodyAllowance, BodySender, IncomingRequest, Rendered } from '../..
 import { ROOT_NAMESPACE } from '../../logical/request.js'
 import { goneOf } from '../runtime/waiting-room.js'
 
-/** How a standby asks the active node for the limits of a body: with a request that is no more than its head. */
+/** Returns the head-only request with which a standby asks the active node for the limits of a body. */
 
 export const headOf = (sender: BodySender, gone: AbortSignal): IncomingRequest => ({
   ...sender,
@@ -16,7 +16,7 @@ export const headOf = (sender: BodySender, gone: AbortSignal): IncomingRequest =
   onGone: goneOf(gone),
 })
 
-/** JSON knows no infinity. */
+/** JSON cannot represent Infinity. */
 interface WireAllowance extends Omit<BodyAllowance, 'bytesMax' | 'refusal'> {
   readonly bytesMax: number | null
 }

@@ -6,18 +6,18 @@ import type { Candidate, Leadership, SharedLog } from '../../storage/commit-log/
 interface CandidacyOptions {
   readonly sharedLog: SharedLog
   readonly candidate: Candidate
-  /** How long a node does not stand for election after `rest`. */
+  /** How long a node stays out of elections after `rest`. */
   readonly restMs: number
   readonly clock: Clock
   readonly log: Log
 }
 
-/** How long whoever cannot wait to lead waits all the same. */
+/** The timeout in ms of `leadSoon`. */
 const SOON_MS = 10_000
-/** Between two attempts to stand for election where the shared log refuses that. */
+/** Pause in ms between attempts if the shared log rejects the candidacy. */
 const PAUSE_MS = 1000
 
-/** How a node comes to lead. */
+/** Runs a node's election as leader. */
 export class Candidacy {
   readonly #options: CandidacyOptions
   #standing = new AbortController()
@@ -27,7 +27,7 @@ export class Candidacy {
     this.#options = options
   }
 
-  /** Stands for election until it is won; undefined when it was withdrawn before. */
+  /** Campaigns until the election is won; undefined if the candidacy was withdrawn before. */
   async stand(): Promise<Leadership | undefined> {
     const { clock, log } = this.#options
     this.#standing = new AbortController()
@@ -51,13 +51,13 @@ export class Candidacy {
     this.#standing.abort(new Error('the node stands for election no more'))
   }
 
-  /** From now on others are left to be elected for a while. */
+  /** Stays out of elections for a while. */
   rest(): void {
     const { clock, restMs } = this.#options
     this.#restsUntilMs = clock.monotonic() + restMs
   }
 
-  /** Leads within seconds. Rejects with LogicalError 503 where that cannot be. */
+  /** Becomes leader within seconds. Rejects with LogicalError 503 if that is not possible. */
   async leadSoon(): Promise<Leadership> {
     const stop = new AbortController()
     const timer = this.#options.clock.setTimer(SOON_MS, () =>

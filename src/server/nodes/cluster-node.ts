@@ -22,17 +22,17 @@ import type { RelayPort } from './relay-port.js'
 interface ClusterNodeOptions {
   readonly sharedLog: SharedLog
   readonly self: Pick<NodeRecord, 'id' | 'hostname' | 'apiAddress' | 'clusterAddress' | 'version'>
-  /** How long it does not stand for election after it stepped down, or could not become active. */
+  /** How long it stays out of elections after it stepped down, or failed to become active. */
   readonly restMs: number
   readonly host: () => Pick<RuntimeHost, 'runtime' | 'followAnew'>
-  /** Told after each event. */
+  /** Called after each event. */
   readonly onChange: () => void
   readonly relayPort: RelayPort
   readonly clock: Clock
   readonly log: Log
 }
 
-/** One node of several: goes through the states of `machine.ts`, one event at a time, and does what they ask for. */
+/** One node of a multi-node cluster: executes the state machine in `machine.ts`, one event at a time, with its actions. */
 export class ClusterNode implements NodeSeat {
   readonly #options: ClusterNodeOptions
   readonly #effects: Readonly<Record<NodeEffect, () => void>>
@@ -77,12 +77,12 @@ export class ClusterNode implements NodeSeat {
     return this.#state === 'active' && this.isLeading
   }
 
-  /** True while no other node can have written anything that this one does not know. */
+  /** True while no other node can have written data that this node lacks. */
   get isLeading(): boolean {
     return this.leadingTerm !== undefined
   }
 
-  /** In which it leads; undefined while it does not. */
+  /** The term of its leadership; undefined while it is not the leader. */
   get leadingTerm(): number | undefined {
     return this.#leadership?.isHeld ? this.#leadership.term : undefined
   }
@@ -99,7 +99,7 @@ export class ClusterNode implements NodeSeat {
     return this.isStandby ? this.otherActive : this.#options.self
   }
 
-  /** Another node that leads, as far as is known here. */
+  /** The leader known here, if it is another node. */
   get otherActive(): LeaderRecord | undefined {
     const { sharedLog, self } = this.#options
     return sharedLog.leader?.nodeId === self.id ? undefined : sharedLog.leader
@@ -121,7 +121,7 @@ export class ClusterNode implements NodeSeat {
     if (this.#state === 'ceasing') await this.#ceasing
   }
 
-  /** Another node is to be active. Throws LogicalError 503 where this one is not. */
+  /** Lets another node become active. Throws LogicalError 503 if this node is not. */
   stepDown(): void {
     if (!this.#on('stepped-down')) throw new LogicalError('unavailable', 'this node is not the active one')
   }
@@ -133,7 +133,7 @@ export class ClusterNode implements NodeSeat {
   changed(): void {
     const { runtime } = this.#options.host()
     if (this.#state === 'changing') this.#followed()
-    // The log has gone over to keys that this node was not given.
+    // The log now uses keys that this node does not have.
     else if (this.#state === 'standby' && runtime?.seal.isSealed) this.#on('sealed')
     else this.#options.onChange()
   }
@@ -157,7 +157,7 @@ export class ClusterNode implements NodeSeat {
     }
   }
 
-  /** When the runtime is closed: gives up what is led. */
+  /** Called when the runtime is closed: gives up leadership. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.presence.end()
@@ -166,7 +166,7 @@ export class ClusterNode implements NodeSeat {
     await this.#options.sharedLog.close()
   }
 
-  /** False for what cannot happen now. */
+  /** Returns false for an event that is impossible in the current state. */
   #on(event: NodeEvent): boolean {
     const step = findStep(this.#state, event)
     if (!step) return false

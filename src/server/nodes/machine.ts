@@ -1,26 +1,26 @@
 /**
- * The states of one node of a cluster of several, what can happen to it, and where that leads. SPEC.md tells the story; these
- * tables are the law. Pure: nothing here knows a runtime or a log.
+ * The states and events of one node of a multi-node cluster, and their transitions. SPEC.md explains them; these tables are
+ * authoritative. Pure: independent of runtime and log.
  */
 export type NodeState = 'sealed' | 'initializing' | 'standby' | 'taking-over' | 'active' | 'changing' | 'ceasing'
 
 export type NodeEvent =
-  /** It leads to write what makes a cluster. */
+  /** It leads in order to initialize the cluster. */
   | 'initializing'
-  /** The barrier is open. */
+  /** The barrier was unsealed. */
   | 'unsealed'
-  /** This node leads. */
+  /** This node became the leader. */
   | 'elected'
-  /** The cluster is open on it. */
+  /** The cluster is open on this node. */
   | 'opened'
-  /** It leads no more, or could not open the cluster. */
+  /** It is no longer the leader, or could not open the cluster. */
   | 'lost'
-  /** An operator wants another node to be active. */
+  /** An operator requested another active node. */
   | 'stepped-down'
   | 'sealed'
-  /** A role of the cluster has changed: the runtime is about to be built anew. */
+  /** A role of the cluster has changed: the runtime is about to be rebuilt. */
   | 'changing'
-  /** A runtime that follows the log is in place of the one that led, sealed or not. */
+  /** A runtime that follows the log has replaced the leading one, sealed or not. */
   | 'followed-sealed'
   | 'followed-unsealed'
 
@@ -29,11 +29,11 @@ export type NodeEffect =
   | 'campaign'
   | 'withdraw'
   | 'take-over'
-  /** Finish what is under way, close the cluster, give up leading, and follow the log again. */
+  /** Finish the work in progress, close the cluster, resign, and follow the log again. */
   | 'cease'
-  /** The same, and stand for election only after a while. */
+  /** The same, but stay out of elections for a while. */
   | 'cease-and-rest'
-  /** Give up leading: nothing is open. */
+  /** Give up leadership: nothing is open. */
   | 'resign'
 
 interface Step {
@@ -47,7 +47,7 @@ const CEASE: Step = { to: 'ceasing', effect: 'cease' }
 const REST: Step = { to: 'ceasing', effect: 'cease-and-rest' }
 const STAY_CEASING: Step = { to: 'ceasing' }
 
-/** Every state and every event: a new one of either does not compile before all its cells are written. */
+/** Every state and every event. A new one of either does not compile until all its cells are written. */
 export const TRANSITIONS: Readonly<Record<NodeState, Readonly<Record<NodeEvent, Step | typeof REJECTED>>>> = {
   sealed: {
     initializing: { to: 'initializing' },
@@ -135,7 +135,7 @@ export const TRANSITIONS: Readonly<Record<NodeState, Readonly<Record<NodeEvent, 
   },
 }
 
-/** Undefined for what cannot happen in this state. */
+/** Returns undefined for an event that is impossible in this state. */
 export const findStep = (state: NodeState, event: NodeEvent): Step | undefined => {
   const step = TRANSITIONS[state][event]
   return step === REJECTED ? undefined : step

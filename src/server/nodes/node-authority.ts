@@ -11,26 +11,26 @@ import type { CaRecord } from '../../replication/model/state.js'
 import type { PrimaryCredentials, ServerIdentity } from '../../replication/model/types.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
-/** The authority by which the nodes of one cluster know one another on their cluster ports; it lies behind the barrier. */
+/** The CA by which nodes of one cluster authenticate each other on their cluster ports. It is stored behind the barrier. */
 export interface NodeAuthority {
-  /** Shown by the active node. */
+  /** The identity of the active node. */
   readonly identity: ServerIdentity
   readonly record: CaRecord
 }
 
-/** DER of the certificate and the key of the authority, which sign. */
+/** Returns the CA's signing certificate and key in DER. */
 export const signerOf = ({ record }: NodeAuthority) => ({
   certificate: Buffer.from(record.certificate, 'base64'),
   privateKey: Buffer.from(record.privateKey, 'base64'),
 })
 
-/** Undefined before a node was active for the first time. */
+/** Returns undefined before any node has been active. */
 export const findAuthority = (storage: ReadStorage): NodeAuthority | undefined => {
   const record = readJson<CaRecord>(storage, KEYS.nodeAuthority)
   return record && { record, identity: serverIdentityOf(record) }
 }
 
-/** Made by the first node that is active. */
+/** Returns the CA. The first active node creates it. */
 export const ensureAuthority = async (
   storage: Storage,
   random: Random,
@@ -44,7 +44,7 @@ export const ensureAuthority = async (
   return { record, identity: serverIdentityOf(record) }
 }
 
-/** What a node shows when it calls another one. */
+/** Returns the credentials with which a node calls another one. */
 export const callerCredentials = async (
   { record }: NodeAuthority,
   random: Random,

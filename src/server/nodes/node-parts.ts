@@ -25,9 +25,9 @@ import { Standby } from './standby.js'
 import { StandbyPort } from './standby-port.js'
 
 interface NodeRequests {
-  /** Serves a request that a standby hands on. */
+  /** Serves a request forwarded by a standby. */
   handleRelayed(request: IncomingRequest, how: Omit<Relayed, 'request'>): Promise<Rendered>
-  /** Answers what concerns this node alone, whatever its state. */
+  /** Answers requests about this node, in every state. */
   answerHere(request: IncomingRequest): Promise<Rendered>
 }
 
@@ -39,7 +39,7 @@ interface NodePartsOptions {
   readonly host: () => RuntimeHost
   readonly port: () => ClusterPort
   readonly requests: () => NodeRequests
-  /** Room for a large answer to a standby, until the call has ended. */
+  /** Returns a budget place for a large response to a standby, held until the call ends. */
   readonly placeForCall: (ended: AbortSignal) => AnswerPlace
   readonly clock: Clock
   readonly random: Random
@@ -47,14 +47,14 @@ interface NodePartsOptions {
   readonly log: Log
 }
 
-/** Between two attempts to reach a node that was elected and is not there yet. */
+/** Pause in ms between attempts to reach an elected node that is not available yet. */
 const PAUSE_MS = 100
 
-/** What a server has besides its runtime when it is one of several nodes. */
+/** The additional parts of a server that is a node of a multi-node cluster. */
 export interface NodeParts {
   readonly node: ClusterNode
   readonly standby: Standby
-  /** When the runtime is closed. */
+  /** Called when the runtime is closed. */
   close(): Promise<void>
 }
 

@@ -7,16 +7,16 @@ import type { Runtime } from '../runtime/runtime.js'
 interface PresenceOptions {
   readonly sharedLog: SharedLog
   readonly self: Pick<NodeRecord, 'id' | 'hostname' | 'apiAddress' | 'clusterAddress' | 'version'>
-  /** Called whenever it is time to be announced again. */
+  /** Called when the next announcement is due. */
   readonly onEcho: () => void
   readonly clock: Clock
   readonly log: Log
 }
 
-/** How often a node says that it is there. */
+/** Interval of a node's heartbeats, in ms. */
 const ECHO_MS = 5000
 
-/** How a node shows itself to the others, and what it sees of them. */
+/** Announces this node to the others, and tracks which nodes are present. */
 export class Presence {
   readonly #options: PresenceOptions
   readonly #echo: Timer
@@ -31,12 +31,12 @@ export class Presence {
     this.#echo = options.clock.setRepeating(ECHO_MS, options.onEcho)
   }
 
-  /** The cluster addresses of the other nodes, as far as they are known. */
+  /** The known cluster addresses of the other nodes. */
   get otherAddresses(): readonly string[] {
     return this.#otherAddresses
   }
 
-  /** Called when those have changed. Returns the unsubscribe function. */
+  /** Calls `listener` when these change. Returns the unsubscribe function. */
   onOthers(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -50,7 +50,7 @@ export class Presence {
     })
   }
 
-  /** Tells the other nodes how this one is, and looks who is there. Never rejects. */
+  /** Announces the state of this node, and reads the list of nodes. Never rejects. */
   announce(runtime: Pick<Runtime, 'seal' | 'appliedIndex'> | undefined): Promise<void> {
     const { appliedIndex = 0, seal } = runtime ?? {}
     this.#told = { ...this.#options.self, isSealed: seal?.isSealed ?? true, appliedIndex }
@@ -65,7 +65,7 @@ export class Presence {
     this.#echo.cancel()
   }
 
-  /** The newest of what is to be told: while a log does not answer, what it was asked before is not asked again beside that. */
+  /** Sends only the latest announcement: while the log does not respond, no further request is sent. */
   async #tell(): Promise<void> {
     const { sharedLog, log } = this.#options
     for (let told: NodeRecord | undefined; this.#told && told !== this.#told; ) {

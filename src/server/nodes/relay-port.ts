@@ -8,24 +8,27 @@ import { ensureAuthority } from './node-authority.js'
 
 interface RelayPortOptions {
   readonly port: () => ClusterPort
-  /** Answers the standbys while this node is active. */
+  /** Answers standbys while this node is active. */
   readonly relayService: ClusterService
   readonly clock: Clock
   readonly random: Random
   readonly certificateKeys: CertificateKeys | undefined
 }
 
-/** The cluster port of a node as the standbys see it. Once served, they are answered in every state: that it is not active, too. */
+/**
+ * The cluster port of a node for its standbys. Once it is served, it responds in every state, if only to report that this
+ * node is not active.
+ */
 export class RelayPort {
   readonly #options: RelayPortOptions
-  /** The name under which the standbys reach this node. */
+  /** The name under which standbys reach this node. */
   #served: string | undefined
 
   constructor(options: RelayPortOptions) {
     this.#options = options
   }
 
-  /** By the authority that the storage holds, or is given. */
+  /** Serves the port with the CA in storage, or with one set later. */
   async serve(storage: Storage): Promise<void> {
     const { port, relayService, random, clock, certificateKeys } = this.#options
     const { identity } = await ensureAuthority(storage, random, clock.now(), certificateKeys)

@@ -11,23 +11,26 @@ import { goneOf } from '../runtime/waiting-room.js'
 import { memberSerialOf } from './member-certificates.js'
 
 interface RelayServiceOptions {
-  /** Serves a request as if it had come here. Throws `NotActive` where this node does not serve, and nothing was done. */
+  /**
+   * Serves a request as if it had arrived here. Throws `NotActive` if this node does not serve; the request was then not
+   * executed.
+   */
   readonly serve: (request: IncomingRequest, how: Omit<Relayed, 'request'>) => Promise<Rendered>
-  /** Room for a large answer, until the call has ended. */
+  /** Returns a budget place for a large response, held until the call ends. */
   readonly placeForCall: (ended: AbortSignal) => AnswerPlace
-  /** How much of the shared log is applied here. */
+  /** Returns the last index of the shared log applied here. */
   readonly appliedIndex: () => number
-  /** Whether the etcd member's certificate with this serial number belongs to a removed node. */
+  /** Returns whether the etcd certificate with this serial number belongs to a removed node. */
   readonly isRevoked: (serial: string) => boolean
   readonly log: Log
 }
 
-/** This node is not the active one, so it has done nothing of what was asked. */
+/** This node is not active, and has executed no part of the request. */
 export class NotActive extends Error {
   override readonly name = 'NotActive'
 }
 
-/** The calls that the active node answers to the standbys of its cluster. */
+/** Creates the service that the active node provides to the standbys of its cluster. */
 export const createRelayService = (options: RelayServiceOptions): ClusterService => {
   const { serve, placeForCall, appliedIndex, isRevoked, log } = options
   const refusing = refusingService(() => refusalError('forbidden', 'a node of the cluster has no use for this'))
@@ -51,7 +54,7 @@ export const createRelayService = (options: RelayServiceOptions): ClusterService
   }
 }
 
-/** A bug is told here; the client learns nothing of it. */
+/** Logs a bug here; the client does not see its details. */
 const asLogical = (error: unknown, log: Log): LogicalError => {
   if (error instanceof LogicalError) return error
   log.error('a request failed inside', { error })

@@ -9,41 +9,41 @@ import { refusalCodeOf } from '../../replication/rpc/refusal.js'
 import type { PrimaryConnection } from '../../replication/rpc/transport.js'
 import type { LeaderRecord } from '../../storage/commit-log/shared-log.js'
 
-/** The largest request that fits into a message between nodes beside the other fields of it. */
+/** The maximum request size in a message between nodes, less its other fields. */
 const PAYLOAD_BYTES_MAX = LIMITS.rpcMessageBytesMax - 64 * 1024
 
 const noActiveNode = (): LogicalError =>
   new LogicalError('unavailable', 'local node not active but active cluster node not found')
 
 interface RelayOptions {
-  /** The active node, as far as it is known: undefined where it is this one, too. */
+  /** The known active node; undefined if unknown, or if it is this node. */
   readonly activeNode: () => LeaderRecord | undefined
-  /** How long a request that no node has accepted is retried, in milliseconds. */
+  /** Returns how long a request that no node has accepted is retried, in milliseconds. */
   readonly leftMs: (request: IncomingRequest) => number
-  /** Resolves when another node than that of the term is active, or after a moment: one that was elected is not there at once. */
+  /** Resolves when a node of another term is active, or after a moment, since an elected node is not available at once. */
   readonly awaitOther: (request: IncomingRequest, term: number) => Promise<void>
-  /** True when this node is the active one, or about to be. */
+  /** True if this node is active, or about to be. */
   readonly isOwnTurn: () => boolean
-  /** Resolves when what is answered from the copy here shows all of the shared log up to the index, or after a while. */
+  /** Resolves when the local copy has applied the shared log up to the index, or after a timeout. */
   readonly reach: (index: number) => Promise<void>
   readonly connect: (active: LeaderRecord) => Promise<PrimaryConnection>
   readonly timeoutMs: number
 }
 
-/** Nobody else has taken the request, and this node is to answer it by now. */
+/** No other node has accepted the request, and this node can answer it now. */
 export class OwnTurn extends Error {
   override readonly name = 'OwnTurn'
 }
 
-/** What became of one attempt to have the active node answer. */
+/** The outcome of one attempt to forward a request to the active node. */
 type Attempt =
   | { readonly is: 'answered'; readonly payload: Buffer }
-  /** Nobody has taken the request: it is as if it had not been sent. */
+  /** No node has accepted the request: it can be sent again safely. */
   | { readonly is: 'untaken'; readonly term: number; readonly cause: unknown }
-  /** It was sent, and there will be no answer. */
+  /** It was sent, and no response will arrive. */
   | { readonly is: 'lost'; readonly term: number; readonly cause: unknown }
 
-/** Hands requests on to the active node. */
+/** Forwards requests to the active node. */
 export class Relay {
   readonly #options: RelayOptions
 
@@ -55,7 +55,7 @@ export class Relay {
     return this.#options.activeNode() !== undefined
   }
 
-  /** The active node. Throws LogicalError 503 where none is known. */
+  /** Returns the active node. Throws LogicalError 503 if it is unknown. */
   requireActive(): LeaderRecord {
     const active = this.#options.activeNode()
     if (!active) throw noActiveNode()
@@ -63,22 +63,22 @@ export class Relay {
   }
 
   /**
-   * The answer of the active node; rejects with its error, with 400 for what it cannot read, with 503 where it cannot be asked, with 502 for a write that it may
-   * have done, and with `OwnTurn`. What changes nothing is asked again.
+   * Returns the response of the active node. Rejects with its error, with 400 if it cannot read the request, with 503 if it
+   * is unreachable, with 502 for a write that it may have executed, and with `OwnTurn`. Reads are retried.
    */
   async send(request: IncomingRequest, asks: Asked = 'answer'): Promise<Rendered> {
     const isRepeatable = asks === 'allowance' || !isWrite(request.operation)
     const last = await this.#attempts(request, asks, isRepeatable)
     if (last.is === 'answered') {
       const { index, open } = decodeRelayedAnswer(last.payload)
-      // Whoever is answered reads no older state here next, whichever the answer was.
+      // Ensures that the client's next read here is not older than this response.
       if (index !== undefined && asks === 'answer') await this.#options.reach(index)
       return open()
     }
     throw last.is === 'lost' && !isRepeatable ? outcomeUnknown(last.cause) : unreachable(last.cause)
   }
 
-  /** What nobody has taken waits for another active node; a read that was lost is tried once more. */
+  /** Waits for another active node if none accepted the request; retries a read once if its response was lost. */
   async #attempts(request: IncomingRequest, asks: Asked, isRepeatable: boolean): Promise<Attempt> {
     let attempt = await this.#attempt(request, asks)
     if (attempt.is === 'lost' && isRepeatable) attempt = await this.#attempt(request, asks)

@@ -12,13 +12,13 @@ import type { Runtime } from '../runtime/runtime.js'
 
 interface StandbyPortOptions {
   readonly port: () => ClusterPort
-  /** Undefined where this node is no standby: it says nothing then. */
+  /** Undefined if this node is not a standby: it does not respond then. */
   readonly following: () => Pick<Runtime, 'store' | 'barrier'> | undefined
   readonly activeNode: () => LeaderRecord | undefined
   readonly log: Log
 }
 
-/** The cluster port of a standby as the secondaries of its cluster see it: whoever calls is told where the active node is. */
+/** The cluster port of a standby for secondaries of its cluster: callers are redirected to the active node. */
 export class StandbyPort {
   readonly #options: StandbyPortOptions
   #served: readonly string[] = []
@@ -28,7 +28,7 @@ export class StandbyPort {
     this.#options = options
   }
 
-  /** To be called when this node has become a standby, or ceased to be one. */
+  /** Call this when the node becomes a standby or stops being one. */
   update(): void {
     const store = this.#options.following()?.store
     if (store === this.#followed?.store) return
@@ -48,7 +48,7 @@ export class StandbyPort {
     this.#served = names
   }
 
-  /** Undefined where the storage cannot be read, as at the end of a server: what is served stays. */
+  /** Returns undefined if the storage cannot be read, as during shutdown: the current identities stay. */
   #findIdentities(): readonly ServerIdentity[] | undefined {
     try {
       return this.#identities()
@@ -58,7 +58,10 @@ export class StandbyPort {
     }
   }
 
-  /** Those that the active node shows to its secondaries: none of the role that a DR secondary keeps for later. */
+  /**
+   * Returns the identities that the active node presents to its secondaries, without those that a DR secondary keeps for a
+   * later role.
+   */
   #identities(): readonly ServerIdentity[] {
     const { barrier } = this.#options.following() ?? {}
     if (!barrier || barrier.isSealed) return []

@@ -14,25 +14,25 @@ import type { Relay } from './relay.js'
 interface StandbyOptions {
   readonly seat: Pick<NodeSeat, 'isServing' | 'isTakingOver'>
   readonly relay: Relay
-  /** Of a performance standby: what it answers from; undefined while that is half of something. */
+  /** The copy from which a performance standby answers; undefined while it is incomplete. */
   readonly copy: () => RequestCopy | undefined
   readonly room: WaitingRoom
   readonly rulesOf: (path: string) => PathRules
-  /** Answers what concerns this node alone. */
+  /** Answers requests about this node. */
   readonly answerHere: (request: IncomingRequest) => Promise<Rendered>
-  /** Resolves when the runtime that is to answer is in place, or that took too long. */
+  /** Resolves when the runtime for the request is ready, or after a timeout. */
   readonly admit: (request: IncomingRequest) => Promise<void>
 }
 
-/** The cluster as far as it is applied here. */
+/** The part of the cluster that is applied here. */
 type RequestCopy = Pick<OpenCluster, 'pipeline'>
 
-/** Seals the node that is asked, with the rights that the active node knows of. */
+/** Seals the receiving node, after the active node has authorized it. */
 const SEAL_PATH = 'sys/seal'
 const FORWARD = 'x-vault-forward'
 const NO_FORWARDING = 'x-vault-no-request-forwarding'
 
-/** What a node that is not active does with the requests of its clients. */
+/** Handles client requests on a node that is not active. */
 export class Standby {
   readonly #options: StandbyOptions
 
@@ -40,11 +40,11 @@ export class Standby {
     this.#options = options
   }
 
-  /** The answer from the copy of a performance standby; undefined where the active node is to be asked. */
+  /** Returns a performance standby's own response; undefined if the active node must answer. */
   async answerAlone(request: IncomingRequest): Promise<Rendered | undefined> {
     const copy = this.#options.copy()
     if (!copy || this.#isAnsweredHere(request) || request.headers[FORWARD] === 'active-node') return undefined
-    // The pipeline takes notes in the request, and the active node is to get it as it came.
+    // The pipeline modifies the request, but the active node must receive the original.
     const own = { ...request }
     try {
       const rendered = renderAnswer(own, await copy.pipeline.handle('active', own))
@@ -55,7 +55,7 @@ export class Standby {
     }
   }
 
-  /** Resolves when some node is active, this one or another, or when that took too long. */
+  /** Resolves when any node is active, including this one, or after a timeout. */
   async awaitActive(request: IncomingRequest): Promise<void> {
     const { seat, relay, room } = this.#options
     if (seat.isServing || this.#isAnsweredHere(request)) return
@@ -67,7 +67,7 @@ export class Standby {
     if (this.#isAnsweredHere(request)) return answerHere(request)
     if (request.path === SEAL_PATH) {
       await relay.send(request, 'rights')
-      // What has answered before may be on its way to be replaced.
+      // The previous runtime may be about to be replaced.
       await admit(request)
       return answerHere(request)
     }
@@ -77,7 +77,7 @@ export class Standby {
     return readInRoom(request, () => relay.send(request), bodySize)
   }
 
-  /** How large a body may be, as the active node says; undefined for what is answered here. Its head is all there is yet. */
+  /** Returns the body limits from the active node; undefined if this node answers. Only the head has arrived so far. */
   async allowBody(head: IncomingRequest): Promise<BodyAllowance | undefined> {
     if (this.#isAnsweredHere(head)) return undefined
     return readAllowance(await this.#options.relay.send(head, 'allowance'))
@@ -95,5 +95,5 @@ export class Standby {
   }
 }
 
-/** What the active node sends comes as bytes. */
+/** Responses from the active node are bytes. */
 const bodySize = ({ body }: Rendered): number => (Buffer.isBuffer(body) ? body.length : 0)

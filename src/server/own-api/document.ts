@@ -4,12 +4,12 @@ import { PAGE_OPERATIONS } from './page-operations.js'
 import type { Described, OwnOperation } from './operation.js'
 import { SERVER_OPERATIONS } from './server-operations.js'
 
-/** The root of the paths at which a server serves its own API. */
+/** The base path of a server's own API. */
 const OWN_ROOT = '/_understudy/v1'
 
 const JSON_TYPE = 'application/json'
 
-/** The OpenAPI document of everything that is ours: of a server, of the keeper of a lab, and of its page. */
+/** Builds the OpenAPI document of all Understudy endpoints: of a server, a lab daemon, and a lab's page. */
 export const describeOwnApi = (version: string): JsonObject => ({
   openapi: '3.1.0',
   info: {
@@ -41,16 +41,18 @@ export const describeOwnApi = (version: string): JsonObject => ({
 
 type Tag = 'server' | 'page' | 'keeper'
 
-/** Those that are not of the server which serves the document. */
+/** Base URLs of APIs that the documenting server does not serve itself. */
 const OTHER_SERVERS: Readonly<Partial<Record<Tag, JsonObject>>> = {
   keeper: { url: 'http://keeper', description: 'the unix socket of a lab' },
   page: { url: 'http://127.0.0.1', description: 'where "understudy web" listens' },
 }
 
-/** By path and method. */
+/** Operations by path and method. */
 type Paths = Record<string, Record<string, JsonObject>>
 
-/** A path that is there in two places is described once, as in the first, with the tags of both and what it is in the second. */
+/**
+ * Merges the paths. A path that occurs twice keeps its first description, with the tags of both and a note about the second.
+ */
 const merge = (...parts: readonly Paths[]): Paths => {
   const paths: Paths = {}
   for (const [place, methods] of parts.flatMap((part) => Object.entries(part)))
@@ -123,14 +125,17 @@ const answerOf = ({ answer, isAlsoEmpty }: OwnOperation): JsonObject => {
 
 const contentOf = ({ schema, example }: Described): JsonObject => ({ [JSON_TYPE]: { schema, example } })
 
-/** The answer of `GET /_understudy/v1/`: the operations that are there now, and where all of them are described. */
+/** Returns the response of `GET /_understudy/v1/`: the available operations, and the location of the full document. */
 export const listOwnApi = (isThere: (operation: OwnOperation) => boolean): JsonObject =>
   listOf(
     OWN_ROOT,
     Object.entries<OwnOperation>(SERVER_OPERATIONS).filter(([, operation]) => isThere(operation)),
   )
 
-/** The answer of `GET /` at a keeper, as `listOwnApi`; one that has no servers in its process takes no verbs for them. */
+/**
+ * Returns the response of a lab daemon's `GET /`, like `listOwnApi`. Without servers in its process, it omits the operations
+ * on them.
+ */
 export const listKeeperApi = (hasServers: boolean): JsonObject =>
   listOf(
     '',

@@ -29,7 +29,7 @@ const EVENT_EXAMPLE = {
   details: { text: 'the class begins' },
 }
 
-/** The operations that the keeper of a lab answers on its socket, from the root on. */
+/** The operations that a lab daemon serves on its socket, relative to the root. */
 export const KEEPER_OPERATIONS = {
   'GET faults': {
     summary: 'Faults of links and servers that are active',

@@ -1,17 +1,17 @@
 import type { JsonObject } from '../../logical/json.js'
 
-/** One endpoint of our own, as its document describes it. */
+/** One Understudy endpoint, as described in its document. */
 export interface OwnOperation {
   readonly summary: string
-  /** Of a server: there only with `lab_api`. */
+  /** Of a server: available only with `lab_api`. */
   readonly isLabOnly?: true
-  /** As whoever has this token of the cluster. */
+  /** Executed with this cluster token. */
   readonly asToken?: true
   readonly query?: readonly QueryParameter[]
   readonly body?: Described
-  /** Absent: 204, without a body. A text is one for Prometheus; `events` are server-sent, and go on. */
+  /** Absent: 204 without a body. `text` is in Prometheus format; `events` is a continuous stream of server-sent events. */
   readonly answer?: Described | 'text' | 'events'
-  /** Besides that answer 204, where there is nothing to say. */
+  /** May also respond with 204 if there is nothing to return. */
   readonly isAlsoEmpty?: true
 }
 
@@ -21,7 +21,7 @@ interface QueryParameter {
   readonly type: 'integer' | 'boolean'
 }
 
-/** A body as it goes over the wire: its schema, and an example of it. */
+/** A body on the wire: its schema and an example. */
 export interface Described {
   readonly schema: JsonObject
   readonly example: JsonObject
@@ -34,7 +34,7 @@ export const oneOf = (...values: readonly string[]): JsonObject => ({ type: 'str
 export const listOf = (items: JsonObject): JsonObject => ({ type: 'array', items })
 export const orNull = (schema: JsonObject): JsonObject => ({ anyOf: [schema, { type: 'null' }] })
 
-/** The schema of an object; the properties of `required` are always there. */
+/** Returns the schema of an object. The properties of `required` are always present. */
 export const object = (required: JsonObject, optional: JsonObject = {}): JsonObject => ({
   type: 'object',
   properties: { ...required, ...optional },

@@ -35,13 +35,13 @@ const work = object({
 const TITLE = 'delay the link between A and B by 80 ms'
 const COMMAND = 'understudy fault latency A B 80ms'
 
-/** Of the public API, which has a document of its own. */
+/** A body of the public API, which has its own document. */
 const publicBody = (example: JsonObject) => ({ schema: { type: 'object' } as JsonObject, example })
 const HANDED_ON =
   'The public API of a cluster of the lab, at its active node, with the token and namespace of whoever asks'
 const READ = publicBody({ initialized: true, sealed: false, standby: false })
 
-/** The operations of the page of a lab below `/_understudy/v1/`. A page that is only to look at has the events, and reads of clusters. */
+/** The operations of a lab's page below `/_understudy/v1/`. A read-only page has only events and reads of clusters. */
 export const PAGE_OPERATIONS = {
   'GET events': {
     summary: 'How all clusters are, each second, and what happens and is done; a browser comes back where it was',

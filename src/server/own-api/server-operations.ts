@@ -7,7 +7,7 @@ const lost = object({ index: whole, path: text, operation: text })
 const LOST_EXAMPLE = { index: 41, path: 'logical/7d0c/greeting', operation: 'put' }
 const holdState = oneOf(...HOLD_STATES)
 
-/** `kept`: the devices whose lines are kept; not those that write in the clear or nothing. */
+/** `kept` lists the devices whose lines are kept: not those that log raw values or discard their lines. */
 export const AUDIT_LINES: Described = {
   schema: object({ kept: listOf(text), lines: listOf(object({ device: text, text })) }),
   example: {
@@ -21,10 +21,7 @@ export const AUDIT_LINES: Described = {
   },
 }
 
-/**
- * The operations of a server below `/_understudy/v1/`. There are no others: the code that runs is looked up by these
- * names.
- */
+/** All operations of a server below `/_understudy/v1/`. The implementation is looked up by these names. */
 export const SERVER_OPERATIONS = {
   'GET info': {
     summary:

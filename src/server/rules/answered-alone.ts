@@ -1,6 +1,6 @@
 import { isWrite, type Operation } from '../../logical/request.js'
 
-/** The reads of `sys/` that concern what is stored, or the node that is asked; others tell of what the active node does. */
+/** The `sys/` reads about stored data or about the receiving node. All others concern the state of the active node. */
 export const SYSTEM_READS: ReadonlySet<string> = new Set([
   'mounts',
   'mounts/*path',
@@ -33,8 +33,8 @@ export const SYSTEM_READS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What comes by the verb of a write and may change nothing that is stored, by the type of the mount. A token may still turn
- * out to be one that does, and is the active node's then. Logins are not here: the active node counts those that fail.
+ * Operations with a write verb that may change no stored data, by mount type. A limited-use token still requires the active
+ * node. Logins are not included, since the active node counts failures.
  */
 export const UPDATES_ALONE: Readonly<Record<string, readonly string[]>> = {
   system: ['capabilities', 'capabilities-self', 'capabilities-accessor', 'wrapping/lookup', 'audit-hash/*name'],
@@ -59,7 +59,7 @@ const UPDATES: ReadonlySet<string> = new Set(
   Object.entries(UPDATES_ALONE).flatMap(([mount, patterns]) => patterns.map((pattern) => `${mount}\n${pattern}`)),
 )
 
-/** Whether a performance standby tries to answer by itself. `mount`: the type of its backend. */
+/** Returns whether a performance standby tries to answer itself. `mount` is the type of its backend. */
 export const isAnsweredAlone = (mount: string, pattern: string, operation: Operation): boolean => {
   if (operation === 'create' || operation === 'update') return UPDATES.has(`${mount}\n${pattern}`)
   return !isWrite(operation) && (mount !== 'system' || operation === 'help' || SYSTEM_READS.has(pattern))

@@ -2,7 +2,10 @@ import type { Storage } from '../../logical/storage.js'
 import type { PlainRecord } from '../../replication/host/host.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
-/** What the nodes of a cluster know one another by, with plain values: it stays good whatever becomes of the rest of the data. */
+/**
+ * Returns the records by which nodes of a cluster authenticate each other, with plaintext values. They stay valid when the
+ * other data is replaced.
+ */
 export const nodeRecords = async (storage: Storage): Promise<readonly PlainRecord[]> =>
   [KEYS.nodeAuthority, KEYS.autopilot, KEYS.revokedNodes, ...(await storage.keys(KEYS.peers))].flatMap((key) => {
     const value = storage.get(key)
