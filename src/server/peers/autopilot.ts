@@ -11,14 +11,14 @@ interface AutopilotOptions extends PeersOptions {
   readonly host: () => PeersHost | undefined
   readonly etcd: () => OwnEtcd | undefined
   readonly remove: (nodeId: string) => Promise<void>
-  /** Another node says that this one was removed. */
+  /** Called when another node reports that this one was removed. */
   readonly onRemoved: () => void
 }
 
-/** Often enough to tell one word of a node from the next. */
+/** Short enough to see each heartbeat of a node. */
 const LOOK_MS = 1000
 
-/** Watches the nodes of the cluster from the active one, and takes out those that are dead, if configured. Keeps removed nodes out. */
+/** Monitors the nodes of the cluster on the active node, and removes dead ones if configured. Keeps removed nodes out. */
 export class Autopilot {
   readonly #options: AutopilotOptions
   readonly #contacts: Contacts
@@ -38,10 +38,10 @@ export class Autopilot {
     this.#revocation.close()
   }
 
-  /** On the active node: forgets the nodes that have no member any more, and revokes their certificates. */
+  /** On the active node: deletes the records of nodes without an etcd member, and revokes their certificates. */
   readonly dismissGone = (): Promise<void> => this.#revocation.dismissGone()
 
-  /** For the node that leads; undefined where there are no others. */
+  /** Returns the nodes, on the leader; undefined if there are no other nodes. */
   async servers(): Promise<readonly WatchedServer[] | undefined> {
     const { host, etcd, config } = this.#options
     const [server, members, node] = [host(), etcd()?.members, host()?.node]

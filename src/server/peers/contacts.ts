@@ -2,36 +2,36 @@ import type { Clock } from '../../base/clock.js'
 import type { AnnouncedNode } from '../../storage/commit-log/shared-log.js'
 
 interface Contact {
-  /** What the node said of itself when it was last heard of; undefined where it has said nothing yet. */
+  /** The time in the node's last heartbeat; undefined before the first one. */
   readonly echoMs: number | undefined
-  /** By the clock here that no jump moves. */
+  /** Monotonic time of this node. */
   readonly heardMs: number
-  /** Wall clock and monotonic clock of the moment from which it was healthy; undefined while it is not. */
+  /** Wall-clock and monotonic time since when the node is healthy; undefined while it is not. */
   readonly stableSince: { readonly wallMs: number; readonly ms: number } | undefined
 }
 
 interface Sight {
-  /** What the nodes that are there say of themselves. */
+  /** The announcements of the present nodes. */
   readonly announced: readonly AnnouncedNode[]
-  /** In which this node leads. */
+  /** The term of this node's leadership. */
   readonly term: number
-  /** The silence that is too long. */
+  /** Maximum time without contact for a healthy node. */
   readonly thresholdMs: number
 }
 
-/** How a node is, as the active one sees it. */
+/** The health of a node, as seen by the active one. */
 interface Health {
   readonly isHealthy: boolean
   readonly lastContactMs: number
-  /** Wall clock. */
+  /** Wall-clock time. */
   readonly stableSinceMs: number | undefined
-  /** How long it has been healthy without a break. */
+  /** How long it has been healthy without interruption. */
   readonly stableMs: number
 }
 
 /**
- * When the active node last heard of each of the others. All times are its own: what the clocks of the others show may be wrong.
- * A node of which it has heard nothing yet has been silent for as long as this watch goes.
+ * When the active node last heard from each other node. All times are the active node's own, since other clocks may be
+ * wrong. A node not heard from yet counts as silent since this watch began.
  */
 export class Contacts {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>
@@ -42,7 +42,7 @@ export class Contacts {
     this.#clock = clock
   }
 
-  /** Of the nodes that belong to the cluster, in their order. With another term it is another watch. */
+  /** Updates and returns the health of the cluster's nodes, in the given order. A new term starts a new watch. */
   see(nodeIds: readonly string[], { announced, term, thresholdMs }: Sight): readonly Health[] {
     const ms = this.#clock.monotonic()
     const before = this.#term === term ? this.#byNode : new Map<string, Contact>()

@@ -1,7 +1,7 @@
 import type { AutopilotSettings } from '../../core/system/autopilot-settings.js'
 import type { RaftServer } from '../../core/system/raft-join-paths.js'
 
-/** A node, and for how long it has been healthy without a break. */
+/** A node, and how long it has been healthy without interruption. */
 export interface WatchedServer extends RaftServer {
   readonly stableMs: number
 }
@@ -9,9 +9,9 @@ export interface WatchedServer extends RaftServer {
 const MS = 1000
 
 /**
- * The node that is to be taken out now because it is dead; undefined where there is none, or where that may not be. One at a
- * time, so that each is judged by what is left. One with a vote goes only while more than half of the votes are of healthy
- * nodes, and while enough are left that have been healthy for long enough.
+ * Returns the dead node to remove now; undefined if there is none, or if removal is not allowed. Only one at a time, so that
+ * each decision considers the remaining nodes. A voter is removed only while healthy nodes hold a majority of the votes, and
+ * while enough nodes remain that have been healthy for long enough.
  */
 export const findDeadServer = (
   servers: readonly WatchedServer[],

@@ -10,11 +10,11 @@ import type { Random } from '../../base/random.js'
 import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 
 interface EtcdChildOptions {
-  /** Its path. */
+  /** Path of the etcd binary. */
   readonly program: string
-  /** But for where clients reach it. */
+  /** All flags except the client address. */
   readonly flags: readonly string[]
-  /** Told when the others have taken this member out for good: it is not started again. */
+  /** Called when the other members have removed this one permanently: it is not restarted. */
   readonly onRemoved: () => void
   readonly clock: Clock
   readonly random: Random
@@ -22,8 +22,8 @@ interface EtcdChildOptions {
 }
 
 /**
- * Runs the program, and tells it to end when a line comes. When there is nobody any more who could send one it kills the program,
- * and removes the directory: so nothing is left of a server that was killed. Where the program ends before, nobody kills.
+ * Runs the program, and stops it when it reads a line. When the pipe closes, it kills the program and removes the directory,
+ * so that nothing remains of a killed server. If the program ends first, it kills nothing.
  */
 const WATCH = [
   'exec 3<&0',
@@ -36,24 +36,24 @@ const WATCH = [
   'kill $killer; exit $code',
 ].join('\n')
 
-/** etcd wants the form of a host with a port, and makes a file of that name in the directory that it is started in. */
+/** etcd requires the form host:port, and creates a socket file of that name in its working directory. */
 const SOCKET = 'client:1'
 const CLIENT_FLAGS = ['--listen-client-urls', `unix://${SOCKET}`, '--advertise-client-urls', `unix://${SOCKET}`]
 
 const RESTART = { initialMs: 250, maxMs: 10_000 }
-/** What has run for so long has not failed at its start. */
+/** A process that has run for this long has started successfully. */
 const SOUND_MS = 30_000
-/** For the leadership among the members to be handed on. */
+/** Time for the member to hand over its Raft leadership. */
 const END_MS = 3000
 const LINES_KEPT = 5
-/** What a member says that the others have taken out; it ends as if it had been told to. */
+/** The message of a member removed by the others, which then exits as if stopped. */
 const REMOVED = /data-dir used by this member must be removed|permanently removed from the cluster/
 
-/** A member of the nodes' etcd as a process beside the server: started again when it ends, and ended with the server. */
+/** A member of the nodes' etcd as a child process: restarted when it exits, and stopped with the server. */
 export class EtcdChild {
   readonly #options: EtcdChildOptions
   readonly #stop = new AbortController()
-  /** Not beside the data: not every file system that a container is given has sockets. */
+  /** Outside the data directory: some container file systems do not support sockets. */
   readonly #directory = makeTemporaryDirectory('etcd')
   #child: ChildProcess | undefined
   #running: Promise<void> = Promise.resolve()
@@ -65,18 +65,18 @@ export class EtcdChild {
     this.#options = options
   }
 
-  /** Where clients reach it, as gRPC writes it: nobody but this user does. */
+  /** The client address in gRPC format, accessible only to this user. */
   get address(): string {
     return `unix:${path.join(this.#directory, SOCKET)}`
   }
 
-  /** `onEnd`: told why, each time that it ends by itself. */
+  /** `onEnd` is called with the reason each time the process exits by itself. */
   start(onEnd: (reason: string) => void = () => undefined): void {
     this.#onEnd = onEnd
     this.#running = this.#keepRunning()
   }
 
-  /** Resolves when it is gone. */
+  /** Resolves when the process has exited. */
   async stop(): Promise<void> {
     this.#stop.abort(new Error('the server is stopping'))
     this.#child?.stdin?.write('end\n')
@@ -108,9 +108,9 @@ export class EtcdChild {
     this.#lines = []
     return new Promise((resolve) => {
       const { program, flags } = this.#options
-      // One that was killed has left it, and nobody can listen on it again.
+      // A killed process leaves its socket file, which prevents a new one from listening.
       rmSync(path.join(this.#directory, SOCKET), { force: true })
-      // What etcd reads from the environment is not the server's to be read so.
+      // Keeps the server's environment from configuring etcd.
       const unsupported = ARCHITECTURES[process.arch]
       const env = {
         PATH: '/usr/local/bin:/usr/bin:/bin',
@@ -121,7 +121,7 @@ export class EtcdChild {
         stdio: ['pipe', 'ignore', 'pipe'],
         env,
         cwd: this.#directory,
-        // The keys of a terminal that end the server do not end etcd before it.
+        // A terminal's Ctrl+C stops the server, and must not stop etcd before it.
         detached: true,
       })
       this.#child = child
@@ -146,10 +146,10 @@ export class EtcdChild {
   }
 }
 
-/** Where etcd wants to be told that nobody has tried it much. */
+/** Architectures on which etcd requires an explicit opt-in, since it is not fully tested there. */
 const ARCHITECTURES: Readonly<Partial<Record<NodeJS.Architecture, string>>> = { arm64: 'arm64', arm: 'arm' }
 
-/** etcd's lines are JSON. */
+/** etcd logs JSON lines. */
 const messageOf = (line: string): string => {
   try {
     const { msg, error } = JSON.parse(line) as { msg?: string; error?: string }

@@ -11,16 +11,16 @@ import { keepPeer } from './roster.js'
 interface GoingOverOptions extends PeersOptions {
   readonly host: () => PeersHost
   readonly signal: AbortSignal
-  /** The certificate for an address. */
+  /** Issues the certificate for an address. */
   readonly certify: (peerAddress: string) => Promise<IssuedTls>
-  /** From now on the etcd has the data. Resolves when that is durable. */
+  /** Makes etcd the storage of the data. Resolves when that is durable. */
   readonly decide: (member: MemberRecord, etcd: OwnEtcd) => Promise<void>
-  /** What was decided before is durable again. */
+  /** Makes the previous decision durable again. */
   readonly undo: () => Promise<void>
   readonly onRemoved: () => void
 }
 
-/** How a cluster of one node becomes one of several: from LevelDB alone to a log in an etcd, of one member at first. */
+/** Migrates a single-node cluster to multiple nodes: from LevelDB to a log in etcd, with one member at first. */
 export class GoingOver {
   readonly #options: GoingOverOptions
   #running: Promise<void> | undefined
@@ -30,13 +30,13 @@ export class GoingOver {
     this.#options = options
   }
 
-  /** What a server is told that asks meanwhile. */
+  /** The error for servers that request to join during the migration. */
   get refusal(): LogicalError {
     const failure = this.#failure && `; it could not at the last attempt: ${this.#failure}`
     return new LogicalError('unavailable', `this cluster is about to have several nodes, try again${failure}`)
   }
 
-  /** In the background. */
+  /** Starts the migration in the background. */
   begin(): void {
     this.#running ??= this.#run()
       .catch((error: unknown) => {
@@ -49,7 +49,7 @@ export class GoingOver {
       })
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no migration is in progress. */
   async settled(): Promise<void> {
     await this.#running
   }
@@ -69,7 +69,7 @@ export class GoingOver {
     await removeGenerations(directory)
   }
 
-  /** What is written as the membership decides. */
+  /** Moves the data. Writing the membership is the point of no return. */
   async #move(member: MemberRecord, etcd: OwnEtcd): Promise<void> {
     const { directory, random, log, signal, decide, undo } = this.#options
     const host = this.#options.host()
@@ -81,7 +81,7 @@ export class GoingOver {
         await beginLog({ ...etcd.connection, prefix: PREFIX }, engine, random, signal)
         const sharedLog = await etcd.openLog(signal)
         const copy = await openCopy(directory, log)
-        // Nothing may fail from here on.
+        // Nothing may fail after this call.
         await decide(member, etcd)
         isDecided = true
         host.becomeNode(sharedLog)

@@ -10,7 +10,9 @@ import { answerTo, openWelcome, type Welcome } from './proof.js'
 
 interface JoinerOptions extends PeersOptions {
   readonly host: () => PeersHost
-  /** The cluster has taken this server in. Resolves when that is durable; what follows goes on by itself. */
+  /**
+   * Called when the cluster has admitted this server. Resolves when that is durable; the rest continues in the background.
+   */
   readonly enter: (welcome: Welcome) => Promise<void>
   readonly signal: AbortSignal
 }
@@ -21,15 +23,15 @@ interface Pending extends SealJoin {
 }
 
 const RETRY = { initialMs: 500, maxMs: 4000 }
-/** How long the leader may take to become one of several, and to have a place for another member. */
+/** Timeout in ms for the leader to migrate to multiple nodes and to accept another member. */
 const ANSWER_MS = 60_000
 
-/** A server without data that is to become a node of a cluster: it knows the leader, and waits for what opens the seal. */
+/** A server without data that is joining a cluster: it knows the leader, and waits for the shares or the seal. */
 export class Joiner {
   readonly #options: JoinerOptions
   #pending: Pending | undefined
   #proving: Promise<void> | undefined
-  /** Those that are asked in the background until one lets this server in. */
+  /** Leaders tried in the background until one of them admits this server. */
   #leaders: readonly (() => LeaderAddress)[] = []
   #retrying = false
 
@@ -37,17 +39,20 @@ export class Joiner {
     this.#options = options
   }
 
-  /** Undefined while there is no leader whose shares are wanted. */
+  /** Undefined while no leader is waiting for shares. */
   get pending(): Pending | undefined {
     return this.#pending
   }
 
-  /** The cluster is here: nothing is pending any more. */
+  /** The data of the cluster has arrived: nothing is pending any more. */
   arrived(): void {
     this.#pending = undefined
   }
 
-  /** Instead of any other leader that no share was shown to yet. Rejects with a LogicalError when it cannot be asked, or refuses. */
+  /**
+   * Joins this leader. Replaces another leader if no shares were submitted to it yet. Rejects with a LogicalError if the
+   * leader is unreachable or refuses.
+   */
   async join(leader: LeaderAddress): Promise<void> {
     const { config, host, log } = this.#options
     findEtcd(config.own.etcdPath)
@@ -78,7 +83,9 @@ export class Joiner {
     return this.#proving
   }
 
-  /** True where this leader, or one that has let this server in, is the pending one, so that another question changes nothing. */
+  /**
+   * Returns true if the pending leader is this one, or has admitted this server, so that another request changes nothing.
+   */
   #isFor({ address }: LeaderAddress): boolean {
     return (
       this.#pending?.leader.address === address || this.#pending?.shares === 'needless' || this.#proving !== undefined
@@ -91,7 +98,7 @@ export class Joiner {
     throw new LogicalError('internal', `the seal of this server does not open what that of ${address} has closed`)
   }
 
-  /** The same until one of them lets this server in, or refuses for good; in the background. */
+  /** Tries the leaders in the background until one admits this server or refuses permanently. */
   keepJoining(leaders: readonly (() => LeaderAddress)[]): void {
     this.#leaders = leaders
     if (this.#retrying) return
@@ -107,7 +114,7 @@ export class Joiner {
     for (;;) {
       for (const readLeader of this.#leaders) {
         try {
-          // It was initialised meanwhile, or it has joined. While its cluster restarts nobody knows.
+          // Stops if it was initialized or has joined in the meantime. While its cluster restarts, neither is known.
           if (signal.aborted || this.#pending || host().requireRuntime().seal.isInitialized) return
           return await this.#joinAtEach(await atEachAddress(readLeader(), this.#options.network))
         } catch (error) {
@@ -122,7 +129,7 @@ export class Joiner {
     }
   }
 
-  /** Rejects with the failure of the last one. */
+  /** Rejects with the error of the last leader. */
   async #joinAtEach(leaders: readonly LeaderAddress[]): Promise<void> {
     for (const [at, leader] of leaders.entries()) {
       try {
@@ -148,7 +155,7 @@ export class Joiner {
     return { sealConfig: { shares, threshold }, challenge: Buffer.from(challenge, 'base64') }
   }
 
-  /** False when the share key is not the cluster's. */
+  /** Returns false if the share key does not belong to the cluster. */
   async #prove(pending: Pending, shareKey: Buffer | undefined): Promise<boolean> {
     const welcome = await this.#askWelcome(pending.leader, shareKey)
     if (!welcome) return false
@@ -159,7 +166,7 @@ export class Joiner {
       throw new LogicalError('internal', `what a node needs could not be kept here: ${reason}`, { cause })
     }
     pending.shares = 'needless'
-    // Another leader may have been named meanwhile.
+    // Another leader may have been configured in the meantime.
     this.#pending = pending
     return true
   }

@@ -10,7 +10,7 @@ import { parseJson } from '../../logical/json-text.js'
 import type { RetryJoin } from '../config/config.js'
 import { apiUrl, callApi } from '../wiring/api-call.js'
 
-/** How the API of a node that leads is reached, or of one that hands requests on to it. Texts are empty where nothing was given. */
+/** The API address of the leader, or of a node that forwards to it. Texts are empty if not given. */
 export interface LeaderAddress {
   readonly address: string
   readonly caPem: string
@@ -19,7 +19,7 @@ export interface LeaderAddress {
   readonly serverName: string
 }
 
-/** Of a block of the configuration. Throws LogicalError 503 for a file that cannot be read. */
+/** Returns the leader of a configuration block. Throws LogicalError 503 for an unreadable file. */
 export const leaderOf = (join: RetryJoin): LeaderAddress => ({
   ...join,
   caPem: join.caPem || readPem(join.caFile),
@@ -28,8 +28,8 @@ export const leaderOf = (join: RetryJoin): LeaderAddress => ({
 })
 
 /**
- * The same leader at each address of its name: one name may stand for all nodes, this one among them, which has nothing to
- * join and is passed over. A name that is not known, or has one address, is left to the connection.
+ * Returns the leader at each address of its name. One name may stand for all nodes, including this one, which has nothing to
+ * join and is skipped. A name that does not resolve, or has a single address, is left to the connection.
  */
 export const atEachAddress = async (leader: LeaderAddress, { resolve }: Network): Promise<readonly LeaderAddress[]> => {
   if (!URL.canParse(leader.address)) return [leader]
@@ -54,19 +54,19 @@ const readPem = (file: string): string => {
 }
 
 const FORBIDDEN = 403
-/** For the leader's first peer, its cluster goes over to another storage before the answer. */
+/** When the first node joins, the leader's cluster migrates to another storage before it responds. */
 const CALL_MS = 30_000
 
-/** The leader refuses, and will when it is asked again. */
+/** The leader refuses, and will refuse again. */
 export class JoinRefused extends LogicalError {}
 
-/** Where a server has data of its own that joining would take away. */
+/** Returns the error of a server that has data which joining would erase. */
 export const hasCluster = (): LogicalError =>
   invalid('this server has a cluster already; to join another one it must be given an empty path')
 
 /**
- * Asks the leader something of `sys/storage/raft/bootstrap/`. Rejects with `JoinRefused`, and with another LogicalError where it
- * may answer later.
+ * Calls `sys/storage/raft/bootstrap/` on the leader. Rejects with `JoinRefused` on a permanent refusal, and with another
+ * LogicalError if a retry may succeed.
  */
 export const askLeader = async (
   { address, caPem, clientCertPem, clientKeyPem, serverName }: LeaderAddress,
@@ -95,7 +95,7 @@ const readData = (address: string, { status, body }: { status: number; body: str
   if (status === 200) return asObject(json.data)
   const errors = textsOfJson(json.errors).join('; ').trim()
   const text = `${address} does not let this server join: ${status}${errors === '' ? '' : ` ${errors}`}`
-  // A challenge is answered too late, or what leads has changed since: the next one may do.
+  // A 403 may mean that the challenge has expired or the leader has changed: a new challenge may succeed.
   const isFinal = status >= 400 && status < 500 && status !== FORBIDDEN
   if (isFinal) throw new JoinRefused('internal', text)
   throw new LogicalError('internal', text)

@@ -4,20 +4,20 @@ import { makeDirectory } from '../../base/make-directory.js'
 import { LogicalError } from '../../logical/errors.js'
 import { absent, writeFileDurably } from '../../storage/engine/durable-file.js'
 
-/** The member of the nodes' etcd that runs beside a server, as it was first started. */
+/** The server's etcd member, as it was first started. */
 export interface MemberRecord {
   readonly nodeId: string
-  /** `host:port`, where the other members reach it. */
+  /** `host:port` for the other members. */
   readonly peerAddress: string
-  /** All members of that time, as etcd takes them: `name=url,...`. */
+  /** All members at that time, in etcd's format: `name=url,...`. */
   readonly initialCluster: string
-  /** The same for all members of one cluster. */
+  /** Equal for all members of a cluster. */
   readonly token: string
-  /** True for the first member of all. */
+  /** True for the cluster's very first member. */
   readonly isFirst: boolean
 }
 
-/** What a data directory of the label `raft` says of its server; see SPEC.md. */
+/** The state stored in a data directory of label `raft`; see SPEC.md. */
 export type Membership =
   | { readonly state: 'alone' }
   | { readonly state: 'joined'; readonly member: MemberRecord }
@@ -27,7 +27,7 @@ const ALONE: Membership = { state: 'alone' }
 
 const fileOf = (directory: string): string => path.join(directory, 'peers.json')
 
-/** `alone` where nothing was written. Rejects with LogicalError `internal` for a file that cannot be read. */
+/** Reads the membership; `alone` if none was written. Rejects with LogicalError `internal` for an unreadable file. */
 export const readMembership = async (directory: string): Promise<Membership> => {
   const text = await readFile(fileOf(directory), 'utf8').catch(absent)
   if (text === undefined) return ALONE
@@ -40,7 +40,7 @@ export const readMembership = async (directory: string): Promise<Membership> => 
   throw unclear(directory)
 }
 
-/** Resolves when it survives power loss. */
+/** Resolves when the file survives a power loss. */
 export const writeMembership = async (directory: string, membership: Membership): Promise<void> => {
   makeDirectory(directory, 0o700)
   await writeFileDurably(fileOf(directory), `${JSON.stringify({ format: 1, ...membership })}\n`)

@@ -23,7 +23,7 @@ export interface MemberTls {
   readonly revoked?: string | undefined
 }
 
-/** `serial`: of the certificate, hex. */
+/** `serial` is the serial number of the certificate in hex. */
 export interface IssuedTls extends MemberTls {
   readonly serial: string
 }
@@ -35,19 +35,19 @@ const REVOKED = 'revoked.der'
 const ADDRESSES = 'cluster-addresses'
 const DATA = 'data'
 const REQUEST_TIMEOUT_MS = 2000
-/** etcd takes 2 GiB unless it is told; more than this it does not advise. */
+/** etcd's default is 2 GiB; this is the maximum it recommends. */
 const QUOTA_BYTES = 8 * 1024 ** 3
-/** What etcd takes by itself. */
+/** etcd's default. */
 const ELECTION_MS_MAX = 1000
 
-/** The name under which etcd knows a node: no character of it means anything to etcd. */
+/** Returns etcd's name for a node: hex, so that no character is special to etcd. */
 export const memberName = (nodeId: string): string => Buffer.from(nodeId).toString('hex')
 
 export const nodeIdOf = (name: string): string => Buffer.from(name, 'hex').toString('utf8')
 
 export const peerUrl = (peerAddress: string): string => `https://${peerAddress}`
 
-/** The etcd beside this server: a member of that of all nodes. */
+/** This server's member of the etcd cluster of all nodes. */
 export class OwnEtcd {
   readonly members: EtcdMembers
   readonly #child: EtcdChild
@@ -66,7 +66,7 @@ export class OwnEtcd {
     this.members = members
   }
 
-  /** An empty place for a member, with the certificates that it needs. */
+  /** Creates an empty member directory with the required certificates. */
   static async prepare({ directory }: PeersOptions, tls: MemberTls): Promise<void> {
     const place = placeOf(directory)
     await rm(place, { recursive: true, force: true })
@@ -77,7 +77,7 @@ export class OwnEtcd {
     if (tls.revoked !== undefined) await writeRevoked(directory, tls.revoked)
   }
 
-  /** Starts it on what is there. Rejects where that cannot be; what becomes of it later is in the log. */
+  /** Starts the member on existing data. Rejects if it cannot start; later failures are logged. */
   static async start(
     options: PeersOptions,
     member: MemberRecord,
@@ -102,7 +102,7 @@ export class OwnEtcd {
     return this.#connection
   }
 
-  /** Resolves when this member takes part in what the others decide. */
+  /** Resolves when this member takes part in the consensus. */
   async openLog(signal: AbortSignal): Promise<EtcdSharedLog> {
     const { config, log } = this.#options
     const { leaderLeaseMs: leaseMs } = config.own
@@ -116,24 +116,24 @@ export class OwnEtcd {
   }
 }
 
-/** Reads the certificates that `prepare` wrote. */
+/** Reads the certificates written by `prepare`. */
 export const readMemberTls = async (directory: string): Promise<MemberTls> => {
   const read = (name: keyof typeof FILES) => readFile(path.join(placeOf(directory), FILES[name]), 'utf8')
   return { ca: await read('ca'), certificate: await read('certificate'), privateKey: await read('privateKey') }
 }
 
-/** Replaces the certificate revocation list, which etcd reads with each connection. `list`: base64 of its DER. */
+/** Replaces the certificate revocation list, which etcd rereads on each connection. `list` is base64 of its DER. */
 export const writeRevoked = (directory: string, list: string): Promise<void> =>
   writeFileDurably(path.join(placeOf(directory), REVOKED), Buffer.from(list, 'base64'))
 
-/** Keeps the cluster addresses of the other nodes for a time when etcd cannot tell them. */
+/** Saves the cluster addresses of the other nodes, in case etcd becomes unavailable. */
 export const writeAddresses = (directory: string, addresses: readonly string[]): Promise<void> =>
   writeFileDurably(path.join(placeOf(directory), ADDRESSES), addresses.map((address) => `${address}\n`).join(''))
 
 export const readAddresses = async (directory: string): Promise<readonly string[]> =>
   (await readFile(path.join(placeOf(directory), ADDRESSES), 'utf8').catch(absent))?.split('\n').filter(Boolean) ?? []
 
-/** etcd needs the file, and does not check its signature: before the first removal the member signs it itself. */
+/** etcd requires the file but does not check its signature: before the first removal, the member signs it itself. */
 const writeEmptyList = async (directory: string, nowMs: number): Promise<void> => {
   const { certificate, privateKey } = await readMemberTls(directory)
   const signer = { certificate: derOf(certificate), privateKey: derOf(privateKey) }
@@ -142,8 +142,8 @@ const writeEmptyList = async (directory: string, nowMs: number): Promise<void> =
 }
 
 /**
- * Starts the first member of all, and resolves when it answers. Rejects with why it does not, or with the signal's reason, and
- * nothing is left of it.
+ * Starts the first member of the cluster and resolves when it responds. Otherwise removes all of it, and rejects with the
+ * reason or with the signal's reason.
  */
 export const startFirst = async (
   options: PeersOptions & { readonly signal: AbortSignal; readonly onRemoved: () => void },
@@ -174,7 +174,7 @@ export const startFirst = async (
 
 const placeOf = (directory: string): string => path.resolve(directory, 'etcd')
 
-/** Without a leader of its own etcd gives no answer: it has to have one again before a lease is over. */
+/** Without a leader etcd does not respond, so it must elect a new one before a lease expires. */
 const electionFlags = (leaseMs: number): readonly string[] => {
   const electionMs = Math.min(ELECTION_MS_MAX, Math.round(leaseMs / 4))
   return ['--election-timeout', `${electionMs}`, '--heartbeat-interval', `${Math.round(electionMs / 10)}`, '--pre-vote']
@@ -196,7 +196,7 @@ const flagsOf = (
     ...['--peer-client-cert-auth', '--peer-trusted-ca-file', file('ca')],
     ...['--peer-crl-file', path.join(place, REVOKED)],
     ...['--peer-cert-file', file('certificate'), '--peer-key-file', file('privateKey')],
-    // A node is known by the authority of its certificate; behind a proxy it comes from another address.
+    // Members are authenticated by the CA of their certificates. Behind a proxy the source address differs.
     '--experimental-peer-skip-client-san-verification',
   ]
 }

@@ -10,18 +10,18 @@ type AddressConfig = Pick<ServerConfig, 'clusterAddress' | 'clusterBindAddress' 
 
 const ANY_HOST = '0.0.0.0'
 
-/** `host:port` of the cluster address. */
+/** Returns `host:port` of the cluster address. */
 export const clusterHost = ({ clusterAddress }: Pick<ServerConfig, 'clusterAddress'>): string =>
   clusterAddress.replace(/^https:\/\//, '')
 
-/** Where the other members reach this node's etcd, `host:port`: one port above the cluster's, unless it is set. */
+/** Returns the `host:port` at which other members reach this node's etcd. Default: one port above the cluster port. */
 export const peerAddressOf = (config: AddressConfig): string => {
   if (config.own.etcdPeerAddress !== '') return config.own.etcdPeerAddress
   const { host, port } = parseHostPort(clusterHost(config))
   return formatHostPort(host, port + 1)
 }
 
-/** Where it listens; etcd takes numbers alone. */
+/** Returns the bind address. etcd accepts only numeric ones. */
 export const peerBindAddress = async ({ clusterBindAddress, own }: AddressConfig): Promise<string> => {
   const { host, port } = parseHostPort(clusterBindAddress)
   const bound = own.etcdPeerAddress === '' ? port + 1 : parseHostPort(own.etcdPeerAddress).port
@@ -29,7 +29,7 @@ export const peerBindAddress = async ({ clusterBindAddress, own }: AddressConfig
   return formatHostPort(net.isIP(host) ? host : (await lookup(host, { family: 4 })).address, bound)
 }
 
-/** The path of the program etcd. Throws LogicalError 503 where there is none. */
+/** Returns the path of the etcd binary. Throws LogicalError 503 if it is not found. */
 export const findEtcd = (configured: string, searched = process.env.PATH ?? ''): string => {
   if (configured !== '') {
     if (existsSync(configured)) return configured

@@ -6,14 +6,14 @@ import type { PeersHost } from './peers-options.js'
 
 interface ServerParts {
   readonly node: () => PeersHost['node']
-  /** A source as the server uses it. */
+  /** Wraps a source as the server uses it. */
   readonly watched: (source: EngineSource) => EngineSource
   readonly beRemoved: () => void
   readonly becomeNode: (sharedLog: SharedLog) => void
   readonly transport: ClusterTransport
 }
 
-/** The server around its runtimes as the nodes of its cluster see it. */
+/** Creates the part of the server that its cluster's node management uses. */
 export const createPeersHost = (
   host: RuntimeHost,
   { node, watched, becomeNode, beRemoved, transport }: ServerParts,

@@ -11,7 +11,7 @@ import type { Runtime } from '../runtime/runtime.js'
 
 export interface PeersOptions {
   readonly config: ServerConfig
-  /** Of the data. */
+  /** The data directory. */
   readonly directory: string
   readonly clock: Clock
   readonly random: Random
@@ -19,25 +19,25 @@ export interface PeersOptions {
   readonly log: Log
 }
 
-/** The server around the runtimes, as far as the nodes of its cluster need it. */
+/** The parts of the server that node management needs. */
 export interface PeersHost {
-  /** Throws LogicalError 503 where there is none. */
+  /** Throws LogicalError 503 if there is no runtime. */
   requireRuntime(): Runtime
   readonly transport: ClusterTransport
   readonly node: { readonly isServing: boolean; readonly sharedLog: SharedLog; stepDown(): void } | undefined
   pauseWrites(): Promise<void>
   resumeWrites(): void
   /**
-   * The runtime is built anew on another source, which `move` makes from what is there, and opened with the key, or with the
-   * one that it had. When it rejects, all is as before.
+   * Rebuilds the runtime on another source, which `move` creates from the current one, and unseals it with `rootKey` or the
+   * previous key. If it rejects, nothing has changed.
    */
   moveData(reason: string, move: (engine: Engine) => Promise<EngineSource>, rootKey?: Buffer): Promise<void>
-  /** Opens the cluster by its auto-unseal seal, if it has one: now, or as soon as that can be asked. */
+  /** Unseals with the auto-unseal seal, if any: now, or as soon as the seal is reachable. */
   autoUnseal(): Promise<void>
-  /** To be called when what requests wait for may be over. */
+  /** Call this when waiting requests may be able to continue. */
   wake(): void
-  /** From now on the server serves nothing. */
+  /** Makes the server stop serving permanently. */
   beRemoved(): void
-  /** From now on the server is one of several that share this log. */
+  /** Makes the server a node of the cluster that shares this log. */
   becomeNode(sharedLog: SharedLog): void
 }

@@ -20,7 +20,7 @@ import { requireEtcd, requireWelcoming, Welcomer } from './welcomer.js'
 
 const AWAITED: SealJoin = { config: { shares: 0, threshold: 0 }, shares: 'too-early', open: async () => false }
 
-/** The other nodes of a server whose storage is labelled `raft`: how it comes to have some, and its member of their etcd. */
+/** Manages the other nodes of a server with storage label `raft`: joins, and this server's etcd member. */
 export class Peers {
   readonly #options: PeersOptions & Pick<Autopilot, 'dismissGone'>
   readonly #stop = new AbortController()
@@ -32,7 +32,7 @@ export class Peers {
   #membership: Membership
   #etcd: OwnEtcd | undefined
   #host: PeersHost | undefined
-  /** The own cluster, while too few others are there to read what it is. */
+  /** This server's own cluster, while too few other nodes are present to read its data. */
   #awaited: SealJoin | undefined
 
   private constructor(options: PeersOptions, membership: Membership) {
@@ -75,7 +75,7 @@ export class Peers {
     return this.#membership
   }
 
-  /** A cluster whose shares open this server, which has no data of it yet. */
+  /** The cluster whose shares unseal this server, before it has the cluster's data. */
   get sealJoin(): SealJoin | undefined {
     return this.#joiner.pending ?? this.#awaited
   }
@@ -85,7 +85,7 @@ export class Peers {
     if (this.#membership.state === 'removed') host.beRemoved()
   }
 
-  /** Follows the other nodes as soon as they are there; where there are none, tries those of the configuration. */
+  /** Follows the other nodes once they are reachable. Without a cluster, tries to join the configured nodes. */
   begin(): void {
     if (this.#etcd) void this.#follow(this.#etcd, 'enough other nodes are there')
     else this.#joinConfigured()
@@ -97,7 +97,7 @@ export class Peers {
     this.#joiner.keepJoining(retryJoin.map((one) => () => leaderOf(one)))
   }
 
-  /** Starts the etcd beside this server, a node of a cluster: what it holds is there once enough of the others are. */
+  /** Starts this server's etcd member. Its data is available once a majority of the members is running. */
   async startNode(): Promise<void> {
     const { directory, log } = this.#options
     if (this.#membership.state !== 'joined') throw new Error('there are no other nodes')
@@ -107,12 +107,14 @@ export class Peers {
     log.info('the etcd of this node is started; the other members are waited for')
   }
 
-  /** True while a node of a cluster has not found enough of the others. */
+  /** True while a node has not reached a majority of the others. */
   get isAwaitingOthers(): boolean {
     return this.#awaited !== undefined
   }
 
-  /** False when it goes on trying in the background. Rejects with LogicalError 500 with the cause. */
+  /**
+   * Joins the leader's cluster. Returns false if it retries in the background. Rejects with LogicalError 500 with the cause.
+   */
   async join(leader: LeaderAddress, { isRetried }: { readonly isRetried: boolean }): Promise<boolean> {
     const { config } = this.#options
     if (this.#membership.state === 'joined' || leader.address === config.apiAddress) return true
@@ -129,13 +131,16 @@ export class Peers {
     }
   }
 
-  /** For a server that is to join. */
+  /** Creates the challenge for a joining server. */
   challenge(serverId: string) {
     this.#requireProgram()
     return this.#welcomer.challenge(serverId)
   }
 
-  /** What the server with this id is given for its answer. LogicalError 503 while this cluster becomes one of several nodes. */
+  /**
+   * Returns the data for the joining server in exchange for its answer. Throws LogicalError 503 while this cluster migrates
+   * to multiple nodes.
+   */
   async answer(peer: PeerRecord, answer: string): Promise<string> {
     this.#requireProgram()
     requireWelcoming(this.#requireHost().requireRuntime())
@@ -151,14 +156,14 @@ export class Peers {
     return welcome
   }
 
-  /** Those that belong to the cluster, as the active node knows them. */
+  /** Returns the nodes of the cluster, as known to the active node. */
   async servers(): Promise<readonly RaftServer[]> {
     const { store, cluster } = this.#requireHost().requireRuntime()
     const alone = { lastIndex: store.position.index, stableSinceMs: cluster?.openedAtMs }
     return (await this.#autopilot.servers()) ?? [aloneServer(this.#options.config, alone)]
   }
 
-  /** Takes a node out for good; one that is none is left as it is. */
+  /** Removes a node permanently. Does nothing for an unknown node. */
   async remove(nodeId: string): Promise<void> {
     const servers = await this.servers()
     if (!servers.some((server) => server.nodeId === nodeId)) return
@@ -168,7 +173,7 @@ export class Peers {
     await removeNode(nodeId, { ...this.#options, node, storage, members: this.#etcd.members, servers })
   }
 
-  /** Nothing is waited for any more. */
+  /** Cancels all waiting. */
   stop(): void {
     this.#stop.abort(new LogicalError('unavailable', 'the server is stopping'))
   }
@@ -189,7 +194,7 @@ export class Peers {
     if (before.state !== 'alone') throw invalid('this server has joined a cluster already')
     await OwnEtcd.prepare(this.#options, tls)
     try {
-      // Once its etcd is there, the others may give it a vote and count on it.
+      // Once its etcd runs, the others may promote it to a voter and depend on it.
       await this.#keep({ state: 'joined', member })
       this.#etcd = await OwnEtcd.start(this.#options, member, () => this.#removed())
     } catch (error) {
@@ -199,7 +204,10 @@ export class Peers {
     void this.#follow(this.#etcd, 'this server has joined a cluster', Buffer.from(rootKey, 'base64'))
   }
 
-  /** As soon as this member takes part in the decisions of the others. Without a key it is sealed then, or its seal opens it. */
+  /**
+   * Follows the log as soon as this member takes part in the consensus. Without a key the server is then sealed, or unsealed
+   * by its seal.
+   */
   async #follow(etcd: OwnEtcd, reason: string, rootKey?: Buffer): Promise<void> {
     const { directory, log } = this.#options
     const host = this.#requireHost()
@@ -233,7 +241,7 @@ export class Peers {
     this.#membership = { state: 'removed', nodeId: this.#membership.member.nodeId }
     this.#host?.beRemoved()
     void this.#etcd?.close()
-    // The others will say it again, should it not be written.
+    // If the write fails, the others will report the removal again.
     writeMembership(directory, this.#membership).catch((error: unknown) => {
       log.error('that this node was removed could not be written', { error })
     })

@@ -1,6 +1,6 @@
 /**
- * How a server that is to join shows that it has the shares, or the seal, of the cluster: it gets a secret that only those
- * open, and answers with what only who has the secret can know. What it is given then is encrypted with the secret as well.
+ * How a joining server proves that it has the cluster's shares or seal. It receives a secret that only these can decrypt,
+ * and its answer requires the secret. The data it receives in return is encrypted with the secret too.
  */
 import type { Random } from '../../base/random.js'
 import { deriveKey } from '../../crypto/digest.js'
@@ -8,11 +8,11 @@ import { hmacSha256Hex } from '../../crypto/hmac.js'
 import { unwrapKey, wrapKey } from '../../seal/key-wrapping.js'
 import type { PeerRecord } from './roster.js'
 
-/** All that a new node needs. */
+/** The data that a new node needs. */
 export interface Welcome {
   readonly initialCluster: string
   readonly token: string
-  /** PEM: of the authority of the nodes, and of this one. */
+  /** PEM of the nodes' CA, and of this node. */
   readonly ca: string
   readonly certificate: string
   readonly privateKey: string
@@ -24,7 +24,7 @@ export interface Welcome {
 
 export const SECRET_BYTES = 32
 
-/** Whoever is between the two can change nothing of what the server has said of itself. */
+/** Authenticates the server's identity and addresses, so that a man in the middle cannot change them. */
 export const answerTo = (secret: Buffer, { nodeId, peerAddress, clusterAddress }: PeerRecord): string =>
   hmacSha256Hex(secret, JSON.stringify(['join', nodeId, peerAddress, clusterAddress]))
 
@@ -33,7 +33,7 @@ const PURPOSE = 'welcome'
 export const sealWelcome = (random: Random, secret: Buffer, welcome: Welcome): string =>
   wrapKey(random, deriveKey(secret, PURPOSE), Buffer.from(JSON.stringify(welcome)), PURPOSE).toString('base64')
 
-/** Undefined for what was made with another secret. */
+/** Returns undefined if it was encrypted with another secret. */
 export const openWelcome = (secret: Buffer, text: string): Welcome | undefined => {
   const opened = unwrapKey(deriveKey(secret, PURPOSE), Buffer.from(text, 'base64'), PURPOSE)
   return opened && (JSON.parse(opened.toString('utf8')) as Welcome)

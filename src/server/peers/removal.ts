@@ -10,13 +10,13 @@ interface RemovalOptions extends Pick<PeersOptions, 'config' | 'clock' | 'log'> 
   readonly node: NonNullable<PeersHost['node']>
   readonly storage: Storage
   readonly members: EtcdMembers
-  /** Those of the cluster, this one included. */
+  /** The nodes of the cluster, including this one. */
   readonly servers: readonly RaftServer[]
-  /** Forgets the nodes that have no member, and revokes their certificates. */
+  /** Deletes the records of nodes without an etcd member, and revokes their certificates. */
   readonly dismissGone: () => Promise<void>
 }
 
-/** For the node that leads. Rejects with LogicalError 503 where too few others are there, or cannot be asked. */
+/** Removes a node; runs on the leader. Rejects with LogicalError 503 if too few other nodes are present or reachable. */
 export const removeNode = async (nodeId: string, options: RemovalOptions): Promise<void> => {
   const { config, storage, members, dismissGone, log } = options
   if (nodeId === config.storage.nodeId) return removeOwn(options)
@@ -26,9 +26,9 @@ export const removeNode = async (nodeId: string, options: RemovalOptions): Promi
 }
 
 /**
- * The active node is removed: it steps down, and its member is taken out in the background when another node leads. A member
- * that is taken out can end no lease, and writes would stand still until that has ended by itself. What is kept of the node
- * tells nothing without its member.
+ * Removes the active node itself. It steps down, and its member is removed in the background once another node leads. A
+ * removed member cannot release its lease, so otherwise writes would stop until the lease expires. The record of a node has
+ * no effect without its member.
  */
 const removeOwn = async (options: RemovalOptions): Promise<void> => {
   const { config, node, storage, members, servers, log } = options
@@ -46,7 +46,7 @@ const removeOwn = async (options: RemovalOptions): Promise<void> => {
     .catch((error: unknown) => log.error('this node could not be removed from its cluster', { error }))
 }
 
-/** Resolves when another node leads, or when this one may again. */
+/** Resolves when another node leads, or when this one may lead again. */
 const awaitOther = ({ config, clock, node }: RemovalOptions): Promise<void> =>
   new Promise((resolve) => {
     const end = () => {

@@ -20,21 +20,21 @@ import { listPeers, peerKey } from './roster.js'
 interface RevocationOptions extends PeersOptions {
   readonly host: () => PeersHost | undefined
   readonly etcd: () => OwnEtcd | undefined
-  /** Another node says that this one was removed. */
+  /** Called when another node reports that this one was removed. */
   readonly onRemoved: () => void
 }
 
 const CALL_MS = 5000
 const TIMES = { keepaliveTimeMs: CALL_MS, keepaliveTimeoutMs: CALL_MS, connectTimeoutMs: CALL_MS }
 
-/** Keeps the certificates of removed nodes out of the cluster; see SPEC.md. */
+/** Rejects certificates of removed nodes in the cluster; see SPEC.md. */
 export class Revocation {
   readonly #options: RevocationOptions
   readonly #stop = new AbortController()
   #dismissing: Promise<void> = Promise.resolve()
-  /** The list in the file of the own etcd. */
+  /** The list last written for this server's etcd. */
   #written: string | undefined
-  /** The cluster addresses of the other nodes in the file. */
+  /** The cluster addresses of other nodes last written to the file. */
   #addresses = ''
 
   constructor(options: RevocationOptions) {
@@ -45,7 +45,7 @@ export class Revocation {
     this.#stop.abort(new LogicalError('unavailable', 'the server is stopping'))
   }
 
-  /** Does what is due on this node. To be called about once a second, one call at a time. */
+  /** Performs the pending work of this node. Call it about once a second, without overlap. */
   async look(): Promise<void> {
     const { host, etcd } = this.#options
     if (!etcd()) return
@@ -54,9 +54,9 @@ export class Revocation {
     await this.#askIfRemoved()
   }
 
-  /** On the active node: forgets the nodes that have no member any more, and revokes their certificates. */
+  /** On the active node: deletes the records of nodes without an etcd member, and revokes their certificates. */
   dismissGone(): Promise<void> {
-    // One at a time: each adds to the list of the one before.
+    // Serialized: each run extends the list of the previous one.
     const dismissed = this.#dismissing.then(() => this.#dismissGone())
     this.#dismissing = dismissed.catch(() => undefined)
     return dismissed
@@ -66,7 +66,7 @@ export class Revocation {
     const { host, etcd, random, clock } = this.#options
     const [storage, members] = [host()?.requireRuntime().barrier.view(''), etcd()?.members]
     if (!storage || !members) return
-    // A member is there before its record, so a record without a member is of a removed one.
+    // A member is added before its record, so a record without a member belongs to a removed node.
     const records = await listPeers(storage)
     const urls = new Set((await members.list()).flatMap(({ peerURLs }) => peerURLs))
     const gone = records.filter(({ peerAddress }) => !urls.has(peerUrl(peerAddress)))
@@ -83,7 +83,7 @@ export class Revocation {
     await this.#copyList()
   }
 
-  /** Hands the list of the cluster to the own etcd. */
+  /** Copies the cluster's revocation list to this server's etcd. */
   async #copyList(): Promise<void> {
     const { host, directory } = this.#options
     const server = host()
@@ -94,8 +94,8 @@ export class Revocation {
   }
 
   /**
-   * While the others are reached, keeps their cluster addresses for later. The etcd of the others refuses the certificate of a
-   * removed node, so only these addresses can tell it.
+   * Saves the cluster addresses of the other nodes while they are reachable. Their etcd rejects the certificate of a removed
+   * node, so only these addresses can report the removal.
    */
   async #askIfRemoved(): Promise<void> {
     const { config, directory, etcd, onRemoved } = this.#options

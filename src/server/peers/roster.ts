@@ -1,18 +1,18 @@
 import { putJson, readJson, type ReadStorage, type Storage } from '../../logical/storage.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
-/** A node as the cluster took it in. Addresses are `host:port`. */
+/** A node as admitted to the cluster. Addresses are `host:port`. */
 export interface PeerRecord {
   readonly nodeId: string
   readonly peerAddress: string
   readonly clusterAddress: string
-  /** The serial number of the certificate of its etcd member, hex. */
+  /** The serial number of its etcd member's certificate, in hex. */
   readonly certificate?: string | undefined
 }
 
 export const peerKey = (nodeId: string): string => KEYS.peers + encodeURIComponent(nodeId)
 
-/** Who belongs to the cluster, as its active nodes have written it. */
+/** Reads the members of the cluster, as its active nodes have stored them. */
 export const findPeer = (storage: ReadStorage, nodeId: string): PeerRecord | undefined =>
   readJson<PeerRecord>(storage, peerKey(nodeId))
 

@@ -19,7 +19,7 @@ interface Sources {
   readonly leaderId: string
 }
 
-/** The one node of a cluster that has no others. */
+/** Returns the single node of a cluster without other nodes. */
 export const aloneServer = (
   config: Pick<ServerConfig, 'storage' | 'clusterAddress' | 'own'>,
   { lastIndex, stableSinceMs }: Pick<RaftServer, 'lastIndex' | 'stableSinceMs'>,
@@ -35,7 +35,7 @@ export const aloneServer = (
   version: config.own.reportedVersion,
 })
 
-/** Those that were let in and are members of the etcd, and how they are. For the node that leads. */
+/** Returns the admitted nodes that are etcd members, with their health. Runs on the leader. */
 export const findServers = async (storage: Storage, sources: Sources): Promise<readonly WatchedServer[]> => {
   const { members, sharedLog, contacts, leaderId } = sources
   const [records, all, announced] = await Promise.all([listPeers(storage), members.list(), sharedLog.nodes()])
@@ -56,18 +56,18 @@ export const findServers = async (storage: Storage, sources: Sources): Promise<r
       term,
       version: node?.version ?? '',
     }
-    // Whoever asks has just been heard of.
+    // The leader itself is always in contact.
     return [{ ...known, ...seen, ...(nodeId === leaderId && { isHealthy: true, lastContactMs: 0 }) }]
   })
 }
 
-/** The member of a node that was let in; undefined where it has none any more. */
+/** Returns the member of an admitted node; undefined if it has none any more. */
 export const findMember = async (members: EtcdMembers, { peerAddress }: PeerRecord): Promise<Member | undefined> => {
   const url = peerUrl(peerAddress)
   return (await members.list()).find(({ peerURLs }) => peerURLs.includes(url))
 }
 
-/** Of another node. Throws LogicalError 503 where the members that are left would be too few, or cannot be asked. */
+/** Removes another node. Throws LogicalError 503 if the remaining members would be too few, or are unreachable. */
 export const removeServer = async (storage: Storage, members: EtcdMembers, nodeId: string): Promise<void> => {
   const record = findPeer(storage, nodeId)
   if (!record) return

@@ -3,7 +3,7 @@ import type { Log } from '../../base/log.js'
 import type { EtcdMembers } from '../../storage/commit-log/etcd/etcd-members.js'
 
 interface TendingOptions {
-  /** Undefined where this node is not the active one. */
+  /** Undefined if this node is not active. */
   readonly members: () => EtcdMembers | undefined
   readonly clock: Clock
   readonly log: Log
@@ -11,7 +11,7 @@ interface TendingOptions {
 
 const LOOK_MS = 500
 
-/** Gives new members their votes once they have caught up: a member that has none holds up nothing that the others decide. */
+/** Promotes new members to voters once they have caught up. A member without a vote cannot block the consensus. */
 export class Tending {
   readonly #options: TendingOptions
   readonly #timer: Timer
@@ -24,7 +24,7 @@ export class Tending {
     this.#timer = options.clock.setRepeating(LOOK_MS, () => void this.#look())
   }
 
-  /** There is a new member. */
+  /** Call this when a new member was added. */
   begin(): void {
     this.#mayHaveLearners = true
   }
@@ -35,7 +35,7 @@ export class Tending {
 
   async #look(): Promise<void> {
     const members = this.#options.members()
-    // The active node before this one may have left some.
+    // The previous active node may have left members without a vote.
     if (members && !this.#wasActive) this.#mayHaveLearners = true
     this.#wasActive = members !== undefined
     if (!members || !this.#mayHaveLearners || this.#isBusy) return
@@ -49,7 +49,7 @@ export class Tending {
     }
   }
 
-  /** True when all have votes. */
+  /** Returns true if all members are voters. */
   async #promoteAll(members: EtcdMembers): Promise<boolean> {
     const learners = (await members.list()).filter(({ isLearner }) => isLearner)
     for (const { ID, name } of learners) {

@@ -19,22 +19,22 @@ import { findPeer, keepPeer, type PeerRecord } from './roster.js'
 
 interface WelcomerOptions extends PeersOptions {
   readonly runtime: () => Runtime
-  /** Forgets the nodes that have no member, and revokes their certificates. */
+  /** Deletes the records of nodes without an etcd member, and revokes their certificates. */
   readonly dismissGone: () => Promise<void>
 }
 
-/** A challenge is good for so long at least, and at most for twice as long. */
+/** Minimum validity of a challenge in ms; the maximum is twice as long. */
 const CHALLENGE_MS = 600_000
-/** For the etcd of a server that was let in to start. */
+/** Time in ms for an admitted server's etcd to start. */
 const START_MS = 10_000
 const DIAL_MS = 1000
 
-/** What the active node does with servers that ask to be let in. */
+/** Handles join requests on the active node. */
 export class Welcomer {
   readonly #options: WelcomerOptions
-  /** Challenges are made with it, and none is kept: nobody who asks for many can take another's away. */
+  /** Derives all challenges. None is stored, so that many requests cannot evict the challenge of another server. */
   readonly #key: Buffer
-  /** How often each server was let in; none of its challenges of before counts then. */
+  /** How often each server was admitted. Each admission invalidates its earlier challenges. */
   readonly #admissions = new Map<string, number>()
   /** Members without a vote, and when they were first seen. */
   readonly #learners = new Map<string, number>()
@@ -44,7 +44,7 @@ export class Welcomer {
     this.#key = options.random.bytes(SECRET_BYTES)
   }
 
-  /** A secret that only who has the shares, or the seal, can read; and how the shares are made. */
+  /** Returns a secret that only a server with the shares or the seal can decrypt, and how the shares are split. */
   async challenge(serverId: string): Promise<{ challenge: Buffer; type: string; config: SealConfig }> {
     const { keys, rootKey } = this.#options.runtime().seal
     if (!rootKey) throw new LogicalError('sealed', 'Vault is sealed')
@@ -53,7 +53,7 @@ export class Welcomer {
     return { challenge, type: keys.type, config: keys.config }
   }
 
-  /** The secret of the server's challenge. Throws LogicalError 403 where the answer is not its, or is too late. */
+  /** Returns the secret of the server's challenge. Throws LogicalError 403 if the answer is wrong or too late. */
   requireProof(peer: PeerRecord, answer: string): Buffer {
     const secrets = [this.#period, this.#period - 1].map((period) => this.#secretOf(peer.nodeId, period))
     const secret = secrets.find((one) => isSameSecret(Buffer.from(answerTo(one, peer)), Buffer.from(answer)))
@@ -69,7 +69,7 @@ export class Welcomer {
     return hmacSha256(this.#key, JSON.stringify([serverId, period, this.#admissions.get(serverId) ?? 0]))
   }
 
-  /** Throws LogicalError 400 where another server has its id or its address. */
+  /** Throws LogicalError 400 if another server has its ID or address. */
   async requireNew({ nodeId, peerAddress }: PeerRecord, etcd: OwnEtcd | undefined): Promise<void> {
     const { config, runtime } = this.#options
     const known = findPeer(runtime().barrier.view(''), nodeId)
@@ -77,7 +77,7 @@ export class Welcomer {
     const url = peerUrl(known?.peerAddress ?? peerAddress)
     const member = members.find(({ name, peerURLs }) => name === memberName(nodeId) || peerURLs.includes(url))
     if (nodeId !== config.storage.nodeId && (!member || member.isLearner)) {
-      // It was let in before, and has never come so far as to count.
+      // It was admitted before, but never became a voter.
       if (member) await etcd?.members.remove(member.ID)
       for (const one of members) if (one.isLearner && one !== member) await this.#makeRoom(one, etcd)
       await this.#options.dismissGone()
@@ -90,7 +90,10 @@ export class Welcomer {
     )
   }
 
-  /** There is room for one member without a vote. LogicalError 503 while another server may still come. */
+  /**
+   * Removes a stale member without a vote, since only one is allowed. Throws LogicalError 503 if that server may still
+   * start.
+   */
   async #makeRoom({ ID, name, peerURLs }: Member, etcd: OwnEtcd | undefined): Promise<void> {
     const { clock, network, log } = this.#options
     const nowMs = clock.monotonic()
@@ -106,7 +109,7 @@ export class Welcomer {
     this.#learners.delete(ID)
   }
 
-  /** Makes it a member that has no vote yet; what it needs, encrypted with its secret. */
+  /** Adds the server as a member without a vote. Returns the data it needs, encrypted with its secret. */
   async admit(peer: PeerRecord, secret: Buffer, etcd: OwnEtcd, token: string): Promise<string> {
     const { random, runtime } = this.#options
     const { barrier, seal } = runtime()
@@ -114,7 +117,7 @@ export class Welcomer {
     if (!rootKey) throw new LogicalError('sealed', 'Vault is sealed')
     const { serial: certificate, ...tls } = await this.certify(peer.peerAddress)
     const { ID } = await etcd.members.addLearner(peerUrl(peer.peerAddress))
-    // A record without a member is of a node that was removed.
+    // A record without a member would belong to a removed node.
     await keepPeer(barrier.view(''), { ...peer, certificate })
     this.#learners.set(ID, this.#options.clock.monotonic())
     const members = await etcd.members.list()
@@ -128,19 +131,19 @@ export class Welcomer {
     return sealWelcome(random, secret, { ...tls, initialCluster, token, rootKey: rootKey.toString('base64') })
   }
 
-  /** The certificate of a member, of the authority by which nodes know one another. */
+  /** Issues a member's certificate, signed by the nodes' CA. */
   async certify(peerAddress: string): Promise<IssuedTls> {
     const { random, clock, runtime } = this.#options
     const storage = runtime().barrier.view('')
     const authority = await ensureAuthority(storage, random, clock.now())
-    // A positive number in any encoding.
+    // Positive in every encoding.
     const serial = `7${random.bytes(16).toString('hex').slice(1)}`
     const tls = await memberTls(authority, { peerAddress, serial, nowMs: clock.now() })
     return { ...tls, serial, revoked: readRevoked(storage)?.list }
   }
 }
 
-/** Whether something listens at one of these addresses. */
+/** Returns whether any of these addresses accepts connections. */
 const isThere = async (network: Network, addresses: readonly string[]): Promise<boolean> => {
   for (const address of addresses) {
     const socket = await network.dial(address, { timeoutMs: DIAL_MS }).catch(() => undefined)
@@ -150,7 +153,7 @@ const isThere = async (network: Network, addresses: readonly string[]): Promise<
   return false
 }
 
-/** Throws LogicalError 400 where the program is missing that other nodes need. */
+/** Throws LogicalError 400 if the etcd binary, which other nodes require, is missing. */
 export const requireEtcd = ({ own }: ServerConfig): void => {
   try {
     findEtcd(own.etcdPath)
@@ -159,7 +162,7 @@ export const requireEtcd = ({ own }: ServerConfig): void => {
   }
 }
 
-/** Throws LogicalError where no server can join the cluster as it is now. */
+/** Throws LogicalError if the cluster cannot admit servers in its current state. */
 export const requireWelcoming = ({ cluster }: Runtime): void => {
   if (!cluster) throw new LogicalError('sealed', 'Vault is sealed')
   const { dr, performance } = cluster.replication.modes
@@ -168,7 +171,9 @@ export const requireWelcoming = ({ cluster }: Runtime): void => {
   }
 }
 
-/** Throws LogicalError 400 if so many nodes were removed that the certificate of a further one could not be revoked. */
+/**
+ * Throws LogicalError 400 if the revocation list is full, so that the certificate of a further node could not be revoked.
+ */
 const requireFree = ({ barrier }: Runtime): void => {
   if ((readRevoked(barrier)?.serials.length ?? 0) >= LIMITS.revokedNodesMax)
     throw invalid(`no server can join this cluster: ${LIMITS.revokedNodesMax} nodes were removed from it, the maximum`)
