@@ -12,17 +12,17 @@ import type { Store } from '../../storage/store/store.js'
 interface FollowingOptions extends StoreSurroundings {
   readonly source: EngineSource
   readonly sharedLog: SharedLog
-  /** Called when the log cannot be followed with what is there: everything is to be opened anew. */
+  /** Called when the existing data cannot follow the log: everything must be reopened. */
   readonly onBroken: (reason: string) => void
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Before what could not be followed is opened anew: after a failure, or where other data has taken the place of what is here. */
+/** Pause in ms before the data is reopened, after a failure or after it was replaced. */
 const PAUSE_MS = 500
 const REPLACED_PAUSE_MS = 20
 
-/** The store of one node of several, kept in step with the log that they share until it leads or is closed. */
+/** The store of a node in a multi-node cluster. It follows the shared log until the node leads or the store is closed. */
 export class Following {
   readonly store: Store
   readonly #sharedLog: SharedLog
@@ -39,7 +39,7 @@ export class Following {
     this.#following = this.#follow(options)
   }
 
-  /** Reads the cluster's data from the shared log where the engine does not hold any that could be brought up to date. */
+  /** Opens the store. Reads the cluster's data from the shared log if the engine has none that can be brought up to date. */
   static async open(options: FollowingOptions, signal: AbortSignal): Promise<Following> {
     const { source, sharedLog, log } = options
     if (await prepareCopy(source, sharedLog, signal)) log.info('the data of the cluster was read from the shared log')
@@ -48,7 +48,7 @@ export class Following {
     const store = await openStore(engine, { ...options, commitLog })
     const follower = new Follower({ store, commitLog, sharedLog })
     try {
-      // What has not been applied yet is not to be missed: whether the cluster is initialised, to begin with.
+      // Applies pending entries first, since even whether the cluster is initialized depends on them.
       await follower.catchUp(signal)
       return new Following(options, store, follower)
     } catch (error) {
@@ -58,12 +58,12 @@ export class Following {
     }
   }
 
-  /** The number of entries of the shared log that are applied here. */
+  /** The index of the last entry of the shared log that is applied here. */
   get appliedIndex(): number {
     return this.#follower.applied.index
   }
 
-  /** Resolves when reads of this copy show everything up to the entry, or after so long, or when it ends. */
+  /** Resolves when reads of this copy include the entry, after `waitMs`, or when following ends. */
   async reach(index: number, waitMs: number): Promise<void> {
     if (this.#follower.seen >= index || this.#stop.signal.aborted) return
     const { signal } = this.#stop
@@ -82,7 +82,9 @@ export class Following {
     })
   }
 
-  /** True once reads of this copy show everything that is in the log by now; false after so long, or when it ends. */
+  /**
+   * Resolves to true once reads of this copy include the whole current log; to false after `waitMs`, or when following ends.
+   */
   async reachEnd(waitMs: number): Promise<boolean> {
     using limited = limitSignal(this.#clock, waitMs, this.#stop.signal, 'the end was not reached in time')
     const sinceMs = this.#clock.monotonic()
@@ -95,12 +97,12 @@ export class Following {
     }
   }
 
-  /** Applies the rest of the log; from then on the store writes. Rejects when the leadership is lost. */
+  /** Applies the rest of the log, and makes the store writable. Rejects if the leadership is lost. */
   lead(leadership: Leadership): Promise<void> {
     return this.#follower.lead(leadership)
   }
 
-  /** Applies nothing more. The store is its owner's to close. */
+  /** Stops applying entries. The owner closes the store. */
   async stop(): Promise<void> {
     this.#stop.abort(new Error('the store is closed'))
     await this.#following

@@ -1,37 +1,39 @@
 import type { Engine } from '../../storage/engine/engine.js'
 import type { SharedLog } from '../../storage/commit-log/shared-log.js'
 
-/** The place of a runtime among the nodes of a cluster; a server that is a cluster alone has none. */
+/** The membership of a runtime in a multi-node cluster. A single-node cluster has none. */
 export interface NodeSeat {
-  /** The log that all nodes follow, and one of them leads. */
+  /** The log that all nodes follow and the leader writes. */
   readonly sharedLog: SharedLog
-  /** False once another node may have written what is not known here. */
+  /** False once another node may have written data that this node lacks. */
   readonly isLeading: boolean
   readonly presence: {
-    /** The cluster addresses of the other nodes, as far as they are known. */
+    /** The known cluster addresses of the other nodes. */
     readonly otherAddresses: readonly string[]
-    /** Called when those have changed. Returns the unsubscribe function. */
+    /** Calls `listener` when these change. Returns the unsubscribe function. */
     onOthers(listener: () => void): () => void
   }
-  /** True for the one node that may serve clients: it is active, and surely nobody else is by now. */
+  /** True for the one node that may serve clients: it is active, and its lease guarantees that no other node is. */
   readonly isServing: boolean
-  /** True from the election to the open cluster, and while a change of role is made: clients wait. */
+  /** True from the election until the cluster is open, and during a role change: clients wait. */
   readonly isTakingOver: boolean
-  /** The barrier is open: the node stands for election from now on. */
+  /** Call this when the barrier was unsealed: the node takes part in elections from now on. */
   unsealed(): void
-  /** The barrier is about to close. Resolves when the node leads no more, and a runtime that follows is in place. */
+  /**
+   * Call this before the barrier is sealed. Resolves when the node is no longer leader, and a following runtime is in place.
+   */
   sealed(): Promise<void>
-  /** The runtime is about to be built anew since a role has changed. The node leads on, if it does. */
+  /** Call this before the runtime is rebuilt for a role change. A leader keeps its leadership. */
   changing(): void
-  /** The new runtime is in place; it follows. */
+  /** Call this when the new runtime is in place; it follows the log. */
   changed(): void
   /**
-   * Makes the content of the engine the data of the cluster, in place of all that was. Rejects with LogicalError 503 when this node
-   * does not lead any more, or nobody can tell what became of it.
+   * Replaces the cluster's data with the content of the engine. Rejects with LogicalError 503 if this node is no longer
+   * leader, or if the outcome is unknown.
    */
   publish(fresh: Engine): Promise<void>
-  /** Another node is to be active. Throws LogicalError 503 where this one is not. */
+  /** Lets another node become active. Throws LogicalError 503 if this node is not active. */
   stepDown(): void
-  /** Runs what writes although the cluster is closed, while this node leads. Throws LogicalError 503 where another one does. */
+  /** Runs `work`, which writes while the cluster is closed, as leader. Throws LogicalError 503 if another node leads. */
   whileLeading<T>(work: () => Promise<T>): Promise<T>
 }

@@ -2,44 +2,45 @@ import type { SealManager } from '../../core/seal/seal-manager.js'
 import type { FreshStart } from '../../replication/host/host.js'
 import type { Engine } from '../../storage/engine/engine.js'
 
-/** Data that takes the place of what is there. */
+/** Data that replaces the current data. */
 export interface NewData {
-  /** The root key of the new data, given that of the old; undefined when nobody here has the key. */
+  /** Returns the root key of the new data, given that of the old; undefined if this server does not have it. */
   readonly rootKeyAfter: (before: Buffer | undefined) => Buffer | undefined
   readonly prepare: (fresh: Engine, old: Engine) => Promise<void>
-  /** The set to join as status reads show it, once it is decided. */
+  /** The set being joined, for status reads once it is decided. */
   readonly joining?: FreshStart['joining']
-  /** Asked afterwards: whether the cluster's auto-unseal seal, if it has one, is to open the new data. */
+  /** Called afterwards: returns whether the auto-unseal seal, if any, may unseal the new data. */
   readonly opensItself?: () => boolean
 }
 
-/** How a node ceases to lead. */
+/** How a node gives up leadership. */
 export interface Ceasing {
-  /** What is under way is finished before. */
+  /** True if requests in progress complete first. */
   readonly isDrained: boolean
   /** Called when the store is closed. */
   readonly release: () => Promise<void>
 }
 
-/** How a runtime is replaced by another one, as far as what runs in it may ask for that. */
+/** Replaces the runtime, on behalf of parts that run inside it. */
 export interface RuntimeChanges {
-  /** What is in place; undefined while it is being replaced. */
+  /** The current runtime; undefined while it is being replaced. */
   readonly runtime: { readonly seal: Pick<SealManager, 'seal'> } | undefined
-  /** Resolves when no change is under way. */
+  /** Resolves when no change is in progress. */
   settled(): Promise<void>
-  /** Opens the cluster by its auto-unseal seal, if it has one: now, or as soon as that can be asked. */
+  /** Unseals with the auto-unseal seal, if any: now, or as soon as the seal is reachable. */
   autoUnseal(): Promise<void>
-  /** The runtime is built anew from its records. Returns at once. */
+  /** Rebuilds the runtime from its records. Returns immediately. */
   restart(reason: string): void
   /**
-   * From now on new writes of clients wait. Resolves when those that were under way have been answered, or have taken too
-   * long; to be ended with `resumeWrites`, unless a restart follows.
+   * Makes new client writes wait. Resolves when those in progress have been answered, or after a timeout. End it with
+   * `resumeWrites`, unless a restart follows.
    */
   pauseWrites(): Promise<void>
   resumeWrites(): void
   /**
-   * A new generation of the data and a new runtime on it. Resolves when the decision is durable; when it rejects, all is as
-   * before, unless by OutcomeUnknown. Refused while another change runs, since what it was decided on would be gone when its turn comes.
+   * Creates a new generation of the data with a new runtime. Resolves when the decision is durable. If it rejects, nothing
+   * has changed, except for OutcomeUnknown. Rejected during another change, since that would invalidate the data the
+   * decision is based on.
    */
   replaceData(reason: string, next: NewData): Promise<void>
 }

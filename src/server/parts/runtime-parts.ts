@@ -5,13 +5,13 @@ import type { Store } from '../../storage/store/store.js'
 import type { Following } from './following.js'
 import type { OwnIdentity } from './cluster-identity.js'
 
-/** The parts of a runtime that are there before its cluster is open: an open cluster stands on them. */
+/** The parts of a runtime that exist before its cluster is open, and on which the open cluster is built. */
 export interface RuntimeParts {
   readonly store: Store
   readonly barrier: Barrier
   readonly seal: SealManager
   readonly identity: OwnIdentity
   readonly generationSlot: GenerationSlot
-  /** Of one of several nodes: how it keeps in step with their log. */
+  /** On a node of a multi-node cluster: follows the shared log. */
   readonly following: Following | undefined
 }

@@ -12,11 +12,11 @@ import type { EncryptionCount } from '../../storage/barrier/encryption-count.js'
 
 interface OtherNodes {
   readonly sealJoin: SealJoin | undefined
-  /** True while too few of them are there for this one to have its data. */
+  /** True while too few other nodes are present for this one to have its data. */
   readonly isAwaitingOthers: boolean
 }
 
-/** The parts of the process that outlive a runtime, as far as a runtime needs them. */
+/** The parts of the process that outlive a runtime and that a runtime needs. */
 export interface ShellView {
   readonly status: ClusterStatus
   readonly holds: Holds
@@ -29,9 +29,9 @@ export interface ShellView {
   readonly standIns: StandIns | undefined
   /** The rules of the paths below `sys/`. */
   readonly systemRules: PathRuleTable
-  /** The root token of `-dev` as it was printed; whether it is still good is not known here. */
+  /** The root token of `-dev` as printed. It may have been revoked since. */
   readonly devSecrets: { readonly rootToken: string } | undefined
-  /** The other nodes of a server with storage "raft"; undefined with another one. */
+  /** The other nodes of a server with storage "raft"; undefined for other storage. */
   readonly peers: (RaftNodes & RaftJoining & OtherNodes) | undefined
   readonly inFlight: () => ReadonlyMap<
     string,

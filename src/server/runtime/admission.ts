@@ -13,18 +13,18 @@ interface AdmissionOptions {
   readonly shell: Pick<ShellView, 'systemRules' | 'peers'>
   readonly inFlight: Pick<InFlightRequests, 'settle'>
   readonly clock: Clock
-  /** How long a request waits at most; 0 = not at all. */
+  /** Maximum time in ms that a request waits; 0 = it does not wait. */
   readonly waitMs: number
-  /** True while the runtime is replaced. */
+  /** Returns true while the runtime is being replaced. */
   readonly isRestarting: () => boolean
 }
 
-/** Lets requests in one by one: at once, or when the change of role is over that they would get into. */
+/** Admits requests one by one: immediately, or after the role change that would affect them. */
 export class Admission {
   readonly #options: AdmissionOptions
   readonly #room: WaitingRoom
   #areWritesPaused = false
-  /** The one call that may change a role now. */
+  /** The one request that may currently change a role. */
   #inTurn: IncomingRequest | undefined
 
   constructor(options: AdmissionOptions) {
@@ -32,28 +32,28 @@ export class Admission {
     this.#room = new WaitingRoom(options)
   }
 
-  /** Requests that wait for a change to be over. */
+  /** The number of requests waiting for a change to complete. */
   get waiting(): number {
     return this.#room.size
   }
 
   /**
-   * Resolves when the request is to be handled now: at once, or when what it waits for is over, or took too long. Throws
-   * LogicalError 503 for a change of a role while another one goes on. The caller calls `leave` when it is done.
+   * Resolves when the request can be handled: immediately, after the change it waits for, or after a timeout. Throws
+   * LogicalError 503 for a role change during another one. The caller must call `leave` afterwards.
    */
   async admit(request: IncomingRequest): Promise<void> {
     await this.#room.pass(request, () => this.#isToWait(request) || !this.#hasTurn(request))
     if (!this.#hasTurn(request)) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
   }
 
-  /** A request that asked to be admitted is answered. */
+  /** Call this when an admitted request has been answered. */
   leave(request: IncomingRequest): void {
     if (this.#inTurn !== request) return
     this.#inTurn = undefined
     this.wake()
   }
 
-  /** Takes the turn where it is free, so that of several who wait one goes on. */
+  /** Takes the turn if it is free, so that one of several waiting requests continues. */
   #hasTurn(request: IncomingRequest): boolean {
     const { path, operation } = request
     if (!isWrite(operation) || !systemRulesOf(this.#options.shell.systemRules, path).takesTurns) return true
@@ -68,14 +68,14 @@ export class Admission {
     return this.#areWritesPaused && this.#isPausedWrite(request)
   }
 
-  /** The same for a large body, before it is read: nobody knows its token while the runtime is replaced. */
+  /** Admits a large body before it is read: while the runtime is replaced, its token cannot be checked. */
   async admitBody(sender: BodySender, gone: AbortSignal): Promise<void> {
     const waiting = { onGone: goneOf(gone), waitEndMs: sender.waitEndMs }
     await this.#room.pass(waiting, this.#options.isRestarting)
     sender.waitEndMs = waiting.waitEndMs
   }
 
-  /** From now on new writes of clients wait. Resolves when those under way are answered, or have taken `settleMs`. */
+  /** Makes new client writes wait. Resolves when those in progress have been answered, or after `settleMs`. */
   pauseWrites(settleMs: number): Promise<void> {
     this.#areWritesPaused = true
     return this.#options.inFlight.settle(settleMs, (request) => this.#isPausedWrite(request))
@@ -86,12 +86,12 @@ export class Admission {
     this.wake()
   }
 
-  /** To be called when a change that requests wait for may be over. */
+  /** Call this when a change that requests wait for may be complete. */
   wake(): void {
     this.#room.wake()
   }
 
-  /** A write that may lead into the log. */
+  /** Returns true for a write that may add to the log while writes are paused. */
   #isPausedWrite(request: IncomingRequest): boolean {
     return isWrite(request.operation) && !this.#isServedWhile('writes-paused', request)
   }

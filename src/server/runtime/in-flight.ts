@@ -9,7 +9,7 @@ export interface InFlight {
   readonly method: string
 }
 
-/** The requests that are being served, by id. */
+/** The requests in progress, by ID. */
 export class InFlightRequests {
   readonly #clock: Clock
   readonly #waiting = new Set<() => void>()
@@ -28,7 +28,7 @@ export class InFlightRequests {
     }
   }
 
-  /** Resolves when the awaited requests that are in flight now have been answered, or after `timeoutMs`. */
+  /** Resolves when the selected requests that are in flight now have been answered, or after `timeoutMs`. */
   settle(timeoutMs: number, isAwaited: (request: IncomingRequest) => boolean = () => true): Promise<void> {
     const awaited = new Set([...this.#requests].flatMap(([id, { request }]) => (isAwaited(request) ? [id] : [])))
     return new Promise((resolve) => {

@@ -6,18 +6,18 @@ import type { Runtime } from './runtime.js'
 
 interface OpenAgainOptions {
   readonly open: () => Promise<Runtime>
-  /** Undefined: it stays sealed. */
+  /** Undefined: the cluster stays sealed. */
   readonly rootKey: Buffer | undefined
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
-  /** Ends the attempts. */
+  /** Stops the attempts. */
   readonly signal: AbortSignal
 }
 
 /**
- * The runtime after a change, as open as the key makes it. A failure, as of a full disk, is logged and tried again: until then
- * reads of the status say that the cluster restarts. Undefined when the signal has ended that.
+ * Opens the runtime after a change, and unseals it if there is a key. A failure, such as a full disk, is logged and retried;
+ * until then status reads report a restart. Returns undefined if the signal was aborted.
  */
 export const openAgain = async (options: OpenAgainOptions): Promise<Runtime | undefined> => {
   const { open, clock, random, log, signal } = options
@@ -36,7 +36,7 @@ export const openAgain = async (options: OpenAgainOptions): Promise<Runtime | un
   return undefined
 }
 
-/** A cluster that cannot be opened is there all the same, sealed. */
+/** A cluster that cannot be opened still exists, sealed. */
 const unseal = async ({ seal }: Runtime, { rootKey, log }: OpenAgainOptions): Promise<void> => {
   try {
     if (rootKey) await seal.openWith(rootKey)

@@ -3,14 +3,14 @@ import type { Engine } from '../../storage/engine/engine.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import type { NewData } from '../parts/runtime-changes.js'
 
-/** Puts data of this node into the log of all. */
+/** Publishes this node's data to the shared log. */
 interface Publisher {
   publish(fresh: Engine): Promise<void>
 }
 
 /**
- * New data takes the place of what a server has, and of what the other nodes of its cluster have. Throws OutcomeUnknown where
- * this one cannot take what it has published: the others take it, and this one takes it from them.
+ * Replaces the data of a server and of its cluster's other nodes. Throws OutcomeUnknown if this node has published the data
+ * but cannot adopt it: the others adopt it, and this one gets it from them.
  */
 export const replaceForAll = async (
   source: EngineSource,

@@ -18,9 +18,9 @@ type RestartShell = Pick<ShellView, 'status' | 'systemRules'> & {
 }
 
 /**
- * Answers while the runtime is being rebuilt: status reads as they were the moment before, shares that nobody needs (those of
- * a node that finds the others only now are needed), and 503 for everything else, which has waited in vain by then. Nothing
- * here touches the data, which may be on its way to another generation.
+ * Responds while the runtime is rebuilt. Status reads return the values from before the change. Shares are ignored, unless
+ * this node is still waiting to reach the others. Everything else gets a 503 after it has waited in vain. It does not access
+ * the data, which may be moving to another generation.
  */
 export class RestartView {
   readonly backend: Backend
@@ -48,7 +48,7 @@ export class RestartView {
     }
   }
 
-  /** The old data is dropped for good, and the set to join is known. */
+  /** Shows the set being joined, once the old data is permanently discarded. */
   showBootstrapping({ kind, setId }: FreshStart['joining']): void {
     const kinds = { ...(this.#kinds ?? DISABLED), [kind]: { mode: 'bootstrapping', cluster_id: setId } }
     for (const [path, answer] of replicationAnswers(kinds)) this.#answers.set(path, answer)

@@ -11,10 +11,10 @@ import type { ShellView } from '../parts/shell-view.js'
 export interface RuntimeHostOptions {
   readonly config: ServerConfig
   readonly status: ServerStatus
-  /** The part of the process around them that the runtimes are given. */
+  /** The part of the process that outlives the runtimes. */
   readonly shell: ShellView
   readonly inFlight: Pick<InFlightRequests, 'settle'>
-  /** The place among the nodes of the cluster; undefined for one that is a cluster alone. */
+  /** Returns the membership in a multi-node cluster; undefined for a single-node cluster. */
   readonly seat: () => NodeSeat | undefined
   readonly clock: Clock
   readonly random: Random

@@ -19,8 +19,8 @@ import { createAutoSeal } from '../wiring/seal-parts.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
- * The data of a server and the runtime on it, which every role change replaces: one change after the other, and while one
- * runs there is a view that says so. The root key survives a change in memory, unless the cluster was sealed before it.
+ * The data of a server and its runtime, which every role change replaces. Changes run one at a time, and a restart view
+ * responds in the meantime. The root key stays in memory during a change, unless the cluster was sealed before.
  */
 export class RuntimeHost implements RuntimeChanges {
   readonly #options: RuntimeHostOptions
@@ -46,19 +46,19 @@ export class RuntimeHost implements RuntimeChanges {
     this.#unsealing = new AutoUnsealing({ ...options, seal: () => this.#runtime?.seal, signal: this.#stop.signal })
   }
 
-  /** Takes over the data, to be closed with the rest. */
+  /** Takes ownership of the source, which is closed with the rest. */
   adopt(source: EngineSource): void {
     this.#source = source
   }
 
-  /** The first runtime; it is still sealed. */
+  /** Opens the first runtime, which is sealed. */
   async open(): Promise<Runtime> {
     const runtime = await this.#openRuntime()
     this.#show(runtime)
     return runtime
   }
 
-  /** Undefined while it is being replaced, and before and after everything. */
+  /** Undefined while it is being replaced, and during startup and shutdown. */
   get runtime(): Runtime | undefined {
     return this.#runtime
   }
@@ -67,17 +67,17 @@ export class RuntimeHost implements RuntimeChanges {
     return this.#source?.generation ?? 0
   }
 
-  /** Read from the data itself, since the data is there while the runtime is replaced, too. */
+  /** Read from the data itself, which is also available while the runtime is replaced. */
   get hasPurgeMark(): boolean {
     return this.#source?.engine.get(dataKey(KEYS.purgeMark)) !== undefined
   }
 
-  /** Resolves when the request is to be handled now: at once, or when what it waits for is over, or took too long. */
+  /** Resolves when the request can be handled: immediately, after the change it waits for, or after a timeout. */
   readonly admit = (request: IncomingRequest): Promise<void> => this.#admission.admit(request)
-  /** To be called when one that asked to be admitted is answered. */
+  /** Call this when an admitted request has been answered. */
   readonly leave = (request: IncomingRequest): void => this.#admission.leave(request)
 
-  /** Requests that wait for a change to be over. */
+  /** The number of requests waiting for a change to complete. */
   get waiting(): number {
     return this.#admission.waiting
   }
@@ -90,19 +90,22 @@ export class RuntimeHost implements RuntimeChanges {
     this.#admission.resumeWrites()
   }
 
-  /** The one state of the server, by which everything is served or refused. */
+  /** The current state of the server, which determines how requests are handled. */
   get state(): ServerState {
     if (this.#options.status.isRemoved) return removedStateOf(this.#runtime, this.#restartView?.backend)
     return serverStateOf(this.#runtime, this.#restartView?.backend, this.#options.seat())
   }
 
-  /** The limits of a body, before it is read. It waits while the runtime is replaced: nobody knows its token then. */
+  /**
+   * Returns the limits of a body, before it is read. Waits while the runtime is replaced, since the token cannot be checked
+   * then.
+   */
   async allowBody(sender: BodySender, gone: AbortSignal): Promise<BodyAllowance> {
     await this.#admission.admitBody(sender, gone)
     return allowanceIn(this.state, sender)
   }
 
-  /** The runtime; throws LogicalError 503 where there is none. */
+  /** Returns the runtime. Throws LogicalError 503 if there is none. */
   requireRuntime(): Runtime {
     if (this.#runtime) return this.#runtime
     throw new LogicalError('unavailable', this.#restartView ? RESTARTING_REFUSAL : STOPPING_REFUSAL)
@@ -110,15 +113,15 @@ export class RuntimeHost implements RuntimeChanges {
 
   restart(reason: string): void {
     this.#change(reason, async () => {
-      // The answer that announces the change still goes through the runtime that made it.
+      // Lets the response that announces the change go through the old runtime.
       await this.#options.inFlight.settle(SETTLE_MS)
       await this.#rebuild()
     })
   }
 
   /**
-   * The runtime of a node that led is replaced by one that follows, with `release` called between the two. Resolves when it
-   * is there. `isDrained`: what is under way is finished before.
+   * Replaces the runtime of a leader with one that follows, and calls `release` in between. Resolves when it is in place.
+   * `isDrained`: requests in progress complete first.
    */
   async followAnew(reason: string, { isDrained, release }: Ceasing): Promise<void> {
     this.#change(reason, async () => {
@@ -128,7 +131,7 @@ export class RuntimeHost implements RuntimeChanges {
     await this.#changing
   }
 
-  /** Whoever waits looks again. */
+  /** Makes all waiting requests check again. */
   wake(): void {
     this.#admission.wake()
   }
@@ -156,7 +159,7 @@ export class RuntimeHost implements RuntimeChanges {
     })
   }
 
-  /** The data goes over to another source: see `PeersHost`. */
+  /** Moves the data to another source: see `PeersHost`. */
   moveData(reason: string, move: (engine: Engine) => Promise<EngineSource>, rootKey?: Buffer): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#isClosing) return reject(new LogicalError('unavailable', STOPPING_REFUSAL))
@@ -177,25 +180,25 @@ export class RuntimeHost implements RuntimeChanges {
     }
   }
 
-  /** The data as it is behind whatever runtime there is. */
+  /** The current engine, independent of the runtime. */
   get engine(): Engine {
     return this.#requireSource().engine
   }
 
-  /** Resolves when no change is under way. */
+  /** Resolves when no change is in progress. */
   readonly settled = (): Promise<void> => this.#changing
 
-  /** No change begins from now on. */
+  /** Prevents all further changes. */
   refuseChanges(): void {
     this.#stop.abort()
   }
 
-  /** Opens the cluster by its auto-unseal seal, if it has one: now, or as soon as that can be asked. */
+  /** Unseals with the auto-unseal seal, if any: now, or as soon as the seal is reachable. */
   autoUnseal(): Promise<void> {
     return this.#unsealing.begin()
   }
 
-  /** After the change that runs: ends the runtime. The data stays open. */
+  /** Ends the runtime after the current change. The data stays open. */
   async end(): Promise<void> {
     await this.#changing
     await this.#unsealing.settled()
@@ -217,7 +220,10 @@ export class RuntimeHost implements RuntimeChanges {
     return this.#runtime?.seal.rootKey
   }
 
-  /** One change of the runtime after the other; by one a server may become a node. What `run` throws, nobody else has heard of. */
+  /**
+   * Runs changes of the runtime one at a time. A change can turn the server into a node. Logs errors of `run`, since no
+   * caller receives them.
+   */
   #change(reason: string, run: () => Promise<void>): void {
     if (this.#isClosing) return
     const { log, seat } = this.#options
@@ -225,7 +231,7 @@ export class RuntimeHost implements RuntimeChanges {
     seat()?.changing()
     this.#showRestarting()
     this.#changing = this.#changing.then(async () => {
-      // The change before this one has put a runtime in place that is served again.
+      // The previous change has put a runtime in place that is already serving.
       this.#showRestarting()
       await run().catch((error: unknown) => log.error('a change of the cluster failed', { reason, error }))
       seat()?.changed()
@@ -251,7 +257,7 @@ export class RuntimeHost implements RuntimeChanges {
     this.#restartView?.showBootstrapping(joining)
   }
 
-  /** A runtime on the live generation, as open as the key makes it. */
+  /** Starts a runtime on the live generation, and unseals it if there is a key. */
   async #startAnew(rootKey: Buffer | undefined): Promise<void> {
     const runtime = await openAgain({
       ...this.#options,
@@ -261,7 +267,7 @@ export class RuntimeHost implements RuntimeChanges {
     })
     if (!runtime) return
     this.#show(runtime)
-    // What other nodes have put in place may be under another key.
+    // Data published by other nodes may have another key.
     if (rootKey && runtime.seal.isSealed && this.#options.seat()) await this.#unsealing.begin()
   }
 
@@ -294,5 +300,5 @@ export class RuntimeHost implements RuntimeChanges {
   }
 }
 
-/** How long requests in flight may hold up a restart. */
+/** Maximum time in ms that requests in flight may delay a restart. */
 const SETTLE_MS = 2000

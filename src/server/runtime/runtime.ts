@@ -37,26 +37,26 @@ interface RuntimeOptions {
   readonly shell: ShellView
   readonly changes: RuntimeChanges
   readonly seat: NodeSeat | undefined
-  /** Undefined: key shares alone. */
+  /** Undefined: key shares only. */
   readonly autoSeal: AutoSeal | undefined
   readonly clock: Clock
   readonly random: Random
   readonly network: Network
   readonly log: Log
-  /** Ends what waits for a shared log. */
+  /** Aborts waits for a shared log. */
   readonly signal: AbortSignal
 }
 
 interface Opened {
   readonly store: Store
   readonly following: Following | undefined
-  /** Known to the server before its cluster is open, where it is a cluster alone. */
+  /** The identity of a single-node cluster, known before the cluster is open. */
   readonly identity: OwnIdentity | undefined
 }
 
 /**
- * Everything that is derived from one generation of the data: store, barrier, seal and, while unsealed, the open cluster.
- * A role change tears it down and builds it anew from what is on disk, as a crash would.
+ * Everything derived from one generation of the data: store, barrier, seal and, while unsealed, the open cluster. A role
+ * change discards it and rebuilds it from disk, as after a crash.
  */
 export class Runtime implements RuntimeParts {
   readonly store: Store
@@ -64,16 +64,16 @@ export class Runtime implements RuntimeParts {
   readonly seal: SealManager
   readonly generationSlot = new GenerationSlot()
   readonly sealStorage: SealStorage
-  /** The backend that answers while sealed. */
+  /** The backend that responds while sealed. */
   readonly closedBackend: Backend
   readonly #options: RuntimeOptions
   readonly #statePaths: PathSpec[]
   readonly following: Following | undefined
   #identity: OwnIdentity | undefined
-  /** Of a performance standby. */
+  /** The copy of a performance standby. */
   readonly #copy: StandbyCopy
   #cluster: OpenCluster | undefined
-  /** What a node does to become active. */
+  /** Settles when the node has become active or failed to. */
   #opening: Promise<void> = Promise.resolve()
 
   private constructor(options: RuntimeOptions, { store, following, identity }: Opened) {
@@ -129,19 +129,19 @@ export class Runtime implements RuntimeParts {
     }
   }
 
-  /** Of a node that never led: as the leader wrote it; empty before that. */
+  /** On a node that never led: the identity written by the leader; empty before that. */
   get identity(): OwnIdentity {
     const { clusterName } = this.#options.config
     this.#identity ??= findIdentity(this.store)
     return this.#identity ?? { clusterId: '', clusterName }
   }
 
-  /** The number of entries of the shared log that are applied here; 0 without one. */
+  /** The last index of the shared log applied here; 0 without one. */
   get appliedIndex(): number {
     return this.following?.appliedIndex ?? 0
   }
 
-  /** From now on this node writes what all nodes follow. */
+  /** Makes this node the writer of the shared log. */
   lead(leadership: Leadership): Promise<void> {
     return this.#inOpening(async () => {
       // Its audit devices may be slow to close.
@@ -155,7 +155,7 @@ export class Runtime implements RuntimeParts {
     })
   }
 
-  /** The part of becoming active that is the same for a server that is a cluster alone. */
+  /** Opens the cluster: the part of becoming active that single-node clusters share. */
   openCluster(): Promise<void> {
     return this.#inOpening(async () => {
       if (this.seal.isSealed) throw sealed()
@@ -168,12 +168,12 @@ export class Runtime implements RuntimeParts {
     return this.#cluster
   }
 
-  /** What a performance standby answers from; undefined on every other node. */
+  /** The copy from which a performance standby answers; undefined on every other node. */
   get copy(): OpenCluster | undefined {
     return this.#copy.readable
   }
 
-  /** The same where it is whole: in the middle of a resync it shows what is there, which may be half of a change. */
+  /** The same copy, but undefined during a resync, when it may contain half of a change. */
   get wholeCopy(): OpenCluster | undefined {
     return this.store.isResyncing ? undefined : this.copy
   }
@@ -188,7 +188,7 @@ export class Runtime implements RuntimeParts {
     }
   }
 
-  /** A node that was started before there was a cluster opens by itself like any other, if its seal can. */
+  /** If a node was started before its cluster was initialized, unseals it with the seal like any other, if possible. */
   #awaitInitialization(): void {
     const stop = this.store.onChange({
       seal: (key) => {
@@ -211,7 +211,7 @@ export class Runtime implements RuntimeParts {
     return this.#cluster
   }
 
-  /** Unsealed as one of several nodes, whose data may have come after its start. */
+  /** Follows the log after an unseal. The node's data may have arrived after its start. */
   async #join(seat: NodeSeat): Promise<void> {
     requireLicensedRoles(this.#options.config.own.license, this.store)
     if (this.#options.config.isPerformanceStandby && !seat.isLeading) await this.#inOpening(() => this.#copy.open())

@@ -6,14 +6,14 @@ interface Place {
   readonly changes: Pick<RuntimeChanges, 'runtime' | 'settled'>
 }
 
-/** A runtime was sealed: the server is, when this resolves, whatever is about to take the place of that runtime. */
+/** Seals the server after a runtime was sealed. Resolves when whatever replaces that runtime is sealed too. */
 export const sealPlace = async (
   sealed: NonNullable<RuntimeChanges['runtime']>,
   { seat, changes }: Place,
 ): Promise<void> => {
   await seat?.sealed()
   if (changes.runtime === sealed) return
-  // It was given the key that the sealed one had the moment before.
+  // The replacement received the key that the sealed runtime had a moment before.
   await changes.settled()
   await changes.runtime?.seal.seal()
 }

@@ -10,10 +10,10 @@ import type { ReplicationView } from '../../replication/runtime/view.js'
 import type { NodeSeat } from '../parts/node-seat.js'
 import type { Runtime } from './runtime.js'
 
-/** The state of a server, and what answers requests in it. */
+/** The state of a server, and the backend that responds in it. */
 export type ServerState = { readonly name: ClosedState; readonly backend: Backend } | OpenServerState
 
-/** A cluster is open on it. */
+/** A cluster is open. */
 export interface OpenServerState {
   readonly name: OpenState
   readonly pipeline: RequestHandler
@@ -22,8 +22,8 @@ export interface OpenServerState {
 const NOTHING: Backend = { type: 'system', paths: [] }
 
 /**
- * `standIn` answers while the runtime is replaced, as on a standby where there are other nodes; there is no runtime before and
- * after everything.
+ * Returns the state. `standIn` responds while the runtime is replaced, and on a standby if there are other nodes. During
+ * startup and shutdown there is no runtime.
  */
 export const serverStateOf = (
   runtime: Runtime | undefined,
@@ -39,13 +39,16 @@ export const serverStateOf = (
   return { name: openStateOf(cluster.replication.view), pipeline: cluster.pipeline }
 }
 
-/** Of a node that the others have taken out: whatever runtime there is, it serves no more. */
+/** Returns the state of a removed node: it no longer serves, regardless of its runtime. */
 export const removedStateOf = (runtime: Runtime | undefined, standIn: Backend | undefined): ServerState => ({
   name: 'removed',
   backend: runtime?.closedBackend ?? standIn ?? NOTHING,
 })
 
-/** The limits of a body, before it is read. On a standby they hold for what that answers itself: it knows no tokens. */
+/**
+ * Returns the limits of a body, before it is read. On a standby they apply to requests that it answers itself, since it
+ * knows no tokens.
+ */
 export const allowanceIn = (state: ServerState, sender: BodySender): BodyAllowance => {
   if ('pipeline' in state) return state.pipeline.allowBody(state.name, sender)
   const allowance = openAllowance(findPath(state.backend, sender.path.replace(/^sys\//, ''))?.spec)

@@ -4,7 +4,7 @@ import type { Log } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
 import type { OpenCluster } from '../wiring/open-cluster.js'
 
-/** What can be read of an open cluster, and ended. */
+/** The part of an open cluster that reads and closes. */
 interface Copy {
   readonly replication: { readonly view: Pick<OpenCluster['replication']['view'], 'isReadable'> }
   close(): Promise<void>
@@ -17,33 +17,35 @@ interface StandbyCopyOptions<C extends Copy> {
   readonly log: Log
 }
 
-/** The cluster as a performance standby has it open, over the store that follows. */
+/** The open cluster of a performance standby, over the store that follows the log. */
 export class StandbyCopy<C extends Copy = OpenCluster> {
   readonly #options: StandbyCopyOptions<C>
   #cluster: C | undefined
   #stop = new AbortController()
   /** Attempts after the first one. Never rejects. */
   #opening: Promise<void> = Promise.resolve()
-  /** Of what was given up. Never rejects. */
+  /** Settles when discarded copies are closed. Never rejects. */
   #closing: Promise<unknown> = Promise.resolve()
 
   constructor(options: StandbyCopyOptions<C>) {
     this.#options = options
   }
 
-  /** Undefined where it is not open, or the role of the cluster leaves nothing to read. */
+  /** Undefined if it is not open, or if the cluster's role allows no reads. */
   get readable(): C | undefined {
     return this.#cluster?.replication.view.isReadable ? this.#cluster : undefined
   }
 
-  /** Resolves after the first attempt. Until one succeeds the node is a standby that hands everything on. */
+  /** Resolves after the first attempt. Until one succeeds, the standby forwards all requests. */
   async open(): Promise<void> {
     this.#stop = new AbortController()
     const { signal } = this.#stop
     if (!(await this.#try(signal))) this.#opening = this.#tryAgain(signal)
   }
 
-  /** From now on nothing that it answers counts. What it has open, such as the files of audit devices, is closed meanwhile. */
+  /**
+   * Discards the copy: its responses no longer count. Its open resources, such as audit files, are closed in the background.
+   */
   giveUp(): void {
     this.#stop.abort(new Error('the copy is given up'))
     const cluster = this.#cluster
@@ -51,7 +53,7 @@ export class StandbyCopy<C extends Copy = OpenCluster> {
     if (cluster) this.#closing = Promise.all([this.#closing, this.#end(cluster)])
   }
 
-  /** Gives it up, and resolves when nothing of it is open. */
+  /** Discards the copy, and resolves when all of it is closed. */
   async close(): Promise<void> {
     this.giveUp()
     await this.#opening
@@ -68,7 +70,7 @@ export class StandbyCopy<C extends Copy = OpenCluster> {
     if (!signal.aborted) log.info('this node answers reads while it is a standby again')
   }
 
-  /** False when it is to be tried again. */
+  /** Returns false if it must be retried. */
   async #try(signal: AbortSignal): Promise<boolean> {
     try {
       const cluster = await this.#options.open()

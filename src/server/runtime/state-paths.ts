@@ -22,13 +22,13 @@ interface StatePathsOptions {
   readonly generationSlot: GenerationSlot
   readonly shell: ShellView
   readonly seat: NodeSeat | undefined
-  /** Throws where none is open. */
+  /** Throws if no cluster is open. */
   readonly openCluster: () => OpenCluster
   readonly clock: Clock
   readonly random: Random
 }
 
-/** The paths that exist in every state of a server. */
+/** Creates the paths that exist in every state of a server. */
 export const createStatePaths = (options: StatePathsOptions): PathSpec[] => {
   const { seal, sealStorage, generationSlot: slot, shell, seat, openCluster, clock, random } = options
   const { status } = shell
@@ -45,7 +45,7 @@ export const createStatePaths = (options: StatePathsOptions): PathSpec[] => {
   ]
 }
 
-/** What initialises a cluster of several nodes leads them meanwhile. */
+/** The node that initializes a multi-node cluster leads it meanwhile. */
 const leadingInitializer = (seal: SealManager, seat: NodeSeat): Initializer => ({
   keys: seal.keys,
   get isInitialized() {

@@ -5,13 +5,13 @@ import type { IncomingRequest } from '../../logical/incoming.js'
 
 interface WaitingRoomOptions {
   readonly clock: Clock
-  /** How long a request waits in all, wherever it does; 0 = not at all. */
+  /** Maximum total time in ms that a request waits, in all queues together; 0 = it does not wait. */
   readonly waitMs: number
 }
 
 type Waiting = Pick<IncomingRequest, 'bodyBytes' | 'onGone' | 'waitEndMs'>
 
-/** As a request tells that its client has gone away. */
+/** Adapts a request's notification that its client has disconnected. */
 export const goneOf =
   (gone: AbortSignal): NonNullable<IncomingRequest['onGone']> =>
   (listener) => {
@@ -20,8 +20,8 @@ export const goneOf =
   }
 
 /**
- * Requests that wait for a change of the cluster to be over, instead of being refused. They are as they came: whoever lets
- * them in judges them by what holds then. Bounded in number and in bytes; whose client leaves is dropped.
+ * Queue of requests that wait for a change of the cluster instead of being rejected. They stay unmodified, and the caller
+ * checks them against the state after the wait. Limited in number and bytes. A request is dropped if its client disconnects.
  */
 export class WaitingRoom {
   readonly #options: WaitingRoomOptions
@@ -37,8 +37,8 @@ export class WaitingRoom {
   }
 
   /**
-   * Resolves as soon as the request need not wait any more, when it has waited long enough here and in other rooms together,
-   * when it has waited `ms` here, or when there is no room.
+   * Resolves when the request need not wait any more, after its total time in all queues, after `ms` in this one, or if the
+   * queue is full.
    */
   async pass(request: Waiting, mustWait: () => boolean, ms = Number.POSITIVE_INFINITY): Promise<void> {
     if (!mustWait()) return
@@ -51,14 +51,14 @@ export class WaitingRoom {
     }
   }
 
-  /** Milliseconds that the request may go on waiting; its time begins with the first question. */
+  /** Returns the milliseconds that the request may still wait. The time starts with the first call. */
   leftMs(request: Waiting): number {
     const nowMs = this.#options.clock.monotonic()
     request.waitEndMs ??= nowMs + this.#options.waitMs
     return Math.max(0, request.waitEndMs - nowMs)
   }
 
-  /** To be called when something has changed: every request that waits looks again. */
+  /** Call this after a change: every waiting request checks again. */
   wake(): void {
     for (const check of [...this.#waiting]) check()
   }

@@ -15,8 +15,8 @@ interface SharedDestructionOptions {
 const MARK = dataKey(KEYS.purgeMark)
 
 /**
- * Destroys deleted data where nodes share it: what is left takes the place of everything, in the log and on every node, while the
- * cluster is closed for a moment. The mark that calls for it stays behind; where it fails, the next runtime asks again.
+ * Destroys deleted data shared by nodes: the remaining data replaces everything, in the log and on every node, while the
+ * cluster is closed for a moment. Until that succeeds, the mark that requests it remains, and the next runtime tries again.
  */
 export class SharedDestruction {
   readonly #options: SharedDestructionOptions
@@ -30,7 +30,7 @@ export class SharedDestruction {
     return this.#isRunning
   }
 
-  /** Asks for the destruction of the data that is marked now, all of which is deleted already. Returns at once. */
+  /** Schedules the destruction of the data marked now, all of which is already deleted. Returns immediately. */
   schedule(): void {
     const { source, log } = this.#options
     const mark = source.engine.get(MARK)
@@ -43,14 +43,14 @@ export class SharedDestruction {
       })
   }
 
-  /** The runtime that asks is closed by what it has asked for: nothing is waited for. */
+  /** The destruction itself closes the runtime that requests it, so there is nothing to wait for. */
   async stop(): Promise<void> {}
 
   #destroy(mark: Buffer): Promise<void> {
     return this.#options.changes.replaceData('filtered data is destroyed', {
       rootKeyAfter: (rootKey) => rootKey,
       prepare: async (fresh, old) => {
-        // More is to go by now, and may not be deleted yet.
+        // More data is marked by now, and may not be deleted yet.
         if (!old.get(MARK)?.equals(mark)) throw new LogicalError('unavailable', 'another filter is in effect')
         await copyRest(old, fresh, (key) => key === MARK)
       },

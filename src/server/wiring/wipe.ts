@@ -13,13 +13,13 @@ interface FreshContent extends StoreSurroundings {
   readonly records: readonly PlainRecord[]
 }
 
-/** Fills the new generation of a wiped cluster: its identity, the keys of the set it joins, and its role. */
+/** Fills the new generation of a wiped cluster with its identity, the keys of the set it joins, and its role. */
 export const prepareGeneration = async (engine: Engine, content: FreshContent): Promise<void> => {
   const { clock, random, identity, rootKey, sealRecords, records } = content
   const store = await openStore(engine, content, true)
   try {
     await store.write((tx) => tx.put(KEYS.clusterIdentity, Buffer.from(JSON.stringify(identity))))
-    // The primary's records come with the first copy too; here they are what opens the barrier until then.
+    // The primary's records also arrive with the first full sync. Until then, these open the barrier.
     await store.importMutations(sealRecords.map(({ key, value }) => ({ key, value })))
     const barrier = new Barrier({ store, clock, random })
     barrier.unseal(rootKey)

@@ -3,15 +3,15 @@ import type { Category } from '../../storage/keys/key-families.js'
 import type { Store } from '../../storage/store/store.js'
 import type { RuntimeChanges } from '../parts/runtime-changes.js'
 
-/** The categories of the log's entries that secondaries of each kind get. */
+/** The categories of log entries that secondaries of each kind receive. */
 export const FENCED: Readonly<Record<Kind, ReadonlySet<Category>>> = {
   dr: new Set(['replicated', 'local']),
   performance: new Set(['replicated']),
 }
 
 /**
- * Clients' new writes wait, so that those under way can be finished; what is not in the log by then meets the fence and is
- * refused, whoever writes it, also what this cluster does by itself and what secondaries forward. The result lifts both.
+ * Pauses new client writes so that those in progress can complete. Writes not in the log by then are rejected by the fence,
+ * regardless of their origin: clients, this cluster itself, or secondaries that forward. The returned function lifts both.
  */
 export const fenceWrites = async (
   kind: Kind,
