@@ -3,13 +3,13 @@ import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
 import { type Operation, ROOT_NAMESPACE } from '../../logical/request.js'
 import type { WrappedCall } from '../../replication/host/host.js'
 
-/** What a client gets. */
+/** The response that a client receives. */
 export interface Answer {
   readonly status: number
   readonly json: Readonly<Record<string, unknown>>
 }
 
-/** What a client sends. */
+/** The request that a client sends. */
 export interface Call {
   readonly method: 'GET' | 'PUT' | 'DELETE' | 'LIST'
   readonly path: string
@@ -17,7 +17,7 @@ export interface Call {
   readonly token?: string
 }
 
-/** What an HTTP client gets. */
+/** The response that an HTTP client receives. */
 export interface WholeAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -29,7 +29,7 @@ const OPERATIONS = { GET: 'read', PUT: 'update', DELETE: 'delete', LIST: 'list' 
   Operation
 >
 
-/** A call as the HTTP front hands it over. */
+/** Converts a call to a request as the HTTP front passes it on. */
 export const incomingOf = (id: string, { method, path, body = {}, token }: Call): IncomingRequest => ({
   id,
   operation: OPERATIONS[method],
@@ -54,13 +54,13 @@ export const bytesOf = async (body: Rendered['body']): Promise<Buffer> => {
   return Buffer.concat(chunks)
 }
 
-/** As a client gets them, with names in small letters. */
+/** Returns the headers as a client receives them, with lower-case names. */
 export const headersOf = ({ contentType, headers }: Rendered): IncomingHttpHeaders => ({
   'content-type': contentType,
   ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
 })
 
-/** What another server makes of a wrapping token, asked for by the one of that name. */
+/** Looks up or unwraps a wrapping token on another server, on behalf of the named one. */
 export const fetchWrapped = async (
   other: { call(call: Call, from: string): Promise<Answer | undefined> } | undefined,
   { step, token }: WrappedCall,

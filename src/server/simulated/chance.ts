@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Everything that a simulation leaves to chance, drawn from its seed. Of one seed and purpose it is always the same row. */
+/** The random numbers of a simulation. Each combination of seed and purpose always gives the same sequence. */
 export class Chance {
   readonly #state: Uint32Array
 
@@ -9,7 +9,7 @@ export class Chance {
     this.#state = Uint32Array.from([0, 4, 8, 12], (at) => digest.readUInt32LE(at))
   }
 
-  /** At least 0 and less than 1 (sfc32). */
+  /** Returns a number from 0 up to, but not including, 1 (sfc32). */
   next(): number {
     const [a = 0, b = 0, c = 0, counter = 0] = this.#state
     const sum = (a + b + counter) | 0
@@ -20,7 +20,7 @@ export class Chance {
     return (sum >>> 0) / 2 ** 32
   }
 
-  /** A whole number of at least 0 and less than `limit`. */
+  /** Returns an integer from 0 up to, but not including, `limit`. */
   below(limit: number): number {
     return Math.floor(this.next() * limit)
   }
@@ -29,7 +29,7 @@ export class Chance {
     return from + this.next() * (to - from)
   }
 
-  /** True in this part of all cases. */
+  /** Returns true with probability `part`. */
   happens(part: number): boolean {
     return this.next() < part
   }
@@ -40,7 +40,7 @@ export class Chance {
     return picked
   }
 
-  /** One of the names, each as often as its weight says. */
+  /** Returns one of the names, with probability proportional to its weight. */
   weighed<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
     const rows = Object.entries(weights) as [Name, number][]
     let left = this.next() * rows.reduce((sum, [, weight]) => sum + weight, 0)

@@ -6,14 +6,14 @@ import { SimulatedNode, type Surroundings } from './node.js'
 
 interface ClusterOptions {
   readonly name: string
-  /** One, or several that share a log. */
+  /** One server, or several that share a log. */
   readonly servers: readonly { readonly name: string; readonly config: ServerConfig }[]
   readonly leaseMs: number
-  /** What is older is in the image of the shared log alone. */
+  /** Older entries are only in the image of the shared log. */
   readonly entriesMax?: number | undefined
 }
 
-/** A cluster of one server, or of several nodes that share a log in memory, with a load balancer in front of them. */
+/** A cluster of one server, or of several nodes with a shared in-memory log, behind a load balancer. */
 export class SimulatedCluster {
   readonly name: string
   readonly nodes: readonly SimulatedNode[]
@@ -32,12 +32,12 @@ export class SimulatedCluster {
     return this.nodes.length > 1
   }
 
-  /** That of the active node; undefined while there is none. */
+  /** The active node's server; undefined while there is none. */
   get server(): Server | undefined {
     return this.hasNodes ? this.serving[0]?.server : this.nodes[0]?.server
   }
 
-  /** The nodes that take themselves for the active one. */
+  /** The nodes that consider themselves active. */
   get serving(): readonly SimulatedNode[] {
     return this.nodes.filter(({ server }) => server?.node?.isServing)
   }
@@ -46,19 +46,19 @@ export class SimulatedCluster {
     return this.nodes.map(({ clusterAddress }) => clusterAddress)
   }
 
-  /** Resolves to false when a process died before it was up. */
+  /** Resolves to false if a process died during startup. */
   async start(): Promise<boolean> {
     let areUp = true
     for (const node of this.nodes) if (!(await node.start())) areUp = false
     return areUp
   }
 
-  /** Ends every node as by SIGKILL, or as by a loss of power, of which nobody is told. */
+  /** Kills every node as by SIGKILL, or as by a loss of power, which peers do not notice. */
   crash(isPowerLost: boolean): void {
     for (const node of this.nodes) node.crash(isPowerLost)
   }
 
-  /** Sends a request to a node that is open, as far as there is one. Undefined when no answer comes. */
+  /** Sends a request to an unsealed node, if there is one. Returns undefined if no response arrives. */
   async call(call: Call): Promise<Answer | undefined> {
     return this.#pick()?.call(call)
   }

@@ -4,10 +4,10 @@ import type { Wire, WireMessage } from '../../replication/rpc/simulated/wire.js'
 import type { History } from './history.js'
 import type { Host } from './host.js'
 
-/** What lies between two hosts. */
+/** The links between two hosts. */
 interface Ways {
   isCut(from: string, to: string): boolean
-  /** How long a message takes, and how much longer in one direction, in milliseconds. */
+  /** Latency of a message, and additional latency of one direction, in milliseconds. */
   delayMs(): number
   slowMs(from: string, to: string): number
 }
@@ -16,12 +16,12 @@ interface EndOptions {
   readonly clock: Clock
   readonly history: History
   readonly network: Ways
-  /** Of the connection. */
+  /** The name of the connection. */
   readonly name: string
   readonly onGone: (end: End) => void
 }
 
-/** What one end of a connection has sent and nobody has got yet. */
+/** Data sent by one end of a connection and not received yet. */
 export interface Sent {
   readonly from: string
   readonly to: string
@@ -34,7 +34,7 @@ interface UnderWay {
   readonly message: WireMessage | 'close'
 }
 
-/** One end of a connection, with what is under way from it. */
+/** One end of a connection, with its data in transit. */
 export class End implements Wire {
   readonly host: Host
   other: End | undefined
@@ -62,14 +62,14 @@ export class End implements Wire {
     this.#part()
   }
 
-  /** The connection breaks, and this end hears of it. */
+  /** Breaks the connection and notifies this end. */
   breakOff(): void {
     this.#underWay.splice(0)
     this.#inbox.end()
     this.#part()
   }
 
-  /** Nobody is at this end any more; what is under way from it still arrives. */
+  /** The process at this end is gone. Its data in transit still arrives. */
   forget(): void {
     this.#inbox.forget()
     this.#part()
@@ -85,7 +85,7 @@ export class End implements Wire {
     return { from: this.host.name, to: this.other?.host.name ?? '', messages, bytes }
   }
 
-  /** Lets the next message travel, unless one does or the way is cut. */
+  /** Sends the next message, unless one is in transit or the link is cut. */
   pump(): void {
     const [next] = this.#underWay
     const to = this.other
@@ -110,7 +110,7 @@ export class End implements Wire {
     this.pump()
   }
 
-  /** Nothing is left of a connection once nobody is at either end: what is still under way arrives at nobody. */
+  /** Removes the connection once both ends are gone: data in transit has no recipient. */
   #part(): void {
     const { other } = this
     if (!this.isClosed || !other?.isClosed) return

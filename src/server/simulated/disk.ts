@@ -11,24 +11,25 @@ import type { Host } from './host.js'
 interface DiskOptions {
   readonly chance: Chance
   readonly history: History
-  /** How long one step takes at most, in milliseconds. */
+  /** Maximum duration of one step in milliseconds. */
   readonly delayMsMax: number
 }
 
-/** A bit that is not as it was written. */
+/** A flipped bit. */
 interface TurnedBit {
-  /** Turns it back, unless something else was stored there since. */
+  /** Restores the bit, unless the value was overwritten since. */
   readonly back: () => void
 }
 
 /**
- * The disk of one cluster. Every step takes its time before it has happened and until it is known that it has; whoever dies
- * in between finds out at the next start. A loss of power takes the last of what was not made durable, or all of it.
+ * The disk of one cluster. Every step takes time before it is executed, and again until its completion is reported. A
+ * process that dies in between learns the outcome at its next start. A loss of power discards some or all of the writes that
+ * were not durable.
  */
 export class Disk {
   readonly #options: DiskOptions
   #directory = new MemoryDirectory()
-  /** So many of the next batches are written, and answered by an error; and so many have been. */
+  /** The number of upcoming batches that are written but report an error, and the number of those so far. */
   failuresLeft = 0
   failures = 0
 
@@ -36,7 +37,10 @@ export class Disk {
     this.#options = options
   }
 
-  /** For one life of a server. Its clock is what it waits with: the steps of a dead one never come to their end. */
+  /**
+   * Opens the disk for one lifetime of a server. `clock` is that of the process, so that the steps of a dead process never
+   * complete.
+   */
   open(host: Host, clock: Clock): EngineSource {
     const { history, chance } = this.#options
     this.failuresLeft = 0
@@ -60,7 +64,7 @@ export class Disk {
     })
   }
 
-  /** Its process ends at any moment: the system has what was written. */
+  /** Releases the disk after the process died: written data remains. */
   release(): void {
     this.#directory.disk.release()
   }
@@ -77,7 +81,7 @@ export class Disk {
     this.#directory = new MemoryDirectory()
   }
 
-  /** Turns over a bit of a value whose key begins so, while no server runs on it. Undefined where there is none. */
+  /** Flips a bit of a value whose key has this prefix, while no server is running. Returns undefined if there is none. */
   turnBit(prefix: string, chance: Chance): TurnedBit | undefined {
     const { map } = this.#directory.disk
     const keys = map.frozen().flatMap((leaf) => leaf.keys.filter((key) => key.startsWith(prefix)))

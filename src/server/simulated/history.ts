@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/clock.js'
 
-/**
- * All that happens in a simulation, in order: its hash tells whether two runs were the same, and as a story it can be read.
- */
+/** All events of a simulation, in order. Their hash shows whether two runs were identical; the log is readable. */
 export class History {
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #hash = createHash('sha256')
@@ -11,13 +9,13 @@ export class History {
   readonly #isTold: boolean
   events = 0
 
-  /** Without `isTold` nothing is kept but the hash. */
+  /** Without `isTold` only the hash is kept. */
   constructor(clock: Pick<Clock, 'monotonic'>, isTold: boolean) {
     this.#clock = clock
     this.#isTold = isTold
   }
 
-  /** `bytes` are a part of what has happened and not of the story. */
+  /** Adds an event. `bytes` count for the hash but do not appear in the log. */
   add(who: string, what: string, bytes?: Buffer): void {
     this.events++
     this.#hash.update(`${this.#clock.monotonic()} ${who} ${what}\n`)
@@ -25,7 +23,7 @@ export class History {
     this.tell(who, () => what)
   }
 
-  /** What belongs to the story and follows from what has happened. */
+  /** Adds a line to the log that follows from earlier events and does not affect the hash. */
   tell(who: string, what: () => string): void {
     if (this.#isTold)
       this.#lines.push(`${(this.#clock.monotonic() / 1000).toFixed(6).padStart(12)} ${who.padEnd(4)} ${what()}`)
@@ -35,7 +33,7 @@ export class History {
     return this.#lines
   }
 
-  /** Of everything until now. */
+  /** The hash of all events so far. */
   get hash(): string {
     return this.#hash.copy().digest('hex').slice(0, 16)
   }

@@ -1,10 +1,10 @@
 /**
- * One life of a server, as what surrounds it knows it: no more than that, since the types of the package lead here and are to
- * lead to no server.
+ * One lifetime of a server, as seen by its environment. Kept minimal: the package's public types refer to it, and must not
+ * refer to the server.
  */
 export interface Host {
   readonly name: string
   readonly isAlive: boolean
-  /** How long nothing of it goes on yet, in milliseconds. */
+  /** Remaining time in milliseconds for which the process is suspended. */
   readonly frozenMs: number
 }

@@ -4,7 +4,7 @@ import type { Server } from '../server.js'
 import type { Host } from './host.js'
 import type { MortalClock } from './simulated-clock.js'
 
-/** One life of a server. */
+/** One lifetime of a server. */
 export interface Life extends Host {
   isAlive: boolean
   readonly clock: MortalClock

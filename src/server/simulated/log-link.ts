@@ -3,14 +3,14 @@ import { MemoryLink } from '../../storage/commit-log/memory-link.js'
 import type { Chance } from './chance.js'
 
 interface LogLinkOptions {
-  /** Of the node. */
+  /** The node's clock. */
   readonly clock: Clock
   readonly chance: Chance
-  /** How long a question, an answer and a piece of news take at most, each. */
+  /** Maximum latency in ms of each request, response and notification. */
   readonly delayMsMax: number
 }
 
-/** The way between a node and the log that it shares, on which everything takes its time. */
+/** The link between a node and its shared log, with latency. */
 export class LogLink extends MemoryLink {
   readonly #options: LogLinkOptions
 

@@ -10,14 +10,13 @@ interface NetworkOptions {
   readonly clock: Clock
   readonly chance: Chance
   readonly history: History
-  /** How long a message takes at most, in milliseconds. */
+  /** Maximum latency of a message in milliseconds. */
   readonly delayMsMax: number
 }
 
 /**
- * The network between simulated clusters. Each message takes as long as chance has it; those of one direction of a connection
- * stay in order, as they do over TCP, and nothing else does. A direction that is cut holds what is sent until it is whole
- * again.
+ * The network between simulated clusters. Each message has a random latency. As in TCP, messages in one direction of a
+ * connection stay in order; there is no other ordering. A cut direction holds its messages until it is restored.
  */
 export class Network {
   readonly #options: NetworkOptions
@@ -26,18 +25,18 @@ export class Network {
   readonly #cuts = new Set<string>()
   readonly #slow = new Map<string, number>()
   #nextConnection = 1
-  /** While it is not, now and then something takes far longer than everything else. */
+  /** If false, some messages take far longer than the others. */
   isCalm = true
 
   constructor(options: NetworkOptions) {
     this.#options = options
   }
 
-  /** The network as one life of a server sees it. */
+  /** Returns the network as seen by one lifetime of a server. */
   viewOf(host: Host): MessageNetwork {
     return {
       listen: (address, onWire) => {
-        // What is left of a life that has ended goes on for a moment, and reaches nothing.
+        // Code of an ended lifetime runs on for a moment, and reaches nothing.
         if (!host.isAlive) return { address, close: () => undefined }
         if (this.#listening.has(address)) throw new Error(`the address ${address} is taken`)
         this.#listening.set(address, { host, onWire })
@@ -47,7 +46,7 @@ export class Network {
     }
   }
 
-  /** Nothing arrives in this direction from now on, until it is healed. */
+  /** Stops delivery in this direction until `mend` is called. */
   cut(from: string, to: string): void {
     this.#tell(`the way ${pathOf(from, to)} is cut`)
     this.#cuts.add(pathOf(from, to))
@@ -59,14 +58,14 @@ export class Network {
     for (const end of this.#ends) end.pump()
   }
 
-  /** Ends what was cut in this direction. */
+  /** Restores delivery in this direction. */
   mend(from: string, to: string): void {
     this.#tell(`the way ${pathOf(from, to)} is whole again`)
     this.#cuts.delete(pathOf(from, to))
     for (const end of this.#ends) end.pump()
   }
 
-  /** What is sent in this direction takes so much longer from now on. */
+  /** Adds this latency to messages in this direction from now on. */
   slow(from: string, to: string, ms: number): void {
     this.#tell(`the way ${pathOf(from, to)} takes ${ms} ms more`)
     if (ms > 0) this.#slow.set(pathOf(from, to), ms)
@@ -81,7 +80,7 @@ export class Network {
     return this.#cuts.has(pathOf(from, to))
   }
 
-  /** Every connection between the two breaks: what is under way on it never arrives. */
+  /** Breaks every connection between the two. Data in transit is lost. */
   reset(one: string, other: string): void {
     this.#tell(`the connections ${pathOf(one, other)} break`)
     for (const end of [...this.#ends])
@@ -92,12 +91,12 @@ export class Network {
     return [...this.#cuts]
   }
 
-  /** What every open end of a connection has sent and nobody has got yet. */
+  /** The data sent by all open ends of connections and not received yet. */
   get underWay(): readonly Sent[] {
     return [...this.#ends].map((end) => end.sent)
   }
 
-  /** A server is gone. Those connected to it are told, as by the system of a process that dies, or are not, as by nobody. */
+  /** Removes a server. Its peers are notified, as by the system of a dying process, or not, as after a loss of power. */
   bury(host: Host, areOthersTold: boolean): void {
     for (const [address, listening] of this.#listening) if (listening.host === host) this.#listening.delete(address)
     for (const end of this.#ends) {
@@ -107,7 +106,7 @@ export class Network {
     }
   }
 
-  /** How long a trip takes: of a message, or of a request of a client. */
+  /** Returns the latency of a message or of a client's request. */
   delayMs(): number {
     const { chance, delayMsMax } = this.#options
     return chance.next() * delayMsMax * (!this.isCalm && chance.happens(PART_SLOW) ? TIMES_SLOWER : 1)

@@ -34,24 +34,24 @@ export interface Surroundings {
   readonly history: History
   readonly network: Network
   readonly identities: Identities
-  /** How long a step of a disk, and a trip between a node and the log that it shares, take at most, in milliseconds. */
+  /** Maximum duration in milliseconds of a disk step, and of a message between a node and its shared log. */
   readonly diskDelayMsMax: number
   readonly logDelayMsMax: number
-  /** How fast the clock of a node of several runs. */
+  /** Returns the clock rate of a node in a multi-node cluster. */
   readonly driftOf: (node: string) => number
-  /** Asks for an address of another server's API. */
+  /** Finds a node by the address of its API. */
   readonly findByApi: (address: string) => SimulatedNode | undefined
 }
 
 interface NodeOptions {
   readonly name: string
-  /** Nothing listens where it says: requests come in where the HTTP front would hand them over. */
+  /** Its listen addresses are not bound: requests enter where the HTTP front would pass them on. */
   readonly config: ServerConfig
-  /** What it shares with the other nodes of its cluster; undefined where it is the only one. */
+  /** The log shared with the other nodes of its cluster; undefined if it is the only one. */
   readonly log: MemoryLog | undefined
 }
 
-/** One server whose clock, network, disk and chances are simulated; everything above them is the product. */
+/** One server with simulated clock, network, disk and random numbers. Everything else is production code. */
 export class SimulatedNode {
   readonly name: string
   readonly apiAddress: string
@@ -73,22 +73,22 @@ export class SimulatedNode {
     this.#disk = new Disk({ ...surroundings, delayMsMax: surroundings.diskDelayMsMax })
   }
 
-  /** Undefined while it does not run. */
+  /** Undefined while it is stopped. */
   get server(): Server | undefined {
     return this.#life?.server
   }
 
-  /** What goes on between it and the shared log; undefined where there is none. */
+  /** The link to the shared log; undefined if there is none. */
   get logLink(): MemoryLink | undefined {
     return this.#life?.shared?.link
   }
 
-  /** What it waits with; undefined while it does not run. */
+  /** The process clock; undefined while it is stopped. */
   get clock(): Pick<MortalClock, 'frozenMs' | 'timers'> | undefined {
     return this.#life?.clock
   }
 
-  /** Nothing of it goes on for so long, as of a process whose machine stands still; its clock does. */
+  /** Suspends the process for `ms`, like a paused machine; its clock advances. */
   freeze(ms: number): void {
     this.#surroundings.history.add(this.name, `stands still for ${ms.toFixed(3)} ms`)
     this.#life?.clock.freeze(ms)
@@ -98,13 +98,13 @@ export class SimulatedNode {
     return this.#disk
   }
 
-  /** The machine is another one when it starts again, with an empty disk. */
+  /** Replaces the machine: the next start has an empty disk. */
   loseDisk(): void {
     this.crash(true)
     this.#disk.lose()
   }
 
-  /** Resolves to false when the process died before it was up. */
+  /** Resolves to false if the process died during startup. */
   async start(): Promise<boolean> {
     if (this.#life) return true
     const life = this.#beginLife()
@@ -116,25 +116,25 @@ export class SimulatedNode {
       life.server = started
       return true
     } catch (error) {
-      // A process whose start has failed is gone.
+      // A process that fails to start exits.
       if (this.#life === life) this.crash(false)
       throw error
     }
   }
 
-  /** Ends in order, as by SIGTERM. */
+  /** Shuts down cleanly, as by SIGTERM. */
   async stop(): Promise<void> {
     const life = this.#life
     if (!life?.server) return
     this.#surroundings.history.add(this.name, 'stops')
-    // Where it does not end well, its process ends all the same.
+    // If shutdown fails, the process ends anyway.
     const isClosed = await Promise.race([life.server.close().then(() => true), life.died]).catch(() => false)
     if (this.#life !== life) return
     if (!isClosed) return this.crash(false)
     this.#end(life, true)
   }
 
-  /** Ends as by SIGKILL, or as by a loss of power, of which nobody is told. */
+  /** Kills the process as by SIGKILL, or as by a loss of power, which peers do not notice. */
   crash(isPowerLost: boolean): void {
     const life = this.#life
     if (!life) return
@@ -144,7 +144,7 @@ export class SimulatedNode {
     else this.#disk.release()
   }
 
-  /** Sends a request as a client would; undefined when no answer comes. `from` is where its way begins. */
+  /** Sends a request as a client; undefined if no response arrives. `from` is the origin of its network path. */
   async call(call: Call, from?: string): Promise<Answer | undefined> {
     const rendered = await this.#visit(from, (life, server) => this.#answer(life, server, call))
     if (!rendered) return undefined
@@ -154,7 +154,7 @@ export class SimulatedNode {
     return { status: rendered.status, json: body === '' ? {} : (JSON.parse(body) as Answer['json']) }
   }
 
-  /** Sends a message as an HTTP client would; undefined when no answer comes. */
+  /** Sends a message as an HTTP client; undefined if no response arrives. */
   async exchange(message: SentMessage): Promise<WholeAnswer | undefined> {
     const { history } = this.#surroundings
     const rendered = await this.#visit(undefined, (life, server) => {
@@ -174,7 +174,7 @@ export class SimulatedNode {
     return { status: rendered.status, headers: headersOf(rendered), bytes }
   }
 
-  /** The way to it and back, and what it answers in between. */
+  /** Simulates the path to the server and back, with its response in between. */
   async #visit(
     from: string | undefined,
     answer: (life: Life, server: Server) => Promise<Rendered>,
@@ -198,7 +198,7 @@ export class SimulatedNode {
   #end(life: Life, areOthersTold: boolean): void {
     this.#life = undefined
     life.isAlive = false
-    // What it has asked is never answered, so nothing of it goes on.
+    // Its pending requests are never answered, so none of its code continues.
     life.shared?.link.cut()
     life.clock.die()
     this.#surroundings.network.bury(life, areOthersTold)

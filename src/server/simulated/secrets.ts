@@ -3,7 +3,7 @@ import type { Random } from '../../base/random.js'
 import { simulatedCertificateKeys, simulatedJwtKeys, simulatedPrivateKeys } from '../../crypto/simulated-keys.js'
 import type { StandIns } from '../rules/stand-ins.js'
 
-/** Keys and passwords that need no threads. */
+/** Keys and passwords without threads. */
 export const simulatedSecrets = (random: Random): Omit<StandIns, 'transport' | 'fetchWrapped'> => ({
   certificateKeys: simulatedCertificateKeys(random),
   jwtKeys: simulatedJwtKeys(random),

@@ -9,7 +9,7 @@ interface Due {
 }
 
 const START_MS = 1_700_000_000_000
-/** Each time a timer of the clock runs out there is another one. */
+/** Returns a repeating timer: each expiry sets the next one. */
 const repeatWith = (clock: Pick<Clock, 'setTimer'>, ms: number, fn: () => void): Timer => {
   let timer: Timer
   const again = () => {
@@ -20,13 +20,13 @@ const repeatWith = (clock: Pick<Clock, 'setTimer'>, ms: number, fn: () => void):
   return { cancel: () => timer.cancel() }
 }
 
-/** A timer is late by up to so much, as timers are; so seeds differ in which of two comes first. */
+/** Maximum random delay of timers in ms, so that seeds differ in the order of nearly simultaneous timers. */
 const LATE_MS_MAX = 1
 export const IDLE_TURNS_MAX = 10_000
 
 /**
- * Time that passes when nothing is left to be done in it. What falls due runs one by one, each to its end before the next:
- * there is nothing in the process that waits for anything but this clock.
+ * A clock that advances when there is nothing left to do at the current time. Due timers run one by one, each to completion:
+ * nothing in the process waits for anything but this clock.
  */
 export class SimulatedClock implements Clock {
   readonly #chance: Chance
@@ -69,13 +69,13 @@ export class SimulatedClock implements Clock {
     return sleepWith(this, ms, signal)
   }
 
-  /** Lets time pass until `main` has ended. Throws when nothing is left that could end it, or when it takes too long. */
+  /** Advances time until `main` has settled. Throws if no timer is left that could settle it, or after `limitMs`. */
   async run<T>(main: Promise<T>, limitMs: number): Promise<T> {
     let isDone = false
     const ended = main.finally(() => {
       isDone = true
     })
-    // Whoever awaits the result hears of it.
+    // The caller that awaits the result handles the error.
     ended.catch(() => undefined)
     for (let idle = 0; idle < IDLE_TURNS_MAX; ) {
       const isIdle = await idleTurn()
@@ -88,7 +88,7 @@ export class SimulatedClock implements Clock {
     throw new Error('nothing is left to happen, and the simulation has not ended')
   }
 
-  /** Lets what is due next happen, whenever that is. Returns false when nothing is left. */
+  /** Runs the next due timer, advancing time as needed. Returns false if there is none. */
   runNext(): boolean {
     const next = this.#take()
     if (!next) return false
@@ -141,7 +141,7 @@ export class SimulatedClock implements Clock {
 
 const isBefore = (a: Due, b: Due): boolean => a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.order < b.order)
 
-/** The clock of one process: when that dies, nothing it has waited for ever comes, and while it stands still, nothing does. */
+/** The clock of one process. Its timers never fire after the process dies, nor while it is suspended. */
 export class MortalClock implements Clock {
   readonly #clock: Clock
   readonly #timers = new Set<Timer>()
@@ -149,7 +149,7 @@ export class MortalClock implements Clock {
   #isDead = false
   #thawsMs = 0
 
-  /** `rate`: how much of its time passes in a second of everybody else's. */
+  /** `rate` is the clock's speed relative to the simulation. */
   constructor(clock: Clock, rate = 1) {
     this.#clock = clock
     this.#rate = rate
@@ -193,17 +193,17 @@ export class MortalClock implements Clock {
     return sleepWith(this, ms, signal)
   }
 
-  /** How many are set. */
+  /** The number of set timers. */
   get timers(): number {
     return this.#timers.size
   }
 
-  /** Nothing falls due for so long, and then all of it does. */
+  /** Suspends all timers for `ms`. Overdue ones then fire. */
   freeze(ms: number): void {
     this.#thawsMs = this.#clock.monotonic() + ms
   }
 
-  /** Resolves at once unless it stands still. */
+  /** Resolves when the process is not suspended. */
   async thawed(): Promise<void> {
     if (this.frozenMs > 0) await this.sleep(0)
   }
@@ -213,7 +213,7 @@ export class MortalClock implements Clock {
     for (const timer of [...this.#timers]) timer.cancel()
   }
 
-  /** How long it still stands still, in milliseconds. */
+  /** Remaining suspension in milliseconds. */
   get frozenMs(): number {
     return Math.max(0, this.#thawsMs - this.#clock.monotonic())
   }

@@ -2,7 +2,7 @@ import type { Log } from '../../base/log.js'
 import type { History } from './history.js'
 import type { Host } from './host.js'
 
-/** The log of one life of a server, as a part of the story. */
+/** Returns the log of one lifetime of a server, written into the history. */
 export const toldLog = (history: History, host: Host): Log => {
   const tell = (level: string) => (message: string, fields?: Record<string, unknown>) => {
     if (host.isAlive) history.tell(host.name, () => `${level}: ${message}${shown(fields)}`)

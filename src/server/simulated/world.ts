@@ -12,7 +12,7 @@ interface WorldOptions extends Pick<Surroundings, 'seed' | 'diskDelayMsMax' | 'l
   readonly clusters: readonly ConstructorParameters<typeof SimulatedCluster>[0][]
 }
 
-/** Clusters with everything around them, on one clock and under one seed. */
+/** Simulated clusters and their environment, with one clock and one seed. */
 export class SimulatedWorld {
   readonly clock: SimulatedClock
   readonly history: History
@@ -33,12 +33,12 @@ export class SimulatedWorld {
     this.#byApi = new Map(this.nodes.map((node) => [node.apiAddress, node]))
   }
 
-  /** Every server of every cluster. */
+  /** All servers of all clusters. */
   get nodes(): readonly SimulatedNode[] {
     return this.clusters.flatMap(({ nodes }) => nodes)
   }
 
-  /** The server whose API has this address. */
+  /** Returns the server whose API has this address. */
   findByApi(address: string): SimulatedNode | undefined {
     return this.#byApi.get(address)
   }
