@@ -12,7 +12,7 @@ export interface OwnIdentity {
 export const findIdentity = (store: ReadStorage): OwnIdentity | undefined =>
   readJson<OwnIdentity>(store, KEYS.clusterIdentity)
 
-/** Id and name of this very cluster: made once, kept through wipes. A configured name wins over the one that was made. */
+/** Creates the ID and name of this cluster once; they survive a wipe. A configured name overrides the generated one. */
 export const ensureIdentity = async (store: Store, configuredName: string, random: Random): Promise<OwnIdentity> => {
   const known = findIdentity(store)
   const clusterName = configuredName || known?.clusterName || `vault-cluster-${random.bytes(4).toString('hex')}`

@@ -1,4 +1,4 @@
-/** One request at the API of another server, over the injected network. */
+/** One request to another server's API, over the injected network. */
 import net from 'node:net'
 import { callHttp, type HttpCall } from '../../base/http-call.js'
 import { LIMITS } from '../../base/limits.js'
@@ -8,7 +8,7 @@ import { formatHostPort, type Network } from '../../base/network.js'
 import { LogicalError } from '../../logical/errors.js'
 
 const CONNECT_TIMEOUT_MS = 10_000
-/** Callers that wait less pass a signal. */
+/** Callers with a shorter timeout pass a signal. */
 const CALL_TIMEOUT_MS = 60_000
 
 interface ApiCall {
@@ -19,22 +19,22 @@ interface ApiCall {
   readonly body?: object
   readonly tls: ApiTls
   readonly signal?: AbortSignal | undefined
-  /** What to check when the authority of the other side's certificate is not known. */
+  /** What to check if the CA of the server's certificate is unknown. */
   readonly authorityHint: string
 }
 
 interface ApiTls {
-  /** Empty: the system's roots. */
+  /** Empty: the system's CAs. */
   readonly caPems: readonly string[]
   /** Empty: none. */
   readonly clientCertPem: string
   readonly clientKeyPem: string
-  /** In place of the host of the address. */
+  /** Overrides the host of the address. */
   readonly serverName?: string
   readonly skipVerify?: boolean
 }
 
-/** The URL of a path below the API of `address`. Throws 400 for what is no address. */
+/** Returns the URL of a path below the API of `address`. Throws 400 for an invalid address. */
 export const apiUrl = (address: string, path: string): URL => {
   const text = `${address.replace(/\/+$/, '')}/v1/${path}`
   const isApi = /^https?:\/\/[^/]/i.test(text) && URL.canParse(text)
@@ -42,7 +42,7 @@ export const apiUrl = (address: string, path: string): URL => {
   return new URL(text)
 }
 
-/** Rejects with a LogicalError that says what was tried and what to check. */
+/** Calls the API. Rejects with a LogicalError that names the call and what to check. */
 export const callApi = async (call: ApiCall, network: Network): Promise<{ status: number; body: string }> => {
   const { url, signal } = call
   const isTls = url.protocol === 'https:'

@@ -6,7 +6,7 @@ import { createTransitType } from '../../secrets/transit/backend.js'
 import type { ServerConfig } from '../config/config.js'
 import type { ShellView } from '../parts/shell-view.js'
 
-/** The types that can be mounted. `generic` is the old name of the first key-value engine. */
+/** Creates the types that can be mounted. `generic` is the old name of KV version 1. */
 export const createBackendTypes = (
   config: ServerConfig,
   { passwords, standIns }: Pick<ShellView, 'passwords' | 'standIns'>,

@@ -3,30 +3,30 @@ import { KEYS } from '../../storage/keys/key-families.js'
 import type { KeyListeners } from '../../storage/keys/replicable.js'
 import type { CoreServices } from './core-services.js'
 
-/** What a change that this cluster has not made itself means for a mount. */
+/** Callbacks for changes to mounts that another cluster or node has made. */
 interface MountEvents {
-  /** It left the path where it was. Tokens are of each cluster, so each has to remove those that it has issued on it. */
+  /** The mount left its path. Each cluster has its own tokens, so each must remove those issued by the mount. */
   readonly onLeft: (entry: MountEntry) => void
-  /** It is gone. What it kept on this cluster alone is deleted by nobody else. */
+  /** The mount was removed. Only this cluster can delete its local data. */
   readonly onRemoved: (entry: MountEntry) => void
 }
 
 /**
- * Everything of the core that remembers stored values, by whose keys they are: it is filled by reads, and follows commits by
- * this alone. Whoever reads anew each time is not here.
+ * Returns all caches of stored values in the core, by key prefix. They are filled by reads, and invalidated only through
+ * this list. Parts that read storage every time are not listed.
  */
 export const coreCaches = (services: CoreServices, { onLeft, onRemoved }: MountEvents) => {
   const { namespaces, table, router, policies, identity, tokens, audit } = services
   return {
     namespaces(key) {
       namespaces.refresh(key)
-      // Its mounts may have arrived before it.
+      // Its mounts may have arrived first.
       router.openAll(key.slice(KEYS.namespaces.length))
     },
     mounts(key, origin) {
       const before = table.findByKey(key)
       const left = table.refresh(key)
-      // What it means for a mount is for the node to do that has changed it.
+      // The node that made the change handles its effects on mounts.
       if (origin === 'own' || origin === 'followed') return
       if (left) onLeft(left)
       if (before && !table.findByKey(key)) onRemoved(before)

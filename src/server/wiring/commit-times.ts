@@ -1,33 +1,33 @@
 import type { Clock } from '../../base/clock.js'
 
-/** Entries that were written within this time are not told apart. */
+/** Entries written within this interval share one time. */
 const STEP_MS = 100
 
 const MARKS_MAX = 4096
 
 interface Mark {
-  /** The first entry that was written at this time or after it. */
+  /** The first entry written at or after this time. */
   readonly index: number
   readonly atMs: number
 }
 
 /**
- * When the entries of the log were written, well enough to say for how long somebody has lacked one. Knows nothing of what was
- * written before it was made. Of more times than it keeps, the older ones become coarser.
+ * When log entries were written, with enough precision to compute how long a secondary has lacked an entry. Does not know
+ * entries from before its creation. Beyond its maximum number of times, older ones become less precise.
  */
 export class CommitTimes {
   readonly #clock: Clock
   #marks: Mark[]
   #lastIndex: number
 
-  /** `lastIndex`: of the newest entry now. */
+  /** `lastIndex` is the index of the newest entry now. */
   constructor(clock: Clock, lastIndex: number) {
     this.#clock = clock
     this.#lastIndex = lastIndex
     this.#marks = [{ index: 0, atMs: clock.monotonic() }]
   }
 
-  /** To be told of every commit. */
+  /** Call this for every commit. */
   committed(lastIndex: number): void {
     const atMs = this.#clock.monotonic()
     const newest = this.#marks.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY
@@ -39,8 +39,8 @@ export class CommitTimes {
   }
 
   /**
-   * For how many milliseconds whoever has everything up to `index` has lacked the entry after it: at most a step too much, and
-   * more where times have become coarse; 0 where there is none.
+   * Returns for how many milliseconds a secondary at `index` has lacked the next entry; 0 if there is none. Exceeds the
+   * actual time by at most one step, or more for old entries.
    */
   lackingMs(index: number): number {
     if (index >= this.#lastIndex) return 0

@@ -31,7 +31,7 @@ import type { ReplicationParts } from './replication-parts.js'
 import { createWrappingSigner } from './wrapping-signer.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
-/** The storage beneath the core, as far as the core needs it. */
+/** The part of the storage that the core needs. */
 interface CoreStorage {
   view(prefix: string): Storage
   deriveKey(purpose: string): Buffer
@@ -43,7 +43,7 @@ interface CoreServicesOptions {
   readonly tables: CoreTables
   readonly replication: Pick<ReplicationParts, 'isSharedReadOnly' | 'upstream' | 'presenceOf'>
   readonly forwarder: RequestForwarder
-  /** Nothing can be written, whatever the roles of the cluster. */
+  /** True if nothing can be written, regardless of the cluster's roles. */
   readonly isStandby: boolean
   readonly types: ReadonlyMap<string, BackendType>
   readonly leaseDefaults: LeaseDefaults
@@ -56,7 +56,7 @@ interface CoreServicesOptions {
   readonly log: Log
 }
 
-/** The services of an open cluster, wired to one another. They live until the cluster is sealed or rebuilt. */
+/** The services of an open cluster, wired together. They exist until the cluster is sealed or rebuilt. */
 export interface CoreServices extends CoreTables {
   readonly mounts: MountService
   readonly router: Router
@@ -68,7 +68,7 @@ export interface CoreServices extends CoreTables {
   readonly wrapping: Wrapping
   readonly audit: AuditBroker
   readonly cleanup: MountCleanup
-  /** Backends that are not made per mount. That of `sys/` is added by whoever has all that it stands on. */
+  /** Backends that are not created per mount. The caller adds that of `sys/`, once its dependencies exist. */
   readonly singletons: Map<string, Backend>
 }
 
@@ -82,7 +82,7 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
     storage: storage.view(KEYS.identity),
     random,
     clock,
-    // The active node alone knows whether it is on its way.
+    // Only the active node knows whether the entity is still replicating.
     onAbsent: isStandby ? askActiveNode : undefined,
   })
   const primaryEntities = new PrimaryEntities({
@@ -111,7 +111,7 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
     isReadOnly: ({ isLocal }) => isStandby || (!isLocal && replication.isSharedReadOnly),
     presenceOf: (entry) => {
       const presence = replication.presenceOf(entry)
-      // Only the active node knows whether the rest of the data is on its way.
+      // Only the active node knows whether the rest of the data is still replicating.
       if (isStandby && (presence === 'arriving' || presence === 'stranded')) askActiveNode()
       return presence
     },
@@ -223,7 +223,7 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
 
 const NO_CONFIG = { defaultLeaseTtlSeconds: 0, maxLeaseTtlSeconds: 0, forceNoCache: false }
 
-/** Reads the tables and opens the mounts; what a namespace must have and can be made here is made. */
+/** Reads the tables, opens the mounts, and creates missing built-in parts of namespaces if they can be created here. */
 export const openCoreServices = async (services: CoreServices): Promise<void> => {
   const { namespaces, table, mounts, policies, router, audit } = services
   await namespaces.load()

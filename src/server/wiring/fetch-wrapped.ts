@@ -2,7 +2,7 @@ import type { Network } from '../../base/network.js'
 import type { WrappedCall } from '../../replication/host/host.js'
 import { apiUrl, callApi } from './api-call.js'
 
-/** Asks about a wrapping token, or spends it, at the API of the cluster that made it, over the injected network. */
+/** Looks up or unwraps a wrapping token at the API of the cluster that created it, over the injected network. */
 export const fetchWrapped = async (call: WrappedCall, network: Network): Promise<{ status: number; body: string }> => {
   const { address, step, token, signal, caPems, clientCertPem, clientKeyPem } = call
   return callApi(

@@ -11,8 +11,8 @@ const NOT_INCLUDED: Readonly<Record<License, readonly Kind[]>> = {
 }
 
 /**
- * Throws when the cluster has a role that the licence does not include. A role is known by its record being there: what
- * the record says is encrypted, and the server may be sealed.
+ * Throws if the license does not include a role of the cluster. Checks only whether the record of a role exists, since its
+ * content is encrypted and the server may be sealed.
  */
 export const requireLicensedRoles = (license: License, store: { get(key: string): Buffer | undefined }): void => {
   const kind = NOT_INCLUDED[license].find((candidate) => store.get(recordKey(candidate)) !== undefined)

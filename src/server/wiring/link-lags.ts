@@ -2,15 +2,15 @@ import type { Kind } from '../../replication/model/types.js'
 import type { RuntimeParts } from '../parts/runtime-parts.js'
 import type { ReplicationParts } from './replication-parts.js'
 
-/** How far behind one secondary of this primary is. */
+/** The lag of one secondary of this primary. */
 interface SecondaryLag {
   readonly kind: Kind
-  /** The id that it has here. */
+  /** Its ID on this primary. */
   readonly secondary: string
   readonly entries: number
-  /** For how long the first of them has been lacking. */
+  /** Age in milliseconds of the oldest entry that it lacks. */
   readonly ms: number
-  /** When it was heard of last, in milliseconds since the epoch; 0: never. */
+  /** Time of its last heartbeat, in milliseconds since the epoch; 0: never. */
   readonly lastHeartbeatMs: number
 }
 
@@ -28,7 +28,7 @@ export const secondaryLags = (
     })),
   )
 
-/** How far this secondary is behind what its primary has announced; undefined where nothing was. */
+/** Returns how far this secondary is behind the position announced by its primary; undefined if none was announced. */
 export const upstreamLag = ({
   view: { lastRemoteWal, announcedIndex, lagMs },
 }: Pick<ReplicationParts, 'view'>): { readonly entries: number; readonly ms: number } | undefined =>

@@ -11,7 +11,7 @@ import type { RuntimeParts } from '../parts/runtime-parts.js'
 const flag = (value: boolean): number => (value ? 1 : 0)
 
 /**
- * The metrics of a runtime that sys/metrics shows, under the reference's names, and the lag of each link under ours.
+ * Reads the metrics for sys/metrics: those of a runtime under Vault's names, and the lag of each link under Understudy's.
  */
 export const readMetrics = async (
   runtime: Pick<RuntimeParts, 'store' | 'barrier'>,
@@ -48,7 +48,7 @@ export const readMetrics = async (
     { name: 'vault.replication.merkle.commit_index', value: store.position.index },
     { name: 'vault.barrier.encryptions', value: barrier.encryptions },
     { name: 'vault.expire.num_leases', value: await count(runtime, TOKEN_KEYS.times) },
-    // Every lease is a token's, which needs nothing but this server to be revoked.
+    // All leases belong to tokens, which this server can always revoke.
     { name: 'vault.expire.num_irrevocable_leases', value: 0 },
     { name: 'vault.token.count', value: await count(runtime, TOKEN_KEYS.ids) },
     ...memory(),
@@ -69,8 +69,8 @@ export const readMetrics = async (
 }
 
 /**
- * The number of log entries that are here and not on the primary any more, which was put back in time: nobody is
- * followed meanwhile.
+ * Returns the number of log entries that the primary no longer has because it was restored to an earlier state. Replication
+ * is stopped meanwhile.
  */
 const aheadEntries = ({ ahead }: ReplicationView): number => (ahead ? ahead.index - ahead.commonIndex : 0)
 

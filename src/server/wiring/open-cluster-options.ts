@@ -16,9 +16,9 @@ export interface OpenClusterOptions {
   readonly source: EngineSource
   readonly shell: ShellView
   readonly changes: RuntimeChanges
-  /** The place among the nodes of the cluster; undefined for one that is a cluster alone. */
+  /** The membership in a multi-node cluster; undefined for a single-node cluster. */
   readonly seat: NodeSeat | undefined
-  /** Opened on a standby, over a copy that follows: it is read from, and nothing else. */
+  /** True if opened on a standby, read-only over a copy that follows the log. */
   readonly isStandby: boolean
   /** The paths that exist in every state. */
   readonly statePaths: readonly PathSpec[]

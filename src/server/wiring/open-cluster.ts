@@ -17,7 +17,7 @@ import { ReplicationParts } from './replication-parts.js'
 import { createSystemFamilies } from './system-families.js'
 import { writeStandardOutput } from './standard-output.js'
 
-/** An unsealed cluster: core services, replication, and the pipeline over them. */
+/** An unsealed cluster: core services, replication, and the request pipeline. */
 export class OpenCluster {
   readonly services: CoreServices
   readonly replication: ReplicationParts
@@ -86,7 +86,7 @@ export class OpenCluster {
     })
   }
 
-  /** Opened and started; rejects with nothing left open. */
+  /** Opens and starts the cluster. If it rejects, nothing stays open. */
   static async start(options: OpenClusterOptions): Promise<OpenCluster> {
     const cluster = new OpenCluster(options)
     try {
@@ -109,7 +109,7 @@ export class OpenCluster {
     await openCoreServices(this.services)
   }
 
-  /** Starts what works in the background: nothing on a standby. */
+  /** Starts background work; none on a standby. */
   async #start(): Promise<void> {
     const { config, shell, isStandby } = this.#options
     if (isStandby) return this.replication.replication.follow()
@@ -137,8 +137,8 @@ export class OpenCluster {
   }
 
   /**
-   * Tokens of a mount that left are refused already. A disaster-recovery copy removes none itself: the removals of its
-   * primary reach it, as those of the active node reach a standby.
+   * Removes the tokens of a removed mount, which are already invalid. Not on a DR secondary or a standby: they receive the
+   * removals of their primary or active node.
    */
   #removeTokensOf(entry: MountEntry): void {
     if (entry.kind !== 'auth' || !this.#deletesWhatIsLeft) return
@@ -147,8 +147,8 @@ export class OpenCluster {
   }
 
   /**
-   * Deletes the data that a mount removed by the primary kept on this cluster alone, since nobody else deletes it; on a
-   * disaster-recovery copy as for tokens.
+   * Deletes the local data of a mount that the primary has removed, since only this cluster can. Not on a DR secondary or a
+   * standby, as for tokens.
    */
   #removeLocalDataOf(entry: MountEntry): void {
     if (!this.#deletesWhatIsLeft) return
@@ -159,7 +159,7 @@ export class OpenCluster {
     return !(this.#options.isStandby || this.replication.isDrSecondary)
   }
 
-  /** Work that a closing cluster does not finish is no failure: the next start takes it up. */
+  /** Unfinished work of a closing cluster is not an error: the next start resumes it. */
   #inBackground(work: Promise<void>, failure: string): void {
     work.catch((error: unknown) => {
       if (!this.#stop.signal.aborted) this.#options.log.warn(failure, { error })

@@ -10,7 +10,7 @@ import type { OpenClusterOptions } from './open-cluster-options.js'
 
 type Options = OpenClusterOptions & { readonly services: CoreServices; readonly operationTokens: OperationTokens }
 
-/** The part of core that the paths of replication need. */
+/** Creates the part of the core that replication paths need. */
 export const createPathServices = ({ config, runtime, random, services, operationTokens }: Options): PathServices => {
   const rights = new UncountedRights(services)
   return {
@@ -37,7 +37,7 @@ export const createPathServices = ({ config, runtime, random, services, operatio
   }
 }
 
-/** The answer to the unwrapping of an activation token: the usual envelope around the bundle. */
+/** Returns the response to unwrapping an activation token: the usual envelope around the bundle. */
 const activationEnvelope = (data: JsonObject): JsonObject => ({
   request_id: '',
   lease_id: '',

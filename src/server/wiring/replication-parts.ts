@@ -42,12 +42,12 @@ const NOTHING_SHARED: ReadonlySet<Category> = new Set(['ignored'])
 
 type PartsOptions = OpenClusterOptions & { readonly tables: CoreTables }
 
-/** Replication as the open cluster sees it: the host it needs, and the facts that the rest of the core asks for. */
+/** Connects replication to the open cluster: the host it needs, and the facts that the rest of the core queries. */
 export class ReplicationParts {
   readonly replication: Replication
   readonly forwarder: RequestForwarder
   readonly destruction: GenerationMove | SharedDestruction
-  /** Of the log of this cluster. */
+  /** Commit times of this cluster's log. */
   readonly commitTimes: CommitTimes
   readonly #options: PartsOptions
   #unfollow: (() => void) | undefined
@@ -72,7 +72,7 @@ export class ReplicationParts {
     return this.view.healthModes
   }
 
-  /** How many servers are this cluster, as far as this one knows. */
+  /** The known number of servers of this cluster. */
   get nodes(): number {
     return 1 + (this.#options.seat?.presence.otherAddresses.length ?? 0)
   }
@@ -81,12 +81,12 @@ export class ReplicationParts {
     return this.view.isDrSecondary
   }
 
-  /** True where replicated keys cannot be written. */
+  /** True if replicated keys cannot be written. */
   get isSharedReadOnly(): boolean {
     return this.view.isPerformanceSecondary || this.view.isDrSecondary
   }
 
-  /** The cluster that is followed, and how much of its log is applied here; undefined for one that follows nobody. */
+  /** The primary's cluster ID and the last index of its log applied here; undefined if this cluster has no primary. */
   get upstream(): { clusterId: string; appliedIndex: number } | undefined {
     const { primaryClusterId, lastRemoteWal } = this.view
     return this.isSharedReadOnly ? { clusterId: primaryClusterId, appliedIndex: lastRemoteWal } : undefined
@@ -99,17 +99,17 @@ export class ReplicationParts {
     return hasPrimary ? 'arriving' : 'stranded'
   }
 
-  /** True for a namespace that is kept from this performance secondary, with everything in it. */
+  /** Returns true if the namespace and its contents are hidden from this performance secondary. */
   hidesNamespace(path: string): boolean {
     return this.view.ownFilter?.hiddenNamespaces.has(path) ?? false
   }
 
-  /** `data` of a kind's status read. */
+  /** Returns the `data` of a status read of this kind. */
   statusData(kind: Kind): JsonObject {
     return this.replication.status(kind).data as JsonObject
   }
 
-  /** Lets the store take only what this cluster may write. Before anything is written. */
+  /** Restricts the store to keys that this cluster may write. Call it before any write. */
   limitWrites(): void {
     const { store } = this.#options.runtime
     store.setWritable(this.#writable())
@@ -132,7 +132,7 @@ export class ReplicationParts {
     }
   }
 
-  /** True while data that a filter took away may still be readable in the files. */
+  /** True while data removed by a filter may still be readable in the files. */
   get isPurgePending(): boolean {
     return this.destruction.isRunning || this.replication.isPurgePending
   }
@@ -184,7 +184,7 @@ export class ReplicationParts {
       store,
       trees: store,
       commit: async (write) => {
-        // The function runs within this call, so nobody else's write sees the open categories.
+        // The function runs synchronously, so no other write sees all categories writable.
         store.setWritable(ALL)
         try {
           const committed = barrier.write(write)
@@ -218,7 +218,7 @@ export class ReplicationParts {
       destroyDeleted: () => this.destruction.schedule(),
       fetchWrapped: shell.standIns?.fetchWrapped ?? ((call) => fetchWrapped(call, network)),
       certificateKeys: shell.standIns?.certificateKeys,
-      // A filter judges by what is decided: entries of a mount that moves may be shipped in the batch that moves it.
+      // Filters use pending changes too: entries of a moving mount may be shipped in the batch that moves it.
       mounts: () => tables.table.allDecided().flatMap((entry) => mountFact(entry, tables)),
       namespaces: () => tables.namespaces.allDecided(),
       followMounts: ({ mountChanged, namespaceGone }) => {

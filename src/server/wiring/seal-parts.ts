@@ -14,14 +14,14 @@ import { FAMILIES, KEYS } from '../../storage/keys/key-families.js'
 
 const SEAL_KEYS = FAMILIES.filter(({ owner }) => owner === 'seal').map(({ at }) => at)
 
-/** The seal's records as they lie in the store, beneath the barrier. */
+/** Creates access to the seal's records in the store, below the barrier. */
 export const createSealStorage = (store: Store): SealStorage => ({
   get: (key) => store.get(key),
   async write(records) {
     await store.write((tx) => {
       for (const { key, value } of records) tx.put(key, value)
     })
-    // A cluster that was initialised once never says that it was not.
+    // Once initialized, a cluster never reports otherwise.
     await store.settle()
   },
   async delete(key) {
@@ -29,7 +29,7 @@ export const createSealStorage = (store: Store): SealStorage => ({
   },
   async clear() {
     const left = [...SEAL_KEYS]
-    // Whatever an initialisation wrote before it failed would be unreadable under the next root key.
+    // Data written by a failed initialization would be unreadable under the next root key.
     for await (const keys of store.scanKeys({ prefix: '' }))
       left.push(...keys.filter((at) => at !== KEYS.clusterIdentity))
     for (let at = 0; at < left.length; at += 500) {
@@ -50,7 +50,7 @@ export const createSealBarrier = (barrier: Barrier): SealBarrier => ({
   seal: () => barrier.seal(),
 })
 
-/** The auto-unseal seal that the configuration names; undefined for key shares alone. */
+/** Creates the configured auto-unseal seal; undefined for key shares only. */
 export const createAutoSeal = (
   config: ServerConfig,
   surroundings: TransitSurroundings & { readonly random: Random },
@@ -66,13 +66,15 @@ export const createAutoSeal = (
 
 const KEY_BYTES = 32
 
-/** The key that stands in for a key service: in a file beside the data, or for the life of the process without one. */
+/**
+ * Returns the key that simulates a key service: in a file next to the data, or in memory only if there is no data directory.
+ */
 const simulatedKey = (dataPath: string | undefined, random: Random): Buffer => {
   if (dataPath === undefined) return random.bytes(KEY_BYTES)
   return keyFile(path.join(dataPath, 'seal.key'), random)
 }
 
-/** Reads a 0600 key file, or makes it. */
+/** Reads a key file with mode 0600, or creates it. */
 export const keyFile = (file: string, random: Random): Buffer => {
   if (existsSync(file)) return Buffer.from(readNamedText(file).trim(), 'hex')
   makeDirectory(path.dirname(file), 0o700)

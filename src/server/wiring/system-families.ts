@@ -42,7 +42,7 @@ type FamilyOptions = OpenClusterOptions & {
   readonly openedAtMs: number
 }
 
-/** The system backend of an open cluster: every path family with what it works on. */
+/** Creates the system backend of an open cluster from all path families. */
 export const createSystemFamilies = (options: FamilyOptions): Backend => {
   const { statePaths, shell, replication } = options
   const { operationTokens } = replication.replication.context
@@ -56,7 +56,7 @@ export const createSystemFamilies = (options: FamilyOptions): Backend => {
   return createSystemBackend([...statePaths, ...families], shell.systemRules)
 }
 
-/** Mounts, and the namespaces that have them. */
+/** Mounts and namespaces. */
 const mountFamilies = ({ services, replication, config, clock, random }: FamilyOptions): PathSpec[] => {
   const { table, mounts, router, namespaces, policies, identity, tokens, cleanup } = services
   const deps = { table, mounts, router, reportedVersion: config.own.reportedVersion }
@@ -97,7 +97,7 @@ const mountFamilies = ({ services, replication, config, clock, random }: FamilyO
   ]
 }
 
-/** Who may do what: policies, tokens seen from outside, leases, wrapping, audit. */
+/** Access control: policies, token lookups, leases, wrapping, audit. */
 const accessFamilies = ({ services, clock }: FamilyOptions): PathSpec[] => {
   const { policies, tokens, leases, wrapping, audit, router } = services
   return [
@@ -113,7 +113,7 @@ const accessFamilies = ({ services, clock }: FamilyOptions): PathSpec[] => {
   ]
 }
 
-/** The server as such: keyring, node, metrics, description, storage. */
+/** The server itself: keyring, node, metrics, OpenAPI, storage. */
 const serverFamilies = (
   { services, config, runtime, shell, changes, clock, random, log, replication, openedAtMs }: FamilyOptions,
   context: PathContext,
@@ -167,12 +167,12 @@ const serverFamilies = (
   }),
 ]
 
-/** The rights of a request's token, and what stands before the request's paths in them. */
+/** Returns the access rules of the request's token, and the prefix for the request's paths in them. */
 const aclOfRequest = (
   services: CoreServices,
   request: Request,
 ): { acl: TokenAcl['acl']; prefix: string } | undefined => {
-  // Found good by the pipeline: alive, with uses left, from an address that it may come from.
+  // Already validated by the pipeline: live, with uses left, from an allowed address.
   const { token } = request
   const rights = aclOfToken(services, token)
   const prefix = token && aclPath(token.namespace, request.namespace, '')

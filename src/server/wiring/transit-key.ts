@@ -1,4 +1,4 @@
-/** The transit key of another cluster that a seal names: its use, and the renewal of the token for it. */
+/** The transit key of another cluster that a seal uses, and the renewal of its token. */
 import { textsOfJson } from '../../base/json-print.js'
 import { readNamedText } from '../../base/named-file.js'
 import type { Clock } from '../../base/clock.js'
@@ -17,7 +17,7 @@ export interface TransitSurroundings {
   readonly network: Network
   readonly clock: Clock
   readonly log: Log
-  /** Ends calls that are under way, and the renewal. */
+  /** Aborts calls in progress, and the renewal. */
   readonly signal: AbortSignal
 }
 
@@ -34,7 +34,7 @@ type Ask = (method: 'GET' | 'PUT', path: string, body?: object) => Promise<JsonO
 
 const CALL_MS = 10_000
 
-/** Asks the cluster of the seal. What it refuses is `unavailable` as well: the right or the key may yet be given. */
+/** Calls the seal's cluster. A refusal is also `unavailable`: the capability or the key may still be granted. */
 const createAsk = (config: TransitSealConfig, { network, clock, signal }: TransitSurroundings): Ask => {
   const { address, token, namespace, tls } = config
   return async (method, path, body) => {
@@ -100,10 +100,10 @@ export const createTransitKey = (config: TransitSealConfig, surroundings: Transi
   }
 }
 
-/** Between two attempts while the token could not be asked about. */
+/** Pause in ms after a failed token lookup. */
 const AGAIN_MS = 10_000
 
-/** Renews the token when half of its time is over, for as long as the server runs. One that never ends needs nothing. */
+/** Renews the token at half of its TTL for as long as the server runs. A token without expiry needs no renewal. */
 const keepToken = async (ask: Ask, { clock, log, signal }: TransitSurroundings): Promise<void> => {
   try {
     while (!signal.aborted) await clock.sleep(await renewOnce(ask, log, signal), signal)
@@ -114,7 +114,7 @@ const keepToken = async (ask: Ask, { clock, log, signal }: TransitSurroundings):
   }
 }
 
-/** Milliseconds until the next time; throws when there will be none. */
+/** Returns the milliseconds until the next renewal; throws if no further one is possible. */
 const renewOnce = async (ask: Ask, log: Log, signal: AbortSignal): Promise<number> => {
   try {
     const found = asObject((await ask('GET', 'auth/token/lookup-self')).data)

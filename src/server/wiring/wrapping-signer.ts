@@ -12,15 +12,15 @@ import { KEYS } from '../../storage/keys/key-families.js'
 const TOKEN_HEX_DIGITS = 48
 
 /**
- * Signs wrapping tokens with the one key of the replication set. The key is made at the first need, which only a cluster
- * that may write shared data can have first.
+ * Creates the signer of wrapping tokens, with the one key of the replication set. The key is created on first use, which can
+ * only happen on a cluster that may write replicated data.
  */
 export const createWrappingSigner = (options: {
   readonly storage: Storage
   readonly clock: Clock
   readonly random: Random
   readonly deriveKey: (purpose: string) => Buffer
-  /** The API address that receivers are told to unwrap at. */
+  /** The API address at which recipients unwrap. */
   readonly address: () => string
   readonly jwtKeys?: JwtKeys | undefined
 }): WrappingSigner => {
