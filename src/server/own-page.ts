@@ -3,15 +3,15 @@ import { PAGE_HEADERS, readPageFiles } from './page-files.js'
 
 const ROOT = '/ui/'
 
-/** Where people are sent who open the address alone, or one that the reference's page has. */
+/** Redirects the bare address, and the addresses of Vault's UI, to the page. */
 const redirect: Rendered = {
   ...{ status: 307, contentType: 'text/html; charset=utf-8', body: '' },
   headers: { ...PAGE_HEADERS, Location: ROOT, Vary: 'Accept' },
 }
 
 /**
- * The page of a server for itself: the same files as that of a lab. Everybody may have them, as they hold nothing of the server;
- * what it shows is asked of the API. Files are read when somebody asks for the first time; without them there is no page.
+ * Serves the server's own page, from the same files as a lab's page. The files are public, since they contain no data of the
+ * server; the page gets its data through the API. They are read on first use. Without them there is no page.
  */
 export const serveOwnPage = (): ((path: string, accept: string) => Rendered | undefined) => {
   let files: ReturnType<typeof readPageFiles> | undefined

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** What a browser may do with the page: run its own script, and ask nobody but whom it came from. */
+/** Restricts the page to its own scripts, and to requests to its origin. */
 export const PAGE_HEADERS = {
   'Content-Security-Policy': [
     "default-src 'none'",
@@ -27,8 +27,8 @@ const FILES: Readonly<Record<string, { readonly file: string; readonly contentTy
 }
 
 /**
- * The files of the page, by where they lie below its address; the page itself is the empty name. They are in the package beside
- * the compiled modules: throws the system's error for who runs from the sources and has not built them.
+ * Reads the files of the page, keyed by path below its address; the page itself has the empty key. The package contains them
+ * next to the compiled modules. Throws the system's error when run from sources without a build.
  */
 export const readPageFiles = (): ReadonlyMap<string, PageFile> => {
   const read = (file: string) => readFileSync(new URL(`../web/${file}`, import.meta.url))

@@ -23,7 +23,7 @@ import { systemRulesOf } from './rules/system-rules.js'
 
 interface RequestsOptions {
   readonly host: RuntimeHost
-  /** Undefined for a server that is a cluster alone. */
+  /** Undefined for a single-node cluster. */
   readonly nodes: () => { readonly node: ClusterNode; readonly standby: Standby } | undefined
   readonly systemRules: PathRuleTable
   readonly inFlight: InFlightRequests
@@ -32,16 +32,16 @@ interface RequestsOptions {
   readonly log: Log
 }
 
-/** When a request began. */
+/** The state of the log when a request began. */
 interface Moment {
   readonly store: Store | undefined
-  /** Of the log of that store. */
+  /** Position in that store's log. */
   readonly index: number | undefined
-  /** In which this node led; undefined where it did not, or is a cluster alone. */
+  /** The term of this node's leadership; undefined if it was not the leader, or in a single-node cluster. */
   readonly term: number | undefined
 }
 
-/** What becomes of a request, by the state that the server is in. */
+/** Decides how each request is handled, by the state of the server. */
 export class Requests {
   readonly #options: RequestsOptions
 
@@ -66,7 +66,7 @@ export class Requests {
     }
   }
 
-  /** The limits of a body, before it is read. */
+  /** Returns the limits of a body, before it is read. */
   async allowBody(sender: BodySender, gone: AbortSignal): Promise<BodyAllowance> {
     const { host } = this.#options
     const nodes = this.#options.nodes()
@@ -85,7 +85,7 @@ export class Requests {
     }
   }
 
-  /** Serves what a standby of this cluster hands on, or throws `NotActive` and has done nothing. */
+  /** Serves a request forwarded by a standby of this cluster. If it throws `NotActive`, it has executed nothing. */
   async handleRelayed(request: IncomingRequest, { asks, waitMs }: Omit<Relayed, 'request'>): Promise<Rendered> {
     const { host, clock } = this.#options
     const nodes = this.#options.nodes()
@@ -104,7 +104,7 @@ export class Requests {
     }
   }
 
-  /** Answers what concerns this server alone. */
+  /** Answers requests about this server. */
   async answerHere(request: IncomingRequest): Promise<Rendered> {
     const { host, systemRules } = this.#options
     const { state } = host
@@ -143,8 +143,8 @@ export class Requests {
   }
 
   /**
-   * Another node may lead by now, or have led meanwhile, so that what was read here may be out of date. What was written is in
-   * the log of all, and who ends this node's being active is told so.
+   * Returns true if another node may have led in the meantime, so that data read here may be stale. Writes are in the shared
+   * log, and requests that make this node step down must return their result.
    */
   #isOutdated({ path, operation }: IncomingRequest, { term }: Moment): boolean {
     const { nodes, systemRules } = this.#options
@@ -154,8 +154,8 @@ export class Requests {
   }
 
   /**
-   * What a client is told of a request that has failed. What ends under a write may do so behind a part of it that is stored
-   * already: it was not done only where it was refused, and nothing at all was stored since it began.
+   * Returns the error that a failed request reports to the client. A write that fails may already be partly stored. It
+   * counts as not executed only if it was rejected and nothing was stored since it began.
    */
   #judge(request: IncomingRequest, since: Moment, error: unknown): unknown {
     const isRefusal = error instanceof LogicalError && (error.code === 'unavailable' || error.code === 'sealed')
@@ -169,7 +169,7 @@ export class Requests {
     return isWrite(request.operation) && isEnding && isRefusal && !isUnchanged ? unknownOutcome(error) : error
   }
 
-  /** What is not answered does not count. */
+  /** Counts only requests that get a response. */
   async #counted<T extends Rendered | undefined>(request: IncomingRequest, run: () => Promise<T>): Promise<T> {
     const { inFlight, clock, log, meter } = this.#options
     const done = inFlight.begin(request)
@@ -183,7 +183,7 @@ export class Requests {
       meter.record(REFUSED, clock.monotonic() - startedMs)
       throw error
     } finally {
-      // The path of a request may hold secrets, and is for audit devices. The id stays when the request is forwarded.
+      // Omits the path, which may contain secrets and belongs in audit logs. A forwarded request keeps its ID.
       if (isCounted) log.debug('a request was answered', { request_id: request.id, operation: request.operation })
       done()
       if (isCounted) meter.record(HANDLED, clock.monotonic() - startedMs)

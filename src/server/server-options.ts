@@ -14,15 +14,15 @@ export interface ServerOptions {
   readonly clock?: Clock
   readonly random?: Random
   readonly network?: Network
-  /** The log of the cluster that this server is one node of; without one it is a cluster alone. */
+  /** The shared log of a multi-node cluster; absent for a single-node cluster. */
   readonly sharedLog?: SharedLog | undefined
-  /** Where the data lies; by default where the configuration says. */
+  /** Opens the data. Default: the configured storage. */
   readonly openStorage?: () => Promise<EngineSource>
   readonly standIns?: StandIns | undefined
-  /** The nodes that there are, or may be, with storage "raft". */
+  /** Node management for storage "raft". */
   readonly peers?: Peers | undefined
 }
 
 type Optional = 'sharedLog' | 'peers'
-/** With what stands in where nothing was given. */
+/** The options, with defaults applied. */
 export type CompleteOptions = Required<Omit<ServerOptions, Optional>> & Pick<ServerOptions, Optional>

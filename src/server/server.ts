@@ -40,12 +40,12 @@ import type { ShellView } from './parts/shell-view.js'
 import { systemRules, systemRulesOf } from './rules/system-rules.js'
 
 /**
- * One server process: listeners that stay, around a runtime that role changes replace. Whatever is derived from data lives
- * with the runtime; whatever clients are connected to lives here.
+ * One server process: permanent listeners around a runtime that role changes replace. Everything derived from data belongs
+ * to the runtime; everything that clients are connected to belongs here.
  */
 export class Server implements ShellView {
   readonly status: ServerStatus
-  /** The states in which a lab holds replication; they stay held when the runtime is rebuilt. */
+  /** The states in which a lab holds replication. They survive a rebuild of the runtime. */
   readonly holds = new Holds()
   readonly meter = new Meter()
   readonly encryptions = new EncryptionCount()
@@ -118,7 +118,7 @@ export class Server implements ShellView {
     })
   }
 
-  /** Opens data and ports. Rejects, with everything closed again, when either is taken or the data is not sound. */
+  /** Opens data and ports. If either is in use, or the data is damaged, closes everything and rejects. */
   static async start(options: ServerOptions): Promise<Server> {
     const server = new Server({
       clock: systemClock,
@@ -137,7 +137,7 @@ export class Server implements ShellView {
     }
   }
 
-  /** The API addresses really bound, `host:port`. */
+  /** The API addresses actually bound, `host:port`. */
   get addresses(): readonly string[] {
     return this.#listeners.addresses
   }
@@ -151,7 +151,7 @@ export class Server implements ShellView {
     return this.#devSecrets
   }
 
-  /** Undefined where it is a cluster alone. */
+  /** Undefined for a single-node cluster. */
   get node(): NodeParts['node'] | undefined {
     return this.#nodes?.node
   }
@@ -164,26 +164,29 @@ export class Server implements ShellView {
     return this.host.storageGeneration
   }
 
-  /** True while data that a filter took away may still be readable in the files. */
+  /** True while data removed by a filter may still be readable in the files. */
   get isPurgePending(): boolean {
     return this.host.hasPurgeMark || this.host.runtime?.cluster?.replication.isPurgePending === true
   }
 
   readonly inFlight = (): ReadonlyMap<string, InFlight> => this.#inFlight.all()
 
-  /** The data of a replication status read, without a request; undefined while sealed or restarting. For labs. */
+  /** Returns the data of a replication status read without a request, for labs; undefined while sealed or restarting. */
   replicationStatus(kind: Kind): JsonObject | undefined {
     return this.host.runtime?.cluster?.replication.statusData(kind)
   }
 
-  /** Reads certificates and audit files anew. One that fails keeps no other from being read; it is thrown at the end. */
+  /** Reloads certificates and reopens audit files. A failure does not affect the others, and is thrown at the end. */
   async reload(): Promise<void> {
     const readings = [...this.#listeners.reloadTls(), this.host.runtime?.cluster?.services.audit.reload()]
     const failed = (await Promise.allSettled(readings)).find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
   }
 
-  /** Stops accepting, lets requests in flight finish for `drainMs`, and closes the data, also where the runtime does not end well. */
+  /**
+   * Stops accepting connections, waits up to `drainMs` for requests in flight, and closes the data, even if the runtime
+   * fails to end.
+   */
   async close(drainMs: number = LIMITS.drainMs): Promise<void> {
     this.host.refuseChanges()
     this.feed.close()
@@ -214,7 +217,7 @@ export class Server implements ShellView {
     this.peers?.begin()
   }
 
-  /** Data that is not sound is left as it is: closed in order it would count as sound from then on. */
+  /** Leaves damaged data open: a clean close would mark it as sound. */
   async #openSound(source: EngineSource): Promise<Runtime> {
     try {
       const runtime = await this.host.open()
@@ -226,7 +229,7 @@ export class Server implements ShellView {
     }
   }
 
-  /** Answers one request as the HTTP front hands it inward. What it throws is answered as an error. */
+  /** Handles one request from the HTTP front. Any error thrown becomes an error response. */
   handle(request: IncomingRequest): Promise<Rendered> {
     return this.#requests.handle(request)
   }

@@ -15,7 +15,7 @@ import { openMemoryGenerations } from '../storage/engine/memory-generations.js'
 import { Peers } from './peers/peers.js'
 import { Server } from './server.js'
 
-/** Why a server did not start: `taken` means that a port or the data directory belongs to somebody else. */
+/** Why a server did not start. `taken` means that another process uses a port or the data directory. */
 export class StartFailure extends Error {
   override readonly name = 'StartFailure'
   readonly reason: 'taken' | 'failed'
@@ -26,15 +26,15 @@ export class StartFailure extends Error {
   }
 }
 
-/** The network and the storage of a server that is not alone in its process. */
+/** Network and storage of a server that shares its process with others. */
 interface StartParts {
   readonly network?: Network
   readonly openStorage?: () => Promise<EngineSource>
-  /** Of the nodes that share this process. */
+  /** The log of the nodes in this process. */
   readonly sharedLog?: SharedLog | undefined
 }
 
-/** Starts a server; rejects with StartFailure. */
+/** Starts a server. Rejects with StartFailure. */
 export const startServerFrom = async (
   config: ServerConfig,
   log: Log,
@@ -54,7 +54,7 @@ export const startServerFrom = async (
 
 type SharedParts = Pick<Parameters<typeof Server.start>[0], 'config' | 'sharedLog' | 'openStorage' | 'peers'>
 
-/** For storage that several servers may share: the log of it, and where this node's copy lies. Each life is a node of its own. */
+/** For storage that several servers may share: opens its log and this node's copy. Each start is a new node. */
 const openShared = async (config: ServerConfig, log: Log): Promise<SharedParts> => {
   const { storage, own } = config
   if (!storage.etcd) return { config }
@@ -67,7 +67,7 @@ const openShared = async (config: ServerConfig, log: Log): Promise<SharedParts> 
   }
 }
 
-/** For storage that other nodes may join: this node's part of what they share, where there are some. */
+/** For storage that other nodes may join: opens this node's part of the shared data, if there are other nodes. */
 const openPeers = async (config: ServerConfig, log: Log, network: Network): Promise<SharedParts> => {
   const { storage } = config
   if (storage.path === undefined) return { config }
@@ -75,7 +75,7 @@ const openPeers = async (config: ServerConfig, log: Log, network: Network): Prom
   const peers = await Peers.open({ ...surroundings, config, directory: storage.path })
   const { membership } = peers
   if (membership.state === 'alone') return { config, peers }
-  // What lies there is of no use to a removed node, and stays as it is; the data of a cluster comes from the other nodes.
+  // A removed node cannot use its data, which stays unchanged. A member of a cluster gets its data from the other nodes.
   const openStorage = async () => openMemoryGenerations()
   if (membership.state === 'removed') return { config, peers, openStorage }
   try {
@@ -88,7 +88,7 @@ const openPeers = async (config: ServerConfig, log: Log, network: Network): Prom
   }
 }
 
-/** Which address or directory somebody else has, and who; undefined for any other failure. */
+/** Describes the address or directory in use, and its owner; undefined for any other failure. */
 const describeTaken = async (error: unknown, config: ServerConfig): Promise<string | undefined> => {
   if (!(error instanceof Error)) return undefined
   if ('code' in error && error.code === 'EADDRINUSE') {
@@ -101,7 +101,7 @@ const describeTaken = async (error: unknown, config: ServerConfig): Promise<stri
   return lock === undefined ? undefined : `${error.message}${describeOwner(findLockOwner(lock))}`
 }
 
-/** People know the API port; the cluster port is tried first and would be named instead. */
+/** Prefers the API port, which users know: otherwise the cluster port, which is tried first, would be reported. */
 const findTakenListener = async ({ listeners }: ServerConfig): Promise<string | undefined> => {
   for (const { address } of listeners) {
     try {
@@ -123,7 +123,7 @@ const describeSeal = (seal: ServerConfig['seal']): string => {
   return `transit (${seal.address}, key ${seal.keyName} of ${seal.mountPath})`
 }
 
-/** The banner: what runs, where, with which data, seal and replication; in dev mode how to get in. */
+/** Returns the banner: version, addresses, data, seal and replication, and in dev mode how to sign in. */
 export const describeServer = (server: Server, config: ServerConfig, certificates?: DevCertificates): string[] => {
   const rows: [string, string][] = [
     ['Version', `Understudy, an independent simulator (reports v${config.own.reportedVersion})`],

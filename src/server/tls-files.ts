@@ -2,7 +2,7 @@ import { readNamedFile } from '../base/named-file.js'
 import type { TlsSettings } from '../http/tls.js'
 import type { ListenerTls } from './config/config.js'
 
-/** Reads what a listener needs from the files its configuration names, relative to the working directory. */
+/** Reads the files named in a listener's configuration, relative to the working directory. */
 export const readTls = (tls: ListenerTls): TlsSettings => ({
   cert: readNamedFile(tls.certFile),
   key: readNamedFile(tls.keyFile),

@@ -5,7 +5,10 @@ import type { MakePrivateKey } from '../../crypto/key-pairs.js'
 import type { ReplicationHost } from '../../replication/host/host.js'
 import type { ClusterTransport } from '../../replication/rpc/transport.js'
 
-/** In place of sockets, and of cryptography that runs on threads or draws its own chances: with them a server can be simulated. */
+/**
+ * Replacements for sockets, and for cryptography that uses threads or its own random numbers, so that a server can be
+ * simulated.
+ */
 export interface StandIns {
   readonly transport: ClusterTransport
   readonly fetchWrapped: ReplicationHost['fetchWrapped']

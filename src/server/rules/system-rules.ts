@@ -9,7 +9,10 @@ type Served = NonNullable<PathRules['servedWhile']>
 
 const WHILE_DR = { 'dr-bootstrapping': 'all', dr: 'all' } satisfies Served
 const WHILE_CHANGING = { restarting: 'all', bootstrapping: 'all', stranded: 'all', ...WHILE_DR } satisfies Served
-/** Whoever waits for the first copy may bring the shares along: the cluster is open, and says so. Later they open nothing. */
+/**
+ * Shares may be submitted to a cluster that waits for its first full sync: it is unsealed and reports so. Later they have no
+ * effect.
+ */
 const FOR_SHARES = {
   sealed: 'all',
   standby: 'all',
@@ -19,7 +22,7 @@ const FOR_SHARES = {
   'dr-bootstrapping': 'all',
   'writes-paused': 'all',
 } satisfies Served
-/** Whoever changes the role, or ends the server, is neither held up by a change of role nor refused by a fence. */
+/** Requests that change the role or stop the server are neither delayed by a role change nor rejected by a fence. */
 const STEERING = { fenced: 'all', 'writes-paused': 'all' } satisfies Served
 
 const OPEN = { access: 'open' } satisfies PathRules
@@ -35,27 +38,27 @@ const STATUS = {
 } satisfies PathRules
 const STATUS_OF_REMOVED = { ...STATUS, servedWhile: { ...STATUS.servedWhile, removed: 'all' } } satisfies PathRules
 const SNAPSHOT = { ...ROOT, ...SUDO, body: 'file' } satisfies PathRules
-/** A cluster that waits for its first copy takes no server in, but asks those that come for the shares. */
+/** A cluster that waits for its first full sync admits no servers, but asks joining ones for the shares. */
 const BOOTSTRAP = {
   ...ROOT,
   ...OPEN,
   servedWhile: { bootstrapping: 'all', ...WHILE_DR, 'writes-paused': 'all' },
 } satisfies PathRules
 const ROLE = { ...ROOT, servedWhile: STEERING } satisfies PathRules
-/** The ways out of a first copy that does not come to its end. */
+/** Commands to abandon a first full sync that does not complete. */
 const LEAVING = { ...ROOT, servedWhile: { stranded: 'all', ...STEERING } } satisfies PathRules
 const ROLE_ON_DR = { ...ROOT, servedWhile: { ...WHILE_DR, ...STEERING } } satisfies PathRules
-/** A path of this kind looks at the operation token itself. */
+/** Such a path validates the operation token itself. */
 const WITH_OPERATION_TOKEN = { ...ROLE_ON_DR, ...OPEN } satisfies PathRules
 const TURNS = { takesTurns: true } satisfies PathRules
 
 /**
- * The rules of `sys/`: all that is true of its paths, besides what they do. Rows for what is not served are the reference's,
- * and hold all the same.
+ * Returns the rules of `sys/`: all properties of its paths, independent of their function. Rows for unsupported paths follow
+ * Vault, and apply as well.
  */
 export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings): PathRuleTable => {
   const shares = own.allowGenerateRootUnauthenticated ? OPEN : SUDO
-  /** The shares of a cluster whose first copy does not come to its end make the token with which it is given up. */
+  /** Shares of a cluster whose first full sync does not complete generate the token that abandons it. */
   const rootCeremony: PathRules = { ...BARE, ...shares, servedWhile: { sealed: 'all', stranded: 'all' } }
   const drCeremony: PathRules = { ...ROLE_ON_DR, ...shares, body: 'bare' }
   return new PathRuleTable({
@@ -82,7 +85,7 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
     'rekey-recovery-key/*': { ...BARE, ...OPEN },
     rotate: { ...ROOT, ...SUDO },
 
-    // A fenced primary lets in whom an operator gives its activation token.
+    // A fenced primary still accepts secondaries to which an operator gives its activation token.
     'wrapping/lookup': { ...OPEN, wrappingToken: 'any', servedWhile: { fenced: 'all' } },
     'wrapping/unwrap': { wrappingToken: 'any', servedWhile: { fenced: 'all' } },
     'wrapping/rewrap': { wrappingToken: 'named' },
@@ -117,10 +120,10 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
     metrics: unauthenticatedMetrics ? { ...ROOT, ...OPEN, servedWhile: WHILE_DR } : ROOT,
     // Called before a node has a cluster.
     'storage/raft/join': { ...ROOT, ...OPEN, servedWhile: { sealed: 'all', standby: 'all', 'writes-paused': 'all' } },
-    // Whoever is to join shows the shares, or the seal.
+    // A joining server authenticates with the shares or the seal.
     'storage/raft/bootstrap/challenge': BOOTSTRAP,
     'storage/raft/bootstrap/answer': BOOTSTRAP,
-    // On a DR secondary these paths take an operation token, which they look at themselves.
+    // On a DR secondary these paths require an operation token, which they validate themselves.
     'storage/raft/configuration': { ...ROOT, servedWhile: WHILE_DR },
     'storage/raft/autopilot/state': { ...ROOT, servedWhile: WHILE_DR },
     'storage/raft/autopilot/configuration': { ...ROOT, servedWhile: WHILE_DR },
@@ -148,7 +151,7 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
     'replication/dr/secondary/operation-token/delete': WITH_OPERATION_TOKEN,
     'replication/dr/secondary/config/reload/*': WITH_OPERATION_TOKEN,
     'replication/dr/secondary/license/status': WITH_OPERATION_TOKEN,
-    // This path takes an operation token or a client token, and looks at both itself.
+    // This path accepts an operation token or a client token, and validates both itself.
     'replication/dr/secondary/generate-public-key': ROLE_ON_DR,
     'replication/dr/secondary/generate-operation-token/attempt': drCeremony,
     'replication/dr/secondary/generate-operation-token/update': drCeremony,
@@ -156,11 +159,11 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
   })
 }
 
-/** The rules of a path as clients send it, in the root namespace. */
+/** Returns the rules of a path as sent by clients, in the root namespace. */
 export const systemRulesOf = (table: PathRuleTable, path: string): PathRules =>
   path.startsWith('sys/') ? table.find(path.slice('sys/'.length)) : NO_RULES
 
-/** The rules that the paths of every kind of replication share, the older paths without a kind included. */
+/** Returns the rules common to all kinds of replication, including the older paths without a kind. */
 const roleRules = (prefix: string): Record<string, PathRules> => ({
   [`${prefix}/status`]: {
     ...OPEN,

@@ -4,7 +4,7 @@ import { readRecord } from '../../replication/model/state.js'
 import type { ServerConfig } from '../config/config.js'
 import type { Runtime } from './runtime.js'
 
-/** The values that status reads show, either of the runtime as it is or, while it is being rebuilt, as it was. */
+/** The values of status reads: those of the current runtime or, while it is rebuilt, those from before. */
 type Reading = Pick<
   ClusterStatus,
   | 'clusterName'
@@ -33,9 +33,9 @@ const NOTHING: Reading = {
   hasCopy: false,
 }
 
-/** What the nodes of a cluster know of one another. */
+/** What the nodes of a cluster know about each other. */
 type Membership = Pick<ClusterStatus, 'isStandby' | 'activeNode' | 'nodes'>
-/** The status of the server through role changes: it answers in every state, and changes in one instant. */
+/** The status of the server across role changes: available in every state, and switched atomically. */
 export class ServerStatus implements ClusterStatus {
   readonly apiAddress: string
   readonly clusterAddress: string
@@ -61,30 +61,30 @@ export class ServerStatus implements ClusterStatus {
     this.license = config.own.license
   }
 
-  /** The server is one of several nodes. */
+  /** Call this when the server becomes a node of a multi-node cluster. */
   join(membership: Membership): void {
     this.#membership = membership
   }
 
-  /** From now on shows this runtime. */
+  /** Shows this runtime from now on. */
   follow(runtime: Runtime): void {
     this.#isRestarting = false
     this.#reading = new RuntimeReading(runtime)
   }
 
-  /** Keeps showing what is true now, until the next runtime is followed: that it restarts, if its cluster was open. */
+  /** Keeps the current values until the next `follow`, and reports a restart if the cluster was open. */
   freeze({ isOpen }: { readonly isOpen: boolean }): void {
     this.#isRestarting = isOpen
     this.#reading = frozen(this.#reading)
   }
 
-  /** While frozen: the cluster has decided to join a set. */
+  /** While frozen: shows that the cluster is joining a set. */
   showBootstrapping(kind: keyof Reading['replicationModes']): void {
     const replicationModes = { ...this.#reading.replicationModes, [kind]: 'bootstrapping' as const }
     this.#reading = { ...frozen(this.#reading), replicationModes }
   }
 
-  /** The other nodes have taken this one out, for good. */
+  /** Call this when the other nodes have permanently removed this one. */
   remove(): void {
     this.#isRemoved = true
   }
@@ -137,20 +137,20 @@ export class ServerStatus implements ClusterStatus {
     return this.#reading.activeSinceMs
   }
 
-  /** The only node of a cluster is the active one. */
+  /** The node of a single-node cluster, which is always active. */
   get #alone(): NodeFacts {
     const { hostname, apiAddress, clusterAddress, reportedVersion: version } = this
     return { hostname, apiAddress, clusterAddress, version, isActive: true, lastEchoMs: undefined }
   }
 }
 
-/** When the reported version came out; clients read it as a time. */
+/** The release date of the reported version; clients parse it as a time. */
 const BUILD_DATE = '2025-09-23T13:22:38Z'
 
-/** The facts that a runtime shows, each value as it is when it is asked for: health needs few of them, and is asked for all the time. */
+/** The values of a runtime, each evaluated on access: health checks are frequent and need only a few. */
 class RuntimeReading implements Reading {
   readonly #runtime: Runtime
-  /** As stored; undefined until they are read. */
+  /** As stored; undefined until read. */
   #storedModes: Reading['replicationModes'] | undefined
 
   constructor(runtime: Runtime) {
@@ -198,7 +198,7 @@ class RuntimeReading implements Reading {
     return this.#runtime.copy !== undefined
   }
 
-  /** A plain standby has no cluster open, and is one of a cluster that has its roles all the same. */
+  /** A plain standby has no open cluster, but its cluster still has roles. */
   get #modesOfStandby(): Reading['replicationModes'] {
     const { barrier, following } = this.#runtime
     if (barrier.isSealed || !following) return NOTHING.replicationModes
