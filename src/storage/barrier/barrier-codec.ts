@@ -4,8 +4,8 @@ import type { Keyring } from '../../crypto/keyring.js'
 import { LogicalError } from '../../logical/errors.js'
 
 /**
- * Encrypted values: version 1, term 4 (big endian), nonce 12, ciphertext, tag 16. The key's name is authenticated with
- * it, so a value moved to another key does not open.
+ * Format of encrypted values: version 1 byte, term 4 (big endian), nonce 12, ciphertext, tag 16. The key's name is
+ * authenticated data, so a value that was moved to another key fails to decrypt.
  */
 const VERSION = 1
 const HEAD_BYTES = 5
@@ -25,28 +25,28 @@ export const sealValue = (random: Random, keyring: Keyring, key: string, plain: 
   return sealTerm(random, keyring.activeTerm, secret, key, plain)
 }
 
-/** False when the value was encrypted with a key this ring does not have yet. */
+/** Returns false if the value was encrypted with a key that this keyring does not have yet. */
 export const knowsTerm = (keyring: Keyring, stored: Buffer): boolean =>
   stored.length < OVERHEAD_BYTES || keyring.find(stored.readUInt32BE(1)) !== undefined
 
-/** A value that does not open is a LogicalError and never served. */
+/** Decrypts a value. Throws `LogicalError` if the value fails authentication. */
 export const openValue = (keyring: Keyring, key: string, stored: Buffer): Buffer => {
   const found = findPlain(keyring, key, stored)
   if (found === undefined) throw new LogicalError('internal', `the stored value of ${JSON.stringify(key)} is damaged`)
   return found
 }
 
-/** Undefined when the value does not open. */
+/** Decrypts a value. Returns undefined if the value fails authentication. */
 export const findPlain = (keyring: Keyring, key: string, stored: Buffer): Buffer | undefined => {
   if (stored.length < OVERHEAD_BYTES || stored[0] !== VERSION) return undefined
   const secret = keyring.find(stored.readUInt32BE(1))
   return secret === undefined ? undefined : openSealed(secret, stored.subarray(HEAD_BYTES), key)
 }
 
-/** The keyring's own record is encrypted with the root key, as term 0. */
+/** Encrypts the keyring's own record with the root key, as term 0. */
 export const sealWithRoot = (random: Random, rootKey: Buffer, key: string, plain: Buffer): Buffer =>
   sealTerm(random, 0, rootKey, key, plain)
 
-/** Undefined when the root key is not the one. */
+/** Decrypts the keyring's own record. Returns undefined if the root key is wrong. */
 export const openWithRoot = (rootKey: Buffer, key: string, stored: Buffer): Buffer | undefined =>
   stored[0] === VERSION ? openSealed(rootKey, stored.subarray(HEAD_BYTES), key) : undefined

@@ -16,7 +16,7 @@ interface BarrierOptions {
   readonly store: Store
   readonly clock: Clock
   readonly random?: Random
-  /** Given where it has to go on over several barriers. */
+  /** Set this if the count must continue across several barriers. */
   readonly encryptions?: EncryptionCount
 }
 
@@ -26,8 +26,8 @@ interface Unsealed {
 }
 
 /**
- * Encrypts values on their way into the store. Sealed until it is given the root key, which opens the keyring; sealed,
- * only plain keys can be read and written.
+ * Encrypts values before they are stored. The barrier is sealed until `unseal` receives the root key, which decrypts
+ * the keyring. While sealed, only plain keys can be read and written.
  */
 export class Barrier {
   readonly #store: Store
@@ -54,23 +54,23 @@ export class Barrier {
     return this.#unsealed === undefined
   }
 
-  /** True when the store holds a keyring. */
+  /** Returns true if the store holds a keyring. */
   get isInitialized(): boolean {
     return this.#store.get(KEYS.keyring) !== undefined
   }
 
-  /** Term of the key that new values are encrypted with, and since when in milliseconds. */
+  /** Returns the term of the key that encrypts new values, and the time of its creation in milliseconds. */
   get activeTerm(): { readonly term: number; readonly sinceMs: number } {
     const { keyring } = this.#requireUnsealed()
     return { term: keyring.activeTerm, sinceMs: keyring.activeSinceMs }
   }
 
-  /** Values encrypted by this barrier, and by those before it that counted in the same place. */
+  /** Returns the number of values encrypted by this barrier and by earlier barriers with the same counter. */
   get encryptions(): number {
     return this.#encryptions.total
   }
 
-  /** Makes the first keyring, and stays sealed. */
+  /** Creates the first keyring. The barrier stays sealed. */
   async initialize(rootKey: Buffer): Promise<void> {
     const record = this.#wrap(rootKey, Keyring.create(this.#random, this.#clock.now()))
     await this.#store.write((tx) => {
@@ -80,7 +80,7 @@ export class Barrier {
     })
   }
 
-  /** Fails with LogicalError `invalid-request` when the root key is not the one, and stays as it was. */
+  /** Decrypts the keyring. Throws `LogicalError` `invalid-request` and changes nothing if the root key is wrong. */
   unseal(rootKey: Buffer): void {
     this.#unsealed = { rootKey: Buffer.from(rootKey), keyring: this.#readKeyring(rootKey) }
     this.#forgetDerived()
@@ -92,13 +92,13 @@ export class Barrier {
     this.#forgetDerived()
   }
 
-  /** Tells whether a root key is the one, sealed or not. */
+  /** Checks a root key, whether sealed or not. */
   isRootKey(rootKey: Buffer): boolean {
     const stored = this.#store.get(KEYS.keyring)
     return stored !== undefined && openWithRoot(rootKey, KEYS.keyring, stored) !== undefined
   }
 
-  /** New values are encrypted with a new key from now on; old ones stay readable. Resolves to the new term. */
+  /** Adds a key that encrypts all new values; old values stay readable. Resolves to the new term. */
   async rotate(): Promise<number> {
     const { rootKey, keyring } = this.#requireUnsealed()
     const rotated = keyring.rotated(this.#random, this.#clock.now())
@@ -113,13 +113,13 @@ export class Barrier {
     return stored === undefined ? undefined : this.#open(key, stored)
   }
 
-  /** Whether the key holds anything: nothing is decrypted for that. */
+  /** Returns true if the key has a value. Nothing is decrypted. */
   has(key: string): boolean {
     if (!isPlainKey(key)) this.#requireUnsealed()
     return this.#store.has(key)
   }
 
-  /** Writes as `Store.write` does, below `prefix`; the function sees plain values. */
+  /** Writes like `Store.write`, below `prefix`. The function sees plain values. */
   write<T>(fn: (tx: Transaction) => T, prefix = ''): Promise<Written<T>> {
     return this.#store.write((tx) =>
       fn({
@@ -130,18 +130,21 @@ export class Barrier {
     )
   }
 
-  /** Committed keys below a prefix, in order. */
+  /** Returns the committed keys below a prefix, in order. */
   scanKeys(scan: KeyScan): AsyncIterable<readonly string[]> {
     this.#requireUnsealed()
     return this.#store.scanKeys(scan)
   }
 
-  /** The keys below `prefix` as a storage of their own. */
+  /** Returns a storage that is limited to the keys below `prefix`. */
   view(prefix: string): Storage {
     return new StorageView(this, prefix)
   }
 
-  /** 32 bytes for one purpose, equal on all clusters that share this keyring and never rotated. */
+  /**
+   * Derives 32 bytes for one purpose. The result is equal on all clusters that share this keyring, and rotation does
+   * not change it.
+   */
   deriveKey(purpose: string): Buffer {
     const { keyring } = this.#requireUnsealed()
     let found = this.#derived.get(purpose)
@@ -159,7 +162,7 @@ export class Barrier {
   }
 
   #open(key: string, stored: Buffer): Buffer {
-    // Values of a rotation elsewhere can be read a moment before its keyring is announced.
+    // After a rotation on another cluster, values can arrive shortly before the keyring change is announced.
     if (!knowsTerm(this.#requireUnsealed().keyring, stored)) this.#reloadKeyring()
     const { keyring } = this.#requireUnsealed()
     const known = this.#opened.find(key, stored)
@@ -189,7 +192,10 @@ export class Barrier {
     return Keyring.parse(plain)
   }
 
-  /** The stored keyring changed. One that the root key does not open is another set's: the barrier seals. */
+  /**
+   * Reloads the stored keyring. If the root key does not decrypt it, it belongs to another replication set: the barrier
+   * seals.
+   */
   #reloadKeyring(): void {
     if (this.#unsealed === undefined) return
     const { rootKey } = this.#unsealed
@@ -201,7 +207,7 @@ export class Barrier {
     this.#forgetDerived()
   }
 
-  /** Drops everything that was derived or opened with keys that are gone or others now. */
+  /** Drops everything that was derived or decrypted with keys that have changed or been removed. */
   #forgetDerived(): void {
     this.#derived.clear()
     this.#opened.clear()

@@ -1,4 +1,4 @@
-/** How many values were encrypted. It outlives the barriers that count in it, as a counter must that somebody watches. */
+/** Counts encrypted values. It outlives the barriers that use it, because a metrics counter must not go backwards. */
 export class EncryptionCount {
   #total = 0
 

@@ -7,17 +7,17 @@ interface Opened {
 }
 
 /**
- * Values that were decrypted not long ago. One counts only for the very bytes it was decrypted from, so nothing has to be
- * told when a key changes: the store is asked as ever, and only the cipher is spared. Holds at least the values of
- * `openedValuesMax` keys used last and at most twice as many, none larger than `openedValueBytesMax`. Whoever is given a
- * plain value must not change it.
+ * Cache of recently decrypted values. An entry is valid only for the exact bytes it was decrypted from, so key changes
+ * need no invalidation: the store is still read, and only the decryption is saved. Holds at least the values of the
+ * `openedValuesMax` most recently used keys and at most twice as many. No value is larger than `openedValueBytesMax`.
+ * Callers must not change a plain value.
  */
 export class OpenedValues {
   readonly #opened = new RecentCache<Opened>(LIMITS.openedValuesMax)
 
   find(key: string, stored: Buffer): Buffer | undefined {
     const found = this.#opened.get(key)
-    // Most often the very buffer: the engine remembers it as well.
+    // Usually the same buffer, because the engine caches it too.
     return found && (found.stored === stored || found.stored.equals(stored)) ? found.plain : undefined
   }
 
@@ -25,9 +25,9 @@ export class OpenedValues {
     if (stored.length <= LIMITS.openedValueBytesMax) this.#opened.set(key, { stored, plain })
   }
 
-  /** A key whose value was asked for not long ago is written anew: it will be asked for again. */
+  /** Updates a key that was read recently, because it is likely to be read again. */
   renew(key: string, stored: Buffer, plain: Buffer): void {
-    // One that is cut from a larger buffer would hold on to all of it.
+    // A slice of a larger buffer would keep the whole buffer in memory.
     const isWhole = plain.buffer.byteLength === plain.length
     if (isWhole && this.#opened.get(key) !== undefined) this.add(key, wholeCopyOf(stored), plain)
   }

@@ -4,14 +4,17 @@ import { APPLIED_KEY } from '../keys/raw-keys.js'
 import { LOG_START, type RawOperation } from './raw-batch.js'
 import type { LogPosition } from './shared-log.js'
 
-/** How much of the shared log an engine holds: `LOG_START` when it was never used. Undefined when it is no copy of any moment. */
+/**
+ * Returns the log position that an engine has applied: `LOG_START` if it was never used. Returns undefined if the
+ * engine does not hold a consistent copy.
+ */
 export const findApplied = async (engine: Engine): Promise<LogPosition | undefined> => {
   if (engine.has(APPLIED_KEY)) return readApplied(engine)
   for await (const chunk of engine.scan({}, { limit: 1, values: false })) if (chunk.length > 0) return undefined
   return LOG_START
 }
 
-/** The same of an engine that is a copy. */
+/** Returns the applied position of an engine that holds a consistent copy. */
 export const readApplied = (engine: Engine): LogPosition => {
   const bytes = engine.get(APPLIED_KEY)
   if (!bytes) return LOG_START
@@ -23,7 +26,7 @@ export const readApplied = (engine: Engine): LogPosition => {
   }
 }
 
-/** To be put into the batch that applies the entry. */
+/** Adds the applied position to the batch that applies the entry. */
 export const putApplied = (batch: EngineBatch, { index, hash }: LogPosition): void =>
   batch.put(APPLIED_KEY, Buffer.from(JSON.stringify([index, hash.toString('hex')])))
 

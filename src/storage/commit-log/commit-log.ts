@@ -1,20 +1,20 @@
 import type { LogicalError } from '../../logical/errors.js'
 import type { Engine, EngineBatch } from '../engine/engine.js'
 
-/** How the single writer of a store makes a batch durable, and whether it may write at all. */
+/** Makes the batches of a store's single writer durable, and decides whether the store can write. */
 export interface CommitLog {
-  /** True when what was acknowledged is on this engine and nowhere else. */
+  /** True if acknowledged writes exist on this engine only. */
   readonly isLocal: boolean
-  /** What a write would be refused with now; undefined while this store writes. */
+  /** The error that a write would fail with now; undefined while this store is the writer. */
   readonly refusal: LogicalError | undefined
   batch(): EngineBatch
-  /** Resolves when a batch of `batch()` is applied; with `isDurable` when it survives power loss. */
+  /** Resolves when a batch of `batch()` is applied, or with `isDurable` when it survives a power loss. */
   commit(batch: EngineBatch, options: { readonly isDurable: boolean }): Promise<void>
-  /** To be called when the engine was opened again: what failed may be on it. */
+  /** Must be called after the engine is reopened: the engine may hold a batch that failed. */
   reopened(): void
 }
 
-/** A store by itself: the batch is the log. */
+/** The commit log of a standalone store: the batch itself is the log. */
 export class LocalCommitLog implements CommitLog {
   readonly isLocal = true
   readonly refusal = undefined

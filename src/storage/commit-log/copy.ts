@@ -7,13 +7,13 @@ import { ImageNeeded, type Leadership, type LogImage, type LogPosition, type Sha
 
 type Source = Pick<EngineSource, 'engine' | 'replace'>
 
-/** Read at once of what is published. */
+/** Maximum size of one published chunk. */
 const CHUNK_BYTES = 1024 * 1024
 
 /**
- * Makes a source hold a copy of the cluster's data that can be brought up to date from the log, before a store is opened on it:
- * nothing is done where it does, however old that is. Otherwise the image is read, into another generation where there is anything
- * that gives way to it. A crash leaves what is begun anew. Resolves to true when the image was read.
+ * Prepares an engine, before a store is opened on it, so that the log can bring it up to date. Does nothing if the
+ * engine already holds such a copy, however old. Otherwise reads the image, into a new generation if the engine holds
+ * other data. After a crash, the copy starts over. Resolves to true if the image was read.
  */
 export const prepareCopy = async (source: Source, log: SharedLog, signal: AbortSignal): Promise<boolean> => {
   const { engine } = source
@@ -28,7 +28,7 @@ export const prepareCopy = async (source: Source, log: SharedLog, signal: AbortS
 const readCopy = async (engine: Engine, log: SharedLog, signal: AbortSignal): Promise<void> =>
   markCopy(engine, await readWhole(engine, log, signal))
 
-/** Makes the content of an engine the data of the cluster, in place of all that was, and the engine the first copy of it. */
+/** Replaces all data of the cluster with the content of an engine, which becomes the first copy of it. */
 export const publishCopy = async (engine: Engine, leadership: Leadership): Promise<void> =>
   markCopy(engine, await leadership.replace(engine.scan({}, { chunkBytes: CHUNK_BYTES })))
 
@@ -46,13 +46,13 @@ const readWhole = async (engine: Engine, log: SharedLog, signal: AbortSignal): P
     try {
       return await replay(engine, image, signal)
     } catch (error) {
-      // It took so long that what was then is forgotten: there is a newer one.
+      // The read took so long that its image was compacted: a newer image exists.
       if (!(error instanceof ImageNeeded)) throw error
     }
   }
 }
 
-/** What says how much is applied goes first: without it the rest counts for nothing. */
+/** Deletes the applied position first: without it, the remaining data is ignored. */
 const empty = async (engine: Engine): Promise<void> => {
   const first = engine.batch()
   first.delete(APPLIED_KEY)
@@ -73,7 +73,7 @@ const readChunks = async (engine: Engine, image: LogImage, signal: AbortSignal):
   }
 }
 
-/** Entries that are in the image in part, and bring about nothing new where they are in it. */
+/** Applies the entries that the image may already contain in part. Applying an entry twice has no effect. */
 const replay = async (engine: Engine, image: LogImage, signal: AbortSignal): Promise<LogPosition> => {
   let { position } = image
   for await (const entry of image.rest()) {

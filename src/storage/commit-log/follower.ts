@@ -3,22 +3,22 @@ import type { SharedCommitLog } from './shared-commit-log.js'
 import { type Leadership, LeadershipLost, type LogEntry, type LogPosition, type SharedLog } from './shared-log.js'
 
 interface FollowingStore {
-  /** Applies an entry, the next one. */
+  /** Applies the next entry. */
   follow(entry: LogEntry): Promise<void>
-  /** Commits that the store is there, and nothing else. */
+  /** Commits a marker that the store exists, and nothing else. */
   settle(): Promise<void>
 }
 
 interface FollowerOptions {
   readonly store: FollowingStore
-  /** Of the same store. */
+  /** The commit log of the same store. */
   readonly commitLog: SharedCommitLog
   readonly sharedLog: SharedLog
 }
 
 /**
- * Keeps the store of one node in step with the log that it shares: it applies what others commit, until it is to lead. It does
- * one thing at a time: what is asked for next ends what is being followed.
+ * Keeps the store of one node in step with the shared log: applies the entries of other nodes until this node becomes
+ * the leader. Runs one operation at a time: each call ends the one before it.
  */
 export class Follower {
   readonly #options: FollowerOptions
@@ -36,20 +36,20 @@ export class Follower {
     return this.#options.commitLog.applied
   }
 
-  /** The last entry that was followed and that everything which remembers stored values knows of. */
+  /** The last entry that was applied and announced to all caches of stored values. */
   get seen(): number {
     return this.#seen
   }
 
-  /** Called whenever `seen` has changed. Returns the unsubscribe function. */
+  /** Calls the listener whenever `seen` changes. Returns the unsubscribe function. */
   onSeen(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
   /**
-   * Applies everything that comes, until the signal or another call ends it. Throws `ImageNeeded` when the log does not reach
-   * back: the store is to be closed, and opened again when `prepareCopy` has seen to its engine.
+   * Applies all entries until the signal or another call ends it. Throws `ImageNeeded` if the log no longer has the
+   * next entry. The caller must then close the store, run `prepareCopy`, and open the store again.
    */
   follow(signal: AbortSignal): Promise<void> {
     return this.#next(async (stop) => {
@@ -58,7 +58,7 @@ export class Follower {
     })
   }
 
-  /** Applies what there is by now. Rejects as `follow` does. */
+  /** Applies all entries that exist now. Rejects like `follow`. */
   catchUp(signal: AbortSignal): Promise<void> {
     return this.#next(async (stop) => {
       using either = linkSignals([signal, stop])
@@ -68,9 +68,9 @@ export class Follower {
   }
 
   /**
-   * Applies what is left of the log and makes the store the writer; the first entry of the term says so. Rejects with
-   * `LeadershipLost` when the leadership is lost meanwhile, or something else is asked for: it may be followed again then.
-   * A leadership with which it was in vain is the caller's to give up.
+   * Applies the rest of the log and makes the store the writer. The first entry of the term is a marker. Rejects with
+   * `LeadershipLost` if the leadership is lost, or if another call ends this one; `follow` can be called after that. If
+   * `lead` fails, the caller must resign the leadership.
    */
   lead(leadership: Leadership): Promise<void> {
     return this.#next(async (stop) => {

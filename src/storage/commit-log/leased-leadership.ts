@@ -6,22 +6,25 @@ import { LeadershipLost, type Leadership, type LogPosition, LogRefused, OutcomeU
 
 type Content = AsyncIterable<readonly Entry[]>
 
-/** What a leader asks of the engine. Each waits for its answer, and is asked again where that does no harm. */
+/** Requests of a leader to the engine. Each waits for its response, and is retried if a retry is safe. */
 interface LeaderCalls {
-  /** False when somebody else leads, or nobody: nothing was appended. Rejects with `LogRefused` when that is for another reason. */
+  /**
+   * Resolves to false if this node is not the leader: nothing was appended. Rejects with `LogRefused` if the append
+   * failed for another reason.
+   */
   append(index: number, entry: Buffer): Promise<boolean>
-  /** Undefined where `append` says false. */
+  /** Resolves to undefined if this node is not the leader. */
   replace(content: Content): Promise<LogPosition | undefined>
-  /** False when the lease has ended. No answer after the time of a lease is of use. */
+  /** Resolves to false if the lease has expired. A response that arrives after the lease time is ignored. */
   renew(): Promise<boolean>
-  /** Ends the lease. */
+  /** Revokes the lease. */
   release(): Promise<void>
 }
 
 interface LeasedLeadershipOptions {
   readonly clock: Clock
   readonly leaseMs: number
-  /** The monotonic time before the lease was asked for. */
+  /** The monotonic time before the lease was requested. */
   readonly sentMs: number
   readonly term: number
   readonly end: LogPosition
@@ -29,8 +32,9 @@ interface LeasedLeadershipOptions {
 }
 
 /**
- * A leadership that lasts as long as its lease, which is renewed at each third of it. It ends for good, whatever comes of
- * answers that are late: by the own clock, when the engine says that it has ended, and with the first append that fails.
+ * A leadership that is bound to a lease. The lease is renewed after each third of its time. The leadership ends
+ * permanently when its own clock or the engine says that the lease has expired, or when an append fails. Late responses
+ * do not restore it.
  */
 export class LeasedLeadership implements Leadership {
   readonly term: number
@@ -39,13 +43,13 @@ export class LeasedLeadership implements Leadership {
   readonly #lease: OwnLease
   readonly #renewal: Timer
   #lose: (reason: string) => void = () => undefined
-  /** Whoever waits for an answer: a promise that lasts keeps a trace of each who has ever raced with it. */
+  /** Pending waits. A set is used because racing with a long-lived promise leaks one reaction per race. */
   readonly #waiting = new Set<(reason: string) => void>()
   #isResigning = false
-  /** One append at a time is on its way, so that no order but theirs is possible. */
+  /** Appends are sent one at a time, which fixes their order. */
   #appends: Promise<unknown> = Promise.resolve()
   #end: LogPosition
-  /** What the log has answered to an entry: those behind it cannot be appended either. */
+  /** The error of an append. All later entries fail with it too. */
   #refusal: LogRefused | undefined
 
   constructor(options: LeasedLeadershipOptions) {
@@ -81,12 +85,12 @@ export class LeasedLeadership implements Leadership {
   async resign(): Promise<void> {
     this.#isResigning = true
     await this.#appends
-    // Where nobody answers, it ends by itself.
+    // If no member answers, the lease expires by itself.
     await Promise.race([this.#options.calls.release().catch(() => undefined), this.lost])
     this.finish('it was given up')
   }
 
-  /** Ends it here; the engine finds out by itself. */
+  /** Ends the leadership locally. The engine notices when the lease expires. */
   finish(reason: string): void {
     this.#renewal.cancel()
     this.#lease.end()
@@ -117,7 +121,7 @@ export class LeasedLeadership implements Leadership {
     return position
   }
 
-  /** What was answered before the leadership was lost. Rejects with what is known otherwise. */
+  /** Resolves to the response if it arrives before the leadership is lost. Otherwise rejects with the reason. */
   async #outcome<T>(asked: Promise<T>): Promise<T> {
     const answer = await this.#untilLost(asked.catch(refusalOf))
     if (answer instanceof LogRefused) this.#refusal = answer
@@ -142,14 +146,14 @@ export class LeasedLeadership implements Leadership {
     return new LeadershipLost()
   }
 
-  /** Asked at each third, whatever has become of those before: an answer that takes longer renews the lease all the same. */
+  /** Renews the lease after each third, even if earlier renewals are pending: a slow response still renews it. */
   async #renew(): Promise<void> {
     const sentMs = this.#options.clock.monotonic()
     try {
       if (await this.#options.calls.renew()) this.#lease.renew(sentMs)
       else this.finish('its lease has ended')
     } catch {
-      // The next third asks again, until the lease has ended by the own clock.
+      // The next third retries, until the lease has expired by its own clock.
     }
   }
 }

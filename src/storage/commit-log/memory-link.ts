@@ -1,15 +1,18 @@
-/** The way between a node and an engine in memory: as it is, cut, or with answers that never come. Nothing sent is lost for good. */
+/**
+ * A simulated connection between a node and an in-memory engine: working, cut, or losing responses. Requests are
+ * delayed, never dropped.
+ */
 export class MemoryLink {
   #canAsk = new Gate()
   #canAnswer = new Gate()
 
-  /** Nothing gets through until it is healed. */
+  /** Blocks all traffic until it is healed. */
   cut(): void {
     this.#canAsk.shut()
     this.#canAnswer.shut()
   }
 
-  /** What is asked happens, and nobody is told until it is healed. */
+  /** Executes requests but withholds their responses until it is healed. */
   loseAnswers(): void {
     this.#canAnswer.shut()
   }
@@ -26,7 +29,7 @@ export class MemoryLink {
     return answer
   }
 
-  /** Resolves when news of the other side can come. */
+  /** Resolves when notifications from the other side can arrive. */
   get listening(): Promise<void> {
     return this.#canAnswer.passed
   }

@@ -13,18 +13,18 @@ import {
 } from './shared-log.js'
 
 interface MemoryLogOptions {
-  /** By which leases end. */
+  /** The clock that expires leases. */
   readonly clock: Clock
   readonly leaseMs: number
-  /** Older entries are in the image alone. */
+  /** Older entries exist only in the image. */
   readonly entriesMax?: number
 }
 
 const CHUNK_ENTRIES = 1000
 
 /**
- * The shared log of one cluster in memory: what a consensus engine holds. It never answers late and never forgets; nodes reach
- * it by `MemorySharedLog`.
+ * The shared log of one cluster in memory, in place of a consensus engine. It answers at once and keeps its data. Nodes
+ * connect through `MemorySharedLog`.
  */
 export class MemoryLog {
   readonly clock: Clock
@@ -53,13 +53,13 @@ export class MemoryLog {
     return last ? positionOf(last) : this.#base
   }
 
-  /** Called after each change of the leader or the log. Returns the unsubscribe function. */
+  /** Calls the listener after each change of the leader or the log. Returns the unsubscribe function. */
   onNews(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
-  /** Undefined when somebody leads. */
+  /** Makes the candidate the leader. Returns undefined if there is a leader already. */
   tryLead(candidate: Candidate, activeSinceMs: number): LeaderRecord | undefined {
     if (this.#leader) return undefined
     const record = { ...candidate, term: ++this.#term, activeSinceMs }
@@ -107,7 +107,7 @@ export class MemoryLog {
     return found.index === index && found.hash.equals(hash)
   }
 
-  /** Entries behind a position, as many as there are. */
+  /** Returns all entries after a position. */
   entriesAfter(after: LogPosition): readonly LogEntry[] {
     if (!this.reaches(after)) throw new ImageNeeded(`the log does not reach back to entry ${after.index}`)
     return this.#entries.slice(after.index - this.#base.index)
@@ -155,7 +155,7 @@ export class MemoryLog {
     this.#tell()
   }
 
-  /** The oldest entry becomes part of the image. */
+  /** Merges the oldest entry into the image. */
   #fold(): void {
     const entry = this.#entries.shift()
     if (!entry) return

@@ -17,9 +17,9 @@ import type {
   SharedLog,
 } from './shared-log.js'
 
-/** A node's connection to a shared log in memory, for clusters whose nodes are all in one process. */
+/** A node's connection to a shared log in memory. For clusters whose nodes all run in one process. */
 export class MemorySharedLog implements SharedLog {
-  /** For faults: what goes on between the node and the log. */
+  /** Controls the connection between the node and the log, for fault injection. */
   readonly link: MemoryLink
   readonly #log: MemoryLog
   readonly #clock: Clock
@@ -30,7 +30,7 @@ export class MemorySharedLog implements SharedLog {
   #announced: { readonly id: string; readonly renewal: Timer } | undefined
   #leadership: LeasedLeadership | undefined
 
-  /** `clock` is the node's. */
+  /** `clock` is the node's clock. */
   constructor(log: MemoryLog, clock: Clock, link = new MemoryLink()) {
     this.link = link
     this.#log = log
@@ -119,7 +119,7 @@ export class MemorySharedLog implements SharedLog {
     )
   }
 
-  /** Nothing lies beside a node. */
+  /** A node keeps no files of the log, so there is nothing to remove. */
   async forgetReplaced(): Promise<void> {}
 
   async close(): Promise<void> {
@@ -130,7 +130,7 @@ export class MemorySharedLog implements SharedLog {
     if (this.#leadership?.isHeld) await this.#leadership.resign()
   }
 
-  /** As when the node's process dies: nothing is given up, and nothing more is heard of it. */
+  /** Simulates the death of the node's process: leases stay until they expire, and the node sends nothing more. */
   crash(): void {
     this.link.cut()
     this.#end()
@@ -178,7 +178,7 @@ export class MemorySharedLog implements SharedLog {
     for (const listener of this.#listeners) listener(leader)
   }
 
-  /** Resolves with the next change of the log or its leader, or when the signal is aborted. */
+  /** Resolves at the next change of the log or its leader, or when the signal is aborted. */
   #news(ends: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
@@ -192,7 +192,7 @@ export class MemorySharedLog implements SharedLog {
   }
 }
 
-/** Rejects with the signal's reason when it is aborted first. */
+/** Rejects with the signal's reason if the signal is aborted first. */
 const unlessAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)

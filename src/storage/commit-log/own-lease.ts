@@ -1,11 +1,11 @@
 import type { Clock, Timer } from '../../base/clock.js'
 
-/** The part of a lease that its holder counts on: clocks of two machines do not run at quite the same speed. */
+/** The fraction of a lease that its holder relies on, because the clocks of two machines differ in speed. */
 const TRUSTED_PART = 0.9
 
 /**
- * A lease as its holder may count on it: by its own monotonic clock, from before each renewal was sent, and a tenth shorter
- * than it was given. So it ends here before it can have ended elsewhere, whatever becomes of the answers.
+ * A lease as its holder may rely on it: measured by its own monotonic clock from before each renewal was sent, and 10%
+ * shorter than granted. It therefore ends here before it can expire elsewhere, even if responses are lost.
  */
 export class OwnLease {
   readonly #clock: Clock
@@ -14,7 +14,7 @@ export class OwnLease {
   #endsMs: number
   #timer: Timer | undefined
 
-  /** `sentMs`: the monotonic time before it was asked for. */
+  /** `sentMs`: the monotonic time before the lease was requested. */
   constructor(clock: Clock, leaseMs: number, sentMs: number, onEnd: () => void) {
     this.#clock = clock
     this.#leaseMs = leaseMs
@@ -27,12 +27,14 @@ export class OwnLease {
     return this.#clock.monotonic() < this.#endsMs
   }
 
-  /** It was renewed, by a question that was asked at this monotonic time. One that has ended does not begin again. */
+  /**
+   * Extends the lease after a renewal that was sent at this monotonic time. Has no effect on a lease that has ended.
+   */
   renew(sentMs: number): void {
     if (this.isHeld) this.#endsMs = Math.max(this.#endsMs, sentMs + this.#leaseMs * TRUSTED_PART)
   }
 
-  /** It is not counted on any more. */
+  /** Ends the lease locally. */
   end(): void {
     this.#endsMs = Number.NEGATIVE_INFINITY
     this.#timer?.cancel()

@@ -3,22 +3,22 @@ import { LogicalError } from '../../logical/errors.js'
 import type { LogEntry, LogPosition } from './shared-log.js'
 
 /**
- * The codec of log entries: the operations of one batch on the raw keys of an engine, in order. Big endian.
+ * Codec of log entries: the operations of one batch on the raw keys of an engine, in order. Big endian.
  *
- * Hash 20 (SHA-256 of all that follows it, shortened), version 1, hash of the entry before 20, number of operations 4, then per
- * operation: length of the key 4, key, length of the value plus one 4 (0 deletes), value.
+ * Hash 20 bytes (SHA-256 of everything after it, truncated), version 1, hash of the previous entry 20, number of
+ * operations 4. Then per operation: key length 4, key, value length plus one 4 (0 deletes the key), value.
  */
 const VERSION = 1
 const AT = { version: SHORT_HASH_BYTES, previous: SHORT_HASH_BYTES + 1, count: 2 * SHORT_HASH_BYTES + 1 }
 const HEADER_BYTES = AT.count + 4
 
-/** Undefined deletes the key. */
+/** An undefined value deletes the key. */
 export interface RawOperation {
   readonly key: string
   readonly value: Buffer | undefined
 }
 
-/** Before the first entry. */
+/** The position before the first entry. */
 export const LOG_START: LogPosition = { index: 0, hash: Buffer.alloc(SHORT_HASH_BYTES) }
 
 const operationBytes = ({ key, value }: RawOperation): number => 8 + Buffer.byteLength(key) + (value?.length ?? 0)
@@ -30,7 +30,7 @@ const writeOperation = (out: Buffer, start: number, { key, value }: RawOperation
   return value === undefined ? at : at + value.copy(out, at)
 }
 
-/** The entry that follows the one with the hash `previous`. */
+/** Encodes the entry that follows the entry with the hash `previous`. */
 export const encodeBatch = (previous: Buffer, operations: readonly RawOperation[]): Buffer => {
   let length = HEADER_BYTES
   for (const operation of operations) length += operationBytes(operation)
@@ -48,16 +48,16 @@ export const positionOf = ({ index, bytes }: LogEntry): LogPosition => ({
   hash: Buffer.from(bytes.subarray(0, SHORT_HASH_BYTES)),
 })
 
-/** Where a log begins anew whose content was replaced at `end`: a place that no entry has. */
+/** Returns the start of a log whose content was replaced at `end`: a position that no entry has. */
 export const positionBehind = (end: LogPosition): LogPosition => ({
   index: end.index + 1,
   hash: shortHash(Buffer.concat([Buffer.from('replaced'), end.hash])),
 })
 
-/** The hash of the entry before. */
+/** Returns the hash of the previous entry. */
 export const previousHashOf = (entry: Buffer): Buffer => entry.subarray(AT.previous, AT.previous + SHORT_HASH_BYTES)
 
-/** Throws LogicalError `internal` for bytes that are not as they were written. */
+/** Decodes an entry. Throws `LogicalError` `internal` if the bytes are damaged. */
 export const decodeBatch = ({ index, bytes }: LogEntry): RawOperation[] => {
   const isWhole = bytes.length >= HEADER_BYTES && bytes[AT.version] === VERSION
   if (!isWhole || !shortHash(bytes.subarray(SHORT_HASH_BYTES)).equals(bytes.subarray(0, SHORT_HASH_BYTES))) {

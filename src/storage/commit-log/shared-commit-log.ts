@@ -16,8 +16,9 @@ import {
 } from './shared-log.js'
 
 /**
- * A store that is one copy of several: whoever leads appends a batch to the shared log, and only then applies it, which needs
- * no waiting for this disk, since the log has it. Everybody else applies what is there, in the same order.
+ * Commit log of a store that is one of several replicas. The leader appends a batch to the shared log, then applies it.
+ * Applying does not wait for the local disk, because the log is durable. Other nodes apply the same entries in the same
+ * order.
  */
 export class SharedCommitLog implements CommitLog {
   readonly isLocal = false
@@ -25,13 +26,13 @@ export class SharedCommitLog implements CommitLog {
   #applied: LogPosition
   #leadership: Leadership | undefined
 
-  /** The engine is empty, or a copy of the cluster's data at some index: see `copy.ts`. */
+  /** The engine must be empty, or hold a copy of the cluster's data at some index (see `copy.ts`). */
   constructor(engine: Engine) {
     this.#engine = engine
     this.#applied = readApplied(engine)
   }
 
-  /** How much of the log the engine holds. */
+  /** The position that the engine has applied. */
   get applied(): LogPosition {
     return this.#applied
   }
@@ -41,7 +42,7 @@ export class SharedCommitLog implements CommitLog {
     return this.#leadership.isHeld ? undefined : new LeadershipLost()
   }
 
-  /** From now on this store writes. Throws when it does not hold everything that was appended before. */
+  /** Makes this store the writer. Throws if it has not applied all earlier entries. */
   lead(leadership: Leadership): void {
     const { index, hash } = leadership.end
     if (this.#applied.index !== index || !this.#applied.hash.equals(hash)) {
@@ -54,7 +55,10 @@ export class SharedCommitLog implements CommitLog {
     return new RecordedBatch()
   }
 
-  /** Rejects with `LeadershipLost` or `OutcomeUnknown`, and the engine is as it was; or with `NotApplied`. */
+  /**
+   * Commits a batch. Rejects with `LeadershipLost` or `OutcomeUnknown`, and leaves the engine unchanged; or rejects
+   * with `NotApplied`.
+   */
   async commit(batch: EngineBatch): Promise<void> {
     const leadership = this.#leadership
     if (!leadership?.isHeld) throw new LeadershipLost()
@@ -65,14 +69,14 @@ export class SharedCommitLog implements CommitLog {
     try {
       await this.#write(operations, positionOf(entry))
     } catch (error) {
-      // Others can go on from what is in the log; here it has to be applied first.
+      // Other nodes can continue from the log. This node must apply the entry first.
       this.#leadership = undefined
       void leadership.resign()
       throw error instanceof NothingWritten ? new OutcomeUnknown(error) : new NotApplied(error)
     }
   }
 
-  /** Applies an entry of another. Rejects as the engine does. */
+  /** Applies another node's entry. Rejects with the engine's error. */
   async apply(entry: LogEntry, operations: readonly RawOperation[]): Promise<void> {
     const { index, hash } = this.#applied
     if (entry.index !== index + 1 || !previousHashOf(entry.bytes).equals(hash)) {
@@ -94,7 +98,7 @@ export class SharedCommitLog implements CommitLog {
   }
 }
 
-/** The operations of a batch, for an engine to take once they are in the log. */
+/** Records the operations of a batch, which the engine applies after they are in the log. */
 class RecordedBatch implements EngineBatch {
   readonly operations: RawOperation[] = []
 

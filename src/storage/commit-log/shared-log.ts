@@ -1,7 +1,7 @@
 import { LogicalError } from '../../logical/errors.js'
 import type { Entry } from '../engine/engine.js'
 
-/** A node as it tells of itself. */
+/** The record that a node announces about itself. */
 export interface NodeRecord {
   readonly id: string
   readonly hostname: string
@@ -9,20 +9,20 @@ export interface NodeRecord {
   readonly clusterAddress: string
   readonly version: string
   readonly isSealed: boolean
-  /** How much of the log its own copy holds. */
+  /** The log index that the node has applied. */
   readonly appliedIndex: number
 }
 
-/** A node as the others see it. */
+/** A node as the other nodes see it. */
 export interface AnnouncedNode extends NodeRecord {
-  /** When it told this, in milliseconds since the epoch, by its own wall clock. */
+  /** The node's own wall-clock time of the announcement, in milliseconds since the epoch. */
   readonly lastEchoMs: number
 }
 
-/** Who leads, as everybody may know. */
+/** The current leader, as announced to all nodes. */
 export interface LeaderRecord {
   readonly nodeId: string
-  /** Larger than that of every leader before. */
+  /** Larger than the term of every earlier leader. */
   readonly term: number
   readonly apiAddress: string
   readonly clusterAddress: string
@@ -32,90 +32,97 @@ export interface LeaderRecord {
 
 export type Candidate = Pick<LeaderRecord, 'nodeId' | 'apiAddress' | 'clusterAddress'>
 
-/** A place in the log: entries are numbered from 1; `hash` is that of the entry, which names the one before it. */
+/**
+ * A position in the log. Entries are numbered from 1; `hash` is the hash of the entry, which includes the previous
+ * hash.
+ */
 export interface LogPosition {
   readonly index: number
   readonly hash: Buffer
 }
 
-/** A batch as the leader has committed it: see `raw-batch.ts`. */
+/** A batch that the leader has committed: see `raw-batch.ts`. */
 export interface LogEntry {
   readonly index: number
   readonly bytes: Buffer
 }
 
 /**
- * Every key of the cluster, as raw keys of an engine. Entries behind `position` may be in it already: who has applied the `rest`
- * has a copy that is whole; before that it is none of any moment. Both are as they were when the image was asked for, however
- * the log has gone on since, and throw `ImageNeeded` once that is forgotten.
+ * All keys of the cluster, as raw keys of an engine. The image may already contain entries after `position`: it is
+ * consistent only after `rest` is applied. Both show the state at the time of the request, even if the log continues.
+ * Both throw `ImageNeeded` once that state is compacted.
  */
 export interface LogImage {
   readonly position: LogPosition
-  /** The entries behind `position` that there were, in order. */
+  /** Returns the entries after `position` at the time of the request, in order. */
   rest(): AsyncIterable<LogEntry>
-  /** In no order, in chunks. */
+  /** Returns the keys in chunks, in no order. */
   chunks(): AsyncIterable<readonly Entry[]>
 }
 
 /**
- * The consensus engine as one node of a cluster sees it: a connection of its own, over which questions wait until they are
- * answered, or until a signal ends them, with whose reason they reject then. Implementations pass one conformance suite.
+ * The consensus engine as one node of a cluster sees it, over the node's own connection. Calls wait for a response. If
+ * a signal ends a call, it rejects with the signal's reason. All implementations pass one conformance suite.
  */
 export interface SharedLog {
-  /** The last that is known; undefined while nobody leads. */
+  /** The last known leader; undefined if there is none. */
   readonly leader: LeaderRecord | undefined
-  /** Told of every change of it. Returns the unsubscribe function. */
+  /** Calls the listener whenever the leader changes. Returns the unsubscribe function. */
   onLeader(listener: (leader: LeaderRecord | undefined) => void): () => void
-  /** Shows this node to the others for as long as it lives; once more with what has changed, or to say that it is there. */
+  /** Publishes this node's record for as long as the node lives. Call again to update the record or its timestamp. */
   announce(node: NodeRecord): Promise<void>
-  /** Those that live, in the order of their ids. */
+  /** Returns the live nodes, sorted by ID. */
   nodes(): Promise<readonly AnnouncedNode[]>
-  /** Resolves when this node leads. Rejects with the signal's reason. */
+  /** Resolves when this node is the leader. Rejects with the signal's reason. */
   campaign(candidate: Candidate, signal: AbortSignal): Promise<Leadership>
   /**
-   * Entries behind a position, in order and without a gap, those to come included, until the signal ends it. Throws
-   * `ImageNeeded` when the log does not reach back so far, or is not the one that the position is of.
+   * Returns existing and future entries after a position, in order without gaps, until the signal is aborted. Throws
+   * `ImageNeeded` if the log no longer has the next entry, or if the position belongs to another log.
    */
   follow(after: LogPosition, signal: AbortSignal): AsyncIterable<LogEntry>
-  /** The index of the last entry, as it is now. */
+  /** Resolves to the current index of the last entry. */
   lastIndex(signal: AbortSignal): Promise<number>
-  /** Whether a copy that has applied so much can be brought up to date from the log. */
+  /** Checks whether the log can bring a copy with this applied position up to date. */
   reaches(applied: LogPosition, signal: AbortSignal): Promise<boolean>
   readImage(signal: AbortSignal): Promise<LogImage>
   /**
-   * Resolves when what lies beside this node alone holds nothing any more of what was replaced; where nobody leads who could see to
-   * that, at once, and it is done later.
+   * Resolves when the files of this node's own member no longer contain replaced data. If there is no leader to delete
+   * that data, resolves at once, and the deletion happens later.
    */
   forgetReplaced(signal: AbortSignal): Promise<void>
-  /** Gives up what is led and announced, and ends what follows. */
+  /** Resigns the leadership, withdraws the announcement and ends all `follow` calls. */
   close(): Promise<void>
 }
 
-/** The right of one node to append, for as long as nobody else can have it. */
+/** The exclusive right of one node to append. */
 export interface Leadership {
   readonly term: number
-  /** The end of the log: nobody else has appended since it began. */
+  /** The end of the log. No other node has appended since this leadership began. */
   readonly end: LogPosition
-  /** By this node's own monotonic clock alone; false before the lease can have ended elsewhere. */
+  /**
+   * True while this node holds the lease by its own monotonic clock. Becomes false before the lease can expire
+   * elsewhere.
+   */
   readonly isHeld: boolean
-  /** Resolves with why, once it is not held any more. */
+  /** Resolves with the reason when the leadership is lost. */
   readonly lost: Promise<string>
   /**
-   * Appends the entry with this index, the next one. Several may be under way; they resolve in order. Rejects with
-   * `LeadershipLost` when nothing was appended, and with `OutcomeUnknown` when nobody can tell; either ends the leadership. With
-   * `LogRefused` when the log takes nothing now: the same index is the next one then.
+   * Appends the entry with this index, which must be the next one. Several appends may be pending; they resolve in
+   * order. Rejects with `LeadershipLost` if nothing was appended, or with `OutcomeUnknown` if the result is unknown;
+   * both end the leadership. Rejects with `LogRefused` if the log accepts no entries now; the next append then reuses
+   * the same index.
    */
   append(index: number, entry: Buffer): Promise<void>
   /**
-   * The data of the cluster is `content` from now on, and nothing of what was before can be read any more: no copy of that is
-   * reached by the log, which goes on behind the position this resolves to. Rejects as `append` does.
+   * Replaces the data of the cluster with `content`. The old data can no longer be read, and the log cannot bring
+   * copies of it up to date. Resolves to the position after which the log continues. Rejects like `append`.
    */
   replace(content: AsyncIterable<readonly Entry[]>): Promise<LogPosition>
-  /** Gives it up when what is under way is answered; another may lead at once. */
+  /** Resigns after all pending appends have completed. Another node can then become the leader at once. */
   resign(): Promise<void>
 }
 
-/** What a node answers whose write was not taken since another node leads, or may. */
+/** Error text for a write that was rejected because another node is, or may be, the leader. */
 const LOST_TEXT = 'this node is not the active node any more, try again'
 
 export class LeadershipLost extends LogicalError {
@@ -124,28 +131,28 @@ export class LeadershipLost extends LogicalError {
   }
 }
 
-/** What a closed store answers. A node of a cluster closes its store when it does not lead any more. */
+/** Returns the error of a closed store. A node of a cluster closes its store when it loses the leadership. */
 export const storeClosed = ({ isLocal }: { readonly isLocal: boolean }): LogicalError =>
   isLocal ? new LogicalError('unavailable', 'the storage is closed') : new LeadershipLost()
 
-/** The entry may be in the log, or may get there yet, until another leads. */
+/** The entry may be in the log, or may still be appended, until another node becomes the leader. */
 export class OutcomeUnknown extends LogicalError {
   constructor(cause?: unknown) {
     super('unavailable', `${LOST_TEXT} (outcome unknown)`, { cause })
   }
 }
 
-/** The entry is in the log, and nobody knows how much of it this node's own copy holds: that has to be read anew. */
+/** The entry is in the log, but this node's copy may have applied only part of it and must be read again. */
 export class NotApplied extends OutcomeUnknown {}
 
-/** The log takes nothing more for now, as when its disk is full; nothing was appended. */
+/** The log accepts no entries now, for example because its disk is full. Nothing was appended. */
 export class LogRefused extends LogicalError {
   constructor(reason: string, cause?: unknown) {
     super('unavailable', `the shared storage takes no more writes: ${reason}`, { cause })
   }
 }
 
-/** A copy cannot be brought up to date from the log. */
+/** The log cannot bring a copy up to date. */
 export class ImageNeeded extends Error {
   override readonly name = 'ImageNeeded'
 }

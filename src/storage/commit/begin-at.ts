@@ -4,8 +4,8 @@ import { STATE_KEY } from '../keys/raw-keys.js'
 import { freshHash, freshState, serializeState } from '../state/store-state.js'
 
 /**
- * Lets a store that was never used begin behind an index, so that what it becomes never counts backwards. The hash there
- * is one that no follower has.
+ * Starts the log of a new store after a given index, so that the index never decreases. The hash at that index is one
+ * that no follower has.
  */
 export const beginStoreAt = async (
   engine: Engine,

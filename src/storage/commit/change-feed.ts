@@ -3,9 +3,9 @@ import { findFamily, type Owner } from '../keys/key-families.js'
 import type { Commit, KeyListener, KeyListeners } from '../keys/replicable.js'
 
 /**
- * Tells whoever remembers stored values which keys have changed, with every commit and whoever made it: once they can be
- * read, before the writer is answered, and before anybody else hears of the commit. Reads take no turn, so nothing that
- * was read before a commit can be remembered after it.
+ * Reports the changed keys of every commit to the caches of stored values. Reports a key after its new value is
+ * readable, before the writer gets its response, and before other commit listeners run. Reads are synchronous, so a
+ * value read before a commit cannot enter a cache after it.
  */
 export class ChangeFeed {
   readonly #byOwner = new Map<Owner, Set<KeyListener>>()
@@ -15,7 +15,7 @@ export class ChangeFeed {
     this.#log = log
   }
 
-  /** Returns the unsubscribe function. */
+  /** Subscribes to changes. Returns the unsubscribe function. */
   subscribe(listeners: KeyListeners): () => void {
     const all = Object.entries(listeners) as [Owner, KeyListener][]
     for (const [owner, listener] of all) this.#of(owner).add(listener)
@@ -32,7 +32,7 @@ export class ChangeFeed {
     }
   }
 
-  /** One that fails keeps no other from what follows. */
+  /** A failing listener does not prevent the others from running. */
   #tell(listener: KeyListener, key: string, origin: Commit['origin']): void {
     try {
       listener(key, origin)

@@ -1,16 +1,16 @@
 import { LIMITS } from '../../base/limits.js'
 
-/** Something that waits for a commit. */
+/** A unit that waits for a commit. */
 export interface QueuedUnit {
-  /** Neighbours with the same word share a commit; without one a unit goes alone. */
+  /** Adjacent units with the same value share a commit. A unit without a value is committed alone. */
   readonly joins: 'own' | 'applied' | undefined
   readonly bytes: number
   reject(error: unknown): void
 }
 
 /**
- * One commit in flight; all that queues up meanwhile joins the next, in order and never split. When a commit fails,
- * whatever was queued behind it fails with the same error, since it may have been decided on what is now lost.
+ * Runs one commit at a time. Units that arrive meanwhile join the next commit, in order and never split. If a commit
+ * fails, all queued units fail with the same error, because they may depend on the lost data.
  */
 export class CommitQueue<U extends QueuedUnit> {
   readonly #commit: (units: readonly U[]) => Promise<void>
@@ -34,7 +34,7 @@ export class CommitQueue<U extends QueuedUnit> {
   }
 
   async #run(): Promise<void> {
-    // Writers of the same turn join the first commit.
+    // Writers in the same event-loop turn join the first commit.
     await Promise.resolve()
     while (this.#waiting.length > 0) {
       const units = this.#take()

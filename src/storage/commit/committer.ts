@@ -29,9 +29,9 @@ import type { Wal } from '../log/wal.js'
 export type CommitListener = (commit: Commit, frame: Frame | undefined) => void
 
 /**
- * The single writer. Everything that changes the engine goes through its queue, one batch at a time; state, trees, log
- * and listeners follow once a batch is durable. When a batch fails nothing more is written until the engine was opened
- * again and read anew, unless it failed before anything of it reached the engine; reads go on.
+ * The single writer. All changes of the engine go through its queue, one batch at a time. State, trees, log and
+ * listeners are updated after a batch is durable. After a failed batch, writes stop until the engine is reopened and
+ * its content is read again, unless the batch failed before it reached the engine. Reads continue.
  */
 export class Committer {
   readonly overlay: Overlay
@@ -46,7 +46,7 @@ export class Committer {
   readonly #recovery: Recovery
   #loaded: Loaded
   #inFlight: Staged | undefined
-  /** Keys of the batch that has failed: what they hold now is known when everything was read anew. */
+  /** Keys of the failed batch. Their values are known after everything is read again. */
   readonly #tried = new Set<string>()
   #failure: LogicalError | undefined
   #isClosed = false
@@ -95,12 +95,15 @@ export class Committer {
     return this.#loaded.wal
   }
 
-  /** The outcome of the batch that is being written; an engine snapshot may already hold it. */
+  /** The result of the batch that is being written. An engine snapshot may already contain it. */
   get inFlight(): Staged | undefined {
     return this.#inFlight
   }
 
-  /** False while a batch is being written, or was when the storage failed: what is stored may be further than the log. */
+  /**
+   * Returns false while a batch is being written, or was being written when storage failed: the stored data may be
+   * ahead of the log.
+   */
   readonly isEndKnown = (): boolean => this.#inFlight === undefined && this.#failure === undefined
 
   onCommit(listener: CommitListener): () => void {
@@ -108,12 +111,15 @@ export class Committer {
     return () => void this.#listeners.delete(listener)
   }
 
-  /** Called when the engine was opened again: snapshots taken before are lost. Returns the keys that read otherwise by that. */
+  /**
+   * Calls the listener after the engine is reopened, which invalidates earlier snapshots. The listener returns the keys
+   * that read differently as a result.
+   */
   onReopened(listener: () => Iterable<string>): void {
     this.#onReopened = listener
   }
 
-  /** Throws what a write would be refused with now. */
+  /** Throws the error with which a write would fail now. */
   requireWritable(): void {
     this.#requireOpen()
     const { refusal } = this.log
@@ -130,7 +136,7 @@ export class Committer {
     this.#queue.push(unit)
   }
 
-  /** Commits what `stage` puts into a batch of its own, or into one that was filled meanwhile. */
+  /** Commits the operations of `stage`, in a new batch or in a batch that was filled in advance. */
   async run(stage: StageFunction, pending: readonly Pending[] = [], batch?: EngineBatch): Promise<void> {
     this.requireWritable()
     await new Promise<void>((resolve, reject) => {
@@ -138,7 +144,7 @@ export class Committer {
     })
   }
 
-  /** Runs `work` while nothing is being written, and nothing is until it has ended. What it throws concerns nobody else. */
+  /** Runs `work` while no batch is written. An error from `work` does not affect other units. */
   async pause<T>(work: () => Promise<T>): Promise<T> {
     this.requireWritable()
     return new Promise<T>((resolve, reject) => {
@@ -148,8 +154,8 @@ export class Committer {
   }
 
   /**
-   * Applies what another node has committed; everything follows as after a commit of this one. Rejects as the engine does, and
-   * then takes no more until it was opened again.
+   * Applies another node's entry and updates everything as after a local commit. Rejects with the engine's error, and
+   * then accepts nothing until the engine is reopened.
    */
   async follow(entry: LogEntry): Promise<void> {
     this.#requireOpen()
@@ -159,12 +165,12 @@ export class Committer {
     })
   }
 
-  /** Pins the log: it is trimmed at its hard bound alone until the result is called. */
+  /** Pins the log: only its hard limit trims it until the returned function is called. */
   pin(): () => void {
     return this.#trimmer.pin()
   }
 
-  /** Finishes what is queued and leaves a checkpoint. The engine stays open: it is not ours. */
+  /** Commits the queued units and writes a checkpoint. The engine stays open, because its owner closes it. */
   async close(): Promise<void> {
     if (this.#isClosed) return
     const isWriter = this.#failure === undefined && this.log.refusal === undefined
@@ -183,13 +189,13 @@ export class Committer {
   }
 
   async #write(units: readonly Write[]): Promise<void> {
-    // Large transactions have kept their writer busy in this turn already.
+    // Large transactions have already kept this event-loop turn busy.
     const bytes = bytesOf(units)
     await turnFor(bytes)
     const batch = findBatch(units[0]) ?? this.log.batch()
     const before = this.state
     const staged = this.#stage(units, batch)
-    // An engine holds on to a batch until it is written or given up.
+    // The engine holds the memory of a batch until it is written or discarded.
     if (staged === 'rejected' || staged === undefined) batch.discard()
     if (staged === 'rejected') return
     if (staged !== undefined) {
@@ -208,7 +214,7 @@ export class Committer {
       } finally {
         this.#inFlight = undefined
       }
-      // Commits that were not made durable may be lost with the power, and are no loss to complain of.
+      // A power loss may lose commits that were not durable, so they are not recorded as acknowledged.
       if (isDurable && this.log.isLocal)
         this.#options.engine.acknowledge({ revision: state.revision, index: state.last.index })
       this.#options.recorder?.record('vault.wal.persistWALs', this.#options.clock.monotonic() - startMs)
@@ -224,7 +230,7 @@ export class Committer {
   async #follow(entry: LogEntry): Promise<void> {
     const { log } = this
     if (!(log instanceof SharedCommitLog)) throw new Error('a store by itself follows nobody')
-    // A commit of the time when this store led may have applied it meanwhile.
+    // A commit from the time when this store was the leader may have applied the entry already.
     if (entry.index <= log.applied.index) return
     const operations = decodeBatch(entry)
     const { staged, leaves } = readFollowed(operations, this.#options.engine, this.#loaded)
@@ -239,7 +245,7 @@ export class Committer {
     if (staged.commit !== undefined) this.#announce(staged.commit, staged.frame)
   }
 
-  /** An error before the batch is written rejects these units alone. */
+  /** An error before the batch is written rejects only these units. */
   #stage(units: readonly Write[], batch: EngineBatch): Staged | undefined | 'rejected' {
     try {
       const first = units[0]
@@ -290,7 +296,7 @@ export class Committer {
     this.#recovery.begin()
   }
 
-  /** The failed batch may have reached the disk all the same, so everything is read anew. */
+  /** The failed batch may have reached the disk, so everything is read again. */
   async #recover(): Promise<void> {
     const knownIndex = this.state.last.index
     await this.#options.engine.reopen()
@@ -303,14 +309,14 @@ export class Committer {
     this.#trimmer.schedule()
   }
 
-  /** Whoever remembers what a key had reads it again: nobody was told that it has changed. */
+  /** Tells caches to read the affected keys again, because their change was never announced. */
   async #announceFound(knownIndex: number): Promise<void> {
     for (const frame of (await this.wal.framesAfter(knownIndex, Number.MAX_SAFE_INTEGER)) ?? []) {
       const mutations = decodeFrame(frame).flatMap(({ operations }) => operations.filter(({ filtered }) => !filtered))
       for (const { key } of mutations) this.#tried.delete(key)
       this.#announce({ lastIndex: frame.lastIndex, mutations, origin: 'recovered' }, frame)
     }
-    // In no frame: what is not logged, and what a resync brought.
+    // No frame contains ignored keys and keys of a resync.
     const mutations = [...this.#tried].map((key) => ({ key }))
     this.#tried.clear()
     if (mutations.length > 0) {

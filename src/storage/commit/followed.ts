@@ -22,16 +22,16 @@ import type { Tree } from '../keys/key-families.js'
 import type { Pending } from './overlay.js'
 import type { Staged } from './stage.js'
 
-/** What becomes of a store when a batch that another node has committed is applied to its engine. */
+/** The changes of a store when it applies another node's batch. */
 interface Followed {
   readonly staged: Staged & { readonly state: StoreState }
-  /** Leaves of the keys that have changed. */
+  /** Leaves of the changed keys. */
   readonly leaves: readonly Pending[]
 }
 
 /**
- * Reads a batch of another node, before it is applied: its operations on raw keys say everything that follows in memory, for
- * the trees by what the leaves and filtered hashes are here until now. The result changes the store as its own batch would.
+ * Reads another node's batch before it is applied. All changes in memory follow from its operations on raw keys; the
+ * tree changes also use the current leaves and filtered hashes. The result changes the store as a local batch would.
  */
 export const readFollowed = (operations: readonly RawOperation[], engine: Engine, loaded: Loaded): Followed => {
   const last = new Map(operations.map(({ key, value }) => [key, value]))
@@ -88,7 +88,7 @@ class BatchReader {
       this.trimmed.add(walIndexOf(key))
       return
     }
-    // A copy: the entry is as large as everything that was committed with it.
+    // Copies the frame, because the entry's buffer also holds everything else that was committed with it.
     this.frame = parseFrameAtOnce(Buffer.from(value))
     if (!this.frame) throw new LogicalError('internal', `log frame ${walIndexOf(key)} is damaged`)
   }

@@ -12,7 +12,7 @@ export interface Pending {
   readonly leaf: Buffer | undefined
 }
 
-/** The data as transactions see it: committed, with everything queued on top. */
+/** The data as transactions see it: committed values overlaid with queued ones. */
 export class Overlay {
   readonly #engine: Engine
   readonly #leaves: LeafFinder
@@ -28,7 +28,7 @@ export class Overlay {
     return pending === undefined ? this.#engine.get(dataKey(key)) : pending.value
   }
 
-  /** True when one of them reads otherwise here than it is committed, or may. */
+  /** Returns true if any of the keys reads differently here than in the committed data, or might. */
   hasAnyOf(keys: Iterable<string>): boolean {
     if (this.#pending.size > 0) for (const key of keys) if (this.#pending.has(key)) return true
     return false
@@ -43,18 +43,18 @@ export class Overlay {
     for (const one of pending) this.#pending.set(one.key, one)
   }
 
-  /** Drops what became durable, unless a newer value is queued. */
+  /** Drops values that are durable, unless a newer value is queued. */
   settle(pending: readonly Pending[]): void {
     for (const one of pending) this.#leaves.remember(one.key, one.leaf)
     this.drop(pending)
   }
 
-  /** Drops what will not become durable. */
+  /** Drops values that failed to become durable. */
   drop(pending: readonly Pending[]): void {
     for (const one of pending) if (this.#pending.get(one.key) === one) this.#pending.delete(one.key)
   }
 
-  /** For when leaves have changed of which nothing was published. */
+  /** Clears the cached leaves. Needed when leaves changed without an announcement. */
   forgetLeaves(): void {
     this.#leaves.clear()
   }
@@ -65,7 +65,7 @@ export class Overlay {
   }
 }
 
-/** Changes in the making: seen by none but their maker until they are published. */
+/** Pending changes of one transaction, visible only to it until they are published. */
 export class WriteSet {
   readonly #overlay: Overlay
   readonly #pending = new Map<string, Pending>()
@@ -79,7 +79,7 @@ export class WriteSet {
     return [...this.#pending.values()]
   }
 
-  /** `read` is what the key is known to hold before all changes of this set: spares a look-up of its leaf. */
+  /** Adds a change. `read` is the key's known value before all changes of this set; it saves a leaf look-up. */
   add(key: string, value: Buffer | undefined, read?: Buffer): Change {
     const change = changeOf(key, value, (name, tree, subPage) => {
       const own = this.#pending.get(name)

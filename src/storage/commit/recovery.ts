@@ -6,11 +6,11 @@ const INTERVAL_MS = 1000
 interface RecoveryOptions {
   readonly clock: Clock
   readonly log: Log
-  /** Rejects while what has failed cannot be mended. */
+  /** Rejects while the failure persists. */
   readonly attempt: () => Promise<void>
 }
 
-/** Tries to mend a storage that has failed, once a second, until it succeeds or everything ends. */
+/** Retries the recovery of failed storage once per second, until it succeeds or the store closes. */
 export class Recovery {
   readonly #options: RecoveryOptions
   #timer: Timer | undefined
@@ -29,8 +29,8 @@ export class Recovery {
   }
 
   /**
-   * No attempt begins from now on. Resolves when none is under way: it may be opening the engine, which must not be open
-   * again behind whoever closes it next.
+   * Stops further attempts. Resolves when no attempt is running: an attempt may be opening the engine, which must not
+   * reopen after its owner closes it.
    */
   async end(): Promise<void> {
     this.#isEnded = true

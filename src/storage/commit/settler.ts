@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { Engine } from '../engine/engine.js'
 
-/** For so long at most a power loss may take along the memory of what was acknowledged. */
+/** Maximum time until the acknowledged position survives a power loss. */
 const DELAY_MS = 1000
 
 interface SettlerOptions {
@@ -12,22 +12,22 @@ interface SettlerOptions {
 }
 
 /**
- * Sees to it that what was acknowledged is soon remembered, outside of the data, in a way that survives power loss: a second
- * after a commit, once for all that came meanwhile, and beside the commits, none of which waits for it.
+ * Persists the acknowledged position, outside of the data, so that it survives a power loss. Runs one second after a
+ * commit, once for all commits in that time, and never delays a commit.
  */
 export class Settler {
   readonly #options: SettlerOptions
   #timer: Timer | undefined
   #running: Promise<void> = Promise.resolve()
   #isClosed = false
-  /** The last revision that is known to be remembered. */
+  /** The last revision that is known to be persisted. */
   #settled = 0
 
   constructor(options: SettlerOptions) {
     this.#options = options
   }
 
-  /** To be called after every commit. */
+  /** Must be called after every commit. */
   schedule(): void {
     if (this.#timer !== undefined || this.#isClosed) return
     this.#timer = this.#options.clock.setTimer(DELAY_MS, () => {
@@ -38,7 +38,7 @@ export class Settler {
     })
   }
 
-  /** Settles what is left. To be called when nothing is being committed any more. */
+  /** Persists the rest. Must be called after the last commit. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#timer?.cancel()

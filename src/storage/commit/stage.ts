@@ -7,30 +7,30 @@ import { walKey } from '../keys/raw-keys.js'
 import type { StoreState } from '../state/store-state.js'
 import { nextFiltered, putFiltered, type Trees } from '../trees/trees.js'
 
-/** The changes in memory that follow once a batch is durable. */
+/** The changes in memory to apply after a batch is durable. */
 export interface Staged {
   readonly state: StoreState
   readonly changes: Iterable<SubPageChange>
   readonly filtered: readonly FilteredHash[]
   readonly frame?: Frame
   readonly commit?: Commit
-  /** Makes it, and so everything before it, survive power loss, whatever is configured. */
+  /** Forces this batch, and thus all earlier ones, to survive a power loss, regardless of the configuration. */
   readonly isDurable?: boolean
-  /** Runs after the trees were changed. */
+  /** Runs after the trees are updated. */
   readonly after?: () => void
 }
 
-/** Says what it puts and what follows, or that there is nothing to do. */
+/** Fills the batch and returns the changes in memory; undefined if there is nothing to do. */
 export type StageFunction = (batch: EngineBatch, state: StoreState, trees: Trees) => Staged | undefined
 
-/** One transaction as the log will hold it. */
+/** One transaction in the form that the log stores. */
 export interface LoggedEntry {
   readonly content: FrameEntry
   readonly hasReplicated: boolean
   readonly hasLocal: boolean
 }
 
-/** Transactions that become durable together and stand in the log. */
+/** Transactions that become durable together and are in the log. */
 export interface LoggedUnit {
   readonly joins: 'own' | 'applied'
   readonly bytes: number
@@ -39,12 +39,12 @@ export interface LoggedUnit {
   readonly pending: readonly Pending[]
   readonly entries: readonly LoggedEntry[]
   readonly remote: RemotePosition | undefined
-  /** `index` is that of its last entry, or the end of the log when it has none. */
+  /** `index` is the index of its last entry, or the end of the log if the unit has no entries. */
   resolve(index: number): void
   reject(error: unknown): void
 }
 
-/** Puts units into a batch. Undefined when there is nothing to write. */
+/** Adds units to a batch. Returns undefined if there is nothing to write. */
 export const stageLogged = (
   batch: EngineBatch,
   state: StoreState,
@@ -97,7 +97,7 @@ const lastIndexes = (
   }
 }
 
-/** Tells each unit its index. */
+/** Resolves each unit with its index. */
 export const resolveLogged = (units: readonly LoggedUnit[], before: StoreState, after: StoreState): void => {
   let index = before.last.index
   for (const unit of units) {
@@ -109,10 +109,10 @@ export const resolveLogged = (units: readonly LoggedUnit[], before: StoreState, 
 interface ImportRequest {
   readonly changes: readonly Change[]
   readonly filtered: readonly FilteredHash[]
-  /** Keys whose data and leaves are in the batch already. */
+  /** Keys whose data and leaves are already in the batch. */
   readonly copied: Copied
   readonly remote: RemotePosition | undefined
-  /** The hash at which the log goes on: one that no follower can have. */
+  /** The hash at which the log continues. No follower can have it. */
   readonly cutHash: Buffer
 }
 
@@ -122,8 +122,8 @@ export interface Copied {
 }
 
 /**
- * Puts data of a resync into a batch and cuts the log when there is any. Until the resync is complete the stored merkle
- * pages do not count; the import that completes it writes them.
+ * Adds data of a resync to a batch, and cuts the log if there is any data. The stored Merkle pages are invalid until
+ * the import that completes the resync writes them.
  */
 export const stageImport = (
   batch: EngineBatch,
@@ -148,10 +148,10 @@ export const stageImport = (
   }
 }
 
-/** The state becomes another one, and nothing else does. */
+/** Stages a change of the state alone. */
 export const stageState = (state: StoreState): Staged => ({ state, changes: [], filtered: [] })
 
-/** Cuts the log although nothing changes: all of it goes. What is followed, and the trees, stay as they are. */
+/** Stages a cut of the log without a data change: all frames are removed. The remote position and the trees stay. */
 export const stageCut = (batch: EngineBatch, state: StoreState, trees: Trees, cutHash: Buffer): Staged => {
   const { isResyncing, remote } = state
   const next = cutState(state, cutHash)
@@ -162,14 +162,14 @@ export const stageCut = (batch: EngineBatch, state: StoreState, trees: Trees, cu
   }
 }
 
-/** Keys as they are announced, without an object for each that would last. */
+/** Returns the keys as mutations. The objects are created on iteration, so they do not stay in memory. */
 export const mutationsOf = (keys: readonly string[]): Iterable<Pick<Mutation, 'key'>> => ({
   *[Symbol.iterator]() {
     for (const key of keys) yield { key }
   },
 })
 
-/** Both after one another. The result can be gone through more than once, which a generator cannot. */
+/** Concatenates two iterables. Unlike a generator, the result can be iterated more than once. */
 export const chain = <T>(first: Iterable<T>, second: Iterable<T>): Iterable<T> => ({
   *[Symbol.iterator]() {
     yield* first
@@ -177,7 +177,10 @@ export const chain = <T>(first: Iterable<T>, second: Iterable<T>): Iterable<T> =
   },
 })
 
-/** The log goes on behind one index that nobody can have, and the stored pages do not count any more. */
+/**
+ * Returns the state after a cut: the log continues after one index that no follower can have, and the stored pages are
+ * invalid.
+ */
 const cutState = (state: StoreState, hash: Buffer): StoreState => {
   const base = { index: state.last.index + 1, hash }
   return {

@@ -3,15 +3,15 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 import type { Transaction } from '../../logical/storage.js'
 import { type Category, categoryOf } from '../keys/key-families.js'
 
-/** While a primary steps back: what is not written yet is not written here any more. */
+/** Error text for writes during the demotion of a primary. */
 const FENCED_TEXT = 'this primary is being demoted and takes no more writes, try again'
 
 const NONE: ReadonlySet<Category> = new Set()
 
-/** A transaction in the making, over what is committed and queued. Refuses keys that may not be written here. */
+/** A transaction over committed and queued data. Rejects keys that cannot be written on this cluster. */
 export class StoreTransaction implements Transaction {
   readonly writes = new Map<string, Buffer | undefined>()
-  /** Values that it read from outside itself: it is valid as long as they are the same. */
+  /** Values that the transaction read from outside itself. It is valid while they are unchanged. */
   readonly reads = new Map<string, Buffer | undefined>()
   readonly #read: (key: string) => Buffer | undefined
   readonly #writable: ReadonlySet<Category>

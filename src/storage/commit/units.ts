@@ -5,17 +5,20 @@ import type { QueuedUnit } from './commit-queue.js'
 import type { Pending } from './overlay.js'
 import type { LoggedUnit, StageFunction } from './stage.js'
 
-/** A write that goes alone: it says what it puts and what follows, or that there is nothing to do. */
+/**
+ * A write that is committed alone. Its function fills the batch and returns the changes, or undefined if there is
+ * nothing to do.
+ */
 interface Task extends QueuedUnit {
   readonly joins: undefined
   readonly pending: readonly Pending[]
   readonly stage: StageFunction
-  /** Filled already; else `stage` is given an empty one. */
+  /** A batch that was filled in advance; otherwise `stage` gets an empty one. */
   readonly batch: EngineBatch | undefined
   resolve(): void
 }
 
-/** Something that needs the engine for itself, between two batches. */
+/** Work that needs exclusive access to the engine between two batches. */
 interface Pause extends QueuedUnit {
   readonly joins: undefined
   readonly pending: readonly []
@@ -35,7 +38,7 @@ export const findBatch = (unit: Write | undefined): EngineBatch | undefined =>
 
 export const isLogged = (unit: Unit): unit is LoggedUnit => unit.joins !== undefined
 
-/** Nothing of a batch that failed so has reached the engine. */
+/** Returns true if nothing of the failed batch reached the engine. */
 export const isUntouched = (error: unknown): boolean =>
   !(error instanceof NotApplied) &&
   [NothingWritten, LeadershipLost, OutcomeUnknown, LogRefused].some((kind) => error instanceof kind)

@@ -2,14 +2,14 @@ import { open, rm, stat, statfs } from 'node:fs/promises'
 import { LogicalError } from '../../logical/errors.js'
 
 export const BALLAST_BYTES = 8 * 1024 * 1024
-/** Written so much at a time: all of it at once would stay in memory for as long as nothing else asks for any. */
+/** Size of each write. A single large write would keep its memory allocated. */
 const PIECE_BYTES = 256 * 1024
-/** Free bytes without which a full disk does not count as usable again. */
+/** Minimum free bytes on a full disk before it counts as usable. */
 const ROOM_BYTES = 32 * 1024 * 1024
 
 /**
- * A file that takes up room while all is well, so that a full disk can be made to hold the little that opening the
- * database again needs. It is not sparse.
+ * A file that reserves disk space. Deleting it on a full disk frees the space needed to reopen the database. The file
+ * is not sparse.
  */
 export class Ballast {
   readonly #path: string
@@ -20,7 +20,7 @@ export class Ballast {
     this.#path = path
   }
 
-  /** Throws while too little is free to write on. */
+  /** Throws while too little space is free for writes. */
   async requireRoom(): Promise<void> {
     const { bavail, bsize } = await statfs(this.#directory)
     if (bavail * bsize < ROOM_BYTES) {
@@ -32,7 +32,7 @@ export class Ballast {
     await rm(this.#path, { force: true })
   }
 
-  /** Resolves to false, and leaves no part of the file, when there is no room for it. */
+  /** Recreates the file. Resolves to false, and leaves no partial file, if there is not enough space. */
   async restore(): Promise<boolean> {
     const found = await stat(this.#path).catch(() => undefined)
     if (found?.size === BALLAST_BYTES) return true

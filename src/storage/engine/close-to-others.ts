@@ -5,12 +5,12 @@ import { absent } from './durable-file.js'
 
 const OTHERS = 0o077
 
-/** A volume may belong to another user, who decides about its modes; and a file may be gone. */
+/** The volume may belong to another user, which prevents a mode change, or the file may have been removed. */
 const ownedByOthers = (_: unknown): undefined => undefined
 
 /**
- * Leaves a directory and the files in it to their owner alone: LevelDB makes both for everybody to read, and so did earlier
- * versions. `mayMake`: makes the directory where there is none.
+ * Restricts a directory and its files to their owner. LevelDB and earlier versions create them readable for all users.
+ * With `mayMake`, creates the directory if it is missing.
  */
 export const closeToOthers = async (directory: string, mayMake: boolean): Promise<void> => {
   if (mayMake) makeDirectory(directory, 0o700)
@@ -19,7 +19,7 @@ export const closeToOthers = async (directory: string, mayMake: boolean): Promis
   if ((found.mode & OTHERS) !== 0) await chmod(directory, 0o700).catch(ownedByOthers)
   for (const entry of await readdir(directory, { withFileTypes: true })) {
     const file = join(directory, entry.name)
-    // A file that is replaced meanwhile has the mode that its creator gave it.
+    // A file that is replaced in the meantime has the mode that its creator set.
     const facts = entry.isFile() ? await lstat(file).catch(absent) : undefined
     if (facts?.isFile() && (facts.mode & OTHERS) !== 0) await chmod(file, 0o600).catch(ownedByOthers)
   }

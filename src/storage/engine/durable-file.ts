@@ -1,12 +1,12 @@
 import { open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** For what need not be there: undefined where it is not, and whatever else has failed is thrown. */
+/** Error handler for optional files: returns undefined if the file does not exist, and rethrows any other error. */
 export const absent = (error: NodeJS.ErrnoException): undefined => {
   if (error.code !== 'ENOENT') throw error
 }
 
-/** Makes the names in a directory survive power loss. */
+/** Makes the names in a directory survive a power loss. */
 export const syncDirectory = async (directory: string): Promise<void> => {
   const handle = await open(directory, 'r')
   try {
@@ -16,7 +16,7 @@ export const syncDirectory = async (directory: string): Promise<void> => {
   }
 }
 
-/** Replaces a small file so that at every moment, a crash included, it has its old content or its new one. */
+/** Replaces a small file atomically: after a crash it has either its old or its new content. */
 export const writeFileDurably = async (path: string, text: string | Buffer): Promise<void> => {
   const temporary = `${path}.tmp`
   const file = await open(temporary, 'w', 0o600)

@@ -1,55 +1,58 @@
 import type { Engine } from './engine.js'
 
 /**
- * Where the data of a server lies: a row of generations of which exactly one is live. A wipe is a new generation, since
- * deleting keys neither erases them nor is atomic.
+ * The storage location of a server: a sequence of generations of which exactly one is live. A wipe creates a new
+ * generation, because deleting keys is not atomic and does not erase data from disk.
  */
 export interface EngineSource {
   /** Number of the live generation, from 1. */
   readonly generation: number
   readonly engine: Engine
-  /** True when the data was not closed in order before it was opened here, so that nothing vouches for all of it. */
+  /** True if the data was not closed cleanly before it was opened here, so it is not fully verified. */
   readonly isUnchecked?: boolean
   /**
-   * Makes a new generation, lets `prepare` fill it (with durable writes), then makes it the live one and destroys the
-   * old. What was built on the old engine must be stopped before. When `prepare` throws, the old generation stays.
-   * A crash anywhere leaves one of the two, whole.
+   * Creates a new generation, fills it with `prepare` (durable writes), makes it live and destroys the old one.
+   * Everything that uses the old engine must be stopped first. If `prepare` throws, the old generation stays live. A
+   * crash leaves one of the two generations, complete.
    */
   replace(prepare: (fresh: Engine) => Promise<void>): Promise<Engine>
-  /** Begins a generation that takes over while the live one is in use. One at a time; it ends with either of its ends. */
+  /**
+   * Begins a generation that replaces the live one while that one is in use. Only one can exist at a time; `takeOver`
+   * or `abandon` ends it.
+   */
   begin(): Promise<Successor>
   close(): Promise<void>
   /**
-   * From now on everything stays on the disk as it is, as when the process dies: closing seals nothing, and a replacement
-   * that is under way is neither finished nor undone.
+   * Leaves everything on disk as it is from now on, as if the process had died: closing writes no seal, and a pending
+   * replacement is neither completed nor undone.
    */
   die(): void
 }
 
-/** A generation in the making beside the live one. A crash leaves one of the two, whole. */
+/** A generation that is being prepared beside the live one. A crash leaves one of the two, complete. */
 export interface Successor {
-  /** To be filled with durable writes. */
+  /** The engine to fill with durable writes. */
   readonly engine: Engine
-  /** From now on it is remembered which keys are written in the live generation. Called while nothing is being written. */
+  /** Starts recording the keys that are written in the live generation. Must be called while no batch is written. */
   follow(): void
   readonly writtenCount: number
-  /** Keys that were written, or may have been, since the last call. */
+  /** Returns the keys that were written, or may have been, since the last call. */
   takeWritten(): ReadonlySet<string>
-  /** Throws while so little room is left that the live generation might soon have none. */
+  /** Throws if the remaining disk space is too low for the live generation to continue safely. */
   requireRoom(): Promise<void>
   /**
-   * Makes it the live one, behind the engine that is in use. Called while nothing is being written. When it rejects, the
-   * old generation is live, and this one is to be abandoned.
+   * Makes this generation live, behind the engine that is in use. Must be called while no batch is written. If it
+   * rejects, the old generation is live and this one must be abandoned.
    */
   takeOver(): Promise<Predecessor>
-  /** Removes it. */
+  /** Removes the generation. */
   abandon(): Promise<void>
 }
 
-/** The generation that was live before. What was opened on it can be read until it is destroyed. */
+/** The previously live generation. Open snapshots and scans can read it until it is destroyed. */
 export interface Predecessor {
-  /** Resolves when nothing opened on it is open any more. */
+  /** Resolves when all snapshots and scans of this generation are closed. */
   unread(): Promise<void>
-  /** Closes and removes it; may be called again when it rejects. */
+  /** Closes and removes the generation. Can be retried if it rejects. */
   destroy(): Promise<void>
 }

@@ -1,44 +1,50 @@
 /**
- * The only thing that touches a disk. An ordered map from text keys to bytes with synchronous point reads, scans, and one
- * atomic batch. Two implementations, LevelDB and a Map, pass one conformance suite.
+ * The only module that accesses the disk: an ordered map from string keys to bytes, with synchronous point reads, scans
+ * and one atomic batch. The two implementations, LevelDB and a Map, pass one conformance suite.
  */
 export interface Engine {
   readonly name: 'level' | 'memory'
-  /** Changes when a batch begun before may no longer be written, because it would go elsewhere or unseen. Undefined: never. */
+  /**
+   * Changes when earlier batches must no longer be written, because they would reach the wrong generation or go
+   * unrecorded. Undefined if this never happens.
+   */
   readonly engineVersion?: number | undefined
   get(key: string, snapshot?: EngineSnapshot): Buffer | undefined
-  /** Whether the key holds anything, whatever its size. */
+  /** Returns true if the key has a value, without reading it. */
   has(key: string, snapshot?: EngineSnapshot): boolean
-  /** Entries of the range in key order (that of their UTF-8 bytes), in chunks, as they are when the first is asked for. */
+  /** Returns the entries of the range in key order (UTF-8 byte order), in chunks. Shows the state at the first read. */
   scan(range: KeyRange, options?: ScanOptions): AsyncIterable<readonly Entry[]>
   batch(): EngineBatch
-  /** A view that later writes do not change. Whoever makes it closes it. */
+  /** Creates a view that later writes do not change. The caller must close it. */
   snapshot(): EngineSnapshot
-  /** The commit that was acknowledged last, kept outside of the data: data that is older has lost its end. */
+  /** The last acknowledged commit, stored outside of the data. Data older than this has lost commits. */
   readonly acknowledged: Acknowledged | undefined
-  /** To be called when a batch is durable, before anybody is told so. Undefined forgets. It costs next to nothing. */
+  /**
+   * Records an acknowledged commit. Must be called when a batch is durable, before the result is reported. Undefined
+   * clears the record. The cost is negligible.
+   */
   acknowledge(next: Acknowledged | undefined): void
-  /** Resolves when what was acknowledged is remembered even after power loss. */
+  /** Resolves when the acknowledged position survives a power loss. */
   settleAcknowledged(): Promise<void>
-  /** Names of files that are not as they were written. Everything is read for it; it runs beside normal work. */
+  /** Returns the names of damaged files. Reads all data; runs beside normal work. */
   findDamage(): Promise<readonly string[]>
-  /** Bytes on disk, or in memory. */
+  /** Returns the bytes on disk, or in memory. */
   sizeBytes(): Promise<number>
   /**
-   * Makes an engine writable again whose batch has failed, by closing and opening it. Reads fail meanwhile and snapshots
-   * are lost. Rejects while that is not possible, as on a full disk; it may be called again then.
+   * Makes an engine writable after a failed batch, by closing and reopening it. During this time reads fail, and
+   * snapshots are lost. Rejects while reopening is impossible, for example on a full disk; can be retried.
    */
   reopen(): Promise<void>
   close(): Promise<void>
 }
 
-/** How far the data has come: the number of a batch, and where the log ends with it. */
+/** The last acknowledged state: the number of a batch, and the end of the log after it. */
 export interface Acknowledged {
   readonly revision: number
   readonly index: number
 }
 
-/** `gte <= key < lt`. Both default to the whole. */
+/** `gte <= key < lt`. An absent bound means no bound. */
 export interface KeyRange {
   readonly gte?: string
   readonly gt?: string
@@ -50,9 +56,9 @@ export interface ScanOptions {
   readonly limit?: number
   readonly reverse?: boolean
   readonly snapshot?: EngineSnapshot
-  /** False leaves `value` empty and is faster. */
+  /** If false, `value` is empty, which is faster. */
   readonly values?: boolean
-  /** About how many bytes a chunk may hold; an engine may hold to it loosely. */
+  /** Approximate maximum bytes per chunk. */
   readonly chunkBytes?: number
 }
 
@@ -65,18 +71,18 @@ export interface EngineSnapshot {
   close(): Promise<void>
 }
 
-/** Collects operations; `write` makes them all happen, or none. */
+/** Collects operations. `write` applies all of them or none. */
 export interface EngineBatch {
   put(key: string, value: Buffer): void
   delete(key: string): void
   readonly length: number
-  /** Resolves when applied; with `isDurable` when it survives power loss. */
+  /** Resolves when the batch is applied, or with `isDurable` when it survives a power loss. */
   write(options: { isDurable: boolean }): Promise<void>
   /** Frees a batch that will not be written. */
   discard(): void
 }
 
-/** The range of all keys that begin with `prefix`. */
+/** Returns the range of all keys with this prefix. */
 export const prefixRange = (prefix: string): KeyRange =>
   prefix === ''
     ? {}

@@ -6,20 +6,24 @@ import { syncDirectory, writeFileDurably } from './durable-file.js'
 import { findKind, readBehind } from './regular-file.js'
 
 /**
- * The digests of a database's files, written when it is closed in order and taken away before it is opened again. LevelDB
- * serves what it finds: of a log with a wrong bit it drops everything behind it, and a key with one is another key. After a
- * crash there is no seal, since a torn end of the log is then nothing strange.
+ * Digests of a database's files, written on a clean close and removed before the next open. LevelDB does not detect
+ * damage itself: after a wrong bit in the log it drops all later records, and a wrong bit in a key makes another key.
+ * After a crash there is no seal, because a torn end of the log is then normal.
  */
 const SEAL = 'files.sha256'
 
-/** Files without data: LevelDB's own log and lock, the seal itself, and the rest of one that was not finished. */
+/** Files without data: LevelDB's own log and lock, the seal, and an unfinished seal. */
 const UNSEALED: ReadonlySet<string> = new Set(['LOG', 'LOG.old', 'LOCK', SEAL, `${SEAL}.tmp`])
 
-/** Lines of digest and name, as `sha256sum` writes them. Rejects where something is no file: nothing vouches for that. */
+/**
+ * Writes a digest and a name per line, in `sha256sum` format. Rejects if an entry is not a regular file, because its
+ * content cannot be verified.
+ */
 export const sealFiles = async (directory: string): Promise<void> => {
   const lines: string[] = []
   for (const name of (await readdir(directory)).sort()) {
-    // A table has 2 MiB, a log 16, and a large value hardly more: one at a time costs no memory worth speaking of.
+    // A table has 2 MiB, a log 16 MiB, and a large value is seldom bigger. Reading one file at a time therefore needs
+    // little memory.
     if (UNSEALED.has(name)) continue
     const bytes = await readBehind(join(directory, name))
     if (!bytes) throw new Error(`${name} cannot be sealed`)
@@ -31,8 +35,8 @@ export const sealFiles = async (directory: string): Promise<void> => {
 const hexOf = async (bytes: Buffer): Promise<string> => (await sha256InTurns(bytes)).toString('hex')
 
 /**
- * False when there is no seal. Fails with LogicalError `internal`, and leaves everything as it is, when a file is not as it
- * was when it was sealed.
+ * Verifies the seal. Resolves to false if there is none. Throws `LogicalError` `internal`, and changes nothing, if a
+ * file differs from its digest.
  */
 export const checkSeal = async (directory: string): Promise<boolean> => {
   const text = await readFile(join(directory, SEAL), 'utf8').catch(() => undefined)
@@ -52,7 +56,10 @@ export const checkSeal = async (directory: string): Promise<boolean> => {
   return true
 }
 
-/** To be done before anything is written, and durably: a seal that comes back would no longer fit. */
+/**
+ * Removes the seal durably. Must be done before the first write, because a seal that reappears after a crash would no
+ * longer match.
+ */
 export const breakSeal = async (directory: string): Promise<void> => {
   await rm(join(directory, SEAL), { force: true })
   await syncDirectory(directory)

@@ -5,11 +5,12 @@ import { LogicalError } from '../../logical/errors.js'
 import { absent, writeFileDurably } from './durable-file.js'
 
 /**
- * The file that tells which generation of a data directory is live, and which are condemned: what is being made, until it
- * is live, and what was replaced, until it is destroyed. Nothing else in the directory is ever removed.
+ * The file that records which generation of a data directory is live, and which ones are condemned. A new generation is
+ * condemned until it is live; a replaced one is condemned until it is destroyed. Only condemned generations are removed
+ * from the directory.
  */
 interface GenerationRecord {
-  /** Undefined while the first generation of all is being made. */
+  /** Undefined while the very first generation is being created. */
   readonly live: number | undefined
   readonly condemned: readonly number[]
 }
@@ -28,13 +29,13 @@ const generationOf = (name: string): number | undefined => {
   return found === null ? undefined : Number(found[1])
 }
 
-/** The numbers of the generations that lie in a data directory, ascending; none where there is no directory. */
+/** Returns the numbers of the generations in a data directory, ascending; empty if the directory does not exist. */
 export const findGenerations = async (path: string): Promise<number[]> => {
   const names = await readdir(path).catch(absent)
   return (names ?? []).flatMap((name) => generationOf(name) ?? []).sort((a, b) => a - b)
 }
 
-/** Removes all generations of a directory, whose data lies elsewhere by now. What else is in it stays. */
+/** Removes all generations from a directory whose data has moved elsewhere. Other files stay. */
 export const removeGenerations = async (path: string): Promise<void> => {
   for (const generation of await findGenerations(path)) {
     await rm(generationDirectory(path, generation), { recursive: true, force: true })
@@ -47,7 +48,10 @@ export const writeGenerationRecord = (path: string, { live, condemned }: Generat
   return writeFileDurably(join(path, RECORD), `${lines.join('\n')}\n`)
 }
 
-/** Undefined in a directory that no server was ever started on. A record that is lost or makes no sense is a LogicalError. */
+/**
+ * Reads the record. Returns undefined if no server has ever started on the directory. Throws `LogicalError` if the
+ * record is missing or invalid.
+ */
 export const readGenerationRecord = async (path: string): Promise<GenerationRecord | undefined> => {
   const text = await readFile(join(path, RECORD), 'utf8').catch(absent)
   const found = await findGenerations(path)
@@ -65,7 +69,7 @@ export const readGenerationRecord = async (path: string): Promise<GenerationReco
 }
 
 const parseRecord = (text: string): GenerationRecord | undefined => {
-  // Whatever was cut off at its end, the record would lack.
+  // A record without its final newline was truncated.
   if (!text.endsWith('\n')) return undefined
   const [first = '', ...rest] = text.slice(0, -1).split('\n')
   const live = first === NONE ? undefined : generationOf(first)

@@ -15,16 +15,16 @@ import { createSuccessor } from './successor.js'
 const FIRST = 1
 
 /**
- * Opens the live generation of a data directory, making the first one in an empty directory, and removes what the record
- * condemns. LevelDB's own lock on the live generation keeps other processes out; only who holds it may change the record
- * of a live generation or remove anything. Fails with a LogicalError when another process has it open, it cannot be read,
- * or it is not clear which generation is live.
+ * Opens the live generation of a data directory, or creates the first one in an empty directory, and removes condemned
+ * generations. LevelDB's lock on the live generation excludes other processes. Only the holder of that lock can change
+ * the record of a live generation or remove files. Throws `LogicalError` if another process has the generation open, if
+ * it cannot be read, or if the live generation is unknown.
  */
 export const openGenerations = async (path: string, log: Log): Promise<EngineSource> => {
   makeDirectory(path, 0o700)
   const ballast = new Ballast(path, join(path, 'ballast'))
   const record = await readGenerationRecord(path)
-  // A first start that a crash ended is made again over what it left: nothing was ever acknowledged there.
+  // If a crash interrupted the first start, the generation is created again: nothing in it was ever acknowledged.
   const isNew = record?.live === undefined
   const generation = record?.live ?? FIRST
   if (!record) await writeGenerationRecord(path, { live: undefined, condemned: [FIRST] })
@@ -60,7 +60,7 @@ const openWithBallast = async (
   }
 }
 
-/** LevelDB opens a directory whose log was lost as if nothing had ever been written to it. */
+/** Without its log, LevelDB would open the directory as an empty database. */
 const requireLog = async (directory: string): Promise<void> => {
   const names = await readdir(directory).catch(() => undefined)
   if (names === undefined) throw unreadable(`the live generation ${directory} is missing`)

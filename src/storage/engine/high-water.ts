@@ -8,8 +8,8 @@ import type { Acknowledged } from './engine.js'
 import { damagedData } from './level-failure.js'
 
 /**
- * Two places that are written in turns, so that a torn write leaves the one before: a number that counts the writes, the
- * revision and the index, and a hash over them. They lie a page apart.
+ * Two slots that are written alternately, so that a torn write leaves the previous one intact. A slot holds a write
+ * counter, the revision, the index and a hash over them. The slots are one page apart.
  */
 const SLOT_BYTES = 4096
 const FIELDS_BYTES = 24
@@ -27,15 +27,15 @@ interface Slot extends Acknowledged {
 }
 
 /**
- * A small file that says how far a database had come when that was last acknowledged. LevelDB takes a log that was cut for
- * one whose end was never written; only what lies outside of it can tell that there was more. Whatever is written survives
- * the process at once; it survives power loss from the next `settle` on. So no commit pays for a second sync.
+ * A small file that records the last acknowledged position of a database. LevelDB cannot distinguish a truncated log
+ * from a log whose end was never written; only a record outside of it can. A write survives a process crash at once,
+ * and a power loss after the next `settle`. Commits therefore need no second sync.
  */
 export class HighWater {
   readonly #path: string
-  /** Undefined while it is missing, nothing was written, and it is closed. */
+  /** Undefined if the file is missing and was not written yet, or is closed. */
   #descriptor: number | undefined
-  /** False while it may be shorter than it is to be. */
+  /** False if the file may be shorter than its full size. */
   #isWhole = false
   #turn: number
   #last: Acknowledged | undefined
@@ -48,14 +48,15 @@ export class HighWater {
   }
 
   /**
-   * Makes the file for a database that may be new. Fails with LogicalError `internal` when it is missing of another one, or
-   * neither of its places can be read, unless that is taken for nothing having been acknowledged. A missing one stays so
-   * then until something is written: whoever only looks hides nothing from the next to open it.
+   * Opens the file, or creates it for a database that may be new. Throws `LogicalError` `internal` if the file of an
+   * existing database is missing or both slots are invalid, unless `isDamageTaken` accepts this as "nothing
+   * acknowledged". A missing file is then created only by the first write, so that a read-only inspection does not hide
+   * the damage.
    */
   static async open(path: string, { mayBeNew, isDamageTaken = false }: HighWaterOptions): Promise<HighWater> {
     const bytes = await readFile(path).catch(absent)
     if (!bytes && mayBeNew) await create(path)
-    // Cut short it is by a crash in the moment in which it was made, or by somebody else.
+    // The file is truncated if a crash interrupted its creation, or if another program changed it.
     const isCut = !mayBeNew && (bytes?.length ?? 0) < FILE_BYTES
     const found = findNewest(bytes ?? EMPTY)
     if ((isCut || found === 'unreadable') && !isDamageTaken) {
@@ -70,24 +71,24 @@ export class HighWater {
     return this.#last
   }
 
-  /** Undefined forgets what was acknowledged. */
+  /** Writes the acknowledged position. Undefined clears it. */
   write(next: Acknowledged | undefined): void {
     this.#turn++
     this.#last = next
     const record = Buffer.alloc(RECORD_BYTES)
     record.writeBigUInt64BE(BigInt(this.#turn), 0)
-    // No batch has revision 0 but the one that begins a store.
+    // Only the first batch of a store has revision 0.
     record.writeBigUInt64BE(BigInt(next?.revision ?? 0), 8)
     record.writeBigUInt64BE(BigInt(next?.index ?? 0), 16)
     shortHash(record.subarray(0, FIELDS_BYTES)).copy(record, FIELDS_BYTES)
-    // Some microseconds: there is always room for it, and nothing is waited for.
+    // Takes a few microseconds. The file is preallocated, so it always has space, and the write is not synced.
     this.#descriptor ??= openSync(this.#path, 'wx+', 0o600)
     if (!this.#isWhole) ftruncateSync(this.#descriptor, FILE_BYTES)
     this.#isWhole = true
     writeSync(this.#descriptor, record, 0, RECORD_BYTES, (this.#turn % SLOTS.length) * SLOT_BYTES)
   }
 
-  /** Resolves when what was written survives power loss. */
+  /** Resolves when the last write survives a power loss. */
   async settle(): Promise<void> {
     if (this.#descriptor !== undefined) await datasync(this.#descriptor)
   }
@@ -113,7 +114,7 @@ const create = async (path: string): Promise<void> => {
 
 const EMPTY = Buffer.alloc(0)
 
-/** The sound place that was written last; undefined when none ever was. */
+/** Returns the newest valid slot; undefined if none was ever written. */
 const findNewest = (bytes: Buffer): Slot | 'unreadable' | undefined => {
   const written = SLOTS.map((slot) => bytes.subarray(slot * SLOT_BYTES, slot * SLOT_BYTES + RECORD_BYTES)).filter(
     (record) => record.some((byte) => byte !== 0),

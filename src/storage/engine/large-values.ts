@@ -7,7 +7,7 @@ import { findKind } from './regular-file.js'
 import { isValueFileSound, readKeyOf, readValue, readValueInTurns, writeValueFile } from './value-file.js'
 import { isReference, makeReference, nameOf, numberOf, parseReference, type Reference } from './value-reference.js'
 
-/** From this size on a value lies in a file of its own. */
+/** Values of at least this size are stored in separate files. */
 export const LARGE_VALUE_BYTES = 1024 * 1024
 
 const EMPTY = Buffer.alloc(0)
@@ -20,19 +20,19 @@ export interface PlacedValue {
 
 interface LargeValuesOptions {
   readonly directory: string
-  /** Reads from the database: a value, or a reference. */
+  /** Reads a value or a reference from the database. */
   readonly find: (key: string) => Buffer | undefined
-  /** Reads values and references of all keys. */
+  /** Reads the values and references of all keys. */
   readonly all: () => AsyncIterable<readonly [string, Buffer]>
-  /** True reads what is there of a value whose file is damaged. */
+  /** If true, reads return the readable part of a value whose file is damaged. */
   readonly isDamageTaken: boolean
 }
 
 /**
- * The large values of a database, each in a file beside it: in the database itself one would be copied into the log, into
- * memory, and anew with each compaction, and would stay mapped into memory once it was read. A file is on disk before the
- * batch that refers to it is written, is never changed, and goes when nothing that can be read, or can come back after a
- * loss of power, refers to it any more.
+ * The large values of a database, each in a file beside it. Inside the database, a large value would be copied into the
+ * log, into memory, and again by each compaction, and would stay mapped after a read. A file is on disk before the
+ * batch that refers to it is written, and never changes. It is removed when no readable state refers to it, including
+ * states that can reappear after a power loss.
  */
 export class LargeValues {
   readonly #options: LargeValuesOptions
@@ -40,13 +40,13 @@ export class LargeValues {
   readonly #live = new Map<string, number>()
   #next = 1
   #isClosed = false
-  /** Snapshots and scans that may see what has been replaced. */
+  /** Open snapshots and scans that may read replaced values. */
   #readers = 0
-  /** Replaced by batches that may be lost with the power. */
+  /** Files replaced by batches that a power loss may undo. */
   #replaced: number[] = []
-  /** Replaced for good. */
+  /** Files that are permanently replaced. */
   #unused: number[] = []
-  /** Something refers to them, and they are gone, or it cannot be told from them whose values they are. */
+  /** Files that are referenced but missing, or whose key cannot be read from them. */
   #lost: readonly number[] = []
   readonly #removals = new Set<Promise<void>>()
 
@@ -54,7 +54,7 @@ export class LargeValues {
     this.#options = options
   }
 
-  /** Finds the files that are referred to, and removes those that a crash has left without a reference. */
+  /** Finds the referenced files, and removes files that a crash left without a reference. */
   static async open(options: LargeValuesOptions): Promise<LargeValues> {
     const values = new LargeValues(options)
     const strays: number[] = []
@@ -63,7 +63,7 @@ export class LargeValues {
       const number = numberOf(entry.name)
       if (number === undefined) continue
       values.#next = Math.max(values.#next, number + 1)
-      // An entry that is no file is none of ours, but may be in the place of one.
+      // An entry that is not a regular file was not created here, but may have replaced a value file.
       if (!entry.isFile()) isJudged = true
       else if (!(await values.#find(number))) strays.push(number)
     }
@@ -71,20 +71,20 @@ export class LargeValues {
     return values
   }
 
-  /** Whether a value is to be kept as a file. */
+  /** Returns true if a value must be stored in a file. */
   takes(value: Buffer): boolean {
     return value.length >= LARGE_VALUE_BYTES || isReference(value)
   }
 
-  /** Where a value will be; nothing is written yet. */
+  /** Reserves a file for a value. Nothing is written yet. */
   place(value: Buffer): { readonly placed: PlacedValue; readonly reference: Buffer } {
     const number = this.#next++
     return { placed: { number, value }, reference: makeReference({ number, bytes: value.length }) }
   }
 
   /**
-   * Makes values durable, in turns of the event loop. What was written is removed again when it fails. Once these are closed
-   * others may have given the same numbers to theirs.
+   * Makes values durable and yields to the event loop between them. On failure, removes what was written. After
+   * `close`, other instances may reuse the same file numbers.
    */
   async write(values: ReadonlyMap<string, PlacedValue>): Promise<void> {
     try {
@@ -99,7 +99,7 @@ export class LargeValues {
     }
   }
 
-  /** A batch was written: it has changed these keys, and holds these large values. */
+  /** Records that a batch changed these keys and contains these large values. */
   note(keys: readonly string[], values: ReadonlyMap<string, PlacedValue>, isDurable: boolean): void {
     if (this.#live.size > 0) {
       for (const key of keys) {
@@ -116,7 +116,7 @@ export class LargeValues {
     this.#sweep()
   }
 
-  /** Pins the files: until the result is called nothing is removed. */
+  /** Pins the files: nothing is removed until the returned function is called. */
   pin(): () => void {
     this.#readers++
     let isPinned = true
@@ -128,7 +128,10 @@ export class LargeValues {
     }
   }
 
-  /** The value that the database means by what it holds. Throws LogicalError `internal` for one whose file is damaged. */
+  /**
+   * Returns the value for a stored record, which may be a reference. Throws `LogicalError` `internal` if the file is
+   * damaged.
+   */
   resolve(key: string, stored: Buffer): Buffer {
     const reference = parseReference(stored)
     if (!reference) return stored
@@ -146,7 +149,7 @@ export class LargeValues {
     throw new LogicalError('internal', `the data is damaged: ${describe(path, path)} is not as it was written`)
   }
 
-  /** Replaces references by values in chunks of about so many bytes. Others get their turn while values are read. */
+  /** Replaces references with their values, in chunks of about `chunkBytes`. Yields to the event loop between reads. */
   async *chunks(entries: readonly Entry[], chunkBytes: number): AsyncGenerator<readonly Entry[]> {
     if (!entries.some(({ value }) => isReference(value))) return yield entries
     let chunk: Entry[] = []
@@ -164,7 +167,7 @@ export class LargeValues {
     if (chunk.length > 0) yield chunk
   }
 
-  /** Names of the files that are not as they were written. */
+  /** Returns the names of damaged files. */
   async findDamage(): Promise<string[]> {
     const damaged = this.#lost.map((number) => this.#describe(number))
     for (const [key, number] of [...this.#live]) {
@@ -174,7 +177,10 @@ export class LargeValues {
     return damaged
   }
 
-  /** Keys whose values cannot be read, with the names of the files. Reads everything; nothing is to be written meanwhile. */
+  /**
+   * Returns the keys whose values cannot be read, with their file names. Reads everything; no batch may be written
+   * meanwhile.
+   */
   async findUnreadable(): Promise<ReadonlyMap<string, string>> {
     const unreadable = new Map<string, string>()
     for await (const [key, stored] of this.#options.all()) {
@@ -187,13 +193,13 @@ export class LargeValues {
     return unreadable
   }
 
-  /** Resolves when nothing is being removed, and nothing will be. */
+  /** Resolves when no removal is pending. */
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all(this.#removals)
   }
 
-  /** Whether the database refers to a file under the key that the file names. */
+  /** Checks whether the database refers to a file under the key that the file names. */
   async #find(number: number): Promise<boolean> {
     const key = await readKeyOf(this.#path(number))
     if (key === undefined || parseReference(this.#options.find(key))?.number !== number) return false
@@ -202,8 +208,8 @@ export class LargeValues {
   }
 
   /**
-   * Files that no key of theirs refers to belong to nothing. Where a file is missing that something refers to, they stay:
-   * what is in one of them may be what was there.
+   * Removes files that are not referenced under their key. If a referenced file is missing, keeps the stray files: one
+   * of them may contain its value.
    */
   async #judge(strays: readonly number[]): Promise<void> {
     const referred = new Set<number>()
@@ -225,7 +231,7 @@ export class LargeValues {
     for (const number of this.#unused.splice(0)) this.#remove(number)
   }
 
-  /** A file that cannot be removed now is removed when the database is opened the next time. */
+  /** Removes a file. If this fails, the next open removes it. */
   #remove(number: number): void {
     if (this.#options.isDamageTaken) return
     const removal = rm(this.#path(number), { force: true })

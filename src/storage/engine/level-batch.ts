@@ -9,22 +9,22 @@ type Operation =
   | { readonly type: 'put'; readonly key: string; readonly value: Buffer }
   | { readonly type: 'del'; readonly key: string }
 
-/** So many operations are kept here; with more of them the batch goes on in the binding, which takes them as they come. */
+/** Number of operations that are collected here. Beyond it, operations go directly into the binding's batch. */
 const FEW_OPERATIONS = 64
 
-/** A batch from this size on is handed over at once: its memory is worth freeing as soon as it is written. */
+/** Batches of at least this size are passed to the binding in one call, because their memory must be freed promptly. */
 const AT_ONCE_BYTES_MIN = 256 * 1024
 
 /**
- * The binding frees the memory of a batch that is filled bit by bit only when the garbage collector finds it, of whose size
- * it knows nothing: a few large operations are handed over all at once, and are gone when they are written. Small ones are
- * cheaper bit by bit.
+ * The binding frees the memory of an incrementally filled batch only on garbage collection, and the collector does not
+ * know its size. A few large operations are therefore passed in one call and freed after the write. Small operations
+ * are cheaper one by one.
  */
 export class LevelBatch implements EngineBatch {
   readonly #db: Native
   readonly #largeValues: LargeValues
   readonly #recent: RecentValues
-  /** All but those of leaves, which are half of a copy, small, and not remembered. */
+  /** All keys except leaf keys, which are short, belong to a data key, and are not cached. */
   readonly #keys: string[] = []
   readonly #large = new Map<string, PlacedValue>()
   #few: Operation[] = []
@@ -99,7 +99,7 @@ export class LevelBatch implements EngineBatch {
     this.#large.set(key, placed)
   }
 
-  /** An earlier write of this batch to the key does not count any more. */
+  /** Drops an earlier write of this batch to the same key. */
   #forget(key: string): void {
     if (this.#large.size > 0) this.#large.delete(key)
   }

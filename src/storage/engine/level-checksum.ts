@@ -1,4 +1,7 @@
-/** CRC-32C (Castagnoli), as storage formats use it: eight bytes a step, by eight tables. By hand: node:zlib has CRC-32 alone. */
+/**
+ * CRC-32C (Castagnoli), the checksum of storage formats: eight bytes per step with eight tables. Implemented here
+ * because `node:zlib` only has CRC-32.
+ */
 const POLYNOMIAL = 0x82f63b78
 const TABLES = 8
 const TABLE_BYTES = 256 * 4
@@ -35,10 +38,10 @@ const crc32c = (data: Buffer): number => {
   return (crc ^ -1) >>> 0
 }
 
-/** LevelDB turns and shifts its checksums, since one over bytes that hold their own checksum is weak. */
+/** LevelDB rotates and offsets its checksums, because a CRC over data that contains its own CRC is weak. */
 const MASK_DELTA = 0xa282ead8
 
-/** True when LevelDB would have stored this checksum for these bytes. */
+/** Returns true if LevelDB would store this checksum for these bytes. */
 export const isChecksumRight = (masked: number, bytes: Buffer): boolean => {
   const rotated = (masked - MASK_DELTA) >>> 0
   return crc32c(bytes) === ((rotated >>> 17) | (rotated << 15)) >>> 0

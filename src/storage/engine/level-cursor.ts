@@ -1,10 +1,10 @@
-/** Where LevelDB wrote something: a place in a file, and its length, in bytes. */
+/** A LevelDB block handle: offset and size in a file, in bytes. */
 export interface Handle {
   readonly offset: number
   readonly size: number
 }
 
-/** Reads numbers of seven bits a byte, and what is written with its length before it, as LevelDB writes both. */
+/** Reads LevelDB's varints and length-prefixed bytes. */
 export class Cursor {
   readonly #bytes: Buffer
   position = 0
@@ -34,7 +34,7 @@ export class Cursor {
     return offset === undefined || size === undefined ? undefined : { offset, size }
   }
 
-  /** Steps over bytes with their length before them. */
+  /** Skips length-prefixed bytes. */
   skipBytes(): number | undefined {
     const length = this.varint()
     if (length === undefined || this.position + length > this.#bytes.length) return undefined

@@ -14,7 +14,7 @@ import { damagedData, hasCode } from './level-failure.js'
 import { isReference } from './value-reference.js'
 import type { Acknowledged, Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
 
-/** A scan fetches so much at once: entries, and bytes held by the iterator. */
+/** Limits of one fetch of a scan: entries, and bytes held by the iterator. */
 const CHUNK_ENTRIES = 1000
 const CHUNK_BYTES = 1024 * 1024
 class LevelSnapshot implements EngineSnapshot {
@@ -35,7 +35,7 @@ const nativeOf = (snapshot: EngineSnapshot | undefined): { snapshot: NativeSnaps
   return { snapshot: snapshot.native }
 }
 
-/** The lock file that another process holds, when that is why a directory could not be opened. */
+/** Returns the lock file that another process holds, if that caused the open error. */
 export const findLockFile = (error: unknown): string | undefined => {
   if (!(error instanceof Error)) return undefined
   if (!hasCode(error, 'LEVEL_LOCKED')) return findLockFile(error.cause)
@@ -64,29 +64,29 @@ interface Opened {
 
 interface LevelEngineOptions {
   readonly directory: string
-  /** False refuses a directory that holds no database. */
+  /** If false, a directory without a database is rejected. */
   readonly createIfMissing: boolean
-  /** True opens damaged tables as well, for somebody who looks at them. */
+  /** If true, damaged tables are opened as well, for inspection. */
   readonly isDamageTaken?: boolean
-  /** True opens files that are not as they were when they were sealed, as if nobody had sealed them. */
+  /** If true, files that differ from their seal are opened. */
   readonly isSealIgnored?: boolean
-  /** Room set aside for the moment when the disk is full. */
+  /** Disk space that is reserved for a full disk. */
   readonly ballast?: Ballast
 }
 
-/** LevelDB is loaded with the first database: most commands open none. */
+/** LevelDB is loaded with the first database, because most commands open none. */
 const openNative = async (directory: string, createIfMissing: boolean): Promise<Native> => {
   const native = await import('./open-native.js')
   return native.openNative(directory, createIfMissing)
 }
 
-/** An engine over LevelDB. Values are not compressed: they are ciphertext. */
+/** An engine on LevelDB. Compression is off, because the values are ciphertext. */
 export class LevelEngine implements Engine {
   readonly name = 'level'
   readonly #directory: string
   readonly #ballast: Ballast | undefined
   readonly #highWater: HighWater
-  /** True when its files were not sealed by who closed them last. */
+  /** True if the files were not sealed by the last close. */
   readonly isUnchecked: boolean
   readonly #isDamageTaken: boolean
   readonly #recent = new RecentValues()
@@ -103,7 +103,7 @@ export class LevelEngine implements Engine {
     this.#highWater = highWater
   }
 
-  /** Fails with a LogicalError that says so when another process has the directory, or it cannot be read. */
+  /** Opens a database. Throws `LogicalError` if another process has the directory open, or if it cannot be read. */
   static async open(options: LevelEngineOptions): Promise<LevelEngine> {
     const { directory, createIfMissing, isDamageTaken = false, isSealIgnored = false } = options
     await closeToOthers(directory, createIfMissing)
@@ -140,7 +140,7 @@ export class LevelEngine implements Engine {
     const known = snapshot === undefined ? this.#recent.find(key) : undefined
     if (known !== undefined) return known !== ABSENT
     const stored = getStored(this.#db, key, nativeOf(snapshot))
-    // Most often whoever asks reads the value next.
+    // The caller usually reads the value next.
     if (snapshot === undefined && !(stored && isReference(stored))) this.#recent.add(key, stored)
     return stored !== undefined
   }
@@ -184,7 +184,7 @@ export class LevelEngine implements Engine {
     return [...(await findDamagedTables(this.#directory)), ...(await this.#large.findDamage())]
   }
 
-  /** Keys whose values cannot be read, with the names of their files. Nothing is to be written meanwhile. */
+  /** Returns the keys whose values cannot be read, with their file names. No batch may be written meanwhile. */
   findUnreadable(): Promise<ReadonlyMap<string, string>> {
     return this.#large.findUnreadable()
   }
@@ -204,7 +204,7 @@ export class LevelEngine implements Engine {
   async sizeBytes(): Promise<number> {
     let total = 0
     for (const name of await readdir(this.#directory)) {
-      // Files come and go with compaction.
+      // Compaction may remove the file in the meantime.
       const found = await stat(join(this.#directory, name)).catch(() => undefined)
       total += found?.size ?? 0
     }
@@ -224,16 +224,16 @@ export class LevelEngine implements Engine {
     await this.#ballast?.restore()
   }
 
-  /** Seals the files, so that the next to open them notices what has happened to them meanwhile. */
+  /** Closes the database and seals its files, so that the next open detects changes. */
   async close(): Promise<void> {
     const isOpen = this.#db.status === 'open'
     await this.discard()
     if (!isOpen) return
-    // A database that cannot be sealed, as on a full disk, is opened unchecked.
+    // If sealing fails, for example on a full disk, the next open is unchecked.
     await sealFiles(this.#directory).catch(() => undefined)
   }
 
-  /** Closes what is to be removed, or to be left as a crash would leave it. */
+  /** Closes a database that will be removed, or that must look like after a crash. */
   async discard(): Promise<void> {
     await this.#db.close()
     await this.#large.close()

@@ -3,7 +3,7 @@ import { LogicalError } from '../../logical/errors.js'
 export const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code
 
-/** True when the cause of a failed write or open is a full disk. */
+/** Returns true if a write or open failed because the disk is full. */
 export const isNoSpace = (error: unknown): boolean =>
   error instanceof Error && (hasCode(error, 'ENOSPC') || /No space left/i.test(error.message) || isNoSpace(error.cause))
 
@@ -12,26 +12,26 @@ export const noSpace = (cause: unknown): LogicalError =>
 
 const WAYS_BACK = 'Put the files back as they were, or let a secondary take its place'
 
-/** The error of a database that LevelDB itself cannot open or read, which no command mends. */
+/** Returns the error of a database that LevelDB cannot open or read. No command repairs it. */
 export const unreadable = (what: string, cause?: unknown): LogicalError =>
   new LogicalError('internal', `${what}. ${WAYS_BACK}`, { cause })
 
-/** True when LevelDB could not read what it needed: reads in one step fail with its words and no code. */
+/** Returns true if LevelDB could not read data. Synchronous reads fail with a message but without a code. */
 export const isUnreadable = (error: unknown): error is Error =>
   error instanceof Error && /^(?:IO error|Corruption): /.test(error.message)
 
-/** The error of data that is not as it was written, with the ways out of it. `what`: a sentence without its end. */
+/** Returns the error of damaged data, with possible next steps. `what`: a sentence without its final period. */
 export const damagedData = (what: string): LogicalError =>
   new LogicalError(
     'internal',
     `${what}. ${WAYS_BACK}; to go on with what is left, use "understudy storage adopt --force"`,
   )
 
-/** The error of a failed write as clients get it. */
+/** Returns the error of a failed write for clients. */
 export const failedDisk = (error: unknown): LogicalError =>
   isNoSpace(error) ? noSpace(error) : new LogicalError('unavailable', 'the storage device failed', { cause: error })
 
-/** A write that has failed before anything of it reached the database, which can be written to as before. */
+/** A write that failed before it reached the database. Further writes are possible. */
 export class NothingWritten extends LogicalError {
   constructor(cause: unknown) {
     const { code, message } = failedDisk(cause)

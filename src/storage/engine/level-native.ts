@@ -5,13 +5,13 @@ export type Native = Level<string, Buffer>
 export type NativeSnapshot = ReturnType<Native['snapshot']>
 
 /**
- * The binding copies keys of point reads into a buffer of its own, and loses the end of a key whose last character does
- * not fit. It is made large enough once; a longer key takes the way through a buffer of ours.
+ * The binding copies keys of point reads into a fixed buffer, and loses the end of a key whose last character does not
+ * fit. The buffer is allocated large enough once; longer keys use a separate buffer.
  */
 export const FAST_KEY_BYTES = 48 * 1024
 const FAST_KEY_LENGTH = FAST_KEY_BYTES / 3
 
-/** Reads from the database: a value, or a reference to a large one. */
+/** Reads a value, or a reference to a large value, from the database. */
 export const getStored = (
   db: Native,
   key: string,

@@ -1,7 +1,7 @@
 import { LogicalError } from '../../logical/errors.js'
 import type { Acknowledged, Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
 
-/** An engine that is, or was, behind a live one, and how many snapshots and scans of it are open. */
+/** An engine that is, or was, behind a live engine, with the number of its open snapshots and scans. */
 class EngineHandle {
   readonly engine: Engine
   #readers = 0
@@ -19,7 +19,7 @@ class EngineHandle {
     if (--this.#readers === 0) this.#onIdle()
   }
 
-  /** Resolves when no snapshot and no scan is open. To be asked once, and when no more can be opened. */
+  /** Resolves when no snapshot or scan is open. Call once, after the last one was opened. */
   idle(): Promise<void> {
     if (this.#readers === 0) return Promise.resolve()
     return new Promise((resolve) => {
@@ -52,8 +52,8 @@ const liveOf = (snapshot: EngineSnapshot): LiveSnapshot => {
 }
 
 /**
- * The engine of a data directory whose generation may change while it is in use: everything goes to the engine that is
- * behind it now, and what was opened before a change goes on reading from the engine it was opened on.
+ * The engine of a data directory whose generation may change while it is in use. Calls go to the current engine.
+ * Snapshots and scans opened before a change continue on their own engine.
  */
 export class LiveEngine implements Engine {
   #handle: EngineHandle
@@ -135,7 +135,7 @@ export class LiveEngine implements Engine {
     return this.#handle.engine.close()
   }
 
-  /** Remembers which keys are written from now on. A batch begun before escapes it. */
+  /** Starts recording written keys. Batches created before this call are not recorded. */
   follow(): void {
     this.#engineVersion++
     this.#written = new Set()
@@ -149,7 +149,7 @@ export class LiveEngine implements Engine {
     return this.#written?.size ?? 0
   }
 
-  /** Keys that were written, or may have been, since the last call. */
+  /** Returns the keys that were written, or may have been, since the last call. */
   takeWritten(): ReadonlySet<string> {
     const written = this.#written
     if (!written) return new Set()
@@ -157,7 +157,7 @@ export class LiveEngine implements Engine {
     return written
   }
 
-  /** Returns what was behind it until now. */
+  /** Switches to another engine. Returns the previous one. */
   switchTo(engine: Engine): EngineHandle {
     const before = this.#handle
     this.#engineVersion++
@@ -167,7 +167,7 @@ export class LiveEngine implements Engine {
   }
 }
 
-/** Tells the keys of a batch once it was tried: a failed one may have reached the disk all the same. */
+/** Reports the keys of a batch after its write, even if it failed: a failed batch may have reached the disk. */
 const recordKeys = (inner: EngineBatch, tell: (key: string) => void): EngineBatch => {
   const keys: string[] = []
   return {

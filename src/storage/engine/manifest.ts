@@ -4,15 +4,15 @@ import { isChecksumRight } from './level-checksum.js'
 import { Cursor } from './level-cursor.js'
 
 /**
- * LevelDB's own record of its tables: a log of edits, each of which adds tables and takes others away
+ * LevelDB's record of its tables: a log of edits, each of which adds and removes tables
  * (https://github.com/google/leveldb/blob/main/doc/log_format.md and doc/impl.md).
  */
 const BLOCK_BYTES = 32 * 1024
-/** Header of a piece of a record: its checksum, its length and its type. */
+/** Header of a record fragment: checksum, length and type. */
 const HEADER_BYTES = 7
 const PIECE = { full: 1, first: 2, middle: 3, last: 4 } as const
 
-/** How the fields of an edit are numbered. */
+/** Field numbers of an edit. */
 const FIELD = {
   comparator: 1,
   logNumber: 2,
@@ -25,8 +25,8 @@ const FIELD = {
 } as const
 
 /**
- * The numbers of the tables that a database consists of; undefined when it is not written down in a way that can be read,
- * which LevelDB refuses to open as well. An end that was not written whole is no damage: who was killed leaves one.
+ * Returns the numbers of the live tables; undefined if the manifest is unreadable, in which case LevelDB refuses to
+ * open the database too. An incomplete last record is not damage: a killed process leaves one.
  */
 export const readLiveTables = async (directory: string): Promise<ReadonlySet<number> | undefined> => {
   const current = await readFile(join(directory, 'CURRENT'), 'utf8').catch(() => '')
@@ -39,7 +39,7 @@ export const readLiveTables = async (directory: string): Promise<ReadonlySet<num
   return tables
 }
 
-/** The whole records of a log; undefined stands for one that is not as it was written, and ends it. */
+/** Returns the complete records of a log. A damaged record is returned as undefined and ends the iteration. */
 function* recordsOf(log: Buffer): Generator<Buffer | undefined> {
   let pieces: Buffer[] = []
   for (let at = 0; at + HEADER_BYTES <= log.length; ) {
@@ -59,7 +59,7 @@ function* recordsOf(log: Buffer): Generator<Buffer | undefined> {
   }
 }
 
-/** False when it is no edit. */
+/** Applies an edit to the set of tables. Returns false if the bytes are not an edit. */
 const applyEdit = (tables: Set<number>, edit: Buffer): boolean => {
   const at = new Cursor(edit)
   while (!at.isAtEnd) {

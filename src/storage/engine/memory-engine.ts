@@ -3,7 +3,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { Acknowledged, Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
 import { compareKeys, type FrozenLeaves, findIn, leafOf, lowerBound, OrderedMap } from './ordered-map.js'
 
-/** A scan hands over so much before others get their turn. */
+/** Entries per chunk of a scan, after which it yields to the event loop. */
 const CHUNK_ENTRIES = 1000
 const CHUNK_BYTES = 1024 * 1024
 const EMPTY = Buffer.alloc(0)
@@ -27,17 +27,17 @@ interface Operation {
 }
 
 /**
- * A disk in memory: it outlives the engines that are opened on it one after the other, as a disk outlives processes. It
- * knows how to undo the writes that no durable write has followed, for a loss of power.
+ * A simulated disk. It outlives the engines that are opened on it, as a disk outlives processes. It can undo writes
+ * that no durable write has followed, to simulate a power loss.
  */
 export class MemoryDisk {
   readonly map = new OrderedMap()
   acknowledged: Acknowledged | undefined
-  /** The last of it that survives a loss of power. */
+  /** The last acknowledged position that survives a power loss. */
   settled: Acknowledged | undefined
   /** The engine that has the disk open. */
   owner: Engine | undefined
-  /** What each batch that no durable one has followed has replaced. */
+  /** The values that each batch replaced, since the last durable batch. */
   #undo: Operation[][] = []
 
   apply(operations: readonly Operation[], isDurable: boolean): void {
@@ -46,24 +46,24 @@ export class MemoryDisk {
       if (!isDurable) replaced.push({ key, value: this.map.get(key) })
       this.#set(key, value)
     }
-    // As in a log file: what is synced makes everything before it durable too.
+    // As in a log file, a sync makes all earlier writes durable.
     if (isDurable) this.#undo = []
     else this.#undo.push(replaced)
   }
 
-  /** Batches that a loss of power may take. */
+  /** The number of batches that a power loss may undo. */
   get unsynced(): number {
     return this.#undo.length
   }
 
-  /** The process that had the disk open has ended; all that it wrote is there. */
+  /** Ends the process that had the disk open. All its writes remain. */
   release(): void {
     this.owner = undefined
   }
 
   /**
-   * Power loss: of the batches that were not made durable the first so many are there, as where a log file is torn, and whoever
-   * had the disk open has it no longer.
+   * Simulates a power loss: keeps only the first `kept` batches that were not durable, as after a torn log file, and
+   * releases the disk.
    */
   crash(kept = 0): void {
     const lost = this.#undo.slice(kept).flat()
@@ -79,7 +79,7 @@ export class MemoryDisk {
   }
 }
 
-/** An engine that keeps everything in memory, in the order and with the snapshots that a disk engine has. */
+/** An engine in memory with the same order and snapshots as a disk engine. */
 export class MemoryEngine implements Engine {
   readonly name = 'memory'
   readonly #disk: MemoryDisk

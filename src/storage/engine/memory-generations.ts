@@ -3,12 +3,17 @@ import { LiveEngine } from './live-engine.js'
 import { MemoryDisk, MemoryEngine } from './memory-engine.js'
 import { createSuccessor } from './successor.js'
 
-/** A data directory in memory. It outlives the sources opened on it, so that a restart or a crash can be rehearsed. */
+/**
+ * A data directory in memory. It outlives the sources that are opened on it, so a restart or a crash can be simulated.
+ */
 export class MemoryDirectory {
   generation = 1
   disk = new MemoryDisk()
 
-  /** Power loss: loses what was not durable, but for the first so many batches, and frees the directory for the next process. */
+  /**
+   * Simulates a power loss: undoes all batches that were not durable except the first `keptBatches`, and frees the
+   * directory for the next process.
+   */
   crash(keptBatches = 0): void {
     this.disk.crash(keptBatches)
   }
@@ -51,7 +56,7 @@ export const openMemoryGenerations = (directory = new MemoryDirectory()): Engine
       })
     },
     close: () => live.close(),
-    // Whatever else the end of a process does to memory is up to the directory.
+    // The directory simulates all other effects of a process death.
     die: () => undefined,
   }
 }

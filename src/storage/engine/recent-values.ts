@@ -2,24 +2,24 @@ import { LIMITS } from '../../base/limits.js'
 import { RecentCache } from '../../base/recent-cache.js'
 import { DATA_PREFIX } from '../keys/raw-keys.js'
 
-/** Of a key that was looked for and is not there. */
+/** Marks a key that was read and does not exist. */
 export const ABSENT = 'absent'
 
 /**
- * Stored values that were read not long ago, and that there was none, kept by the engine itself: every change of a key goes through a batch of it. A
- * key of a batch that is being written is forgotten, and neither served from here nor remembered until the batch has ended,
- * however it does; so a read sees what it would see on the disk, and nothing is older than what was seen before. Holds at
- * least the values of `recentValuesMax` keys used last and at most twice as many, none larger than `recentValueBytesMax` with its key; of
- * keys that are not there `recentAbsencesMax`, apart from them: whoever guesses keys drives out no values.
- * Whoever is given a value must not change it.
+ * Cache of recently read stored values and of absent keys, maintained by the engine: every change of a key goes through
+ * one of its batches. While a batch is being written, its keys are neither served from the cache nor added to it, so a
+ * read returns what the disk would return and never an older value. Holds at least the values of the `recentValuesMax`
+ * most recently used keys and at most twice as many. No value is larger than `recentValueBytesMax` including its key.
+ * Absent keys are kept separately, at most `recentAbsencesMax`, so that requests for random keys evict no values.
+ * Callers must not change a returned value.
  */
 export class RecentValues {
   readonly #values = new RecentCache<Buffer>(LIMITS.recentValuesMax)
   readonly #absent = new RecentCache<typeof ABSENT>(LIMITS.recentAbsencesMax)
-  /** What batches under way write: a set for each, which goes with it. */
+  /** The keys of batches that are being written, one set per batch. */
   readonly #writing: Pick<ReadonlySet<string>, 'has'>[] = []
 
-  /** Undefined: not known. */
+  /** Returns undefined if the value is not cached. */
   find(key: string): Buffer | typeof ABSENT | undefined {
     return this.#values.get(key) ?? this.#absent.get(key)
   }
@@ -31,7 +31,7 @@ export class RecentValues {
     else this.#values.set(key, value)
   }
 
-  /** To be called before anything of a batch with these keys is written; the result when nothing of it will be any more. */
+  /** Must be called before a batch with these keys is written. Call the result when the write has ended. */
   begin(keys: readonly string[]): () => void {
     const isLarge = keys.length > LIMITS.recentValuesMax
     if (isLarge) this.clear()
@@ -57,8 +57,8 @@ export class RecentValues {
   }
 }
 
-/** The keys of a batch that has too many to go through them. */
+/** The key set of a batch with too many keys to list. */
 const EVERYTHING = { has: () => true }
 
-/** The log, leaves and pages are remembered elsewhere, or read once. */
+/** The log, leaves and pages are cached elsewhere or read once. */
 const isData = (key: string): boolean => key.startsWith(DATA_PREFIX)

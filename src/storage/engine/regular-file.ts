@@ -2,12 +2,16 @@ import { constants, lstatSync, type Stats } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 
 /**
- * Files that somebody else may have replaced: opening a named pipe waits for its other end, for ever, and a device never ends.
- * So what is there is looked at first, and opened without waiting and without following a link in case it changes meanwhile.
+ * Flags for files that another program may have replaced: opening a named pipe can block forever, and a device has no
+ * end. The entry is checked first, and then opened without blocking and without following links, in case it changes in
+ * between.
  */
 export const READ_REGULAR = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
 
-/** The name of whatever is in the place of a file; undefined when it is one. A link is a file, whatever it leads to. */
+/**
+ * Returns the kind of an entry that is not a regular file; undefined for a regular file. A link counts as a file,
+ * regardless of its target.
+ */
 export const findKind = (path: string): string | undefined => {
   const found = lstatSync(path, { throwIfNoEntry: false })
   return found ? kindOf(found) : 'missing'
@@ -21,11 +25,13 @@ const kindOf = (found: Stats): string | undefined => {
   return found.isSocket() ? 'a socket' : 'a device'
 }
 
-/** Undefined when it is no file, or there is none; whatever else fails is thrown. */
+/**
+ * Opens a regular file. Returns undefined if there is none or the entry is not a regular file; rethrows other errors.
+ */
 export const openRegular = async (path: string): Promise<FileHandle | undefined> =>
   findKind(path) === undefined ? open(path, READ_REGULAR) : undefined
 
-/** The whole file behind a name or a link. Undefined when there is none, when it is no file, or it cannot be read. */
+/** Reads the whole file behind a name or a link. Returns undefined if it is missing, not a file, or unreadable. */
 export const readBehind = async (path: string): Promise<Buffer | undefined> => {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => undefined)
   try {

@@ -9,8 +9,8 @@ import {
 } from './generation-record.js'
 
 /**
- * The generations of a data directory that is open: which is live, and which are condemned. Each step is written down
- * before it is taken, so that a crash anywhere leaves a record that the next start can follow.
+ * The generations of an open data directory: the live one and the condemned ones. Each step is recorded before it is
+ * taken, so that after a crash the next start can continue from the record.
  */
 export class Roster {
   readonly #path: string
@@ -29,7 +29,7 @@ export class Roster {
     return this.#live
   }
 
-  /** Condemns a generation that is to be made, until it is live, and tells its number. */
+  /** Reserves and condemns a new generation until it is live. Returns its number. */
   async begin(): Promise<number> {
     const found = await findGenerations(this.#path)
     const number = Math.max(this.#live, ...found) + 1
@@ -38,7 +38,9 @@ export class Roster {
     return number
   }
 
-  /** Makes a generation live and condemns the one before. When it rejects, all is as it was here; see `write`. */
+  /**
+   * Makes a generation live and condemns the previous one. If it rejects, nothing has changed in memory; see `write`.
+   */
   async commit(generation: number): Promise<void> {
     await syncDirectory(generationDirectory(this.#path, generation))
     const condemned = this.#afterCommit(generation)
@@ -47,8 +49,9 @@ export class Roster {
   }
 
   /**
-   * The same. When the record was changed although telling so failed, the next start goes by it, and so does this process:
-   * resolves to false then, and the record is to be written again before anything is destroyed.
+   * Like `commit`, but if the record was changed although the write reported an error, this process accepts the change,
+   * as the next start will. Resolves to false in that case: the record must be written again before anything is
+   * destroyed.
    */
   async commitOrFind(generation: number): Promise<boolean> {
     try {
@@ -61,7 +64,9 @@ export class Roster {
     }
   }
 
-  /** Writes the record from memory: after a write that failed the file may say otherwise, and the next start must find this. */
+  /**
+   * Writes the record from memory. After a failed write the file may differ, and the next start must find this state.
+   */
   write(): Promise<void> {
     return writeGenerationRecord(this.#path, { live: this.#live, condemned: [...this.#condemned] })
   }
@@ -80,7 +85,7 @@ export class Roster {
     await this.write()
   }
 
-  /** Tells of generations that nobody has condemned. They may be somebody's only copy, and so they stay. */
+  /** Logs generations that are not condemned. They may be the only copy of some data, so they stay. */
   async tellStrangers(): Promise<void> {
     for (const generation of await findGenerations(this.#path)) {
       if (generation === this.#live || this.#condemned.has(generation)) continue

@@ -2,7 +2,7 @@ import type { Engine } from './engine.js'
 import type { Successor } from './engine-source.js'
 import type { LiveEngine } from './live-engine.js'
 
-/** Steps of a change of generations that differ between a directory and memory. */
+/** Steps of a generation change that differ between a directory and memory. */
 interface SuccessionSteps {
   readonly engine: Engine
   readonly requireRoom: () => Promise<void>

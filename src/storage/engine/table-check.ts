@@ -6,19 +6,19 @@ import { isChecksumRight } from './level-checksum.js'
 import { readLiveTables } from './manifest.js'
 
 /**
- * LevelDB writes a checksum behind every block of a table and does not look at it when it reads: a wrong bit in a key makes
- * the key, or many after it, unfindable. A table is never changed once it is written, so all of it can be checked from
- * outside, also while it is in use.
+ * LevelDB writes a checksum after every block of a table but does not verify it on reads: a wrong bit in a key can hide
+ * that key or many after it. Tables never change after they are written, so they can be verified from outside, even
+ * while in use.
  */
 const FOOTER_BYTES = 48
 const MAGIC = 0xdb4775248b80fb57n
-/** Behind each block: how it is compressed, and the checksum over both. */
+/** After each block: the compression type, and the checksum over both. */
 const TRAILER_BYTES = 5
 
 /**
- * Names of the tables in a directory that are not as they were written. Who is killed amid a compaction leaves a table
- * that was not finished; it belongs to nothing, and LevelDB takes it away when it opens. Where it cannot be read which
- * tables belong to the database, all have to be sound.
+ * Returns the names of damaged tables in a directory. A process killed during a compaction leaves an unfinished table,
+ * which belongs to no database and which LevelDB removes on open. If the manifest cannot be read, all tables are
+ * checked.
  */
 export const findDamagedTables = async (directory: string): Promise<string[]> => {
   const damaged: string[] = []
@@ -28,7 +28,7 @@ export const findDamagedTables = async (directory: string): Promise<string[]> =>
     const number = /^(\d+)\.(?:ldb|sst)$/.exec(name)?.[1]
     if (number === undefined) continue
     if (live && !live.has(Number(number))) continue
-    // One that is gone by now was replaced.
+    // The table was replaced by a compaction.
     const bytes = await readFile(join(directory, name)).catch(() => undefined)
     if (bytes && !(await isTableSound(bytes))) damaged.push(name)
   }
@@ -57,7 +57,7 @@ const isTableSound = async (table: Buffer): Promise<boolean> => {
   return true
 }
 
-/** Bytes that are checked before others get their turn. */
+/** Bytes to verify before yielding to the event loop. */
 const TURN_BYTES = 512 * 1024
 
 const isBlockSound = (table: Buffer, { offset, size }: Handle): boolean => {
@@ -66,7 +66,10 @@ const isBlockSound = (table: Buffer, { offset, size }: Handle): boolean => {
   return isChecksumRight(table.readUInt32LE(end - 4), table.subarray(offset, end - 4))
 }
 
-/** The places that a sound index block names; undefined where one makes no sense. Keys are stored by what they do not share. */
+/**
+ * Returns the block handles of a valid index block; undefined for an invalid one. Keys are stored as differences to the
+ * previous key.
+ */
 function* handlesOf(table: Buffer, { offset, size }: Handle): Generator<Handle | undefined> {
   const block = table.subarray(offset, offset + size)
   const restarts = block.length < 4 ? 0 : block.readUInt32LE(block.length - 4)

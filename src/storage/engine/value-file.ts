@@ -5,11 +5,14 @@ import { createSha256 } from '../../crypto/digest.js'
 import { failedDisk } from './level-failure.js'
 import { findKind, openRegular, READ_REGULAR } from './regular-file.js'
 
-/** A file that holds one value: length of the key 4, key, value, SHA-256 of all that. It is never changed. */
+/** A file with one value: key length 4 bytes, key, value, SHA-256 of everything before. It never changes. */
 const LENGTH_BYTES = 4
 const DIGEST_BYTES = 32
 
-/** Resolves when the file survives power loss, but for its name in the directory, where nothing may have that name. */
+/**
+ * Writes a value file. Resolves when its content survives a power loss; the caller syncs the directory. Fails if the
+ * name exists.
+ */
 export const writeValueFile = async (path: string, key: string, value: Buffer): Promise<void> => {
   const file = await open(path, 'wx', 0o600)
   try {
@@ -32,7 +35,7 @@ const headOf = (key: string): Buffer => {
   return Buffer.concat([length, bytes])
 }
 
-/** The key whose value the file holds; undefined when not even the key was written in full, or it is no file. */
+/** Returns the key of the value in a file; undefined if the key is incomplete or the entry is not a file. */
 export const readKeyOf = async (path: string): Promise<string | undefined> => {
   const file = await openRegular(path)
   if (!file) return undefined
@@ -51,7 +54,10 @@ const readAt = async (file: FileHandle, position: number, count: number): Promis
   return (await readInto(file, bytes, position)) ? bytes : undefined
 }
 
-/** Reads the value of a key, so many bytes. Undefined when there is no file or it ends early; what else fails is a LogicalError. */
+/**
+ * Reads the value of a key with the given size. Returns undefined if the file is missing or too short; throws
+ * `LogicalError` for other errors.
+ */
 export const readValue = (path: string, key: string, bytes: number): Buffer | undefined => {
   try {
     if (findKind(path) !== undefined) return undefined
@@ -67,7 +73,7 @@ export const readValue = (path: string, key: string, bytes: number): Buffer | un
   }
 }
 
-/** `readValue` for who goes through many: others get their turn after each piece. */
+/** Like `readValue`, but yields to the event loop after each piece. For callers that read many values. */
 export const readValueInTurns = async (path: string, key: string, bytes: number): Promise<Buffer | undefined> => {
   try {
     const file = await openRegular(path)
@@ -88,7 +94,7 @@ export const readValueInTurns = async (path: string, key: string, bytes: number)
   }
 }
 
-/** False when the file ends early. */
+/** Returns false if the file ends early. */
 const readInto = async (file: FileHandle, into: Buffer, position: number): Promise<boolean> => {
   for (let at = 0; at < into.length; ) {
     const { bytesRead } = await file.read(into, at, into.length - at, position + at)
@@ -98,7 +104,7 @@ const readInto = async (file: FileHandle, into: Buffer, position: number): Promi
   return true
 }
 
-/** False when the file ends early. */
+/** Returns false if the file ends early. */
 const readWhole = (file: number, into: Buffer, position: number): boolean => {
   for (let at = 0; at < into.length; ) {
     const count = readSync(file, into, at, into.length - at, position + at)
@@ -108,7 +114,7 @@ const readWhole = (file: number, into: Buffer, position: number): boolean => {
   return true
 }
 
-/** Whether it is as it was written. Others get their turn after each piece. */
+/** Verifies the checksum of a file. Yields to the event loop after each piece. */
 export const isValueFileSound = async (path: string): Promise<boolean> => {
   const file = await openRegular(path).catch(() => undefined)
   try {

@@ -1,6 +1,6 @@
 /**
- * The reference that the database holds in place of a large value: a mark, the file's number, the value's size. Whatever else
- * looks like that is kept as a file as well, so that no value can be taken for a reference.
+ * The reference that the database holds in place of a large value: a marker, the file number and the size of the value.
+ * Any other value that looks like a reference is stored in a file too, so that no value can be mistaken for one.
  */
 const MARK = Buffer.from('c4a1f3e2967d4b58a90e57d2186bcf03', 'hex')
 const REFERENCE_BYTES = MARK.length + 16
@@ -26,10 +26,10 @@ export const parseReference = (stored: Buffer | undefined): Reference | undefine
     ? { number: stored.readUIntBE(MARK.length + 2, 6), bytes: stored.readUIntBE(MARK.length + 10, 6) }
     : undefined
 
-/** The file of a value. */
+/** Returns the file name of a value. */
 export const nameOf = (number: number): string => `${String(number).padStart(6, '0')}.value`
 
-/** Of names as they are made here: a reference has room for so many digits. */
+/** Parses a file name created by `nameOf`. The number has at most as many digits as a reference can hold. */
 export const numberOf = (name: string): number | undefined => {
   const digits = /^(\d{6}|[1-9]\d{6,13})\.value$/.exec(name)?.[1]
   return digits === undefined ? undefined : Number(digits)

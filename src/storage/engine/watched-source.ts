@@ -1,21 +1,21 @@
 import type { Engine, EngineBatch } from './engine.js'
 import type { EngineSource, Predecessor, Successor } from './engine-source.js'
 
-/** Steps that change a disk: one batch, and those in which a generation replaces another. */
+/** Steps that change a disk: one batch, and the steps of a generation change. */
 export type DiskStep = 'batch' | 'new generation' | 'move pointer' | 'destroy generation'
 
-/** Asked before the disk is touched. When it throws, the caller gets the error and the disk stays as it is. */
+/** Called before each disk access. If it throws, the caller gets the error and the disk stays unchanged. */
 interface DiskWatch {
   beforeRead(): void
   beforeStep(step: DiskStep): void
-  /** Waited for on either side of a step, where it returns something to wait for: what the disk takes for it. */
+  /** Returns a promise to wait for before or after a step, to simulate disk latency. */
   delay?(step: DiskStep, side: 'before' | 'after'): Promise<void> | undefined
   beforeReopen?(): void
 }
 
 /**
- * An engine source behind a watch. A watch that throws from some step on is a process that died there: nothing that still
- * runs of it reads or changes the disk any more.
+ * Wraps an engine source with a watch. A watch that throws from some step on simulates a dead process: its remaining
+ * code can no longer read or change the disk.
  */
 export const watchSource = (inner: EngineSource, watch: DiskWatch): EngineSource => {
   let engine = watchEngine(inner.engine, watch)
@@ -46,7 +46,7 @@ export const watchSource = (inner: EngineSource, watch: DiskWatch): EngineSource
   }
 }
 
-/** Undefined when it is done already: whoever writes without a wait has written when the call returns. */
+/** Returns undefined if there is nothing to wait for, so that a synchronous write completes when the call returns. */
 const begin = (watch: DiskWatch, step: DiskStep): Promise<void> | undefined => {
   const delay = watch.delay?.(step, 'before')
   if (delay) return delay.then(() => watch.beforeStep(step))

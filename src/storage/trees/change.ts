@@ -5,14 +5,14 @@ import { categoryOf, type Tree } from '../keys/key-families.js'
 import { dataKey, subPagePrefix } from '../keys/raw-keys.js'
 import type { WalOperation } from '../keys/replicable.js'
 
-/** A change of one sub-page of a merkle tree: `delta` is XORed into its hash. */
+/** A change of one sub-page of a Merkle tree: `delta` is XORed into its hash. */
 export interface SubPageChange {
   readonly tree: Tree
   readonly subPage: number
   readonly delta: Buffer
 }
 
-/** A key's new stored value, with all that follows from it. Ignored keys are in no tree. */
+/** A key's new stored value and the resulting tree change. Ignored keys are in no tree. */
 export interface Change {
   readonly key: string
   readonly value: Buffer | undefined
@@ -20,14 +20,14 @@ export interface Change {
 }
 
 interface Place extends SubPageChange {
-  /** Undefined when the key is deleted. */
+  /** Undefined if the key is deleted. */
   readonly leaf: Buffer | undefined
 }
 
-/** Tells the leaf hash that a key has now; undefined when it does not exist. */
+/** Returns the current leaf hash of a key; undefined if the key does not exist. */
 export type FindLeaf = (key: string, tree: Tree, subPage: number) => Buffer | undefined
 
-/** `findLeaf` tells the leaf hash a key has before this change. */
+/** Computes a change. `findLeaf` returns the key's leaf hash before this change. */
 export const changeOf = (key: string, value: Buffer | undefined, findLeaf: FindLeaf): Change => {
   const category = categoryOf(key)
   if (category === 'ignored') return { key, value, place: undefined }
@@ -44,7 +44,7 @@ const deltaOf = (before: Buffer | undefined, after: Buffer | undefined): Buffer 
 
 export const indexKey = (tree: Tree, subPage: number, key: string): string => subPagePrefix(tree, subPage) + key
 
-/** Puts the data and the leaf of a change. */
+/** Adds the data and the leaf of a change to the batch. */
 export const putChange = (batch: EngineBatch, { key, value, place }: Change): void => {
   if (value === undefined) batch.delete(dataKey(key))
   else batch.put(dataKey(key), value)
@@ -54,10 +54,10 @@ export const putChange = (batch: EngineBatch, { key, value, place }: Change): vo
   else batch.put(at, place.leaf)
 }
 
-/** How the log records it; undefined for ignored keys. */
+/** Returns the log record of a change; undefined for ignored keys. */
 export const operationOf = ({ key, value, place }: Change): WalOperation | undefined =>
   place === undefined ? undefined : { key, category: place.tree, value, delta: place.delta }
 
-/** The size of a change in a batch, roughly: data twice, leaf, frame. */
+/** Estimates the size of a change in a batch: the data twice, the leaf and the frame. */
 export const changeBytes = ({ key, value }: Change): number =>
   2 * (key.length + (value?.length ?? 0)) + key.length + 4 * SHORT_HASH_BYTES

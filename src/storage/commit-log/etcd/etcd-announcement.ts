@@ -3,7 +3,7 @@ import type { AnnouncedNode, NodeRecord } from '../shared-log.js'
 import type { EtcdConnection } from './etcd-connection.js'
 import { endOf, type EtcdLayout } from './etcd-layout.js'
 
-/** Returns what the nodes announced. */
+/** Returns the records that the nodes announced. */
 export const readNodes = async (
   connection: EtcdConnection,
   layout: EtcdLayout,
@@ -14,7 +14,7 @@ export const readNodes = async (
   return kvs.map(({ value }) => JSON.parse(value.toString('utf8')) as AnnouncedNode)
 }
 
-/** What a node shows of itself to the others, for as long as it lives. */
+/** Publishes the record of a node to the other nodes, for as long as the node lives. */
 export class EtcdAnnouncement {
   readonly #connection: EtcdConnection
   readonly #layout: EtcdLayout
@@ -42,7 +42,7 @@ export class EtcdAnnouncement {
     return readNodes(this.#connection, this.#layout)
   }
 
-  /** Resolves when the others know that it is gone, or will find out. */
+  /** Resolves when the announcement is withdrawn, or its lease is certain to expire. */
   async end(signal: AbortSignal): Promise<void> {
     this.#renewal?.cancel()
     const lease = this.#lease
@@ -56,7 +56,7 @@ export class EtcdAnnouncement {
     this.#lease ??= (await this.#connection.ask('LeaseGrant', { TTL: Math.ceil(this.#leaseMs / 1000) })).ID
     const put = { key: this.#layout.node(node.id), value: Buffer.from(JSON.stringify(node)), lease: this.#lease }
     await this.#connection.ask('Txn', { compare: [], success: [{ request_put: put }] }).catch((error: unknown) => {
-      // A lease that has ended is not to be had again.
+      // An expired lease cannot be renewed.
       this.#lease = undefined
       throw error
     })
@@ -72,7 +72,7 @@ export class EtcdAnnouncement {
         await this.#put()
       }
     } catch {
-      // Asked again with the next third.
+      // The next third of the lease retries.
     } finally {
       this.#isRenewing = false
     }

@@ -10,7 +10,9 @@ import {
 } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
 
-/** The messages of `proto/etcd.proto` as far as they are used. Integers of 64 bits are texts: ids of leases need all of them. */
+/**
+ * The fields of `proto/etcd.proto` that are used here. 64-bit integers are strings, because lease IDs need all 64 bits.
+ */
 export interface KeyValue {
   readonly key: Buffer
   readonly create_revision: string
@@ -23,7 +25,7 @@ export interface RangeRequest {
   readonly key: Buffer
   readonly range_end?: Buffer
   readonly limit?: number
-  /** Of the past; the newest without it. */
+  /** A past revision to read; the newest if absent. */
   readonly revision?: string
   readonly keys_only?: boolean
 }
@@ -64,14 +66,14 @@ export interface WatchResponse {
   readonly events: readonly { readonly type: 'PUT' | 'DELETE'; readonly kv: KeyValue }[]
 }
 
-/** One of the processes that are an etcd together. */
+/** One member of an etcd cluster. */
 export interface Member {
-  /** A number of 64 bits. */
+  /** A 64-bit number. */
   readonly ID: string
-  /** Empty before it has started for the first time. */
+  /** Empty until the member has started for the first time. */
   readonly name: string
   readonly peerURLs: readonly string[]
-  /** It takes in what there is, and has no vote. */
+  /** A learner receives data but has no vote. */
   readonly isLearner: boolean
 }
 
@@ -87,13 +89,13 @@ type Unary<Q, A> = (
   answer: Answer<A>,
 ) => ClientUnaryCall
 
-/** What is asked and answered once. */
+/** The unary calls. */
 export interface EtcdCalls {
   Range: Unary<RangeRequest, RangeResponse>
   Txn: Unary<TxnRequest, TxnResponse>
-  /** `physical`: it is done when it is answered. */
+  /** `physical`: the response is sent after the compaction is complete. */
   Compact: Unary<{ readonly revision: string; readonly physical?: boolean }, unknown>
-  /** Of the member that is asked: gives back what is free in its file. */
+  /** Returns the free space in the called member's file to the file system. */
   Defragment: Unary<object, unknown>
   LeaseGrant: Unary<{ readonly TTL: number }, { readonly ID: string }>
   LeaseRevoke: Unary<{ readonly ID: string }, unknown>
@@ -133,7 +135,7 @@ const loadServices = (): Record<(typeof SERVICES)[number], Service> => {
   return loaded.etcdserverpb
 }
 
-/** Makes clients of members by their addresses. */
+/** Creates clients of members by their addresses. */
 export const createMembers = (): ((
   address: string,
   credentials: ChannelCredentials,

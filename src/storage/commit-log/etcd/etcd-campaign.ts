@@ -25,12 +25,12 @@ interface EtcdCampaignOptions {
 interface Won {
   readonly term: string
   readonly lease: string
-  /** The monotonic time before the lease was asked for. */
+  /** The monotonic time before the lease was requested. */
   readonly sentMs: number
   readonly end: LogMark
 }
 
-/** Resolves when this node leads. Rejects with the signal's reason. */
+/** Resolves when this node is the leader. Rejects with the signal's reason. */
 export const campaign = async (
   options: EtcdCampaignOptions,
   candidate: Candidate,
@@ -57,7 +57,7 @@ export const campaign = async (
   }
 }
 
-/** Takes a leader that is silent out of the way, unless there was a heartbeat since. */
+/** Removes a leader that has stopped sending heartbeats, unless it sent one in the meantime. */
 const depose = async ({ connection, layout, news, log }: EtcdCampaignOptions, ends: AbortSignal): Promise<void> => {
   const revision = news.silentSince
   if (revision === undefined) return
@@ -72,7 +72,7 @@ const depose = async ({ connection, layout, news, log }: EtcdCampaignOptions, en
   if (succeeded) log.info('no heartbeat of the leader came for a whole lease; it leads no more')
 }
 
-/** Undefined when another was first. */
+/** Returns undefined if another node became the leader first. */
 const tryLead = async (
   { connection, layout, clock, leaseMs }: EtcdCampaignOptions,
   candidate: Candidate,
@@ -98,7 +98,7 @@ const tryLead = async (
       ends,
     )
     const [leader, end] = responses.map(({ response_range }) => response_range?.kvs[0])
-    // Asked again after an answer was lost, it is this node itself that was first.
+    // If this is a retry after a lost response, this node itself may already be the leader.
     if (succeeded || leader?.lease === lease) {
       const term = succeeded ? header.revision : String(leader?.create_revision)
       return { term, lease, sentMs, end: parseMark(end?.value) }

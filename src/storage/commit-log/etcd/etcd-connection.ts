@@ -17,24 +17,24 @@ import { createMembers, type EtcdCalls, type EtcdMember, type WatchResponse } fr
 export interface EtcdConnectionOptions {
   readonly clock: Clock
   readonly random: Random
-  /** `host:port` of members, of which one after the other is asked. */
+  /** `host:port` of the members, which are tried in turn. */
   readonly addresses: readonly string[]
-  /** Undefined speaks plain HTTP/2. */
+  /** If undefined, the connection uses plaintext HTTP/2. */
   readonly tls?: Readonly<Record<'ca' | 'cert' | 'key', Buffer | undefined>> | undefined
   readonly login?: { readonly name: string; readonly password: string } | undefined
-  /** A member that has not answered by then is given up for another. */
+  /** After this time without a response, the next member is tried. */
   readonly requestTimeoutMs: number
 }
 
 type Request<N extends keyof EtcdCalls> = Parameters<EtcdCalls[N]>[0]
 type Response<N extends keyof EtcdCalls> = NonNullable<Parameters<Parameters<EtcdCalls[N]>[3]>[1]>
 
-/** A member that cannot be reached is tried again soon: there may be no other. */
+/** An unreachable member is retried soon, because it may be the only one. */
 const RECONNECT = { initialMs: 20, maxMs: 500 }
-/** More often is refused by etcd. */
+/** etcd rejects shorter intervals. */
 const KEEPALIVE_MS = 10_000
 
-/** Failures of the way to a member, or of the member: another may answer. */
+/** Failures of a member, or of the connection to it: another member may answer. */
 const IS_OF_WAY: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
   status.DEADLINE_EXCEEDED,
@@ -43,10 +43,12 @@ const IS_OF_WAY: ReadonlySet<status> = new Set([
   status.INTERNAL,
 ])
 
-/** What etcd answers when the bounds of its own disk are reached. */
+/** Returns true if etcd rejected a request because it reached its storage quota. */
 export const isFull = (error: unknown): boolean => isServiceError(error) && error.code === status.RESOURCE_EXHAUSTED
 
-/** For what is surely not done when etcd says so. */
+/**
+ * Rethrows etcd's error. Use this only for requests that etcd has certainly not executed when it reports this error.
+ */
 export const refuseWhenFull = (error: unknown): never => {
   throw isFull(error) && error instanceof Error ? new LogRefused(error.message, error) : error
 }
@@ -56,7 +58,7 @@ const isServiceError = (error: unknown): error is ServiceError => error instance
 const createTrust = ({ ca, key, cert }: NonNullable<EtcdConnectionOptions['tls']>): ChannelCredentials =>
   credentials.createSsl(ca ?? Buffer.from(systemRoots().join('\n')), key, cert)
 
-/** Questions to an etcd of several members: they go to one of them, and to the next when it does not answer. */
+/** Sends requests to one member of an etcd cluster, and to the next member if that one does not answer. */
 export class EtcdConnection {
   readonly #options: EtcdConnectionOptions
   readonly #members: readonly EtcdMember[]
@@ -85,7 +87,7 @@ export class EtcdConnection {
     )
   }
 
-  /** Aborted when it is closed. */
+  /** Aborted when the connection is closed. */
   get ended(): AbortSignal {
     return this.#ended.signal
   }
@@ -95,9 +97,9 @@ export class EtcdConnection {
   }
 
   /**
-   * Asks until a member answers: what is asked may happen more than once, and may have happened when the signal, or `close`,
-   * ends it, with whose reason it rejects then. Rejects with etcd's answer when it refuses. `onRetry` is told when there is more
-   * than one question.
+   * Sends a request until a member answers. The request may be executed more than once. If the signal or `close` ends
+   * the call, it rejects with their reason, and the request may have been executed. Rejects with etcd's error if etcd
+   * refuses the request. `onRetry` is called before each retry.
    */
   async ask<N extends keyof EtcdCalls>(
     name: N,
@@ -123,7 +125,9 @@ export class EtcdConnection {
     }
   }
 
-  /** Asks every member that has an address here, one after the other. Rejects with the first failure when all were asked. */
+  /**
+   * Sends a request to every configured member in turn. Rejects with the first failure after all members were tried.
+   */
   async askEach<N extends keyof EtcdCalls>(
     name: N,
     request: Request<N>,
@@ -145,7 +149,7 @@ export class EtcdConnection {
     return this.#member.Watch(metadata)
   }
 
-  /** Renews a lease, once: the seconds that it goes on for, 0 when it has ended. Rejects when there is no answer in time. */
+  /** Renews a lease once. Resolves to its remaining time in seconds, or 0 if it has expired. Rejects on a timeout. */
   async keepAlive(lease: string, timeoutMs: number): Promise<number> {
     const metadata = await this.#metadata()
     this.ended.throwIfAborted()
@@ -173,13 +177,13 @@ export class EtcdConnection {
     })
   }
 
-  /** What was not answered rejects. */
+  /** Closes the connection. Pending requests reject. */
   close(): void {
     this.#ended.abort(new Error('the connection to etcd is closed'))
     for (const member of this.#members) member.close()
   }
 
-  /** The next member is asked from now on. */
+  /** Uses the next member from now on. */
   skip(): void {
     this.#at++
   }
@@ -237,6 +241,6 @@ export class EtcdConnection {
   }
 }
 
-/** Tokens end with time, and with the member that has made them. */
+/** A token becomes invalid after its TTL, or when the member that issued it restarts. */
 const isOldToken = ({ code, details }: ServiceError): boolean =>
   code === status.UNAUTHENTICATED || /invalid auth token/.test(details)

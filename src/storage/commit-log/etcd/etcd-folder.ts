@@ -13,13 +13,13 @@ import type { EtcdReader } from './etcd-reader.js'
 
 const RETRY_MS = 1000
 
-/** The log between the image and its end: the image is kept up from there on, and writers wait at the bounds. */
+/** Limits of the log between the image and the end: beyond them the image advances, and writers wait at the maximum. */
 export interface LogBounds {
   readonly entriesFolded: number
   readonly bytesFolded: number
   readonly entriesMax: number
   readonly bytesMax: number
-  /** What is older than this may be forgotten: whoever reads an image has so long for it. */
+  /** How long etcd keeps superseded revisions in milliseconds, which is the time a reader has to read an image. */
   readonly historyMs: number
 }
 
@@ -41,8 +41,9 @@ interface EtcdFolderOptions {
 }
 
 /**
- * Keeps the image up while this node leads: takes the oldest entries into it in many small transactions, each of which may happen
- * twice, then says so, and removes them. Whoever reads it meanwhile applies the entries again.
+ * Compacts the log into the image while this node is the leader. Merges the oldest entries into the image in many small
+ * transactions, each of which may be repeated, then records the new position and deletes the entries. A concurrent
+ * reader applies the entries on top, so it sees consistent data.
  */
 export class EtcdFolder {
   readonly #options: EtcdFolderOptions
@@ -52,9 +53,9 @@ export class EtcdFolder {
   #replacement: ((base: ImageMark) => Promise<void>) | undefined
   #wake: () => void = () => undefined
   #onRoom: (() => void)[] = []
-  /** What etcd last said when it had no room for the image. */
+  /** The last error that etcd returned because it had no space for the image. */
   #full: Error | undefined
-  /** What may be forgotten when the time has come. */
+  /** The revision that can be compacted after its retention time. */
   #history: { readonly revision: string; readonly atMs: number } | undefined
   #isForgetting = false
 
@@ -67,7 +68,7 @@ export class EtcdFolder {
   /** Runs until the term is over. */
   async run(): Promise<void> {
     const { ended, log, clock, bounds } = this.#options
-    // Nodes at rest still tell that they are there.
+    // Idle nodes still renew their announcements, so old revisions accumulate.
     const forgetting = clock.setRepeating(bounds.historyMs, () => {
       this.#isForgetting = true
       this.#wake()
@@ -88,13 +89,16 @@ export class EtcdFolder {
     this.#wakeWriters()
   }
 
-  /** The log goes on to here. */
+  /** Records the new end of the log. */
   appended(end: LogMark): void {
     this.#end = end
     this.#wake()
   }
 
-  /** Runs what replaces the image, given where it stands, while nothing else is done to it; and goes on with what came of it. */
+  /**
+   * Runs `replace`, which replaces the image, while compaction is paused. Passes the position of the image, and
+   * continues at the position that `replace` returns.
+   */
   whileStill(replace: (base: ImageMark) => Promise<ImageMark | undefined>): Promise<ImageMark | undefined> {
     return new Promise((resolve, reject) => {
       this.#replacement = (base) => replace(base).then(resolve, reject)
@@ -102,7 +106,7 @@ export class EtcdFolder {
     })
   }
 
-  /** Resolves while there is room in the log, or when the term is over. Rejects with `LogRefused` while a full etcd makes none. */
+  /** Resolves when the log has space, or when the term is over. Rejects with `LogRefused` while etcd is full. */
   async whenRoom(): Promise<void> {
     const { bounds, ended } = this.#options
     while (!ended.aborted && this.#isOver(bounds.entriesMax, bounds.bytesMax)) {
@@ -173,7 +177,7 @@ export class EtcdFolder {
     })
   }
 
-  /** The image stands for more, and the entries of it go. */
+  /** Advances the position of the image and deletes the entries up to it. */
   async #advance(base: ImageMark): Promise<void> {
     const { layout } = this.#options
     const start = layout.log(0)
@@ -189,7 +193,7 @@ export class EtcdFolder {
     await this.#forget(revision)
   }
 
-  /** etcd keeps what was until it is told that nobody needs it. */
+  /** etcd keeps old revisions until it is told to compact them. */
   async #forget(revision: string): Promise<void> {
     const { bounds, clock, connection, log, ended } = this.#options
     const nowMs = clock.monotonic()
@@ -198,14 +202,14 @@ export class EtcdFolder {
     this.#history = { revision, atMs: nowMs }
     if (!known) return
     await connection.ask('Compact', { revision: known.revision }, ended).catch((error: unknown) => {
-      // Somebody else may have.
+      // Another node may have compacted the revision already.
       if (!ended.aborted && !(error instanceof Error && /compacted/.test(error.message))) {
         log.warn('etcd keeps more of its history than is needed', { error })
       }
     })
   }
 
-  /** Resolves to the revision of the change. Rejects with `OtherLeads` when this node does not lead any more. */
+  /** Resolves to the revision of the change. Rejects with `OtherLeads` if this node is no longer the leader. */
   async change(success: readonly RequestOp[]): Promise<string> {
     const { connection, layout, term, ended } = this.#options
     const leads: Compare = { target: 'CREATE', key: layout.leader, create_revision: term }

@@ -9,25 +9,25 @@ interface ForgettingOptions {
   readonly layout: EtcdLayout
   readonly clock: Clock
   readonly random: Random
-  /** Ends it. */
+  /** Aborts the operation. */
   readonly ended: AbortSignal
 }
 
-/** A member does nothing else meanwhile. */
+/** Timeout of one defragmentation. A member serves no requests while it defragments. */
 const DEFRAGMENT_MS = 60_000
-/** Whoever dies in its turn, or is cut off, holds up the others for so long. */
+/** TTL of the turn. If its holder dies or is partitioned, the other nodes wait this long. */
 const TURN_SECONDS = (1.5 * DEFRAGMENT_MS) / 1000
-/** Between two looks at whether it is this node's turn. */
+/** Pause between two attempts to take the turn. */
 const TURN_BACKOFF = { initialMs: 50, maxMs: 2000 }
 
 /**
- * Of every member that has an address here: what was deleted up to the revision is in its files no more. Nodes take turns, since
- * members that are all busy with their files are no quorum.
+ * Removes data that was deleted up to the revision from the files of every configured member. Nodes take turns, because
+ * members that defragment at the same time cannot form a quorum.
  */
 export const forgetUpTo = async (options: ForgettingOptions, revision: string): Promise<void> => {
   const { connection, ended } = options
   await connection.ask('Compact', { revision, physical: true }, ended).catch((error: unknown) => {
-    // Somebody else has asked for it; it is answered when it is done here all the same.
+    // Another node has requested this compaction. The compaction on this member still completes before the response.
     if (!(error instanceof Error && /compacted/.test(error.message))) throw error
   })
   const turn = await awaitTurn(options)
@@ -38,7 +38,7 @@ export const forgetUpTo = async (options: ForgettingOptions, revision: string): 
   }
 }
 
-/** Resolves when no other node is in its turn. An etcd without any room has none for turns either: they are gone without. */
+/** Resolves when this node holds the turn. If etcd is full and cannot store the turn, the node continues without it. */
 const awaitTurn = async ({ connection, layout, clock, random, ended }: ForgettingOptions): Promise<{ end(): void }> => {
   const { turn: key } = layout
   const backoff = new Backoff(TURN_BACKOFF, random)
@@ -61,7 +61,7 @@ const awaitTurn = async ({ connection, layout, clock, random, ended }: Forgettin
         revoke(lease)
         throw error
       })
-    // Asked again after an answer was lost, it is this node's own.
+    // If this is a retry after a lost response, the turn may already belong to this node.
     if (succeeded || responses[0]?.response_range?.kvs[0]?.lease === lease) return lease
     revoke(lease)
     return undefined
@@ -79,7 +79,8 @@ const awaitTurn = async ({ connection, layout, clock, random, ended }: Forgettin
 }
 
 /**
- * Up to which revision what was replaced is deleted: 'nothing' where nothing ever was, 'later' where the leader has yet to delete it.
+ * Returns the revision up to which replaced data is deleted. Returns 'nothing' if no data was ever replaced, or 'later'
+ * if the leader has not deleted it yet.
  */
 export const findForgettable = async ({
   connection,

@@ -4,20 +4,20 @@ import { type EtcdImageLayout, splitValue } from './etcd-layout.js'
 
 type Change = (operations: readonly RequestOp[]) => Promise<unknown>
 
-/** Changes an image key by key, in many small transactions, each of which may happen twice. */
+/** Changes an image key by key in many small transactions, each of which may be repeated. */
 export class EtcdImageWriter {
   readonly #image: EtcdImageLayout
   readonly #change: Change
-  /** Keys whose values lie in parts, and in how many. */
+  /** Number of parts of each value that is split. */
   readonly #parts = new Map<string, number>()
 
-  /** For an image that is empty. */
+  /** Creates a writer for an empty image. */
   constructor(image: EtcdImageLayout, change: Change) {
     this.#image = image
     this.#change = change
   }
 
-  /** For an image as it is. */
+  /** Opens a writer for an existing image. */
   static async open(
     image: EtcdImageLayout,
     connection: Pick<EtcdConnection, 'ask'>,
@@ -33,7 +33,7 @@ export class EtcdImageWriter {
     return writer
   }
 
-  /** Undefined deletes the key. */
+  /** Writes values. An undefined value deletes the key. */
   async write(values: Iterable<readonly [key: string, value: Buffer | undefined]>): Promise<void> {
     const operations = [...values].flatMap(([key, value]) => this.#operationsOf(key, value))
     await inTransactions(operations, this.#change)
@@ -47,7 +47,7 @@ export class EtcdImageWriter {
   }
 }
 
-/** etcd takes 128 operations and 1.5 MiB in a transaction. */
+/** etcd accepts at most 128 operations and 1.5 MiB per transaction. */
 const OPERATIONS_MAX = 100
 const BYTES_MAX = 1024 * 1024
 
@@ -56,7 +56,10 @@ interface SizedOperation {
   readonly size: number
 }
 
-/** What puts a key of the image, or deletes it, and how many parts its value lies in then, which were `before`. */
+/**
+ * Returns the operations that put or delete a key of the image, and the number of parts of its new value. `before` is
+ * the number of parts of the old value.
+ */
 const imageOperations = (
   layout: EtcdImageLayout,
   key: string,
@@ -78,7 +81,7 @@ const imageOperations = (
   return { operations, parts: rest.length }
 }
 
-/** Hands the operations over in as many transactions as they need, one after the other. */
+/** Sends the operations in as many sequential transactions as they need. */
 const inTransactions = async (
   all: readonly SizedOperation[],
   run: (operations: readonly RequestOp[]) => Promise<unknown>,

@@ -7,8 +7,8 @@ import { EtcdImageWriter } from './etcd-image-writer.js'
 import { encodeMark, EtcdLayout } from './etcd-layout.js'
 
 /**
- * Makes everything in an engine the image of a log that begins there, in an etcd that holds none. Nothing counts before the
- * last transaction. Rejects with the signal's reason, or with what etcd refuses.
+ * Writes the content of an engine as the image of a new log to an etcd that holds no log. The image becomes valid with
+ * the last transaction. Rejects with the signal's reason, or with etcd's error.
  */
 export const beginLog = async (
   { prefix, ...options }: EtcdConnectionOptions & { readonly prefix: string },
@@ -22,7 +22,7 @@ export const beginLog = async (
   try {
     const writer = new EtcdImageWriter(layout.image(0), change)
     for await (const entries of engine.scan({})) await writer.write(entries.map(({ key, value }) => [key, value]))
-    // No entry has this hash, and none the index: what follows names it all the same.
+    // A hash and an index that no entry has. The next entry still names the hash as its predecessor.
     const start = encodeMark({ index: 1, hash: random.bytes(SHORT_HASH_BYTES), bytes: 0 })
     await change([layout.base, layout.end].map((key) => ({ request_put: { key, value: start } })))
   } finally {

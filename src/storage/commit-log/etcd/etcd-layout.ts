@@ -5,17 +5,20 @@ import type { RequestOp } from './etcd-api.js'
 import type { LogPosition } from '../shared-log.js'
 
 /**
- * What lies in etcd below the prefix of a cluster:
+ * Keys in etcd below the prefix of a cluster:
  *
- * - `base`, `end`: where the image stands, and where the log ends: index, hash, bytes appended so far
- * - `replaced`: the life of the data before which nothing lies in etcd any more; members have it in their files until they are told
- * - `turn`: a node has a member defragmented, bound to a lease; the others wait
- * - `leader`: who leads, bound to a lease; the revision of its creation is the term
- * - `heartbeat`: written by the leader with each renewal of the lease that it is bound to: how long that is. Missing while etcd is full
- * - `log/` + 14 hex digits: an entry, or that it lies in so many parts
+ * - `base`, `end`: position of the image, and end of the log: index, hash, bytes appended so far
+ * - `replaced`: the data life whose predecessors are deleted from etcd; members keep them in their files until
+ *   defragmentation
+ * - `turn`: held with a lease by the node that defragments members; the other nodes wait
+ * - `leader`: the leader, bound to a lease; the revision of its creation is the term
+ * - `heartbeat`: the length of the leader's lease, written with each renewal and bound to the lease; absent while etcd
+ *   is full
+ * - `log/` + 14 hex digits: an entry, or the number of parts it is split into
  * - `parts/` + 14 hex digits + `/` + 4 hex digits: a part of an entry
- * - `data/` + 4 hex digits + `/` + raw key: the image: the part of the value of a key, from 0; the first says how many there are.
- *   Below `data-` + 8 hex digits + `/` instead of `data/` for each that took the place of all that was before; `base` says which
+ * - `data/` + 4 hex digits + `/` + raw key: the image: a part of the value of a key, from 0; part 0 holds the number of
+ *   parts. Each replacement of all data uses `data-` + 8 hex digits + `/` instead of `data/`; `base` names the current
+ *   one
  * - `nodes/` + id: a node, bound to its lease
  */
 export class EtcdLayout {
@@ -49,17 +52,17 @@ export class EtcdLayout {
     return this.#key(`parts/${hex(index, 14)}/${hex(part, 4)}`)
   }
 
-  /** Behind all parts of an entry and those before it. */
+  /** Returns the key after all parts of an entry and of earlier entries. */
   afterParts(index: number): Buffer {
     return this.#key(`parts/${hex(index + 1, 14)}/`)
   }
 
-  /** The image of one life of the cluster's data. */
+  /** Returns the layout of the image of one data life. */
   image(life: number): EtcdImageLayout {
     return new EtcdImageLayout(this.#prefix + (life === 0 ? FIRST_IMAGE : imageName(life)))
   }
 
-  /** Whatever there may be of other lives. */
+  /** Returns the key ranges of all other lives. */
   otherImages(life: number): readonly KeyRange[] {
     const all = rangeOf(this.#key('data-'))
     if (life === 0) return [all]
@@ -67,13 +70,13 @@ export class EtcdLayout {
     return [rangeOf(this.#key(FIRST_IMAGE)), { ...all, range_end: key }, { ...all, key: range_end }]
   }
 
-  /** Deletes what there may be of other lives, and says so. */
+  /** Returns operations that delete the data of all other lives and record the deletion. */
   withoutOthers(life: number): readonly RequestOp[] {
     const deletions = this.otherImages(life).map((range) => ({ request_delete_range: range }))
     return [...deletions, { request_put: { key: this.forgotten, value: Buffer.from(String(life)) } }]
   }
 
-  /** All entries and their parts. */
+  /** The key ranges of all entries and their parts. */
   get entries(): readonly KeyRange[] {
     return [rangeOf(this.#key('log/')), rangeOf(this.#key('parts/'))]
   }
@@ -95,7 +98,7 @@ interface KeyRange {
   readonly range_end: Buffer
 }
 
-/** Where the values of an image lie, and their parts. */
+/** Keys of the values of an image and their parts. */
 export class EtcdImageLayout {
   readonly #prefix: string
 
@@ -115,7 +118,7 @@ export class EtcdImageLayout {
     return rangeOf(Buffer.from(this.#prefix))
   }
 
-  /** The parts of values that lie in several. */
+  /** The range of the parts of split values. */
   get parts(): KeyRange {
     return { ...this.all, key: this.data('', 1) }
   }
@@ -127,22 +130,22 @@ const rangeOf = (prefix: Buffer): KeyRange => ({ key: prefix, range_end: endOf(p
 
 const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0')
 
-/** Behind all keys that begin so. */
+/** Returns the key after all keys with this prefix. */
 export const endOf = (prefix: Buffer): Buffer => {
   const end = Buffer.from(prefix)
   end[end.length - 1] = (end.at(-1) ?? 0) + 1
   return end
 }
 
-/** Directly behind a key. */
+/** Returns the key directly after a key. */
 export const after = (key: Buffer): Buffer => Buffer.concat([key, Buffer.alloc(1)])
 
-/** A place in the log, and how many bytes were ever appended up to it. */
+/** A position in the log, and the number of bytes ever appended up to it. */
 export interface LogMark extends LogPosition {
   readonly bytes: number
 }
 
-/** Where the image stands, and which one it is. */
+/** The position of the image, and the data life it belongs to. */
 export interface ImageMark extends LogMark {
   readonly life: number
 }
@@ -160,7 +163,10 @@ export const encodeMark = ({ index, hash, bytes, life = 0 }: LogMark & Partial<I
     }),
   )
 
-/** `LOG_START` where there is none. Throws LogicalError `internal` for what another version has written. */
+/**
+ * Parses a mark; `LOG_START` if the value is undefined. Throws `LogicalError` `internal` if another version wrote the
+ * mark.
+ */
 export const parseMark = (value: Buffer | undefined): ImageMark => {
   if (!value) return START_MARK
   const { format, index, hash, bytes, life } = JSON.parse(value.toString('utf8')) as {
@@ -177,17 +183,17 @@ export const parseMark = (value: Buffer | undefined): ImageMark => {
 
 export const encodeHeartbeat = (leaseMs: number): Buffer => Buffer.from(JSON.stringify({ leaseMs }))
 
-/** How long the lease is whose holder wrote it, in milliseconds. */
+/** Returns the length of the writer's lease in milliseconds. */
 export const parseHeartbeat = (value: Buffer): number =>
   (JSON.parse(value.toString('utf8')) as { leaseMs: number }).leaseMs
 
-/** What lies in etcd under one key: within its limit for a request, with room for what goes along. */
+/** Maximum bytes under one etcd key. Leaves space in etcd's request limit for the rest of the request. */
 const PART_BYTES = 1024 * 1024
 
 const WHOLE = 0
 const IN_PARTS = 1
 
-/** A value as it lies in etcd: the first piece, and those that lie elsewhere. */
+/** Splits a value into its first part and the parts stored under other keys. */
 export const splitValue = (value: Buffer): { readonly first: Buffer; readonly rest: readonly Buffer[] } => {
   if (value.length <= PART_BYTES) return { first: Buffer.concat([Buffer.from([WHOLE]), value]), rest: [] }
   const rest: Buffer[] = []
@@ -199,11 +205,11 @@ export const splitValue = (value: Buffer): { readonly first: Buffer; readonly re
   return { first, rest }
 }
 
-/** The value, or how many parts it lies in. */
+/** Returns the value, or the number of its parts. */
 export const openValue = (first: Buffer): Buffer | number =>
   first[0] === IN_PARTS ? first.readUInt32BE(1) : first.subarray(1)
 
-/** The hash of an entry, which is its beginning. */
+/** Returns the hash of an entry, which is its first field. */
 export const entryHashOf = (first: Buffer): Buffer => {
   const start = first[0] === IN_PARTS ? 5 : 1
   return first.subarray(start, start + SHORT_HASH_BYTES)

@@ -4,12 +4,12 @@ import type { Member } from './etcd-api.js'
 import { EtcdConnection, type EtcdConnectionOptions } from './etcd-connection.js'
 import { EtcdLayout } from './etcd-layout.js'
 
-/** What it costs a change of members that one of them does not answer. */
+/** Timeout of a change of members if one of them does not answer. */
 const PATIENCE_MS = 10_000
-/** A read that needs the other members takes no longer. */
+/** Timeout of a read that needs a quorum. */
 const QUORUM_MS = 3000
 
-/** The processes that are an etcd together: who they are, and how one comes or goes. Rejects with what etcd refuses. */
+/** Lists, adds and removes the members of an etcd cluster. Rejects with etcd's error. */
 export class EtcdMembers {
   readonly #connection: EtcdConnection
   readonly #clock: EtcdConnectionOptions['clock']
@@ -19,26 +19,26 @@ export class EtcdMembers {
     this.#clock = options.clock
   }
 
-  /** As the member that is asked knows them. */
+  /** Returns the members as the contacted member knows them. */
   async list(): Promise<readonly Member[]> {
     return (await this.#inTime((signal) => this.#connection.ask('MemberList', {}, signal))).members
   }
 
-  /** Another one, that has no vote until it is promoted; the same where it is one already. */
+  /** Adds a learner, which has no vote until it is promoted. Returns the existing member if it is already one. */
   async addLearner(peerUrl: string): Promise<Member> {
     const known = async () => (await this.list()).find(({ peerURLs }) => peerURLs.includes(peerUrl))
     try {
       const request = { peerURLs: [peerUrl], isLearner: true }
       return (await this.#inTime((signal) => this.#connection.ask('MemberAdd', request, signal))).member
     } catch (error) {
-      // It was asked for twice, since the first answer was lost.
+      // This is a retry after a lost response.
       const member = await known()
       if (!member?.isLearner) throw error
       return member
     }
   }
 
-  /** Gives it a vote. Rejects while it has not caught up. */
+  /** Promotes a learner to a voting member. Rejects until the learner has caught up. */
   async promote(id: string): Promise<void> {
     await this.#inTime((signal) => this.#connection.ask('MemberPromote', { ID: id }, signal))
   }
@@ -47,7 +47,7 @@ export class EtcdMembers {
     await this.#inTime((signal) => this.#connection.ask('MemberRemove', { ID: id }, signal))
   }
 
-  /** What the nodes announced below this prefix; undefined if this member does not reach enough of the others to know. */
+  /** Returns the records that the nodes announced below this prefix; undefined if this member cannot reach a quorum. */
   async findNodes(prefix: string): Promise<readonly AnnouncedNode[] | undefined> {
     const layout = new EtcdLayout(prefix)
     return this.#inTime((signal) => readNodes(this.#connection, layout, signal), QUORUM_MS).catch(() => undefined)

@@ -9,7 +9,10 @@ interface EtcdNewsOptions {
   readonly connection: EtcdConnection
   readonly layout: EtcdLayout
   readonly clock: Clock
-  /** It is asked so often, whatever a watch says: one over a way that is cut in silence says nothing. */
+  /**
+   * Polling interval. Polling continues beside the watch, because a watch over a silently dropped connection reports
+   * nothing.
+   */
   readonly pollMs: number
 }
 
@@ -20,14 +23,14 @@ const leaderOf = ({ value, create_revision }: KeyValue): LeaderRecord => ({
 
 /** The last heartbeat of the leader. */
 interface Heard {
-  /** At which it was written. */
+  /** The revision at which the heartbeat was written. */
   readonly revision: string
-  /** When this node heard of it, by its own monotonic clock. */
+  /** When this node received the heartbeat, by its own monotonic clock. */
   readonly heardMs: number
   readonly leaseMs: number
 }
 
-/** Where the log ends and who leads, kept up by a watch. */
+/** Tracks the end of the log and the leader with a watch. */
 export class EtcdNews {
   leader: LeaderRecord | undefined
   end: LogMark = START_MARK
@@ -44,15 +47,16 @@ export class EtcdNews {
     this.#poll = options.clock.setRepeating(options.pollMs, () => void this.#check())
   }
 
-  /** Resolves when it is known how things stand; from then on they are followed. */
+  /** Resolves when the initial state is read. Tracks changes from then on. */
   async start(): Promise<void> {
     const revision = await this.#read()
     void this.#follow(revision)
   }
 
   /**
-   * The revision of the last heartbeat where none came for a whole lease. By its own clock the leader's has ended then, however
-   * long etcd lets it go on, which gives every lease its whole time again when another of its members leads.
+   * The revision of the last heartbeat, if none arrived for a whole lease. By its own clock, the leader has then lost
+   * the lease. etcd may keep the lease longer: after a leader change among its members, every lease restarts with its
+   * full time.
    */
   get silentSince(): string | undefined {
     const heard = this.#heard
@@ -65,13 +69,16 @@ export class EtcdNews {
     this.#stream?.cancel()
   }
 
-  /** Called after each change, and when a leader has been silent for its lease. Returns the unsubscribe function. */
+  /**
+   * Calls the listener after each change, and when the leader has sent no heartbeat for its lease. Returns the
+   * unsubscribe function.
+   */
   onNews(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
-  /** Resolves with the next of these, or when the signal is aborted. */
+  /** Resolves at the next change, or when the signal is aborted. */
   next(ends: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
@@ -84,7 +91,7 @@ export class EtcdNews {
     })
   }
 
-  /** Resolves to the revision at which it was so. */
+  /** Reads the state. Resolves to the revision of the read. */
   async #read(): Promise<string> {
     const { connection, layout } = this.#options
     const { kvs, header } = await connection.ask('Range', { key: layout.end, range_end: after(layout.leader) })
@@ -95,7 +102,9 @@ export class EtcdNews {
     return header.revision
   }
 
-  /** What a watch should have told and has not: it is given up for another. Not asked again before there was an answer. */
+  /**
+   * Polls for a change that the watch should have reported. If there is one, replaces the watch. Polls do not overlap.
+   */
   async #check(): Promise<void> {
     if (this.#isChecking) return
     this.#isChecking = true
@@ -117,7 +126,7 @@ export class EtcdNews {
         await clock.sleep(RETRY_MS, connection.ended)
         revision = await this.#read()
       } catch {
-        // Closed, or answered by a member that cannot answer now: `ended` tells.
+        // The connection is closed, or this member cannot answer now: `ended` distinguishes the two.
       }
     }
   }
@@ -158,7 +167,7 @@ export class EtcdNews {
     this.#awaitSilence(leaseMs, leaseMs)
   }
 
-  /** Timers may fire a moment early; and what a candidate then tries may fail. */
+  /** Restarts the timer, because timers may fire slightly early and the following election attempt may fail. */
   #awaitSilence(ms: number, leaseMs: number): void {
     const { clock } = this.#options
     this.#silence = clock.setTimer(ms, () => {

@@ -13,19 +13,19 @@ import {
   parseMark,
 } from './etcd-layout.js'
 
-/** Entries asked for at once: each is a megabyte at most. */
+/** Entries per request. An entry has at most 1 MiB. */
 const PAGE_ENTRIES = 32
-/** Keys of the image asked for at once: more of them as long as they are small. */
+/** Keys of the image per request. Small values allow more keys. */
 const PAGE_KEYS = { min: 32, max: 2048 }
 const PAGE_BYTES = 4 * 1024 * 1024
 
-/** What was so at a revision. */
+/** A past revision, and the signal for its reads. */
 interface Past {
   readonly revision: string
   readonly signal: AbortSignal | undefined
 }
 
-/** Reads the log and the image that lie in etcd. */
+/** Reads the log and the image from etcd. */
 export class EtcdReader {
   readonly #connection: EtcdConnection
   readonly #layout: EtcdLayout
@@ -47,14 +47,17 @@ export class EtcdReader {
     return first !== undefined && entryHashOf(first.value).equals(hash)
   }
 
-  /** The next entries behind a position, and where the image stands. Throws `ImageNeeded` when they are not there any more. */
+  /**
+   * Returns the next entries after a position, and the position of the image. Throws `ImageNeeded` if the entries have
+   * been removed.
+   */
   async entriesAfter(position: LogPosition, signal?: AbortSignal): Promise<readonly LogEntry[]> {
     const { base, found } = await this.#readWithBase(this.#rangeBehind(position), signal)
     if (base.index > position.index) throw new ImageNeeded(`the log begins behind entry ${base.index}`)
     return this.#openEntries(found.kvs, position, { signal })
   }
 
-  /** The signal is for all of it. */
+  /** Reads the image. The signal also applies to later reads from the result. */
   async readImage(signal: AbortSignal): Promise<LogImage> {
     const { base, end } = this.#layout
     const success = [base, end].map((key) => ({ request_range: { key } }))
@@ -85,7 +88,7 @@ export class EtcdReader {
     return { key: this.#layout.log(index + 1), range_end, limit: PAGE_ENTRIES }
   }
 
-  /** Throws `ImageNeeded` for those that do not follow the position. */
+  /** Decodes entries. Throws `ImageNeeded` if they do not continue from the position. */
   async #openEntries(kvs: readonly KeyValue[], position: LogPosition, when: Partial<Past>): Promise<LogEntry[]> {
     const entries: LogEntry[] = []
     let before = position
@@ -117,7 +120,7 @@ export class EtcdReader {
     }
   }
 
-  /** A value whose parts are of different moments is put right by the entries that are applied to the image. */
+  /** Reads a value. If its parts come from different revisions, the entries applied on top of the image correct it. */
   async #openData({ key, value }: KeyValue, image: EtcdImageLayout, { revision, signal }: Past): Promise<Entry> {
     const rawKey = image.rawKeyOf(key)
     const opened = openValue(value)
@@ -130,7 +133,7 @@ export class EtcdReader {
     return { key: rawKey, value: Buffer.concat(parts) }
   }
 
-  /** What was so at a revision; it may be forgotten there meanwhile. */
+  /** Reads at a past revision, which may be compacted in the meantime. */
   async #askPast(request: RangeRequest, signal: AbortSignal | undefined): Promise<RangeResponse> {
     try {
       return await this.#connection.ask('Range', request, signal)

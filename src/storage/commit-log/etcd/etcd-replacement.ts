@@ -20,17 +20,17 @@ interface ReplacementOptions {
   readonly term: string
   /** Aborted when the term is over. */
   readonly ended: AbortSignal
-  /** The end of the log that nothing is appended to meanwhile. */
+  /** The end of the log. Nothing is appended during the replacement. */
   readonly end: LogMark
   readonly isEnd: Compare
-  /** Changes what nobody reads yet, or any more. Rejects when another node leads. */
+  /** Changes keys that are not read yet, or no longer read. Rejects if another node is the leader. */
   readonly change: (operations: readonly RequestOp[]) => Promise<string>
 }
 
 /**
- * The data of the cluster gives way to another content: first an image is written that nobody reads, then one transaction makes it
- * the one that counts and ends the log, then all that was before is deleted, forgotten, and taken out of the files of the members.
- * Resolves to where the new image stands; undefined when another node leads. A crash leaves one of the two.
+ * Replaces the data of the cluster. First writes an image that is not in use yet. Then one transaction activates the
+ * image and ends the log. Finally deletes the old data, compacts etcd and defragments the members. Resolves to the
+ * position of the new image, or undefined if another node is the leader. A crash leaves either the old or the new data.
  */
 export const replaceContent = async (
   options: ReplacementOptions,
@@ -62,11 +62,11 @@ const makeCount = async (
   ]
   const failure = [{ request_range: { key: layout.base } }]
   const { succeeded, responses } = await connection.ask('Txn', { compare: [leads, isEnd], success, failure }, ended)
-  // Asked again after an answer was lost, it is there already.
+  // If this is a retry after a lost response, the new position is already stored.
   return succeeded || parseMark(responses[0]?.response_range?.kvs[0]?.value).hash.equals(next.hash)
 }
 
-/** Deletes what was before this life, and takes it out of the files of members. */
+/** Deletes the data of earlier lives, and removes it from the files of the members. */
 export const forgetOthers = async (options: Forgetting, life: number): Promise<void> => {
   const { layout, change, ended, log } = options
   const revision = await change(layout.withoutOthers(life))

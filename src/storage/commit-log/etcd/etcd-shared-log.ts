@@ -24,17 +24,17 @@ import { EtcdReader } from './etcd-reader.js'
 
 export interface EtcdSharedLogOptions extends EtcdConnectionOptions {
   readonly log: Log
-  /** Of all keys of the cluster. */
+  /** Prefix of all keys of the cluster. */
   readonly prefix: string
   readonly leaseMs: number
   readonly bounds?: Partial<LogBounds>
-  /** The member belongs to this node: nobody else sees to its files. */
+  /** True if this node runs its own etcd member, whose files only this node defragments. */
   readonly isOwnMember?: boolean
 }
 
-/** Between two looks at whether the leader has deleted what was replaced. */
+/** Pause between two checks whether the leader has deleted replaced data. */
 const FORGETTING_BACKOFF = { initialMs: 50, maxMs: 5000 }
-/** So long a node waits for that before it reads the new data all the same. */
+/** After this time, a node stops waiting for the deletion and reads the new data. */
 const FORGETTING_MS_MAX = 60_000
 
 const MIB = 1024 * 1024
@@ -43,7 +43,7 @@ const BOUNDS: LogBounds = {
   historyMs: 120_000,
 }
 
-/** A node's connection to the log of its cluster in an etcd, 3.4 or newer. */
+/** A node's connection to the log of its cluster in etcd 3.4 or later. */
 export class EtcdSharedLog implements SharedLog {
   readonly #options: EtcdSharedLogOptions
   readonly #layout: EtcdLayout
@@ -63,7 +63,7 @@ export class EtcdSharedLog implements SharedLog {
     this.#announcement = new EtcdAnnouncement(this.#connection, this.#layout, clock, leaseMs)
   }
 
-  /** Resolves when a member has answered. Rejects with the signal's reason, or with what etcd refuses. */
+  /** Connects. Resolves when a member has answered. Rejects with the signal's reason, or with etcd's error. */
   static async open(options: EtcdSharedLogOptions, signal: AbortSignal): Promise<EtcdSharedLog> {
     const shared = new EtcdSharedLog(options)
     const end = () => shared.#connection.close()
@@ -147,14 +147,15 @@ export class EtcdSharedLog implements SharedLog {
     const { clock, log } = this.#options
     const untilMs = clock.monotonic() + FORGETTING_MS_MAX
     if (await this.#forget(signal, () => this.leader !== undefined && clock.monotonic() < untilMs)) return
-    // Nobody leads: this node may be the one that is to, and is not to wait for itself. Or whoever leads cannot delete it now.
+    // Without a leader, this node must not wait, because it may be the next leader. With a leader, the deletion failed
+    // for now.
     log.warn('what was replaced is taken out of the files of etcd later')
     this.#forget(this.#connection.ended, () => true).catch((error: unknown) => {
       if (!this.#connection.ended.aborted) log.error('what was replaced may lie in the files of etcd still', { error })
     })
   }
 
-  /** False when it was not to be waited for any more. */
+  /** Removes replaced data from the member's files. Resolves to false if `isAwaited` returned false first. */
   async #forget(signal: AbortSignal, isAwaited: () => boolean): Promise<boolean> {
     const { clock, random } = this.#options
     const connection = this.#connection

@@ -24,12 +24,15 @@ interface EtcdTermOptions {
   readonly layout: EtcdLayout
   readonly clock: Clock
   readonly random: Random
-  /** The revision at which the leader was made this node. */
+  /** The revision at which this node became the leader. */
   readonly term: string
   readonly lease: string
   readonly leaseMs: number
   readonly end: LogMark
-  /** Aborted when the term is over: nothing is asked again then, since its writer was told that nobody knows. */
+  /**
+   * Aborted when the term is over. No request is retried after that, because the writer has already received an unknown
+   * outcome.
+   */
   readonly ended: AbortSignal
   readonly folder: EtcdFolder
   readonly log: Log
@@ -41,7 +44,7 @@ interface ChangeOptions {
   readonly onRetry?: () => void
 }
 
-/** What one leader asks of etcd: each change depends on that it leads still. */
+/** The etcd requests of one leader. Each change is conditional on this node still being the leader. */
 export class EtcdTerm {
   readonly #options: EtcdTermOptions
   #end: LogMark
@@ -52,8 +55,8 @@ export class EtcdTerm {
   }
 
   /**
-   * The end of the log goes on by one entry, or nothing happens. What is asked again after an answer was lost is answered by what is
-   * in the log.
+   * Appends one entry, or changes nothing. A retry after a lost response checks whether the log already contains the
+   * entry.
    */
   async append(index: number, entry: Buffer): Promise<boolean> {
     await this.#options.folder.whenRoom()
@@ -73,7 +76,7 @@ export class EtcdTerm {
     return true
   }
 
-  /** Undefined when this node does not lead any more. */
+  /** Replaces all data. Resolves to undefined if this node is no longer the leader. */
   async replace(content: AsyncIterable<readonly Entry[]>): Promise<LogPosition | undefined> {
     const { folder } = this.#options
     const end = this.#end
@@ -87,14 +90,14 @@ export class EtcdTerm {
     return { index, hash }
   }
 
-  /** Where etcd counts the time of the lease, and where the other nodes do (`EtcdNews.silentSince`). */
+  /** Renews the lease in etcd, and writes the heartbeat by which other nodes measure it (`EtcdNews.silentSince`). */
   async renew(): Promise<boolean> {
     const { connection, lease, leaseMs } = this.#options
     const [seconds, isLeader] = await Promise.all([connection.keepAlive(lease, leaseMs), this.#beat()])
     return seconds > 0 && isLeader
   }
 
-  /** A full etcd takes no heartbeat. Without one nobody waits for the next: etcd alone counts the lease then. */
+  /** Writes the heartbeat. A full etcd rejects it; the other nodes then rely on etcd's lease alone. */
   async #beat(): Promise<boolean> {
     const { layout, lease, leaseMs, clock, ended } = this.#options
     const { heartbeat: key } = layout
@@ -128,15 +131,15 @@ export class EtcdTerm {
       return succeeded || isThere(responses, end)
     } catch (error) {
       if (!isFull(error)) throw error
-      // It says so of what it has done, too, when that was the last for which there was room.
+      // etcd may report that it is full for a request that it executed, if that request used the last space.
       const { responses } = await connection.ask('Txn', { compare: [], success: reads }, ended)
       if (isThere(responses, end)) return true
-      // A question that was not answered may arrive yet.
+      // An earlier attempt without a response may still be executed.
       return isRetried ? Promise.reject(error) : refuseWhenFull(error)
     }
   }
 
-  /** Changes something if this node leads still and what is compared is so. */
+  /** Executes operations if this node is still the leader and the comparisons succeed. */
   #change(
     compare: readonly Compare[],
     success: readonly RequestOp[],
@@ -159,7 +162,7 @@ const undefinedWhenLost = (error: unknown): undefined => {
   if (!(error instanceof OtherLeads)) throw error
 }
 
-/** Whether an entry is in the log although it was not appended by this answer. Throws when it cannot be told any more. */
+/** Checks whether a failed append is in the log anyway. Throws if this cannot be determined any more. */
 const isThere = (responses: TxnResponse['responses'], wanted: LogMark): boolean => {
   const [found, end] = responses.map(({ response_range }) => response_range?.kvs[0]?.value)
   if (found) return entryHashOf(found).equals(wanted.hash)
