@@ -13,9 +13,10 @@ export interface Frozen {
 }
 
 /**
- * Data and trees at one index. The batch in flight is either wholly in the engine's snapshot or not at all; the state
- * record in the snapshot tells which, and the frozen trees follow it. One that has failed may be there as well, which nothing
- * follows before the storage was opened again: until then there is no such index, and this throws LogicalError `unavailable`.
+ * Freezes data and trees at one index. The batch in flight is in the engine's snapshot completely or not at all; the
+ * state record in the snapshot shows which, and the frozen trees match it. After a failed batch, the snapshot may
+ * contain that batch while the trees do not, so no consistent index exists. Throws `LogicalError` `unavailable` until
+ * the engine is reopened.
  */
 export const freeze = (engine: Engine, committer: Committer): Frozen => {
   const snapshot = engine.snapshot()

@@ -21,8 +21,8 @@ type LoadOptions = Pick<
 >
 
 /**
- * Reads what an engine holds: the state, the log with its chain checked, and the trees as of the last checkpoint with
- * the log behind it replayed. Writes the first state to an engine that was never used, unless it is to follow others.
+ * Loads the content of an engine: the state, the log with a verified chain, and the trees. The trees come from the last
+ * checkpoint plus the frames after it. Writes the initial state to a new engine, unless the store follows another node.
  */
 export const loadStore = async (options: LoadOptions, random: Random): Promise<Loaded> => {
   const {
@@ -33,7 +33,7 @@ export const loadStore = async (options: LoadOptions, random: Random): Promise<L
     ringBytes,
   } = options
   const state = readState(engine) ?? (await beginState(engine, commitLog, random))
-  // Elsewhere there is more of it.
+  // If the log is shared, later commits exist elsewhere.
   if (commitLog.isLocal) requireAcknowledged(engine, state)
   const trees = new Trees()
   const wal = new Wal({ engine, retentionEntries, retentionBytes, ringBytes })
@@ -50,13 +50,13 @@ export const loadStore = async (options: LoadOptions, random: Random): Promise<L
   return { state, trees, wal }
 }
 
-/** The state an engine holds; undefined when it was never used. */
+/** Returns the state of an engine; undefined if the engine was never used. */
 export const readState = (engine: Engine): StoreState | undefined => {
   const bytes = engine.get(STATE_KEY)
   return bytes === undefined ? undefined : parseState(bytes)
 }
 
-/** The data may be ahead of what was acknowledged, never behind it. */
+/** Throws if the data is behind the acknowledged position. It may be ahead. */
 const requireAcknowledged = (engine: Engine, state: StoreState | undefined): void => {
   const { acknowledged } = engine
   if (!acknowledged) return

@@ -6,8 +6,8 @@ import type { Trees } from '../trees/trees.js'
 import type { Wal } from '../log/wal.js'
 
 /**
- * Removes the oldest frames and what a cut left behind. The merkle pages are written first when the log is trimmed past
- * their checkpoint: frames behind a checkpoint are what start-up replays. Undefined when nothing is to be removed.
+ * Removes the oldest frames and the stale frames of a cut. If the trim passes the checkpoint, writes the Merkle pages
+ * first, because start-up replays the frames after the checkpoint. Returns undefined if there is nothing to remove.
  */
 export const stageTrim = (
   batch: EngineBatch,
@@ -44,7 +44,7 @@ const requireHash = (wal: Wal, index: number): Buffer => {
   return Buffer.from(hash)
 }
 
-/** Writes the merkle pages as they are, so that the next start has nothing to replay. */
+/** Writes the current Merkle pages, so that the next start has nothing to replay. */
 export const stageCheckpoint = (batch: EngineBatch, state: StoreState, trees: Trees): Staged | undefined => {
   if (state.checkpoint === state.last.index) return undefined
   const after = trees.putCheckpoint(batch)

@@ -5,7 +5,7 @@ import type { StageFunction } from './stage.js'
 import { stageTrim } from './stage-trim.js'
 import type { Wal } from '../log/wal.js'
 
-/** Frames are trimmed this long after the commit that exceeds the retention; the contract allows a second. */
+/** Delay between a commit that exceeds the retention and the trim. The contract allows one second. */
 const DELAY_MS = 500
 
 interface TrimmerOptions {
@@ -13,13 +13,13 @@ interface TrimmerOptions {
   readonly log: Log
   readonly recorder?: Recorder | undefined
   readonly wal: () => Wal
-  /** False while nothing is written. */
+  /** Returns false while nothing can be written. */
   readonly isWritable: () => boolean
-  /** Commits what the stage puts. */
+  /** Commits the operations of the stage. */
   readonly run: (stage: StageFunction) => Promise<void>
 }
 
-/** Keeps the log within its retention, soon after a commit has exceeded it, unless somebody still needs what is there. */
+/** Trims the log to its retention shortly after a commit exceeds it, unless the log is pinned. */
 export class Trimmer {
   readonly #options: TrimmerOptions
   #pins = 0
@@ -29,7 +29,7 @@ export class Trimmer {
     this.#options = options
   }
 
-  /** Pins the log: it is trimmed at its hard bound alone until the result is called. */
+  /** Pins the log: only its hard limit trims it until the returned function is called. */
   pin(): () => void {
     this.#pins++
     let isPinned = true
@@ -41,7 +41,7 @@ export class Trimmer {
     }
   }
 
-  /** To be called after every commit. */
+  /** Must be called after every commit. */
   schedule(): void {
     const { clock, log, wal, isWritable } = this.#options
     if (this.#timer !== undefined || !isWritable() || !wal().hasExcess(this.#pins > 0)) return

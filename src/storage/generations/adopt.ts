@@ -17,21 +17,21 @@ import type { StoreState } from '../state/store-state.js'
 
 export interface Adopted {
   readonly generation: number
-  /** Last index of its log; undefined when it holds nothing at all. */
+  /** Last index of its log; undefined if the generation is empty. */
   readonly lastIndex: number | undefined
-  /** Generations that are left where they are. */
+  /** Other generations, which stay on disk. */
   readonly others: readonly number[]
-  /** Files of the data that are not as they were written: what they held is refused to whoever reads it. */
+  /** Damaged files of the data. Reads of their values fail. */
   readonly damaged: readonly string[]
-  /** Up to which index the log was given up because frames of it could not be read; undefined when all of it is there. */
+  /** The index up to which the log was discarded because of unreadable frames; undefined if the log is complete. */
   readonly logGivenUpTo: number | undefined
 }
 
 /**
- * Makes a generation the live one of a data directory whose server is stopped, as it is: for when the record of it was
- * lost, or the data has lost its end. Nothing of it is destroyed, now or at the next start, unless `isForced`: one that holds
- * nothing is refused else, since what starts on it is a server that anybody may initialise; so is one with damage. Of a log
- * that is damaged the frames up to there are given up then, which only secondaries that are behind would need.
+ * Makes a generation the live one of a data directory whose server is stopped. Use this if the generation record is
+ * lost or the data lost its latest commits. Destroys nothing, now or at the next start. An empty or damaged generation
+ * is rejected unless `isForced`: a server on an empty generation could be initialized by any client. With a damaged
+ * log, the frames up to the damage are discarded; only lagging secondaries need them.
  */
 export const adoptGeneration = async (
   path: string,
@@ -65,12 +65,12 @@ export const adoptGeneration = async (
     const others = found.filter((one) => one !== generation)
     return { generation, lastIndex: next?.last.index, others, damaged, logGivenUpTo: base?.index }
   } finally {
-    // Sealed by one that was refused, damage would count as sound from then on.
+    // Sealing a rejected generation would make its damage look verified.
     await (isAdopted || !engine.isUnchecked ? engine.close() : engine.discard())
   }
 }
 
-/** An entry in the place of a value that is no file cannot be sealed: it is kept beside the generation. */
+/** Moves an entry that is not a file, in place of a value file, beside the generation, because it cannot be sealed. */
 const putAside = async (path: string, generation: number): Promise<void> => {
   const directory = generationDirectory(path, generation)
   for (const entry of await readdir(directory, { withFileTypes: true })) {
@@ -79,7 +79,7 @@ const putAside = async (path: string, generation: number): Promise<void> => {
   }
 }
 
-/** Names of files, but for those of frames of the log. */
+/** Returns the names of damaged files, except for files that hold frames of the log. */
 const findDamagedData = async (engine: LevelEngine): Promise<string[]> => {
   const unreadable = [...(await engine.findUnreadable())]
   const ofLog = new Set(unreadable.flatMap(([key, name]) => (key.startsWith(WAL_PREFIX) ? [name] : [])))
@@ -87,7 +87,7 @@ const findDamagedData = async (engine: LevelEngine): Promise<string[]> => {
   return [...names].filter((name) => !ofLog.has(name)).sort()
 }
 
-/** Why a generation is adopted only by force, and what that costs. */
+/** Explains why adopting the generation requires force, and what it loses. */
 const describeProblem = (
   generation: number,
   state: StoreState | undefined,
@@ -106,7 +106,7 @@ const describeProblem = (
   return problems.length === 0 ? undefined : `generation ${generation} ${problems.join('; it ')}`
 }
 
-/** Whoever has the generation open that is live now would go on with it. */
+/** Throws if a server has the live generation open, because that server would continue with it. */
 const requireStopped = async (path: string, generation: number): Promise<void> => {
   const live = await readGenerationRecord(path).then(
     (record) => record?.live,

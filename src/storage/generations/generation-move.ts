@@ -9,9 +9,9 @@ import { dataKey } from '../keys/raw-keys.js'
 import type { Store } from '../store/store.js'
 import { KEYS } from '../keys/key-families.js'
 
-/** How long those who still read from the old generation, such as a resync of a secondary, may hold up its end. */
+/** Maximum time to wait for readers of the old generation, for example a resync of a secondary. */
 const READERS_MS = 2000
-/** Between two looks whether a resync has ended. */
+/** Pause between two checks whether a resync has ended. */
 const RESYNC_PAUSE_MS = 50
 
 const MARK = dataKey(KEYS.purgeMark)
@@ -24,19 +24,19 @@ interface GenerationMoveOptions {
   readonly log: Log
 }
 
-/** More is to be destroyed than when the copy began, or nothing any more. */
+/** More data was marked for destruction since the copy began, or none is marked any more. */
 class Overtaken extends Error {}
 
 /**
- * Destroys deleted data by moving what is left to a new generation, under a store that is in use. The mark that calls for
- * it stays behind; whatever else is to go marks anew before it is deleted, which ends a copy that may have it, and none begins
- * for the new mark before that is asked for: until then what it stands for may still be there, to be deleted. An attempt
- * that failed is repeated after a pause that grows; a crash is survived by the mark, for which the next start asks again.
+ * Destroys deleted data by moving the remaining data to a new generation while the store is in use. The mark that
+ * requests the move is not copied. Further data sets a new mark before it is deleted, which aborts a copy that might
+ * contain it. No copy for the new mark begins until `schedule` is called, because its data may not be deleted yet. A
+ * failed attempt is retried with backoff. The mark survives a crash, and the next start schedules the move again.
  */
 export class GenerationMove {
   readonly #options: GenerationMoveOptions
   readonly #stop = new AbortController()
-  /** The mark that called for the move. */
+  /** The mark that requested the move. */
   #wanted: Buffer | undefined
   #running: Promise<void> | undefined
 
@@ -48,7 +48,7 @@ export class GenerationMove {
     return this.#running !== undefined
   }
 
-  /** Asks for the destruction of the data that is marked now, all of which is deleted already. Returns at once. */
+  /** Requests the destruction of all marked data, which must already be deleted. Returns at once. */
   schedule(): void {
     if (this.#stop.signal.aborted) return
     const mark = this.#options.source.engine.get(MARK)
@@ -57,7 +57,7 @@ export class GenerationMove {
     this.#running ??= this.#run()
   }
 
-  /** Abandons what is under way, or ends it when it is past the point of no return. */
+  /** Aborts a running move, or waits for it if it is past the point of no return. */
   async stop(): Promise<void> {
     this.#stop.abort(new Error('stopped'))
     await this.#running
@@ -78,7 +78,7 @@ export class GenerationMove {
     return this.#untilDone('filtered data was not destroyed yet', () => this.#destroyOnce(mark))
   }
 
-  /** Until it succeeds or is overtaken, or everything ends. */
+  /** Retries until the work succeeds or is overtaken, or the store closes. */
   async #untilDone(failure: string, work: () => Promise<void>): Promise<void> {
     const { clock, random, log } = this.#options
     const { signal } = this.#stop
@@ -118,7 +118,7 @@ export class GenerationMove {
     await this.#end(predecessor)
   }
 
-  /** Not amid a resync: what is read meanwhile is read from the old generation. */
+  /** Switches to the successor. Waits for the end of a resync, which reads from the old generation. */
   async #takeOver(copy: LiveCopy, successor: Successor, check: () => void): Promise<Predecessor> {
     const { store, clock } = this.#options
     for (;;) {

@@ -4,14 +4,14 @@ import type { Successor } from '../engine/engine-source.js'
 import { readState } from '../commit/load.js'
 import { WAL_PREFIX, walIndexOf } from '../keys/raw-keys.js'
 
-/** Bounds of one batch: small enough that writes of the live generation do not wait long for the disk. */
+/** Maximum bytes of one batch. Small enough that writes of the live generation do not wait long for the disk. */
 const BATCH_BYTES = 1024 * 1024
 const BATCH_KEYS = 512
-/** Keys written meanwhile are remembered up to about here before they are copied again. */
+/** Approximate maximum of recorded keys before they are copied again. */
 const WRITTEN_MAX = 8192
-/** At most so many keys are left to the pause in which nothing can be written. */
+/** Maximum number of keys that are copied during the pause without writes. */
 const LEFT_MAX = 256
-/** Writers that outrun the copy are made to wait in the end. */
+/** After this many rounds, writers must wait, because they outpace the copy. */
 const ROUNDS_MAX = 12
 /** No key is empty. */
 const BEFORE_ALL = ''
@@ -19,15 +19,15 @@ const BEFORE_ALL = ''
 interface LiveCopyOptions {
   readonly from: Engine
   readonly to: Successor
-  /** Records that do not go along, beside the log in front of its cut, which never does. */
+  /** Returns true for records that are not copied. The log before its cut is never copied. */
   readonly isLeftOut: (rawKey: string) => boolean
-  /** Asked before each batch; what it throws ends the copy. */
+  /** Called before each batch. An error from it aborts the copy. */
   readonly check: () => void
 }
 
 /**
- * Copies the live generation to a successor while it is being read and written: first everything as it is at some
- * moment, then, until few are left, whatever was written since, and the rest while nothing is being written.
+ * Copies the live generation to a successor while it is in use. Copies a snapshot first, then the keys written since,
+ * until few are left. Copies the rest while no batch is written.
  */
 export class LiveCopy {
   readonly #options: LiveCopyOptions
@@ -35,7 +35,7 @@ export class LiveCopy {
   #batch: EngineBatch
   #bytes = 0
 
-  /** The successor must follow the live generation already. */
+  /** The successor must already record the written keys of the live generation. */
   constructor(options: LiveCopyOptions) {
     this.#options = options
     this.#base = readState(options.from)?.base.index ?? 0
@@ -57,7 +57,7 @@ export class LiveCopy {
     }
   }
 
-  /** Called while nothing is being written: afterwards the successor has everything. */
+  /** Copies the rest. Must be called while no batch is written; afterwards the successor is complete. */
   async finish(): Promise<void> {
     await this.#copyWritten()
     const { engine } = this.#options.to
@@ -66,8 +66,9 @@ export class LiveCopy {
   }
 
   /**
-   * Up to the end, or to where too many keys were written meanwhile, and resolves to the last key then: what is taken over
-   * of those must not be followed by what the scan still has of an earlier moment, so another one begins behind it.
+   * Copies a snapshot from `last` on. Stops at the end, or when too many keys were written meanwhile; then resolves to
+   * the last copied key. Copying those keys and continuing the same scan would overwrite them with older values, so a
+   * new scan starts after that key.
    */
   async #copyBehind(last: string): Promise<string | undefined> {
     const { from, to } = this.#options
@@ -82,7 +83,7 @@ export class LiveCopy {
     return undefined
   }
 
-  /** Takes over what these keys hold now. One that is written once more meanwhile is among the next to be taken. */
+  /** Copies the current values of the recorded keys. A key that is written again meanwhile is recorded again. */
   async #copyWritten(): Promise<void> {
     const { from, to } = this.#options
     for (const key of to.takeWritten()) {

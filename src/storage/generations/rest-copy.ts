@@ -4,7 +4,10 @@ import { APPLIED_KEY, WAL_PREFIX, walIndexOf } from '../keys/raw-keys.js'
 
 const CHUNK_BYTES = 1024 * 1024
 
-/** Copies what a store needs that nobody writes to: without the log in front of its cut, and without what is left out. */
+/**
+ * Copies the data of a store that is not in use, without the log before its cut and without the records that
+ * `isLeftOut` selects.
+ */
 export const copyRest = async (from: Engine, to: Engine, isLeftOut: (rawKey: string) => boolean): Promise<void> => {
   const base = readState(from)?.base.index ?? 0
   const goesAlong = (key: string): boolean =>

@@ -13,25 +13,25 @@ import { DATA_PREFIX, dataKey } from '../keys/raw-keys.js'
 import type { CorruptPages } from '../keys/replicable.js'
 import { compareTrees, reportPages } from '../trees/tree-sums.js'
 
-/** Looking at a data directory whose server is stopped. */
+/** Inspection of a data directory whose server is stopped. */
 
 export interface StoredRecord {
-  /** A key of none is damaged. */
+  /** `unknown` marks a damaged key: no family contains it. */
   readonly category: Category | 'unknown'
   readonly key: string
   readonly valueBytes: number
-  /** Digest of the stored value, as hex. */
+  /** Hex digest of the stored value. */
   readonly sha256: string
 }
 
 interface OpenGeneration {
   readonly generation: number
-  /** False for what a crash left behind, and for all of them where it is not known which is live. */
+  /** False for generations left by a crash, and for all generations if the live one is unknown. */
   readonly isLive: boolean
   readonly engine: Engine
 }
 
-/** Every generation of a data directory in order, open until the next is asked for. */
+/** Yields every generation of a data directory in order. Each is open until the next one is requested. */
 export async function* openForInspection(path: string): AsyncGenerator<OpenGeneration> {
   const found = await findGenerations(path)
   if (found.length === 0) throw new LogicalError('not-found', `${path} is no data directory: it holds no generation`)
@@ -45,13 +45,13 @@ export async function* openForInspection(path: string): AsyncGenerator<OpenGener
     try {
       yield { generation, isLive: generation === live, engine }
     } finally {
-      // Who looks at what nobody has vouched for does not vouch for it.
+      // Inspecting an unverified database must not mark it as verified.
       await (engine.isUnchecked ? engine.discard() : engine.close())
     }
   }
 }
 
-/** Every stored record, in key order. */
+/** Yields every stored record in key order. */
 export async function* listStored(engine: Engine): AsyncGenerator<StoredRecord> {
   for await (const chunk of engine.scan(prefixRange(DATA_PREFIX))) {
     for (const { key: rawKey, value } of chunk) {
@@ -63,21 +63,21 @@ export async function* listStored(engine: Engine): AsyncGenerator<StoredRecord> 
 
 export interface Verification {
   readonly isSound: boolean
-  /** The first fault of state or log; undefined when there is none. */
+  /** The first error of the state or log; undefined if there is none. */
   readonly logProblem: string | undefined
-  /** Files that are not as they were written, and other damage that the data itself shows. */
+  /** Damaged files, and other damage found in the data. */
   readonly damage: readonly string[]
   readonly firstIndex: number
   readonly lastIndex: number
-  /** Empty when the log could not be read. */
+  /** Empty if the log could not be read. */
   readonly corruptPages: Readonly<Record<Tree, CorruptPages>>
-  /** Undefined without a root key: values were not opened. */
+  /** Undefined without a root key: values were not decrypted. */
   readonly values: { readonly opened: number; readonly damaged: readonly string[] } | undefined
 }
 
 /**
- * Checks the log's chain, the merkle trees against the data, and with a root key whether every value opens. A root key
- * that does not open the keyring is a LogicalError.
+ * Verifies the log's hash chain, the Merkle trees against the data, and with a root key the decryption of every value.
+ * Throws `LogicalError` if the root key does not decrypt the keyring.
  */
 export const verifyStored = async (engine: Engine, rootKey?: Buffer): Promise<Verification> => {
   const values = rootKey === undefined ? undefined : await openAll(engine, rootKey)

@@ -1,23 +1,23 @@
 /**
- * Every family of keys in the database: what a stored key is, said once. A family is one key, or all keys below a prefix
- * that ends with `/`; none lies within another, and how keys are laid out within one is its owner's own.
+ * The only definition of all key families in the database. A family is one key, or all keys below a prefix that ends
+ * with `/`. Families do not overlap. The owner of a family defines the keys within it.
  *
- * - `replicated`: shipped to performance and disaster-recovery secondaries
- * - `local`: shipped to disaster-recovery secondaries only; each performance cluster has its own
+ * - `replicated`: sent to performance and disaster-recovery secondaries
+ * - `local`: sent to disaster-recovery secondaries only; each performance cluster has its own
  * - `ignored`: never leaves this cluster
  */
 export type Category = 'replicated' | 'local' | 'ignored'
 
-/** The merkle trees: one over replicated keys, one over local keys. Ignored keys are in none. */
+/** The Merkle trees: one for replicated keys and one for local keys. Ignored keys are in no tree. */
 export type Tree = Exclude<Category, 'ignored'>
 
 /**
- * Whether the barrier encrypts the value. Plain ones are needed while it is sealed, or say nothing beyond their key, and none
- * of them holds a secret as it is: the wrapped root keys and the keyring are ciphertext of another key.
+ * Whether the barrier encrypts the value. Plain values are needed while the barrier is sealed, or hold no information
+ * beyond their key. None is a plaintext secret: the wrapped root keys and the keyring are encrypted with another key.
  */
 type Form = 'encrypted' | 'plain'
 
-/** Who writes the keys, and is told when replication has changed one. */
+/** The component that writes the keys, and is notified when replication changes one. */
 export type Owner =
   | 'seal'
   | 'cluster'
@@ -126,10 +126,12 @@ export const FAMILIES: readonly Family[] = Object.values(TABLE).map(([at, catego
   isFolder: at.endsWith('/'),
 }))
 
-/** Records that are the same byte for byte in every cluster of a replication set; a new one needs them before its first sync. */
+/**
+ * Records that are identical in every cluster of a replication set. A new secondary needs them before its first sync.
+ */
 export const SHARED_SEAL_KEYS = [KEYS.sealConfig, KEYS.shareWrappedRoot, KEYS.keyring] as const
 
-/** The characters of all rows as a tree: each read and write asks for the family of its key. */
+/** A prefix tree of all families, because each read and write looks up the family of its key. */
 interface Branch {
   readonly next: Branch[]
   family?: Family
@@ -143,7 +145,7 @@ for (const family of FAMILIES) {
   branch.family = family
 }
 
-/** Undefined for a key that nobody writes: it is damaged. */
+/** Returns the family of a key; undefined for a damaged key that is in no family. */
 export const findFamily = (key: string): Family | undefined => {
   let branch: Branch | undefined = TRUNK
   for (let at = 0; at < key.length && branch !== undefined; at++) {
@@ -156,7 +158,7 @@ export const findFamily = (key: string): Family | undefined => {
 
 export const findCategory = (key: string): Category | undefined => findFamily(key)?.category
 
-/** The category of a storage key. A key that no row covers is a bug. */
+/** Returns the category of a key. Throws if no family contains the key, which is a bug. */
 export const categoryOf = (key: string): Category => {
   const found = findCategory(key)
   if (found === undefined) throw new Error(`no category for the storage key ${JSON.stringify(key)}`)
@@ -168,7 +170,7 @@ const PLAIN_LETTERS = new Set(FAMILIES.filter(({ isPlain }) => isPlain).map(({ a
 export const isPlainKey = (key: string): boolean =>
   PLAIN_LETTERS.has(key.charCodeAt(0)) && findFamily(key)?.isPlain === true
 
-/** The mount that a key belongs to, and the key within it; undefined for a key that is no data of a mount. */
+/** Returns the mount of a key, and the key within that mount; undefined if the key is not data of a mount. */
 export const findMountOf = (
   key: string,
 ): { readonly category: Category; readonly uuid: string; readonly rest: string } | undefined => {

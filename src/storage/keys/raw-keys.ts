@@ -1,7 +1,7 @@
 import type { Tree } from './key-families.js'
 
 /**
- * How the engine's one key space is divided. The first letter tells what a record is:
+ * Layout of the engine's key space. The first letter is the record type:
  *
  * - `d` + storage key: data, the stored value of a key
  * - `w` + 14 hex digits, the last index of a frame: the write-ahead log
@@ -13,7 +13,7 @@ import type { Tree } from './key-families.js'
  * A tree is the letter `r` (replicated) or `l` (local).
  */
 export const STATE_KEY = 'sstate'
-/** How much of the log that several nodes share is applied here; absent where a node is by itself. */
+/** The applied position of the shared log; absent on a standalone node. */
 export const APPLIED_KEY = 'sapplied'
 export const DATA_PREFIX = 'd'
 export const WAL_PREFIX = 'w'

@@ -1,44 +1,44 @@
 import type { Category, Owner, Tree } from './key-families.js'
 
 /**
- * The store as replication sees it: positions in its log, frames, snapshots for a resync, and the two ways in which
- * foreign changes arrive. Everything here is stored bytes; nothing is decrypted.
+ * The replication interface of the store: log positions, frames, snapshots for a resync, and the two ways to apply
+ * changes of another cluster. All values are stored bytes; nothing is decrypted.
  */
 
-/** A key's stored value after a transaction; undefined = deleted. */
+/** A key's stored value after a transaction; undefined if deleted. */
 export interface Mutation {
   readonly key: string
   readonly value: Buffer | undefined
 }
 
-/** Announced once a batch is durable. */
+/** Announced when a batch is durable. */
 export interface Commit {
-  /** Last index of the log after this batch; unchanged when it held ignored keys only. */
+  /** Last index of the log after this batch; unchanged if the batch changed ignored keys only. */
   readonly lastIndex: number
-  /** The keys that have changed; those of a copy are made as they are asked for. */
+  /** The changed keys. For a copy, the objects are created on iteration. */
   readonly mutations: Iterable<Pick<Mutation, 'key'>>
   /**
-   * Who made it, and so who knows of it already. `recovered`: the batch had failed, to all who asked for it, and may have
-   * reached the disk all the same. `followed`: another node of this cluster.
+   * The source of the commit. `recovered`: the batch failed for all its callers, but may have reached the disk.
+   * `followed`: another node of this cluster.
    */
   readonly origin: 'own' | 'applied' | 'resynced' | 'recovered' | 'followed'
 }
 
-/** Told of a key that a commit has changed. */
+/** Called for each key that a commit changed. */
 export type KeyListener = (key: string, origin: Commit['origin']) => void
 
-/** By whose keys they remember. */
+/** Listeners by the owner of the keys. */
 export type KeyListeners = { readonly [O in Owner]?: KeyListener }
 
-/** A place in a cluster's log: transactions are numbered from 1; `hash` is that of the frame that ends there. */
+/** A position in a cluster's log. Transactions are numbered from 1; `hash` is the hash of the frame that ends there. */
 export interface WalPosition {
   readonly index: number
   readonly hash: Buffer
 }
 
 /**
- * One frame: the transactions of one durable batch. `bytes` is header and body as they lie on disk; `body` is the part
- * after the header, equal on every cluster.
+ * One frame: the transactions of one durable batch. `bytes` is the header and body as stored; `body` is the part after
+ * the header, equal on every cluster.
  */
 export interface Frame {
   readonly firstIndex: number
@@ -48,14 +48,14 @@ export interface Frame {
   readonly timeMs: number
   readonly bytes: Buffer
   readonly body: Buffer
-  /** False when no entry of the frame touches a key of that tree. */
+  /** False if no entry of the frame changes a key of that tree. */
   readonly hasReplicated: boolean
   readonly hasLocal: boolean
 }
 
 /**
- * One transaction of a frame, decoded. `bytes` is how it stands in the frame's body: present when the entry came from a
- * frame unchanged, so that it can be logged again without encoding it again. Whoever changes `operations` leaves it out.
+ * One decoded transaction of a frame. `bytes` is its encoding in the frame's body, if the entry came from a frame
+ * unchanged; it can then be logged without encoding it again. Code that changes `operations` must omit `bytes`.
  */
 export interface WalEntry {
   readonly index: number
@@ -64,8 +64,8 @@ export interface WalEntry {
 }
 
 /**
- * `delta` = XOR of the key's old and new leaf hash: what this operation does to its sub-page. An operation with `filtered`
- * stands for keys that are kept from this cluster: `key` is empty, `value` undefined, and the delta changes the
+ * `delta` is the XOR of the key's old and new leaf hash, and is applied to its sub-page. An operation with `filtered`
+ * stands for keys that are not sent to this cluster: `key` is empty, `value` is undefined, and the delta changes the
  * filtered hash of that sub-page.
  */
 export interface WalOperation {
@@ -76,14 +76,16 @@ export interface WalOperation {
   readonly filtered?: { readonly subPage: number }
 }
 
-/** The XOR of the leaf hashes of keys that count in a sub-page but are not stored here. All zero = nothing filtered. */
+/**
+ * The XOR of the leaf hashes of keys that belong to a sub-page but are not stored here. All zero = nothing filtered.
+ */
 export interface FilteredHash {
   readonly tree: Tree
   readonly subPage: number
   readonly hash: Buffer
 }
 
-/** Where a follower stands in the log of the cluster it follows; stored in the same batch as what it applied. */
+/** A follower's position in the log of its source cluster. Stored in the same batch as the applied data. */
 export interface RemotePosition extends WalPosition {
   readonly epoch: string
 }
@@ -92,72 +94,83 @@ export interface SubPageKeys {
   readonly subPage: number
   /** Leaf hash of every key, with the key. */
   readonly leaves: readonly { readonly key: string; readonly leaf: Buffer }[]
-  /** 20 bytes; absent when nothing is filtered here. */
+  /** 20 bytes; absent if nothing is filtered here. */
   readonly filtered?: Buffer
 }
 
-/** The merkle hashes of one tree at one moment. 65,536 sub-pages, 16 to a group, 16 groups to a page, 256 pages. */
+/**
+ * The Merkle hashes of one tree at one point in time. 65,536 sub-pages, 16 per group, 16 groups per page, 256 pages.
+ */
 export interface TreeHashes {
   root(): Buffer
   /** 256 hashes of 20 bytes. */
   pages(): Buffer
-  /** The 16 group hashes of a page. */
+  /** Returns the 16 group hashes of a page. */
   groups(page: number): Buffer
-  /** The 16 sub-page hashes of a group (0..4095). */
+  /** Returns the 16 sub-page hashes of a group (0..4095). */
   subPages(group: number): Buffer
 }
 
-/** A frozen view of data and trees at one index, for a follower that resyncs. Holds back log trimming while open. */
+/**
+ * A frozen view of data and trees at one index, for a follower that resyncs. While it is open, log trimming is
+ * deferred.
+ */
 export interface SyncSnapshot {
   readonly position: WalPosition
   readonly trees: Readonly<Record<Tree, TreeHashes>>
   leaves(tree: Tree, subPages: readonly number[]): Promise<SubPageKeys[]>
-  /** Everything kept from this cluster: 20 bytes by sub-page, without the zeros. */
+  /** Returns all nonzero filtered hashes: 20 bytes by sub-page. */
   filtered(tree: Tree): Promise<ReadonlyMap<number, Buffer>>
   get(key: string): Buffer | undefined
-  /** All data of a tree, in key order, in chunks; `after` goes on behind a key. */
+  /** Returns all data of a tree, in key order, in chunks. With `after`, continues after that key. */
   scan(tree: Tree, after?: string): AsyncIterable<readonly { readonly key: string; readonly value: Buffer }[]>
   close(): Promise<void>
 }
 
 export interface ReplicableStore {
   readonly position: WalPosition
-  /** Last index whose transaction touched a replicated key; a replicated or local key. */
+  /** Last index whose transaction changed a replicated key; a replicated or local key. */
   readonly lastReplicatedIndex: number
   readonly lastShippedIndex: number
-  /** Oldest index still on disk. */
+  /** Oldest index on disk. */
   readonly firstIndex: number
   readonly trees: Readonly<Record<Tree, TreeHashes>>
   /**
-   * For whoever remembers stored values: told of every key that a commit has changed, before anybody is told of the commit,
-   * and before its writer is. Returns the unsubscribe function.
+   * For caches of stored values: calls the listener for every key that a commit changed, before the commit is announced
+   * and before its writer gets the result. Returns the unsubscribe function.
    */
   onChange(listeners: KeyListeners): () => void
-  /** Called after each durable batch, in order. Returns the unsubscribe function. */
+  /** Calls the listener after each durable batch, in order. Returns the unsubscribe function. */
   onCommit(listener: (commit: Commit, frame: Frame | undefined) => void): () => void
-  /** True when a frame that ends at this index with this hash is in the log (or is its end). */
+  /** Returns true if a frame that ends at this index with this hash is in the log or is its end. */
   hasPosition(position: WalPosition): boolean
   /**
-   * Whether the log, where it is kept and not just being trimmed, should lead through this place and does not. Of a place
-   * beyond its end that is not said while more may be stored than is known.
+   * Returns true if the log covers this position (and is not trimming it now) but does not contain it. Returns false
+   * for a position beyond the end while more data may be stored than is known.
    */
   isAstray(position: WalPosition): boolean
-  /** Frames after `index`, from memory where they are recent, else from disk, coalesced up to `maxBytes`; empty at the end. Undefined when trimmed away. */
+  /**
+   * Returns the frames after `index`, from memory if they are recent, otherwise from disk, up to `maxBytes`. Empty at
+   * the end of the log; undefined if the frames were trimmed.
+   */
   framesAfter(index: number, maxBytes: number): Promise<readonly Frame[] | undefined>
   decodeFrame(frame: Frame): readonly WalEntry[]
-  /** Undefined when the bytes are no frame or its hash is wrong. A large one is hashed in turns with others. */
+  /**
+   * Returns undefined if the bytes are not a frame or their hash is wrong. Yields to the event loop while it hashes a
+   * large frame.
+   */
   parseFrame(bytes: Buffer): Promise<Frame | undefined>
   snapshot(): SyncSnapshot
 
   /**
-   * Applies foreign entries (already filtered to `trees`) as one durable batch with one own frame, and stores `remote`
-   * with it. Resolves to false, and changes nothing, when a delta shows that this store had diverged.
+   * Applies entries of another cluster, already filtered to `trees`, as one durable batch with one local frame, and
+   * stores `remote` with it. Resolves to false, and changes nothing, if a delta shows that this store has diverged.
    */
   applyEntries(entries: readonly WalEntry[], remote: RemotePosition): Promise<boolean>
   /**
-   * Writes data of a resync without log entries: the log is cut, so that followers of this store resync too. With
-   * `remote` the resync is complete and the position stored. `filtered` sets filtered hashes to new values. When there is
-   * nothing to write, the log is not cut. What `copy` has taken in since the last import is written along.
+   * Writes data of a resync without log entries: the log is cut, so followers of this store must resync too. With
+   * `remote`, the resync is complete and the position is stored. `filtered` sets filtered hashes to new values. If
+   * there is nothing to write, the log is not cut. Also writes the entries added to `copy` since the last import.
    */
   importMutations(
     mutations: readonly Mutation[],
@@ -165,63 +178,69 @@ export interface ReplicableStore {
     filtered?: readonly FilteredHash[],
     copy?: FirstCopy,
   ): Promise<void>
-  /** Begins to take over whole trees of another store; this store has next to nothing of them. */
+  /** Begins to copy whole trees of another store. This store must be nearly empty. */
   firstCopy(): FirstCopy
   /**
-   * Until the import that completes the resync, reads of replicated keys show what there was before the next import, so
-   * that nobody reads half a transaction.
+   * Until the import that completes the resync, reads of replicated keys return the state before the next import, so
+   * that no reader sees half a transaction.
    */
   holdReads(): void
-  /** True from the first import of a resync until the one that completes it: what is stored is half old, half new. */
+  /**
+   * True from the first import of a resync until the one that completes it: the stored data is a mixture of old and
+   * new.
+   */
   readonly isResyncing: boolean
-  /** Forgets what this store followed, as a promotion does. */
+  /** Deletes the remote position, as a promotion requires. */
   forgetRemote(): Promise<void>
-  /** All of the log goes, and followers of this store resync; the data, and what it follows, stay as they are. */
+  /** Removes the whole log, so that followers of this store must resync. The data and the remote position stay. */
   cutLog(): Promise<void>
-  /** The epoch that new frames are marked with; empty until one is set. At most 36 ASCII characters. */
+  /** The epoch of new frames; empty until it is set. At most 36 ASCII characters. */
   readonly epoch: string
   setEpoch(epoch: string): Promise<void>
-  /** The stored position of what this store follows; undefined after a cut or on a cluster that never followed. */
+  /**
+   * The stored position in the log of the source cluster; undefined after a cut, or if this cluster never replicated
+   * from another.
+   */
   readonly remotePosition: RemotePosition | undefined
 }
 
-/** Entries of another store on their way into this one, as steps of a resync. */
+/** Entries of another store that are copied into this one, as steps of a resync. */
 export interface FirstCopy {
-  /** Entries and bytes that wait to be imported. */
+  /** Entries and bytes that wait for an import. */
   readonly length: number
   readonly bytes: number
-  /** Keys added that were stored here before. */
+  /** Added keys that already existed here. */
   readonly replaced: ReadonlySet<string>
-  /** Takes entries of a tree as `storage/sync/packed.ts` describes them, each key once. Throws when they are damaged. */
+  /** Adds entries of a tree in the format of `storage/sync/packed.ts`, each key once. Throws if they are damaged. */
   add(tree: Tree, packed: Buffer): void
-  /** Gives up what was not imported. */
+  /** Drops the entries that were not imported. */
   discard(): void
 }
 
 export interface RebuildOptions {
-  /** Leaves the rebuilt pages in memory; they are written with the next checkpoint. */
+  /** Keeps the rebuilt pages in memory; the next checkpoint writes them. */
   readonly skipFlush?: boolean
   readonly onProgress?: (done: number, total: number) => void
   readonly signal?: AbortSignal
 }
 
-/** Sub-pages whose hash is not what the stored data says, by page. */
+/** Sub-pages whose hash does not match the stored data, by page. */
 export type CorruptPages = ReadonlyMap<number, readonly number[]>
 
 export interface TreeReport {
   readonly pages: Readonly<Record<Tree, CorruptPages>>
-  /** Losses of the data itself, in words for people: a rebuild would take them for the truth. */
+  /** Losses of the data itself, as readable messages. A rebuild would accept them as correct. */
   readonly damage: readonly string[]
 }
 
-/** Maintenance of the trees against the data. Both run beside normal work. */
+/** Maintenance of the trees against the data. Runs beside normal work. */
 export interface MaintainedTrees {
-  /** Computes both trees from the data again and repairs what differs, on disk too. Resolves to what was wrong. */
+  /** Recomputes both trees from the data and repairs differences in memory and on disk. Resolves to the differences. */
   rebuild(options?: RebuildOptions): Promise<Readonly<Record<Tree, CorruptPages>>>
-  /** Compares both trees with the data and changes nothing. */
+  /** Compares both trees with the data. Changes nothing. */
   check(signal?: AbortSignal): Promise<Readonly<Record<Tree, CorruptPages>>>
-  /** Checks the trees, the data itself, and whether the files are as they were written. */
+  /** Checks the trees, the data and the files. */
   examine(signal?: AbortSignal): Promise<TreeReport>
-  /** Spoils a page's hashes in memory, for fault injection. */
+  /** Corrupts a page's hashes in memory, for fault injection. */
   corruptPage(tree: Tree, page: number): void
 }

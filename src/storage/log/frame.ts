@@ -4,14 +4,14 @@ import { LogicalError } from '../../logical/errors.js'
 import type { Frame, WalEntry, WalOperation } from '../keys/replicable.js'
 
 /**
- * The codec of log frames. Big endian.
+ * Codec of log frames. Big endian.
  *
- * Header, 104 bytes: hash 20 (SHA-256 of all that follows it, shortened), magic 2, version 1, flags 1, number of
- * entries 4, first index 8, time in milliseconds 8 (float), hash of the previous frame 20, epoch 36 (ASCII, zero padded),
- * length of the body 4.
+ * Header, 104 bytes: hash 20 (SHA-256 of everything after it, truncated), magic 2, version 1, flags 1, number of
+ * entries 4, first index 8, time in milliseconds 8 (float), hash of the previous frame 20, epoch 36 (ASCII, zero
+ * padded), body length 4.
  *
- * Body, per entry: length of the rest 4, number of operations 4, then per operation: flags 1, delta 20, and either a
- * sub-page 2 (filtered) or length of the key 4, key, and unless deleted length of the value 4, value.
+ * Body, per entry: remaining length 4, number of operations 4, then per operation: flags 1, delta 20, and either a
+ * sub-page 2 (filtered), or key length 4, key, and unless deleted value length 4, value.
  */
 const HEADER_BYTES = 104
 const MAGIC = 0x5557
@@ -36,7 +36,7 @@ const operationFlags = (operation: WalOperation): number =>
   (operation.category === 'local' ? OP_LOCAL : 0) |
   (operation.filtered ? OP_FILTERED : operation.value === undefined ? OP_DELETE : 0)
 
-/** Writes an operation and returns where it ends. */
+/** Writes an operation and returns its end offset. */
 const writeOperation = (out: Buffer, start: number, operation: WalOperation): number => {
   out[start] = operationFlags(operation)
   operation.delta.copy(out, start + 1)
@@ -50,14 +50,14 @@ const writeOperation = (out: Buffer, start: number, operation: WalOperation): nu
   return at + 4 + operation.value.copy(out, at + 4)
 }
 
-/** One transaction as it stands in a body. */
+/** Encodes one transaction of a body. */
 export const encodeEntry = (operations: readonly WalOperation[]): Buffer => {
   const out = Buffer.allocUnsafe(entryBytes(operations))
   writeEntry(out, 0, operations)
   return out
 }
 
-/** A transaction that is encoded already, or its operations. */
+/** An encoded transaction, or its operations. */
 export type FrameEntry = Buffer | readonly WalOperation[]
 
 const entryBytes = (operations: readonly WalOperation[]): number => {
@@ -66,7 +66,7 @@ const entryBytes = (operations: readonly WalOperation[]): number => {
   return length
 }
 
-/** Writes an entry and returns where it ends. */
+/** Writes an entry and returns its end offset. */
 const writeEntry = (out: Buffer, start: number, operations: readonly WalOperation[]): number => {
   let at = out.writeUInt32BE(operations.length, start + 4)
   for (const operation of operations) at = writeOperation(out, at, operation)
@@ -83,7 +83,7 @@ interface FrameHead {
   readonly hasLocal: boolean
 }
 
-/** A frame of entries. */
+/** Encodes a frame of entries. */
 export const encodeFrame = (head: FrameHead, entries: readonly FrameEntry[]): Frame => {
   let bodyBytes = 0
   for (const entry of entries) bodyBytes += Buffer.isBuffer(entry) ? entry.length : entryBytes(entry)
@@ -123,7 +123,10 @@ const frameOf = (bytes: Buffer): Frame => {
   }
 }
 
-/** Undefined when the bytes are no frame, or one whose hash is wrong. A large one is hashed in turns with others. */
+/**
+ * Returns undefined if the bytes are not a frame or their hash is wrong. Yields to the event loop while it hashes a
+ * large frame.
+ */
 export const parseFrame = async (bytes: Buffer): Promise<Frame | undefined> =>
   bytes.length <= PIECE_BYTES
     ? parseFrameAtOnce(bytes)
@@ -131,7 +134,7 @@ export const parseFrame = async (bytes: Buffer): Promise<Frame | undefined> =>
       ? withHash(bytes, await shortHashInTurns(bytes.subarray(SHORT_HASH_BYTES)))
       : undefined
 
-/** `parseFrame` for a caller that cannot wait: nothing else runs while it hashes. */
+/** Like `parseFrame`, but synchronous: hashing blocks the event loop. */
 export const parseFrameAtOnce = (bytes: Buffer): Frame | undefined =>
   isShaped(bytes) ? withHash(bytes, shortHash(bytes.subarray(SHORT_HASH_BYTES))) : undefined
 
@@ -145,7 +148,7 @@ const isShaped = (bytes: Buffer): boolean =>
 const withHash = (bytes: Buffer, hash: Buffer): Frame | undefined =>
   hash.equals(bytes.subarray(0, SHORT_HASH_BYTES)) ? frameOf(bytes) : undefined
 
-/** The epoch a frame was written in. */
+/** Returns the epoch in which a frame was written. */
 export const epochOf = (frame: Frame): string => {
   const text = frame.bytes.toString('latin1', AT.epoch, AT.epoch + EPOCH_BYTES)
   const end = text.indexOf('\0')
@@ -153,8 +156,8 @@ export const epochOf = (frame: Frame): string => {
 }
 
 /**
- * The transactions of a frame that `parseFrame` or this store's log returned. A body that does not decode although its
- * hash is right is a LogicalError: another version wrote it.
+ * Decodes the transactions of a frame from `parseFrame` or from this store's log. Throws `LogicalError` if the hash is
+ * valid but the body is not: another version wrote it.
  */
 export const decodeFrame = (frame: Frame): readonly WalEntry[] => {
   try {

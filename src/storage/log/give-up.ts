@@ -5,9 +5,9 @@ import { type StoreState, serializeState } from '../state/store-state.js'
 import { parseFrame } from './frame.js'
 
 /**
- * Behind what the log can go on when frames of it are damaged or gone: the last break in the chain. Undefined when there is
- * none, or where the log goes on behind the end that the state knows: then it is the state that is not to be trusted. The data
- * itself is no part of the log, nor are the leaf records that the trees can be computed from.
+ * Returns the position after the last break in the chain, from which the log can continue. Returns undefined if there
+ * is no break, or if the log continues past the end in the state, which means that the state is damaged. The data is
+ * not part of the log, nor are the leaf records from which the trees can be computed.
  */
 export const findBreak = async (engine: Engine, state: StoreState): Promise<WalPosition | undefined> => {
   let base = state.base
@@ -27,7 +27,7 @@ export const findBreak = async (engine: Engine, state: StoreState): Promise<WalP
   return base === state.base ? undefined : base
 }
 
-/** Cuts the log: the frames up to `base` go in the same durable batch in which the state says that it begins there. */
+/** Cuts the log: deletes the frames up to `base` and records the new start of the log in one durable batch. */
 export const giveUpLog = async (engine: Engine, state: StoreState, base: WalPosition): Promise<StoreState> => {
   const isReplayable = state.checkpoint !== undefined && state.checkpoint >= base.index
   const next: StoreState = {

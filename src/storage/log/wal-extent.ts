@@ -1,5 +1,5 @@
 /**
- * Which frames lie on disk: for each its last index and its size, as two plain lists of numbers since there may be
+ * The frames on disk: the last index and the size of each, as two plain arrays of numbers, because there can be
  * hundreds of thousands.
  */
 export class WalExtent {
@@ -9,7 +9,7 @@ export class WalExtent {
   #head = 0
   #bytes = 0
 
-  /** The kept log begins behind this index. */
+  /** The kept log begins after this index. */
   get baseIndex(): number {
     return this.#baseIndex
   }
@@ -41,7 +41,10 @@ export class WalExtent {
     return !isOnlyFrame && (this.lastIndex - this.#baseIndex > entriesMax || this.#bytes > bytesMax)
   }
 
-  /** Last indexes of the oldest frames that must go to meet both bounds, `countMax` at most. The newest frame stays. */
+  /**
+   * Returns the last indexes of the oldest frames to remove to meet both limits, at most `countMax`. Keeps the newest
+   * frame.
+   */
   excess(entriesMax: number, bytesMax: number, countMax: number): number[] {
     const found: number[] = []
     let bytes = this.#bytes
@@ -55,7 +58,7 @@ export class WalExtent {
     return found
   }
 
-  /** How many frames end at or before an index. */
+  /** Returns the number of frames that end at or before an index. */
   countUpTo(index: number): number {
     let count = 0
     while ((this.#ends[this.#head + count] ?? Number.POSITIVE_INFINITY) <= index) count++
@@ -74,7 +77,7 @@ export class WalExtent {
     this.#head = 0
   }
 
-  /** Last indexes of all frames. */
+  /** Returns the last indexes of all frames. */
   ends(): number[] {
     return this.#ends.slice(this.#head)
   }

@@ -1,9 +1,9 @@
 import type { Frame } from '../keys/replicable.js'
 
-/** The most recent frames, as many as fit in `bytesMax`. */
+/** The most recent frames that fit in `bytesMax`. */
 export class WalRing {
   readonly #bytesMax: number
-  /** Dropped frames are undefined until the list is shortened. */
+  /** Dropped frames are undefined until the array is compacted. */
   #frames: (Frame | undefined)[] = []
   #head = 0
   #bytes = 0
@@ -20,7 +20,6 @@ export class WalRing {
     return this.#bytesMax
   }
 
-  /** Number of frames. */
   get length(): number {
     return this.#frames.length - this.#head
   }
@@ -31,7 +30,7 @@ export class WalRing {
     while (this.#bytes > this.#bytesMax) this.#dropOldest()
   }
 
-  /** Forgets the frames that end at or before `index`. */
+  /** Drops the frames that end at or before `index`. */
   trim(index: number): void {
     for (let oldest = this.#frames[this.#head]; oldest !== undefined && oldest.lastIndex <= index; ) {
       this.#dropOldest()
@@ -45,13 +44,16 @@ export class WalRing {
     this.#bytes = 0
   }
 
-  /** The frame that ends at `index`. */
+  /** Returns the frame that ends at `index`. */
   find(index: number): Frame | undefined {
     const frame = this.#frames[this.#firstBehind(index - 1)]
     return frame?.lastIndex === index ? frame : undefined
   }
 
-  /** Frames that end behind `index`, up to `bytesMax` but at least one. Undefined when the first is no longer here. */
+  /**
+   * Returns the frames that end after `index`, up to `bytesMax` but at least one. Returns undefined if the first one is
+   * no longer in memory.
+   */
   after(index: number, bytesMax: number): Frame[] | undefined {
     const oldest = this.#frames[this.#head]
     if (oldest === undefined || oldest.firstIndex > index + 1) return undefined

@@ -9,7 +9,7 @@ import type { StoreState } from '../state/store-state.js'
 import { WalExtent } from './wal-extent.js'
 import { WalRing } from './wal-ring.js'
 
-/** Frames whose records one trimming removes at most. */
+/** Maximum number of frame records that one trim removes. */
 const TRIM_FRAMES_MAX = 16_384
 
 interface WalOptions {
@@ -20,21 +20,23 @@ interface WalOptions {
 }
 
 /**
- * The log of committed frames: which are on disk, the recent ones in memory, reading them back, and which of them have
- * become too many. Writing them is the store's, since they go into its batches.
+ * The log of committed frames: tracks the frames on disk, keeps recent ones in memory, reads frames, and selects frames
+ * to trim. The store writes the frames in its own batches.
  */
 export class Wal {
   readonly #engine: Engine
   readonly #retention: { readonly entries: number; readonly bytes: number }
   readonly #extent = new WalExtent()
   readonly #ring: WalRing
-  /** Hashes of the frames that would take long to read, by their last indexes. */
+  /** Hashes of frames that are slow to read, by their last indexes. */
   readonly #largeHashes = new Map<number, Buffer>()
-  /** Frames that a cut left on disk. */
+  /** Stale frames that a cut left on disk. */
   #stale: readonly number[] = []
   #base: WalPosition = { index: 0, hash: Buffer.alloc(0) }
   #last: WalPosition = this.#base
-  /** Where the log will begin when a batch is durable that is under way: until then some of it may be gone and some not. */
+  /**
+   * The start of the log after the pending batch. Until it is durable, frames before this start may already be gone.
+   */
   #nextBase: WalPosition = this.#base
 
   constructor(options: WalOptions) {
@@ -58,15 +60,15 @@ export class Wal {
     return this.#extent.bytes
   }
 
-  /** The end of the log that is kept in memory, for followers that are nearly there. */
+  /** The end of the log that is kept in memory, for followers with a small lag. */
   get recent(): { readonly frames: number; readonly bytes: number; readonly bytesMax: number } {
     const { length, bytes, bytesMax } = this.#ring
     return { frames: length, bytes, bytesMax }
   }
 
   /**
-   * Reads the whole kept log and checks that each frame is intact and follows the one before, up to the end that the
-   * state names. `onFrame` sees every frame. Throws a LogicalError that says where the chain is broken.
+   * Reads the whole kept log and verifies that each frame is intact and follows the previous one, up to the end in the
+   * state. Calls `onFrame` for every frame. Throws `LogicalError` with the location of a break in the chain.
    */
   async load(state: StoreState, onFrame: (frame: Frame) => void): Promise<void> {
     this.reset(state.base)
@@ -77,7 +79,7 @@ export class Wal {
     }
   }
 
-  /** Takes a frame that is durable. */
+  /** Adds a durable frame. */
   append(frame: Frame): void {
     this.#extent.push(frame.lastIndex, frame.bytes.length)
     this.#ring.push(frame)
@@ -85,7 +87,7 @@ export class Wal {
     this.#last = { index: frame.lastIndex, hash: frame.hash }
   }
 
-  /** Forgets every frame: the log goes on behind `base`. What lies on disk is stale from now on. */
+  /** Drops every frame: the log continues after `base`. The frames on disk are stale from now on. */
   reset(base: WalPosition): void {
     this.#stale = [...this.#stale, ...this.#extent.ends()]
     this.#base = base
@@ -96,7 +98,7 @@ export class Wal {
     this.#largeHashes.clear()
   }
 
-  /** Of a place where the log, as far as it is kept and goes on being kept, should lead through: whether it does not. */
+  /** Returns true if the kept log covers this position but does not contain it. */
   isAstray(position: WalPosition): boolean {
     return position.index >= Math.max(this.#base.index, this.#nextBase.index) && !this.hasPosition(position)
   }
@@ -112,11 +114,11 @@ export class Wal {
     const recent = this.#ring.after(index, bytesMax)
     if (recent !== undefined) return recent
     const found = await this.#read(index, bytesMax)
-    // The frame may have been trimmed while it was read, and its end with it.
+    // The frame, and the end of the log before it, may have been trimmed during the read.
     return index < this.#base.index ? undefined : found
   }
 
-  /** Last indexes of frames that a cut left on disk and that can be removed, as many as fit in one batch. */
+  /** Returns the last indexes of stale frames that can be removed in one batch. */
   get stale(): readonly number[] {
     return this.#stale.slice(0, TRIM_FRAMES_MAX)
   }
@@ -125,7 +127,7 @@ export class Wal {
     this.#stale = this.#stale.slice(count)
   }
 
-  /** Last indexes of frames to trim now, oldest first. While a snapshot holds the log back it may grow to a hard bound. */
+  /** Returns the last indexes of the frames to trim now, oldest first. A pinned log can grow to its hard limit. */
   excess(isPinned: boolean): readonly number[] {
     const { entries, bytes } = this.#bounds(isPinned)
     return this.#extent.excess(entries, bytes, TRIM_FRAMES_MAX)
@@ -144,12 +146,12 @@ export class Wal {
     }
   }
 
-  /** Frames up to there are about to be removed by a batch: nobody is told any more that the log leads through them. */
+  /** Marks the frames up to `base` as about to be removed: `isAstray` no longer covers them. */
   leave(base: WalPosition): void {
     this.#nextBase = base
   }
 
-  /** Forgets the oldest `count` frames; the last of them ended at `base`. */
+  /** Drops the oldest `count` frames; the last of them ended at `base`. */
   dropOldest(count: number, base: WalPosition): void {
     this.#extent.dropOldest(count)
     this.#base = base
@@ -157,15 +159,15 @@ export class Wal {
     for (const index of this.#largeHashes.keys()) if (index <= base.index) this.#largeHashes.delete(index)
   }
 
-  /** Takes over what another node has removed, frames by their last indexes, and where the log begins by that. */
+  /** Applies a trim by another node: the removed frames by their last indexes, and the new start of the log. */
   trimmed(gone: ReadonlySet<number>, base: WalPosition): void {
     this.#stale = this.#stale.filter((index) => !gone.has(index))
     if (base.index > this.#base.index) this.dropOldest(this.#extent.countUpTo(base.index), base)
-    // A log that is empty here and there, but was begun there.
+    // The log is empty on both nodes, but has a new start.
     else if (this.#last.index === base.index) this.reset(base)
   }
 
-  /** The hash of the frame that ends at `index`; undefined when none does. */
+  /** Returns the hash of the frame that ends at `index`; undefined if there is none. */
   hashAt(index: number): Buffer | undefined {
     if (index === this.#last.index) return this.#last.hash
     if (index === this.#base.index) return this.#base.hash
@@ -174,7 +176,7 @@ export class Wal {
     return this.#largeHashes.get(index) ?? (this.#ring.find(index) ?? this.#readFrame(index))?.hash
   }
 
-  /** The frame that ends at `index`, from disk; undefined when none does. */
+  /** Reads the frame that ends at `index` from disk; undefined if there is none. */
   #readFrame(index: number): Frame | undefined {
     const bytes = this.#engine.get(walKey(index))
     return bytes === undefined ? undefined : requireIntact(parseFrameAtOnce(bytes), index)
@@ -200,7 +202,7 @@ const requireIntact = (frame: Frame | undefined, where: number | string): Frame 
   return frame
 }
 
-/** Frames that lie before the kept log because a crash came before they were removed. */
+/** Returns frames before the kept log that a crash left behind. */
 const readStale = async (engine: Engine, baseIndex: number): Promise<number[]> => {
   const found: number[] = []
   const range = { gte: WAL_PREFIX, lte: walKey(baseIndex) }
@@ -210,7 +212,7 @@ const readStale = async (engine: Engine, baseIndex: number): Promise<number[]> =
   return found
 }
 
-/** The kept frames in order, each checked against the one before, up to the end that `state` names. */
+/** Yields the kept frames in order, up to the end in `state`. Verifies each against the previous one. */
 async function* readChain(engine: Engine, state: StoreState): AsyncGenerator<Frame> {
   let end = state.base
   const range = { gt: walKey(state.base.index), lt: `${WAL_PREFIX}~` }

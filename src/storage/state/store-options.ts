@@ -7,17 +7,17 @@ import type { Engine } from '../engine/engine.js'
 
 export interface StoreOptions {
   readonly engine: Engine
-  /** By default the engine itself: the store is by itself. */
+  /** The commit log; by default the engine itself, for a standalone store. */
   readonly commitLog?: CommitLog
   readonly clock: Clock
   readonly log: Log
   readonly random?: Random
-  /** False answers writes before they survive power loss. */
+  /** If false, writes complete before they survive a power loss. */
   readonly syncWrites: boolean
   readonly walRetentionEntries: number
   readonly walRetentionBytes: number
   readonly ringBytes: number
-  /** Counts and times what is written. */
+  /** Counts and times writes. */
   readonly recorder?: Recorder | undefined
 }
 

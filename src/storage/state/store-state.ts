@@ -3,16 +3,16 @@ import { SHORT_HASH_BYTES } from '../../crypto/digest.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { RemotePosition, WalPosition } from '../keys/replicable.js'
 
-/** The store's own record, written with every batch, so it always tells exactly what the engine holds. */
+/** The store's own record. It is written with every batch, so it always describes the exact content of the engine. */
 export interface StoreState {
-  /** Counts batches; tells a snapshot apart from the batch in flight. */
+  /** Counts batches; shows whether a snapshot contains the batch in flight. */
   readonly revision: number
-  /** The kept log begins behind this position. */
+  /** The kept log begins after this position. */
   readonly base: WalPosition
   readonly last: WalPosition
   readonly lastReplicatedIndex: number
   readonly lastShippedIndex: number
-  /** Index at which the stored merkle pages were right; undefined when they are not to be used. */
+  /** Index at which the stored Merkle pages were correct; undefined if they must not be used. */
   readonly checkpoint: number | undefined
   readonly epoch: string
   readonly remote: RemotePosition | undefined
@@ -26,7 +26,7 @@ interface StateText extends Omit<StoreState, 'base' | 'last' | 'remote' | 'check
   readonly remote: readonly [number, string, string] | null
 }
 
-/** A hash that no frame has, so that no follower of another log believes to stand in this one. */
+/** Returns a hash that no frame has, so that no follower of another log can match a position in this one. */
 export const freshHash = (random: Random): Buffer => random.bytes(SHORT_HASH_BYTES)
 
 export const freshState = (random: Random): StoreState => {

@@ -4,12 +4,12 @@ import { DATA_PREFIX, dataKey } from '../keys/raw-keys.js'
 
 export interface KeyScan {
   readonly prefix: string
-  /** Only keys that begin behind this one, at full length. */
+  /** Returns only keys after this full key. */
   readonly after?: string
   readonly limit?: number
 }
 
-/** Storage keys below a prefix, in order, in chunks. `findSnapshot` is asked when the scan begins. */
+/** Yields the storage keys below a prefix, in order, in chunks. `findSnapshot` is called when the scan begins. */
 export async function* scanKeys(
   engine: Engine,
   { prefix, after, limit }: KeyScan,

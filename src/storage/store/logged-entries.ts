@@ -3,10 +3,10 @@ import type { FrameEntry } from '../log/frame.js'
 import type { WalEntry, WalOperation } from '../keys/replicable.js'
 import type { LoggedEntry, LoggedUnit } from '../commit/stage.js'
 
-/** What the log will hold, and what goes with it. */
+/** The log entries of a transaction, and the data logged with them. */
 export type Logged = Pick<LoggedUnit, 'entries' | 'filtered' | 'remote'>
 
-/** A transaction of this cluster. */
+/** Returns the log entries of a transaction of this cluster. */
 export const loggedOfOwn = (changes: readonly Change[]): Logged => {
   const operations: WalOperation[] = []
   for (const change of changes) {
@@ -17,7 +17,7 @@ export const loggedOfOwn = (changes: readonly Change[]): Logged => {
   return { entries, filtered: [], remote: undefined }
 }
 
-/** The log entries of an entry that another cluster has logged. */
+/** Returns the log entries of an entry from another cluster's log. */
 export const entriesOfForeign = ({ operations, bytes }: WalEntry): LoggedEntry[] =>
   operations.length === 0 ? [] : [entryOf(operations, bytes ?? operations)]
 

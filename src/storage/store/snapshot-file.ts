@@ -6,14 +6,14 @@ import { sha256Hex } from '../../crypto/digest.js'
 import { invalid } from '../../logical/errors.js'
 
 /**
- * A snapshot of a cluster as a file: a gzipped tar archive of `meta.json`, numbered files of stored records, their hashes
- * in `SHA256SUMS`, and those hashes once more sealed with the root key. Clients take an archive for whole when that last
- * file is there. Values are the ciphertext that is stored; a record is two lengths (32 bits, big endian), key and value.
+ * Format of a cluster snapshot: a gzipped tar archive with `meta.json`, numbered files of stored records, their hashes
+ * in `SHA256SUMS`, and those hashes sealed with the root key. Clients treat an archive as complete if that last file is
+ * present. Values are the stored ciphertext. A record is two lengths (32 bits, big endian), the key and the value.
  */
 interface SnapshotMeta {
   readonly clusterId: string
   readonly clusterName: string
-  /** Index of the log at which the records were read. */
+  /** Log index at which the records were read. */
   readonly index: number
 }
 
@@ -25,12 +25,12 @@ export interface StoredEntry {
 interface SnapshotContent {
   readonly meta: SnapshotMeta
   readonly entries: AsyncIterable<readonly StoredEntry[]>
-  /** Encrypts the hashes so that only who has the same root key can open them. */
+  /** Encrypts the hashes with the root key. */
   readonly seal: (sums: Buffer) => Buffer
   readonly timeMs: number
 }
 
-/** Contents of a snapshot that was found to be whole. */
+/** Content of a verified snapshot. */
 interface VerifiedSnapshot {
   readonly meta: SnapshotMeta
   readonly sums: Buffer
@@ -46,10 +46,10 @@ const FORMAT = { format: 'understudy-snapshot', version: 1 } as const
 const RECORDS_BYTES = 1024 * 1024
 const LENGTHS_BYTES = 8
 
-/** The file, made while it is read. Whoever stops reading stops the making. */
+/** Returns the file as a stream that is created while it is read. Stopping the iteration stops the creation. */
 export const writeSnapshot = (content: SnapshotContent): AsyncIterable<Buffer> => {
   const gzip = createGzip({ level: 1 })
-  // An error while the archive is made destroys the stream, and so reaches the reader.
+  // An error in the archive destroys the stream, so the reader receives it.
   pipeline(Readable.from(archive(content)), gzip, () => undefined)
   return gzip
 }
@@ -91,7 +91,10 @@ async function* encode(entries: AsyncIterable<readonly StoredEntry[]>): AsyncGen
   if (bytes > 0) yield Buffer.concat(parts)
 }
 
-/** Reads a file to its end and checks every hash. LogicalError 400 for what is no snapshot, or not a whole one. */
+/**
+ * Reads a file to its end and verifies every hash. Throws `LogicalError` with status 400 if it is not a complete
+ * snapshot.
+ */
 export const verifySnapshot = async (file: Buffer): Promise<VerifiedSnapshot> => {
   const lines: string[] = []
   const found = new Map<string, Buffer>()
@@ -107,7 +110,7 @@ export const verifySnapshot = async (file: Buffer): Promise<VerifiedSnapshot> =>
   return { meta: parseMeta(found.get(META)), sums, sealedSums }
 }
 
-/** The records of a file that was verified, in chunks. */
+/** Yields the records of a verified file, in chunks. */
 export async function* readSnapshot(file: Buffer): AsyncGenerator<StoredEntry[]> {
   for await (const { name, content } of filesOf(file)) if (RECORDS.test(name)) yield decode(content)
 }

@@ -25,7 +25,7 @@ import type { Trees } from '../trees/trees.js'
 
 export type { StoreOptions } from '../state/store-options.js'
 
-/** The outcome of a write: the function's result, and the index in this cluster's log at which it is visible. */
+/** The result of a write: the function's result, and the log index of this cluster at which it is visible. */
 export interface Written<T> {
   readonly value: T
   readonly index: number
@@ -34,10 +34,9 @@ export interface Written<T> {
 const ALL_CATEGORIES: ReadonlySet<Category> = new Set(['replicated', 'local', 'ignored'])
 
 /**
- * Stored values by key, with a log and two merkle trees over them. Reads see what is committed. A write is a function
- * that runs at once over the committed data and everything queued, and resolves when all of it is durable. One
- * transaction is one entry of the log; one that touches ignored keys only is none. A buffer that is put must not be
- * changed afterwards.
+ * Stored values by key, with a log and two Merkle trees. Reads return committed data. A write is a function that runs
+ * at once over committed and queued data; it resolves when all of that is durable. One transaction is one entry of the
+ * log, except that a transaction with ignored keys only has none. Callers must not change a buffer after `put`.
  */
 export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
   readonly #committer: Committer
@@ -55,7 +54,10 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     committer.onReopened(() => this.#pinned.lose())
   }
 
-  /** Reads and checks what the engine holds; a broken log is a LogicalError that says where. */
+  /**
+   * Opens a store: reads and verifies the content of the engine. Throws `LogicalError` with the location of a break in
+   * the log.
+   */
   static async open(options: StoreOptions): Promise<Store> {
     const random = options.random ?? createSystemRandom()
     return new Store(options, random, await Committer.open(options, random))
@@ -65,22 +67,25 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     return this.#options.engine.get(dataKey(key), this.#pinned.snapshotFor(key))
   }
 
-  /** Whether the key holds anything: a large value is not read for that. */
+  /** Returns true if the key has a value. Does not read a large value. */
   has(key: string): boolean {
     return this.#options.engine.has(dataKey(key), this.#pinned.snapshotFor(key))
   }
 
-  /** Committed keys below a prefix, in order, without their values, in chunks. */
+  /** Returns the committed keys below a prefix, in order, in chunks. */
   scanKeys(scan: KeyScan): AsyncIterable<readonly string[]> {
     return scanKeys(this.#options.engine, scan, () => this.#pinned.snapshotBelow(scan.prefix))
   }
 
-  /** From now on only keys of these categories can be written by `write`. */
+  /** From now on, `write` accepts keys of these categories only. */
   setWritable(categories: ReadonlySet<Category>): void {
     this.#writable = categories
   }
 
-  /** Refuses keys of these categories to `write` until `lift`. Resolves when all that began before is durable and logged. */
+  /**
+   * Makes `write` reject keys of these categories until `lift`. Resolves when all earlier writes are durable and
+   * logged.
+   */
   async fence(categories: ReadonlySet<Category>): Promise<void> {
     this.#fenced = categories
     await this.#committer.pause(async () => undefined)
@@ -90,7 +95,10 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     this.#fenced = new Set()
   }
 
-  /** Rethrows errors of `fn`; then nothing is written. Those that tell of what is queued are thrown when that is durable. */
+  /**
+   * Runs a transaction. Rethrows errors of `fn`; nothing is written then. If an error depends on queued data, it is
+   * thrown after that data is durable.
+   */
   async write<T>(fn: (tx: Transaction) => T): Promise<Written<T>> {
     this.#committer.requireWritable()
     const { overlay } = this.#committer
@@ -107,23 +115,25 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     return { value, index: await this.#submit('own', writeSet, loggedOfOwn(writeSet.changes)) }
   }
 
-  /** Resolves when everything written before survives power loss, and when it is remembered, outside of the data, that it did. */
+  /**
+   * Resolves when all earlier writes survive a power loss, and the acknowledged position outside of the data does too.
+   */
   async settle(): Promise<void> {
     await this.#committer.run((_batch, state) => ({ state, changes: [], filtered: [], isDurable: true }))
     await this.#options.engine.settleAcknowledged()
   }
 
-  /** Runs `work` while nothing is being written to the engine, and nothing is until it has ended. Reads go on. */
+  /** Runs `work` while no batch is written to the engine. Reads continue. */
   pauseWrites<T>(work: () => Promise<T>): Promise<T> {
     return this.#committer.pause(work)
   }
 
-  /** Applies what another node of this cluster has committed: `commit-log/follower.ts` does. */
+  /** Applies another node's entry. Only `commit-log/follower.ts` calls this. */
   follow(entry: LogEntry): Promise<void> {
     return this.#committer.follow(entry)
   }
 
-  /** Finishes what is queued. The engine is its owner's to close. */
+  /** Commits the queued writes. The owner of the engine closes it. */
   close(): Promise<void> {
     this.#pinned.release()
     return this.#committer.close()
@@ -253,7 +263,7 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
       return this.#pinned.stage(stageImport(batch, state, trees, request))
     }
     await this.#committer.run(stage, writeSet.pending, step?.batch)
-    // Some may be remembered as absent.
+    // Some leaves may be cached as absent.
     if (step) this.#committer.overlay.forgetLeaves()
   }
 
@@ -283,7 +293,7 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     this.trees[tree].change(page * SUB_PAGES_PER_PAGE, Buffer.alloc(SHORT_HASH_BYTES, 0xa5))
   }
 
-  /** Reads for a transaction: queued values on top of committed ones, but nothing of a resync under way. */
+  /** Reads for a transaction: queued values over committed ones, without data of a pending resync. */
   #getQueued(key: string): Buffer | undefined {
     const snapshot = this.#pinned.snapshotFor(key)
     return snapshot ? this.#options.engine.get(dataKey(key), snapshot) : this.#committer.overlay.get(key)

@@ -3,7 +3,7 @@ import { compareKeys } from '../engine/ordered-map.js'
 import type { KeyScan } from './key-scan.js'
 import type { Written } from './store.js'
 
-/** The part of the barrier that a view needs. */
+/** The barrier methods that a view uses. */
 interface KeyedValues {
   get(key: string): Buffer | undefined
   has(key: string): boolean
@@ -60,8 +60,8 @@ export class StorageView implements Storage {
   }
 
   /**
-   * Adds names until the end, or until a folder that goes on behind the chunk: returns then the place behind it, since
-   * reading a large folder key by key would cost more than to begin anew.
+   * Adds names until the end of the chunk, or until a folder that continues past it. In that case returns the key after
+   * the folder, because starting a new scan is cheaper than reading a large folder key by key.
    */
   async #listUntilLargeFolder(
     below: string,
@@ -90,5 +90,5 @@ const firstName = (rest: string): string => {
   return slash < 0 ? rest : rest.slice(0, slash + 1)
 }
 
-/** Keys of the folder lie before this; other names behind it. A name that is no folder ends with itself. */
+/** Returns the end of a name: for a folder, the key after all its keys; otherwise the name itself. */
 const endOfName = (name: string): string => (name.endsWith('/') ? `${name.slice(0, -1)}/\uffff` : name)

@@ -13,22 +13,22 @@ interface CopiedLeaf {
 }
 
 /**
- * The changes of the trees by one step of a copy. Its keys wait until the step is written, and there are many of them: so
- * they are kept as bare columns, and a change is made when it is asked for. The keys of a tree stand together.
+ * The tree changes of one step of a copy. There are many keys, and they stay in memory until the step is written. They
+ * are therefore stored in columns, and change objects are created on iteration. The keys of a tree are contiguous.
  */
 export class CopiedKeys implements Iterable<SubPageChange> {
   readonly keys: string[] = []
   readonly #subPages: number[] = []
   readonly #hashes: Buffer[] = []
-  /** The last of them. */
+  /** The newest pool. */
   #pool = Buffer.alloc(0)
   #tree: Tree | undefined
-  /** Where the keys of a tree begin. */
+  /** Start of the keys of each tree. */
   readonly #stretches: { readonly tree: Tree; readonly from: number }[] = []
-  /** Leaf hashes of the few keys that were here before, by number. */
+  /** Leaf hashes of the few keys that already existed, by number. */
   readonly #replacing = new Map<number, Buffer>()
 
-  /** Adds a key with the leaf hash of its packed entry, which is also what it changes. */
+  /** Adds a key. The leaf hash of its packed entry is also its change. */
   add(tree: Tree, key: string, subPage: number, entry: Buffer): void {
     const n = this.keys.length
     const inPool = n % HASHES_PER_POOL
@@ -42,14 +42,14 @@ export class CopiedKeys implements Iterable<SubPageChange> {
     this.#subPages.push(subPage)
   }
 
-  /** The key added last replaces one with this leaf hash. */
+  /** Records that the last added key replaces one with this leaf hash. */
   replace(before: Buffer): void {
     const last = this.keys.length - 1
     this.#replacing.set(last, Buffer.from(this.#hash(last)))
     xorInto(this.#hash(last), 0, before)
   }
 
-  /** The keys of a tree by sub-page: in the order of the index, in which an engine takes them up fastest. */
+  /** Yields the keys of a tree by sub-page, which is the fastest insertion order for the engine. */
   *leaves(tree: Tree): Generator<CopiedLeaf> {
     for (const { from, to } of this.#stretchesOf(tree)) {
       for (const offset of orderOf(this.#subPages, from, to)) {
@@ -85,7 +85,7 @@ export class CopiedKeys implements Iterable<SubPageChange> {
   }
 }
 
-/** Numbers of some sub-pages, counted from `from`, in the order of the sub-pages: these are small, so they are counted. */
+/** Sorts items by sub-page, counted from `from`. Uses a counting sort, because sub-page numbers are small. */
 const orderOf = (subPages: readonly number[], from: number, to: number): Uint32Array => {
   const ends = new Uint32Array(SUB_PAGES)
   for (let n = from; n < to; n++) increase(ends, subPages[n] ?? 0, 1)

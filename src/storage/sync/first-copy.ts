@@ -10,18 +10,18 @@ import type * as Repl from '../keys/replicable.js'
 import type { Copied } from '../commit/stage.js'
 import { TREES, type Trees } from '../trees/trees.js'
 
-/** Data taken in between two imports: a batch with values and leaves, and its changes of the trees. */
+/** Data that arrived between two imports: a batch with values and leaves, and its tree changes. */
 interface CopyStep {
   readonly batch: EngineBatch
-  /** The engine's when the batch was begun: in another one the batch is not to be written. */
+  /** The engine version when the batch was created. A batch of another version must not be written. */
   readonly engineVersion: number | undefined
   readonly copied: Copied
 }
 
 /**
- * The first copy of another store's trees. What comes is hashed where it lies and put into the next batch while the one
- * before it is being written; nothing is looked up but in the few sub-pages that had something at the beginning. Nobody
- * else writes keys of these trees meanwhile; if somebody did, the roots would differ in the end, and be compared.
+ * The first copy of another store's trees. Incoming data is hashed in place and added to the next batch while the
+ * previous one is written. Existing keys are looked up only in the few sub-pages that were not empty at the start. No
+ * other writer changes keys of these trees meanwhile; if one did, the roots would differ at the end and be compared.
  */
 export class FirstCopy implements Repl.FirstCopy {
   readonly replaced = new Set<string>()
@@ -54,7 +54,7 @@ export class FirstCopy implements Repl.FirstCopy {
     this.#bytes += packed.length
   }
 
-  /** Hands over what was added since the last time. */
+  /** Returns the data added since the last call. */
   take(): CopyStep | undefined {
     const batch = this.#batch
     const copied = this.#copied

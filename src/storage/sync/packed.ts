@@ -1,22 +1,21 @@
 import { LogicalError } from '../../logical/errors.js'
 
 /**
- * Keys with their values one after another in a buffer, as replication sends them: the length of the key (32 bits, big
- * endian), the key, the length of the value, the value. An entry is what its leaf hash is made of, so that who receives it
- * hashes it where it lies.
+ * Packed keys and values, as replication sends them: key length (32 bits, big endian), key, value length, value. The
+ * leaf hash is computed over exactly these bytes, so the receiver hashes each entry in place.
  */
 const LENGTH_BYTES = 4
-/** UTF-8 bytes of one UTF-16 unit, at most. */
+/** Maximum UTF-8 bytes of one UTF-16 code unit. */
 const UNIT_BYTES_MAX = 3
 const NOTHING = Buffer.alloc(0)
 
-/** Gathers entries. */
+/** Collects entries. */
 export class Packer {
   readonly #capacity: number
   #target = NOTHING
   #length = 0
 
-  /** `capacity` is what will be taken at a time, in bytes, roughly. */
+  /** `capacity` is the expected size of each `take`, in bytes. */
   constructor(capacity: number) {
     this.#capacity = capacity
   }
@@ -37,7 +36,7 @@ export class Packer {
     this.#length = valueAt + value.length
   }
 
-  /** Everything added since the last time. */
+  /** Returns everything added since the last call. */
   take(): Buffer {
     const packed = this.#target.subarray(0, this.#length)
     this.#target = NOTHING
@@ -54,7 +53,7 @@ export class Packer {
   }
 }
 
-/** Hands over one entry after another; `entry` is all of it. Throws when the bytes are no entries. */
+/** Calls `take` for each entry; `entry` is the whole entry. Throws if the bytes are not packed entries. */
 export const unpack = (packed: Buffer, take: (key: string, value: Buffer, entry: Buffer) => void): void => {
   for (let at = 0; at < packed.length; ) {
     const keyAt = at + LENGTH_BYTES
@@ -67,7 +66,7 @@ export const unpack = (packed: Buffer, take: (key: string, value: Buffer, entry:
   }
 }
 
-/** All entries at once. */
+/** Returns all entries as an array. */
 export const unpackAll = (packed: Buffer): { key: string; value: Buffer }[] => {
   const entries: { key: string; value: Buffer }[] = []
   unpack(packed, (key, value) => entries.push({ key, value }))

@@ -5,9 +5,9 @@ import { chain, mutationsOf, type Staged } from '../commit/stage.js'
 const REPLICATED = FAMILIES.filter(({ category }) => category === 'replicated')
 
 /**
- * Keeps what is read of replicated keys at one moment while a resync writes over them in several batches: readers see all
- * of it or nothing, never a transaction whose other half is still on its way. Nobody is told of the keys meanwhile; the
- * batch that completes the resync announces them all. After a crash in between there is no such moment to go back to.
+ * Pins reads of replicated keys to one snapshot while a resync overwrites them in several batches, so that readers
+ * never see half a transaction. Changes are not announced meanwhile; the batch that completes the resync announces all
+ * of them. A crash during the resync loses the snapshot.
  */
 export class PinnedReads {
   readonly #engine: Engine
@@ -19,22 +19,22 @@ export class PinnedReads {
     this.#engine = engine
   }
 
-  /** From the next batch of a resync on. It takes its own moment, when no other batch is on its way. */
+  /** Starts pinning with the next batch of a resync. The snapshot is taken when no other batch is in flight. */
   want(): void {
     this.#isWanted = true
   }
 
-  /** Where a key is to be read; undefined: as it is now. */
+  /** Returns the snapshot from which to read a key; undefined to read the current value. */
   snapshotFor(key: string): EngineSnapshot | undefined {
     return this.#snapshot && categoryOf(key) === 'replicated' ? this.#snapshot : undefined
   }
 
-  /** The snapshot for all keys below a prefix. */
+  /** Returns the snapshot for all keys below a prefix. */
   snapshotBelow(prefix: string): EngineSnapshot | undefined {
     return this.#snapshot && REPLICATED.some((row) => prefix.startsWith(row.at)) ? this.#snapshot : undefined
   }
 
-  /** A batch of a resync, just before it is written. */
+  /** Records a batch of a resync just before it is written. */
   stage(staged: Staged): Staged {
     if (staged.state.isResyncing) return this.#stageStep(staged)
     const keys = this.#unannounced
@@ -48,7 +48,7 @@ export class PinnedReads {
     return { ...staged, after, commit: { ...commit, mutations } }
   }
 
-  /** Reads show everything as it is now. */
+  /** Ends pinning: reads return current values. */
   release(): void {
     const snapshot = this.#snapshot
     this.#isWanted = false
@@ -57,7 +57,10 @@ export class PinnedReads {
     void snapshot?.close().catch(() => undefined)
   }
 
-  /** The engine was opened again, and its snapshots are lost: as after a crash, until the resync goes on. Returns what shows by that. */
+  /**
+   * Drops the snapshots after the engine is reopened. As after a crash, reads return current values until the resync
+   * continues. Returns the keys that read differently as a result.
+   */
   lose(): readonly string[] {
     const shown = this.#snapshot === undefined ? [] : this.#unannounced
     this.#snapshot = undefined

@@ -8,7 +8,7 @@ import { DATA_PREFIX, dataKey, filteredKey, filteredPrefix, LEAF_KEY_START, subP
 import type { SubPageKeys, SyncSnapshot } from '../keys/replicable.js'
 import type { MerkleTree } from '../trees/merkle.js'
 
-/** A snapshot for a follower that resyncs. Trimming of the log waits until it is closed. */
+/** Opens a snapshot for a follower that resyncs. The log is not trimmed until it is closed. */
 export const openSnapshot = (engine: Engine, committer: Committer): SyncSnapshot => {
   const { snapshot, state, trees } = freeze(engine, committer)
   const release = committer.pin()
@@ -42,12 +42,12 @@ const readFiltered = async (engine: Engine, snapshot: EngineSnapshot, tree: Tree
   return filtered
 }
 
-/** To begin a scan takes about as long as to read the leaves of so many sub-pages. */
+/** Starting a scan costs about as much as reading the leaves of this many sub-pages. */
 const GAP_MAX = 4
-/** Most of a short scan is waiting for its turn, which several do together. */
+/** A short scan spends most of its time waiting, so several run in parallel. */
 const SCANS_AT_ONCE = 4
 
-/** Ascending, with so little between them that reading on is cheaper than beginning anew. */
+/** Groups ascending sub-pages into runs whose gaps are cheaper to read than a new scan is to start. */
 const runsOf = (subPages: readonly number[], hashes: MerkleTree): (readonly number[])[] => {
   const runs: number[][] = []
   for (const subPage of subPages) {
@@ -59,7 +59,7 @@ const runsOf = (subPages: readonly number[], hashes: MerkleTree): (readonly numb
   return runs
 }
 
-/** Whether few sub-pages between the two hold anything: most are empty where there are few keys. */
+/** Returns true if few sub-pages between the two have keys. In a small store most sub-pages are empty. */
 const isNear = (from: number, to: number, hashes: MerkleTree): boolean => {
   let used = 0
   for (let subPage = from + 1; subPage < to; subPage++) {
@@ -95,7 +95,7 @@ const readRun = async (
 /** A look-up takes a few microseconds. */
 const LOOKUPS_PER_TURN = 256
 
-/** All data of a tree in key order, found by the prefixes that belong to it. */
+/** Yields all data of a tree in key order. Scans the prefixes that belong to the tree. */
 async function* scanTree(
   engine: Engine,
   snapshot: EngineSnapshot,
@@ -110,7 +110,7 @@ async function* scanTree(
     const from = after !== undefined && compareKeys(after, at) >= 0 ? { gt: dataKey(after), lt } : range
     for await (const chunk of engine.scan(from, { snapshot })) {
       const entries = chunk.map(({ key, value }) => ({ key: key.slice(DATA_PREFIX.length), value }))
-      // A family of one key shares its beginning with others.
+      // Other keys can begin with the name of a single-key family.
       const mine = isFolder ? entries : entries.filter(({ key }) => key === at)
       if (mine.length > 0) yield mine
     }

@@ -12,7 +12,7 @@ import type { CorruptPages, RebuildOptions, TreeReport } from '../keys/replicabl
 import { compareTrees, reportPages, type SubPages, type Sums } from '../trees/tree-sums.js'
 import { TREES } from '../trees/trees.js'
 
-/** A key whose leaf record is not what the data said at the scan, which is `leaf`. */
+/** A key whose leaf record differed from the data at the scan; `leaf` is the correct leaf. */
 interface WrongLeaf {
   readonly tree: Tree
   readonly subPage: number
@@ -20,7 +20,7 @@ interface WrongLeaf {
   readonly leaf: Buffer | undefined
 }
 
-/** Compares the trees and the leaf records with the data, and repairs them, while the store goes on working. */
+/** Compares the trees and the leaf records with the data, and repairs them, while the store is in use. */
 export class TreeScan {
   readonly #engine: Engine
   readonly #committer: Committer
@@ -80,7 +80,7 @@ export class TreeScan {
     return wrong
   }
 
-  /** Leaf records of keys that do not exist. */
+  /** Returns leaf records of keys that do not exist. */
   async #findExtraLeaves(snapshot: EngineSnapshot, tree: Tree, subPage: number): Promise<WrongLeaf[]> {
     const wrong: WrongLeaf[] = []
     for await (const chunk of this.#engine.scan(prefixRange(subPagePrefix(tree, subPage)), { snapshot })) {
@@ -92,7 +92,10 @@ export class TreeScan {
     return wrong
   }
 
-  /** Runs alone in the writer, some commits after the scan, and so adds what those did to the sub-pages it repairs. */
+  /**
+   * Stages the repair. It runs in the writer, several commits after the scan, so it adds the changes of those commits
+   * to the repaired sub-pages.
+   */
   #stageRepair({ frozen, sums, corrupt, wrong, touched, skipFlush }: Repair): StageFunction {
     return (batch, state, trees) => {
       const later = this.#changesSince(frozen.snapshot, touched, corrupt)
@@ -113,7 +116,7 @@ export class TreeScan {
       }
       if (changes.length === 0) return undefined
       if (skipFlush) {
-        // Pages on disk are no longer to be trusted: a start before the next checkpoint goes by the leaves.
+        // The pages on disk are invalid until the next checkpoint, so a start before it uses the leaves.
         return { state: { ...state, checkpoint: undefined }, changes, filtered: [] }
       }
       const after = trees.putCheckpoint(batch, changes)
@@ -121,7 +124,9 @@ export class TreeScan {
     }
   }
 
-  /** Reads what was touched before the writer waits for it. A key that is written once more meanwhile is left to the writer. */
+  /**
+   * Reads the changed keys before the writer waits for them. Keys that change again meanwhile are read in the writer.
+   */
   async #readTouched(snapshot: EngineSnapshot, touched: Touched, corrupt: SubPages): Promise<void> {
     await this.#committer.pause(async () => undefined)
     const suspects = suspectsOf(corrupt)
@@ -134,7 +139,7 @@ export class TreeScan {
     }
   }
 
-  /** Changes of keys since the snapshot: old leaf XOR new leaf, by sub-page, of these sub-pages. */
+  /** Returns the changes in these sub-pages since the snapshot: old leaf XOR new leaf, by sub-page. */
   #changesSince(
     snapshot: EngineSnapshot,
     touched: Touched,
@@ -163,13 +168,13 @@ export class TreeScan {
   }
 }
 
-/** Of a key at the scan, and now. Undefined: it does not exist. */
+/** The leaf of a key at the scan, and now; undefined if the key does not exist. */
 interface Leaves {
   readonly before: Buffer | undefined
   readonly now: Buffer | undefined
 }
 
-/** Keys of commits since a scan began; undefined where the leaves were not read yet. */
+/** Keys of commits since a scan began; undefined if their leaves were not read yet. */
 type Touched = Map<string, Leaves | undefined>
 
 type Suspects = Readonly<Record<Tree, ReadonlySet<number>>>
@@ -179,7 +184,7 @@ const suspectsOf = ({ replicated, local }: SubPages): Suspects => ({
   local: new Set(local),
 })
 
-/** Where a key is in the trees, when that is in one of these sub-pages. */
+/** Returns the tree and sub-page of a key if it is one of these sub-pages. */
 const placeIn = (suspects: Suspects, key: string): { readonly tree: Tree; readonly subPage: number } | undefined => {
   const tree = findCategory(key) ?? 'ignored'
   const subPage = subPageOf(key)

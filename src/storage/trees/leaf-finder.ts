@@ -2,19 +2,16 @@ import { type FindLeaf, indexKey } from './change.js'
 import type { Engine } from '../engine/engine.js'
 import type { Tree } from '../keys/key-families.js'
 
-/** Leaves of one generation of the memory; two are kept. */
+/** Maximum leaves of one cache generation; two generations are kept. */
 const REMEMBERED_MAX = 16_384
 
-/**
- * The committed leaf hash of a key, found without a look-up on disk where that is possible: for keys written lately,
- * and in sub-pages that are empty.
- */
+/** Finds the committed leaf hash of a key. Recently written keys and empty sub-pages need no disk look-up. */
 export class LeafFinder {
   readonly #engine: Engine
   readonly #isEmpty: (tree: Tree, subPage: number) => boolean
   /**
-   * As texts of one byte a character, empty for a key without a leaf: a small buffer would hold on to the memory it was
-   * cut from.
+   * Leaf hashes as strings of one byte per character; empty for a key without a leaf. A small buffer would keep the
+   * larger buffer it was sliced from in memory.
    */
   #recent = new Map<string, string>()
   #older = new Map<string, string>()
@@ -30,7 +27,7 @@ export class LeafFinder {
     return this.#isEmpty(tree, subPage) ? undefined : this.#engine.get(indexKey(tree, subPage, key))
   }
 
-  /** Takes the leaf of a change that is durable. */
+  /** Caches the leaf of a durable change. */
   remember(key: string, leaf: Buffer | undefined): void {
     this.#recent.set(key, leaf?.toString('latin1') ?? '')
     if (this.#recent.size < REMEMBERED_MAX) return

@@ -1,6 +1,9 @@
 import { SHORT_HASH_BYTES, sha256Start, shortHash, shortHashInTurns, shortHashOf } from '../../crypto/digest.js'
 
-/** The hash of one key with its stored value: SHA-256 over both, each behind its length, shortened to 20 bytes. */
+/**
+ * Computes the hash of one key and its stored value: SHA-256 over both, each with its length before it, truncated to 20
+ * bytes.
+ */
 export const leafHash = (key: string, value: Buffer): Buffer => {
   const isLarge = value.length > COPIED_BYTES_MAX
   const data = leafHead(key, value, isLarge ? 0 : value.length)
@@ -9,11 +12,11 @@ export const leafHash = (key: string, value: Buffer): Buffer => {
   return shortHash(data)
 }
 
-/** `leafHash` for who goes through many: a large value is hashed in turns with others. */
+/** Like `leafHash`, but yields to the event loop while it hashes a large value. For callers that hash many. */
 export const leafHashInTurns = async (key: string, value: Buffer): Promise<Buffer> =>
   value.length > COPIED_BYTES_MAX ? shortHashInTurns(leafHead(key, value, 0), value) : leafHash(key, value)
 
-/** What comes before the value, with room for so many bytes behind it. */
+/** Returns the bytes before the value, with `room` free bytes after them. */
 const leafHead = (key: string, value: Buffer, room: number): Buffer => {
   const keyBytes = Buffer.byteLength(key)
   const head = Buffer.allocUnsafe(8 + keyBytes + room)
@@ -23,10 +26,13 @@ const leafHead = (key: string, value: Buffer, room: number): Buffer => {
   return head
 }
 
-/** Values up to this size are copied: one hash over one buffer is cheapest for them. Larger ones are not worth a copy. */
+/**
+ * Values up to this size are copied, because one hash over one buffer is cheapest. For larger values the copy costs
+ * more.
+ */
 const COPIED_BYTES_MAX = 64 * 1024
 
-/** The sub-page of a key: the first 16 bits of its SHA-256. */
+/** Returns the sub-page of a key: the first 16 bits of its SHA-256. */
 export const subPageOf = (key: string): number => sha256Start(key)
 
 export const NO_LEAF = Buffer.alloc(SHORT_HASH_BYTES)

@@ -3,10 +3,10 @@ import { xorInto } from './leaf.js'
 import type { TreeHashes } from '../keys/replicable.js'
 
 /**
- * One merkle tree in memory: 65,536 sub-pages, 16 to a group, 16 groups to a page, 256 pages. A sub-page's hash is the
- * XOR of its leaf hashes, so a change costs one XOR; a group is the hash of its 16 sub-pages, a page that of its 16
- * groups, the root that of the 256 pages, each computed when somebody asks and only where something changed. What a page
- * has below it is kept from the first key in it on: a small store has keys in few of them.
+ * One Merkle tree in memory: 65,536 sub-pages, 16 per group, 16 groups per page, 256 pages. A sub-page's hash is the
+ * XOR of its leaf hashes, so a change costs one XOR. A group is the hash of its 16 sub-pages, a page of its 16 groups,
+ * and the root of the 256 pages. They are computed on demand, and only if they changed. The sub-pages of a page are
+ * allocated with its first key, because a small store uses few pages.
  */
 export const SUB_PAGES = 65_536
 const GROUPS = 4096
@@ -20,7 +20,7 @@ const SPAN = FAN_OUT * HASH
 
 const parentOf = (children: Buffer): Buffer => shortHash(children)
 
-/** For reading only. */
+/** Read-only. */
 const EMPTY_PAGE = Buffer.alloc(PAGE_BYTES)
 const EMPTY_GROUPS = Buffer.alloc(SPAN, parentOf(Buffer.alloc(SPAN)))
 const EMPTY_PAGES = Buffer.alloc(PAGES * HASH, parentOf(EMPTY_GROUPS))
@@ -29,16 +29,16 @@ export const pageOf = (subPage: number): number => subPage >>> 8
 const groupOf = (subPage: number): number => subPage >>> 4
 
 export class MerkleTree implements TreeHashes {
-  /** The sub-pages of each page that has some that are not zero, or had. */
+  /** Sub-page hashes of each page that has, or had, nonzero sub-pages. */
   readonly #subPages: (Buffer | undefined)[]
-  /** The groups of the same pages. */
+  /** Group hashes of the same pages. */
   readonly #groups: (Buffer | undefined)[]
   readonly #pages: Buffer
   #root: Buffer | undefined
-  /** Groups and pages whose hash is to be computed anew: 1. */
+  /** 1 for groups and pages whose hash must be recomputed. */
   readonly #dirtyGroups: Uint8Array
   readonly #dirtyPages: Uint8Array
-  /** Pages that differ from what the last checkpoint wrote: 1. */
+  /** 1 for pages that differ from the last checkpoint. */
   readonly #unsavedPages: Uint8Array
 
   constructor(from?: MerkleTree) {
@@ -51,7 +51,7 @@ export class MerkleTree implements TreeHashes {
     this.#unsavedPages = from ? Uint8Array.from(from.#unsavedPages) : new Uint8Array(PAGES)
   }
 
-  /** A copy that later changes do not affect. */
+  /** Returns a copy that later changes do not affect. */
   frozen(): MerkleTree {
     return new MerkleTree(this)
   }
@@ -75,7 +75,7 @@ export class MerkleTree implements TreeHashes {
     return true
   }
 
-  /** 1 for each sub-page that is not zero. Pages that are zero, most of a small store, are passed over whole. */
+  /** Returns 1 for each nonzero sub-page. Skips zero pages as a whole, which are most pages of a small store. */
   usedSubPages(): Uint8Array {
     const used = new Uint8Array(SUB_PAGES)
     for (let page = 0; page < PAGES; page++) {
@@ -86,12 +86,15 @@ export class MerkleTree implements TreeHashes {
     return used
   }
 
-  /** The 256 sub-page hashes of a page, as a checkpoint stores them; for reading only. */
+  /** Returns the 256 sub-page hashes of a page, as a checkpoint stores them. Read-only. */
   pageRecord(page: number): Buffer {
     return this.#subPages[page] ?? EMPTY_PAGE
   }
 
-  /** Takes a page from a checkpoint; it counts as saved. Groups that stay as they are, most of a small store, are not hashed. */
+  /**
+   * Loads a page from a checkpoint and marks it as saved. Unchanged groups, which are most groups of a small store, are
+   * not hashed.
+   */
   loadPage(page: number, record: Buffer): void {
     for (let group = page * FAN_OUT; group < (page + 1) * FAN_OUT; group++) {
       const at = placeInPage(group * FAN_OUT)
@@ -109,7 +112,7 @@ export class MerkleTree implements TreeHashes {
     }
   }
 
-  /** Takes the hashes of all sub-pages, computed from the leaves: whatever a checkpoint has of them is to be written anew. */
+  /** Loads the hashes of all sub-pages, computed from the leaves. The next checkpoint must write all of them. */
   loadSubPages(hashes: Buffer): void {
     for (let page = 0; page < PAGES; page++) {
       this.loadPage(page, hashes.subarray(page * PAGE_BYTES, (page + 1) * PAGE_BYTES))
@@ -145,7 +148,7 @@ export class MerkleTree implements TreeHashes {
     return Buffer.from(this.#childrenOf(group))
   }
 
-  /** The hashes of the sub-pages of a group; for reading only. */
+  /** Returns the sub-page hashes of a group. Read-only. */
   #childrenOf(group: number): Buffer {
     const at = placeInPage(group * FAN_OUT)
     return this.pageRecord(pageOf(group * FAN_OUT)).subarray(at, at + SPAN)
@@ -180,7 +183,7 @@ export class MerkleTree implements TreeHashes {
   }
 }
 
-/** Where the hash of a sub-page lies among those of its page. */
+/** Returns the offset of a sub-page's hash within its page. */
 const placeInPage = (subPage: number): number => (subPage % SUB_PAGES_PER_PAGE) * HASH
 
 const copyOf = (pages: readonly (Buffer | undefined)[]): (Buffer | undefined)[] =>

@@ -12,12 +12,14 @@ export type Sums = Readonly<Record<Tree, Buffer>>
 export type SubPages = Readonly<Record<Tree, readonly number[]>>
 
 interface Comparison {
-  /** The sub-page hashes as they must be, filtered hashes included. */
+  /** The correct sub-page hashes, including filtered hashes. */
   readonly sums: Sums
-  /** Sub-pages that the tree or the leaf records have wrong, and those that the leaf records have wrong. */
+  /** Sub-pages that are wrong in the tree or in the leaf records, and sub-pages that are wrong in the leaf records. */
   readonly corrupt: SubPages
   readonly unindexed: SubPages
-  /** Losses and additions of data that leaf records and trees know nothing of, in words for people; empty when it is whole. */
+  /**
+   * Lost and added data that neither leaf records nor trees show, as readable messages; empty if the data is complete.
+   */
   readonly damage: readonly string[]
 }
 
@@ -53,7 +55,7 @@ export const compareTrees = async (
     unindexed[tree] = differing(sums[tree], leafSums[tree])
     await addFiltered(engine, snapshot, tree, sums[tree])
     const inTree = differing(sums[tree], allSubPages(trees[tree]))
-    // Where the tree, which only ever follows what is written, agrees with the data, only the index of it is wrong.
+    // The tree only changes with writes. If it matches the data, only the leaf record is wrong.
     const lost = unindexed[tree].filter(isAmong(inTree))
     if (lost.length > 0) damage.push(`${tree} data is not what was written in ${lost.length} parts of ${SUB_PAGES}`)
     corrupt[tree] = [...new Set([...inTree, ...unindexed[tree]])].sort((a, b) => a - b)
@@ -61,7 +63,7 @@ export const compareTrees = async (
   return { sums, corrupt, unindexed, damage }
 }
 
-/** At most so many keys are named. */
+/** Maximum number of keys that are named. */
 const STRANGERS_MAX = 10
 
 const isAmong = (subPages: readonly number[]): ((subPage: number) => boolean) => {
@@ -69,7 +71,7 @@ const isAmong = (subPages: readonly number[]): ((subPage: number) => boolean) =>
   return (subPage) => known.has(subPage)
 }
 
-/** XOR of the leaf hashes that the data has, for every sub-page. */
+/** Returns the XOR of the leaf hashes of the data, for every sub-page. */
 const sumData = async (
   engine: Engine,
   snapshot: EngineSnapshot,
@@ -100,7 +102,7 @@ const addFiltered = async (engine: Engine, snapshot: EngineSnapshot, tree: Tree,
 const allSubPages = (tree: MerkleTree): Buffer =>
   Buffer.concat(Array.from({ length: PAGES }, (_, page) => tree.pageRecord(page)))
 
-/** Numbers of the sub-pages in which two lists of hashes differ. */
+/** Returns the numbers of the sub-pages in which two lists of hashes differ. */
 const differing = (a: Buffer, b: Buffer): number[] => {
   const found: number[] = []
   if (a.equals(b)) return found
@@ -111,7 +113,7 @@ const differing = (a: Buffer, b: Buffer): number[] => {
   return found
 }
 
-/** Sub-pages by page, each numbered within its page. */
+/** Groups sub-pages by page, each numbered within its page. */
 export const reportPages = (corrupt: SubPages): Readonly<Record<Tree, CorruptPages>> => {
   const pages = (subPages: readonly number[]): CorruptPages => {
     const found = new Map<number, number[]>()

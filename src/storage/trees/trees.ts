@@ -11,7 +11,7 @@ import type { Frame, FilteredHash } from '../keys/replicable.js'
 
 export const TREES: readonly Tree[] = ['replicated', 'local']
 
-/** Both merkle trees with what is kept from this cluster, as of the last commit. */
+/** Both Merkle trees and the filtered hashes, as of the last commit. */
 export class Trees {
   readonly replicated = new MerkleTree()
   readonly local = new MerkleTree()
@@ -21,12 +21,12 @@ export class Trees {
     for (const { tree, subPage, delta } of changes) this[tree].change(subPage, delta)
   }
 
-  /** True when no stored key is in the sub-page. */
+  /** Returns true if the sub-page contains no stored key. */
   isEmpty(tree: Tree, subPage: number): boolean {
     return this[tree].isZero(subPage) && !this.#filtered[tree].has(subPage)
   }
 
-  /** 1 for each sub-page that a stored key is in. */
+  /** Returns 1 for each sub-page that contains a stored key. */
   usedSubPages(tree: Tree): Uint8Array {
     const used = this[tree].usedSubPages()
     for (const subPage of this.#filtered[tree].keys()) used[subPage] = 1
@@ -42,14 +42,14 @@ export class Trees {
     else this.#filtered[tree].set(subPage, hash)
   }
 
-  /** The change of a sub-page when a filtered hash is set in it. */
+  /** Returns the change of a sub-page when its filtered hash is set. */
   filteredDelta({ tree, subPage, hash }: FilteredHash): SubPageChange {
     return { tree, subPage, delta: xorOf(this.filtered(tree, subPage) ?? NO_LEAF, hash) }
   }
 
-  /** Writes the pages that changed since the last checkpoint; call the result when the batch is durable. */
+  /** Writes the pages that changed since the last checkpoint. Call the returned function when the batch is durable. */
   putCheckpoint(batch: EngineBatch, pending: readonly SubPageChange[] = []): () => void {
-    // Changes of the same batch are not in the trees yet, but belong into its checkpoint.
+    // Changes of the same batch are not in the trees yet, but belong in its checkpoint.
     const copies = pending.length > 0 ? { replicated: this.replicated.frozen(), local: this.local.frozen() } : this
     for (const { tree, subPage, delta } of pending) copies[tree].change(subPage, delta)
     const saved = TREES.map((tree) => {
@@ -62,7 +62,7 @@ export class Trees {
     }
   }
 
-  /** Reads the pages of the last checkpoint and what is filtered. */
+  /** Loads the pages of the last checkpoint and the filtered hashes. */
   async load(engine: Engine): Promise<void> {
     await this.#loadFiltered(engine)
     for (const tree of TREES) {
@@ -74,7 +74,7 @@ export class Trees {
     }
   }
 
-  /** Computes the trees from the leaf hashes on disk: for when there is no usable checkpoint. */
+  /** Computes the trees from the leaf hashes on disk, if there is no usable checkpoint. */
   async loadFromLeaves(engine: Engine): Promise<void> {
     await this.#loadFiltered(engine)
     for (const tree of TREES) {
@@ -84,7 +84,7 @@ export class Trees {
     }
   }
 
-  /** Takes over what a frame behind the checkpoint did. */
+  /** Applies the changes of a frame after the checkpoint. */
   replay(frame: Frame): void {
     for (const { operations } of decodeFrame(frame)) {
       for (const { key, category, delta, filtered } of operations) {
@@ -102,7 +102,7 @@ export class Trees {
   }
 }
 
-/** XOR of the leaf hashes on disk for every sub-page of a tree. */
+/** Returns the XOR of the leaf hashes on disk for every sub-page of a tree. */
 export const sumLeaves = async (
   engine: Engine,
   tree: Tree,
@@ -120,7 +120,7 @@ export const sumLeaves = async (
   return hashes
 }
 
-/** Filtered hashes after a batch of changes to them. */
+/** Returns the filtered hashes after a batch of changes to them. */
 export const nextFiltered = (trees: Trees, deltas: readonly SubPageChange[]): FilteredHash[] => {
   const next = new Map<string, FilteredHash>()
   for (const { tree, subPage, delta } of deltas) {
