@@ -7,10 +7,10 @@ import type { JsonObject, JsonValue } from '../../logical/json.js'
 import type { Kind } from '../model/types.js'
 
 /**
- * The credentials that let a cluster join. An activation token carries them in one of two forms. Wrapped: a signed JWT
- * that stands for the bundle at the primary's API, spent by unwrapping. Sealed: the bundle itself, its private key
- * encrypted for the public key that the secondary made, so that no call of the primary's API is needed. In both, every
- * part is covered by a signature or an authentication tag.
+ * Credentials that let a cluster join, carried by an activation token in one of two forms. Wrapped: a signed JWT that
+ * refers to the bundle at the primary's API; unwrapping consumes it. Sealed: the bundle itself, with its private key
+ * encrypted for a public key of the secondary, so no call to the primary's API is needed. In both forms, a signature or
+ * an authentication tag covers every part.
  */
 export interface Bundle {
   readonly kind: Kind
@@ -22,7 +22,7 @@ export interface Bundle {
   readonly certificate: Buffer
   /** PKCS 8 DER. */
   readonly privateKey: Buffer
-  /** As `https://host:port`. */
+  /** `https://host:port`. */
   readonly primaryClusterAddr: string
 }
 
@@ -30,7 +30,7 @@ const MODE_NUMBERS: Readonly<Record<Kind, number>> = { dr: 512, performance: 64 
 
 const PURPOSE = 'replication activation token'
 
-/** The bundle as an unwrap answers it. */
+/** Encodes the bundle as the response of an unwrap. */
 export const encodeBundle = (bundle: Bundle): JsonObject => ({
   ...openPart(bundle),
   client_key: { type: 'p521', ...toP521Numbers(bundle.privateKey) },
@@ -48,7 +48,7 @@ const openPart = (bundle: Bundle): JsonObject => ({
   primary_cluster_addr: bundle.primaryClusterAddr,
 })
 
-/** The token for whoever holds the private half of `publicKey`; undefined when that is no key. */
+/** Creates the token for the holder of the private key of `publicKey`. Returns undefined if `publicKey` is invalid. */
 export const sealBundle = (bundle: Bundle, publicKey: Buffer, random: Random): string | undefined => {
   const own = createExchangeKey()
   const key = deriveSharedKey(own.privateKey, publicKey, PURPOSE)
@@ -66,7 +66,7 @@ export const sealBundle = (bundle: Bundle, publicKey: Buffer, random: Random): s
   return Buffer.from(JSON.stringify(text)).toString('base64')
 }
 
-/** The fields beside the encrypted key, in a fixed order, so that none of them can be exchanged. */
+/** The fields beside the encrypted key, in a fixed order. They are authenticated, so none of them can be replaced. */
 const contextOf = (part: JsonObject): string =>
   JSON.stringify(
     ['ca_cert', 'client_cert', 'cluster_id', 'id', 'mode', 'primary_cluster_addr', 'primary_public_key'].map(
@@ -75,11 +75,11 @@ const contextOf = (part: JsonObject): string =>
   )
 
 type ActivationToken =
-  /** `address`: of the primary's API, empty when the primary did not know its own. */
+  /** `address`: address of the primary's API; empty if the primary did not know its own. */
   | { readonly form: 'wrapped'; readonly jwt: string; readonly address: string }
   | { readonly form: 'sealed'; readonly fields: JsonObject }
 
-/** The token in the form that the text has, unverified; undefined when the text has neither form. */
+/** Detects the form of a token, without verifying it. Returns undefined if the text has neither form. */
 export const parseActivationToken = (text: string): ActivationToken | undefined => {
   const parts = text.split('.')
   if (parts.length === 3) {
@@ -92,7 +92,7 @@ export const parseActivationToken = (text: string): ActivationToken | undefined 
   return fields?.encrypted_client_key === undefined ? undefined : { form: 'sealed', fields }
 }
 
-/** The bundle of a sealed token; undefined when it was made for another key, or anything in it was changed. */
+/** Decrypts the bundle of a sealed token. Returns undefined if the token was created for another key or was changed. */
 export const openBundle = (fields: JsonObject, privateKey: Buffer): Bundle | undefined => {
   const key = deriveSharedKey(privateKey, bytesOf(fields.primary_public_key), PURPOSE)
   if (!key) return undefined
@@ -101,7 +101,7 @@ export const openBundle = (fields: JsonObject, privateKey: Buffer): Bundle | und
   return opened && assemble(fields, opened)
 }
 
-/** The bundle that an unwrap answered; undefined when something is missing or malformed. */
+/** Parses the bundle of an unwrap response. Returns undefined if a field is missing or malformed. */
 export const parseBundle = (data: JsonObject): Bundle | undefined => {
   const key = data.client_key
   if (!isObject(key)) return undefined
@@ -122,11 +122,11 @@ const assemble = (data: JsonObject, privateKey: Buffer): Bundle | undefined => {
   return { kind, setId, secondaryId, caCertificate, certificate, privateKey, primaryClusterAddr }
 }
 
-/** A decoder skips what does not belong; a changed character must not go unnoticed. */
+/** Returns false if a decoder would skip characters: a changed character must not go unnoticed. */
 const isCanonicalBase64 = (text: string): boolean =>
   text !== '' && Buffer.from(text, 'base64').toString('base64') === text
 
-/** A given public key: 32 bytes in base64. Undefined when it is none. */
+/** Parses a public key: 32 bytes in base64. Returns undefined if it is invalid. */
 export const parsePublicKey = (text: string): Buffer | undefined => {
   const bytes = Buffer.from(text, 'base64')
   return isCanonicalBase64(text) && bytes.length === 32 ? bytes : undefined

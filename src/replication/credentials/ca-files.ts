@@ -15,8 +15,8 @@ interface CaSources {
 }
 
 /**
- * The union of the given roots, each in PEM; none when nothing is given, which means the system's. What is given is read
- * and parsed whether it is needed or not: 400 when it cannot be.
+ * Returns the union of the given roots, each in PEM; empty if none are given, which means the system's roots. All
+ * sources are read and parsed, even if they are not needed. Throws 400 if one is unreadable or invalid.
  */
 export const loadCaPems = async ({ caFile, caPath, caCert }: CaSources): Promise<string[]> => {
   const found: string[] = []

@@ -6,8 +6,9 @@ import type { CaRecord, Credentials } from '../model/state.js'
 import type { PrimaryCredentials, ServerIdentity } from '../model/types.js'
 
 /**
- * The authority of one primary for one kind. Its name is at once the TLS server name by which callers say which kind they
- * mean. Secondaries get a client certificate from it; nobody but the primary's DR copies ever gets its key.
+ * Creates the certificate authority of one primary for one kind. Its name is also the TLS server name with which
+ * callers select the kind. Secondaries get a client certificate from it. Only the primary's DR secondaries receive its
+ * key.
  */
 export const createCa = async (random: Random, nowMs: number, keys?: CertificateKeys): Promise<CaRecord> => {
   const name = `rep-${uuid(random)}`
@@ -34,14 +35,14 @@ export const issueClientCertificate = async (
   return { commonName, ...(await issueCertificate(authority, { name: commonName, nowMs }, keys)) }
 }
 
-/** The name, certificate and key that the cluster port presents for the kind this authority belongs to. */
+/** Returns the name, certificate and key that the cluster port presents for the kind of this authority. */
 export const serverIdentityOf = (ca: CaRecord): ServerIdentity => ({
   serverName: ca.name,
   certificate: certificatePem(decode(ca.certificate)),
   privateKey: privateKeyPem(decode(ca.privateKey)),
 })
 
-/** The client certificate and key of a follower, and the CA and server name by which it knows its primary. */
+/** Returns a follower's client certificate and key, and the CA and server name of its primary. */
 export const primaryCredentialsOf = (credentials: Credentials): PrimaryCredentials => ({
   serverName: credentials.serverName,
   caCertificate: certificatePem(decode(credentials.caCertificate)),

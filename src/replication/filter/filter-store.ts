@@ -17,7 +17,7 @@ const REMEMBERED_MAX = 2 * LIMITS.secondariesMax
 
 const filterKey = (id: string): string => KEYS.filters + id
 
-/** A mount on its way from one path to another: not stored yet, and in the mount table already. */
+/** A mount that is being moved: the mount table has the new path, but it is not stored yet. */
 interface InMotion {
   readonly id: string
   readonly uuid: string
@@ -30,18 +30,19 @@ interface FilterStoreOptions {
 }
 
 /**
- * The path filters of all secondaries, one replicated record each, compiled against the mount tables as they are. Every
- * member of the set has all of them: a secondary hides what its own rule says, a promoted copy goes on applying them.
+ * The path filters of all secondaries, one replicated record each, compiled against the current mount tables. Every
+ * cluster of the set has all filters: a secondary hides data by its own rule, and a promoted copy continues to apply
+ * them.
  */
 export class FilterStore {
   readonly #options: FilterStoreOptions
   readonly #storage: Storage
   readonly #remembered = new Map<string, KnownFilter>()
   readonly #compiled = new Map<string, { readonly facts: string; readonly filter: CompiledFilter }>()
-  /** The ids of all filters that there are, or were. */
+  /** The IDs of all current and former filters. */
   readonly #ids = new Set<string>()
   readonly #inMotion = new Set<InMotion>()
-  /** Of each filter that there is, as it was noted last. */
+  /** The last noted digest of each filter. */
   readonly #digests = new Map<string, string>()
 
   constructor(options: FilterStoreOptions) {
@@ -49,7 +50,7 @@ export class FilterStore {
     this.#storage = options.storage
   }
 
-  /** Loads the ids of all filters, before mounts can be moved. */
+  /** Loads the IDs of all filters. Must complete before mounts can be moved. */
   async load(): Promise<void> {
     for (const id of await this.#storage.list(KEYS.filters)) {
       this.#ids.add(id)
@@ -58,8 +59,8 @@ export class FilterStore {
   }
 
   /**
-   * Takes note of the filter as it is now. Returns whether it asks for other data than it did at the last time, or when all
-   * were loaded: it was replaced or deleted, or has come to hold back a mount that was shown.
+   * Notes the current filter. Returns true if it requires other data than at the last call, or at loading: it was
+   * replaced or deleted, or now withholds a mount that was visible.
    */
   noteChange(id: string): boolean {
     const { digest } = this.#read(id)
@@ -74,14 +75,16 @@ export class FilterStore {
     return record && { mode: record.mode, paths: record.paths }
   }
 
-  /** The whole filter with its digest. Equal digests ask for equal data; that of no filter is empty. */
+  /**
+   * Returns the whole filter with its digest. Equal digests require equal data; the digest is empty without a filter.
+   */
   known(id: string): KnownFilter {
     return this.#read(id)
   }
 
   /**
-   * The rule against the mounts and namespaces as they are. A mount that was filtered and has just gone stays filtered,
-   * for its data is deleted key by key after it.
+   * Compiles the rule against the current mounts and namespaces. A filtered mount that was just unmounted stays
+   * filtered, because its data is deleted key by key after that.
    */
   compiled(id: string): CompiledFilter | undefined {
     const { record } = this.#read(id)
@@ -99,18 +102,18 @@ export class FilterStore {
     return filter
   }
 
-  /** Compiles a record of another time for the mounts and namespaces of now. */
+  /** Compiles an earlier record against the current mounts and namespaces. */
   compile(record: FilterRecord): CompiledFilter {
     return compileRecord(record, this.#options.mounts(), this.#options.namespaces())
   }
 
-  /** Equal as long as no mount and no namespace came, went or moved. */
+  /** Returns a fingerprint that changes when a mount or namespace is added, removed or moved. */
   #facts(): string {
     const mounts = this.#options.mounts().map((mount) => `${mount.uuid} ${mount.path}`)
     return [...mounts, '', ...this.#options.namespaces().map((namespace) => namespace.path)].join('\n')
   }
 
-  /** Replaces the whole rule, which may have been stored under another id until now. */
+  /** Replaces the whole rule. `formerId` is the ID under which it was stored before. */
   async put(id: string, rule: FilterRule, formerId = id): Promise<void> {
     await this.#storage.write((tx) => {
       const former = readJson<FilterRecord>(tx, filterKey(formerId))
@@ -131,8 +134,8 @@ export class FilterStore {
   }
 
   /**
-   * Part of the transaction that moves or removes a mount, so that no entry of the log is ever judged by a rule that has
-   * not followed. What it returns is to be called when the transaction is stored, or has failed.
+   * Updates the filters in the transaction that moves or removes a mount, so that no log entry is filtered by an
+   * outdated rule. Call the returned function when the transaction is stored or has failed.
    */
   followMount(tx: Transaction, change: MountChange): () => void {
     if (change.before.isLocal) return () => undefined
@@ -150,7 +153,7 @@ export class FilterStore {
     }
   }
 
-  /** Lets the filters follow the transaction that removes a namespace. */
+  /** Updates the filters in the transaction that removes a namespace. */
   followNamespaceGone(tx: Transaction, namespace: NamespaceFact): () => void {
     this.#rewrite(tx, (record) => followNamespaceGone(record, namespace))
     return () => undefined
@@ -171,7 +174,7 @@ export class FilterStore {
     }
   }
 
-  /** This key has changed: a filter is read and compiled anew when next asked for. */
+  /** Invalidates a changed key: its filter is read and compiled again on the next access. */
   invalidate(key: string): void {
     if (!key.startsWith(KEYS.filters)) return
     const id = key.slice(KEYS.filters.length)
@@ -180,7 +183,7 @@ export class FilterStore {
     this.#compiled.delete(id)
   }
 
-  /** Asked for with every request on a secondary, so it is remembered, and that there is none as well. */
+  /** Reads a filter. The result is cached, including absence, because every request on a secondary needs it. */
   #read(id: string): KnownFilter {
     const known = this.#remembered.get(id)
     if (known) return known
@@ -192,7 +195,7 @@ export class FilterStore {
   }
 }
 
-/** Mounts that were filtered a moment ago and that there are no more. */
+/** Returns mounts that were filtered before and no longer exist. */
 const goneOf = (filter: CompiledFilter | undefined, mounts: readonly MountFact[]): string[] => {
   if (!filter) return []
   const living = new Set(mounts.map(({ uuid }) => uuid))

@@ -1,8 +1,8 @@
 import { sha256 } from '../../crypto/digest.js'
 
 /**
- * One hash over what is kept from a cluster. Merkle roots are equal whether a key is stored or only its hash is; two
- * clusters that store the same keys have this equal as well.
+ * Computes one hash over the data withheld from a cluster. Merkle roots are equal whether a key is stored or only its
+ * hash; this digest is equal only for clusters that store the same keys.
  */
 export const filteredDigest = (filtered: ReadonlyMap<number, Buffer>): Buffer => {
   const rows = [...filtered].sort(([a], [b]) => a - b)

@@ -4,12 +4,15 @@ import type { ReadStorage } from '../../logical/storage.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
- * Set from the moment a filter names data that lies here until the files that contained it are destroyed. Never leaves. It is
- * stored in plain, since it is looked at while a cluster is sealed, too; so each carries an id of its own, by which one
- * that is written anew is told apart from the one before.
+ * A mark that exists from the moment a filter names local data until the files with that data are destroyed. It never
+ * leaves the cluster. It is stored in plain, because it is read while the cluster is sealed. Each mark has its own ID,
+ * which distinguishes it from a rewritten one.
  */
 
-/** Data that a filter takes away: `hidden` is not shown any more; `deleted` is, or is about to be, deleted in part. */
+/**
+ * Stage of the removal of filtered data. `hidden`: clients cannot read it. `deleted`: it is deleted, or about to be
+ * deleted, at least in part.
+ */
 export type PurgeStage = 'hidden' | 'deleted'
 
 export const makePurgeMark = (stage: PurgeStage, random: Random): Buffer => Buffer.from(`${stage} ${uuid(random)}`)

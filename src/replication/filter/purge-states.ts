@@ -1,13 +1,13 @@
 import { never, type StateTable, stay, to } from '../model/state-table.js'
 import type { PurgeStage } from './purge-mark.js'
 
-/** When it is looked whether something is to be marked or destroyed. SPEC.md has the table. */
+/** When to look for data to mark or destroy. SPEC.md has the table. */
 export type Looking =
   | { readonly is: 'idle' }
-  /** A look will begin that sees what is there by then. */
+  /** A look is scheduled. It sees everything that exists when it begins. */
   | { readonly is: 'due' }
   | { readonly is: 'looking' }
-  /** A look is running, and another one was asked for since it began. */
+  /** A look is running, and another one was requested since it began. */
   | { readonly is: 'looking-again' }
 
 type LookingEvent = { readonly on: 'asked' } | { readonly on: 'begun' } | { readonly on: 'ended' }
@@ -23,24 +23,24 @@ export const LOOKING: StateTable<Looking, LookingEvent, LookingEffect> = {
   'looking-again': { asked: stay, begun: never, ended: () => to({ is: 'due' }) },
 }
 
-/** How far the destruction of what a filter takes away is, beside the mark on the disk. */
+/** Progress of the destruction of filtered data, beside the mark on disk. */
 export type Destruction =
-  /** Not asked for since the mark was written. */
+  /** Not requested since the mark was written. */
   | { readonly is: 'open' }
-  /** The last of it is gone, and the new generation may be in the making: what is deleted now needs another mark. */
+  /** All data is deleted, and the new generation may be in progress. Data deleted from now on needs another mark. */
   | { readonly is: 'asked' }
-  /** There is more of it again, which the mark that was there at the asking does not stand for. */
+  /** More data was found, which the mark at the time of the request does not cover. */
   | { readonly is: 'outdated' }
 
-/** `stage`: of the mark that is on the disk. */
+/** `stage`: the stage of the mark on disk. */
 export type DestructionEvent =
   | { readonly on: 'deletion-ahead'; readonly stage: PurgeStage | undefined }
   | { readonly on: 'found'; readonly stage: PurgeStage | undefined }
   | { readonly on: 'gone' }
   | { readonly on: 'lifted' }
-  /** The mark for the data that was found is durable. */
+  /** The mark for the found data is durable. */
   | { readonly on: 'marked' }
-  /** The mark of a deletion that is ahead was not written. */
+  /** The mark of a pending deletion was not written. */
   | { readonly on: 'not-marked' }
 
 export type DestructionEffect =

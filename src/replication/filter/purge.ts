@@ -17,32 +17,34 @@ import { KEYS } from '../../storage/keys/key-families.js'
 interface PurgeOptions {
   readonly storage: Storage
   readonly store: Pick<ReplicableStore, 'isResyncing' | 'remotePosition' | 'firstIndex' | 'framesAfter' | 'cutLog'>
-  /** Ids of the mounts that a filter keeps from this cluster, or from the one it is a DR copy of. */
+  /**
+   * Returns the IDs of the mounts that a filter withholds from this cluster, or from the cluster it is a DR copy of.
+   */
   readonly filteredMounts: () => ReadonlySet<string>
-  /** Asks for a new generation of the directory with what is left. The mark does not go with it. */
+  /** Requests a new generation of the directory with the remaining data, without the mark. */
   readonly destroy: () => void
   readonly random: Random
   readonly log: Log
 }
 
 /**
- * Sees to it that data which a filter takes away leaves the disk. Replication deletes it, but deleted keys stay readable in
- * the files; so it is marked before the first of it is deleted, and once nothing of it is left the remaining data moves to
- * a new generation. The mark survives a crash anywhere between, and a change of role.
+ * Removes filtered data from the disk. Replication deletes the keys, but deleted keys stay readable in the files. The
+ * data is therefore marked before the first deletion, and after the last one the remaining data moves to a new
+ * generation. The mark survives a crash and a role change.
  */
 export class FilteredDataPurge {
   readonly #options: PurgeOptions
   readonly #stopped = new AbortController()
   #looking: Looking = { is: 'idle' }
   #destruction: Destruction = { is: 'open' }
-  /** Ends with the last look that was asked for. */
+  /** Resolves when the last requested look has ended. */
   #looks: Promise<void> = Promise.resolve()
 
   constructor(options: PurgeOptions) {
     this.#options = options
   }
 
-  /** Resolves once the mark is durable. To be awaited before anything is deleted because it is filtered. */
+  /** Resolves when the mark is durable. Must be awaited before filtered data is deleted. */
   async mark(): Promise<void> {
     try {
       await this.#happened({ on: 'deletion-ahead', stage: this.#stage })
@@ -52,12 +54,14 @@ export class FilteredDataPurge {
     }
   }
 
-  /** False until the files that contained what the filter takes away are destroyed, as far as is known here. */
+  /** Returns false until the files with filtered data are destroyed, as far as this node knows. */
   get isSettled(): boolean {
     return !this.#isUnclear && this.#stage === undefined
   }
 
-  /** False while the filter that is known here may not be in effect yet: data that it takes away may still be read here. */
+  /**
+   * Returns false while the known filter may not be in effect: clients may still be able to read filtered data here.
+   */
   get isInEffect(): boolean {
     return !this.#isUnclear && (this.#destruction.is === 'asked' || this.#stage === undefined)
   }
@@ -70,13 +74,13 @@ export class FilteredDataPurge {
     return this.#looking.is !== 'idle'
   }
 
-  /** Looks once, and resolves when it is known whether a crash left data that a filter takes away. */
+  /** Looks once. Resolves when it is known whether a crash left filtered data behind. */
   async start(): Promise<void> {
     this.check()
     await this.#looks
   }
 
-  /** A filter, a mount, or the data has changed: looks whether there is something to mark or to destroy. */
+  /** Must be called after a change of a filter, a mount or the data. Looks for data to mark or destroy. */
   check(): void {
     if (this.#stopped.signal.aborted) return
     const { to, effects } = step(LOOKING, this.#looking, { on: 'asked' })
@@ -84,7 +88,7 @@ export class FilteredDataPurge {
     if (effects.length > 0) this.#looks = this.#looks.then(() => this.#lookOnce())
   }
 
-  /** Something came over the stream: where something is to go, it may have been the deletion of the last of it. */
+  /** Must be called after data arrives over the stream: it may have deleted the last filtered key. */
   checkPending(): void {
     if (this.#stage) this.check()
   }
@@ -114,14 +118,14 @@ export class FilteredDataPurge {
     }
     const isLogged = await isInLog(store, filtered)
     if (this.#looking.is === 'looking-again' || !(stage || isLogged)) return
-    // Lifted before it took effect: nothing was taken away.
+    // The filter was lifted before it took effect: nothing was deleted.
     if (filtered.size === 0 && stage === 'hidden') return this.#happened({ on: 'lifted' })
     if (store.isResyncing || (filtered.size > 0 && !store.remotePosition)) return
     if (isLogged) await this.#forgetLog()
     return this.#happened({ on: 'gone' })
   }
 
-  /** What was deleted before the filter came is in the log yet. */
+  /** Removes earlier deletions of the filtered data from the log. */
   async #forgetLog(): Promise<void> {
     await this.mark()
     await this.#options.store.cutLog()
@@ -160,11 +164,14 @@ export class FilteredDataPurge {
 
 const READ_BYTES = 1024 * 1024
 
-/** What the keys of the data of these mounts begin with. */
+/** Returns the key prefixes of the data of these mounts. */
 const prefixesOf = (mounts: ReadonlySet<string>): readonly string[] =>
   [...mounts].flatMap((uuid) => [KEYS.secretData, KEYS.authData].map((prefix) => `${prefix}${uuid}/`))
 
-/** Whether the log of this cluster names data of these mounts, which may be deleted by now. Keys stand in it as they are. */
+/**
+ * Returns true if this cluster's log contains keys of these mounts, which may be deleted by now. The log holds keys in
+ * plain text.
+ */
 const isInLog = async (
   store: Pick<ReplicableStore, 'firstIndex' | 'framesAfter'>,
   mounts: ReadonlySet<string>,
@@ -175,7 +182,7 @@ const isInLog = async (
     const frames = await store.framesAfter(index, READ_BYTES)
     if (frames && frames.length === 0) return false
     if (frames?.some(({ bytes }) => prefixes.some((prefix) => bytes.includes(prefix)))) return true
-    // What was trimmed meanwhile is none of it.
+    // Frames that were trimmed meanwhile are skipped.
     index = frames?.at(-1)?.lastIndex ?? store.firstIndex - 1
   }
 }

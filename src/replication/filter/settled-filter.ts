@@ -3,12 +3,12 @@ import { digestOf, type FilterRecord } from '../model/filter-record.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
- * The filter that the data of a performance secondary was last compared under. The one that is known may run ahead of it:
- * its record arrives before what it means, and a new registration has another one. Until the two agree, what is here is
- * not what it should be. Never leaves the cluster.
+ * The filter under which the data of a performance secondary was last compared. The known filter may be newer: its
+ * record arrives before its data changes, and a new registration has a different filter. While the two differ, the
+ * local data does not match the known filter. The record never leaves the cluster.
  */
 
-/** `digest`: empty for no filter. */
+/** `digest`: empty without a filter. */
 export interface KnownFilter {
   readonly digest: string
   readonly record: FilterRecord | undefined
@@ -36,30 +36,30 @@ export class SettledFilter {
     return this.#settled
   }
 
-  /** `digest`: of the filter that is known now. */
+  /** Returns true if the data was compared under the filter with this digest. */
   is(digest: string): boolean {
     return this.current.digest === digest
   }
 
-  /** A comparison under the filter is complete, or only its names for the same things have changed. */
+  /** Records the filter after a completed comparison, or after a change of its mount paths alone. */
   async keep(known: KnownFilter): Promise<void> {
     const { digest, record } = this.current
     if (known.digest === digest && JSON.stringify(known.record) === JSON.stringify(record)) return
     await this.#storage.write((tx) => putJson(tx, KEYS.settledFilter, known))
   }
 
-  /** A filter comes where there was none: until the next comparison nothing that is known agrees with what is here. */
+  /** Marks the data as unsettled when a first filter is set. It stays unsettled until the next comparison. */
   async doubt(): Promise<void> {
     if (this.current.digest === '') await this.#storage.write((tx) => putJson(tx, KEYS.settledFilter, DOUBTED))
   }
 
-  /** Nobody feeds this cluster in that role any more: what is not here is not on its way. */
+  /** Deletes the record when this cluster no longer replicates in this role: no more data will arrive. */
   async forget(): Promise<void> {
     if (this.current.digest === '') return
     await this.#storage.write((tx) => tx.delete(KEYS.settledFilter))
   }
 
-  /** This key has changed. */
+  /** Invalidates a changed key. */
   invalidate(key: string): void {
     if (key === KEYS.settledFilter) this.#settled = undefined
   }

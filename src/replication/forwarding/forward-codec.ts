@@ -4,9 +4,9 @@ import { printJson } from '../../base/json-print.js'
 import { parseJson } from '../../logical/json-text.js'
 import type { Response } from '../../logical/request.js'
 
-/** How the answer of a primary to a forwarded request travels back. */
+/** Encoding of a primary's response to a forwarded request. */
 
-/** `index`: the end of the primary's log once the request was done, which the secondary waits to see. */
+/** `index`: end of the primary's log after the request. The secondary waits until it has applied it. */
 export interface ForwardAnswer {
   readonly index: number
   readonly response: Response | undefined
@@ -26,7 +26,7 @@ export const encodeAnswer = ({ index, response }: ForwardAnswer): Buffer => {
 export const encodeFailure = (index: number, error: LogicalError): Buffer =>
   Buffer.from(printJson({ index, error: failureFields(error) }))
 
-/** What of an error travels. */
+/** Returns the fields of an error that are sent. */
 export const failureFields = ({ code, message, wrapped, data, headers }: LogicalError) => ({
   code,
   message,
@@ -35,7 +35,7 @@ export const failureFields = ({ code, message, wrapped, data, headers }: Logical
   headers,
 })
 
-/** The error that was thrown elsewhere. */
+/** Recreates the error that was thrown on the other cluster. */
 export const failureOf = ({ code, message, wrapped, data, headers }: WireFailure): LogicalError =>
   new LogicalError(code, message, { wrapped, ...(data && { data }), ...(headers && { headers }) })
 
@@ -53,7 +53,7 @@ interface WireAnswer {
   readonly error?: WireFailure
 }
 
-/** Throws the error that the primary's backend threw. */
+/** Decodes a response. Throws the error of the primary's backend. */
 export const decodeAnswer = (payload: Buffer): ForwardAnswer => {
   const { index, response, error } = parseJson(payload.toString('utf8')) as unknown as WireAnswer
   if (error) throw failureOf(error)

@@ -6,8 +6,8 @@ import { isWrite, type NamespaceRef, type Operation, type Request } from '../../
 import { addressOf, dataOf, fieldsOf, headersOf, junk, objectOf, portOf, textOf } from './travelling-fields.js'
 
 /**
- * How a request travels from a performance secondary to its primary. It was authorised where it came in: neither the token
- * nor anything that is known of it goes along, and an answer is wrapped where it was asked for.
+ * Encoding of a request from a performance secondary to its primary. The secondary has already authorized it, so
+ * neither the token nor its data is sent. The secondary also wraps the response if requested.
  */
 const SECRET_HEADERS: ReadonlySet<string> = new Set(['x-vault-token', 'authorization', 'cookie'])
 
@@ -19,7 +19,7 @@ export const encodeRequest = async (request: Request): Promise<Buffer> => {
   return Buffer.from(text)
 }
 
-/** Refuses what no secondary of ours would send, before anything is done with it. */
+/** Decodes a request. Throws before any further processing if no secondary would send it. */
 export const decodeRequest = (payload: Buffer): Request => {
   const fields = fieldsOf(payload)
   const path = textOf('path', fields.path, LIMITS.headerBytesMax)

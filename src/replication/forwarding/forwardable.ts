@@ -3,10 +3,10 @@ import type { Operation } from '../../logical/request.js'
 type Forwarded = 'update' | 'patch' | 'delete' | 'read'
 
 /**
- * All requests that a performance secondary forwards to its primary, by the type of the mount and the pattern of the path
- * below it: writes of replicated storage, and the read of what only the primary remembers of such a write. A primary accepts
- * nothing else, whatever certificate the caller holds: a secondary answers all other reads itself, and it may not change
- * roles, seals, keys and audit devices of the primary.
+ * All requests that a performance secondary forwards to its primary, by mount type and path pattern: writes of
+ * replicated storage, and reads of the results that only the primary keeps. A primary accepts no other request,
+ * whatever certificate the caller has. Secondaries answer all other reads themselves, and must not change the roles,
+ * seals, keys and audit devices of the primary.
  */
 export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly Forwarded[]>>>> = {
   system: {
@@ -19,7 +19,7 @@ export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly
     'policy/*name': ['update', 'delete'],
     'policies/acl/*name': ['update', 'delete'],
     'namespaces/*path': ['update', 'patch', 'delete'],
-    // The entity behind a login, which no client can ask for.
+    // The entity of a login. Clients cannot request it.
     'internal/replicated-entity': ['update'],
   },
   token: {
@@ -34,7 +34,7 @@ export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly
     'entity-alias/id/:id': ['update', 'delete'],
   },
   approle: {
-    // A shared SecretID counts its uses for all clusters together.
+    // A shared SecretID counts its uses across all clusters.
     login: ['update'],
     'role/:role_name': ['update', 'delete'],
     'role/:role_name/role-id': ['update'],
@@ -67,7 +67,7 @@ export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly
     'keys/:name/trim': ['update'],
     restore: ['update'],
     'restore/:name': ['update'],
-    // One that makes its key.
+    // Encryption can create its key.
     'encrypt/:name': ['update'],
   },
   kv: {
@@ -87,6 +87,6 @@ const KNOWN: ReadonlySet<string> = new Set(
   ),
 )
 
-/** `mount`: the type of its backend. Making something is an update of what is not there yet. */
+/** `mount`: type of its backend. Creating a resource counts as an update. */
 export const isForwardable = (mount: string, pattern: string, operation: Operation): boolean =>
   KNOWN.has([mount, pattern, operation === 'create' ? 'update' : operation].join('\n'))

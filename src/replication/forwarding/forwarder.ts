@@ -11,10 +11,10 @@ import { compareEpochs, type EpochChain, findSurplus } from '../model/epoch.js'
 import type { ReplicationSettings } from '../host/host.js'
 import type { FollowerService } from '../host/services.js'
 
-/** The largest payload that fits into a message between clusters beside the other fields of it. */
+/** Maximum payload: the message limit between clusters minus space for the other fields. */
 const PAYLOAD_BYTES_MAX = LIMITS.rpcMessageBytesMax - 64 * 1024
 
-/** An answer of the primary, and how far its log had come when the request was done. */
+/** A response of the primary, and the end of its log after the request. */
 interface Forwarded {
   readonly response: Response | undefined
   readonly state: { readonly clusterId: string; readonly localIndex: number; readonly replicatedIndex: number }
@@ -24,13 +24,16 @@ interface ForwarderOptions {
   readonly clock: Clock
   readonly store: Pick<ReplicableStore, 'onCommit'>
   readonly settings: ReplicationSettings
-  /** Of the performance kind; undefined while this cluster follows nobody. */
+  /** The follower of the performance kind; undefined while this cluster has no primary. */
   readonly follower: () => FollowerService | undefined
-  /** Of the log of the primary that is followed now. */
+  /** Returns the applied index of the current primary's log. */
   readonly appliedIndex: () => number
 }
 
-/** Sends what a performance secondary may not do itself to its primary, and waits a little to see the outcome here. */
+/**
+ * Forwards requests that a performance secondary must not execute to its primary, and waits briefly until the result is
+ * applied here.
+ */
 export class Forwarder {
   readonly #options: ForwarderOptions
 
@@ -38,10 +41,10 @@ export class Forwarder {
     this.#options = options
   }
 
-  /** Rejects with the error of the primary's backend, or with 503 when the primary cannot be asked. */
+  /** Forwards a request. Rejects with the error of the primary's backend, or with 503 if the primary is unreachable. */
   async forward(request: Request): Promise<Forwarded> {
     const clusterId = this.#options.follower()?.primary?.clusterId ?? ''
-    // The work on the request here so far may have taken long, and it was in vain.
+    // Processing of the request may have occupied the event loop for a long time.
     await nextTurn()
     const payload = await encodeRequest(request)
     if (payload.length > PAYLOAD_BYTES_MAX) throw bodyTooLarge()
@@ -64,17 +67,17 @@ export class Forwarder {
     return { answer: decodeAnswer(reply.payload), epochs: reply.epochs }
   }
 
-  /** True when the primary that ran it was replaced since by one that may not know of it. */
+  /** Returns true if the executing primary was replaced by one that may not have the result. */
   #isGivenUp(index: number, epochs: EpochChain): boolean {
     const now = this.#options.follower()?.primaryEpochs ?? epochs
     const surplus = findSurplus(epochs, now)
     return surplus !== undefined && (surplus.after ?? 0) < index
   }
 
-  /** True as soon as this store has applied the index; false when it has not within the configured wait. */
+  /** Resolves to true when this store has applied the index, or to false after the configured wait. */
   #sees(index: number, epochs: EpochChain): Promise<boolean> {
     const { clock, store, settings, appliedIndex, follower } = this.#options
-    // Another primary numbers its log otherwise.
+    // The log of another primary has different indexes.
     const isSame = () => compareEpochs(epochs, follower()?.primaryEpochs ?? epochs) === 'same'
     const isReached = () => isSame() && appliedIndex() >= index
     if (isReached()) return Promise.resolve(true)

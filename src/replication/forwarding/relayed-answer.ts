@@ -4,15 +4,15 @@ import type { Rendered } from '../../logical/incoming.js'
 import { parseJson } from '../../logical/json-text.js'
 import { failureFields, failureOf, type WireFailure } from './forward-codec.js'
 
-/** How the answer of the active node travels back to a standby: a line of JSON, and behind it the body as it is sent. */
+/** Encoding of the active node's response to a standby: a line of JSON, followed by the body as it is sent. */
 
 type Head = Pick<Rendered, 'status' | 'contentType' | 'headers'>
 type WireHead = Head & { readonly error?: WireFailure; readonly index?: number }
 
 interface RelayedAnswer {
-  /** How much of the shared log the active node had applied when it answered; absent where it does not say. */
+  /** The shared log index that the active node had applied when it responded; absent if unknown. */
   readonly index: number | undefined
-  /** Throws the error that the active node has thrown. */
+  /** Returns the response, or throws the error of the active node. */
   readonly open: () => Rendered
 }
 

@@ -8,19 +8,20 @@ import { type Operation, ROOT_NAMESPACE, WITHHOLDABLE, type Withheld, type WrapR
 import { addressOf, dataOf, fieldsOf, headersOf, junk, objectOf, portOf, textOf } from './travelling-fields.js'
 
 /**
- * What the standby wants: the answer; whether the token may do that, which the standby does itself then; or how large a body
- * its sender may send there, who has sent no more than the head of the request.
+ * What the standby requests: the response (`answer`); a check whether the token permits a request that the standby
+ * executes itself (`rights`); or the maximum body size for a client that has sent only the request headers
+ * (`allowance`).
  */
 export type Asked = 'answer' | 'rights' | 'allowance'
 
 /**
- * How a client's request travels from a standby to the active node of the same cluster: as it came in, with its token and the
- * address it came from, since nobody has judged it yet.
+ * Encoding of a client request from a standby to the active node of the same cluster. It is sent as received, with its
+ * token and client address, because it is not authorized yet.
  */
 export interface Relayed {
   readonly request: IncomingRequest
   readonly asks: Asked
-  /** How long it may still wait for changes of the cluster. */
+  /** Remaining time to wait for changes of the cluster. */
   readonly waitMs: number
 }
 
@@ -46,7 +47,7 @@ export const encodeRelayed = async ({ request, asks, waitMs }: Relayed): Promise
   return Buffer.from(text)
 }
 
-/** Refuses what no node of ours would send. */
+/** Decodes a request. Throws if no node would send it. */
 export const decodeRelayed = (payload: Buffer): Relayed => {
   const fields = fieldsOf(payload)
   const request: IncomingRequest = {
@@ -101,7 +102,7 @@ const withheldOf = (value: JsonValue | undefined): readonly Withheld[] | undefin
   return value
 }
 
-/** A request whose body was not read is executed nowhere. */
+/** A request whose body was not read must not be executed. */
 const bodyRefusalOf = (value: JsonValue | undefined): LogicalError | undefined => {
   if (value === undefined) return undefined
   const { code, message } = objectOf('refusal', value)

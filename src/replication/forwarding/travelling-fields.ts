@@ -5,11 +5,11 @@ import type { JsonObject, JsonValue } from '../../logical/json.js'
 import { parseJsonBytes } from '../../logical/json-text.js'
 import { refusalError } from '../rpc/refusal.js'
 
-/** The fields of a request that travels: each is what one of ours would send, or the request is refused. */
+/** Parses the fields of a forwarded request. Throws unless each field has a form that this software sends. */
 
 export const junk = (what: string) => refusalError('invalid', `a forwarded request with an unusable ${what}`)
 
-/** What a client may send is one level deeper among the other fields of its request. */
+/** Client data is nested one level deeper in a forwarded request. */
 const DEPTH_MAX = LIMITS.jsonDepthMax + 1
 
 const parsed = (payload: Buffer): JsonValue => {
@@ -26,20 +26,23 @@ export const objectOf = (what: string, value: JsonValue | undefined): JsonObject
   return value as JsonObject
 }
 
-/** `bytesMax`: as it came from the client, where each character of a header is one byte, whatever it is in UTF-8. */
+/**
+ * `bytesMax`: maximum size as received from the client, where each character of a header is one byte, regardless of
+ * UTF-8.
+ */
 export const textOf = (what: string, value: JsonValue | undefined, bytesMax: number): string => {
   if (typeof value !== 'string' || value.length > bytesMax) throw junk(what)
   return value
 }
 
-/** All the fields of a payload. */
+/** Returns all fields of a payload. */
 export const fieldsOf = (payload: Buffer): JsonObject => objectOf('request', parsed(payload))
 
-/** The fields that a client sent, as an `IncomingRequest` has them. */
+/** Returns the client's fields in the form of an `IncomingRequest`. */
 export const dataOf = (value: JsonValue | undefined): JsonObject =>
   Object.assign(Object.create(null) as JsonObject, objectOf('data', value))
 
-/** Header names and their texts. `isKept` tells which are taken. */
+/** Returns header names and values. `isKept` selects the headers. */
 export const headersOf = (
   value: JsonValue | undefined,
   isKept: (name: string) => boolean,
@@ -55,7 +58,7 @@ export const headersOf = (
   return headers
 }
 
-/** Judged by the rules about addresses, so it has to be one; empty where whoever sent it did not know it. */
+/** Returns an address. It must be valid, because address rules use it; empty if the sender did not know it. */
 export const addressOf = (value: JsonValue | undefined): string => {
   const address = textOf('remoteAddress', value, LIMITS.requestIdBytesMax)
   if (address !== '' && isIP(address) === 0) throw junk('remoteAddress')

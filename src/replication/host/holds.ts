@@ -2,7 +2,7 @@ import type { HoldState, Kind } from '../model/types.js'
 
 export const HOLD_STATES: readonly HoldState[] = ['bootstrapping', 'merkle-diff', 'merkle-sync', 'reindex', 'apply']
 
-/** Lets a lab stop the machinery when it next enters a state, and let it go on. */
+/** Lets a lab pause replication when it next enters a state, and resume it. */
 export class Holds {
   readonly #held = new Map<string, Set<() => void>>()
 
@@ -11,7 +11,7 @@ export class Holds {
     if (!this.#held.has(key)) this.#held.set(key, new Set())
   }
 
-  /** Without arguments everything goes on. */
+  /** Releases one hold, or all holds if called without arguments. */
   release(kind?: Kind, state?: HoldState): void {
     for (const [key, waiting] of [...this.#held]) {
       const [heldKind, heldState] = key.split('/')
@@ -21,7 +21,7 @@ export class Holds {
     }
   }
 
-  /** The held states, and whether somebody has arrived at each. */
+  /** Returns the held states, and whether execution has reached each. */
   list(): { kind: string; state: string; isReached: boolean }[] {
     return [...this.#held].map(([key, waiting]) => {
       const [kind = '', state = ''] = key.split('/')
@@ -29,7 +29,7 @@ export class Holds {
     })
   }
 
-  /** Resolves at once when nothing holds the state, else when it is released; rejects with the signal's reason. */
+  /** Resolves at once if the state is not held, otherwise when it is released. Rejects with the signal's reason. */
   async pass(kind: Kind, state: HoldState, signal: AbortSignal): Promise<void> {
     const waiting = this.#held.get(`${kind}/${state}`)
     if (!waiting) return

@@ -13,20 +13,20 @@ import type { License } from '../model/machine.js'
 import type { GenerationAttempt } from '../model/operation-token.js'
 import type { Kind, ReplicationTimes } from '../model/types.js'
 
-/** The facilities that are injected into a process, and those reached through it. */
+/** The injected facilities of a process, and those reached through it. */
 export interface Surroundings {
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
-  /** Counts what goes over the links. */
+  /** Counts traffic on the links. */
   readonly recorder?: Recorder | undefined
   /**
-   * `PUT {address}/v1/sys/wrapping/{step}` with the whole token: a look-up, which spends nothing, or the unwrapping.
-   * Resolves to status and body text; rejects with a LogicalError that says what was tried and what to check. `caPems`
-   * empty: the system's roots.
+   * Calls `PUT {address}/v1/sys/wrapping/{step}` with the whole token: a look-up, which does not consume it, or an
+   * unwrap. Resolves to status and body text. Rejects with a `LogicalError` that describes the attempt and what to
+   * check. An empty `caPems` means the system's roots.
    */
   fetchWrapped(call: WrappedCall): Promise<{ status: number; body: string }>
-  /** Undefined: those of the system. */
+  /** If undefined, certificates use real P-521 keys. */
   readonly certificateKeys?: CertificateKeys | undefined
 }
 
@@ -34,107 +34,118 @@ interface OwnCluster {
   readonly identity: ClusterIdentity
   readonly settings: ReplicationSettings
   readonly license: License
-  /** False once another node of this cluster may have written what is not known here. */
+  /** Returns false once another node of this cluster may have written data that this node does not know. */
   isLeading(): boolean
 }
 
 interface StoredData {
-  /** The barrier with whole keys (`core/cluster/...`). On a DR secondary only ignored keys can be written through it. */
+  /**
+   * The barrier with full keys (`core/cluster/...`). On a DR secondary, only ignored keys can be written through it.
+   */
   readonly storage: Storage
   readonly store: ReplicableStore
   readonly trees: MaintainedTrees
 
   /**
-   * Commits a role: one durable batch. The one way past the rules that forbid writing local keys on a DR secondary and
-   * replicated ones on a secondary, since it decides what the cluster is from now on.
+   * Commits a role in one durable batch. This is the only way to write local keys on a DR secondary and replicated keys
+   * on a secondary, because the batch decides the cluster's role.
    */
   commit(write: (tx: Transaction) => void): Promise<void>
 
-  /** Root key, and the stored records that a wiped cluster must have before it can read a copy of our data. */
+  /**
+   * Returns the root key, and the stored records that a wiped cluster needs before it can read a copy of this cluster's
+   * data.
+   */
   exportKeyMaterial(): KeyMaterial
 }
 
-/** The ways in which a change of role acts on the runtime that it is made in. */
+/** The ways in which a role change controls the current runtime. */
 interface RuntimeControl {
   /**
-   * The durable decision to drop everything: a new generation of the directory with the key material and `records`
-   * (whole key, plain value: encrypted here with the new keyring), then the runtime starts again from it. The own id and
-   * name of the cluster are kept. Resolves when the decision is durable, before the restart; from that moment status reads
-   * show the cluster bootstrapping.
+   * Durably decides to drop all data: creates a new generation of the directory with the key material and `records`
+   * (full keys, plain values that are encrypted with the new keyring), then restarts the runtime from it. The cluster
+   * keeps its ID and name. Resolves when the decision is durable, before the restart. From then on, status reads show
+   * the cluster as bootstrapping.
    */
   wipeAndRestart(next: FreshStart): Promise<void>
 
   /**
-   * Refuses whatever would still enter the log for secondaries of this kind, whoever writes it. Resolves when all that was
-   * let in before is in the log. The result lifts it; a restart does, too.
+   * Rejects all writes that would enter the log for secondaries of this kind, from any source. Resolves when all
+   * earlier writes are in the log. The returned function lifts the fence, as does a restart.
    */
   fenceWrites(kind: Kind): Promise<() => void>
 
-  /** Asks for the runtime to be torn down and started from its records, once the answer in progress is out. */
+  /** Requests a restart of the runtime from its records after the current response is sent. */
   restart(reason: string): void
 
   /**
-   * Moves what is stored to a new generation of the directory, without the mark that calls for it, and destroys the old one
-   * with all that was ever deleted in it, while the store goes on working. Returns at once.
+   * Moves the stored data to a new generation of the directory, without the mark that requested this, and destroys the
+   * old one with all data ever deleted in it. The store stays in use. Returns at once.
    */
   destroyDeleted(): void
 }
 
-/** The mount tables and namespaces as they are now, for path filters. */
+/** The current mount tables and namespaces, for path filters. */
 interface MountFacts {
   mounts(): readonly MountFact[]
   namespaces(): readonly NamespaceFact[]
-  /** From now on `follower` takes part in the transactions that move or remove a mount or a namespace. */
+  /** From now on, calls `follower` in every transaction that moves or removes a mount or a namespace. */
   followMounts(follower: MountFollower): void
 }
 
 /**
- * Everything that replication stands on; all of it is there before replication. The composition root implements it over engine, barrier,
- * mount tables and listeners; replication never reaches past it.
+ * All dependencies of replication, which exist before it starts. The composition root implements them over engine,
+ * barrier, mount tables and listeners; replication uses nothing beyond them.
  */
 export type ReplicationHost = Surroundings & OwnCluster & StoredData & RuntimeControl & MountFacts
 
-/** The part of core that a primary and the end of a first copy need. Core stands on replication: it is given at the start. */
+/**
+ * The part of core that a primary and the end of a first copy need. It is passed at the start, because core depends on
+ * replication.
+ */
 export interface RoleServices {
-  /** Runs what a performance secondary forwarded through routing and backends; throws LogicalError like a backend. */
+  /**
+   * Executes a request forwarded by a performance secondary through routing and backends. Throws `LogicalError` like a
+   * backend.
+   */
   executeForwarded(request: Request): Promise<Response | undefined>
 
-  /** On a development server only. */
+  /** Only on a development server. */
   readonly dev: DevServer | undefined
 }
 
-/** The part of core that the paths of replication need. */
+/** The part of core that the API paths of replication need. */
 export interface PathServices {
-  /** Wraps an activation bundle: a wrapping token in JWT form with `addr`, stored like any other wrapped answer. */
+  /** Wraps an activation bundle: returns a wrapping token in JWT form with `addr`, stored like any wrapped response. */
   wrapActivation(payload: JsonObject, ttlSeconds: number, creationPath: string): Promise<WrapInfo>
 
-  /** On a DR secondary: throws the pipeline's 403 unless the request's own token may do what it asks for. */
+  /** On a DR secondary: throws a 403 unless the request's own token permits the request. */
   authorize(request: Request): void
-  /** True for a live batch token of the root namespace all whose bounds allow exactly this request. */
+  /** Returns true for a live batch token of the root namespace that permits exactly this request. */
   isBatchTokenAllowed(token: string, request: Request): boolean
 
-  /** The key-share ceremony for an operation token; it shares its one attempt with generate-root. */
+  /** The key-share ceremony for an operation token. It shares its single attempt with generate-root. */
   readonly generation: GenerationAttempt
 
-  /** `data` of sys/license/status. */
+  /** Returns `data` of sys/license/status. */
   licenseStatus(): JsonObject
 }
 
-/** The function that each method returns is called when the transaction is stored, or has failed. */
+/** Call the function that each method returns when the transaction is stored or has failed. */
 export interface MountFollower {
   mountChanged(tx: Transaction, change: MountChange): () => void
   namespaceGone(tx: Transaction, gone: NamespaceFact): () => void
 }
 
 interface ClusterIdentity {
-  /** `cluster_id` of sys/health: this cluster, not its replication set. */
+  /** `cluster_id` of sys/health: the ID of this cluster, not of its replication set. */
   readonly clusterId: string
   readonly clusterName: string
-  /** The address clients use, with scheme; empty when not configured. */
+  /** The address for clients, with scheme; empty if not configured. */
   readonly apiAddress: string
-  /** The advertised address of the cluster port as `https://host:port`; never what it is bound to. */
+  /** The advertised address of the cluster port as `https://host:port`; never the bound address. */
   readonly clusterAddress: string
-  /** Those of all nodes of this cluster, this one first. */
+  /** The addresses of all nodes of this cluster, this node first. */
   readonly clusterAddresses: readonly string[]
   readonly reportedVersion: string
 }
@@ -142,7 +153,7 @@ interface ClusterIdentity {
 export interface ReplicationSettings {
   readonly times: ReplicationTimes
   readonly bestEffortWalWaitMs: number
-  /** How long a demotion waits for its secondaries. */
+  /** Maximum time that a demotion waits for its secondaries. */
   readonly demoteDrainTimeoutMs: number
   readonly fenceClientWrites: boolean
   readonly allowOlderSecondary: boolean
@@ -156,11 +167,11 @@ export interface PlainRecord {
   readonly value: Buffer
 }
 
-/** Access to the root token of a development server: a primary hands its own to a secondary that asks. */
+/** Access to the root token of a development server. A primary sends its token to a secondary that requests it. */
 export interface DevServer {
-  /** The root token that it was started with; undefined once that is good no more. */
+  /** Returns the root token that the server was started with; undefined once it is invalid. */
   findRootToken(): string | undefined
-  /** Makes a root token with this id, unless there is one. */
+  /** Creates a root token with this ID, unless it exists. */
   plantRootToken(id: string): Promise<void>
 }
 
@@ -170,17 +181,17 @@ export interface KeyMaterial {
   readonly records: readonly PlainRecord[]
 }
 
-/** The keys and records that a wiped cluster begins with. */
+/** The keys and records that a wiped cluster starts with. */
 export interface FreshStart {
   readonly keyMaterial: KeyMaterial
   readonly records: readonly PlainRecord[]
-  /** The set it joins, for status reads until the next runtime can answer them. */
+  /** The set that the cluster joins. Status reads show it until the next runtime answers them. */
   readonly joining: { readonly kind: Kind; readonly setId: string }
 }
 
 export interface WrappedCall {
   readonly step: 'lookup' | 'unwrap'
-  /** `https://host:port`, or http. */
+  /** `https://host:port` or `http://host:port`. */
   readonly address: string
   readonly token: string
   readonly caPems: readonly string[]

@@ -2,22 +2,22 @@ import { sha256Hex } from '../../crypto/digest.js'
 import { findMountOf } from '../../storage/keys/key-families.js'
 
 /**
- * Path filters, as pure functions: which mounts and namespaces a rule keeps from a performance secondary, and which
- * storage keys that means. Never filtered: local mounts, which are not replicated anyway, and what every namespace
- * needs to work at all.
+ * Path filters as pure functions: they determine which mounts and namespaces a rule withholds from a performance
+ * secondary, and which storage keys that covers. Never filtered: local mounts, which are not replicated, and mounts
+ * that every namespace needs.
  */
 export interface FilterRule {
   readonly mode: 'allow' | 'deny'
-  /** Full paths of mounts and namespaces, each with a trailing slash, none twice, in the order they were given. */
+  /** Full paths of mounts and namespaces, each with a trailing slash, without duplicates, in the given order. */
   readonly paths: readonly string[]
 }
 
-/** One row of the mount tables. */
+/** One entry of the mount tables. */
 export interface MountFact {
   readonly uuid: string
-  /** With the namespace in front: `secret/`, `auth/approle/`, `ns1/auth/approle/`. */
+  /** Includes the namespace: `secret/`, `auth/approle/`, `ns1/auth/approle/`. */
   readonly path: string
-  /** Of its namespace: empty for the root namespace, else `ns1/`. */
+  /** Path of its namespace: empty for the root namespace, otherwise `ns1/`. */
   readonly namespacePath: string
   readonly type: string
   readonly isLocal: boolean
@@ -25,30 +25,30 @@ export interface MountFact {
 
 export interface NamespaceFact {
   readonly id: string
-  /** Empty for the root namespace, else `ns1/child/`. */
+  /** Empty for the root namespace, otherwise `ns1/child/`. */
   readonly path: string
 }
 
 export interface CompiledFilter {
-  /** True for a storage key that must not leave for this secondary, not even its name. */
+  /** Returns true for a storage key that must not be sent to this secondary; its name is withheld too. */
   isFiltered(key: string): boolean
-  /** Equal wherever the same rule meets the same mounts. */
+  /** Equal wherever the same rule is compiled against the same mounts. */
   readonly fingerprint: string
-  /** Ids of the mounts that are filtered. */
+  /** IDs of the filtered mounts. */
   readonly filteredMounts: ReadonlySet<string>
-  /** Paths of the namespaces that vanish. */
+  /** Paths of the hidden namespaces. */
   readonly hiddenNamespaces: ReadonlySet<string>
-  /** The mounts and namespaces that fall under the rule without being named in it, sorted. */
+  /** Mounts and namespaces that the rule covers without naming them, sorted. */
   readonly dynamicMounts: readonly string[]
   readonly dynamicNamespaces: readonly string[]
 }
 
-/** There is one of each per namespace, and nothing works without them. */
+/** Types with exactly one mount per namespace, which every namespace needs. */
 const SINGLETON_TYPES: ReadonlySet<string> = new Set(['system', 'identity', 'token', 'cubbyhole'])
 
 const canBeFiltered = (mount: MountFact): boolean => !mount.isLocal && !SINGLETON_TYPES.has(mount.type)
 
-/** `secret`, `/secret/` and `secret/` are one path; undefined for what names nothing. */
+/** Normalizes a path: `secret`, `/secret/` and `secret/` are equal. Returns undefined if the path names nothing. */
 export const normalizePath = (path: string): string | undefined => {
   const trimmed = path.trim().replace(/^\/+/, '').replace(/\/+$/, '')
   return trimmed === '' ? undefined : `${trimmed}/`
@@ -58,7 +58,7 @@ export const normalizePaths = (paths: readonly string[]): string[] => [
   ...new Set(paths.map(normalizePath).filter((path) => path !== undefined)),
 ]
 
-/** The first path that names a singleton mount, of whatever namespace. */
+/** Returns the first path that names a singleton mount of any namespace. */
 export const findSingleton = (
   paths: readonly string[],
   mounts: readonly MountFact[],
@@ -71,7 +71,7 @@ export const findSingleton = (
   return paths.find((path) => reserved.has(path))
 }
 
-/** The paths that name neither a mount nor a namespace: they are kept, and mean nothing yet. */
+/** Returns the paths that match no mount or namespace. They are stored, and have no effect yet. */
 export const findUnknown = (
   paths: readonly string[],
   mounts: readonly MountFact[],
@@ -81,7 +81,7 @@ export const findUnknown = (
   return paths.filter((path) => !known.has(path))
 }
 
-/** True when the rule names the mount or a namespace that it lies in. */
+/** Returns true if the rule names the mount or a namespace that contains it. */
 const coversMount = (rule: FilterRule, mount: MountFact, namespacePaths: ReadonlySet<string>): boolean =>
   rule.paths.some((path) => path === mount.path || (namespacePaths.has(path) && mount.namespacePath.startsWith(path)))
 
@@ -92,11 +92,14 @@ const isHidden = (rule: FilterRule, namespace: NamespaceFact, namespacePaths: Re
   if (namespace.path === '') return false
   const isCovered = coversNamespace(rule, namespace, namespacePaths)
   if (rule.mode === 'deny') return isCovered
-  // A namespace stays when something below it is allowed, since it is the way there.
+  // A namespace stays visible if the rule allows something inside it, because clients reach that path through it.
   return !isCovered && !rule.paths.some((path) => path.startsWith(namespace.path))
 }
 
-/** `anyway`: mounts that are filtered whatever the rule says: unmounted ones, whose last deletions name keys, too, and moved ones. */
+/**
+ * Compiles a rule. `anyway`: mounts that are filtered regardless of the rule: unmounted ones, because their last
+ * deletions contain keys, and moved ones.
+ */
 export const compileFilter = (
   rule: FilterRule,
   mounts: readonly MountFact[],

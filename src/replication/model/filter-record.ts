@@ -8,23 +8,26 @@ import {
   type NamespaceFact,
 } from './compile-filter.js'
 
-/** A filter as it is stored, below one key per secondary id. */
+/** A stored filter, under one key per secondary ID. */
 export interface FilterRecord extends FilterRule {
-  /** Mounts that were filtered when they were unmounted: their deletions are never to be shipped. */
+  /** Mounts that were filtered when they were unmounted. Their deletions must never be sent. */
   readonly retired?: readonly string[]
-  /** Mounts that were moved while they were filtered. They stay so wherever they are, until the filter is replaced. */
+  /** Mounts that were moved while they were filtered. They stay filtered at any path, until the filter is replaced. */
   readonly kept?: readonly string[]
-  /** The paths as they were given, where they have followed their mounts since. */
+  /** The original paths, if a path of the rule has changed since because its mount moved. */
   readonly asked?: readonly string[]
-  /** How often the rule was replaced, or came to filter a shown mount: the secondary's data is to be compared. */
+  /**
+   * Counts replacements of the rule, and changes that filter a mount that was visible. A change requires a comparison
+   * of the secondary's data.
+   */
   readonly revision?: number
 }
 
-/** Equal records ask for equal data, whatever the mounts are called meanwhile. */
+/** Returns a digest of the filtered data set. It is equal for equal rules, regardless of later mount paths. */
 export const digestOf = ({ mode, paths, asked, revision = 0 }: FilterRecord): string =>
   sha256Hex(JSON.stringify([mode, asked ?? paths, revision]))
 
-/** Within a transaction of the mount tables: a mount moved, or was unmounted where there is no `after`. */
+/** A change in a transaction of the mount tables: a mount was moved, or unmounted if there is no `after`. */
 export interface MountChange {
   readonly before: MountFact
   readonly after: MountFact | undefined
@@ -50,8 +53,8 @@ const withPaths = (record: FilterRecord, paths: readonly string[]): FilterRecord
     : { ...record, paths, asked: record.asked ?? record.paths }
 
 /**
- * The filter after a mount has moved or gone; the same one where it is not concerned. A rule follows the mounts that it
- * names, and what was filtered stays filtered under whatever name. Nothing is ever shown because of a move.
+ * Returns the filter after a mount was moved or unmounted; the same filter if it is not affected. A rule follows the
+ * mounts it names, and a filtered mount stays filtered at its new path. A move never makes data visible.
  */
 export const followMount = (
   record: FilterRecord,
@@ -71,7 +74,10 @@ export const followMount = (
   return isFiltered(moved, after, namespaces) ? { ...moved, revision: (record.revision ?? 0) + 1 } : moved
 }
 
-/** Shown by its path where the rule denies it; a rule that allows the new path, which nobody had, does not mean it. */
+/**
+ * Keeps a mount filtered at its new path. A deny rule then lists that path. An allow rule loses that path, because it
+ * was written before a mount existed there and does not mean this mount.
+ */
 const followFiltered = (record: FilterRecord, after: MountFact, namespaces: readonly NamespaceFact[]): FilterRecord => {
   const { mode, paths } = record
   const isNamed = isFiltered({ mode, paths }, after, namespaces)
@@ -80,11 +86,11 @@ const followFiltered = (record: FilterRecord, after: MountFact, namespaces: read
   return { ...withPaths(record, shown), kept: withId(record.kept, after.uuid) }
 }
 
-/** The filter after a namespace is gone, with all that lay in it; the same one where it is not concerned. */
+/** Returns the filter after a namespace and its content were deleted; the same filter if it is not affected. */
 export const followNamespaceGone = (record: FilterRecord, namespace: NamespaceFact): FilterRecord =>
   withoutGone(record, (path) => path.startsWith(namespace.path))
 
-/** A path that is gone leaves the rule: whatever comes to it one day was never meant, and starts unfiltered. */
+/** Removes deleted paths from the rule: a new mount at such a path was never meant by it, and starts unfiltered. */
 const withoutGone = (record: FilterRecord, isGone: (path: string) => boolean): FilterRecord =>
   withPaths(
     record,

@@ -1,13 +1,13 @@
 import type { Kind } from './types.js'
 
-/** The refusals of replication, word for word: clients and tests match on them. */
+/** The exact error texts of replication. Clients and tests match them. */
 
 export const kindName = (kind: Kind): string => (kind === 'dr' ? 'DR' : 'performance')
 
 export const PRIMARY_UNREACHABLE_TEXT = 'primary cluster is unreachable'
 export const PRIMARY_OVERTAKEN_TEXT = 'the primary cluster was overtaken by a newer one: outcome unknown'
 export const CATCHING_UP_TEXT = 'replication is still catching up, try again later or provide the "force" argument'
-/** The refusal where waiting does not help. */
+/** The error text if waiting does not help. */
 export const INCOMPLETE_TEXT =
   'replication is incomplete and stays so until something is changed; to promote all the same, provide the "force" argument'
 

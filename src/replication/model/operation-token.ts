@@ -8,21 +8,24 @@ import type { Storage, Transaction } from '../../logical/storage.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
- * The DR operation token: made by a ceremony of key shares on a DR secondary, kept there as a hash only, one at a time,
- * good for every DR secondary operation until it is deleted, replaced, or the role ends.
+ * The DR operation token. A key-share ceremony creates it on a DR secondary, which stores only its hash. Only one
+ * exists at a time. It authorizes every DR secondary operation until it is deleted or replaced, or the role ends.
  */
 
-/** The share-by-share attempt. Its machine is that of generate-root; errors are LogicalErrors with its texts. */
+/**
+ * The share-by-share attempt, with the state machine of generate-root. Errors are `LogicalError`s with the texts of
+ * generate-root.
+ */
 export interface GenerationAttempt {
-  /** The bare body of a status answer. */
+  /** Returns the bare body of a status response. */
   status(): JsonObject
-  /** At most one of the two is not empty. */
+  /** At most one of the two options is not empty. */
   start(options: { otp: string; pgpKey: string }): JsonObject | Promise<JsonObject>
   cancel(): void
   update(options: { key: string; nonce: string }): Promise<JsonObject>
 }
 
-/** The answer of GET attempt where no attempt can run. */
+/** The response of GET attempt if no attempt can run. */
 export const NO_ATTEMPT: JsonObject = {
   nonce: '',
   started: false,
@@ -45,7 +48,7 @@ export class OperationTokens {
     this.#random = random
   }
 
-  /** Makes a token of 28 characters; the one before is dead. What the ceremony calls when it is complete. */
+  /** Creates a token of 28 characters and invalidates the previous one. Called when the ceremony is complete. */
   async create(): Promise<string> {
     const token = `hvs.${base62(this.#random, 24)}`
     const hash = sha256(token)

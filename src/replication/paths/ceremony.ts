@@ -7,7 +7,7 @@ import { NO_ATTEMPT } from '../model/operation-token.js'
 import { isDrSecondary, requireDrSecondary, requireLicense } from './guard.js'
 import type { PathContext } from '../roles/context.js'
 
-/** The key-share ceremony for an operation token. Its bodies have no envelope. */
+/** The key-share ceremony for an operation token. Its response bodies have no envelope. */
 
 const PREFIX = 'replication/dr/secondary/generate-operation-token'
 
@@ -64,7 +64,7 @@ export const ceremonyPaths = (context: PathContext): PathSpec[] => {
       isOldest: true,
       fields: UPDATE_FIELDS,
       summary: 'Give one key share to the making of a DR operation token.',
-      // A read carries no key, and is told so.
+      // A read carries no key, and returns the corresponding error.
       operations: { read: () => step({ key: '', nonce: '' }), update: ({ values }) => step(values) },
     }),
   ]

@@ -3,8 +3,8 @@ import { invalid } from '../../logical/errors.js'
 const FORM = /^(?:https:\/\/)?(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9.])?)(?::(\d{1,5}))?\/?$/i
 
 /**
- * The address that secondaries are told instead of the configured one, as `https://host:port`; empty stays empty.
- * Checked where it is given, since a secondary that is told a wrong one finds out much later. Throws 400 that names the
+ * Parses the address that secondaries get instead of the configured one, as `https://host:port`; empty stays empty. It
+ * is validated on input, because secondaries would notice a wrong address only much later. Throws 400 that names the
  * field.
  */
 export const parsePrimaryClusterAddr = (text: string): string => {

@@ -11,7 +11,7 @@ import type { Kind } from '../model/types.js'
 
 type Answer = Response | undefined
 
-/** Refuses what the licence does not include. */
+/** Throws if the license does not include this kind. */
 export const requireLicense = (license: License, kind: Kind): void => {
   if (license === 'none') throw new LogicalError('not-found', GUARDS.enterpriseOnly)
   if (license === 'plus' && kind === 'dr') throw invalid(GUARDS.drNotLicensed)
@@ -28,20 +28,20 @@ const licensed =
 
 interface KindPath<T extends FieldTable> {
   readonly pattern: string
-  /** The kind of replication that the licence has to include. */
+  /** The kind of replication that the license must include. */
   readonly kind: Kind
   readonly fields: T
   readonly summary: string
 }
 
-/** A path that is only written to. */
+/** Defines a write-only path. */
 export const write = <T extends FieldTable>(
   context: PathContext,
   { pattern, kind, fields, summary }: KindPath<T>,
   run: Run<T>,
 ): PathSpec => definePath({ pattern, fields, summary, operations: { update: licensed(kind, context, run) } })
 
-/** A path that is only read. */
+/** Defines a read-only path. */
 export const read = <T extends FieldTable>(
   context: PathContext,
   { pattern, kind, fields, summary }: KindPath<T>,
@@ -58,8 +58,9 @@ interface OperationPath<T extends FieldTable> {
 }
 
 /**
- * A path below `replication/dr/secondary/` that an operation token authorises in place of a client token. The order of
- * refusals: not a DR secondary, no token, a token that may not do this; then what the operation itself says.
+ * Defines a path below `replication/dr/secondary/` that accepts an operation token in place of a client token. Checks
+ * in this order: the cluster is a DR secondary, a token is present, the token permits the request, and the checks of
+ * the operation.
  */
 export const writeWithToken = <T extends FieldTable>(
   context: PathContext,
@@ -74,7 +75,7 @@ export const writeWithToken = <T extends FieldTable>(
   })
 }
 
-/** Whether `token` authorises this very request: an operation token, or a batch token that may do it. */
+/** Returns true if `token` permits this request: an operation token, or a batch token with the required policy. */
 export const isOperationAllowed = (
   { operationTokens, services }: PathContext,
   token: string,

@@ -11,7 +11,7 @@ import { ownFilterId } from '../roles/secondary-role.js'
 import { isCopy, type PrimaryRecord } from '../model/state.js'
 import { WARNINGS } from '../roles/texts.js'
 
-/** Path filters as the API writes and reads them, and the lists of what falls under them unnamed. */
+/** The API of path filters, and the lists of mounts and namespaces that a rule covers without naming them. */
 
 export const putFilter = async (
   context: ReplicationContext,
@@ -28,7 +28,10 @@ export const putFilter = async (
   return warnings.length === 0 ? undefined : { data: null, warnings }
 }
 
-/** Warns of paths that mean nothing, and of a rule that therefore keeps everything, or nothing, from the secondary. */
+/**
+ * Returns warnings for paths that match nothing, and for a rule that therefore withholds everything or nothing from the
+ * secondary.
+ */
 const warningsOf = ({ host }: ReplicationContext, given: readonly string[], { mode, paths }: FilterRule): string[] => {
   const ignored = [...new Set(given.filter((path) => normalizePath(path) === undefined))]
   const unknown = findUnknown(paths, host.mounts(), host.namespaces())
@@ -57,7 +60,7 @@ export const readDynamicOnPrimary = (context: ReplicationContext, id: string): R
   return dynamicLists(context, filterIdOf(record, secondaryId, context.filters))
 }
 
-/** Reads the dynamic lists on the secondary, which answers for itself only, by whichever of its ids. */
+/** Reads the dynamic lists on the secondary, which answers only for itself, under any of its IDs. */
 export const readDynamicOnSecondary = (context: ReplicationContext, id: string): Response => {
   const { host, roles, filters } = context
   const record = roles.record('performance')
@@ -90,8 +93,8 @@ const parseRule = (
 }
 
 /**
- * The secondary that `id` means: its secondary id, the id of its own cluster, or the id of the replication set while only
- * one is registered. An id that nobody has is kept for one who registers later.
+ * Resolves `id` to a secondary: its secondary ID, the ID of its cluster, or the ID of the replication set if only one
+ * secondary is registered. An unknown ID is stored for a secondary that registers later.
  */
 const resolve = (context: ReplicationContext, id: string): { record: PrimaryRecord; secondaryId: string } => {
   const { roles } = context

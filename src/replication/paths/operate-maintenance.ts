@@ -8,9 +8,9 @@ import { KINDS } from '../roles/role-records.js'
 import { WARNINGS } from '../roles/texts.js'
 import type { Kind } from '../model/types.js'
 
-/** Repair and inspection of the trees, and a restart of replication, wherever a cluster takes part in it. */
+/** Repair and inspection of the trees, and a restart of replication. */
 
-/** Refuses where nothing is replicated; without a kind either will do, but not from behind a DR secondary. */
+/** Throws if replication is disabled. Without a kind, either kind suffices, except behind a DR secondary. */
 export const requireEnabled = ({ roles }: ReplicationContext, kind: Kind | undefined): void => {
   const { dr, performance } = roles.facts().stages
   if (isSecondaryStage(dr)) throw invalid(DR_REFUSAL)
@@ -21,14 +21,14 @@ export const requireEnabled = ({ roles }: ReplicationContext, kind: Kind | undef
 interface ReindexFields {
   readonly diff: boolean
   /**
-   * Takes what is left of damaged data for the truth; where another cluster is followed, it is repaired from there anyway.
-   * There it means to follow a primary that was put back in time.
+   * Accepts the remaining data of a damaged store as correct. On a secondary, the data is repaired from the primary
+   * anyway; there, the field means to follow a rewound primary.
    */
   readonly force: boolean
   readonly skipFlush: boolean
 }
 
-/** The work goes on in the background. */
+/** Starts the rebuild. It continues in the background. */
 export const reindex = (context: ReplicationContext, { diff, force, skipFlush }: ReindexFields): Response => {
   const { maintenance, host, roles } = context
   const isFollower = Object.values(roles.facts().stages).some(isSecondaryStage)
@@ -43,7 +43,10 @@ export const reindex = (context: ReplicationContext, { diff, force, skipFlush }:
   return { data: null, warnings: [WARNINGS.reindexing] }
 }
 
-/** A cluster that is ahead of its primary goes on only when told to give that up: it is listed, and kept aside. */
+/**
+ * A cluster that is ahead of its primary continues only if told to discard its surplus, which is listed and stored
+ * first.
+ */
 export const recover = async (context: ReplicationContext, { force }: { force: boolean }): Promise<Response> => {
   if (aheadKind(context)) {
     if (!force) throw invalid(GUARDS.aheadOfPrimary)
@@ -60,7 +63,10 @@ const aheadKind = ({ roles }: ReplicationContext): Kind | undefined =>
     return 'ahead' in record && record.ahead !== undefined
   })
 
-/** The place goes last: a crash before it only finds the primary behind once more. Without it everything is compared. */
+/**
+ * The position is removed last: after a crash before that, the cluster detects the rewound primary again. Without a
+ * position, all data is compared.
+ */
 const followAgain = (context: ReplicationContext): Promise<void> =>
   context.roles.exclusively(async () => {
     const { host, roles } = context

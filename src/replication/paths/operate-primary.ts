@@ -23,7 +23,7 @@ import { WARNINGS } from '../roles/texts.js'
 import type { Kind } from '../model/types.js'
 import { hasPublicKeyTokens } from '../model/version.js'
 
-/** The operations of a primary, and those by which a cluster becomes one or stops being one. */
+/** The operations of a primary, and those that start or end this role. */
 
 const warned = (...warnings: string[]): Response => ({ data: null, warnings })
 
@@ -39,8 +39,8 @@ export const enablePrimary = (context: ReplicationContext, kind: Kind, primaryCl
   })
 
 /**
- * Nothing acknowledged stays behind: writes are fenced, secondaries get what is left, and only then the role changes. What
- * fails before that leaves a primary that takes writes again.
+ * Demotes the cluster without data loss: fences writes, sends the rest of the log to the secondaries, then changes the
+ * role. If a step before that fails, the primary accepts writes again.
  */
 export const demote = (context: ReplicationContext, kind: Kind): Promise<Response> =>
   context.roles.exclusively(async () => {
@@ -133,13 +133,13 @@ const register = async (
   return { bundle, registration }
 }
 
-/** A token that was not used yet is replaced by a newer one for the same id. */
+/** A new token replaces an unused token for the same ID. */
 const withRegistration = (record: PrimaryRecord, row: Registration): PrimaryRecord => ({
   ...record,
   registrations: [...record.registrations.filter((other) => other.id !== row.id), row],
 })
 
-/** Cuts the secondary off at once and forgets it, its filter included. Unknown ids are gone already: 204. */
+/** Disconnects the secondary at once and deletes its registration and its filter. Returns 204 for unknown IDs. */
 export const revokeSecondary = (context: ReplicationContext, kind: Kind, id: string): Promise<undefined> =>
   context.roles.exclusively(async () => {
     const { roles, filters, running } = context

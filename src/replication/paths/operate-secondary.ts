@@ -25,11 +25,14 @@ import { WARNINGS } from '../roles/texts.js'
 import type { Kind } from '../model/types.js'
 import { hasPublicKeyTokens } from '../model/version.js'
 
-/** How a cluster joins a set, follows another primary, is promoted, or leaves. */
+/** The operations that make a cluster join a set, follow another primary, be promoted, or leave. */
 
 const warned = (...warnings: string[]): Response => ({ data: null, warnings })
 
-/** The private half waits, encrypted, for the token that is made for it; a new pair replaces it. */
+/**
+ * Generates a key pair. The private key is stored encrypted until a token arrives for it. A new pair replaces the old
+ * one.
+ */
 export const generatePublicKey = async ({ host }: ReplicationContext, kind: Kind): Promise<Response> => {
   if (!hasPublicKeyTokens(host.identity.reportedVersion)) throw unsupportedPath()
   const { publicKey, privateKey } = createExchangeKey()
@@ -51,7 +54,7 @@ export const enableSecondary = (context: ReplicationContext, kind: Kind, fields:
   })
 
 export interface UpdateFields extends Omit<JoinFields, 'token'> {
-  /** Undefined when it was not sent; blank forgets the primary. */
+  /** Undefined if the field was not sent; a blank token forgets the primary. */
   readonly token: string | undefined
   readonly addresses: readonly string[]
 }
@@ -79,7 +82,10 @@ export const updatePrimary = (context: ReplicationContext, kind: Kind, fields: U
     return warned(WARNINGS.joining, ...(ahead && isAhead ? [WARNINGS.aheadOfPrimary(ahead)] : []))
   })
 
-/** The first of the addresses at which a primary of our set takes our credentials; the stream goes over to it. */
+/**
+ * Connects to the first address at which a primary of the set accepts the credentials. Moves the stream there and
+ * resolves to the address.
+ */
 const moveTo = async (context: ReplicationContext, kind: Kind, addresses: readonly string[]): Promise<string> => {
   const { follower } = context.running[kind]
   const record = context.roles.record(kind)
@@ -104,7 +110,7 @@ export const promote = (context: ReplicationContext, kind: Kind, fields: Promote
     const { host, roles, running } = context
     const { mode } = roles.record(kind)
     if (mode === 'disabled' || mode === 'primary') throw invalid(GUARDS.notSecondary(kind))
-    // As it was while it followed.
+    // Read before following ends.
     const safety = running[kind].safety()
     const decide = () => decidePromote(kind, roles.facts(), safety, fields.force)
     orThrow(decide())

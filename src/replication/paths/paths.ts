@@ -10,7 +10,9 @@ import { drSecondaryPaths, performancePublicKeyPath, performanceSecondaryPaths }
 import { renderStatus } from './status.js'
 import type { Kind } from '../model/types.js'
 
-/** `sys/replication/*` as a path table, relative to `sys/`. The older paths without a kind mean performance replication. */
+/**
+ * `sys/replication/*` as a path table, relative to `sys/`. The older paths without a kind mean performance replication.
+ */
 export const replicationPaths = (context: PathContext): PathSpec[] => [
   ...statusPaths(context),
   ...primaryPaths('replication/dr', 'dr', context),

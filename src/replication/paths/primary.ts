@@ -6,7 +6,7 @@ import { write } from './guard.js'
 import type { PathContext } from '../roles/context.js'
 import type { Kind } from '../model/types.js'
 
-/** `.../primary/*` of one kind below `prefix`, which is that of the kind or the older one without a kind. */
+/** `.../primary/*` of one kind below `prefix`, either the kind's prefix or the older one without a kind. */
 export const primaryPaths = (prefix: string, kind: Kind, context: PathContext): PathSpec[] => [
   write(
     context,
@@ -56,7 +56,10 @@ export const primaryPaths = (prefix: string, kind: Kind, context: PathContext): 
   ),
 ]
 
-/** The field counts, then the header that asks for wrapping, then the default. 0, which is refused, for nonsense. */
+/**
+ * Returns the TTL from the field, then from the wrapping header, then the default. Returns 0, which is rejected, for an
+ * invalid value.
+ */
 const ttlSecondsOf = (call: Call<typeof SECONDARY_TOKEN_FIELDS>): number => {
   const { wrap } = call.request
   if (!call.supplied('ttl') && wrap) return wrap.ttlSeconds

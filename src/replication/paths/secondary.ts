@@ -32,7 +32,7 @@ const SUMMARIES = {
 
 type UpdateTable = typeof UPDATE_PRIMARY_FIELDS
 
-/** A blank token forgets the primary; a null is no token, as clients send it that fill in every field. */
+/** A blank token forgets the primary. A null token means no token, because some clients send every field. */
 const toUpdateFields = (call: Call<UpdateTable>): UpdateFields => ({
   ...toJoinFields(call.values),
   token: call.supplied('token') && call.request.data.token !== null ? call.values.token : undefined,
@@ -46,7 +46,7 @@ const enablePath = (prefix: string, kind: Kind, context: PathContext): PathSpec 
     (current, call) => enableSecondary(current, kind, toJoinFields(call.values)),
   )
 
-/** `.../secondary/*` of performance replication below `prefix`; all of them need a client token. */
+/** `.../secondary/*` of performance replication below `prefix`. All paths need a client token. */
 export const performanceSecondaryPaths = (prefix: string, context: PathContext): PathSpec[] => [
   enablePath(prefix, 'performance', context),
   write(
@@ -88,7 +88,7 @@ const requireEitherToken = (context: PathContext, request: Request, token: strin
   if (token === '' || !isOperationAllowed(context, token, request)) context.services.authorize(request)
 }
 
-/** `dr/secondary/*`: most of it is authorised by an operation token. */
+/** `dr/secondary/*`. Most paths accept an operation token. */
 export const drSecondaryPaths = (context: PathContext): PathSpec[] => [
   enablePath('replication/dr', 'dr', context),
   write(
@@ -100,7 +100,7 @@ export const drSecondaryPaths = (context: PathContext): PathSpec[] => [
       summary: SUMMARIES.publicKey,
     },
     (current, { request, values }) => {
-      // Elsewhere the pipeline has judged the client token, as on any other path.
+      // On other clusters, the pipeline has already authorized the client token.
       if (isDrSecondary(current) || !request.token) requireEitherToken(current, request, values.dr_operation_token)
       return generatePublicKey(current, 'dr')
     },

@@ -6,9 +6,12 @@ import { withScheme } from '../rpc/addresses.js'
 import type { Registration } from '../model/state.js'
 import type { PrimaryView, SecondaryView, SyncProgress } from '../model/types.js'
 
-/** Payloads of the status endpoints. No field is ever null, and none changes its JSON type: typed clients insist. */
+/**
+ * Payloads of the status endpoints. No field is null, and no field changes its JSON type, because typed clients depend
+ * on it.
+ */
 
-/** Seconds of the year 1: how the reference prints a time that never was. */
+/** Unix time of the year 1: the value that Vault reports for a time that is not set. */
 const NEVER = '-62135596800'
 
 export const renderStatus = (facts: StatusFacts): JsonObject => {
@@ -63,7 +66,7 @@ const renderSecondary = (facts: SecondaryFacts): JsonObject => ({
 const sortedById = (registrations: readonly Registration[]): Registration[] =>
   [...registrations].sort((a, b) => (a.id < b.id ? -1 : 1))
 
-/** A secondary that never connected has an id and nothing else; one that is away keeps what was last known of it. */
+/** Renders a secondary. One that never connected has only an ID; a disconnected one keeps its last known values. */
 const renderLink = (row: Registration, view: SecondaryView | undefined): JsonObject => {
   const isConnected = view?.isConnected ?? false
   const clusterAddress = view?.clusterAddresses[0] ?? row.clusterAddress

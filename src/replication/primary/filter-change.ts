@@ -3,8 +3,9 @@ import type { Frame, ReplicableStore } from '../../storage/keys/replicable.js'
 import { changedFilters } from '../filter/changed-filters.js'
 
 /**
- * The index of the last of these frames in which one of these filters changes. A secondary that is sent them was away, and what
- * it has of the entries before may lack what was held back for a while, though the filter is now what it was.
+ * Returns the index of the last of these frames that changes one of these filters. The secondary was disconnected
+ * during the change, so it may lack entries that were withheld for a time, even if the filter is now what it was
+ * before.
  */
 export const findFilterChange = (
   store: Pick<ReplicableStore, 'decodeFrame'>,
@@ -13,7 +14,7 @@ export const findFilterChange = (
 ): number | undefined => {
   const isChanging = (frame: Frame) =>
     frame.hasReplicated &&
-    // Most frames have no filter at all, and need not be decoded.
+    // Most frames contain no filter and need no decoding.
     frame.bytes.includes(KEYS.filters) &&
     changedFilters(store.decodeFrame(frame)).some((id) => ids.includes(id))
   return frames.findLast(isChanging)?.lastIndex

@@ -4,18 +4,18 @@ import { subPageOf } from '../../storage/trees/leaf.js'
 import type { FrameSliceMessage } from '../rpc/messages.js'
 import type { KeyFilter, Kind } from '../model/types.js'
 
-/** The part of the log that one secondary may have, by its kind and its filter. */
+/** The part of the log that one secondary may receive, by its kind and its filter. */
 export interface Audience {
   readonly kind: Kind
-  /** Undefined = everything its kind gets. */
+  /** Undefined means everything that its kind receives. */
   readonly filter: KeyFilter | undefined
 }
 
 const NOTHING = Buffer.alloc(0)
 
 /**
- * A frame as one secondary gets it: the very bytes where it may have all of it, written anew without local keys and with
- * hashes in place of filtered ones where it may have some, and only its place in the log where nothing concerns it.
+ * Returns a frame for one secondary: the original bytes if it may receive all of them; a re-encoded frame without local
+ * keys and with hashes in place of filtered keys if it may receive some; or only the log position.
  */
 export const sliceOf = (store: ReplicableStore, frame: Frame, audience: Audience): FrameSliceMessage => {
   const place = { first_index: frame.firstIndex, last_index: frame.lastIndex, hash: frame.hash }
@@ -38,7 +38,7 @@ const rewrite = (store: ReplicableStore, frame: Frame, filter: KeyFilter | undef
   return encodeFrame(head, entries).bytes
 }
 
-/** The entry without local keys and with filtered ones reduced to what they do to their sub-page. */
+/** Returns the entry without local keys. Filtered keys are reduced to their effect on the sub-page. */
 const strip = (entry: WalEntry, filter: KeyFilter | undefined): Buffer => {
   const operations: WalOperation[] = []
   let isChanged = false
@@ -63,7 +63,7 @@ const filterOut = (operation: WalOperation): WalOperation => ({
   filtered: { subPage: subPageOf(operation.key) },
 })
 
-/** Adds a slice to a message in the making; stretches without content grow together. */
+/** Adds a slice to a message. Adjacent slices without content are merged. */
 export const addSlice = (slices: FrameSliceMessage[], slice: FrameSliceMessage): void => {
   const last = slices[slices.length - 1]
   if (last && last.frame.length === 0 && slice.frame.length === 0) {

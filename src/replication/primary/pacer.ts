@@ -1,20 +1,23 @@
 import type { Clock } from '../../base/clock.js'
 
 /**
- * How long a copy rests for every millisecond that it works while there are writes. Where primary and secondary share two
- * processors, three of it leave writers half of their rate.
+ * Pause of a copy for every millisecond of its work while there are writes. If primary and secondary share two
+ * processors, a value of three leaves writers half of their throughput.
  */
 const REST = 3
 const REST_MAX_MS = 100
 
-/** Leaves room for those who write: while there are writes, a copy rests between its slices; else it goes on at once. */
+/**
+ * Throttles a copy in favor of writers: it pauses between its slices while there are writes, and continues at once
+ * otherwise.
+ */
 export class Pacer {
   readonly #clock: Clock
   readonly #lastIndex: () => number
   #index: number
   #sinceMs: number
 
-  /** `lastIndex` is that of the log, which moves with every write. */
+  /** `lastIndex` returns the last index of the log, which grows with every write. */
   constructor(clock: Clock, lastIndex: () => number) {
     this.#clock = clock
     this.#lastIndex = lastIndex
@@ -22,7 +25,7 @@ export class Pacer {
     this.#sinceMs = clock.monotonic()
   }
 
-  /** To be awaited between two slices. */
+  /** Must be awaited between two slices. */
   async rest(): Promise<void> {
     const index = this.#lastIndex()
     const workedMs = this.#clock.monotonic() - this.#sinceMs

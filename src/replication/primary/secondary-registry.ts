@@ -17,15 +17,15 @@ interface Seen {
 
 interface Heartbeat {
   readonly durationMs: number
-  /** How far our clock is ahead of the secondary's. */
+  /** How far this cluster's clock is ahead of the secondary's clock, in milliseconds. */
   readonly clockSkewMs: number
   readonly canaryAgeMs: number
   readonly state: StreamState
 }
 
 /**
- * The secondaries that a primary has met since it started. One stream per secondary id: a later one of the same cluster
- * takes over, and of two clusters that present the same id the one with the higher incarnation counts.
+ * The secondaries that connected to a primary since it started. Each secondary ID has one stream. A new stream of the
+ * same cluster replaces the old one. If two clusters use the same ID, the higher incarnation wins.
  */
 export class SecondaryRegistry {
   readonly #seen = new Map<string, Seen>()
@@ -50,7 +50,9 @@ export class SecondaryRegistry {
     for (const listener of [...this.#watchers]) listener()
   }
 
-  /** Takes a new stream in; an older one of the same id is ended. Throws `superseded` when it is the older one. */
+  /**
+   * Registers a new stream and ends an older one with the same ID. Throws `superseded` if this stream is the older one.
+   */
   opened(secondaryId: string, commonName: string, who: PeerIdentity, stream: PrimaryStream): void {
     const before = this.#seen.get(secondaryId)
     if (before && isOlder(who, before.who)) {
@@ -78,7 +80,7 @@ export class SecondaryRegistry {
     this.#onChange()
   }
 
-  /** The stream has ended: the secondary keeps its addresses and its last heartbeat, and is disconnected. */
+  /** Records the end of a stream. The secondary keeps its addresses and its last heartbeat, and is disconnected. */
   closed(secondaryId: string, stream: PrimaryStream): void {
     const seen = this.#seen.get(secondaryId)
     if (seen?.stream !== stream) return
@@ -94,7 +96,7 @@ export class SecondaryRegistry {
     this.#tell()
   }
 
-  /** An echo without a stream, as after a revocation or from a superseded cluster, leaves no trace. */
+  /** Ignores a heartbeat without a stream, as after a revocation or from a superseded cluster. */
   heard(secondaryId: string, who: PeerIdentity, heartbeat: Heartbeat): void {
     const seen = this.#seen.get(secondaryId)
     if (!seen?.stream || seen.who.clusterId !== who.clusterId) return
@@ -109,7 +111,7 @@ export class SecondaryRegistry {
     if (isMoved) this.#onChange()
   }
 
-  /** Ends the secondary's stream as revoked and forgets it. Returns the certificate name to be cut. */
+  /** Ends the secondary's stream as revoked and forgets it. Returns the certificate name to disconnect. */
   revoke(secondaryId: string): string | undefined {
     const seen = this.#seen.get(secondaryId)
     this.#seen.delete(secondaryId)
@@ -118,7 +120,7 @@ export class SecondaryRegistry {
     return seen?.commonName
   }
 
-  /** Streams that are open now. */
+  /** The open streams. */
   get streams(): readonly PrimaryStream[] {
     return [...this.#seen.values()].flatMap((seen) => (seen.stream ? [seen.stream] : []))
   }
@@ -128,7 +130,7 @@ export class SecondaryRegistry {
     return seen && toView(secondaryId, seen)
   }
 
-  /** Everybody met since the start, sorted by id. */
+  /** Returns all secondaries since the start, sorted by ID. */
   views(): SecondaryView[] {
     return [...this.#seen]
       .map(([secondaryId, seen]) => toView(secondaryId, seen))

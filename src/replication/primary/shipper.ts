@@ -18,29 +18,29 @@ interface ShipperOptions {
   readonly sessions: SyncSessions
   readonly stream: PrimaryStream
   readonly commonName: string
-  /** Largest message, unless one transaction is larger. */
+  /** Maximum message size, unless one transaction is larger. */
   readonly batchBytes: number
   readonly epoch: () => string
   readonly filter: () => KeyFilter | undefined
-  /** The ids under which the filter of this secondary is stored; none for what is not filtered. */
+  /** The IDs under which the filter of this secondary is stored; empty if it is never filtered. */
   readonly filterIds: readonly string[]
-  /** Where the secondary may find its primary, or what takes its place. */
+  /** Returns the addresses of the primary and of its possible successors. */
   readonly addresses: () => readonly string[]
   readonly onApplied: (index: number, state: StreamState) => void
   readonly recorder: Recorder
   readonly log: Log
 }
 
-/** Where a secondary said it stands when it opened its stream. */
+/** The position that a secondary sent when it opened its stream. */
 interface OpenedAt {
   readonly position: PositionMessage | null
   readonly filter: string
 }
 
 /**
- * Feeds one secondary: a cursor over the log, wherever the frames come from, that waits for the secondary to read and
- * never keeps frames for it. When the log no longer reaches back to the cursor, or the secondary says that what it has
- * does not fit, the same stream carries a resync: a session is offered, and the cursor goes on where the secondary says.
+ * Sends the log to one secondary: a cursor over the log that waits for the secondary to read and never buffers frames
+ * for it. If the log no longer contains the cursor's position, or the secondary reports that its data does not match,
+ * the same stream offers a resync session. The cursor then continues at the position that the secondary sends.
  */
 export class Shipper {
   readonly #options: ShipperOptions
@@ -51,7 +51,7 @@ export class Shipper {
     this.#options = options
   }
 
-  /** Resolves never but by rejection: with the stream's end, or with why it had to be ended. */
+  /** Never resolves. Rejects with the reason of the stream's end. */
   async run(opened: OpenedAt): Promise<never> {
     const { store, stream } = this.#options
     const unsubscribe = store.onCommit(() => this.#wake())
@@ -71,18 +71,21 @@ export class Shipper {
     }
   }
 
-  /** The log's newest entry changes the set of filtered keys: ships up to it, then has everything compared. */
+  /**
+   * Must be called if the newest log entry changes the set of filtered keys. Sends the log up to it, then starts a
+   * comparison of all data.
+   */
   filterChanged(): void {
     this.#take({ on: 'filter-changed', at: this.#options.store.position.index })
     this.#wake()
   }
 
-  /** News of a cluster that may take this primary's place must not wait for a heartbeat. */
+  /** Sends a changed list of possible successors now, instead of with the next heartbeat. */
   addressesChanged(): void {
     this.#wake()
   }
 
-  /** Sends changed addresses beside the log, which may be waiting for the secondary to read or to compare. */
+  /** Sends changed addresses independently of the log, which may be waiting for the secondary. */
   async #announce(): Promise<never> {
     const { stream, addresses } = this.#options
     let told = ''
@@ -103,10 +106,10 @@ export class Shipper {
     const isOtherFilter = filter !== (this.#options.filter()?.fingerprint ?? '')
     this.#take({ on: 'opened', isKnown, filter, isOtherFilter })
     this.#count(isKnown ? 'guard_found' : 'missing_guard')
-    // Nothing to apply, but it tells the secondary that its place is one of this log.
+    // An empty message confirms that the secondary's position is in this log.
     if (isKnown) await this.#send([])
     let cursor = position?.index ?? 0
-    // Of later changes it is told.
+    // Later changes are sent to the secondary.
     const openedAt = store.position.index
     for (;;) {
       stream.ended.throwIfAborted()
@@ -134,7 +137,7 @@ export class Shipper {
     }
   }
 
-  /** Operators watch for places that the log does not have any more: each costs a comparison. */
+  /** Operators monitor positions that the log no longer contains, because each costs a comparison. */
   #count(what: 'guard_found' | 'missing_guard' | 'scanned_entries', value = 1): void {
     this.#options.recorder.record(`vault.logshipper.streamWALs.${what}`, value)
   }
@@ -152,7 +155,7 @@ export class Shipper {
     await stream.send({ shipment: { slices, last_index: lastIndexOf(store, kind) } }, bytes)
   }
 
-  /** Offers sessions until the secondary says where to go on in this log. */
+  /** Offers sessions until the secondary sends a position in this log. */
   async #resync(first: string): Promise<number> {
     const { store, stream } = this.#options
     await this.#offer(first)
@@ -175,7 +178,7 @@ export class Shipper {
   async #offer(reason: string): Promise<void> {
     const { kind, stream, sessions, commonName, epoch, log } = this.#options
     await this.#happened({ on: 'resync' })
-    // In one turn: what is written under a later filter is not in the snapshot.
+    // Read in the same event-loop turn as the snapshot, which must not contain writes under a later filter.
     const filter = this.#options.filter()
     const session = sessions.open(commonName, { kind, filter })
     const { position, trees } = session.snapshot
@@ -215,7 +218,9 @@ export class Shipper {
     await Promise.all(this.#take(event))
   }
 
-  /** All that is done at once is done when this returns; what takes longer may be awaited. */
+  /**
+   * Executes the effects of an event. Synchronous effects are complete on return; the returned promises are the others.
+   */
   #take(event: ShippingEvent): readonly Promise<void>[] {
     const { to, effects } = step(SHIPPING, this.#state, event)
     this.#state = to
@@ -241,6 +246,6 @@ export class Shipper {
   }
 }
 
-/** The last index that secondaries of a kind are to reach. */
+/** Returns the last index that secondaries of a kind must reach. */
 export const lastIndexOf = (store: ReplicableStore, kind: Kind): number =>
   kind === 'dr' ? store.lastShippedIndex : store.lastReplicatedIndex

@@ -3,37 +3,42 @@ import { never, type StateTable, type Step, stay, to } from '../model/state-tabl
 import type { StreamState } from '../model/types.js'
 import type { SyncSession } from './sync-sessions.js'
 
-/** The filter of the last comparison, which the next offer of a session goes by. */
+/** The filter of the last comparison, which the next session offer uses. */
 interface Compared {
-  /** The filter that what the secondary has was compared under, by its fingerprint; undefined where that is not sure. */
+  /** Fingerprint of the filter under which the secondary's data was compared; undefined if unknown. */
   readonly under: string | undefined
 }
 
-/** Kept until the secondary has what was written since it was opened: it holds the log behind its snapshot. */
+/**
+ * Kept until the secondary has applied everything written since the session was opened, because it pins the log after
+ * its snapshot.
+ */
 interface Holding {
   readonly session: SyncSession | undefined
 }
 
 interface Changing {
-  /** The log index at which what is filtered changed since. */
+  /** The log index at which the set of filtered keys changed since then. */
   readonly changedAt: number | undefined
 }
 
-/** How the feeding of one secondary stands. SPEC.md has the table. */
+/** State of the stream to one secondary. SPEC.md has the table. */
 export type Shipping =
-  /** The stream was accepted; where the secondary stands is not looked up yet. */
+  /** The stream is accepted. The secondary's position is not looked up yet. */
   | ({ readonly is: 'opening' } & Changing)
-  /** Frames flow, and what the secondary has applied counts. */
+  /** Frames are sent, and applied positions are reported. */
   | ({ readonly is: 'streaming' } & Compared & Holding)
-  /** Frames flow up to a place, where everything is to be compared: until then nothing that is applied counts. */
+  /**
+   * Frames are sent up to an index at which all data must be compared. Until then, applied positions are not reported.
+   */
   | ({ readonly is: 'filter-changed'; readonly at: number } & Compared & Holding)
-  /** The secondary's data does not fit the log of this primary: the secondary is to compare. */
+  /** The secondary's data does not match this primary's log, so the secondary must compare. */
   | ({ readonly is: 'lost'; readonly reason: string } & Compared & Holding)
-  /** A session is being opened, under the filter of the moment in which it is. */
+  /** A session is being opened under the current filter. */
   | ({ readonly is: 'offering' } & Compared)
-  /** The session is offered under a filter; the secondary compares, and will say where it goes on. */
+  /** A session is offered under a filter. The secondary compares and will send its new position. */
   | ({ readonly is: 'comparing'; readonly session: SyncSession; readonly filter: string } & Changing)
-  /** The secondary has said where it goes on; the place is not looked up yet. */
+  /** The secondary has sent its new position, which is not looked up yet. */
   | ({
       readonly is: 'placed'
       readonly session: SyncSession
@@ -43,10 +48,10 @@ export type Shipping =
   | { readonly is: 'ended' }
 
 export type ShippingEvent =
-  /** Where the secondary said it stands: `isKnown` in our log, and under which filter it compared. */
+  /** The secondary's position: `isKnown` if it is in this log, and the filter of its last comparison. */
   | { readonly on: 'opened'; readonly isKnown: boolean; readonly filter: string; readonly isOtherFilter: boolean }
   | { readonly on: 'filter-changed'; readonly at: number }
-  /** `session` is the one that was offered to the secondary last, as far as it had heard then. */
+  /** `session`: the last session offered to the secondary that it knew of. */
   | { readonly on: 'place-lost'; readonly reason: string; readonly session: string }
   | { readonly on: 'resync' }
   | { readonly on: 'offered'; readonly session: SyncSession; readonly filter: string }
@@ -57,13 +62,13 @@ export type ShippingEvent =
   | { readonly on: 'ended' }
 
 type ShippingEffect =
-  /** Tells the registry what the secondary has. */
+  /** Reports the secondary's applied position to the registry. */
   | { readonly do: 'report'; readonly index: number; readonly state: StreamState }
   | { readonly do: 'close'; readonly session: SyncSession }
 
 type Outcome = Step<Shipping, ShippingEffect>
 
-/** Until it has compared, a secondary does not have what it was sent before. */
+/** Until it has compared, the secondary may lack data sent before. */
 const COMPARING: ShippingEffect = { do: 'report', index: 0, state: 'merkle-diff' }
 
 const closing = ({ session }: Holding): readonly ShippingEffect[] => (session ? [{ do: 'close', session }] : [])
@@ -154,7 +159,7 @@ export const SHIPPING: StateTable<Shipping, ShippingEvent, ShippingEffect> = {
   comparing: {
     opened: never,
     'filter-changed': (state, { at }) => to({ ...state, changedAt: at }, COMPARING),
-    // It lost its place by frames that came before this offer, which it takes next.
+    // The secondary lost its position because of frames before this offer, which it receives next.
     'place-lost': (state, event) => (event.session === state.session.id ? lose(state, event) : stay(state)),
     resync: never,
     offered: never,
@@ -193,7 +198,7 @@ export const SHIPPING: StateTable<Shipping, ShippingEvent, ShippingEffect> = {
   },
 }
 
-/** Why the secondary is to compare at this place of the log; undefined while it is not. */
+/** Returns the reason why the secondary must compare at this log position; undefined if it need not. */
 export const findResyncReason = (state: Shipping, cursor: number): string | undefined => {
   if (state.is === 'lost') return state.reason
   return state.is === 'filter-changed' && cursor >= state.at ? 'paths filter changed' : undefined

@@ -13,7 +13,7 @@ import type { DataPlane } from '../host/services.js'
 import type { Kind } from '../model/types.js'
 import type { TreeMaintenance } from './tree-maintenance.js'
 
-/** The parts of replication, for what is done with several of them. */
+/** The parts of replication, for operations that use several of them. */
 export interface ReplicationContext {
   readonly host: ReplicationHost
   readonly roles: RoleRecords
@@ -26,12 +26,12 @@ export interface ReplicationContext {
   readonly running: Readonly<Record<Kind, RunningRole>>
 }
 
-/** Everything that the operations of the API work with. */
+/** Dependencies of all API operations. */
 export interface PathContext extends ReplicationContext {
   readonly services: PathServices
 }
 
-/** The ingredients that every effect may need; the fork is where the log of the epoch before ends here. */
+/** Returns the inputs that every effect may need. The fork is the current end of the previous epoch's log. */
 export const baseIngredients = ({ host, roles }: ReplicationContext, kind: Kind): Ingredients => {
   const record = roles.record(kind)
   const beginIndex = host.store.position.index
@@ -42,7 +42,7 @@ export const baseIngredients = ({ host, roles }: ReplicationContext, kind: Kind)
   }
   const place = host.store.remotePosition
   const [parentId, applied] = [place?.epoch, place?.index ?? 0]
-  // Behind the last place that a primary put back in time still has, its log is another one.
+  // After the last position that a rewound primary still has, its log is a different one.
   if (record.ahead)
     return { ...made, fork: { parentId, forkIndex: Math.min(record.ahead.commonIndex, applied), beginIndex } }
   const aligned = kind === 'dr' ? alignedFrom(host) : applied

@@ -2,7 +2,7 @@ import type { KeyListeners } from '../../storage/keys/replicable.js'
 import type { ReplicationContext } from '../roles/context.js'
 import { recordKey } from '../model/state.js'
 
-/** Everything of replication that remembers stored values, by whose keys they are: it follows commits by this alone. */
+/** The replication caches of stored values, by the owner of their keys. Commits are their only source of updates. */
 export const replicationCaches = ({
   filters,
   settledFilter,
@@ -12,11 +12,12 @@ export const replicationCaches = ({
     filters(key, origin) {
       filters.invalidate(key)
       settledFilter.invalidate(key)
-      // Whoever asked for it was told that it failed, and no secondary was told of it.
+      // The caller of this change was told that it failed, and no secondary has been informed of it.
       if (origin === 'recovered' && roles.record('performance').mode === 'primary') roles.beginAnew()
     },
     roles(key, origin) {
-      // On a standby every record is the active node's; a change of role that is made here takes effect with its step.
+      // On a standby, every record comes from the active node. On the active node, a role change takes effect with its
+      // own steps.
       if (origin === 'followed') roles.follow()
       else if (origin === 'recovered') roles.recover()
       else if (key === recordKey('performance') && origin !== 'own') roles.reload()

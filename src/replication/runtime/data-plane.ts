@@ -11,17 +11,17 @@ import type { ReplicationTimes } from '../model/types.js'
 
 interface DataPlaneOptions {
   readonly host: Surroundings & Pick<ReplicationHost, 'store' | 'settings'>
-  /** The cluster port; it outlives role changes. */
+  /** The cluster port. It outlives role changes. */
   readonly port: ClusterPort
   readonly transport: ClusterTransport
-  /** Largest message of the log, in bytes. */
+  /** Maximum size of a log message, in bytes. */
   readonly shipBatchBytes: number
 }
 
-/** A resync writes so many times the largest message of the log at once. */
+/** One import of a resync writes this many times the maximum size of a log message. */
 const BATCHES_AN_IMPORT = 8
 
-/** The streams and calls of this process, over its cluster port and the injected transport. */
+/** Creates the streams and calls of this process, over its cluster port and the injected transport. */
 export const createDataPlane = ({ host, port, transport, shipBatchBytes }: DataPlaneOptions): DataPlane => {
   const { store, clock, random, log, settings, recorder } = host
   const { times } = settings
