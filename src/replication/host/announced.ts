@@ -5,12 +5,12 @@ import { KEYS } from '../../storage/keys/key-families.js'
 import type { Kind, LogPlace } from '../model/types.js'
 
 /**
- * The last index that the primary ever announced, which a promotion without force has to have reached. It is kept on disk
- * only while it is ahead of what is applied, since the applied position is durable by itself.
+ * The last index that the primary announced. A promotion without force requires that it is applied. It is stored only
+ * while it is ahead of the applied position, which is durable itself.
  */
 export type Announced = LogPlace
 
-/** Also true of none and none. */
+/** Returns true if both are equal or both undefined. */
 export const isSamePlace = (one: LogPlace | undefined, other: LogPlace | undefined): boolean =>
   one?.index === other?.index && one?.epoch === other?.epoch
 
@@ -28,13 +28,13 @@ export const keepAnnounced = async (
 interface Progress {
   readonly applied: number
   readonly announced: number
-  /** True while nothing is applied yet of the primary that leads the set now, as after a change of primary. */
+  /** True while nothing of the set's current primary is applied, as after a change of primary. */
   readonly isBehindEpoch: boolean
 }
 
 /**
- * How much of what was announced is applied. An announcement of an epoch that nothing was applied from yet counts as not
- * reached at all; one of an epoch that is left behind counts no more, since its numbers are those of another log.
+ * Computes how much of the announced log is applied. An announcement in an epoch of which nothing is applied counts as
+ * not reached. An announcement in an older epoch is ignored, because its indexes belong to another log.
  */
 export const measureProgress = (
   place: LogPlace | undefined,

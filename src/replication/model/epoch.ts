@@ -1,41 +1,45 @@
 /**
- * Epochs: each promotion begins one, so that two servers that both call themselves primary can be told apart. An epoch
- * knows its parent and the last index of the parent's log that it builds on. A chain is oldest first; its end is current.
+ * Epochs. Each promotion starts one, so that two servers that both claim to be primary can be distinguished. An epoch
+ * records its parent and the last index of the parent's log that it builds on. A chain is ordered from oldest to
+ * current.
  */
 interface Epoch {
   readonly id: string
-  /** One more than the parent's. */
+  /** The parent's number plus one. */
   readonly number: number
   /** Empty for the first epoch of a set. */
   readonly parent: string
-  /** The last index of the parent's log applied here when this epoch began; all behind it was lost with the parent. */
+  /**
+   * The last index of the parent's log that was applied here when this epoch began. Later entries were lost with the
+   * parent.
+   */
   readonly forkIndex: number
-  /** The last index of the founder's own log at that moment: everything behind it is of this epoch. */
+  /** The last index of the founder's own log at that moment. All later entries belong to this epoch. */
   readonly beginIndex?: number
   /**
-   * The parent's entries behind this index, up to the fork, stand one by one in the founder's log right before
-   * `beginIndex`. The fork itself where nothing is known of them.
+   * The parent's entries after this index, up to the fork, correspond one to one to the entries in the founder's log
+   * just before `beginIndex`. Equal to the fork if unknown.
    */
   readonly alignedFrom?: number
 }
 
 export type EpochChain = readonly Epoch[]
 
-/** Older epochs than these are forgotten; a cluster that was away for longer counts as unrelated. */
+/** Maximum number of epochs to keep. A cluster that was disconnected for longer counts as unrelated. */
 export const EPOCHS_KEPT_MAX = 64
 
 export const currentEpoch = (chain: EpochChain): Epoch | undefined => chain[chain.length - 1]
 
-/** Where an epoch begins: in the log of its parent, and in the founder's own. */
+/** The start of an epoch: in the log of its parent, and in the founder's own log. */
 export interface Fork extends Pick<Epoch, 'forkIndex' | 'beginIndex' | 'alignedFrom'> {
   /**
-   * The chain's current epoch unless nothing of that was ever applied: then the new epoch builds on an older one, and the
-   * current one is its sibling.
+   * The chain's current epoch, unless nothing of it was ever applied: then the new epoch builds on an older one, and
+   * the current one is its sibling.
    */
   readonly parentId?: string | undefined
 }
 
-/** A chain that goes on with a new epoch, whose number is above `beyond` as well. */
+/** Extends a chain with a new epoch. Its number is also greater than `beyond`. */
 export const extendChain = (chain: EpochChain, id: string, { parentId, ...fork }: Fork, beyond = 0): EpochChain => {
   const at = chain.findIndex((epoch) => epoch.id === parentId)
   const kept = at < 0 ? chain : chain.slice(0, at + 1)
@@ -43,7 +47,7 @@ export const extendChain = (chain: EpochChain, id: string, { parentId, ...fork }
   return [...kept, { id, number, parent: currentEpoch(kept)?.id ?? '', ...fork }].slice(-EPOCHS_KEPT_MAX)
 }
 
-/** How another server's chain stands to ours. `diverged`: neither descends from the other. */
+/** The relation of another server's chain to this one. `diverged`: neither descends from the other. */
 type EpochRelation = 'same' | 'newer' | 'older' | 'diverged'
 
 export const compareEpochs = (own: EpochChain, other: EpochChain): EpochRelation => {
@@ -56,8 +60,8 @@ export const compareEpochs = (own: EpochChain, other: EpochChain): EpochRelation
 }
 
 /**
- * Of two servers of one set, whether the other one is to be obeyed: it descends from us, or of two unrelated promotions
- * it is the one further on (equal numbers: the greater id, so that both sides agree without talking).
+ * Returns true if the other of two servers of one set takes precedence: its chain descends from `own`, or, for
+ * unrelated promotions, has the higher number. For equal numbers the greater ID wins, so that both sides decide alike.
  */
 export const isOvertakenBy = (own: EpochChain, other: EpochChain): boolean => {
   const relation = compareEpochs(own, other)
@@ -68,27 +72,27 @@ export const isOvertakenBy = (own: EpochChain, other: EpochChain): boolean => {
   return theirs.number > mine.number || (theirs.number === mine.number && theirs.id > mine.id)
 }
 
-/** Whether the last epoch of a chain is one of those that have ended. */
+/** Returns true if the last epoch of a chain is one of the ended epochs. */
 export const hasEnded = (chain: EpochChain, ended: EpochChain = []): boolean => {
   const last = currentEpoch(chain)?.id
   return ended.some(({ id }) => id === last)
 }
 
-/** The chain up to the epoch that a log was followed in; empty when that is none of its epochs. */
+/** Returns the chain up to the epoch in which a log was followed; empty if the chain does not contain it. */
 export const chainUpTo = (chain: EpochChain, epoch: string): EpochChain =>
   chain.slice(0, chain.findIndex(({ id }) => id === epoch) + 1)
 
-/** Entries of a log that another chain does not build on: all behind `after`, which is undefined where nobody knows. */
+/** Entries of a log that another chain does not build on: all entries after `after`; undefined if unknown. */
 export interface Surplus {
   readonly after: number | undefined
-  /** False when more than what is behind `after` may be given up. */
+  /** False if entries up to `after` may have to be discarded too. */
   readonly isWhole: boolean
 }
 
 /**
- * Finds the part of a log that is to be given up for the other chain. `own` ends with the epoch whose numbering the log
- * has. The two may descend from one another, or both from a third: then the surplus is what the parent's log had behind
- * their fork, and everything since. Undefined when the other chain builds on all of the log.
+ * Returns the part of a log that must be discarded in favor of the other chain. `own` ends with the epoch of the log's
+ * indexes. One chain may descend from the other, or both from a third. In the last case, the surplus is the part of the
+ * parent's log after their fork, and everything since. Returns undefined if the other chain builds on the whole log.
  */
 export const findSurplus = (own: EpochChain, other: EpochChain): Surplus | undefined => {
   const common = own.findLastIndex(({ id }) => other.some((epoch) => epoch.id === id))

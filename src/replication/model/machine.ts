@@ -2,14 +2,14 @@ import type { ErrorCode } from '../../logical/errors.js'
 import type { Kind } from './types.js'
 
 /**
- * The roles of a cluster for one kind of replication, what can happen to it, and where that leads. SPEC.md tells the
- * story; this table is the law. Pure: nothing here reads a record or a clock.
+ * The roles of a cluster for one kind of replication, the possible events, and the resulting transitions. SPEC.md
+ * explains them; this table is authoritative. Pure: nothing here reads a record or a clock.
  */
 
 /** A role as the API shows it. */
 export type Mode = 'disabled' | 'bootstrapping' | 'primary' | 'secondary'
 
-/** A role as the machine sees it: `detached` is a secondary without credentials, which follows nobody. */
+/** A role as the state machine uses it. `detached` is a secondary without credentials, which has no primary. */
 export type Stage = Mode | 'detached'
 
 const modeOf = (stage: Stage): Mode => (stage === 'detached' ? 'secondary' : stage)
@@ -26,7 +26,7 @@ export type Event =
   | 'forget-primary'
   | 'update-addresses'
 
-/** Every stage and every event: a new one of either does not compile before all its cells are written. */
+/** All combinations of stage and event. A new stage or event does not compile until all its cells are defined. */
 export const TRANSITIONS: Readonly<Record<Stage, Readonly<Record<Event, Stage | 'rejected'>>>> = {
   disabled: {
     'enable-primary': 'primary',
@@ -90,35 +90,40 @@ export const TRANSITIONS: Readonly<Record<Stage, Readonly<Record<Event, Stage | 
   },
 }
 
-/** The kinds of replication that a server may use: `plus` has performance replication only, `none` has neither. */
+/**
+ * The kinds of replication that the license permits: `plus` permits performance replication only, `none` permits
+ * neither.
+ */
 export type License = 'enterprise' | 'plus' | 'none'
 
-/** The stages that every decision looks at. */
+/** The stages that every decision uses. */
 export interface Facts {
   readonly stages: Readonly<Record<Kind, Stage>>
 }
 
-/** How far this cluster is, for the checks that `force` skips. */
+/** The replication progress of this cluster, for the checks that `force` skips. */
 export interface SafetyFacts {
-  /** False while the first or a later sync has left something out. */
+  /** False while the first or a later sync is incomplete. */
   readonly isSyncComplete: boolean
   readonly streamState: 'idle' | 'merkle-diff' | 'merkle-sync' | 'stream-wals'
   readonly isReindexing: boolean
   readonly appliedIndex: number
-  /** The last index that the primary ever announced. */
+  /** The last index that the primary announced. */
   readonly announcedIndex: number
-  /** The applied log is of an epoch that another primary has ended, and nothing of that primary is applied yet. */
+  /** The applied log belongs to an epoch that another primary has ended, and nothing of that primary is applied yet. */
   readonly isBehindEpoch: boolean
-  /** A filter that holds something back from this cluster, as `deny EU_data/`; undefined when it has all. */
+  /**
+   * The filter that withholds data from this cluster, for example `deny EU_data/`; undefined if it receives all data.
+   */
   readonly filter: string | undefined
 }
 
-/** A step before the records change. Each is taken back when one of the next, or the change itself, fails. */
+/** A step before the records change. It is undone if a later step or the change itself fails. */
 export type Preparation =
   | { readonly do: 'fence-writes'; readonly kind: Kind }
   | { readonly do: 'drain'; readonly kind: Kind }
   | { readonly do: 'stop-following'; readonly kind: Kind }
-  /** Lists the entries that a forced promotion gives up. */
+  /** Lists the entries that a forced promotion discards. */
   | { readonly do: 'list-missing'; readonly kind: Kind; readonly safety: SafetyFacts }
   /** Lists the entries that the new primary does not build on. */
   | { readonly do: 'list-surplus'; readonly kind: Kind }
@@ -137,8 +142,8 @@ export type RecordChange =
   | { readonly do: 'delete-operation-token' }
 
 /**
- * The only point at which the role changes: the drafts become durable in one batch, or as what is left of everything.
- * Everything after this point can be derived again from the records.
+ * The only point at which the role changes: the drafts become durable in one batch, or as the only remaining data after
+ * a wipe. Everything after this point can be derived from the records.
  */
 type Ending = 'commit' | 'commit-and-restart' | 'wipe-and-restart'
 
@@ -164,7 +169,7 @@ export type Decision = Acceptance | Refusal
 
 export const refuse = (reason: string, code: ErrorCode = 'invalid-request'): Refusal => ({ ok: false, code, reason })
 
-/** Where `event` leads from `stage`; the caller has answered every refusal with its own text before. */
+/** Returns the decision for `event` in `stage`. The caller must have handled every refusal with its own text. */
 export const accept = (stage: Stage, event: Event, effects: Effects): Decision => {
   const to = TRANSITIONS[stage][event]
   return to === 'rejected' ? refuse(`${event} is not possible while ${modeOf(stage)}`) : { ok: true, to, ...effects }
@@ -173,6 +178,6 @@ export const accept = (stage: Stage, event: Event, effects: Effects): Decision =
 export const isSecondaryStage = (stage: Stage): boolean =>
   stage === 'secondary' || stage === 'bootstrapping' || stage === 'detached'
 
-/** While a cluster is a DR secondary its performance role is only kept for later. */
+/** Returns true if the performance role is hidden, because the cluster is a DR secondary. */
 export const isDormant = (kind: Kind, facts: Facts): boolean =>
   kind === 'performance' && isSecondaryStage(facts.stages.dr)

@@ -5,31 +5,31 @@ import type { Kind, Overtaker } from './types.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
- * The stored role of a cluster, one record per kind. The record is the truth: services are derived from it at
- * every start, and a role changes when the record does, in one durable batch. The performance record lies under a local
- * prefix, so that DR copies have it and can take the role over; the DR record never leaves the cluster.
+ * The stored role of a cluster, one record per kind. The record is authoritative: services are derived from it at every
+ * start, and a role changes when the record does, in one durable batch. The performance record has a local prefix, so
+ * that DR copies receive it and can take over the role. The DR record never leaves the cluster.
  */
 export type KindRecord = DisabledRecord | PrimaryRecord | SecondaryRecord
 
 interface DisabledRecord {
   readonly mode: 'disabled'
-  /** On a former primary: the epochs of its set, its own last, which have no primary any more. */
+  /** On a former primary: the ended epochs of its set, including its own last one. */
   readonly ended?: EpochChain
 }
 
 export interface PrimaryRecord {
   readonly mode: 'primary'
-  /** The id that all members of the replication set show as `cluster_id`. */
+  /** The ID that all members of the replication set show as `cluster_id`. */
   readonly setId: string
-  /** The epochs this set went through, ours last. */
+  /** The epochs of this set, the current one last. */
   readonly epochs: EpochChain
   readonly ca: CaRecord
-  /** The address that secondaries are told instead of the configured cluster address; empty when not overridden. */
+  /** The address sent to secondaries instead of the configured cluster address; empty if not overridden. */
   readonly primaryClusterAddr: string
   readonly registrations: readonly Registration[]
-  /** Set when a server with a newer epoch of this set was met: from then on nothing is shipped to its followers. */
+  /** Set when a server with a newer epoch of this set was detected. From then on, nothing is sent to secondaries. */
   readonly fenced?: Fence
-  /** After a promotion: how the former primary is reached, which is to be told of the new epoch. */
+  /** After a promotion: the credentials to reach the former primary, which must be informed of the new epoch. */
   readonly former?: Credentials
 }
 
@@ -37,28 +37,28 @@ export interface SecondaryRecord {
   readonly mode: 'bootstrapping' | 'secondary'
   readonly setId: string
   readonly epochs: EpochChain
-  /** Empty on a demoted primary that has not joined anybody. */
+  /** Empty on a demoted primary that has not joined another cluster. */
   readonly secondaryId: string
-  /** Without them the cluster is detached: it follows nobody. */
+  /** Without credentials, the cluster is detached and has no primary. */
   readonly credentials?: Credentials
-  /** True once it followed a primary in this role; then only a complete copy may be promoted. */
+  /** True once it followed a primary in this role. Then only a complete copy can be promoted. */
   readonly hasFollowed: boolean
-  /** How often this cluster, or what it is a copy of, took over the secondary id from a DR original. */
+  /** How often this cluster, or the one it is a copy of, took over the secondary ID from a DR original. */
   readonly incarnation: number
-  /** Set while this cluster has what its primary has lost: then it follows nobody until an operator says so. */
+  /** Set while this cluster has data that its primary lost. It then has no primary until an operator decides. */
   readonly ahead?: Ahead
-  /** On a former primary: who had overtaken it. */
+  /** On a former primary: the cluster that had overtaken it. */
   readonly overtaker?: Overtaker
-  /** The epoch that was followed last and has no primary any more: that one stepped back for good. */
+  /** The ended epoch that was followed last, whose primary was demoted. */
   readonly endedEpoch?: string
 }
 
-/** The part of the log that a primary that was put back in time does not have any more. */
+/** The part of the log that a rewound primary no longer has. */
 export interface Ahead {
   /** The primary's epoch, and the last index of its log that is applied here. */
   readonly epoch: string
   readonly index: number
-  /** The last index that both have, as far as that is known, and the end of the primary's log. */
+  /** The last index known to be common to both, and the end of the primary's log. */
   readonly commonIndex: number
   readonly primaryIndex: number
   readonly sinceMs: number
@@ -73,17 +73,17 @@ export interface CaRecord {
 
 export interface Registration {
   readonly id: string
-  /** Of the client certificate; how a connection is known to belong to this registration. */
+  /** Common name of the client certificate, which maps a connection to this registration. */
   readonly commonName: string
-  /** `issued`: its token is unused, and the id may be given again. `connected`: its bootstrap succeeded once. */
+  /** `issued`: the token is unused, and the ID may be issued again. `connected`: its bootstrap has succeeded. */
   readonly state: 'issued' | 'connected'
-  /** An unused token is good until then. Milliseconds since the epoch. */
+  /** Expiry of an unused token, in milliseconds since the epoch. */
   readonly expiresAtMs: number
-  /** The cluster's own id, known once it has connected. */
+  /** The cluster's own ID, known after its first connection. */
   readonly clusterId: string
-  /** The highest one seen: whoever comes with a lower one was replaced. */
+  /** The highest incarnation seen. A cluster with a lower one was replaced. */
   readonly incarnation: number
-  /** Where it was reached last and when that was learnt, shown while it is away. */
+  /** The last known address and its time, shown while the secondary is disconnected. */
   readonly apiAddress: string
   readonly clusterAddress: string
   readonly lastSeenMs: number
@@ -93,7 +93,7 @@ export interface Fence {
   readonly epoch: string
   readonly byEpoch: string
   readonly sinceMs: number
-  /** Last own index that the newer epoch builds on; undefined when it builds on nothing of ours. */
+  /** The last local index that the newer epoch builds on; undefined if it builds on nothing of this cluster. */
   readonly forkIndex?: number
   readonly by?: Overtaker
 }
@@ -103,11 +103,11 @@ export interface Credentials {
   readonly caCertificate: string
   readonly certificate: string
   readonly privateKey: string
-  /** The name of the primary's CA, asked for as TLS server name. */
+  /** The name of the primary's CA, used as TLS server name. */
   readonly serverName: string
-  /** Where the primary is looked for, best first, as `https://host:port`. */
+  /** Addresses of the primary, best first, as `https://host:port`. */
   readonly primaryAddresses: readonly string[]
-  /** Where it was looked for before: a node of it that was away for a while may be the only one left. */
+  /** Earlier addresses. A node that was away for a time may be the only one left. */
   readonly formerAddresses?: readonly string[]
 }
 
@@ -117,7 +117,7 @@ const PREFIX: Readonly<Record<Kind, string>> = { dr: KEYS.drRole, performance: K
 
 export const recordKey = (kind: Kind): string => `${PREFIX[kind]}record`
 
-/** Where the private half of a generated public key waits for its token. */
+/** Key of the private half of a generated key pair until its token arrives. */
 export const exchangeKeyKey = (kind: Kind): string => `${PREFIX[kind]}exchange-key`
 
 export const readRecord = (storage: ReadStorage, kind: Kind): KindRecord =>
@@ -128,7 +128,7 @@ export const putRecord = (tx: Transaction, kind: Kind, record: KindRecord): void
   else putJson(tx, recordKey(kind), record)
 }
 
-/** The record as it is handed to a wiped storage. */
+/** Encodes the record for a wiped store. */
 export const encodeRecord = (record: KindRecord): Buffer => Buffer.from(JSON.stringify(record))
 
 export const stageOf = (record: KindRecord): Stage => {
@@ -136,14 +136,17 @@ export const stageOf = (record: KindRecord): Stage => {
   return record.credentials === undefined ? 'detached' : 'secondary'
 }
 
-/** A secondary that has followed a primary in this role. A demoted primary has not: what it holds is its own. */
+/**
+ * Returns true for a secondary that has followed a primary in this role. A demoted primary has not: its data is its
+ * own.
+ */
 export const isCopy = (record: KindRecord): record is SecondaryRecord & { readonly mode: 'secondary' } =>
   record.mode === 'secondary' && record.hasFollowed
 
 /**
- * The epochs of a kind that have no primary any more as soon as this cluster is none: its own ones, also after it has given
- * them up, and the last one that it followed where that has ended. A DR copy has the performance epochs of its primary, which
- * are not its own.
+ * Returns the epochs of a kind that end when this cluster stops being primary: its own epochs, including given-up ones,
+ * and the last followed one if it has ended. A DR copy holds the performance epochs of its primary, which are not its
+ * own.
  */
 export const ownEpochsOf = ({ dr, performance }: Readonly<Record<Kind, KindRecord>>, kind: Kind): EpochChain => {
   const record = kind === 'dr' ? dr : performance
@@ -161,7 +164,7 @@ export const setIdOf = (record: KindRecord): string | undefined =>
 export const epochIdOf = (record: KindRecord): string =>
   record.mode === 'disabled' ? '' : (currentEpoch(record.epochs)?.id ?? '')
 
-/** Ids that no new token may be issued for, and how many registrations there are besides `id`. */
+/** Returns the IDs for which no new token can be issued, and the number of registrations besides `id`. */
 export const registeredIds = (
   record: PrimaryRecord,
   id: string,

@@ -47,16 +47,16 @@ interface StreamServerOptions {
   readonly kind: Kind
   readonly store: ReplicableStore
   readonly hooks: PrimaryHooks
-  /** Largest message of the log, in bytes, unless one transaction is larger. */
+  /** Maximum size of a log message, in bytes, unless one transaction is larger. */
   readonly shipBatchBytes: number
   readonly clock: Clock
   readonly log: Log
-  /** Told when a secondary connects, disconnects or moves. */
+  /** Called when a secondary connects, disconnects or changes its position. */
   readonly onChange?: () => void
   readonly recorder?: Recorder | undefined
 }
 
-/** The primary's side of one kind of replication: answers its secondaries and feeds each of them. */
+/** The primary side of one kind of replication: answers the calls of its secondaries and streams the log to each. */
 export class StreamServer implements ClusterService {
   readonly registry: SecondaryRegistry
   readonly #options: StreamServerOptions
@@ -72,7 +72,7 @@ export class StreamServer implements ClusterService {
     this.registry = new SecondaryRegistry(options.clock, options.onChange ?? (() => undefined))
   }
 
-  /** Answers on the cluster port from now on. */
+  /** Starts to answer on the cluster port. */
   attach(port: ClusterPort, identity: ServerIdentity): void {
     this.#attached = { port, serverName: identity.serverName }
     const { kind, recorder = silentRecorder, clock } = this.#options
@@ -80,9 +80,9 @@ export class StreamServer implements ClusterService {
   }
 
   /**
-   * Cuts a secondary off, now: its streams end, its connections are destroyed, and nothing more is sent. The caller has
-   * taken its registration out of what `hooks.admit` knows before. `commonName` is of its certificate; one that never
-   * opened a stream has no other.
+   * Disconnects a secondary at once: its streams end, its connections are destroyed, and nothing more is sent. The
+   * caller must first remove the registration that `hooks.admit` checks. `commonName`: name of its certificate, needed
+   * for a secondary that never opened a stream.
    */
   revoke(secondaryId: string, commonName: string): void {
     const connectedAs = this.registry.revoke(secondaryId)
@@ -91,22 +91,22 @@ export class StreamServer implements ClusterService {
     }
   }
 
-  /** To be called when what is kept from a secondary has changed, before the change is answered. */
+  /** Must be called when the set of keys withheld from a secondary has changed, before the change is acknowledged. */
   filterChanged(secondaryId: string): void {
     this.#shippers.get(secondaryId)?.filterChanged()
   }
 
-  /** Tells every secondary anew where its primary, or what takes its place, can be found. */
+  /** Sends every secondary the current addresses of its primary and of possible successors. */
   addressesChanged(): void {
     for (const shipper of this.#shippers.values()) shipper.addressesChanged()
   }
 
-  /** This primary was overtaken: nobody is fed any more, and everybody is told where to go. */
+  /** Ends all streams because this primary was overtaken, and redirects the secondaries. */
   refuseAll({ code, text, overtaker }: Refusal): void {
     for (const stream of this.registry.streams) stream.end(refusalError(code, text, { overtaker }))
   }
 
-  /** Says goodbye on every stream, stops answering, and waits for what is in flight. */
+  /** Ends every stream with a reason, stops answering, and waits for pending calls. */
   async stop(reason = 'the primary is stopping'): Promise<void> {
     this.#isStopped = true
     for (const stream of this.registry.streams) stream.end(refusalError('unavailable', reason))
@@ -169,7 +169,7 @@ export class StreamServer implements ClusterService {
     const pacer = new Pacer(this.#options.clock, () => this.#options.store.position.index)
     const replies = request.is_whole ? session.fetchTree(tree) : session.fetchSubPages(tree, request.sub_pages)
     for await (const reply of replies) {
-      // A session ends with its stream, and a revocation ends the stream: nothing is sent after either.
+      // A session ends with its stream, and a revocation ends the stream. Nothing is sent after either.
       this.#sessions.find(session.id, caller.commonName)
       yield reply
       await pacer.rest()
@@ -230,9 +230,9 @@ export class StreamServer implements ClusterService {
   }
 
   /**
-   * One that stands in our epoch where our log should reach, and does not lead through, has what we have lost: nothing of
-   * it is to be overwritten in silence. A place that was trimmed away, or that a restored snapshot went beyond, lies
-   * before the kept log.
+   * Throws if a secondary has a position in this epoch that the log should contain and does not: the secondary has data
+   * that this primary lost and that must not be overwritten silently. Positions that were trimmed, or that a restored
+   * snapshot skipped, are before the kept log.
    */
   #requireNotRewound(secondaryId: string, position: PositionMessage | null): void {
     const { store, hooks, kind, log } = this.#options

@@ -11,7 +11,7 @@ import { Packer } from '../../storage/sync/packed.js'
 
 const PAGES = 256
 const GROUPS_PER_PAGE = 16
-/** A frozen view of the primary's data that one secondary compares itself with. Lives inside its stream. */
+/** A frozen view of the primary's data that one secondary compares with its own. It ends with its stream. */
 export class SyncSession {
   readonly id: string
   readonly commonName: string
@@ -25,7 +25,7 @@ export class SyncSession {
     this.#audience = audience
   }
 
-  /** The caller's pages that differ, with our hashes one level down. `pages` is 256 hashes. */
+  /** Returns the caller's pages that differ, with the hashes one level down. `pages` is 256 hashes. */
   conflictingPages(tree: Tree, pages: Buffer): Omit<ConflictingPagesReply, 'who'> {
     this.#check(tree)
     if (pages.length !== PAGES * HASH) throw refusalError('failed', 'a tree has 256 page hashes')
@@ -45,7 +45,7 @@ export class SyncSession {
     return Buffer.concat(groups.map((group) => this.snapshot.trees[tree].subPages(group)))
   }
 
-  /** Fetches all keys of a tree. Only where nothing is filtered. */
+  /** Yields all keys of a tree. Only valid if nothing is filtered. */
   async *fetchTree(tree: Tree): AsyncGenerator<FetchKeysReply> {
     this.#check(tree)
     if (tree === 'replicated' && this.#audience.filter) throw refusalError('failed', 'this copy is filtered')
@@ -56,7 +56,9 @@ export class SyncSession {
     yield reply.take()
   }
 
-  /** Keys of sub-pages that the caller lacks, leaves of the caller that are unknown here, and filtered hashes. */
+  /**
+   * Yields keys of sub-pages that the caller lacks, leaves of the caller that are unknown here, and filtered hashes.
+   */
   async *fetchSubPages(tree: Tree, asked: readonly CallerSubPage[]): AsyncGenerator<FetchKeysReply> {
     this.#check(tree)
     const filter = tree === 'replicated' ? this.#audience.filter : undefined
@@ -98,7 +100,7 @@ const compare = (asked: CallerSubPage, own: SubPageKeys | undefined, filter: Key
   return { missing, unknown: [...theirs.values()], filtered: filtered }
 }
 
-/** The open sessions of a primary, bounded in number: each holds a snapshot and the log behind it. */
+/** The open sessions of a primary. Their number is limited, because each pins a snapshot and the log after it. */
 export class SyncSessions {
   readonly #sessions = new Map<string, SyncSession>()
   readonly #store: ReplicableStore
@@ -108,7 +110,7 @@ export class SyncSessions {
     this.#store = store
   }
 
-  /** Rejects as `unavailable` when too many secondaries sync at once; they come again. */
+  /** Opens a session. Throws `unavailable` if too many secondaries sync at once; they retry. */
   open(commonName: string, audience: Audience): SyncSession {
     if (this.#sessions.size >= LIMITS.syncSessionsMax) {
       throw refusalError('unavailable', `${LIMITS.syncSessionsMax} secondaries are syncing; try again later`)
@@ -119,7 +121,7 @@ export class SyncSessions {
     return session
   }
 
-  /** The caller's own session; anybody else's does not exist for it. */
+  /** Returns a session of this caller. Sessions of other callers are not found. */
   find(id: string, commonName: string): SyncSession {
     const session = this.#sessions.get(id)
     if (!session || session.commonName !== commonName) throw refusalError('unavailable', 'no such sync session')
@@ -131,25 +133,25 @@ export class SyncSessions {
   }
 }
 
-/** Roughly what one reply holds; large enough for few round trips, small enough to push back finely. */
+/** Approximate size of one reply: few round trips, and fine-grained flow control. */
 const REPLY_BYTES = 256 * 1024
 
-/** In what a sub-page of a caller is another than here. */
+/** The differences between a sub-page of the caller and this one. */
 interface Difference {
   readonly missing: readonly string[]
   readonly unknown: readonly Buffer[]
-  /** 20 bytes; all zero when nothing is filtered. */
+  /** 20 bytes; all zero if nothing is filtered. */
   readonly filtered: Buffer
 }
 
-/** Gathers entries into replies of bounded size. */
+/** Collects entries into replies of limited size. */
 class ReplyBuilder {
   readonly #entries = new Packer(REPLY_BYTES)
   #unknown: CallerSubPage[] = []
   #filtered: FilteredSubPageMessage[] = []
   #unknownBytes = 0
 
-  /** True when the reply is full. */
+  /** Returns true if the reply is full. */
   add(key: string, value: Buffer): boolean {
     this.#entries.add(key, value)
     return this.#entries.bytes + this.#unknownBytes >= REPLY_BYTES

@@ -3,8 +3,9 @@ import type { ReplicationHost } from '../host/host.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
- * A DR copy logs every entry of its primary as one of its own, so the two logs go on in step from the last comparison.
- * That place is kept: with it the copy's own log, which survives a restart, can be read in the primary's numbering.
+ * A DR copy logs every entry of its primary as one of its own, so the two logs advance in step after the last
+ * comparison. The position of that comparison is stored. With it, the copy's own log, which survives a restart, can be
+ * read with the primary's indexes.
  */
 interface Alignment {
   readonly epoch: string
@@ -14,7 +15,7 @@ interface Alignment {
 
 type Host = Pick<ReplicationHost, 'storage' | 'store'>
 
-/** A comparison is complete: the logs go on in step from here. */
+/** Stores the position at which a comparison completed: the logs advance in step from here. */
 export const keepAlignment = async ({ storage, store }: Host): Promise<void> => {
   const place = store.remotePosition
   if (!place) return
@@ -22,7 +23,7 @@ export const keepAlignment = async ({ storage, store }: Host): Promise<void> => 
   await storage.write((tx) => putJson(tx, KEYS.alignment, alignment))
 }
 
-/** Moves the kept place to another epoch, in which the same log goes on. */
+/** Moves the stored position to another epoch that continues the same log. */
 export const continueAlignment = async ({ storage, store }: Host): Promise<void> => {
   const place = store.remotePosition
   const kept = readJson<Alignment>(storage, KEYS.alignment)
@@ -33,7 +34,7 @@ export const continueAlignment = async ({ storage, store }: Host): Promise<void>
 const isInStep = ({ remoteIndex, ownIndex }: Alignment, remote: number, own: number): boolean =>
   remote - remoteIndex === own - ownIndex
 
-/** The first place from which both logs went in step to where they stand now; undefined when that is not sure. */
+/** Returns the first position from which both logs advanced in step until now; undefined if this is uncertain. */
 const readAlignment = ({ storage, store }: Host): Alignment | undefined => {
   const place = store.remotePosition
   const kept = readJson<Alignment>(storage, KEYS.alignment)
@@ -41,11 +42,14 @@ const readAlignment = ({ storage, store }: Host): Alignment | undefined => {
   return isInStep(kept, place.index, store.position.index) ? kept : undefined
 }
 
-/** The primary's entries behind this index stand one by one in the own log; what is applied now where nothing is sure. */
+/**
+ * Returns the index after which each entry of the primary is one entry of the local log; the applied index if
+ * uncertain.
+ */
 export const alignedFrom = (host: Host): number =>
   readAlignment(host)?.remoteIndex ?? host.store.remotePosition?.index ?? 0
 
-/** Where the primary's index stands in the own log; undefined where that is not known. */
+/** Returns the local log index of the primary's index; undefined if unknown. */
 export const ownIndexOf = (host: Host, index: number): number | undefined => {
   const alignment = readAlignment(host)
   if (!alignment || index < alignment.remoteIndex) return undefined

@@ -4,14 +4,16 @@ import type { CaRecord, Credentials, KindRecord, SecondaryRecord } from '../mode
 import { DISABLED } from '../model/state.js'
 import type { Kind } from '../model/types.js'
 
-/** The inputs that effects need besides the record: made or learnt before the first effect is applied. */
+/** The inputs of effects besides the record. They are created or read before the first effect is applied. */
 export interface Ingredients {
   newId(): string
-  /** All epochs that one change begins have this id, so that of two siblings the same one is the greater in either kind. */
+  /** All epochs that one change starts have this ID, so that both kinds order two sibling epochs the same way. */
   readonly epochId: string
   /** The epochs that end with the role of each kind. */
   readonly ended?: Readonly<Record<Kind, EpochChain>>
-  /** Last index applied from the primary, and the end of the own log; on a former primary both are that. */
+  /**
+   * The last index applied from the primary, and the end of the local log. On a former primary, both are the latter.
+   */
   readonly fork: Fork
   readonly ca?: CaRecord
   readonly primaryClusterAddr?: string
@@ -21,13 +23,13 @@ export interface Ingredients {
 
 export type Records = Readonly<Record<Kind, KindRecord>>
 
-/** The records that a change of role is about to make durable, and whether the operation token stays. */
+/** The records that a role change will make durable, and whether the operation token is kept. */
 export interface Drafts {
   readonly records: Records
   readonly keepsOperationToken: boolean
 }
 
-/** The drafts after one effect. Pure but for `newId`. */
+/** Returns the drafts after one effect. Pure except for `newId`. */
 export const applyEffect = (drafts: Drafts, effect: RecordChange, given: Ingredients): Drafts => {
   if (effect.do === 'delete-operation-token') return { ...drafts, keepsOperationToken: false }
   const records = { ...drafts.records, [effect.kind]: changeRecord(drafts.records[effect.kind], effect, given) }

@@ -12,7 +12,7 @@ import {
 } from '../model/machine.js'
 import type { Kind } from '../model/types.js'
 
-/** The decisions of a cluster that is asked to become, to be or to stop being a primary. Pure. */
+/** The decisions for requests to become a primary, to act as one, or to stop being one. Pure. */
 
 export type Check = { readonly ok: true } | Refusal
 
@@ -30,7 +30,7 @@ export const decideEnablePrimary = (kind: Kind, facts: Facts): Decision => {
   })
 }
 
-/** Passes on a primary of the kind whose role is not hidden behind a DR secondary. */
+/** Accepts a primary of the kind whose role is not hidden behind a DR secondary. */
 export const checkIsPrimary = (kind: Kind, facts: Facts): Check => {
   if (isDormant(kind, facts)) return refuse(DR_REFUSAL)
   return facts.stages[kind] === 'primary' ? PASSED : refuse(GUARDS.notPrimary(kind))
@@ -67,11 +67,11 @@ export const isValidId = (id: string): boolean => ID_PATTERN.test(id) && id.leng
 export interface TokenRequest {
   readonly id: string
   readonly ttlSeconds: number
-  /** `bad` = given, but no key of the expected form; `tooOld`: the version of this server, which knows no such keys. */
+  /** `bad`: not a valid key. `tooOld`: the version of this server, which does not support such keys. */
   readonly publicKey: 'none' | 'good' | 'bad' | { readonly tooOld: string }
 }
 
-/** `taken`: the ids whose bootstrap has succeeded; `issued`: those whose token is still unused. */
+/** `taken`: the IDs whose bootstrap has succeeded. `issued`: the IDs whose token is unused. */
 export const decideIssueToken = (
   kind: Kind,
   facts: Facts,

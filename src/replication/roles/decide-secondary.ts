@@ -13,9 +13,9 @@ import {
 } from '../model/machine.js'
 import type { Kind } from '../model/types.js'
 
-/** The decisions of a cluster that is asked to join, to follow another primary, to be promoted or to leave. Pure. */
+/** The decisions for requests to join, to follow another primary, to be promoted, or to leave. Pure. */
 
-/** Asked before anything leaves this cluster; what the token says is judged by `checkBundle`. */
+/** Decides before any data leaves this cluster. `checkBundle` validates the content of the token. */
 export const decideEnableSecondary = (kind: Kind, facts: Facts): Decision => {
   const stage = facts.stages[kind]
   if (isDormant(kind, facts)) return refuse(DR_REFUSAL)
@@ -32,11 +32,11 @@ export const decideEnableSecondary = (kind: Kind, facts: Facts): Decision => {
 export interface BundleFacts {
   readonly kind: Kind
   readonly setId: string
-  /** The token was made by this very cluster. */
+  /** True if this cluster issued the token. */
   readonly isOwn: boolean
 }
 
-/** `setId` is that of the record; undefined where any set will do, since everything is wiped. */
+/** `setId` is the set of the record; undefined if any set is valid, because all data is wiped. */
 export const checkBundle = (kind: Kind, setId: string | undefined, bundle: BundleFacts): Check => {
   if (bundle.kind !== kind) return refuse(GUARDS.tokenOfKind(bundle.kind))
   if (bundle.isOwn) return refuse(GUARDS.ownSecondary)
@@ -45,7 +45,7 @@ export const checkBundle = (kind: Kind, setId: string | undefined, bundle: Bundl
 
 type UpdateForm = 'token' | 'blank' | 'addresses'
 
-/** Which form the fields mean: exactly one of a present token, which may be blank, or a list with something in it. */
+/** Determines the form of the request: exactly one of a token, which may be blank, or a nonempty list. */
 export const parseUpdateForm = (
   token: string | undefined,
   addresses: readonly string[],
@@ -80,7 +80,7 @@ export const decideUpdatePrimary = (kind: Kind, facts: Facts, form: UpdateForm |
       })
     case 'token':
       return accept(stage, 'update-primary', {
-        // The received log must not move while it is compared with the log that the new primary builds on.
+        // The received log must not change while it is compared with the log that the new primary builds on.
         prepare: [
           { do: 'stop-following', kind },
           { do: 'list-surplus', kind },
@@ -93,11 +93,13 @@ export const decideUpdatePrimary = (kind: Kind, facts: Facts, form: UpdateForm |
 
 interface PromotionRisk {
   readonly reason: string
-  /** Waiting may mend it. A filter stays, and so does what is missing on a cluster that follows nobody. */
+  /**
+   * True if waiting may resolve the risk. A filter remains, and so does missing data on a cluster without a primary.
+   */
   readonly mayPass: boolean
 }
 
-/** Why a promotion would lose something; undefined when it would not. */
+/** Returns the data that a promotion would lose; undefined if none. */
 const findPromotionRisk = (stage: string, safety: SafetyFacts): PromotionRisk | undefined => {
   const passing = (reason: string): PromotionRisk => ({ reason, mayPass: true })
   const whileFollowing = (reason: string): PromotionRisk => ({ reason, mayPass: safety.streamState !== 'idle' })
@@ -127,12 +129,13 @@ export const decidePromote = (kind: Kind, facts: Facts, safety: SafetyFacts, for
     { do: 'become-primary', kind, set: 'kept' },
     { do: 'start-epoch', kind },
   ]
-  // The copy of a performance primary takes its place in the performance set, so the old one must be told apart there.
+  // The copy of a performance primary replaces it in the performance set, so it must be distinguishable from the old
+  // primary there.
   if (kind === 'dr' && facts.stages.performance === 'primary') change.push({ do: 'start-epoch', kind: 'performance' })
-  // The copy of a performance secondary goes on under the same secondary id.
+  // The copy of a performance secondary keeps the same secondary ID.
   if (kind === 'dr' && facts.stages.performance === 'secondary') change.push({ do: 'take-place', kind: 'performance' })
   if (kind === 'dr') change.push({ do: 'delete-operation-token' })
-  // The applied index must not move between the fork that the new epoch names and the end of following.
+  // The applied index must not change between the fork in the new epoch and the end of following.
   const prepare = [
     { do: 'stop-following', kind },
     { do: 'list-missing', kind, safety },
@@ -146,19 +149,19 @@ export const decideDisableSecondary = (kind: Kind, facts: Facts): Decision => {
   if (!isSecondaryStage(stage)) return refuse(GUARDS.notSecondary(kind))
   const change: RecordChange[] = [{ do: 'become-disabled', kind }]
   if (kind === 'dr') {
-    // The performance role was a copy: kept, it would stand for the same cluster as the original.
+    // The performance role was a copy. If it were kept, two clusters would have the same identity.
     if (facts.stages.performance !== 'disabled') change.push({ do: 'become-disabled', kind: 'performance' })
     change.push({ do: 'delete-operation-token' })
   }
-  // What the primary has sent would be applied to a cluster of its own.
+  // Data from the primary must not be applied to a disabled cluster.
   const prepare = [{ do: 'stop-following', kind }] as const
   return accept(stage, 'disable-secondary', { prepare, change, end: 'commit-and-restart' })
 }
 
-/** The first copy is complete. A role that fell behind a DR secondary meanwhile waits. */
+/** Decides on the end of the first copy. A role that is hidden behind a DR secondary meanwhile waits. */
 export const decideFinishBootstrap = (kind: Kind, facts: Facts): Decision => {
   if (isDormant(kind, facts)) return refuse(DR_REFUSAL)
-  // The running services go on: everything that was read from the data has followed the copy as it came in.
+  // The running services continue, because all caches were updated while the copy was written.
   return accept(facts.stages[kind], 'finish-bootstrap', {
     prepare: [{ do: 'plant-dev-root' }],
     change: [{ do: 'become-secondary', kind }],

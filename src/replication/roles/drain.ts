@@ -6,7 +6,7 @@ import type { Registration } from '../model/state.js'
 interface DrainOptions {
   readonly registry: PrimaryService['registry']
   readonly registrations: readonly Registration[]
-  /** The index up to which the log is to be applied everywhere. */
+  /** The index up to which all secondaries must apply the log. */
   readonly index: number
   readonly timeoutMs: number
   readonly clock: Clock
@@ -22,9 +22,9 @@ export interface Straggler {
 }
 
 /**
- * Waits until every secondary has applied `index` that is connected, or was when this began: a connection may break in the
- * meantime, and come back. Waits for at most `timeoutMs`, and never for a secondary that was away all the time. Resolves to
- * those that have not applied it. Rejects with the signal's reason.
+ * Waits until every secondary has applied `index` that is connected, or was connected at the start of the call, because
+ * a connection may break and return. Waits at most `timeoutMs`, and never for a secondary that was disconnected all the
+ * time. Resolves to the secondaries that have not applied it. Rejects with the signal's reason.
  */
 export const drain = async (options: DrainOptions): Promise<readonly Straggler[]> => {
   const { registry, index, signal } = options

@@ -12,7 +12,7 @@ import type { Decision, Preparation } from '../model/machine.js'
 import { orThrow, type WipeMaterial } from './role-records.js'
 import { lastIndexOf } from './tree-maintenance.js'
 
-/** The inputs of a decision that cannot be read here: made, or learnt from another cluster, before. */
+/** The inputs of a decision that cannot be read here: created before, or received from another cluster. */
 interface Given extends Partial<Omit<Ingredients, 'newId' | 'epochId' | 'ended' | 'fork'>> {
   readonly material?: WipeMaterial
   readonly dev?: DevServer | undefined
@@ -20,16 +20,16 @@ interface Given extends Partial<Omit<Ingredients, 'newId' | 'epochId' | 'ended' 
 
 /** The results of the preparations. */
 interface Prepared {
-  /** Who has not applied everything, and up to where that is. */
+  /** The secondaries that have not applied everything, and the index they must reach. */
   stragglers: readonly Straggler[]
   lastIndex: number
-  /** The ids of those who were connected when the role changed. */
+  /** The IDs of the secondaries that were connected when the role changed. */
   connected: readonly string[]
-  /** The place in the primary's log at which following was ended. */
+  /** The position in the primary's log at which following ended. */
   place: LogPlace | undefined
 }
 
-/** One run of effects: what it was given, what came of it so far, and how that is taken back. */
+/** One run of effects: its inputs, its results so far, and how to undo them. */
 interface Run {
   readonly context: ReplicationContext
   readonly given: Given
@@ -38,9 +38,9 @@ interface Run {
 }
 
 /**
- * Within `roles.exclusively`: does what was decided, effect by effect, or throws the refusal. What fails before the point
- * of no return leaves the role as it was. It is decided again after the preparations: what has arrived until following ended
- * may have changed another role.
+ * Must run within `roles.exclusively`. Executes the effects of a decision, or throws its refusal. A failure before the
+ * point of no return leaves the role unchanged. The decision is repeated after the preparations, because data that
+ * arrived until following ended may have changed another role.
  */
 export const execute = async (
   context: ReplicationContext,
@@ -54,7 +54,7 @@ export const execute = async (
   const { material, dev: _, ...learnt } = given
   try {
     for (const effect of decision.prepare) await prepare(run, effect)
-    // The fork is read now: where nothing is followed any more, and what is lost is listed.
+    // The fork is read now, because following has ended and the losses are listed.
     const change = orThrow(decide())
     await context.roles.change(change, { ...baseIngredients(context, kind), ...learnt }, material)
   } catch (error) {
@@ -64,7 +64,7 @@ export const execute = async (
   return run.prepared
 }
 
-/** The first copy is complete: the cluster serves from now on. Not asked for by anybody. */
+/** Completes the first copy: the cluster serves requests from now on. No API request triggers this. */
 export const finishBootstrap = (context: ReplicationContext, dev: DevServer | undefined, kind: Kind): Promise<void> =>
   context.roles.exclusively(async () => {
     await execute(context, kind, () => decideFinishBootstrap(kind, context.roles.facts()), { dev })
@@ -97,8 +97,8 @@ const prepare = async ({ context, given, prepared, undo }: Run, effect: Preparat
 }
 
 /**
- * A cluster is about to follow one with another epoch: what that one does not build on is listed and kept aside before the
- * first byte of it is overwritten. On a former primary that lies in its own log, on one that followed in what it received.
+ * Before a cluster follows one with another epoch, lists and stores the entries that the other cluster does not build
+ * on. They are in the local log on a former primary, and in the received log on a follower.
  */
 const listSurplus = async (
   { host, roles, running }: ReplicationContext,

@@ -8,13 +8,13 @@ interface LeavingPrimary {
   readonly hasCopies: () => boolean
 }
 
-/** The last words of a primary to its secondaries, which may follow another primary of the set from now on. */
+/** The reason that a stopping primary sends to its secondaries, which may then follow another primary of the set. */
 export const EPOCH_ENDED: Refusal = {
   ok: false,
   code: 'over',
   text: 'this primary has stepped back, and its epoch has ended',
 }
 
-/** Whether a primary that stops has given its role up, and nothing is left that could go on with its epoch. */
+/** Returns true if a stopping primary has given up its role, and no copy can continue its epoch. */
 export const hasEpochEnded = ({ kind, roles, hasCopies }: LeavingPrimary): boolean =>
   roles.record(kind).mode === 'disabled' || (isDormant(kind, roles.facts()) && !hasCopies())

@@ -16,21 +16,22 @@ import type { Kind, Overtaker, Refusal, PeerIdentity } from '../model/types.js'
 interface FencesOptions {
   readonly host: Pick<ReplicationHost, 'clock' | 'log' | 'random' | 'store'>
   readonly roles: RoleRecords
-  /** This primary was overtaken just now: nobody is fed any more. */
+  /** Called when this primary was overtaken: its streams must end. */
   readonly onFenced: (kind: Kind) => void
-  /** A new epoch has begun: every stream is to be opened again. */
+  /** Called when a new epoch has started: every stream must be reopened. */
   readonly onMoved: () => void
 }
 
 /**
- * Which of this cluster's roles as primary were overtaken by a newer epoch, and by whom. True from the moment at which
- * another primary was heard of; the record follows. Who takes the place of a DR primary takes its performance role as well.
+ * Tracks which of this cluster's primary roles were overtaken by a newer epoch, and by which cluster. A fence applies
+ * as soon as another primary is detected; the record is stored after that. A cluster that replaces a DR primary also
+ * takes its performance role.
  */
 export class Fences {
   readonly #options: FencesOptions
-  /** Fences that are known, and not stored yet. */
+  /** Fences that are known but not stored yet. */
   readonly #met = new Map<Kind, Fence>()
-  /** One new epoch after the other. */
+  /** Serializes the starts of new epochs. */
   #beginning: Promise<unknown> = Promise.resolve()
 
   constructor(options: FencesOptions) {
@@ -43,7 +44,9 @@ export class Fences {
     return this.#own(kind, record) ?? (kind === 'performance' ? this.of('dr') : undefined)
   }
 
-  /** Takes note of another primary of the set, or of one that follows another primary. True when it goes beyond this one. */
+  /**
+   * Notes another primary of the set, or one that follows another primary. Returns true if it overtakes this primary.
+   */
   meet(kind: Kind, other: PeerIdentity): boolean {
     const record = this.#options.roles.record(kind)
     if (record.mode !== 'primary' || !isOvertakenBy(record.epochs, other.epochs)) return false
@@ -54,19 +57,22 @@ export class Fences {
     return true
   }
 
-  /** The refusal for whoever wants something of an overtaken primary. */
+  /** Returns the refusal for callers of an overtaken primary. */
   refusal(fence: Fence): Refusal {
     return { ok: false, code: 'epoch', text: fencedText(fence), overtaker: fence.by }
   }
 
-  /** Whether this primary is fenced by one of the epochs that have ended, or would be by a cluster that comes from one of them. */
+  /**
+   * Returns true if one of the ended epochs fences this primary, or would do so through a cluster that descends from
+   * it.
+   */
   isBelow(ended: EpochChain = []): boolean {
     return ended.length > 0 && KINDS.some((kind) => this.#isBelow(kind, ended))
   }
 
   /**
-   * Begins an epoch above those that have ended, in each kind that is below one of them, and lifts the fence there. Streams are
-   * ended before, so no follower goes on over that point without looking for its place. Durable when it resolves.
+   * Starts an epoch above the ended ones, for each kind that is below one of them, and lifts the fence there. Ends all
+   * streams first, so that every follower looks up its position again. Durable when it resolves.
    */
   goBeyond(ended: EpochChain = []): Promise<void> {
     const begun = this.#beginning.then(() => this.#goBeyond(ended))
@@ -82,7 +88,7 @@ export class Fences {
     const beginIndex = host.store.position.index
     const fork = { forkIndex: beginIndex, beginIndex, alignedFrom: 0 }
     const beyond = Math.max(...ended.map(({ number }) => number))
-    // The log goes on under the new epoch before a follower hears of that epoch.
+    // The log switches to the new epoch before a follower learns of it.
     if (kinds.includes(writtenKind(roles.records))) await host.store.setEpoch(id)
     await roles.updateAll(kinds, (record) => {
       if (record.mode !== 'primary') return record
@@ -104,7 +110,7 @@ export class Fences {
     return unknown.some((epoch) => isOvertakenBy(record.epochs, [epoch]))
   }
 
-  /** A fence holds for as long as the other chain goes beyond this one, whatever was stored in which order. */
+  /** A fence applies as long as the other chain overtakes this one, regardless of what was stored when. */
   #own(kind: Kind, record: PrimaryRecord): Fence | undefined {
     const fence = this.#met.get(kind) ?? record.fenced
     return fence?.by && !isOvertakenBy(record.epochs, fence.by.epochs) ? undefined : fence
@@ -125,7 +131,8 @@ export class Fences {
     this.#met.set(kind, fence)
     host.log.warn('primary fenced by a newer epoch', { kind, epoch, byEpoch, by: other.clusterId })
     onFenced(kind)
-    // Known from memory until it is stored: in between somebody would be fed, or told that a write was taken.
+    // Applied from memory until it is stored. Otherwise this primary could still send data or acknowledge writes in
+    // between.
     roles
       .update(kind, (latest) => (latest.mode === 'primary' ? { ...latest, fenced: fence } : latest))
       .then(() => {
@@ -140,7 +147,7 @@ const chainOf = (record: KindRecord): EpochChain => (record.mode === 'disabled' 
 /** The kind whose epoch the log of this cluster is written in. */
 const writtenKind = ({ dr }: Readonly<Record<Kind, KindRecord>>): Kind => (dr.mode === 'primary' ? 'dr' : 'performance')
 
-/** A follower knows the epochs of the newer primary, and does not say who that is. */
+/** A follower knows the epochs of the newer primary, but not which cluster it is. */
 const overtakerOf = ({ isPrimary, clusterId, epochs, apiAddress, clusterAddresses }: PeerIdentity): Overtaker =>
   isPrimary
     ? { clusterId, epochs, apiAddress, clusterAddresses }

@@ -10,7 +10,7 @@ import type { RoleRecords } from './role-records.js'
 import type { PrimaryRecord } from '../model/state.js'
 
 const TELL_PAUSE_MS_MAX = 30_000
-/** A former primary that has been told is asked again after so many heartbeats. */
+/** Number of heartbeats until a former primary that was informed is contacted again. */
 const TOLD_PAUSE_HEARTBEATS = 10
 
 interface FormerPrimaryOptions {
@@ -26,9 +26,9 @@ interface FormerPrimaryOptions {
 }
 
 /**
- * A former primary that comes back is told that its epoch is over, however long that takes. It is asked until it has
- * joined, since it may hear of others that took its place: they and we learn of one another through it. It ends as well
- * with the role: that may be gone while the former primary is being asked.
+ * Informs a former primary that its epoch has ended, and retries until it is reachable. Contacts it until it has
+ * joined, because it may know other successors: these and this cluster learn of one another through it. Also ends with
+ * the role, which may change during a call.
  */
 export const tellFormerPrimary = async (options: FormerPrimaryOptions): Promise<void> => {
   const { kind, host, roles, fences, dataPlane, record, hooks, signal } = options
@@ -54,7 +54,7 @@ const hasJoined = ({ registry }: FormerPrimaryOptions, addresses: readonly strin
   return registry.views().some((view) => view.clusterAddresses.some((address) => known.has(withoutScheme(address))))
 }
 
-/** A record that cannot be written now is tried again. */
+/** Retries if the record cannot be written now. */
 const isForgotten = ({ roles, kind, host }: FormerPrimaryOptions): Promise<boolean> =>
   roles
     .update(kind, (latest) => {

@@ -12,7 +12,7 @@ import { type Credentials, exchangeKeyKey } from '../model/state.js'
 import { withScheme } from '../rpc/addresses.js'
 import type { BootstrapPackage, Kind, PeerIdentity } from '../model/types.js'
 
-/** The fields about the primary that enable and update-primary take. */
+/** The fields about the primary in enable and update-primary. */
 export interface JoinFields {
   readonly token: string
   readonly primaryApiAddr: string
@@ -35,18 +35,18 @@ type Host = Pick<ReplicationHost, 'identity' | 'settings' | 'storage' | 'clock' 
 interface JoinDeps {
   readonly host: Host
   readonly dataPlane: Pick<DataPlane, 'bootstrap'>
-  /** Throws when the bundle is not for us. */
+  /** Throws if the bundle is not for this cluster. */
   readonly checkBundle: (facts: BundleFacts) => void
-  /** Asks a development server for its root token. */
+  /** Requests the root token of a development server. */
   readonly wantsDevRoot: boolean
-  /** The identity that this cluster presents as a member of that set. */
+  /** Returns the identity that this cluster presents as a member of that set. */
   readonly who: (setId: string) => PeerIdentity
 }
 
 /**
- * Redeems an activation token: unwraps it or decrypts it, connects to the primary's cluster port with what was in it, and
- * fetches the bootstrap package, all within one time limit. Nothing here is changed; every failure is a 400 that tells
- * what went wrong on the way.
+ * Redeems an activation token: unwraps or decrypts it, connects to the primary's cluster port with its credentials, and
+ * fetches the bootstrap package, all within one time limit. Changes nothing here. Every failure is a 400 that names the
+ * failed step.
  */
 export const redeemToken = async (deps: JoinDeps, kind: Kind, fields: JoinFields): Promise<Joined> => {
   const { host } = deps
@@ -102,7 +102,7 @@ const openToken = async (
     })
     return bundleOf(await ask('unwrap'))
   }
-  // The kind is told before the key is tried: each kind has its own key.
+  // Check the kind before the key, because each kind has its own key.
   if (typeof token.fields.mode === 'number' && typeof token.fields.cluster_id === 'string') {
     const tokenKind = token.fields.mode === 512 ? 'dr' : 'performance'
     if (tokenKind !== kind) checkBundle({ kind: tokenKind, setId: token.fields.cluster_id, isOwn: false })
@@ -131,8 +131,8 @@ const fetchAnswer = async (call: () => Promise<{ status: number; body: string }>
 const TOKEN_PATH = /^sys\/replication\/(?:(dr|performance)\/)?primary\/secondary-token$/
 
 /**
- * Before the token is spent: what it was made for, which the primary tells without counting it as a use. Where it tells
- * nothing, or does not know the token, unwrapping says so.
+ * Checks the purpose of the token before it is consumed; the look-up does not count as a use. If the primary returns
+ * nothing, or does not know the token, the unwrap reports the error.
  */
 const refuseOther = ({ status, body }: Answer, check: (kind: Kind) => void): void => {
   const path = status === 200 && isObject(body.data) ? body.data.creation_path : undefined
@@ -152,7 +152,7 @@ const bundleOf = ({ status, body }: Answer): Bundle => {
   return bundle
 }
 
-/** Runs a step; its failure becomes a 400 that says which step it was. */
+/** Runs a step. A failure becomes a 400 that names the step. */
 const nested = async <T>(what: string, step: () => Promise<T>): Promise<T> => {
   try {
     return await step()
@@ -161,7 +161,7 @@ const nested = async <T>(what: string, step: () => Promise<T>): Promise<T> => {
   }
 }
 
-/** Runs a step whose failures say already what they are; they become a 400. */
+/** Runs a step whose errors are already descriptive. They become a 400. */
 const orInvalid = async <T>(step: () => Promise<T>): Promise<T> => {
   try {
     return await step()

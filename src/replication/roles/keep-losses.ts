@@ -8,7 +8,7 @@ import type { Frame } from '../../storage/keys/replicable.js'
 import { epochIdOf, isCopy, type KindRecord, readRecord } from '../model/state.js'
 import type { Kind } from '../model/types.js'
 
-/** Why something was given up, as the list shows it. */
+/** Reasons of a loss, as shown in the list. */
 export const LOSS_REASONS = {
   failover: 'not replicated before the failover',
   overtaken: 'received from the former primary, unknown to the new one',
@@ -24,7 +24,7 @@ const INCOMPLETE = '; the list is not complete'
 export const ownOf = (host: Pick<ReplicationHost, 'storage'>, kind: Kind) =>
   isOwnOf(kind, isCopy(readRecord(host.storage, 'performance')))
 
-/** A former primary is about to follow another: what its own log has that the other does not build on. */
+/** Records the part of a former primary's own log that its new primary does not build on. */
 export const keepOwnLoss = async (host: Host, kind: Kind, epochs: EpochChain, newer: EpochChain): Promise<void> => {
   const surplus = findSurplus(epochs, newer)
   if (!surplus) return
@@ -66,8 +66,8 @@ export const keepPromotionLoss = async (
 }
 
 /**
- * A follower gives up what its primary, or the one that took its place, does not have: listed and kept aside, as the
- * old primary itself would list it. A list that was made before stays as it is.
+ * Records the entries that a follower discards because its primary, or that primary's successor, does not have them.
+ * Lists and stores them as the old primary would. Keeps an existing list.
  */
 export const keepSurplusLoss = async (
   host: Host,
@@ -88,7 +88,7 @@ export const keepSurplusLoss = async (
   host.log.warn('entries of the former primary kept aside', { kind, epoch, entries: entries.length })
 }
 
-/** From what the follower remembers; where that does not reach back, a DR copy has it in its own log. */
+/** Returns the surplus from the follower's memory; if that does not reach back far enough, from a DR copy's own log. */
 const collectSurplus = (host: Host, kind: Kind, surplus: SurplusEntries): Promise<LostSuffix> => {
   const { forkIndex, lastIndex, isComplete, frames } = surplus
   const ownIndex = isComplete || kind !== 'dr' ? undefined : ownIndexOf(host, forkIndex)
@@ -105,7 +105,7 @@ const collectSurplus = (host: Host, kind: Kind, surplus: SurplusEntries): Promis
   }))
 }
 
-/** The own log behind an index, in the numbering of the primary's. */
+/** Returns the local log after an index, with the primary's indexes. */
 const collectOwn = async (host: Host, kind: Kind, ownIndex: number, remoteIndex: number): Promise<LostSuffix> => {
   const found = await collectSuffix(host.store, ownOf(host, kind), ownIndex, host.mounts())
   const entries = found.entries.map((entry) => ({ ...entry, index: entry.index - ownIndex + remoteIndex }))

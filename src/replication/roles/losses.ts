@@ -8,9 +8,9 @@ import { recordKey } from '../model/state.js'
 import type { Kind } from '../model/types.js'
 
 /**
- * The entries that a failover cost, one by one. The cluster that has to give something up writes the list, and the
- * encrypted log frames themselves, under a prefix that never leaves it, before anything of it is overwritten. Lists are
- * bounded, in number and in what each holds, and say what they leave out.
+ * The individual entries that a failover lost. The cluster that discards entries writes the list and the encrypted log
+ * frames, under a prefix that never leaves it, before it overwrites any of them. The number of lists and the size of
+ * each are limited, and a list states what it omits.
  */
 export interface Loss {
   /** The epoch whose entries were lost. */
@@ -19,15 +19,15 @@ export interface Loss {
   readonly lastIndex: number
   readonly reason: string
   readonly entries: readonly LostEntry[]
-  /** Entries behind these that were lost, too, and are not named. */
+  /** Number of further lost entries that are not listed. */
   readonly entriesBeyond?: number
-  /** Log frames that were not kept aside. */
+  /** Number of log frames that were not stored. */
   readonly framesBeyond?: number
 }
 
 export interface LostEntry {
   readonly index: number
-  /** The storage path, with the mount's path in place of its id where it is known. */
+  /** The storage path, with the mount's path in place of its ID if known. */
   readonly path: string
   readonly operation: 'put' | 'delete'
 }
@@ -40,20 +40,20 @@ export interface LostSuffix {
   readonly entriesBeyond: number
   readonly frames: readonly Frame[]
   readonly framesBeyond: number
-  /** True when part of it is no longer on disk. */
+  /** True if part of the loss is no longer on disk. */
   readonly isTrimmed: boolean
 }
 
 /**
- * The data that a cluster alone may lose with a role: all that secondaries of the kind get, except shared data of a
- * performance primary, which has it still and lists it itself otherwise.
+ * The data that only this cluster may lose with a role: everything that secondaries of the kind receive, except the
+ * shared data of a performance primary, which still has it or lists it itself.
  */
 export const isOwnOf =
   (kind: Kind, isPerformanceCopy: boolean) =>
   (category: Category): boolean =>
     kind === 'dr' ? category !== 'replicated' || !isPerformanceCopy : category === 'replicated'
 
-/** The entries of this store's log behind `index`, as far as their category `isOwn`. */
+/** Returns the entries of this store's log after `index` whose category `isOwn`. */
 export const collectSuffix = async (
   store: Pick<ReplicableStore, 'framesAfter' | 'decodeFrame' | 'position' | 'firstIndex'>,
   isOwn: (category: Category) => boolean,
@@ -82,7 +82,7 @@ export const collectSuffix = async (
   }
 }
 
-/** As much of a suffix as a list may hold, and how much more there was. */
+/** The part of a suffix that fits into a list, and the size of the rest. */
 class BoundedSuffix {
   readonly #entries: LostEntry[] = []
   readonly #frames: Frame[] = []
@@ -105,7 +105,7 @@ class BoundedSuffix {
   }
 }
 
-/** Filtered operations have no key, and the role that a failover changes is no loss. */
+/** Filtered operations have no key, and the role that a failover changes is not a loss. */
 const isData = (key: string): boolean => key !== '' && key !== recordKey('performance')
 
 const describe = (index: number, key: string, isDelete: boolean, paths: ReadonlyMap<string, string>): LostEntry => {
@@ -115,8 +115,8 @@ const describe = (index: number, key: string, isDelete: boolean, paths: Readonly
 }
 
 /**
- * Makes a loss durable: its frames first, the record that names it last, so that a listed loss is whole. Resolves to the ids
- * of old losses that had to make room.
+ * Makes a loss durable: writes its frames first and the record last, so that a listed loss is complete. Resolves to the
+ * IDs of old losses that were removed to make space.
  */
 export const writeLoss = async (
   storage: Storage,
@@ -147,7 +147,7 @@ const dropOldest = async (storage: Storage, newest: string): Promise<readonly st
   return dropped
 }
 
-/** All losses, oldest first. */
+/** Returns all losses, oldest first. */
 export const readLosses = async (storage: Storage): Promise<Loss[]> => {
   const losses: Loss[] = []
   for (const folder of await storage.list(KEYS.losses)) {
@@ -162,8 +162,8 @@ export const readLosses = async (storage: Storage): Promise<Loss[]> => {
 }
 
 /**
- * Where a loss is kept. Ids sort by time; one that a crash interrupted, or that is met again because what followed it never
- * happened, keeps its own, so that nothing is listed twice.
+ * Returns the ID of a loss. IDs sort by time. A loss that a crash interrupted, or that recurs because the following
+ * step never happened, keeps its ID and is listed once.
  */
 export const lossIdFor = async (
   storage: Storage,

@@ -3,7 +3,9 @@ import type { CompiledFilter } from '../model/compile-filter.js'
 import { ownFilterId } from './secondary-role.js'
 import { isCopy } from '../model/state.js'
 
-/** The filter of this performance secondary, or of the one it is a DR copy of; undefined where nothing is held back. */
+/**
+ * Returns the filter of this performance secondary, or of the one it is a DR copy of; undefined if nothing is withheld.
+ */
 export const findOwnFilter = ({ host, roles, filters, running }: ReplicationContext): CompiledFilter | undefined => {
   const record = roles.record('performance')
   if (!isCopy(record)) return undefined

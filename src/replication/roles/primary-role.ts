@@ -36,11 +36,11 @@ interface PrimaryRoleOptions {
   readonly roles: RoleRecords
   readonly fences: Fences
   readonly filters: FilterStore
-  /** The DR secondaries that are connected now: what may take this cluster's place. */
+  /** Returns the connected DR secondaries, which may replace this cluster. */
   readonly standbys: () => readonly SecondaryView[]
 }
 
-/** The control plane's answers to a primary's streams: who may come in, with what, and what each may see. */
+/** Handles the calls of a primary's streams: admission of secondaries, their credentials, and the data each may see. */
 export class PrimaryRole implements PrimaryHooks {
   readonly #options: PrimaryRoleOptions
 
@@ -89,7 +89,7 @@ export class PrimaryRole implements PrimaryHooks {
     }
     fences.meet(kind, who)
     const fence = fences.of(kind)
-    // An operator decides that the newer primary follows this one, with a token.
+    // An operator uses a token to make the newer primary follow this one.
     const isYielding = method === 'Bootstrap' && fence && hasEnded(fence.by?.epochs ?? [], who.ended)
     if (fence && !isYielding) return fences.refusal(fence)
     if (row.state === 'issued') {
@@ -124,7 +124,7 @@ export class PrimaryRole implements PrimaryHooks {
     const seen = { ...addressesOf(who), clusterId: who.clusterId, lastSeenMs: host.clock.now() }
     await roles.update(kind, (record) =>
       changeRegistration(record, secondaryId, (row) => {
-        // Of several that come with one token, and of one that comes twice, exactly one call is the first.
+        // Of several calls with one token, or repeated calls of one cluster, exactly one is the first.
         isTaken = row.state === 'issued' && row.commonName === commonName
         return isTaken ? { ...row, ...seen, state: 'connected' } : row
       }),
@@ -139,7 +139,8 @@ export class PrimaryRole implements PrimaryHooks {
   async forward(secondaryId: string, payload: Buffer): Promise<Buffer> {
     const { host, services, fences, kind } = this.#options
     if (kind === 'dr') throw refusalError('forbidden', 'a DR secondary has nothing to forward')
-    // A large request is taken in steps: one that held the loop would keep keepalives of secondaries from being answered.
+    // A large request is decoded in steps, because blocking the event loop would delay keepalive responses to
+    // secondaries.
     await turnFor(payload.length)
     const request = { ...decodeRequest(payload), sight: this.#sightOf(secondaryId) }
     await turnFor(payload.length)
@@ -154,7 +155,7 @@ export class PrimaryRole implements PrimaryHooks {
     }
   }
 
-  /** Read anew at each look: the filter may change while the request is at work. */
+  /** Reads the state at each call, because the filter may change while the request runs. */
   #sightOf(secondaryId: string): Sight {
     const { filters } = this.#options
     const filter = () => filters.compiled(filterIdOf(this.#record(), secondaryId, filters))
@@ -180,7 +181,7 @@ export class PrimaryRole implements PrimaryHooks {
     return record
   }
 
-  /** Of several nodes the active one is best, wherever a token was told to send those that use it. */
+  /** With several nodes, the active node comes first, wherever a token directed its users. */
   #ownAddresses({ primaryClusterAddr }: PrimaryRecord): readonly string[] {
     const { identity, settings } = this.#options.host
     if (!settings.hasSeveralNodes) return [withScheme(primaryClusterAddr || identity.clusterAddress)]
@@ -188,7 +189,10 @@ export class PrimaryRole implements PrimaryHooks {
     return [...new Set(all.map(withScheme))]
   }
 
-  /** Keeps where a secondary lives for the time when it is away, and which of two with one id counts. */
+  /**
+   * Stores the addresses of a secondary for the time when it is disconnected, and which of two clusters with one ID is
+   * valid.
+   */
   #remember(row: Registration, who: PeerIdentity): void {
     const { roles, kind, host } = this.#options
     const known = addressesOf(who)
@@ -212,7 +216,7 @@ export class PrimaryRole implements PrimaryHooks {
   }
 }
 
-/** Also to the cluster that used it: what it got the first time is all there is to get. */
+/** Also returned to the cluster that used the token, because the bootstrap package is sent only once. */
 const ALREADY_USED = 'the activation token was already used; revoke its id and issue a new one'
 
 type Refused = Extract<Admission, { ok: false }>
@@ -229,7 +233,9 @@ const changeRegistration = (record: KindRecord, id: string, change: (row: Regist
     ? { ...record, registrations: record.registrations.map((row) => (row.id === id ? change(row) : row)) }
     : record
 
-/** A filter may have been stored under the secondary's own cluster id before that cluster was known. */
+/**
+ * Returns the ID of the filter, which may be stored under the secondary's cluster ID if that cluster was unknown then.
+ */
 export const filterIdOf = (record: PrimaryRecord, secondaryId: string, filters: Pick<FilterStore, 'find'>): string => {
   if (filters.find(secondaryId)) return secondaryId
   const clusterId = record.registrations.find((row) => row.id === secondaryId)?.clusterId ?? ''

@@ -12,14 +12,14 @@ import type { Kind } from '../model/types.js'
 
 export const KINDS = ['dr', 'performance'] as const satisfies readonly Kind[]
 
-/** The keys to start anew with, and what else is to lie in the new storage, as plain values. */
+/** The keys of a wiped store, and its other initial records as plain values. */
 export interface WipeMaterial extends KeyMaterial {
   readonly extraRecords: readonly PlainRecord[]
 }
 
 /**
- * Both records in memory, and the only place where they change. Changes of role are made one after the other; what is
- * in memory changes only after it is durable, and within a role the record never goes back to an older one.
+ * Both records in memory, and the only place where they change. Role changes run one after another. Memory is updated
+ * only after a change is durable, and within a role a record never reverts to an older one.
  */
 export class RoleRecords {
   readonly #host: Pick<ReplicationHost, 'storage' | 'commit' | 'restart' | 'wipeAndRestart' | 'log'>
@@ -27,7 +27,7 @@ export class RoleRecords {
   #records: Records
   #isLeaving = false
   #hasEnded = false
-  /** A commit that was begun. */
+  /** A pending commit. */
   #committing: Promise<void> = Promise.resolve()
 
   constructor(host: Pick<ReplicationHost, 'storage' | 'commit' | 'restart' | 'wipeAndRestart' | 'log'>) {
@@ -43,7 +43,7 @@ export class RoleRecords {
     return this.#records
   }
 
-  /** True from the moment a role changed until the runtime is gone. */
+  /** Returns true from a role change until the runtime has ended. */
   get isLeaving(): boolean {
     return this.#isLeaving
   }
@@ -53,15 +53,15 @@ export class RoleRecords {
   }
 
   /**
-   * Nothing is changed from here any more, whatever is still under way: others may be open on what is stored. Resolves when
-   * what was begun has been stored, or was not.
+   * Prevents further changes, even of pending operations, because another instance may open the stored data. Resolves
+   * when pending commits are stored or have failed.
    */
   async end(): Promise<void> {
     this.#hasEnded = true
     await this.#committing.catch(() => undefined)
   }
 
-  /** Runs `fn` when no other change of role is under way; facts are stable in it. */
+  /** Runs `fn` while no other role change is in progress. The facts do not change while it runs. */
   exclusively<T>(fn: () => Promise<T>): Promise<T> {
     return this.#lock.run('role', async () => {
       if (this.#isLeaving) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
@@ -70,7 +70,7 @@ export class RoleRecords {
     })
   }
 
-  /** Within `exclusively`: changes the records as it was decided, up to the point of no return and what follows it. */
+  /** Must run within `exclusively`. Applies a decided change of the records, up to and past the point of no return. */
   async change({ change, end }: Acceptance, given: Ingredients, material?: WipeMaterial): Promise<void> {
     await this.#lock.run('record', async () => {
       this.#requireOpen()
@@ -105,12 +105,15 @@ export class RoleRecords {
     this.#adopt(drafts)
   }
 
-  /** A change within a role, such as a registration. `change` sees the latest record and may return it as it is. */
+  /**
+   * Changes a record within a role, for example a registration. `change` gets the latest record and may return it
+   * unchanged.
+   */
   update(kind: Kind, change: (record: KindRecord) => KindRecord): Promise<void> {
     return this.updateAll([kind], change)
   }
 
-  /** The same change of several records, in one durable batch. */
+  /** Changes several records in one durable batch. */
   async updateAll(kinds: readonly Kind[], change: (record: KindRecord) => KindRecord): Promise<void> {
     await this.#lock.run('record', async () => {
       this.#requireOpen()
@@ -125,17 +128,17 @@ export class RoleRecords {
     })
   }
 
-  /** Replication changed the performance record of a DR copy. */
+  /** Reloads the performance record of a DR copy after replication changed it. */
   reload(): void {
     this.#records = { ...this.#records, performance: readRecord(this.#host.storage, 'performance') }
   }
 
-  /** The active node changed a record of this cluster. */
+  /** Reloads the records after the active node changed them. */
   follow(): void {
     this.#adopt(readRecords(this.#host.storage))
   }
 
-  /** A batch that had failed is stored after all. Where it has changed a role, or who follows, that takes effect as after a crash. */
+  /** Handles a failed batch that was stored after all. A changed role or primary takes effect as after a crash. */
   recover(): void {
     const before = this.#records
     this.#adopt(readRecords(this.#host.storage))
@@ -143,7 +146,7 @@ export class RoleRecords {
     if (KINDS.some(isOther)) this.beginAnew()
   }
 
-  /** Everything is built anew from what is stored. */
+  /** Rebuilds everything from the stored records. */
   beginAnew(): void {
     if (this.#isLeaving) return
     this.#isLeaving = true
@@ -178,7 +181,7 @@ export class RoleRecords {
   }
 }
 
-/** What of a record cannot change while its role runs, and who may follow. */
+/** The fields of a record that cannot change while its role runs, and the registered secondaries. */
 const standingOf = (record: KindRecord) => [
   stageOf(record),
   record.mode === 'primary' ? record.registrations : undefined,
@@ -189,7 +192,7 @@ const readRecords = (storage: ReplicationHost['storage']): Records => ({
   performance: readRecord(storage, 'performance'),
 })
 
-/** The kind whose first copy is to be made. */
+/** Returns the kind whose first copy is pending. */
 const joiningOf = (records: Records): FreshStart['joining'] => {
   for (const kind of KINDS) {
     const record = records[kind]
@@ -200,7 +203,7 @@ const joiningOf = (records: Records): FreshStart['joining'] => {
 
 const refusalToError = (refusal: Refusal): LogicalError => new LogicalError(refusal.code, refusal.reason)
 
-/** What a check accepted; throws what it refused. */
+/** Returns the accepted value, or throws the refusal. */
 export const orThrow = <Accepted extends { readonly ok: true }>(check: Accepted | Refusal): Accepted => {
   if (check.ok) return check
   throw refusalToError(check)

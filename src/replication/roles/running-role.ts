@@ -32,23 +32,23 @@ interface RunningRoleOptions {
   readonly holds: Holds
   readonly maintenance: TreeMaintenance
   readonly standbys: () => readonly SecondaryView[]
-  /** Whether a DR secondary of this cluster was met since the start, which may take its place. */
+  /** Returns true if a DR secondary of this cluster connected since the start; it may replace this cluster. */
   readonly hasCopies: () => boolean
-  /** The secondaries of this kind came, went or moved. */
+  /** Called when a secondary of this kind connects, disconnects or moves. */
   readonly onSecondariesChange: () => void
-  /** Data is about to be deleted because a filter holds it back. */
+  /** Called before data is deleted because a filter withholds it. */
   readonly beforeFiltered: () => Promise<void>
   readonly isFilterInEffect: () => boolean
 }
 
-/** There once core is. */
+/** Services that exist only after core has started. */
 interface StartServices extends RoleServices {
   readonly finishBootstrap: () => Promise<void>
 }
 
 /**
- * The running side of one kind: derived from the record at the start, the same way after a crash as after a role change,
- * and gone at the stop. It never decides a role.
+ * The running services of one kind. They are derived from the record at the start, in the same way after a crash as
+ * after a role change, and end at the stop. This class never decides a role.
  */
 export class RunningRole {
   readonly #options: RunningRoleOptions
@@ -68,7 +68,7 @@ export class RunningRole {
     return this.#primary
   }
 
-  /** How much of the primary's log is applied here; what is stored may lag while nothing concerns us. */
+  /** The position applied from the primary's log. The stored position may lag while no entry affects this cluster. */
   get applied(): LogPlace | undefined {
     const stored = this.#options.host.store.remotePosition
     const followed = this.#follower?.applied
@@ -79,7 +79,7 @@ export class RunningRole {
     return this.applied?.index ?? 0
   }
 
-  /** The secondaries that are connected now. */
+  /** The IDs of the connected secondaries. */
   get connectedIds(): readonly string[] {
     const views = this.#primary?.registry.views() ?? []
     return views.filter((view) => view.isConnected).map((view) => view.secondaryId)
@@ -89,12 +89,12 @@ export class RunningRole {
     return this.#follower
   }
 
-  /** The frames that were received behind the primary's `index`, as far as they are remembered. */
+  /** Returns the frames received after the primary's `index` that are still in memory. */
   recentAfter(index: number): Pick<SurplusEntries, 'frames' | 'isComplete'> {
     return this.#follower?.recentAfter(index) ?? { frames: [], isComplete: false }
   }
 
-  /** The mode that the API shows: a role that waits behind a DR secondary is disabled. */
+  /** The mode that the API shows. A role hidden behind a DR secondary is shown as disabled. */
   get mode(): Mode {
     const { kind, roles } = this.#options
     return isDormant(kind, roles.facts()) ? 'disabled' : roles.record(kind).mode
@@ -108,7 +108,10 @@ export class RunningRole {
     else if (record.mode !== 'disabled') this.#startSecondary(record, services)
   }
 
-  /** On a primary whose writes are fenced: waits until its secondaries have everything. Resolves to those who have not. */
+  /**
+   * On a primary with fenced writes: waits until its secondaries have applied everything. Resolves to those that have
+   * not.
+   */
   async drain(): Promise<readonly Straggler[]> {
     const { kind, host, roles } = this.#options
     const record = roles.record(kind)
@@ -123,7 +126,7 @@ export class RunningRole {
     })
   }
 
-  /** Ends the follower for good, with what it has applied durable. */
+  /** Stops the follower permanently and makes its applied data durable. */
   async stopFollowing(): Promise<void> {
     await this.#keepAnnounced()
     await this.#follower?.stop()
@@ -136,7 +139,7 @@ export class RunningRole {
     try {
       await this.#keepAnnounced()
     } finally {
-      // On a storage that has failed, too: whoever goes on would follow beside the next one.
+      // Also necessary after a storage failure: a follower that continues would run beside its successor.
       await Promise.all([this.#primary?.stop(), this.#follower?.stop(), this.#telling])
       this.#primary = undefined
       this.#follower = undefined
@@ -184,7 +187,7 @@ export class RunningRole {
     host.log.info('replication started', { kind, mode: record.mode, epoch: epochIdOf(record) })
   }
 
-  /** Nobody is fed by a primary that was overtaken. */
+  /** Ends the streams of an overtaken primary. */
   refuseFollowers(): void {
     const { fences, kind } = this.#options
     const fence = fences.of(kind)
@@ -209,7 +212,7 @@ export class RunningRole {
     await keepAnnounced(host, kind, announced)
   }
 
-  /** How safe a promotion would be now. */
+  /** Returns the facts that decide whether a promotion is safe now. */
   safety(): SafetyFacts {
     const { host, kind, roles, maintenance, filters, settledFilter } = this.#options
     const record = roles.record(kind)

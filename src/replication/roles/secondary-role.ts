@@ -27,17 +27,17 @@ interface SecondaryRoleOptions {
   readonly settledFilter: SettledFilter
   readonly holds: Holds
   readonly onChange: () => void
-  /** The first copy is complete: what turns bootstrapping into secondary. */
+  /** Completes the first copy: changes the role from bootstrapping to secondary. */
   readonly finishBootstrap: () => Promise<void>
   readonly reindex: () => Promise<void>
-  /** Ends with the role. */
+  /** Aborted when the role ends. */
   readonly signal: AbortSignal
   readonly beforeFiltered: () => Promise<void>
-  /** False while data that the filter takes away is still here, or may be. */
+  /** Returns false while filtered data is still stored here, or may be. */
   readonly isFilterInEffect: () => boolean
 }
 
-/** The control plane's answers to a follower: who we are, whom it may follow, and when it has to wait. */
+/** Handles the calls of a follower: its identity, which primary it may follow, and when it must wait. */
 export class SecondaryRole implements SecondaryHooks {
   readonly #options: SecondaryRoleOptions
   #isFinishing = false
@@ -51,7 +51,10 @@ export class SecondaryRole implements SecondaryHooks {
     return { ...whoOfSecondary(host, this.#record()), ended: ownEpochsOf(roles.records, kind) }
   }
 
-  /** A primary that is older than what we have followed would take us back; its own fencing is told by our epochs. */
+  /**
+   * Returns an objection to a primary that is older than the one followed before. A fence against that primary follows
+   * from the epochs that this cluster sends.
+   */
   findObjection(primary: PeerIdentity): string | undefined {
     const record = this.#record()
     if (primary.setId !== record.setId) return 'the primary belongs to another replication set'
@@ -77,7 +80,10 @@ export class SecondaryRole implements SecondaryHooks {
     return this.#record().mode === 'secondary'
   }
 
-  /** The first copy begins with a comparison: a hold on bootstrapping stops before it, connected and still without data. */
+  /**
+   * The first copy begins with a comparison. A hold on bootstrapping applies before it, while connected and without
+   * data.
+   */
   async beforeState(state: HoldState, signal: AbortSignal): Promise<void> {
     const { holds, kind } = this.#options
     if (state === 'merkle-diff' && !this.servesReads()) await holds.pass(kind, 'bootstrapping', signal)
@@ -88,7 +94,10 @@ export class SecondaryRole implements SecondaryHooks {
     this.#options.onChange()
   }
 
-  /** The filter arrives before what it means: until that is done the primary is to compare, whatever happened to a stream. */
+  /**
+   * The filter arrives before its effect. Until it is in effect the primary must compare, even if the stream is
+   * interrupted.
+   */
   filterFingerprint(): string {
     const { kind, filters, settledFilter, host, isFilterInEffect } = this.#options
     if (kind !== 'performance') return ''
@@ -97,7 +106,7 @@ export class SecondaryRole implements SecondaryHooks {
     return isFilterInEffect() ? (filters.compiled(id)?.fingerprint ?? '') : ''
   }
 
-  /** The filter that is known may be another one already, as when it was lifted in the moment of the offer. */
+  /** The known filter may have changed, for example if it was lifted during the offer. */
   async onCompared(rule: string): Promise<void> {
     const { kind, filters, settledFilter, host } = this.#options
     if (kind === 'dr') return keepAlignment(host)
@@ -131,8 +140,8 @@ export class SecondaryRole implements SecondaryHooks {
   }
 
   /**
-   * No filter is no filter, before one came and after it went: what it held back in between is missed only by who keeps in
-   * mind that there was one.
+   * The absence of a filter before it was set looks the same as after it was removed. Only this record shows that data
+   * was withheld in between.
    */
   async beforeFilterChange(ids: readonly string[]): Promise<void> {
     const { kind, host, settledFilter } = this.#options
@@ -140,7 +149,7 @@ export class SecondaryRole implements SecondaryHooks {
     if (kind === 'performance' && ids.some(isOwn)) await settledFilter.doubt()
   }
 
-  /** Not awaited: a promotion under way waits for the follower to stop, and must not find it waiting in turn. */
+  /** Not awaited: a pending promotion waits for the follower to stop, so waiting here would cause a deadlock. */
   async onSynced(): Promise<void> {
     const { host, kind } = this.#options
     if (kind === 'dr') await continueAlignment(host)
@@ -159,12 +168,12 @@ export class SecondaryRole implements SecondaryHooks {
     })
   }
 
-  /** Tried until it is done: what is stored may be refused for a while, as by a full disk. */
+  /** Retries until it succeeds, because storage may reject writes for a time, for example on a full disk. */
   async #finishBootstrap(): Promise<void> {
     const { host, kind, roles, signal, finishBootstrap } = this.#options
     if (this.#isFinishing) return
     this.#isFinishing = true
-    // In the middle of another comparison there is half of a change; the end of it is heard of here.
+    // During another comparison the data may be incomplete; its end triggers this again.
     while (!signal.aborted && !host.store.isResyncing && roles.record(kind).mode === 'bootstrapping') {
       try {
         await finishBootstrap()
@@ -197,7 +206,7 @@ export class SecondaryRole implements SecondaryHooks {
   }
 }
 
-/** The identity that a member presents while it follows. */
+/** Returns the identity that a member presents while it follows. */
 const whoOfSecondary = (
   host: Pick<ReplicationHost, 'identity'>,
   record: Pick<SecondaryRecord, 'setId' | 'epochs' | 'incarnation'>,
@@ -212,9 +221,9 @@ const whoOfSecondary = (
 })
 
 /**
- * The identity that a cluster presents when it comes with a token. A former primary names the epochs that it gave up, of
- * both kinds, so that the primary which it is made to follow goes on above them, whichever cluster that primary heard of them
- * from. A primary that was overtaken passes on the epochs of its overtaker. A follower names no epochs.
+ * Returns the identity that a cluster presents with a token. A former primary includes the epochs of both kinds that it
+ * gave up, so that its new primary starts epochs above them, wherever that primary learned of them. An overtaken
+ * primary includes the epochs of its overtaker. A follower includes no epochs.
  */
 export const whoOfJoiner = (
   host: Pick<ReplicationHost, 'identity'>,
@@ -232,7 +241,7 @@ export const whoOfJoiner = (
     : plain
 }
 
-/** The id under which the filter for this very cluster is stored. */
+/** Returns the ID under which the filter for this cluster is stored. */
 export const ownFilterId = (
   record: SecondaryRecord,
   host: Pick<ReplicationHost, 'identity'>,

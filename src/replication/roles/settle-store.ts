@@ -3,7 +3,7 @@ import { currentEpoch } from '../model/epoch.js'
 import { isSecondaryStage } from '../model/machine.js'
 import { isCopy } from '../model/state.js'
 
-/** Makes the store agree with the roles: whom it follows, and the epoch that it writes in. */
+/** Makes the store consistent with the roles: its remote position, and the epoch of its log. */
 export const settleStore = async ({ host, roles, settledFilter, maintenance }: ReplicationContext): Promise<void> => {
   const { store } = host
   const { dr, performance } = roles.records

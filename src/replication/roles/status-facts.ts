@@ -10,7 +10,7 @@ export interface PrimaryFacts {
   readonly kind: Kind
   readonly primaryClusterAddr: string
   readonly lastWal: number
-  /** Last index that this kind's secondaries are to reach. */
+  /** The last index that secondaries of this kind must reach. */
   readonly lastKindWal: number
   readonly merkleRoot: Buffer
   readonly registrations: readonly Registration[]
@@ -24,9 +24,9 @@ export interface SecondaryFacts {
   readonly secondaryId: string
   readonly state: StreamState
   readonly connectionState: ConnectionState
-  /** The one in use, or used last; empty when detached. */
+  /** The address in use, or used last; empty if detached. */
   readonly primaryClusterAddr: string
-  /** Whatever is known to lead to the primary, best first. */
+  /** All known addresses of the primary, best first. */
   readonly knownAddresses: readonly string[]
   readonly primary: PrimaryView | undefined
   readonly lastRemoteWal: number
@@ -42,7 +42,7 @@ export type StatusFacts =
   | PrimaryFacts
   | SecondaryFacts
 
-/** The services that run for a kind, as far as its status shows them. */
+/** The services of a kind that its status shows. */
 interface Running {
   readonly kind: Kind
   readonly host: Pick<ReplicationHost, 'store'>
@@ -54,7 +54,7 @@ interface Running {
   readonly startMs: number
 }
 
-/** The facts of a kind that the status endpoints show. */
+/** Returns the facts of a kind for the status endpoints. */
 export const statusOf = (record: KindRecord, running: Running): StatusFacts => {
   const { kind, host, maintenance, views, follower } = running
   switch (record.mode) {

@@ -11,25 +11,25 @@ import { GUARDS } from '../model/guard-texts.js'
 import { WARNINGS } from './texts.js'
 import type { Kind } from '../model/types.js'
 
-/** The root that members of a kind compare: performance over shared data, DR over shared and local data. */
+/** Returns the root that members of a kind compare: shared data for performance, shared and local data for DR. */
 export const merkleRootOf = (store: Pick<ReplicableStore, 'trees'>, kind: Kind): Buffer => {
   const replicated = store.trees.replicated.root()
   return kind === 'performance' ? replicated : shortHash(Buffer.concat([replicated, store.trees.local.root()]))
 }
 
-/** The last index that secondaries of a kind are to reach. */
+/** Returns the last index that secondaries of a kind must reach. */
 export const lastIndexOf = (
   store: Pick<ReplicableStore, 'lastShippedIndex' | 'lastReplicatedIndex'>,
   kind: Kind,
 ): number => (kind === 'dr' ? store.lastShippedIndex : store.lastReplicatedIndex)
 
 interface ReindexOptions {
-  /** Compares key by key first and logs what differs. */
+  /** Compares key by key first and logs the differences. */
   readonly diff: boolean
   readonly skipFlush: boolean
   /**
-   * Ends without a rebuild when the data itself is damaged: that would take what is left for the truth, and secondaries would
-   * delete what only they still have.
+   * Stops without a rebuild if the data itself is damaged. A rebuild would accept the remaining data as correct, and
+   * secondaries would delete data that only they still have.
    */
   readonly needsWhole: boolean
 }
@@ -59,7 +59,7 @@ interface MaintenanceOptions {
   readonly beforeReindex: (signal: AbortSignal) => Promise<void>
 }
 
-/** Rebuilding and checking the merkle trees; one rebuild at a time, in the background. */
+/** Rebuilds and checks the Merkle trees. One rebuild at a time runs in the background. */
 export class TreeMaintenance {
   readonly #options: MaintenanceOptions
   readonly #stopped = new AbortController()
@@ -84,7 +84,7 @@ export class TreeMaintenance {
     }
   }
 
-  /** Begins a rebuild; 400 while one is running. What ends it is told in the log. */
+  /** Starts a rebuild. Throws 400 while one is running. The result is logged. */
   startReindex(options: ReindexOptions): void {
     if (this.#progress) throw invalid(GUARDS.reindexRunning)
     this.#progress = { stage: 'building', done: 0, total: 0 }
@@ -95,7 +95,7 @@ export class TreeMaintenance {
       })
   }
 
-  /** Begins a rebuild unless one is running; resolves when it has ended. */
+  /** Starts a rebuild unless one is running. Resolves when it has ended. */
   async reindexNow(): Promise<void> {
     if (!this.#progress) this.startReindex({ diff: false, skipFlush: false, needsWhole: false })
     await this.#running
@@ -126,7 +126,7 @@ export class TreeMaintenance {
     await this.#keep({ ...this.#record(), lastReindexMs: clock.now(), isCorrupted: false })
   }
 
-  /** Compares both trees with the data; the answer of merkle-check. */
+  /** Compares both trees with the data. Returns the response of merkle-check. */
   async check(): Promise<Response> {
     const { trees, clock, store, log } = this.#options
     const { pages: found, damage } = await trees.examine(this.#stopped.signal)
@@ -147,7 +147,7 @@ export class TreeMaintenance {
     return damage.length > 0 ? { data, warnings: [WARNINGS.damaged(damage)] } : { data }
   }
 
-  /** Ends a running rebuild and waits for it. */
+  /** Aborts a running rebuild and waits for it. */
   async stop(): Promise<void> {
     this.#stopped.abort(new Error('stopped'))
     await this.#running

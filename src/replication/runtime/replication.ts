@@ -30,17 +30,17 @@ import type { Commit } from '../../storage/keys/replicable.js'
 interface ReplicationOptions {
   readonly host: ReplicationHost
   readonly dataPlane: DataPlane
-  /** Shared by all runtimes of a process, so that what a lab holds stays held over a restart. */
+  /** Shared by all runtimes of a process, so that the holds of a lab survive a restart. */
   readonly holds: Holds
 }
 
 /**
- * Replication of one runtime: both kinds, their records and what runs because of them. Made when the barrier is open,
- * started once, stopped once; a role change makes another one.
+ * Replication of one runtime: both kinds, their records and their services. Created when the barrier is open, started
+ * once and stopped once; a role change creates another instance.
  */
 export class Replication {
   readonly context: ReplicationContext
-  /** The facts about the roles that core needs, each as it is when it is asked for. */
+  /** The role facts that core needs, always current. */
   readonly view: ReplicationView
   readonly forwarder: Forwarder
   readonly #purge: FilteredDataPurge
@@ -95,7 +95,7 @@ export class Replication {
         holds,
         standbys: () => this.#standbys(),
         hasCopies: () => (this.context.running.dr.primary?.registry.views() ?? []).length > 0,
-        // Performance secondaries look for their primary at its DR copies, too.
+        // Performance secondaries also look for their primary at its DR secondaries.
         onSecondariesChange: () => {
           if (kind === 'dr') this.context.running.performance.primary?.addressesChanged()
         },
@@ -113,13 +113,13 @@ export class Replication {
     })
   }
 
-  /** On a standby: nothing is done, and the facts are those of the active node. */
+  /** Loads the state of a standby: starts no services, and reads the role facts of the active node. */
   async follow(): Promise<void> {
     this.#unfollow = this.context.host.store.onChange(replicationCaches(this.context))
     await this.context.filters.load()
   }
 
-  /** Brings up what the records say. What a crash left half done is finished first. */
+  /** Starts the services of the stored roles. First completes any change that a crash interrupted. */
   async start(services: RoleServices): Promise<void> {
     const { store } = this.context.host
     this.#unfollow = store.onChange(replicationCaches(this.context))
@@ -129,7 +129,7 @@ export class Replication {
       const filterIds = filterIdsIn(commit.mutations)
       if (filterIds.length > 0) this.#filtersChanged(filterIds)
       if (commit.origin === 'resynced' || commit.origin === 'recovered') this.#purge.check()
-      // A primary that lifted the filter for a moment may have sent what it hides again by now.
+      // A primary that lifted the filter briefly may have sent data that the filter hides again by now.
       else if (commit.origin === 'applied' && this.#isFiltered(commit)) this.#purge.check()
       else if (commit.origin === 'applied') this.#purge.checkPending()
     })
@@ -140,7 +140,7 @@ export class Replication {
     }
   }
 
-  /** Resolves, or rejects with the first failure, when nothing is at work any more. */
+  /** Resolves when all work has stopped, or rejects with the first failure. */
   async stop(): Promise<void> {
     this.#unsubscribe?.()
     const { roles, running, maintenance } = this.context
@@ -156,12 +156,15 @@ export class Replication {
     if (failed?.status === 'rejected') throw failed.reason
   }
 
-  /** True from the moment a filter hides data until the files that held it are destroyed, as far as this runtime knows. */
+  /**
+   * Returns true from the moment a filter hides data until the files with that data are destroyed, as far as this
+   * runtime knows.
+   */
   get isPurgePending(): boolean {
     return !this.#purge.isSettled
   }
 
-  /** Another node of this cluster came, went or moved. */
+  /** Must be called when a node of this cluster is added, removed or moved. */
   addressesChanged(): void {
     for (const kind of KINDS) this.context.running[kind].primary?.addressesChanged()
   }
@@ -174,7 +177,10 @@ export class Replication {
     )
   }
 
-  /** A filter that only has other names for the same mounts is still the one that the data was compared under. */
+  /**
+   * Updates the settled filter if only the paths of its mounts changed, because the data was compared under the same
+   * filter.
+   */
   async #renameSettled(): Promise<void> {
     const { host, roles, filters, settledFilter } = this.context
     const record = roles.record('performance')
@@ -183,12 +189,12 @@ export class Replication {
     if (settledFilter.is(known.digest)) await settledFilter.keep(known)
   }
 
-  /** The mounts that the filter of this performance secondary, or of the one it is a DR copy of, holds back. */
+  /** Returns the mounts withheld by the filter of this performance secondary, or of the one it is a DR copy of. */
   #filteredMounts(): ReadonlySet<string> {
     return findOwnFilter(this.context)?.filteredMounts ?? NOTHING_FILTERED
   }
 
-  /** Whether a commit has keys that are to be held back. */
+  /** Returns true if a commit has keys that the filter must withhold. */
   #isFiltered(commit: Commit): boolean {
     const filter = findOwnFilter(this.context)
     if (!filter) return false
@@ -197,8 +203,8 @@ export class Replication {
   }
 
   /**
-   * What lies on the secondary of this filter is not what it asks for. It goes by the commit, and not by whoever asked for
-   * it: that may have been a cluster that was sealed and opened again while the change waited to be written.
+   * Requests a comparison, because a secondary's data does not match its filter. The commit triggers it, not the API
+   * call: the call may have ended, with the cluster sealed and unsealed, before the change was written.
    */
   #haveCompared(filterId: string): void {
     const { roles, running } = this.context
@@ -208,17 +214,17 @@ export class Replication {
       if (id === filterId || clusterId === filterId) running.performance.primary?.filterChanged(id)
   }
 
-  /** `data` of a status read. */
+  /** Returns `data` of a status read. */
   status(kind: Kind): Response {
     return { data: renderStatus(this.context.running[kind].status()) }
   }
 
-  /** The entries that were given up at failovers, as `/_understudy/v1/losses` shows them. */
+  /** Returns the entries discarded at failovers, as shown by `/_understudy/v1/losses`. */
   losses(): Promise<Loss[]> {
     return readLosses(this.context.host.storage)
   }
 
-  /** The entries that this primary accepted since it was overtaken, as `/_understudy/v1/info` shows them. */
+  /** Returns the entries that this primary accepted since it was overtaken, as shown by `/_understudy/v1/info`. */
   async acceptedSinceFence(): Promise<Pick<LostSuffix, 'entries' | 'entriesBeyond'>> {
     const { host, fences } = this.context
     for (const kind of KINDS) {
