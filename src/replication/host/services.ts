@@ -19,7 +19,7 @@ import type {
   PeerIdentity,
 } from '../model/types.js'
 
-/** The running side of replication as the control plane drives it: streams and calls behind a few verbs. */
+/** The running services of replication, as the control plane uses them. */
 export interface DataPlane {
   /** Serves followers of one kind on the cluster port. */
   startPrimary(
@@ -27,30 +27,36 @@ export interface DataPlane {
     options: {
       readonly identity: ServerIdentity
       readonly hooks: PrimaryHooks
-      /** Told when a secondary connects, disconnects or moves. */
+      /** Called when a secondary connects, disconnects or changes its position. */
       readonly onChange: () => void
     },
   ): PrimaryService
-  /** Follows a primary until it is stopped, whatever happens to the link. */
+  /** Follows a primary until it is stopped, across connection failures. */
   startFollower(
     kind: Kind,
     options: {
       readonly credentials: PrimaryCredentials
       readonly addresses: readonly string[]
-      /** Tried when none of those answers. */
+      /** Tried if none of the addresses responds. */
       readonly formerAddresses?: readonly string[] | undefined
       readonly hooks: SecondaryHooks
     },
   ): FollowerService
-  /** Connects once and fetches what a wiped cluster needs. Rejects with a LogicalError that tells what failed. */
+  /**
+   * Connects once and fetches the data that a wiped cluster needs. Rejects with a `LogicalError` that describes the
+   * failure.
+   */
   bootstrap(
     call: OneCall & { readonly wantsDevRoot: boolean },
   ): Promise<{ readonly primary: PeerIdentity; readonly package: BootstrapPackage }>
-  /** Shows who we are to whoever listens there. Never rejects. */
+  /** Presents this cluster's identity to the server at an address. Never rejects. */
   tell(call: OneCall): Promise<Told>
 }
 
-/** Whether somebody has taken note, if only to refuse, and which other newer primary was named. */
+/**
+ * The result: whether the server acknowledged the identity, even by a refusal, and any other newer primary that it
+ * named.
+ */
 export interface Told {
   readonly isHeard: boolean
   readonly overtaker?: Overtaker | undefined
@@ -63,7 +69,7 @@ export interface OneCall {
   readonly signal: AbortSignal
 }
 
-/** `epochs`: those in which the primary ran it. */
+/** `epochs`: the epochs in which the primary executed the request. */
 export interface ForwardReply {
   readonly payload: Buffer
   readonly epochs: EpochChain
@@ -73,18 +79,23 @@ export interface PrimaryService {
   /** The secondaries that have connected since the start. */
   readonly registry: {
     views(): readonly SecondaryView[]
-    /** Told whenever a secondary comes, goes, or has applied more. Returns the unsubscribe function. */
+    /**
+     * Calls the listener whenever a secondary connects, disconnects or applies more. Returns the unsubscribe function.
+     */
     watch(listener: () => void): () => void
   }
-  /** Ends every connection made with that certificate, now. The registration is to be gone before. */
+  /** Ends every connection with that certificate at once. The registration must be removed first. */
   revoke(secondaryId: string, commonName: string): void
-  /** The set of keys that a secondary may be shown has changed. */
+  /** Must be called when the set of keys that a secondary may receive has changed. */
   filterChanged(secondaryId: string): void
-  /** Where the primary, or what may take its place, is to be found has changed: secondaries are told at once. */
+  /**
+   * Must be called when the addresses of the primary or its possible successors have changed. Informs secondaries at
+   * once.
+   */
   addressesChanged(): void
   /** Ends every stream with the refusal. */
   refuseAll(refusal: Refusal): void
-  /** Says goodbye on every link. */
+  /** Ends every link with a reason. */
   stop(reason?: string): Promise<void>
 }
 
@@ -95,20 +106,25 @@ export interface FollowerService {
   /** `https://host:port` in use, or used last. */
   readonly primaryAddress: string
   readonly knownPrimaryAddresses: readonly string[]
-  /** How much of its primary's log is applied here; undefined where nothing ever was. */
+  /** The position applied from its primary's log; undefined if nothing was ever applied. */
   readonly applied: LogPlace | undefined
-  /** The last place that the primary said it has, since the start; undefined before it answered. */
+  /** The last position that the primary announced since the start; undefined before its first response. */
   readonly announced: LogPlace | undefined
   readonly syncProgress: SyncProgress | undefined
-  /** Why the primary refuses this cluster, while it does. */
+  /** The primary's current reason to refuse this cluster. */
   readonly refusal: RefusalCode | undefined
-  /** The frames that were applied behind the primary's `index`, as far as they are remembered. */
+  /** Returns the frames applied after the primary's `index` that are still in memory. */
   recentAfter(index: number): Pick<SurplusEntries, 'frames' | 'isComplete'>
-  /** Runs a request at the primary. Rejects with `unavailable` when it cannot be asked, or its answer is missing. */
+  /**
+   * Forwards a request to the primary. Rejects with `unavailable` if the primary is unreachable, or its response is
+   * lost.
+   */
   forward(payload: Buffer, signal?: AbortSignal): Promise<ForwardReply>
-  /** Of the primary that is followed, or was last. */
+  /** The epochs of the current or last primary. */
   readonly primaryEpochs: EpochChain
-  /** Goes over to the first that answers as our primary. Rejects, and changes nothing, when none does. */
+  /**
+   * Switches to the first address that responds as the expected primary. Rejects, and changes nothing, if none does.
+   */
   updateAddresses(addresses: readonly string[]): Promise<{ readonly address: string }>
   stop(): Promise<void>
 }

@@ -1,27 +1,27 @@
 import type { Surplus } from './epoch.js'
 import type { Frame, WalPosition } from '../../storage/keys/replicable.js'
 
-/** Frames beyond these are forgotten, the oldest first. */
+/** Maximum bytes to remember. The oldest frames are dropped first. */
 const BYTES_MAX = 8 * 1024 * 1024
-/** Places named to a primary that was put back in time: 3 MiB of them. */
+/** Maximum number of positions that are sent to a rewound primary: 3 MiB. */
 const POSITIONS_MAX = 50_000
 
-/** The entries that a follower has beyond the point from which another primary goes on. */
+/** The entries that a follower has beyond the point at which another primary continues. */
 export interface SurplusEntries {
-  /** The epoch that the surplus is of. */
+  /** The epoch of the surplus. */
   readonly epoch: string
   /** The last index of that epoch's log that the new primary builds on. */
   readonly forkIndex: number
   /** The last index that is applied here. */
   readonly lastIndex: number
-  /** True where the fork is known to be there; else the surplus may begin before it. */
+  /** True if the fork is known exactly; otherwise the surplus may begin earlier. */
   readonly isForkSure: boolean
-  /** The surplus, as far as it is remembered. */
+  /** The part of the surplus that is still in memory. */
   readonly frames: readonly Frame[]
   readonly isComplete: boolean
 }
 
-/** The entries that a follower at `place` gives up; undefined when there are none. */
+/** Returns the entries that a follower at `place` must discard; undefined if there are none. */
 export const surplusEntriesOf = (
   place: { readonly index: number; readonly epoch: string },
   { after = place.index, isWhole }: Surplus,
@@ -32,21 +32,22 @@ export const surplusEntriesOf = (
   return { epoch: place.epoch, forkIndex, lastIndex: place.index, isForkSure: isWhole, ...recentAfter(forkIndex) }
 }
 
-/** A frame as it was applied here, and the hash of the primary's frame that it was made of. */
+/** A frame as applied here, and the hash of the primary's frame from which it was made. */
 export interface Received {
   readonly frame: Frame
   readonly hash: Buffer
 }
 
 /**
- * The newest part of the primary's log as it was applied here, in its own numbering. Kept in memory for the day on which
- * the primary is replaced by one that has less, or is put back in time: what is given up then can be named.
+ * The newest part of the primary's log as applied here, with the primary's indexes. It is kept in memory for a
+ * replacement of the primary by one that has less data, or a rewind of the primary: the discarded entries can then be
+ * listed.
  */
 export class RecentFrames {
   readonly #bytesMax: number
   #received: Received[] = []
   #bytes = 0
-  /** The remembered frames begin behind `#start` and end at `#end`; both are undefined before `begin`. */
+  /** The remembered frames begin after `#start` and end at `#end`. Both are undefined before `begin`. */
   #start: WalPosition | undefined
   #end: WalPosition | undefined
 
@@ -54,7 +55,7 @@ export class RecentFrames {
     this.#bytesMax = bytesMax
   }
 
-  /** The log goes on behind `place`: a reconnection keeps what is remembered, any other place begins anew. */
+  /** Continues after `place`: a reconnection keeps the remembered frames, any other position drops them. */
   begin(place: WalPosition): void {
     if (place.index === this.#end?.index && place.hash.equals(this.#end.hash)) return
     this.#received = []
@@ -63,7 +64,7 @@ export class RecentFrames {
     this.#end = place
   }
 
-  /** Adds frames that were applied; stretches without content before and behind them reach to `end`. */
+  /** Adds applied frames. Stretches without content before and after them reach to `end`. */
   add(received: readonly Received[], end: WalPosition): void {
     this.#end = end
     for (const one of received) {
@@ -83,7 +84,7 @@ export class RecentFrames {
     return { frames, isComplete: this.#start !== undefined && this.#start.index <= index }
   }
 
-  /** Places in the primary's log that were passed through, the newest first, as many as one message holds. */
+  /** Returns the passed positions in the primary's log, newest first, as many as fit into one message. */
   positions(): readonly WalPosition[] {
     if (!this.#start) return []
     const ends = this.#received.map(({ frame, hash }) => ({ index: frame.lastIndex, hash }))

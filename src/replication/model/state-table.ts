@@ -1,7 +1,7 @@
 /**
- * The next state and the effects for each event in each state of a machine whose states carry their data. A table is
- * total: a new state or event does not compile before its cells are written; and a cell sees nothing but the data of
- * its own state and event.
+ * The next state and the effects for each event in each state of a machine whose states carry data. A table is total: a
+ * new state or event does not compile before its cells are defined. A cell sees only the data of its own state and
+ * event.
  */
 export type StateTable<State extends { readonly is: string }, Event extends { readonly on: string }, Effect> = {
   readonly [Is in State['is']]: {
@@ -12,13 +12,13 @@ export type StateTable<State extends { readonly is: string }, Event extends { re
   }
 }
 
-/** Where an event leads, and what is to be done for it, in this order. */
+/** The next state, and the effects to execute in this order. */
 export interface Step<State, Effect> {
   readonly to: State
   readonly effects: readonly Effect[]
 }
 
-/** The step of one event. Pure. */
+/** Returns the step of one event. Pure. */
 export const step = <State extends { readonly is: string }, Event extends { readonly on: string }, Effect>(
   table: StateTable<State, Event, Effect>,
   state: State,
@@ -29,18 +29,18 @@ export const step = <State extends { readonly is: string }, Event extends { read
   return cell(state, event)
 }
 
-/** A step, as cells write it. */
+/** Creates a step. For use in cells. */
 export const to = <State, Effect>(state: State, ...effects: readonly Effect[]): Step<State, Effect> => ({
   to: state,
   effects,
 })
 
-/** The cell of an event that means nothing in a state. */
+/** The cell of an event that has no effect in a state. */
 export const stay = <State>(state: State): Step<State, never> => ({ to: state, effects: NOTHING })
 
 const NOTHING: readonly never[] = []
 
-/** The cell of an event that cannot come in a state: a bug of whoever sends it. */
+/** The cell of an event that cannot occur in a state. Throws, because its sender has a bug. */
 export const never = (state: { readonly is: string }, event: { readonly on: string }): never => {
   throw new Error(`${event.on} cannot come while ${state.is}`)
 }

@@ -6,74 +6,74 @@ import type { SurplusEntries } from './recent-frames.js'
 
 export type Kind = 'dr' | 'performance'
 
-/** Where a secondary's data stands. `idle`: it follows nobody, or was revoked. */
+/** State of a secondary's data. `idle`: it has no primary, or was revoked. */
 export type StreamState = (typeof STREAM_STATES)[number]
 
 const STREAM_STATES = ['idle', 'merkle-diff', 'merkle-sync', 'stream-wals'] as const
 
-/** A state as another cluster names it; `idle` for a name we do not know. */
+/** Parses a state name of another cluster. Returns `idle` for an unknown name. */
 export const parseStreamState = (name: string): StreamState => STREAM_STATES.find((state) => state === name) ?? 'idle'
 
-/** How a secondary's connection stands, in the names of the status endpoints. */
+/** State of a secondary's connection, in the terms of the status endpoints. */
 export type ConnectionState = 'ready' | 'connecting' | 'idle' | 'transient_failure' | 'shutdown'
 
-/** States in which a lab can hold a cluster; `apply` = received frames are not applied. */
+/** States in which a lab can hold a cluster. `apply`: received frames are not applied. */
 export type HoldState = 'bootstrapping' | 'merkle-diff' | 'merkle-sync' | 'reindex' | 'apply'
 
-/** A place in the log of a primary. Indexes of different epochs are different numberings, and are never compared. */
+/** A position in a primary's log. Indexes of different epochs belong to different logs and must not be compared. */
 export interface LogPlace {
   readonly epoch: string
   readonly index: number
 }
 
-/** Who speaks. Travels with every call between clusters, in both directions. */
+/** Identity of the sender, included in every call between clusters in both directions. */
 export interface PeerIdentity {
-  /** Id of the replication set: equal on all members. */
+  /** ID of the replication set; equal on all members. */
   readonly setId: string
-  /** Id of the speaking cluster itself. */
+  /** ID of the sending cluster. */
   readonly clusterId: string
-  /** The version that the speaker reports, such as `1.20.4+ent`. */
+  /** Version of the sender, for example `1.20.4+ent`. */
   readonly version: string
   readonly epochs: EpochChain
-  /** API address, as `https://host:port`, or empty. */
+  /** API address as `https://host:port`, or empty. */
   readonly apiAddress: string
-  /** Where the speaker's cluster port is to be reached, best first, as `https://host:port`. */
+  /** Addresses of the sender's cluster port, best first, as `https://host:port`. */
   readonly clusterAddresses: readonly string[]
-  /** How often the speaker took the place of another cluster under the same registration; 0 when absent. */
+  /** How often the sender replaced another cluster under the same registration; 0 if absent. */
   readonly incarnation?: number
-  /** The speaker is a primary of the set, not a follower. */
+  /** True if the sender is a primary of the set. */
   readonly isPrimary?: boolean
-  /** Epochs, of either kind, that have no primary any more: the speaker gave them up, or their primary stepped back. */
+  /** Ended epochs of either kind: the sender gave them up, or their primary was demoted. */
   readonly ended?: EpochChain
 }
 
 export type RefusalCode =
   /** The certificate belongs to no registration, or to a revoked one. */
   | 'revoked'
-  /** The caller's version may not follow ours. */
+  /** The caller's version cannot follow this primary's version. */
   | 'version'
-  /** The caller's epoch does not descend from ours, or ours is overtaken. */
+  /** The caller's epoch does not descend from this primary's epoch, or that epoch was overtaken. */
   | 'epoch'
-  /** The primary has stepped back, and no copy of it is left that could go on: its epoch has ended. */
+  /** The primary was demoted, and no copy is left that could continue: its epoch has ended. */
   | 'over'
   /** The caller belongs to another set. */
   | 'set'
-  /** Another server with the same secondary id and a newer epoch took its place. */
+  /** Another server with the same secondary ID and a newer epoch replaced the caller. */
   | 'superseded'
-  /** The caller is ahead of us in our own epoch: we were put back in time. */
+  /** The caller is ahead of this primary in its own epoch: this primary was rewound. */
   | 'rewound'
-  /** The node is not the active one of its cluster. */
+  /** This node is not the active node of its cluster. */
   | 'standby'
-  /** Not possible now; may be tried again. */
+  /** Temporarily impossible; can be retried. */
   | 'unavailable'
-  /** The message is none that a member of the set would send. */
+  /** No member of the set would send this message. */
   | 'invalid'
-  /** The caller may not ask that. */
+  /** The caller is not permitted to make this call. */
   | 'forbidden'
-  /** A mistake of the caller, or a failure while answering. */
+  /** An error of the caller, or a failure during the call. */
   | 'failed'
 
-/** Another primary of the set, with a newer epoch; no more than its epochs where only a follower of it was met. */
+/** Another primary of the set with a newer epoch. Contains only its epochs if only a follower of it was detected. */
 export interface Overtaker {
   readonly clusterId: string
   readonly epochs: EpochChain
@@ -101,39 +101,45 @@ export type RpcMethod =
   | 'Ping'
   | 'CommonPosition'
 
-/** The keys and records that a wiped cluster gets before its first copy. */
+/** The keys and records that a wiped cluster receives before its first copy. */
 export interface BootstrapPackage {
   readonly rootKey: Buffer
   /** Stored records to write first: keyring, seal configuration. Values as stored. */
   readonly records: readonly { readonly key: string; readonly value: Buffer }[]
-  /** JSON of the control plane's own. */
+  /** JSON of the control plane. */
   readonly extra: string
 }
 
-/** The calls of a primary's streams to its control plane. All but `bootstrap` and `forward` answer at once. */
+/** The calls of a primary's streams to its control plane. All except `bootstrap` and `forward` are synchronous. */
 export interface PrimaryHooks {
   who(): PeerIdentity
-  /** Called for every call with the caller's certificate name, before anything else. */
+  /** Called first for every call, with the name of the caller's certificate. */
   admit(call: { readonly method: RpcMethod; readonly commonName: string; readonly who: PeerIdentity }): Admission
-  /** The addresses told to secondaries: those of all own nodes, the active one first, then those of connected DR secondaries. */
+  /**
+   * Returns the addresses for secondaries: those of all nodes of this cluster, the active one first, then those of
+   * connected DR secondaries.
+   */
   primaryAddresses(): readonly string[]
-  /** Resolves once the registration of this certificate is durable as taken, which happens once. */
+  /** Resolves once the registration of this certificate is durably marked as taken, which happens once. */
   bootstrap(
     caller: { readonly secondaryId: string; readonly commonName: string },
     who: PeerIdentity,
     wantsDevRoot: boolean,
   ): Promise<BootstrapPackage>
-  /** Runs a request that a performance secondary may not run itself; both sides agree on the bytes. */
+  /** Executes a request for a performance secondary. Both sides agree on the format of the payload. */
   forward(secondaryId: string, payload: Buffer, signal: AbortSignal): Promise<Buffer>
-  /** The filter on the replicated tree for a secondary; undefined = it has all. */
+  /** Returns the filter on the replicated tree for a secondary; undefined if it receives all data. */
   filterFor(secondaryId: string): KeyFilter | undefined
 }
 
-/** Decides per storage key whether it may be shown. Pure and fast: called for every operation shipped. */
+/** Decides per storage key whether it may be sent. Pure and fast, because it is called for every operation. */
 export interface KeyFilter {
-  /** Equal on both sides when both know the same rule and mounts; never empty. Another one means: compare everything. */
+  /**
+   * Equal on both sides if both know the same rule and mounts; never empty. A different fingerprint requires a
+   * comparison of all data.
+   */
   readonly fingerprint: string
-  /** What it was compiled from. */
+  /** The rule from which the filter was compiled. */
   readonly rule: FilterRecord
   shows(key: string): boolean
 }
@@ -141,47 +147,49 @@ export interface KeyFilter {
 /** The calls of a follower to its control plane. */
 export interface SecondaryHooks {
   who(): PeerIdentity
-  /** Judges the primary that answered: a text refuses it (older or foreign epoch, other set). */
+  /** Returns a text to refuse the primary that responded: an older or unrelated epoch, or another set. */
   findObjection(primary: PeerIdentity): string | undefined
-  /** This primary is followed from now on. Awaited before anything of it is applied. */
+  /** Records that this primary is followed from now on. Awaited before any of its data is applied. */
   takeEpochs(primary: PeerIdentity): Promise<void>
-  /** True when clients read what is stored here: not before a first copy is complete. */
+  /** Returns true if clients can read the local data, which requires a complete first copy. */
   servesReads(): boolean
   /** Awaited before the follower enters a state, so that a lab can hold it there. */
   beforeState(state: HoldState, signal: AbortSignal): Promise<void>
-  /** Told on each change of state or connection, and when the primary's addresses change. */
+  /** Called on each change of state or connection, and when the primary's addresses change. */
   onChange(): void
-  /** Fingerprint of the filter that the data here was compared under; empty without one. */
+  /** Returns the fingerprint of the filter under which the local data was compared; empty without a filter. */
   filterFingerprint(): string
-  /** Rebuilds the trees from the data, when roots stay apart although the data is equal. */
+  /** Rebuilds the trees from the data, if roots stay different although the data is equal. */
   reindex(): Promise<void>
-  /** Awaited before keys are deleted because they are filtered from now on. */
+  /** Awaited before keys are deleted because they are now filtered. */
   beforeFiltered(): Promise<void>
-  /** Awaited before entries of the log are applied that change the filters of these secondaries. */
+  /** Awaited before log entries are applied that change the filters of these secondaries. */
   beforeFilterChange(ids: readonly string[]): Promise<void>
-  /** Awaited before anything of a new primary is applied that does not know all we have. */
+  /** Awaited before data of a new primary is applied that lacks some of the local data. */
   keepSurplus(surplus: SurplusEntries): Promise<void>
   /**
-   * The primary was put back in time: it does not have what we have of its own epoch. Resolves once that is durable; then
-   * nobody is followed until an operator says so.
+   * Records that the primary was rewound and lacks local data of its own epoch. Resolves when that is durable. Nothing
+   * is followed after that until an operator decides.
    */
   stopAhead(surplus: SurplusEntries, primaryIndex: number): Promise<void>
-  /** A comparison is complete, and the data is the primary's but for what the filter holds back: `rule` as it was offered. */
+  /**
+   * Called after a comparison: the data equals the primary's except for filtered keys. `rule`: the rule of the offer.
+   */
   onCompared(rule: string): Promise<void>
-  /** The primary has stepped back for good: from now on its epoch counts as ended. */
+  /** Called when the primary was demoted permanently: from now on its epoch has ended. */
   onEpochEnded(): void
-  /** The first copy, or a later one, is complete: state is about to become stream-wals. */
+  /** Called when the first copy, or a later one, is complete: the state is about to become stream-wals. */
   onSynced(): Promise<void>
-  /** Where the primary is looked for, to be kept for the next start. */
+  /** Receives the primary's addresses, to be stored for the next start. */
   onPrimaryAddresses(addresses: PrimaryAddresses): void
 }
 
-/** Each as `https://host:port`, the newest first. */
+/** Each as `https://host:port`, newest first. */
 export interface PrimaryAddresses {
-  /** The one in use, or used last. */
+  /** The address in use, or used last. */
   readonly current: string
   readonly known: readonly string[]
-  /** Tried when none of those answers. */
+  /** Tried if none of the other addresses responds. */
   readonly former: readonly string[]
 }
 
@@ -207,7 +215,7 @@ export interface ReplicationTimes {
   readonly keepaliveTimeoutMs: number
   readonly backoffInitialMs: number
   readonly backoffMaxMs: number
-  /** One attempt to reach one address, TLS included. */
+  /** Timeout of one connection attempt to one address, including TLS. */
   readonly connectTimeoutMs: number
   readonly bootstrapTimeoutMs: number
   readonly forwardingTimeoutMs: number
@@ -218,7 +226,7 @@ export interface ReplicationTimes {
 export interface SecondaryView {
   readonly secondaryId: string
   readonly isConnected: boolean
-  /** Empty when it never connected. */
+  /** Empty if it never connected. */
   readonly apiAddress: string
   readonly clusterAddresses: readonly string[]
   readonly clusterId: string
@@ -240,7 +248,7 @@ export interface PrimaryView {
   readonly lastHeartbeatDurationMs: number
   readonly clockSkewMs: number
   readonly canaryAgeMs: number
-  /** How long the oldest announced index has been waited for; 0 with nothing outstanding. */
+  /** How long the oldest announced index has been missing, in milliseconds; 0 if none is missing. */
   readonly lagMs: number
 }
 

@@ -1,9 +1,9 @@
-/** Versions as servers report them: `1.20.4+ent`. What stands behind the numbers does not count. */
+/** Version numbers as servers report them: `1.20.4+ent`. Any suffix after the numbers is ignored. */
 
 const numbersOf = (version: string): number[] =>
   (/^v?(\d+(?:\.\d+)*)/.exec(version)?.[1] ?? '0').split('.').map((part) => Number(part))
 
-/** Negative when `a` is older than `b`, 0 when equal, positive when newer. */
+/** Returns a negative number if `a` is older than `b`, 0 if equal, positive if newer. */
 const compareVersions = (a: string, b: string): number => {
   const left = numbersOf(a)
   const right = numbersOf(b)
@@ -14,12 +14,12 @@ const compareVersions = (a: string, b: string): number => {
   return 0
 }
 
-/** Why a secondary of that version may not follow a primary of this one; undefined when it may. */
+/** Returns the reason why a secondary of that version cannot follow a primary of this one; undefined if it can. */
 export const findVersionObjection = (secondary: string, primary: string): string | undefined =>
   compareVersions(secondary, primary) >= 0
     ? undefined
     : `secondary version ${secondary} is older than primary version ${primary}: replicating from a newer version to an ` +
       'older one is unsafe, upgrade the secondary first'
 
-/** Public keys for activation tokens came with 1.3. */
+/** Version 1.3 introduced public keys for activation tokens. */
 export const hasPublicKeyTokens = (version: string): boolean => compareVersions(version, '1.3') >= 0

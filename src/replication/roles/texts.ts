@@ -3,7 +3,7 @@ import type { Straggler } from './drain.js'
 import type { Ahead } from '../model/state.js'
 import type { Kind } from '../model/types.js'
 
-/** Warnings of role changes. Clients match on fragments of them; the sentences are ours. */
+/** Warnings of role changes. Clients match fragments of them; the sentences are specific to Understudy. */
 
 const PAUSE = 'The server will be unavailable for a brief period and become active again shortly.'
 

@@ -2,7 +2,7 @@ import type { LogicalError } from '../../logical/errors.js'
 import { withoutScheme } from './addresses.js'
 import { overtakerIn, refusalCodeOf, refusalError } from './refusal.js'
 
-/** What a node of a primary that is not its active one answers to everything: which one is, as far as it knows. */
+/** Returns the response of a primary's standby node to every call: the address of the active node, if known. */
 export const standbyRefusal = (
   active:
     | {
@@ -17,7 +17,10 @@ export const standbyRefusal = (
   return refusalError('standby', `this node is not the active one, which is at ${clusterAddress}`, { overtaker })
 }
 
-/** Asks a primary at an address of any of its nodes: one that is not active names the one that is, which is asked instead. */
+/**
+ * Calls a primary at the address of any of its nodes. If that node is a standby that names the active node, calls the
+ * active node instead.
+ */
 export const atActiveNode = async <T>(address: string, ask: (address: string) => Promise<T>): Promise<T> => {
   try {
     return await ask(address)

@@ -4,11 +4,14 @@ import type { CallLimits } from './transport.js'
 
 interface Watched {
   readonly clock: Clock
-  /** Who is asked. */
+  /** The address of the called cluster. */
   readonly address: string
 }
 
-/** Calls `giveUp`, with the reason, when a call has taken its time or its signal is aborted. Returns what ends the watch. */
+/**
+ * Calls `giveUp` with the reason when a call times out or its signal is aborted. Returns a function that ends the
+ * watch.
+ */
 export const watchLimits = (
   { timeoutMs, signal }: CallLimits,
   { clock, address }: Watched,

@@ -3,7 +3,7 @@ import type { Recorder } from '../../base/meter.js'
 import type { Kind } from '../model/types.js'
 import type { ClusterService, UnaryMethod } from './service.js'
 
-/** Method -> its name among the metrics of a primary. */
+/** Maps a method to its name in the metrics of a primary. */
 const NAMES = {
   bootstrap: 'bootstrap_request',
   echo: 'echo',
@@ -14,7 +14,7 @@ const NAMES = {
   commonPosition: 'common_position_request',
 } as const satisfies Record<UnaryMethod, string>
 
-/** The service with every call counted and timed. */
+/** Wraps the service to count and time every call. */
 export const countedService = (
   service: ClusterService,
   kind: Kind,

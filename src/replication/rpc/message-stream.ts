@@ -1,6 +1,6 @@
 import { LogicalError } from '../../logical/errors.js'
 
-/** The parts of a gRPC duplex call that both sides have in common. */
+/** The common parts of a gRPC duplex call on both sides. */
 interface DuplexCall<Out, In> {
   write(message: Out, done: (error?: Error | null) => void): boolean
   pause(): unknown
@@ -8,14 +8,14 @@ interface DuplexCall<Out, In> {
   on(event: 'data', listener: (message: In) => void): unknown
 }
 
-/** Messages received and not yet taken; beyond them the other side is made to wait. */
+/** Maximum number of received messages in the queue. Beyond it, the sender must wait. */
 const QUEUED_MESSAGES_MAX = 16
-/** Bytes handed to the connection and not yet taken by it; beyond them the sender is made to wait. */
+/** Maximum bytes that the connection has not yet sent. Beyond it, `send` waits. */
 const UNSENT_BYTES_MAX = 2 * 1024 * 1024
 
 /**
- * A duplex call as a queue of received messages and a bounded way to send. Both directions push back: nothing here grows
- * with a peer that does not read or a reader that does not take. It ends once, for one reason.
+ * A duplex call as a queue of received messages and a limited send buffer. Both directions apply backpressure: a peer
+ * or a reader that stops reading does not increase memory use. The stream ends once, for one reason.
  */
 export class MessageStream<Out, In> {
   readonly #call: DuplexCall<Out, In>
@@ -26,7 +26,7 @@ export class MessageStream<Out, In> {
   #unsentBytes = 0
   readonly #waiters = new Set<() => void>()
 
-  /** `finish` ends the call itself: normally (undefined) or with an error to be sent or thrown away. */
+  /** `finish` ends the call: normally if undefined, otherwise with an error to send or discard. */
   constructor(call: DuplexCall<Out, In>, finish: (error: unknown) => void) {
     this.#call = call
     this.#finish = finish
@@ -41,12 +41,15 @@ export class MessageStream<Out, In> {
     })
   }
 
-  /** Aborted when the stream has ended, with the reason: a LogicalError. */
+  /** Aborted when the stream has ended. The reason is a `LogicalError`. */
   get ended(): AbortSignal {
     return this.#abort.signal
   }
 
-  /** Resolves when there is room for more; `bytes` is roughly the message's size. Rejects when the stream has ended. */
+  /**
+   * Sends a message. Resolves when the buffer has space for more; `bytes` is the approximate message size. Rejects when
+   * the stream has ended.
+   */
   async send(message: Out, bytes = 0): Promise<void> {
     this.#abort.signal.throwIfAborted()
     this.#unsentBytes += bytes
@@ -57,7 +60,10 @@ export class MessageStream<Out, In> {
     while (this.#unsentBytes > UNSENT_BYTES_MAX) await this.#changed()
   }
 
-  /** All messages received since the last call, at least one. Rejects when the stream has ended and none is left. */
+  /**
+   * Returns all messages received since the last call, at least one. Rejects when the stream has ended and no message
+   * is left.
+   */
   async receive(): Promise<In[]> {
     while (this.#received.length === 0) await this.#changed()
     const taken = this.#received
@@ -69,14 +75,14 @@ export class MessageStream<Out, In> {
     return taken
   }
 
-  /** Ends the stream from this side; with an error the peer, or the caller here, is told why. */
+  /** Ends the stream from this side. With an error, the peer, or the caller here, receives it. */
   end(error?: LogicalError): void {
     if (this.#abort.signal.aborted) return
     this.markEnded(error ?? new LogicalError('unavailable', 'the stream was ended'))
     this.#finish(error)
   }
 
-  /** Ends the stream when the work on it is done, or has failed. */
+  /** Ends the stream when its work is complete or has failed. */
   endAfter(work: Promise<void>): void {
     work.then(
       () => this.end(),
@@ -85,7 +91,7 @@ export class MessageStream<Out, In> {
     )
   }
 
-  /** The call itself has ended. Only the first reason counts; what was received before it can still be taken. */
+  /** Records the end of the call. Only the first reason counts. Messages received before it can still be read. */
   markEnded(reason: LogicalError): void {
     if (this.#abort.signal.aborted) return
     this.#abort.abort(reason)

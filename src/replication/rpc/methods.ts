@@ -17,13 +17,13 @@ const UNARY = {
 
 export const isUnary = (method: string): method is UnaryMethod => Object.hasOwn(UNARY, method)
 
-/** What the contract says of a call with one message and one answer: its name there, and what turns messages into bytes. */
+/** Returns the definition of a unary call: its name in the contract, and its serializers. */
 export const methodOf = <M extends UnaryMethod>(method: M) =>
   UNARY[method] as unknown as MethodDefinition<RequestOf<M>, ReplyOf<M>>
 
-/** The two calls that are more than one message and its answer. */
+/** The two streaming calls. */
 export const { StreamWals: STREAM_WALS, FetchKeys: FETCH_KEYS } = service
 
-/** Counts a call by whoever made it; `ms`: how long it took, 0 of one that goes on. */
+/** Counts a call on the caller's side. `ms`: its duration, 0 for a streaming call. */
 export const recordCall = (recorder: Recorder | undefined, method: keyof ClusterService, ms: number): void =>
   recorder?.record(`vault.replication.rpc.client.${method.replace(/[A-Z]/g, '_$&').toLowerCase()}`, ms)

@@ -3,7 +3,7 @@ import type { EpochChain } from '../model/epoch.js'
 import type { PeerIdentity } from '../model/types.js'
 import type { EpochMessage, PositionMessage, PeerIdentityMessage } from './messages.js'
 
-/** Conversions between what travels with every call and its form inside. */
+/** Conversions between the identity that is sent with every call and its internal form. */
 
 const toEpochMessages = (chain: EpochChain): EpochMessage[] =>
   chain.map(({ id, number, parent, forkIndex, beginIndex = 0, alignedFrom = forkIndex }) => ({
@@ -36,7 +36,7 @@ export const toPeerMessage = (who: PeerIdentity): PeerIdentityMessage => ({
   ended: toEpochMessages(who.ended ?? []),
 })
 
-/** A caller that says nothing about itself gets empty fields, which no set and no epoch match. */
+/** Parses an identity. A missing identity becomes one with empty fields, which match no set and no epoch. */
 export const parsePeer = (message: PeerIdentityMessage | null | undefined): PeerIdentity => ({
   setId: message?.set_id ?? '',
   clusterId: message?.cluster_id ?? '',

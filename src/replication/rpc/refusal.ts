@@ -1,11 +1,11 @@
 import { LogicalError } from '../../logical/errors.js'
 import type { Overtaker, RefusalCode } from '../model/types.js'
 
-/** How "no" travels: a reason and a text, and back into the product's error. */
+/** A refusal as it is sent: a reason code and a text. The receiver converts it back into a `LogicalError`. */
 export interface CarriedRefusal {
   readonly code: RefusalCode
   readonly text: string
-  /** Who is to be asked instead, encoded. */
+  /** The newer primary to contact instead, encoded. */
   readonly overtaker?: string | undefined
 }
 
@@ -24,7 +24,7 @@ const CODES: Readonly<Record<RefusalCode, true>> = {
   failed: true,
 }
 
-/** Who is to be asked instead travels along, as far as the headers of a call have room. */
+/** Maximum number of epochs of the newer primary to send, so that they fit into the headers of a call. */
 const OVERTAKER_EPOCHS_MAX = 16
 
 export const refusalError = (
@@ -36,7 +36,7 @@ export const refusalError = (
     data: { refusal: code, ...(overtaker && { overtaker: encodeOvertaker(overtaker) }) },
   })
 
-/** The newer primary that the refusal names. */
+/** Returns the newer primary that the refusal names. */
 export const overtakerIn = (error: unknown): Overtaker | undefined => {
   const text = error instanceof LogicalError ? error.data?.overtaker : undefined
   return typeof text === 'string' ? parseOvertaker(text) : undefined
@@ -45,7 +45,7 @@ export const overtakerIn = (error: unknown): Overtaker | undefined => {
 const encodeOvertaker = ({ epochs, ...rest }: Overtaker): string =>
   Buffer.from(JSON.stringify({ ...rest, epochs: epochs.slice(-OVERTAKER_EPOCHS_MAX) })).toString('base64')
 
-/** Undefined for what no primary of ours has written. */
+/** Returns undefined if no primary would have sent the text. */
 const parseOvertaker = (text: string): Overtaker | undefined => {
   try {
     const value = JSON.parse(Buffer.from(text, 'base64').toString()) as Overtaker
@@ -64,13 +64,13 @@ const parseOvertaker = (text: string): Overtaker | undefined => {
 
 const isRefusalCode = (value: unknown): value is RefusalCode => typeof value === 'string' && Object.hasOwn(CODES, value)
 
-/** The reason the other side gave; undefined when the link failed and nobody refused. */
+/** Returns the reason code of the other side; undefined if the link failed. */
 export const refusalCodeOf = (error: unknown): RefusalCode | undefined => {
   const code = error instanceof LogicalError ? error.data?.refusal : undefined
   return isRefusalCode(code) ? code : undefined
 }
 
-/** The form in which a handler's failure travels. Texts of our own errors do, and those of bugs do too, for the log. */
+/** Returns the form in which a handler's error is sent. Includes the texts of internal errors, for the log. */
 export const carriedRefusal = (error: unknown): CarriedRefusal => {
   const overtaker = error instanceof LogicalError ? error.data?.overtaker : undefined
   return {
@@ -80,7 +80,10 @@ export const carriedRefusal = (error: unknown): CarriedRefusal => {
   }
 }
 
-/** The product's error for what travelled. Undefined without a reason that we know: then it is the link that failed. */
+/**
+ * Returns the `LogicalError` for a received refusal; undefined without a known reason code, which means that the link
+ * failed.
+ */
 export const fromCarried = ({ code, text, overtaker }: Received): LogicalError | undefined => {
   if (!isRefusalCode(code)) return undefined
   return refusalError(code, text, { overtaker: typeof overtaker === 'string' ? parseOvertaker(overtaker) : undefined })

@@ -1,7 +1,7 @@
 import type { LogicalError } from '../../logical/errors.js'
 import type { ClusterService } from './service.js'
 
-/** A service whose every call fails with what `reason` says then. */
+/** Returns a service whose every call fails with the current result of `reason`. */
 export const refusingService = (reason: () => LogicalError): ClusterService => {
   const refuse = async (): Promise<never> => {
     throw reason()

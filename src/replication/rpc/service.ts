@@ -20,17 +20,17 @@ import type {
   SubPageHashesRequest,
 } from './messages.js'
 
-/** Who calls: the common name of the certificate its connection was made with. `gone` is aborted when the call ends. */
+/** The caller: common name of its connection's certificate. `gone` is aborted when the call ends. */
 export interface Caller {
   readonly commonName: string
   readonly gone: AbortSignal
 }
 
-/** The calls that a primary answers, free of gRPC. Thrown errors reach the caller with text and reason. */
+/** The calls that a primary answers, independent of gRPC. The caller receives the text and reason of a thrown error. */
 export interface ClusterService {
   bootstrap(caller: Caller, request: BootstrapRequest): Promise<BootstrapReply>
   echo(caller: Caller, request: EchoRequest): Promise<EchoReply>
-  /** Resolves when the stream is done with. */
+  /** Resolves when the stream has ended. */
   streamWals(caller: Caller, stream: PrimaryStream): Promise<void>
   conflictingPages(caller: Caller, request: ConflictingPagesRequest): Promise<ConflictingPagesReply>
   subPageHashes(caller: Caller, request: SubPageHashesRequest): Promise<SubPageHashesReply>
@@ -42,7 +42,7 @@ export interface ClusterService {
 
 export type PrimaryStream = MessageStream<StreamDown, ReceivedUp>
 
-/** The calls with one message and one answer. */
+/** The unary calls. */
 export type UnaryMethod = Exclude<keyof ClusterService, 'streamWals' | 'fetchKeys'>
 export type RequestOf<M extends UnaryMethod> = Parameters<ClusterService[M]>[1]
 export type ReplyOf<M extends UnaryMethod> = Awaited<ReturnType<ClusterService[M]>>

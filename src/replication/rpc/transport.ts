@@ -4,26 +4,35 @@ import type { MessageStream } from './message-stream.js'
 import type { FetchKeysReply, FetchKeysRequest, ReceivedDown, StreamUp } from './messages.js'
 import type { ClusterService, ReplyOf, RequestOf, UnaryMethod } from './service.js'
 
-/** How clusters reach one another: gRPC over sockets, or messages that never leave the process. */
+/** The transport between clusters: gRPC over sockets, or messages within the process. */
 export interface ClusterTransport {
-  /** Binds a cluster port, `host:port` with port 0 for any; nothing is served until an identity is. Rejects when it is taken. */
+  /**
+   * Binds a cluster port, `host:port` with port 0 for any port. It serves nothing until `serve` is called. Rejects if
+   * the address is in use.
+   */
   listen(address: string): Promise<ClusterPort>
-  /** Dials one address. Rejects with a LogicalError when it does not answer as our primary within the connect timeout. */
+  /**
+   * Connects to one address. Rejects with `LogicalError` if it does not respond as the expected primary within the
+   * connect timeout.
+   */
   connect(address: string, options: ConnectOptions): Promise<PrimaryConnection>
 }
 
 /**
- * A port behind which each kind of replication is told by a server name, the name of its CA. A connection reaches a service
- * only with a certificate of that very CA. Identities come and go without the port being bound again.
+ * A port that serves both kinds of replication. The TLS server name, which is the name of the kind's CA, selects the
+ * kind. A connection reaches a service only with a certificate of that CA. Identities can change without rebinding the
+ * port.
  */
 export interface ClusterPort {
-  /** The address really bound, as `host:port`. */
+  /** The bound address, as `host:port`. */
   readonly address: string
-  /** Serves `service` under the identity's name from now on; connections of a former identity of that name are cut. */
+  /**
+   * Serves `service` under the identity's name from now on. Connections of a former identity of that name are closed.
+   */
   serve(identity: ServerIdentity, service: ClusterService): void
-  /** Stops serving a name and cuts everybody who is connected under it. */
+  /** Stops serving a name and closes its connections. */
   withdraw(serverName: string): void
-  /** Destroys the connections made with a certificate of that common name, now; others are not touched. */
+  /** Destroys the connections with a certificate of that common name at once. Other connections are not affected. */
   cut(serverName: string, commonName: string): void
   /** Closes the port and every connection. */
   close(): Promise<void>
@@ -37,7 +46,7 @@ export interface ConnectOptions {
   readonly recorder?: Recorder | undefined
 }
 
-/** How long a call may take. Without a time it lasts as long as the connection. */
+/** Limits of a call. Without a timeout, it lasts as long as the connection. */
 export interface CallLimits {
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
@@ -46,18 +55,18 @@ export interface CallLimits {
 export type FollowerStream = MessageStream<StreamUp, ReceivedDown>
 
 /**
- * One connection of a secondary to its primary. It is either good or lost, never dialled again. Every failed call rejects
- * with a LogicalError; `refusalCodeOf` tells a refusal from a broken link.
+ * One connection of a secondary to its primary. Once lost, it is never redialed. Every failed call rejects with
+ * `LogicalError`; `refusalCodeOf` distinguishes a refusal from a broken link.
  */
 export interface PrimaryConnection {
-  /** `host:port` that answered. */
+  /** `host:port` of the peer. */
   readonly address: string
-  /** Aborted when the connection is gone, with the reason: a LogicalError. */
+  /** Aborted when the connection is lost. The reason is a `LogicalError`. */
   readonly lost: AbortSignal
   close(): void
-  /** One message and its answer. */
+  /** Makes a unary call. */
   call<M extends UnaryMethod>(method: M, request: RequestOf<M>, limits: CallLimits): Promise<ReplyOf<M>>
-  /** Replies in order; read no faster than they are taken. Throws a LogicalError when the call fails. */
+  /** Yields replies in order, with backpressure. Throws `LogicalError` if the call fails. */
   fetchKeys(request: FetchKeysRequest): AsyncGenerator<FetchKeysReply>
   streamWals(): FollowerStream
 }

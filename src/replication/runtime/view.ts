@@ -7,8 +7,8 @@ import { type Ahead, type Fence, isCopy, type KindRecord } from '../model/state.
 import type { Kind, PrimaryView } from '../model/types.js'
 
 /**
- * The facts about the roles of this cluster that core needs. Asked several times by every request, so nothing is found
- * before it is asked for, and every fact is the one of that moment.
+ * The role facts of this cluster that core needs. Every request reads several of them, so each is computed on access
+ * and is always current.
  */
 export class ReplicationView {
   readonly #context: ReplicationContext
@@ -17,57 +17,57 @@ export class ReplicationView {
     this.#context = context
   }
 
-  /** As the status endpoints show them. */
+  /** The modes that the status endpoints show. */
   get modes(): Readonly<Record<Kind, Mode>> {
     return { dr: this.#drMode, performance: this.#performanceMode }
   }
 
-  /** As sys/health shows them: on a DR secondary the performance role that waits behind it. */
+  /** The modes that sys/health shows: on a DR secondary, the performance role that is hidden behind it. */
   get healthModes(): Readonly<Record<Kind, Mode>> {
     return { dr: this.#drMode, performance: this.#context.roles.record('performance').mode }
   }
 
-  /** Only the DR list is served. */
+  /** True if only the DR endpoints are served. */
   get isDrSecondary(): boolean {
     return isSecondary(this.#drMode)
   }
 
-  /** Shared data can be read only; writes of it are forwarded. */
+  /** True if shared data is read-only here; writes of it are forwarded. */
   get isPerformanceSecondary(): boolean {
     return isSecondary(this.#performanceMode)
   }
 
-  /** The first copy is on its way: nothing can be served yet. */
+  /** True while the first copy is incomplete: no requests can be served yet. */
   get isBootstrapping(): boolean {
     return this.#drMode === 'bootstrapping' || this.#performanceMode === 'bootstrapping'
   }
 
-  /** Standbys answer from their copies: a DR secondary is asked by its active node alone. */
+  /** True if standbys answer from their copies. On a DR secondary only the active node answers. */
   get isReadable(): boolean {
     return !this.isDrSecondary && !this.isBootstrapping
   }
 
-  /** No primary feeds this secondary: none is known, none answers, or each that answers refuses it. */
+  /** True if this secondary has no working primary: none is known, none responds, or each one refuses it. */
   get isStranded(): boolean {
     return (this.#followed.follower?.connectionState ?? 'transient_failure') === 'transient_failure'
   }
 
-  /** A role has changed, and this runtime is about to end. */
+  /** True if a role has changed and this runtime is about to end. */
   get isRestarting(): boolean {
     return this.#context.roles.isLeaving
   }
 
-  /** Last index of the primary's log that is applied here, of whichever kind this cluster follows. */
+  /** The last applied index of the primary's log, for the kind that this cluster follows. */
   get lastRemoteWal(): number {
     return this.#followed.appliedIndex
   }
 
-  /** Last index that the primary announced since the start. */
+  /** The last index that the primary announced since the start. */
   get announcedIndex(): number {
     return this.#followed.follower?.announced?.index ?? 0
   }
 
-  /** The own id of the primary that is followed; empty when none has answered. */
+  /** The cluster ID of the current primary; empty if none has responded. */
   get primaryClusterId(): string {
     return this.#primary?.clusterId ?? ''
   }
@@ -84,7 +84,7 @@ export class ReplicationView {
     return Math.round(this.#primary?.canaryAgeMs ?? 0)
   }
 
-  /** How long the oldest index that was announced and not applied has been waited for; 0 with nothing outstanding. */
+  /** How long the oldest announced and unapplied index has been missing, in milliseconds; 0 if none is missing. */
   get lagMs(): number {
     return this.#primary?.lagMs ?? 0
   }
@@ -94,28 +94,30 @@ export class ReplicationView {
     return fences.of('dr') ?? (this.#performanceMode === 'primary' ? fences.of('performance') : undefined)
   }
 
-  /** The part of the log that this cluster has and its primary has lost; while it is set nobody is followed. */
+  /** The part of the log that this cluster has and its primary has lost. While it is set, nothing is followed. */
   get ahead(): Ahead | undefined {
     const { dr, performance } = this.#context.roles.records
     return aheadOf(dr) ?? aheadOf(performance)
   }
 
-  /** True when client writes are to be refused because this primary was overtaken. */
+  /** True if client writes must be rejected because this primary was overtaken. */
   get refusesWrites(): boolean {
     return this.#context.host.settings.fenceClientWrites && this.fence !== undefined
   }
 
-  /** False while nobody is followed: nothing arrives until an operator names a primary. */
+  /** False if no primary is followed: no data arrives until an operator names one. */
   get hasPrimary(): boolean {
     return this.#followed.follower !== undefined
   }
 
-  /** The filter that keeps data from this performance secondary; undefined when it has everything. */
+  /** The filter that withholds data from this performance secondary; undefined if it receives all data. */
   get ownFilter(): CompiledFilter | undefined {
     return ownFilterOf(this.#context)
   }
 
-  /** Mounts that a filter kept from this performance secondary until a moment ago: not all of their data is here yet. */
+  /**
+   * Mounts that a filter withheld from this performance secondary until recently: their data is still incomplete here.
+   */
   get arrivingMounts(): ReadonlySet<string> {
     return arrivingMountsOf(this.#context)
   }
@@ -144,7 +146,7 @@ const aheadOf = (record: KindRecord): Ahead | undefined => ('ahead' in record ? 
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** The id of the filter of a cluster that is a performance secondary now, and serves as one. */
+/** Returns the ID of the filter of a cluster that currently serves as a performance secondary. */
 const findOwnFilterId = ({ host, roles, running, filters }: ReplicationContext): string | undefined => {
   const record = roles.record('performance')
   return running.performance.mode === 'secondary' && isCopy(record) ? ownFilterId(record, host, filters) : undefined

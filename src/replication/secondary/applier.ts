@@ -6,7 +6,7 @@ import type { Received, RecentFrames } from '../model/recent-frames.js'
 import type { FrameSliceMessage } from '../rpc/messages.js'
 import type { LogPlace } from '../model/types.js'
 
-/** Pieces applied as one durable batch, at most. */
+/** Maximum number of frames that are applied as one durable batch. */
 const MERGED_PIECES_MAX = 64
 const MERGED_BYTES_MAX = 8 * 1024 * 1024
 
@@ -15,18 +15,19 @@ type Applied = { readonly ok: true } | { readonly ok: false; readonly reason: st
 type BeforeFilterChange = (ids: readonly string[]) => Promise<void>
 
 interface ApplierOptions {
-  /** Remembers what was applied. */
+  /** Remembers the applied frames. */
   readonly recent?: RecentFrames
-  /** Awaited before entries are applied that change filters: those of these secondaries. */
+  /** Awaited before entries that change filters are applied. Receives the IDs of the filters' secondaries. */
   readonly beforeFilterChange?: BeforeFilterChange
 }
 
 const APPLIED: Applied = { ok: true }
 
 /**
- * Takes received slices of the primary's log into the store: in order, without gaps, several as one batch together with
- * the place reached, so that a crash leaves all of them or none. What does not follow on what is here changes nothing: neither
- * does anything where the store stands elsewhere than it was put from here, as after a failed batch that is stored after all.
+ * Applies received slices of the primary's log to the store: in order, without gaps, and several in one batch together
+ * with the new position, so that a crash leaves all or none of them. A slice that does not continue from the current
+ * position changes nothing. The same is true if the store's position was changed elsewhere, as after a failed batch
+ * that was stored after all.
  */
 export class Applier {
   readonly #store: ReplicableStore
@@ -36,7 +37,7 @@ export class Applier {
   #position: RemotePosition
   #stored: LogPlace | undefined
 
-  /** `position` is where the store stands; `epoch` is the primary's. */
+  /** `position` is the store's position; `epoch` is the primary's epoch. */
   constructor(store: ReplicableStore, position: RemotePosition, epoch: string, options: ApplierOptions = {}) {
     this.#recent = options.recent
     this.#beforeFilterChange = options.beforeFilterChange ?? (async () => undefined)
@@ -46,17 +47,17 @@ export class Applier {
     this.#stored = store.remotePosition
   }
 
-  /** The last place reached. What was applied is durable; the place alone may be ahead of what is stored. */
+  /** The last position. Applied data is durable; the position alone may be ahead of the stored one. */
   get position(): RemotePosition {
     return this.#position
   }
 
-  /** The primary has found the place in its own log: it is one of its epoch from now on. */
+  /** The primary has found the position in its log, so it now belongs to the primary's epoch. */
   confirm(): void {
     this.#position = { ...this.#position, epoch: this.#epoch }
   }
 
-  /** Applies all slices, or those up to the first one that does not fit. */
+  /** Applies all slices, or those before the first one that does not fit. */
   async apply(slices: readonly FrameSliceMessage[]): Promise<Applied> {
     for (let at = 0; at < slices.length; ) {
       const merged = takeSome(slices, at)
@@ -68,8 +69,8 @@ export class Applier {
   }
 
   /**
-   * Stores the place when only stretches without content were received since the last entry, or when the log goes on in
-   * another epoch than before.
+   * Stores the position if only stretches without content were received since the last entry, or if the log continues
+   * in another epoch.
    */
   async flush(): Promise<void> {
     const position = this.#position
@@ -112,7 +113,10 @@ export class Applier {
   }
 }
 
-/** Throws LogicalError `unavailable` where the store stands elsewhere: what follows on this place does not follow on its data. */
+/**
+ * Throws `LogicalError` `unavailable` if the store has another position, because the following entries do not fit its
+ * data.
+ */
 export const requireStandingAt = ({ remotePosition }: ReplicableStore, place: LogPlace | undefined): void => {
   if (isSamePlace(remotePosition, place)) return
   throw new LogicalError('unavailable', `the storage was opened again, and stands at ${remotePosition?.index} now`)

@@ -10,7 +10,7 @@ import type { BootstrapPackage, ReplicationTimes, PeerIdentity } from '../model/
 interface BootstrapOptions extends Omit<ConnectOptions, 'times'> {
   readonly transport: ClusterTransport
   readonly clock: Clock
-  /** Where the primary may be, best first. */
+  /** Addresses of the primary, best first. */
   readonly addresses: readonly string[]
   readonly times: ReplicationTimes
   readonly who: PeerIdentity
@@ -20,14 +20,14 @@ interface BootstrapOptions extends Omit<ConnectOptions, 'times'> {
 interface Bootstrapped {
   readonly package: BootstrapPackage
   readonly primary: PeerIdentity
-  /** `host:port` that answered. */
+  /** `host:port` that responded. */
   readonly address: string
 }
 
 /**
- * Registers this cluster at a primary with the credentials of an activation token and takes the key material for the first
- * copy. Changes nothing here. Rejects within `bootstrapTimeoutMs` with the nested text that operators know from the
- * reference, and with the refusal's reason where the primary refused.
+ * Registers this cluster at a primary with the credentials of an activation token, and fetches the key material for the
+ * first copy. Changes nothing here. Rejects within `bootstrapTimeoutMs` with Vault's nested error text, and with the
+ * reason if the primary refused.
  */
 export const fetchBootstrap = async (options: BootstrapOptions): Promise<Bootstrapped> => {
   const { clock, times, signal } = options
@@ -51,7 +51,9 @@ export const fetchBootstrap = async (options: BootstrapOptions): Promise<Bootstr
   }
 }
 
-/** The id of the token is taken once the primary has answered, and nobody knows here whether it has. */
+/**
+ * The primary takes the ID when it responds. If the response is lost, this cluster cannot know whether the ID is taken.
+ */
 const MAYBE_TAKEN = '; it may have registered this cluster: revoke its id there before a new token is made for it'
 
 const isAnswered = (error: unknown): boolean => ![undefined, 'failed'].includes(refusalCodeOf(error))
@@ -91,7 +93,10 @@ const bootstrapOver = async (
   }
 }
 
-/** The first of the addresses that answers, tried in order. Rejects with one text that tells why each did not. */
+/**
+ * Tries the addresses in order and returns the first connection. Rejects with one text that lists the error of each
+ * address.
+ */
 const connectFirst = async (options: BootstrapOptions): Promise<PrimaryConnection> => {
   const { transport, addresses, signal } = options
   const failures: string[] = []

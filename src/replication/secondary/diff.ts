@@ -6,7 +6,7 @@ import type { PeerIdentityMessage } from '../rpc/messages.js'
 
 const GROUPS = 4096
 const FAN_OUT = 16
-/** Groups asked about in one call: their hashes fill 320 KiB. */
+/** Number of groups per call. Their hashes take 320 KiB. */
 const GROUPS_PER_CALL = 1024
 
 export interface DiffCall {
@@ -16,7 +16,10 @@ export interface DiffCall {
   readonly signal: AbortSignal
 }
 
-/** The sub-pages of a tree that differ from the primary's, ascending: three levels, two rounds of calls. */
+/**
+ * Returns the sub-pages of a tree that differ from the primary's, ascending. Compares three levels in two rounds of
+ * calls.
+ */
 export const findConflicts = async (call: DiffCall, tree: Tree, own: TreeHashes): Promise<number[]> => {
   const { connection, session, who, signal } = call
   const number = treeNumber(tree)
@@ -44,7 +47,10 @@ export const findConflicts = async (call: DiffCall, tree: Tree, own: TreeHashes)
   return subPages
 }
 
-/** The sub-pages whose hash is not zero. What is filtered can outweigh what is stored: one that has both may be missing. */
+/**
+ * Returns the sub-pages whose hash is not zero. A sub-page with both stored and filtered keys may be missing, if their
+ * hashes cancel out.
+ */
 export const usedSubPages = (own: TreeHashes): number[] => {
   const used: number[] = []
   for (let group = 0; group < GROUPS; group++)
@@ -54,13 +60,13 @@ export const usedSubPages = (own: TreeHashes): number[] => {
 
 const EMPTY_GROUP = Buffer.alloc(FAN_OUT * HASH)
 
-/** A tree's number in the contract. */
+/** Returns a tree's number in the contract. */
 export const treeNumber = (tree: Tree): 0 | 1 => (tree === 'local' ? 1 : 0)
 
-/** Which of 16 hashes differ, counted from `base`. */
+/** Returns which of 16 hashes differ, counted from `base`. */
 const differing = (own: Buffer, theirs: Buffer, base: number): number[] => {
   const found: number[] = []
-  // Almost all groups of a small store are empty.
+  // Most groups of a small store are empty.
   if (own.compare(theirs, 0, FAN_OUT * HASH) === 0) return found
   for (let i = 0; i < FAN_OUT; i++) {
     const at = i * HASH

@@ -7,11 +7,11 @@ import type { FetchKeysReply } from '../rpc/messages.js'
 import { type DiffCall, treeNumber } from './diff.js'
 import type { Step } from './step-writer.js'
 
-/** Leaf hashes sent with one call: 320 KiB of them. */
+/** Number of leaf hashes per call. They take 320 KiB. */
 const LEAVES_PER_CALL = 16_384
 const SUB_PAGES_PER_CALL = 2048
 
-/** The differences in some sub-pages. Told in steps, so that nobody holds more than a little of it. */
+/** Yields the differences in some sub-pages in steps, to limit memory use. */
 export async function* fetchSubPages(
   call: DiffCall,
   tree: Tree,
@@ -85,7 +85,7 @@ const noteDifferences = (
   }
 }
 
-/** Filtered hashes that are to become what the primary says; nothing said means nothing filtered. */
+/** Returns the filtered hashes to change to the primary's. A sub-page that the primary omits has nothing filtered. */
 const filteredChanges = (
   tree: Tree,
   group: readonly SubPageKeys[],

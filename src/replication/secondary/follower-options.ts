@@ -11,17 +11,17 @@ export interface FollowerOptions {
   readonly store: ReplicableStore
   readonly hooks: SecondaryHooks
   readonly credentials: PrimaryCredentials
-  /** Where the primary may be, best first, as `https://host:port` or `host:port`. */
+  /** Addresses of the primary, best first, as `https://host:port` or `host:port`. */
   readonly addresses: readonly string[]
-  /** Tried when none of those answers. */
+  /** Tried if none of `addresses` responds. */
   readonly formerAddresses?: readonly string[] | undefined
   readonly times: ReplicationTimes
-  /** How much a resync writes at once. */
+  /** Size of one import of a resync, in bytes. */
   readonly importBytes?: number | undefined
   readonly clock: Clock
   readonly random: Random
   readonly transport: ClusterTransport
   readonly log: Log
-  /** Counts what goes over the link. */
+  /** Counts traffic on the link. */
   readonly recorder?: Recorder | undefined
 }

@@ -36,12 +36,13 @@ import { type Pong, pingPrimaries } from './pinger.js'
 import { STANDING, type Standing, type StandingEvent, standingOf } from './standing.js'
 import { step } from '../model/state-table.js'
 
-/** Rounds that nobody answered before addresses are tried that the primary does not name any more. */
+/** Number of failed rounds before former addresses are tried. */
 const ROUNDS_BEFORE_FORMER = 3
 
 /**
- * The secondary's side of one kind of replication: keeps one connection to the primary, wherever that is, and the store
- * in line with it. `state` tells where the data stands and survives the connection; `connectionState` tells the link.
+ * The secondary side of one kind of replication: keeps one connection to the primary, at any of its addresses, and
+ * keeps the store in sync with it. `state` describes the data and survives the connection; `connectionState` describes
+ * the link.
  */
 export class Follower {
   readonly #options: FollowerOptions
@@ -75,7 +76,7 @@ export class Follower {
     if (this.#following.is === 'unstarted') this.#running = this.#run()
   }
 
-  /** Ends the connection and waits for what is in flight. */
+  /** Closes the connection and waits for pending work. */
   async stop(): Promise<void> {
     this.#stop.abort(new LogicalError('unavailable', 'the follower is stopping'))
     this.#pause.end()
@@ -91,7 +92,7 @@ export class Follower {
     return shownAs(this.#following)
   }
 
-  /** Why the primary refuses us, while it does. */
+  /** The primary's current reason to refuse this cluster. */
   get refusal(): RefusalCode | undefined {
     return refusalIn(this.#following)
   }
@@ -110,36 +111,38 @@ export class Follower {
   }
 
   /**
-   * How much of the primary's log is applied here: with 0 as soon as another primary has taken us, until it is known where we
-   * stand in its log.
+   * The position applied from the primary's log. After another primary has accepted this cluster, the index is 0 until
+   * the position in its log is known.
    */
   get applied(): LogPlace | undefined {
     return this.#standing.applied
   }
 
-  /** The last place that the primary announced since this follower started; undefined before it was reached. */
+  /**
+   * The last position that the primary announced since this follower started; undefined before the first announcement.
+   */
   get announced(): LogPlace | undefined {
     return this.#primary.announced
   }
 
-  /** The frames that were applied behind the primary's `index`, as far as they are remembered. */
+  /** Returns the frames applied after the primary's `index` that are still in memory. */
   recentAfter(index: number): Pick<SurplusEntries, 'frames' | 'isComplete'> {
     return this.#recent.after(index)
   }
 
-  /** While a merkle sync runs, from its first moment on. */
+  /** Set while a Merkle sync runs, from its start. */
   get syncProgress(): SyncProgress | undefined {
     return this.#standing.is === 'merkle-sync' ? this.#standing.progress : undefined
   }
 
-  /** Undefined until the primary has answered once. */
+  /** Undefined until the primary has responded once. */
   get primary(): PrimaryView | undefined {
     return this.#primary.view(this.connectionState === 'ready', this.#addresses.current, this.#heartbeat)
   }
 
   /**
-   * Has the primary run a request. Rejects with `unavailable` when there is no primary: at once when that is known, with
-   * `outcome unknown` in the text when the request had been sent.
+   * Forwards a request to the primary. Rejects with `unavailable` if there is no primary: at once if that is known, or
+   * with `outcome unknown` in the text if the request had been sent.
    */
   async forward(payload: Buffer, signal?: AbortSignal): Promise<ForwardReply> {
     const link = this.#following
@@ -147,7 +150,9 @@ export class Follower {
     return forwardOver(link.connection, this.#options, payload, signal)
   }
 
-  /** Goes over to the first of the addresses that answers as our primary. Rejects, and changes nothing, when none does. */
+  /**
+   * Switches to the first address that responds as the expected primary. Rejects, and changes nothing, if none does.
+   */
   async updateAddresses(addresses: readonly string[]): Promise<Pong> {
     const { hooks } = this.#options
     const pong = await pingPrimaries(addresses, {
@@ -188,7 +193,7 @@ export class Follower {
     }
   }
 
-  /** Holds one connection from beginning to end. True when the primary had accepted it. */
+  /** Runs one connection from start to end. Returns true if the primary had accepted it. */
   async #attempt(address: string): Promise<boolean> {
     const redial = new AbortController()
     const onStop = () => redial.abort(this.#stop.signal.reason)

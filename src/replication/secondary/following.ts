@@ -2,39 +2,39 @@ import type { PrimaryConnection } from '../rpc/transport.js'
 import { never, type StateTable, type Step, to } from '../model/state-table.js'
 import type { ConnectionState, RefusalCode } from '../model/types.js'
 
-/** Why the primary refused us last, while nothing else has come of it. */
+/** The primary's last reason to refuse this cluster, until a later attempt replaces it. */
 interface Refused {
   readonly refusal: RefusalCode | undefined
 }
 
-/** Ends the attempt, or the connection, without counting as a failure. */
+/** Ends the attempt or the connection without counting as a failure. */
 interface Redialled {
   readonly redial: AbortController
 }
 
-/** How a follower's link to its primary stands. SPEC.md has the table. */
+/** The state of a follower's link to its primary. SPEC.md has the table. */
 export type Following =
   | { readonly is: 'unstarted' }
-  /** One address is tried. `shown`: what the attempts before it came to is shown until one is accepted. */
+  /** One address is being tried. `shown`: the result of earlier attempts, shown until one is accepted. */
   | ({ readonly is: 'dialling'; readonly shown: 'connecting' | 'transient_failure' } & Refused & Redialled)
-  /** The primary has taken us. */
+  /** The primary has accepted this cluster. */
   | ({ readonly is: 'connected'; readonly connection: PrimaryConnection } & Redialled)
-  /** The attempt, or the connection, has ended; what comes next is not decided. */
+  /** The attempt or the connection has ended. The next step is not decided yet. */
   | ({ readonly is: 'ended'; readonly shown: ConnectionState } & Refused & Redialled)
-  /** All addresses were tried in vain. */
+  /** All addresses failed. */
   | ({ readonly is: 'waiting' } & Refused)
-  /** Stopped, or ahead of a primary that was put back in time. */
+  /** Stopped, or ahead of a rewound primary. */
   | ({ readonly is: 'over' } & Refused)
 
 export type FollowingEvent =
   | { readonly on: 'dial'; readonly redial: AbortController }
   | { readonly on: 'accepted'; readonly connection: PrimaryConnection }
-  /** An attempt, or the connection, has ended. */
+  /** An attempt or the connection has ended. */
   | { readonly on: 'ended'; readonly refusal: RefusalCode | undefined }
   | { readonly on: 'wait' }
   | { readonly on: 'stop' }
 
-/** Nothing comes from this primary any more: what is here stands where it is. */
+/** No more data comes from this primary: the local data keeps its position. */
 interface FollowingEffect {
   readonly do: 'stand-still'
 }
@@ -98,7 +98,7 @@ export const FOLLOWING: StateTable<Following, FollowingEvent, FollowingEffect> =
   },
 }
 
-/** The link in the names of the status endpoints. */
+/** Returns the link state in the terms of the status endpoints. */
 export const shownAs = (state: Following): ConnectionState => {
   switch (state.is) {
     case 'unstarted':
@@ -117,7 +117,7 @@ export const shownAs = (state: Following): ConnectionState => {
 
 export const refusalIn = (state: Following): RefusalCode | undefined => ('refusal' in state ? state.refusal : undefined)
 
-/** The primary was put back in time: nobody is followed until an operator says so. */
+/** Returns true if the primary was rewound: nothing is followed until an operator decides. */
 export const isAhead = (state: Following): boolean => state.is === 'ended' && state.refusal === 'rewound'
 
 export const isRedialled = (state: Following): boolean => 'redial' in state && state.redial.signal.aborted

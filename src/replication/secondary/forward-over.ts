@@ -6,7 +6,10 @@ import { parsePeer, toPeerMessage } from '../rpc/peer-identity.js'
 import type { ForwardReply } from '../host/services.js'
 import type { FollowerOptions } from './follower-options.js'
 
-/** Has the primary run a request over the connection. Rejects with `outcome unknown` when it may have been run in vain. */
+/**
+ * Forwards a request over the connection. Rejects with `outcome unknown` if the request may have been executed and
+ * lost.
+ */
 export const forwardOver = async (
   connection: PrimaryConnection,
   { hooks, times }: Pick<FollowerOptions, 'hooks' | 'times'>,
@@ -18,7 +21,7 @@ export const forwardOver = async (
   try {
     const reply = await connection.call('forward', request, limits)
     const primary = parsePeer(reply.who)
-    // The primary may have been overtaken, as we know by now, while the answer was on its way.
+    // The primary may have been overtaken while its response was in transit.
     const objection = hooks.findObjection(primary)
     if (objection !== undefined) throw refusalError('epoch', `${objection}: outcome unknown`)
     return { payload: reply.payload, epochs: primary.epochs }

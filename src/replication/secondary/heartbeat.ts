@@ -7,7 +7,7 @@ import type { ReplicationTimes, StreamState, PeerIdentity } from '../model/types
 interface Pulse {
   readonly atMs: number
   readonly durationMs: number
-  /** How far the primary's clock is ahead of ours. */
+  /** How far the primary's clock is ahead of the local clock, in milliseconds. */
   readonly clockSkewMs: number
 }
 
@@ -19,14 +19,17 @@ interface HeartbeatOptions {
   readonly onReply: (reply: { primary: PeerIdentity; addresses: readonly string[]; lastIndex: number }) => void
 }
 
-/** Announcements remembered while they are not reached; beyond them the oldest one stands for its successors. */
+/**
+ * Maximum number of announcements to remember until they are reached. Beyond it, the oldest stands for the following
+ * ones.
+ */
 const CANARIES_MAX = 256
 
-/** Asks the primary for a sign of life at each interval, and measures delay, clocks and age by it. */
+/** Sends a heartbeat to the primary at each interval, and measures delay, clock skew and lag. */
 export class Heartbeat {
   readonly #options: HeartbeatOptions
   #pulse: Pulse | undefined
-  /** Announced indexes and when they were heard of; the first is the last one reached. */
+  /** Announced indexes with their times of arrival; the first is the last one reached. */
   #canaries: { readonly index: number; readonly atMs: number }[] = []
 
   constructor(options: HeartbeatOptions) {
@@ -37,21 +40,21 @@ export class Heartbeat {
     return this.#pulse
   }
 
-  /** How long ago the primary announced the newest index that has arrived here, in milliseconds. */
+  /** Milliseconds since the primary announced the newest index that is applied here. */
   get canaryAgeMs(): number {
     this.#settle()
     const reached = this.#canaries[0]
     return reached ? Math.max(Math.round(this.#options.clock.monotonic() - reached.atMs), 0) : 0
   }
 
-  /** How long ago the primary announced the oldest index that has not arrived here, in milliseconds; 0 when all has. */
+  /** Milliseconds since the primary announced the oldest index that is not applied here; 0 if all are. */
   get lagMs(): number {
     const { appliedIndex } = this.#options.progress()
     const outstanding = this.#canaries.find((canary) => canary.index > appliedIndex)
     return outstanding ? Math.max(Math.round(this.#options.clock.monotonic() - outstanding.atMs), 0) : 0
   }
 
-  /** Beats until the connection fails or `signal` is aborted; always ends by rejection. */
+  /** Sends heartbeats until the connection fails or `signal` is aborted. Always rejects. */
   async run(connection: PrimaryConnection, signal: AbortSignal): Promise<never> {
     this.#canaries = []
     const { clock, times } = this.#options
@@ -75,7 +78,7 @@ export class Heartbeat {
       canary_age_ms: this.canaryAgeMs,
       state,
     }
-    // A beat may stand behind a large message; whether the primary is there at all is what keepalive watches.
+    // A heartbeat may wait behind a large message. Keepalive detects an unresponsive primary.
     const timeoutMs = Math.max(times.forwardingTimeoutMs, times.keepaliveTimeMs + times.keepaliveTimeoutMs)
     const reply = await connection.call('echo', request, { timeoutMs, signal })
     const durationMs = clock.monotonic() - startMs

@@ -3,16 +3,16 @@ import type { LogPlace, PrimaryView, PeerIdentity } from '../model/types.js'
 import type { Heartbeat } from './heartbeat.js'
 
 /**
- * The primary as a follower knows it from the primary's own messages: who it is, and how far its log goes. This
- * knowledge outlives the connection, and goes on with the next one.
+ * The primary's identity and the end of its log, as known from its messages. This survives the connection and continues
+ * with the next one.
  */
 export class KnownPrimary {
   #who: PeerIdentity | undefined
-  /** The time of the primary's first sign of life; the heartbeats come after it. */
+  /** Time of the primary's first message; heartbeats follow it. */
   #acceptedMs: number | undefined
   #announced: LogPlace | undefined
 
-  /** Undefined until it has answered once. */
+  /** Undefined until the primary has responded once. */
   get who(): PeerIdentity | undefined {
     return this.#who
   }
@@ -21,12 +21,12 @@ export class KnownPrimary {
     return this.#who?.epochs ?? []
   }
 
-  /** The last place that it announced; undefined before it was reached. */
+  /** The last announced position; undefined before the first announcement. */
   get announced(): LogPlace | undefined {
     return this.#announced
   }
 
-  /** The primary has taken this cluster. */
+  /** Records that the primary has accepted this cluster. */
   accepted(who: PeerIdentity, lastIndex: number, nowMs: number): void {
     this.#acceptedMs = nowMs
     this.heard(who, lastIndex)
@@ -37,7 +37,7 @@ export class KnownPrimary {
     this.announce(lastIndex)
   }
 
-  /** Numbers of a primary are compared with those of its own epoch only. */
+  /** Records an announced index. Indexes of a primary are only compared within its epoch. */
   announce(index: number): void {
     if (!this.#who) return
     const epoch = epochOf(this.#who)
@@ -45,7 +45,7 @@ export class KnownPrimary {
     this.#announced = { epoch, index: Math.max(before, index) }
   }
 
-  /** As the status shows it. `address`: where it is reached, for one that names none. */
+  /** Returns the primary for the status. `address`: used if the primary announces no address. */
   view(isConnected: boolean, address: string, heartbeat: Heartbeat): PrimaryView | undefined {
     const who = this.#who
     if (!who) return undefined

@@ -11,23 +11,23 @@ import { surplusEntriesOf, type RecentFrames } from '../model/recent-frames.js'
 import type { EnteredState } from './standing.js'
 import { StreamReader } from './stream-reader.js'
 
-/** The events that one connection reports to the follower while it lasts. */
+/** The events that one connection reports to the follower. */
 export interface LinkEvents {
-  /** The primary has taken us, and we it; `lastIndex` is to be reached. */
+  /** The primary and this cluster have accepted each other; `lastIndex` is the index to reach. */
   onAccepted(primary: PeerIdentity, lastIndex: number): void
   enter(state: EnteredState): void
   onProgress(progress: SyncProgress): void
   onAnnounced(lastIndex: number): void
   onApplied(place: LogPlace): void
-  /** Where the primary, or what takes its place, can be found from now on. */
+  /** Reports the current addresses of the primary and its possible successors. */
   onAddresses(addresses: readonly string[]): void
-  /** The frames that were applied last, over all connections. */
+  /** The last applied frames, across all connections. */
   readonly recent: RecentFrames
 }
 
 /**
- * Follows the primary over one connection until that ends, and closes it. Always ends by rejection: with the primary's
- * refusal, with what broke, or with the reason of `signal`; by then nothing of it is still at work.
+ * Follows the primary over one connection until it ends, and closes it. Always rejects: with the primary's refusal, the
+ * failure, or the signal's reason. All its work has stopped by then.
  */
 export const followOver = async (
   connection: PrimaryConnection,
@@ -70,7 +70,7 @@ export const followOver = async (
   }
 }
 
-/** Finds the last place that the primary still has, and hands over what is here beyond it. */
+/** Finds the last position that the primary still has, and reports the local entries after it. */
 const stopAhead = async (
   connection: PrimaryConnection,
   { store, hooks, times }: FollowerOptions,

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import type { PrimaryConnection } from '../rpc/transport.js'
 
-/** How long a follower waits for a message that its primary owes it, in milliseconds; then it connects again. */
+/** Maximum time to wait for a message that the primary owes, in milliseconds. After that, the follower reconnects. */
 export const PATIENCE_MS = 30_000
 
 interface Patience {
@@ -10,7 +10,7 @@ interface Patience {
   readonly onSilence: () => void
 }
 
-/** Waits for `work`, and tells of the silence each time that `PATIENCE_MS` has passed in vain. */
+/** Waits for `work`, and calls `onSilence` each time that `PATIENCE_MS` has passed. */
 export const withPatience = async <T>({ clock, onSilence }: Patience, work: Promise<T>): Promise<T> => {
   const timer = clock.setRepeating(PATIENCE_MS, onSilence)
   try {
@@ -22,7 +22,7 @@ export const withPatience = async <T>({ clock, onSilence }: Patience, work: Prom
 
 type Comparing = Pick<PrimaryConnection, 'call' | 'fetchKeys'>
 
-/** The calls of a comparison, each message of which has to come within `PATIENCE_MS`. */
+/** Wraps the calls of a comparison: each message must arrive within `PATIENCE_MS`. */
 export const comparingOver = (connection: Comparing, patience: Patience): Comparing => ({
   call: (method, request, limits) => withPatience(patience, connection.call(method, request, limits)),
   async *fetchKeys(request) {

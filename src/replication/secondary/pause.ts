@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 
-/** A wait that somebody may end before its time. */
+/** A wait that can be ended early. */
 export class Pause {
   readonly #clock: Clock
   #end: (() => void) | undefined

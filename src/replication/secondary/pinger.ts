@@ -10,23 +10,26 @@ interface PingOptions extends Omit<ConnectOptions, 'times'> {
   readonly clock: Clock
   readonly times: ReplicationTimes
   readonly who: PeerIdentity
-  /** A text refuses the primary that answered. */
+  /** Returns a text to refuse the primary that responded. */
   readonly findObjection: (primary: PeerIdentity) => string | undefined
 }
 
 export interface Pong {
-  /** The address that answered: as it was given, or of the active node that the one given has named. */
+  /** The address that responded: the given one, or that of the active node that the given node named. */
   readonly address: string
   readonly primary: PeerIdentity
 }
 
-/** Nobody changes a role meanwhile, so a long list of those who take a connection and say nothing ends after so many of them. */
+/**
+ * Maximum number of timeouts. The pinger runs under the role lock, so a long list of unresponsive addresses must not
+ * block it.
+ */
 const TIMEOUTS_MAX = 5
 
 /**
- * The first of the addresses that answers for our set and takes our credentials: each is asked once, one at a time, in order,
- * for `pingTimeoutMs` at most, and all together for five times as long; those behind it are not asked. Rejects with one text
- * that says why each did not.
+ * Returns the first address that responds for the set and accepts the credentials. Each address is called once, in
+ * order, for at most `pingTimeoutMs`; after five times that long, the remaining addresses are skipped. Rejects with one
+ * text that lists the error of each address.
  */
 export const pingPrimaries = async (addresses: readonly string[], options: PingOptions): Promise<Pong> => {
   const { clock, times } = options

@@ -18,20 +18,20 @@ export interface ResyncOptions {
   readonly who: () => PeerIdentityMessage
   readonly enter: (state: EnteredState) => void
   readonly onProgress: (progress: SyncProgress) => void
-  /** How much is written at once. */
+  /** Size of one import, in bytes. */
   readonly importBytes?: number | undefined
 }
 
-/** A store with no more keys than this in a tree takes the primary's whole tree instead of comparing. */
+/** If a tree has at most this many keys, the store copies the primary's whole tree instead of comparing. */
 const FEW_KEYS = 64
 
-/** How a tree is brought in line. */
+/** How a tree is synchronized. */
 type Plan =
   | { readonly tree: Tree; readonly how: 'equal' }
   | { readonly tree: Tree; readonly how: 'whole'; readonly own: ReadonlySet<string> }
   | { readonly tree: Tree; readonly how: 'sub-pages'; readonly subPages: readonly number[] }
 
-/** The result of a resync. `isEqual`: the roots agree afterwards. */
+/** The result of a resync. `isEqual`: the roots are equal afterwards. */
 interface ResyncResult {
   readonly position: RemotePosition
   readonly isEqual: boolean
@@ -39,9 +39,9 @@ interface ResyncResult {
 }
 
 /**
- * Makes the store equal to a session of the primary: finds what differs, fetches it, writes it in large steps while the
- * next is on its way. The place in the primary's log is stored with the last step, so that a crash before leads to another
- * comparison. A performance secondary compares replicated keys only; its local ones are never touched.
+ * Makes the store equal to a session of the primary: finds the differences, fetches them, and writes each large step
+ * while the next one is fetched. The position in the primary's log is stored with the last step, so a crash before that
+ * leads to another comparison. A performance secondary compares replicated keys only; its local keys are not changed.
  */
 export const resync = async (
   connection: Pick<PrimaryConnection, 'call' | 'fetchKeys'>,
@@ -89,7 +89,7 @@ const planFor = async (call: DiffCall, tree: Tree, snapshot: SyncSnapshot, offer
     ? offer.is_filter_new
     : tree === 'replicated' && !filteredDigest(filtered).equals(offer.filtered_digest)
   if (!compareAll && snapshot.trees[tree].root().equals(root)) return { tree, how: 'equal' }
-  // A whole tree comes without what is filtered.
+  // A copy of a whole tree does not include filtered hashes.
   const isWhole = tree === 'local' || (!isFiltered && !compareAll && filtered.size === 0)
   const own = isWhole ? await fewKeys(snapshot, tree) : undefined
   if (own) return { tree, how: 'whole', own }
@@ -102,7 +102,7 @@ const planFor = async (call: DiffCall, tree: Tree, snapshot: SyncSnapshot, offer
 
 const merge = (a: readonly number[], b: readonly number[]): number[] => [...new Set([...a, ...b])].sort((x, y) => x - y)
 
-/** All keys of a tree when they are few, else undefined. */
+/** Returns all keys of a tree if they are few, otherwise undefined. */
 const fewKeys = async (snapshot: SyncSnapshot, tree: Tree): Promise<Set<string> | undefined> => {
   const keys = new Set<string>()
   for await (const chunk of snapshot.scan(tree)) {
@@ -122,8 +122,8 @@ const carryOut = async (call: DiffCall, plan: Plan, snapshot: SyncSnapshot, writ
 }
 
 /**
- * Everything of a tree, for a store that has next to nothing: `own` is all it has of it. What it has and the primary has
- * not is deleted.
+ * Copies a whole tree to a nearly empty store. `own` is all its keys of the tree. Deletes keys that the primary does
+ * not have.
  */
 const copyTree = async (call: DiffCall, tree: Tree, own: ReadonlySet<string>, writer: StepWriter): Promise<void> => {
   const { connection, session, who } = call

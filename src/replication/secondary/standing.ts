@@ -1,26 +1,29 @@
 import { type StateTable, type Step, stay, to } from '../model/state-table.js'
 import type { LogPlace, StreamState, SyncProgress } from '../model/types.js'
 
-/** How much of the primary's log is applied here; undefined where nothing ever was. */
+/** The position applied from the primary's log; undefined if nothing was ever applied. */
 interface Applied {
   readonly applied: LogPlace | undefined
 }
 
-/** Where a follower's data stands, which outlives the link. SPEC.md has the table. */
+/** The state of a follower's data, which outlives the link. SPEC.md has the table. */
 export type Standing =
   | ({ readonly is: 'idle' } & Applied)
   | ({ readonly is: 'merkle-diff' } & Applied)
   | ({ readonly is: 'merkle-sync'; readonly progress: SyncProgress } & Applied)
   | ({ readonly is: 'stream-wals' } & Applied)
 
-/** The states that a follower enters on purpose. It streams because entries of its primary's log are applied, and never else. */
+/**
+ * The states that a follower enters explicitly. It is in `stream-wals` only because entries of its primary's log are
+ * applied.
+ */
 export type EnteredState = Exclude<StreamState, 'stream-wals'>
 
 export type StandingEvent =
   | { [State in EnteredState]: { readonly on: State } }[EnteredState]
-  /** A primary has taken us, which writes in this epoch. */
+  /** A primary that writes in this epoch has accepted this cluster. */
   | { readonly on: 'taken'; readonly epoch: string }
-  /** All up to this place of the log of the primary that has taken us is applied. */
+  /** Everything up to this position of the current primary's log is applied. */
   | { readonly on: 'applied'; readonly place: LogPlace }
   | { readonly on: 'progress'; readonly progress: SyncProgress }
 
@@ -34,7 +37,7 @@ const sync = ({ applied }: Applied): Outcome => to({ is: 'merkle-sync', progress
 const apply = (_: Standing, { place }: { readonly place: LogPlace }): Outcome =>
   to({ is: 'stream-wals', applied: place })
 
-/** A primary of another epoch numbers its log from the start: nothing of that log is applied until our place in it is found. */
+/** A primary of another epoch has its own indexes: nothing of its log is applied until the position in it is known. */
 const take = (state: Standing, { epoch }: { readonly epoch: string }): Outcome =>
   state.applied?.epoch === epoch ? stay(state) : to({ is: 'merkle-diff', applied: { epoch, index: 0 } })
 
@@ -73,7 +76,7 @@ export const STANDING: StateTable<Standing, StandingEvent, never> = {
   },
 }
 
-/** The standing of a follower whose store was just opened. */
+/** Returns the state of a follower whose store was just opened. */
 export const standingOf = (applied: LogPlace | undefined, isResyncing: boolean): Standing => {
   if (applied) return { is: 'stream-wals', applied }
   return isResyncing ? { is: 'merkle-sync', progress: NOTHING_DONE, applied } : { is: 'merkle-diff', applied }

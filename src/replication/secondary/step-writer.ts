@@ -15,12 +15,12 @@ export interface Step {
   readonly filtered: readonly FilteredHash[]
 }
 
-/** The size of one import: large enough that the disk is not waited for often. */
+/** Size of one import. Large enough to wait rarely for the disk. */
 const IMPORT_BYTES = 2 * 1024 * 1024
-/** Imports of a copy are smaller: their batches are made ready while the one before is written. */
+/** Imports of a copy are smaller, because each batch is prepared while the previous one is written. */
 const COPY_PART = 0.5
 
-/** Gathers steps into imports; one import is on its way to the disk while the next is gathered. */
+/** Collects steps into imports. One import is written while the next one is collected. */
 export class StepWriter {
   readonly #store: ReplicableStore
   readonly #hooks: Pick<SecondaryHooks, 'beforeFiltered'>
@@ -59,7 +59,7 @@ export class StepWriter {
     if (this.#bytes >= this.#importBytes) await this.#write(undefined)
   }
 
-  /** Writes a whole tree of the primary over the little that is here. Resolves to the keys that were here before. */
+  /** Writes a whole tree of the primary over the few existing keys. Resolves to the keys that existed before. */
   async copy(tree: Tree, replies: AsyncIterable<FetchKeysReply>): Promise<ReadonlySet<string>> {
     this.#copy ??= this.#store.firstCopy()
     const copy = this.#copy
@@ -79,8 +79,8 @@ export class StepWriter {
   }
 
   /**
-   * Gives up what was not written, and waits for what is being written: an import that came later would find a follower
-   * that goes on from the place that it takes away.
+   * Drops unwritten changes and waits for the pending import. A late import would invalidate the position of a follower
+   * that has already continued.
    */
   async discard(): Promise<void> {
     this.#copy?.discard()
@@ -99,7 +99,7 @@ export class StepWriter {
     this.#mutations = []
     this.#filtered = []
     this.#bytes = 0
-    // Awaited before the next import; a failure meanwhile is kept for then.
+    // Awaited before the next import, which reports a failure.
     this.#writing = this.#store.importMutations(mutations, position, filtered, this.#copy).catch((error: unknown) => {
       this.#failure = error
     })

@@ -21,19 +21,22 @@ interface StreamReaderOptions extends ResyncOptions {
   readonly onAnnounced: (lastIndex: number) => void
   readonly onApplied: (place: LogPlace) => void
   readonly onAddresses: (addresses: readonly string[]) => void
-  /** For how long something that the primary announced has not been here; 0 with nothing outstanding. */
+  /** Returns how long an announced entry has been missing here; 0 if none is missing. */
   readonly lagMs: () => number
 }
 
 const SILENT = `the primary has sent nothing for ${PATIENCE_MS / 1000} s although it owes entries or a comparison`
 
-/** Comparisons that may leave the roots apart before the trees are rebuilt from the data, and then again. */
+/**
+ * Number of comparisons that may leave the roots different before the trees are rebuilt from the data. The count then
+ * restarts.
+ */
 const UNEQUAL_BEFORE_REINDEX = 2
 const UNEQUAL_MAX = 4
-/** How far the place may run ahead of what is stored while nothing concerns this cluster. */
+/** How far the position may be ahead of the stored one while no entry affects this cluster. */
 const UNSTORED_INDEXES_MAX = 1000
 
-/** Reads one stream of the log to its end: applies what it brings, and resyncs when the primary offers to. */
+/** Reads one stream of the log to its end: applies its entries, and resyncs when the primary offers a session. */
 export class StreamReader {
   readonly #comparing: Pick<PrimaryConnection, 'call' | 'fetchKeys'>
   readonly #stream: FollowerStream
@@ -41,7 +44,7 @@ export class StreamReader {
   readonly #store: ReplicableStore
   readonly #hooks: SecondaryHooks
   readonly #log: Log
-  /** Undefined while this store's place is lost: until a resync is offered and done. */
+  /** Undefined while the position is lost, until a resync is complete. */
   #applier: Applier | undefined
   #unequal = 0
   #lastSession = ''
@@ -61,8 +64,8 @@ export class StreamReader {
   }
 
   /**
-   * Goes on from the place that was stored when the stream was asked for, if there was one. Always ends by rejection: with the
-   * stream's end, or a failure.
+   * Continues from the position that was stored when the stream was requested, if any. Always rejects: with the reason
+   * of the stream's end, or with a failure.
    */
   async run(place: RemotePosition | undefined, early: readonly ReceivedDown[], signal: AbortSignal): Promise<never> {
     requireStandingAt(this.#store, place)
@@ -75,7 +78,10 @@ export class StreamReader {
     }
   }
 
-  /** Nothing comes while nothing is written. A primary that owes entries or a comparison, and is silent, is asked once more. */
+  /**
+   * Receives messages. Silence is normal while the primary has nothing to send. If it owes entries or a comparison and
+   * is silent, it is called once more.
+   */
   #receive(): Promise<readonly ReceivedDown[]> {
     const { clock, lagMs, epoch } = this.#options
     const onSilence = () => {
@@ -96,7 +102,7 @@ export class StreamReader {
       } else if (down.message === 'addresses' && down.addresses) {
         this.#options.onAddresses(down.addresses.addresses)
       } else if (down.message === 'resync' && down.resync) {
-        // Frames that came before the offer are contained in it.
+        // The session includes the frames that arrived before its offer.
         slices = []
         isShipped = false
         this.#applier = undefined
@@ -107,8 +113,8 @@ export class StreamReader {
   }
 
   /**
-   * Applies entries. A shipment without entries says that the primary has found our place in its log, and entries that follow
-   * on that place say the same: a log that goes on in a new epoch is followed there from now on.
+   * Applies entries. A message without entries confirms that the primary has found the position in its log. Entries
+   * that continue from the position confirm the same: the log is then followed in its new epoch.
    */
   async #advance(applier: Applier, slices: readonly FrameSliceMessage[], signal: AbortSignal): Promise<void> {
     const isFound = applier.position.epoch !== this.#options.epoch || slices.length === 0
@@ -125,7 +131,7 @@ export class StreamReader {
     await this.#stream.send({ applied_index: position.index })
   }
 
-  /** Asks for a resync; until it is offered, what the stream brings is dropped. */
+  /** Requests a resync. Until it is offered, the content of the stream is dropped. */
   async #losePlace(reason: string): Promise<void> {
     this.#log.warn('non-matching guard, exiting', { reason })
     this.#applier = undefined
@@ -169,7 +175,7 @@ export class StreamReader {
     recent.begin(place)
     const beforeFilterChange = (ids: readonly string[]) => this.#hooks.beforeFilterChange(ids)
     this.#applier = new Applier(this.#store, place, epoch, { recent, beforeFilterChange })
-    // An index in the log of another epoch says nothing until the primary has found it in its own log.
+    // An index in another epoch is meaningless until the primary has found it in its own log.
     if (place.epoch === epoch) {
       await this.#hooks.onSynced()
       onApplied(place)

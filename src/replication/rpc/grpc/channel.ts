@@ -11,22 +11,22 @@ import { LIMITS } from '../../../base/limits.js'
 import { ReplicationService } from '../proto.js'
 import { type KeepaliveTimes, pingOptions } from './silence.js'
 
-/** Bytes in flight on a connection before the receiver must have read some; the default of 64 KiB halves the rate. */
+/** Bytes in flight on a connection before the receiver must read. The default of 64 KiB halves the throughput. */
 const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024
-/** A channel closes its connection when nothing was called for so long; ours is closed by its owner. */
+/** A channel closes an idle connection after this time. Here, the owner of the connection closes it instead. */
 const NEVER_IDLE_MS = 2 ** 31 - 1
-/** The channel never resolves or dials anything; it only has to have a name. */
+/** The channel never resolves or dials an address, but requires a target. */
 const TARGET = { scheme: 'ipv4', path: '127.0.0.1:1' }
 
 export type ReplicationClient = InstanceType<typeof ReplicationService>
 
 /**
- * A client whose channel is exactly one connection that was dialled before: it makes no connection of its own, so that
- * addresses, timers and back-off belong to the follower and the injected network. Resolves when the peer has answered
- * as an HTTP/2 server, that is, when it has taken our certificate too. Rejects with the connection's error.
+ * Creates a client whose channel is exactly one existing connection. It never dials itself, so that the follower and
+ * the injected network control addresses, timers and backoff. Resolves when the peer has responded as an HTTP/2 server,
+ * which means that it accepted the client certificate. Rejects with the connection's error.
  *
- * The library has no public way to hand over a connection. The two private members used are its connector's second half
- * (`createSession`) and the channel's pool of connections; a test of this file fails when an update moves them.
+ * The library has no public API to pass a connection. Two private members are used: the second half of its connector
+ * (`createSession`) and the channel's connection pool. A test of this file fails if an update changes them.
  */
 export const createClientOver = async (socket: tls.TLSSocket, times: KeepaliveTimes): Promise<ReplicationClient> => {
   const options = {
@@ -56,7 +56,7 @@ export const createClientOver = async (socket: tls.TLSSocket, times: KeepaliveTi
   return new ReplicationService('unused', credentials.createInsecure(), { channelOverride: channel })
 }
 
-/** Hands out the one connection; when it is lost there is no other. */
+/** Returns a connector that provides the one connection, and none after it is lost. */
 const onlyOnce = (transport: Transport): SubchannelConnector => {
   let isTaken = false
   return {

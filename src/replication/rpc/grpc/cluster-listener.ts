@@ -22,19 +22,19 @@ export interface ListenerOptions {
 
 interface Served {
   readonly context: tls.SecureContext
-  /** There is none before somebody is to be served. */
+  /** Created with the first served identity. */
   readonly endpoint: Promise<Endpoint>
   readonly sockets: Set<tls.TLSSocket>
 }
 
 /**
- * The cluster port as one TCP listener. A certificate is checked on the very connection that it is shown on: sessions are
- * never resumed. Whoever has not shown one in time is cut, and so is the oldest of too many.
+ * The cluster port as one TCP listener. A certificate is checked on the connection that presents it, because TLS
+ * sessions are never resumed. A connection without a certificate in time is closed, and so is the oldest of too many.
  */
 export class ClusterListener implements ClusterPort {
   readonly #options: ListenerOptions
   readonly #served = new Map<string, Served>()
-  /** Connections whose handshake is under way, the oldest first. */
+  /** Connections with a pending handshake, oldest first. */
   readonly #handshaking = new Map<Duplex, Timer>()
   readonly #open = new Set<Duplex>()
   #listener: NetworkListener | undefined
@@ -90,7 +90,7 @@ export class ClusterListener implements ClusterPort {
   #handshake(raw: Duplex): void {
     const { clock, times } = this.#options
     this.#open.add(raw)
-    // The library's own limit leaves the connection below it open, and begins anew with every byte.
+    // The library's own timeout keeps the underlying connection open, and restarts with every byte.
     this.#handshaking.set(
       raw,
       clock.setTimer(times.connectTimeoutMs, () => raw.destroy()),
@@ -100,12 +100,14 @@ export class ClusterListener implements ClusterPort {
       this.#endHandshake(raw)
     })
     this.#makeRoom()
-    // A connection that fails before its handshake has nobody else to hear of it.
+    // Only this handler sees the error of a connection before its handshake.
     raw.on('error', () => raw.destroy())
     this.#frontOf(raw).emit('connection', raw)
   }
 
-  /** A TLS server for one connection, since the library does not tell which connection a handshake belonged to. */
+  /**
+   * Creates a TLS server per connection, because the library does not report which connection a handshake belongs to.
+   */
   #frontOf(raw: Duplex): tls.Server {
     const { clock, times } = this.#options
     const startMs = clock.monotonic()
@@ -115,7 +117,7 @@ export class ClusterListener implements ClusterPort {
         requestCert: true,
         rejectUnauthorized: true,
         ALPNProtocols: ['h2'],
-        // A ticket taken under one name would be accepted under another, without a certificate.
+        // A session ticket issued under one server name would be accepted under another, without a certificate.
         secureOptions: constants.SSL_OP_NO_TICKET,
         SNICallback: (name, done) => {
           const served = this.#served.get(name)
@@ -170,7 +172,7 @@ const peerName = (socket: tls.TLSSocket): string | undefined => {
   return typeof name === 'string' ? name : undefined
 }
 
-/** The name the client asked for in its first message; node's types leave it out on the server's side. */
+/** Returns the server name in the client's first message, which Node's server-side types omit. */
 const socketServerName = (socket: tls.TLSSocket): string => {
   const name: unknown = Reflect.get(socket, 'servername')
   return typeof name === 'string' ? name : ''

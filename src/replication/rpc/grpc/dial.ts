@@ -17,8 +17,8 @@ interface DialOptions {
 }
 
 /**
- * A TLS connection to a cluster port, made within the time and destroyed whole when it is not. The peer has shown a
- * certificate of our set's CA; whether it takes ours shows only when it first answers.
+ * Connects to a cluster port with TLS within the timeout, and destroys the connection on failure. The peer has
+ * presented a certificate of the set's CA. Its first response shows whether it accepts the client certificate.
  */
 export const dialTls = async (address: string, options: DialOptions): Promise<tls.TLSSocket> => {
   const { network, clock, credentials, contexts, timeoutMs, signal } = options

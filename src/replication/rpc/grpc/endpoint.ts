@@ -8,12 +8,12 @@ import { toHandlers } from './handlers.js'
 import { type KeepaliveTimes, pingOptions } from './silence.js'
 
 /**
- * Bytes that a client may send before this server has read some. Node's 64 KiB let 32 KiB pass in a round trip, so a body of
- * a few MiB over a link with latency took longer than `forwarding_timeout`.
+ * Bytes that a client may send before this server must read. With Node's 64 KiB, 32 KiB pass per round trip, so a body
+ * of a few MiB over a link with latency exceeded `forwarding_timeout`.
  */
 const RECEIVE_WINDOW_BYTES = 8 * 1024 * 1024
 
-/** A gRPC server without a port, which is given connections that others have accepted. */
+/** A gRPC server without a port, which receives accepted connections. */
 export class Endpoint {
   readonly #server: Server
   readonly #injector: ReturnType<Server['createConnectionInjector']>

@@ -26,7 +26,7 @@ interface Opened {
   readonly recorder: Recorder | undefined
 }
 
-/** The surroundings that connections are made over, the same for all of a process. */
+/** The dependencies of all connections of a process. */
 interface Dialler {
   readonly network: Network
   readonly clock: Clock
@@ -35,9 +35,9 @@ interface Dialler {
 
 const SURROUNDINGS = { isTls: true, authorityHint: 'does another replication set answer there?' }
 
-/** A connection by gRPC over TLS. */
+/** A connection that uses gRPC over TLS. */
 export class GrpcConnection implements PrimaryConnection {
-  /** `host:port` that answered. */
+  /** `host:port` of the peer. */
   readonly address: string
   readonly #client: ReplicationClient
   readonly #socket: tls.TLSSocket
@@ -69,9 +69,9 @@ export class GrpcConnection implements PrimaryConnection {
     const { times } = options
     const startMs = clock.monotonic()
     const socket = await dialTls(address, { ...dialler, ...options, timeoutMs: times.connectTimeoutMs })
-    // The handshake has gone there and back at least once.
+    // The handshake took at least one round trip.
     const roundTripMs = clock.monotonic() - startMs
-    // A peer that takes the connection and then says nothing would keep this waiting for ever.
+    // Without this timer, a peer that accepts the connection and never responds would block forever.
     const timer = clock.setTimer(times.connectTimeoutMs - (clock.monotonic() - startMs), () => socket.destroy())
     const onAbort = () => socket.destroy()
     options.signal.addEventListener('abort', onAbort, { once: true })
@@ -137,7 +137,7 @@ export class GrpcConnection implements PrimaryConnection {
     recordCall(this.#recorder, 'streamWals', 0)
     const call = this.#client.StreamWals()
     const stream: FollowerStream = new MessageStream(call, () => call.cancel())
-    // One failure fires both of these; the stream takes only the first.
+    // One failure triggers both handlers; the stream uses the first.
     call.on('error', (error: ServiceError) => stream.markEnded(fromServiceError(error)))
     call.on('end', () => stream.markEnded(new LogicalError('unavailable', 'the primary ended the stream')))
     this.lost.addEventListener('abort', () => stream.markEnded(this.lost.reason), { once: true })

@@ -3,8 +3,9 @@ import { ClusterListener, type ListenerOptions } from './cluster-listener.js'
 import { SecureContexts } from './secure-contexts.js'
 
 /**
- * gRPC over TLS, both ways with one set of TLS contexts. `times` and `log` are for the port. The library is loaded when the first
- * connection or service needs it: it is a fifth of the memory of a server that replicates nothing.
+ * Creates a transport that uses gRPC over TLS, with one set of TLS contexts for both directions. `times` and `log`
+ * apply to the port. The library is loaded with the first connection or service, because it needs a fifth of the memory
+ * of a server without replication.
  */
 export const createGrpcTransport = (options: Omit<ListenerOptions, 'contexts'>): ClusterTransport => {
   const own = { ...options, contexts: new SecureContexts() }

@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto'
 import tls from 'node:tls'
 
-/** PEM texts that one side of a connection shows and trusts. */
+/** PEM texts that one side of a connection presents and trusts. */
 interface Material {
   readonly key: string
   readonly cert: string
   readonly ca: string
 }
 
-/** A server shows itself for two kinds at most and dials as many; what is older belongs to a former role. */
+/** A server presents at most two identities and dials with as many. Older contexts belong to a former role. */
 const KEPT_MAX = 4
 
 /**
- * TLS contexts of keys and certificates. Making one costs more than the connection that it is for, so they are kept
- * while they are in use, also when the runtime around them is made anew.
+ * Cache of TLS contexts by keys and certificates. Creating one costs more than the connection that uses it, so contexts
+ * are kept while they are in use, even if the runtime is recreated.
  */
 export class SecureContexts {
   readonly #made = new Map<string, tls.SecureContext>()
@@ -24,7 +24,7 @@ export class SecureContexts {
       .update(JSON.stringify([key, cert, ca]))
       .digest('base64')
     const context = this.#made.get(name) ?? tls.createSecureContext({ key, cert, ca, minVersion: 'TLSv1.3' })
-    // The one that is used is the youngest again.
+    // Moves the used context to the end of the eviction order.
     this.#made.delete(name)
     this.#made.set(name, context)
     const [oldest = name] = this.#made.keys()

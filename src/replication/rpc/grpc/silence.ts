@@ -6,16 +6,16 @@ import type { ReplicationTimes } from '../../model/types.js'
 
 export type KeepaliveTimes = Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs'>
 
-/** Longer than any connection lasts: the library sends pings, and never judges them. */
+/** Longer than any connection: the library sends pings, but must not evaluate the responses. */
 const NEVER_MS = 2 ** 31 - 1
-/** How often a connection is looked at within the time that it may be silent. */
+/** Number of checks within the time that a connection may be silent. */
 const LOOKS = 8
-/** A peer that reads and stores a large message is given a second for each 2 MiB. */
+/** A peer that receives a large message gets one second per 2 MiB to read and store it. */
 const DIGESTED_BYTES_PER_MS = 2 * 1024
 
 /**
- * Options of gRPC by which each side sends a ping every `keepaliveTimeMs`. The library would also wait for the answer to each
- * of them, by a timer that fires before what arrived meanwhile is read, and knows nothing of latency. `cutWhenSilent` judges.
+ * Returns the gRPC options for a ping every `keepaliveTimeMs` from each side. The library's own timeout is disabled:
+ * its timer fires before pending input is read, and ignores latency. `cutWhenSilent` replaces it.
  */
 export const pingOptions = ({ keepaliveTimeMs }: KeepaliveTimes) => ({
   'grpc.keepalive_time_ms': keepaliveTimeMs,
@@ -24,10 +24,10 @@ export const pingOptions = ({ keepaliveTimeMs }: KeepaliveTimes) => ({
 })
 
 /**
- * Destroys a connection on which not a byte arrives for `keepaliveTimeMs + keepaliveTimeoutMs`, and for one more round trip.
- * Any byte counts, so a large message under way keeps a connection alive; a peer that was sent one may be silent for longer
- * while it works on it. Time in which this process was busy itself does not count: what arrived meanwhile is read before the
- * connection is judged. `roundTripMs`: as the handshake took it.
+ * Destroys a connection that receives no byte for `keepaliveTimeMs + keepaliveTimeoutMs` plus one round trip. Any byte
+ * counts, so a large incoming message keeps a connection alive. A peer that was sent a large message may be silent for
+ * longer. Time in which this process was busy does not count, because pending input is read before the check.
+ * `roundTripMs`: measured during the handshake.
  */
 export const cutWhenSilent = (
   socket: Pick<Socket, 'bytesRead' | 'bytesWritten' | 'destroy' | 'once'>,
@@ -47,10 +47,10 @@ export const cutWhenSilent = (
     const [bytes, nowMs] = [socket.bytesRead, clock.monotonic()]
     undigestedBytes += socket.bytesWritten - sentBytes
     sentBytes = socket.bytesWritten
-    // A peer that is heard of works; one that is silent has its whole message left.
+    // A peer that sends data also makes progress; a silent peer still has its whole message to process.
     if (bytes !== seen.bytes) undigestedBytes -= (nowMs - seen.atMs) * DIGESTED_BYTES_PER_MS
     undigestedBytes = Math.min(Math.max(undigestedBytes, 0), LIMITS.bodyBytesMax)
-    // A look that comes late was kept from coming by this process, which has read nothing either.
+    // If the check runs late, this process was busy and has not read its input either.
     const lateMs = Math.max(0, nowMs - lookedMs - 2 * lookMs)
     lookedMs = nowMs
     seen = bytes === seen.bytes ? { bytes, atMs: seen.atMs + lateMs } : { bytes, atMs: nowMs }

@@ -21,7 +21,7 @@ const STATUS_OF: Readonly<Record<RefusalCode, status>> = {
 const METADATA_KEY = 'refusal'
 const OVERTAKER_KEY = 'overtaker'
 
-/** The gRPC status for a handler's failure: its trailing metadata names the reason. */
+/** Returns the gRPC status for a handler's error. Its trailing metadata contains the reason. */
 export const toStatus = (error: unknown): Partial<StatusObject> & { code: status; details: string } => {
   const { code, text, overtaker } = carriedRefusal(error)
   const metadata = new Metadata()
@@ -30,7 +30,7 @@ export const toStatus = (error: unknown): Partial<StatusObject> & { code: status
   return { code: STATUS_OF[code], details: text, metadata }
 }
 
-/** The product's error for a failed call. Without a named reason it is the link that failed. */
+/** Returns the `LogicalError` for a failed call. Without a reason code, the link has failed. */
 export const fromServiceError = (error: ServiceError): LogicalError => {
   const [code] = error.metadata?.get(METADATA_KEY) ?? []
   const [overtaker] = error.metadata?.get(OVERTAKER_KEY) ?? []
@@ -40,7 +40,7 @@ export const fromServiceError = (error: ServiceError): LogicalError => {
   )
 }
 
-/** Words of the library on its frames and streams are for nobody who only asked something. */
+/** Replaces the library's messages about frames and streams, which do not help callers. */
 const describeLink = ({ code, details, message }: ServiceError): string => {
   if (code === status.DEADLINE_EXCEEDED) return 'there was no answer in time'
   return /HTTP\/2|RST_STREAM|stream/i.test(details) ? 'the connection was lost' : details || message

@@ -3,13 +3,13 @@ import { MessageStream } from '../message-stream.js'
 import { fromCarried } from '../refusal.js'
 import type { CallEnd, WireCall } from './wire-call.js'
 
-/** How messages become the bytes that gRPC would send, and back. */
+/** Converts messages to the bytes that gRPC would send, and back. */
 interface Codec<Out, In> {
   readonly encode: (message: Out) => Buffer
   readonly decode: (payload: Buffer) => In
 }
 
-/** Both directions of a call as the stream that both transports have in common. */
+/** Wraps a call as the stream type that both transports share. */
 export const codedStream = <Out, In>(
   call: WireCall,
   { encode, decode }: Codec<Out, In>,
@@ -28,7 +28,7 @@ export const codedStream = <Out, In>(
     finish,
   )
 
-/** The error of a call that ended, seen by its caller; undefined when it ended well. */
+/** Returns the error of an ended call for its caller; undefined if it succeeded. */
 export const errorOf = (end: CallEnd): LogicalError | undefined => {
   if ('lost' in end) return end.lost
   if (!end.refusal) return undefined

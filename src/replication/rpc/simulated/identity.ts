@@ -5,13 +5,13 @@ import { LogicalError } from '../../../logical/errors.js'
 import type { PrimaryCredentials } from '../../model/types.js'
 
 /**
- * The checks of both sides of a connection that TLS would make. Each throws a LogicalError. What has been found sound once is
- * not looked at again: to read a certificate takes longer than all else of a connection within a process.
+ * The identity checks of TLS for both sides of a connection. Each throws `LogicalError`. Successful checks are cached,
+ * because parsing a certificate takes longer than the rest of an in-process connection.
  */
 export class Identities {
   readonly #sound = new Map<string, string>()
 
-  /** Nobody shows a certificate whose key it has not got. */
+  /** Throws unless the private key belongs to the certificate. */
   requireOwnKey(certificate: string, privateKey: string): void {
     this.#once(['own', certificate, privateKey], () => {
       const isOwn = read(certificate).checkPrivateKey(createPrivateKey(privateKey))
@@ -20,7 +20,7 @@ export class Identities {
     })
   }
 
-  /** The common name of a caller whose certificate the authority has issued. */
+  /** Returns the common name of a caller. Throws unless the authority issued its certificate. */
   callerName(certificate: string, authority: string): string {
     return this.#once(['caller', certificate, authority], () => {
       const shown = read(certificate)
@@ -30,7 +30,7 @@ export class Identities {
     })
   }
 
-  /** The server that answers is the authority that is trusted, under the name that is asked for. */
+  /** Throws unless the server presents the trusted authority under the requested name. */
   requirePrimary(certificate: string, { caCertificate, serverName }: PrimaryCredentials): void {
     this.#once(['primary', certificate, caCertificate, serverName], () => {
       const shown = read(certificate)

@@ -2,7 +2,9 @@ import type { Wire, WireMessage } from './wire.js'
 
 type Listeners = Parameters<Wire['listen']>[0]
 
-/** What arrives at one end of a connection: kept until somebody listens, and nothing after the end. */
+/**
+ * Messages that arrive at one end of a connection. They are queued until a listener is set; nothing follows the end.
+ */
 export class Inbox {
   readonly #early: WireMessage[] = []
   #listeners: Listeners | undefined
@@ -24,19 +26,19 @@ export class Inbox {
     else this.#early.push(message)
   }
 
-  /** Closed from this side, which needs not be told of it. False when it was closed already. */
+  /** Closes the inbox from this side, without a notification. Returns false if it was already closed. */
   shut(): boolean {
     const wasOpen = !this.#isClosed
     this.#isClosed = true
     return wasOpen
   }
 
-  /** Closed from the other side. */
+  /** Closes the inbox from the other side. */
   end(): void {
     if (this.shut()) this.#listeners?.onClose()
   }
 
-  /** Nobody is here any more. */
+  /** Removes the listeners. */
   forget(): void {
     this.#isClosed = true
     this.#listeners = undefined

@@ -7,11 +7,11 @@ import { WireCall } from './wire-call.js'
 interface SessionOptions {
   readonly clock: Clock
   readonly times: Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs' | 'connectTimeoutMs'>
-  /** The other side begins a call. */
+  /** Called when the other side starts a call. */
   readonly onCall?: (method: string, call: WireCall) => void
 }
 
-/** One end of a connection whose sides know each other: the calls over it, and whether the other side still answers. */
+/** One end of an authenticated connection: its calls, and the detection of an unresponsive peer. */
 export class Session {
   readonly #wire: Wire
   readonly #options: SessionOptions
@@ -19,9 +19,9 @@ export class Session {
   readonly #lost = new AbortController()
   #nextId = 1
   #lastHeardMs = Number.NEGATIVE_INFINITY
-  /** When the ping was sent that is not answered yet. */
+  /** Send time of the ping without a response. */
   #askedMs: number | undefined
-  /** How long the last ping that was answered took; the first one has as long as a connection may take. */
+  /** Duration of the last answered ping; initially the connect timeout. */
   #roundTripMs: number
   #timer: Timer
 
@@ -36,7 +36,7 @@ export class Session {
     })
   }
 
-  /** Aborted when the connection is gone, with the reason: a LogicalError. */
+  /** Aborted when the connection is lost. The reason is a `LogicalError`. */
   get lost(): AbortSignal {
     return this.#lost.signal
   }
@@ -67,11 +67,11 @@ export class Session {
     if (message.is === 'pong') this.#answered()
     else if (message.is === 'ping') this.#wire.send({ is: 'pong' })
     else if (message.is === 'call') this.#options.onCall?.(message.method, this.#open(message.id))
-    // A message that was under way when its call ended belongs to nobody.
+    // Ignores messages that arrive after their call has ended.
     else if ('id' in message) this.#calls.get(message.id)?.take(message)
   }
 
-  /** Whatever arrives after a ping shows that the other side is there; latency is no silence. */
+  /** Sends a ping. Any message after it shows that the other side is alive, so latency does not count as silence. */
   #ping(): void {
     const { clock, times } = this.#options
     const askedMs = clock.monotonic()

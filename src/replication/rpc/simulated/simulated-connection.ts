@@ -9,7 +9,7 @@ import type { CallLimits, FollowerStream, PrimaryConnection } from '../transport
 import { codedStream, errorOf } from './coded-stream.js'
 import type { Session } from './session.js'
 
-/** A connection by messages within the process. */
+/** A connection that uses messages within the process. */
 export class SimulatedConnection implements PrimaryConnection {
   readonly address: string
   readonly #session: Session

@@ -28,16 +28,16 @@ interface Served {
 
 const WITHDRAWN = new LogicalError('unavailable', 'nothing is served under that name any more')
 
-/** The cluster port as one address of a network within the process. */
+/** The cluster port as one address of an in-process network. */
 export class SimulatedPort implements ClusterPort {
   readonly address: string
   readonly #options: PortOptions
   readonly #served = new Map<string, Served>()
-  /** Connections that have not shown yet who they are. */
+  /** Connections that have not authenticated yet. */
   readonly #strangers = new Set<Wire>()
   readonly #close: () => void
 
-  /** Throws when the address is taken. */
+  /** Throws if the address is in use. */
   constructor(address: string, options: PortOptions) {
     this.#options = options
     const bound = options.network.listen(address, (wire) => this.#handshake(wire))
@@ -115,10 +115,10 @@ const answer = (service: ClusterService, commonName: string, method: string, cal
   else call.end({ code: 'invalid', text: `there is no call "${method}"` })
 }
 
-/** A reason that is there already: without one each abort makes an error with its stack, for nobody. */
+/** Preallocated reason, because each `abort` without a reason creates an error with a stack trace. */
 const ANSWERED = new LogicalError('unavailable', 'the call has been answered')
 
-/** The caller of a call whose end is of interest to nobody else. */
+/** Returns the caller of a call whose end only this call needs. */
 const callerOf = (commonName: string, call: WireCall): Caller & { readonly end: () => void } => {
   const gone = new AbortController()
   call.onEnd((end) => {

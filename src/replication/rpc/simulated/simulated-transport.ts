@@ -7,10 +7,10 @@ import { SimulatedConnection } from './simulated-connection.js'
 import { type PortOptions, SimulatedPort } from './simulated-port.js'
 import type { Wire } from './wire.js'
 
-/** `identities`: transports that meet may share what they have found. */
+/** `identities`: transports that connect to each other may share their cache of verified identities. */
 type SimulatedTransportOptions = Omit<PortOptions, 'identities'> & Partial<Pick<PortOptions, 'identities'>>
 
-/** Calls by messages within the process. `times` and `log` are for the port. */
+/** Creates a transport that uses messages within the process. `times` and `log` apply to the port. */
 export const createSimulatedTransport = (given: SimulatedTransportOptions): ClusterTransport => {
   const options = { identities: new Identities(), ...given }
   return {
@@ -53,7 +53,7 @@ const connect = async (
   }
 }
 
-/** `begin` gets the certificate of whoever answers, before anything else of it can arrive. */
+/** Calls `begin` with the certificate of the peer before any other message can arrive. */
 const welcomed = <T>(wire: Wire, address: string, signal: AbortSignal, begin: (certificate: string) => T): Promise<T> =>
   new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })

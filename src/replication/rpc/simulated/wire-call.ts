@@ -3,7 +3,7 @@ import { LIMITS } from '../../../base/limits.js'
 import type { CarriedRefusal } from '../refusal.js'
 import type { WireMessage } from './wire.js'
 
-/** Bytes of a call under way in one direction; beyond them the sender waits until the receiver has taken some. */
+/** Flow-control window of a call in one direction, in bytes. Beyond it, the sender waits for the receiver. */
 const WINDOW_BYTES = 1024 * 1024
 
 interface Unsent {
@@ -11,10 +11,10 @@ interface Unsent {
   readonly done: () => void
 }
 
-/** How a call ended: well, with a refusal, or because nobody is there any more. */
+/** How a call ended: successfully, with a refusal, or because the connection was lost. */
 export type CallEnd = { readonly refusal?: CarriedRefusal } | { readonly lost: LogicalError }
 
-/** One end of a call: messages in order, no more of them under way than the other end takes. It ends once. */
+/** One end of a call: ordered messages with flow control. It ends once. */
 export class WireCall {
   readonly #id: number
   readonly #send: (message: WireMessage) => void
@@ -35,7 +35,10 @@ export class WireCall {
     this.#onGone = onGone
   }
 
-  /** Throws a LogicalError for what is larger than a message may be. `done` is called when the window had room for it. */
+  /**
+   * Writes a message. Throws `LogicalError` if it exceeds the message limit. Calls `done` when the window has space for
+   * it.
+   */
   write(payload: Buffer, done: () => void = () => undefined): void {
     if (payload.length > LIMITS.rpcMessageBytesMax)
       throw new LogicalError('unavailable', `a message of ${payload.length} bytes is larger than any may be`)
@@ -58,19 +61,19 @@ export class WireCall {
     this.#read()
   }
 
-  /** Told once, after everything that was received before has been read; of a lost connection at once. */
+  /** Calls the listener once, after all received messages were read, or at once if the connection is lost. */
   onEnd(listener: (end: CallEnd) => void): void {
     this.#onEnd = listener
     this.#read()
   }
 
-  /** The answering side is done, once what it has written is sent. */
+  /** Ends the call from the answering side, after all its messages are sent. */
   end(refusal?: CarriedRefusal): void {
     this.#ownEnd ??= { is: 'end', id: this.#id, ...(refusal && { refusal }) }
     this.#flush()
   }
 
-  /** The calling side wants no more; nothing is read after it. */
+  /** Cancels the call from the calling side. Nothing is read after that. */
   cancel(): void {
     if (this.#isEnded) return
     this.#send({ is: 'cancel', id: this.#id })

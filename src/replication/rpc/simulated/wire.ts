@@ -1,32 +1,35 @@
 import type { CarriedRefusal } from '../refusal.js'
 
-/** The messages of a connection: first who both are, then calls by number, each with messages both ways and one end. */
+/**
+ * The messages of a connection: first the identities, then numbered calls, each with messages in both directions and
+ * one end.
+ */
 export type WireMessage =
   | { readonly is: 'hello'; readonly serverName: string; readonly certificate: string }
   | { readonly is: 'welcome'; readonly certificate: string }
   | { readonly is: 'call'; readonly id: number; readonly method: string }
   | { readonly is: 'data'; readonly id: number; readonly payload: Buffer }
-  /** The receiver has taken so many bytes of what was sent. */
+  /** The receiver has read this many bytes. */
   | { readonly is: 'credit'; readonly id: number; readonly bytes: number }
-  /** The answering side is done: well, or with a refusal. */
+  /** The answering side has ended the call: successfully, or with a refusal. */
   | { readonly is: 'end'; readonly id: number; readonly refusal?: CarriedRefusal }
-  /** The calling side wants no more. */
+  /** The calling side has canceled the call. */
   | { readonly is: 'cancel'; readonly id: number }
   | { readonly is: 'ping' | 'pong' }
 
-/** One end of a connection. What is sent arrives in order or not at all; once it is closed nothing does. */
+/** One end of a connection. Messages arrive in order or not at all, and none arrive after it is closed. */
 export interface Wire {
   send(message: WireMessage): void
-  /** Both are told once the connection is made, and of nothing before. */
+  /** Both listeners are active once the connection is established. Earlier events are not reported. */
   listen(listeners: { readonly onMessage: (message: WireMessage) => void; readonly onClose: () => void }): void
-  /** The other end is told, unless the network keeps it from it. */
+  /** Closes the connection. The other end is notified, unless the network is interrupted. */
   close(): void
 }
 
-/** Carries messages between the clusters of a process. */
+/** Transports messages between the clusters of a process. */
 export interface MessageNetwork {
-  /** The address really bound: port 0 is replaced. Throws when it is taken. */
+  /** Returns the bound address: port 0 is replaced. Throws if the address is in use. */
   listen(address: string, onWire: (wire: Wire) => void): { readonly address: string; close(): void }
-  /** Resolves when connected. Rejects when nobody listens there, or with the reason of the signal. */
+  /** Resolves when connected. Rejects if the address has no listener, or with the signal's reason. */
   dial(address: string, signal: AbortSignal): Promise<Wire>
 }
