@@ -5,12 +5,12 @@ interface BackoffBounds {
   readonly maxMs: number
 }
 
-/** After a failure of the storage, such as a full disk, which people have to mend. */
+/** After a storage failure that an operator must fix, for example a full disk. */
 export const STORAGE_BACKOFF: BackoffBounds = { initialMs: 500, maxMs: 60_000 }
 
 /**
- * The pauses between attempts at something that fails, whatever it is: they double up to a limit, and each is 20 % longer
- * or shorter by chance, so that many who failed together do not try together again.
+ * Pauses between attempts. They double up to a limit, with a random variation of 20%, so that many clients that failed
+ * together do not retry together.
  */
 export class Backoff {
   readonly #bounds: BackoffBounds
@@ -23,7 +23,7 @@ export class Backoff {
     this.#nextMs = bounds.initialMs
   }
 
-  /** Milliseconds to wait before the next attempt; never more than the limit. */
+  /** Returns the milliseconds to wait before the next attempt, at most the limit. */
   next(): number {
     const { maxMs } = this.#bounds
     const baseMs = this.#nextMs
@@ -32,7 +32,7 @@ export class Backoff {
     return Math.min(baseMs * (0.8 + 0.4 * share), maxMs)
   }
 
-  /** To be called after a success. */
+  /** Must be called after a success. */
   reset(): void {
     this.#nextMs = this.#bounds.initialMs
   }

@@ -1,14 +1,14 @@
 /**
- * Address blocks and who is inside. IPv4-mapped IPv6 addresses and blocks are IPv4 here, whoever wrote them; beyond that
- * the two families never mix. Host bits are kept as written (`127.0.0.1/16`), they only never decide a match. ipaddr.js
- * parses and matches; by hand is which spellings count, as with the reference.
+ * CIDR blocks and membership. IPv4-mapped IPv6 addresses and blocks are treated as IPv4; otherwise the two families do
+ * not match. Host bits are kept as written (`127.0.0.1/16`) but ignored in matches. ipaddr.js parses and matches; this
+ * file decides which spellings are valid, as in Vault.
  */
 import { isIPv4, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 export interface Cidr {
   readonly address: ipaddr.IPv4 | ipaddr.IPv6
-  /** Leading bits that count: 0 to 32 or 0 to 128. */
+  /** Number of leading bits to compare: 0 to 32, or 0 to 128. */
   readonly prefixLength: number
 }
 
@@ -16,7 +16,7 @@ const MAPPED_BITS = 96
 
 const bitsOf = (address: ipaddr.IPv4 | ipaddr.IPv6): number => (address.kind() === 'ipv4' ? 32 : 128)
 
-/** An address without a zone, leading zeros or short forms; undefined for anything else. */
+/** Parses an address without a zone, leading zeros or short forms. Returns undefined for any other text. */
 const parseAnyAddress = (text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined => {
   if (isIPv4(text)) return ipaddr.IPv4.parse(text)
   return isIPv6(text) && !text.includes('%') ? ipaddr.IPv6.parse(text) : undefined
@@ -29,7 +29,10 @@ const unmap = (address: ipaddr.IPv4 | ipaddr.IPv6, prefixLength: number): Cidr =
     : { address, prefixLength }
 }
 
-/** A block in strict `address/length` notation. Undefined for a bare address, leading zeros or garbage. */
+/**
+ * Parses a block in strict `address/length` notation. Returns undefined for a bare address, leading zeros or invalid
+ * text.
+ */
 export const parseCidr = (text: string): Cidr | undefined => {
   const match = /^([^/]+)\/(0|[1-9]\d{0,2})$/.exec(text)
   const address = match?.[1] === undefined ? undefined : parseAnyAddress(match[1])
@@ -38,32 +41,35 @@ export const parseCidr = (text: string): Cidr | undefined => {
   return prefixLength > bitsOf(address) ? undefined : unmap(address, prefixLength)
 }
 
-/** A block, or a bare address as the block of that one address. */
+/** Parses a block, or a bare address as a block of one address. */
 export const parseCidrOrAddress = (text: string): Cidr | undefined => {
   const address = parseAnyAddress(text)
   return address ? unmap(address, bitsOf(address)) : parseCidr(text)
 }
 
-/** Canonical spelling: a single address stands without its length, IPv6 in its short form, host bits as they are. */
+/** Returns the canonical spelling: a single address without its length, IPv6 in short form, host bits unchanged. */
 export const formatCidr = ({ address, prefixLength }: Cidr): string =>
   prefixLength === bitsOf(address) ? spell(address) : `${spell(address)}/${prefixLength}`
 
 const spell = (address: ipaddr.IPv4 | ipaddr.IPv6): string =>
   address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString()
 
-/** The one spelling of an address, mapped ones as IPv4 and without a zone; undefined when it is none. */
+/**
+ * Returns the canonical spelling of an address: mapped addresses as IPv4, without a zone. Returns undefined if it is
+ * invalid.
+ */
 export const canonicalAddress = (text: string): string | undefined => {
   const address = parseAnyAddress(text.replace(/%.*$/, ''))
   return address && spell(unmap(address, bitsOf(address)).address)
 }
 
-/** Whether `address` (canonical or not) lies inside the block. What is no address lies nowhere. */
+/** Returns true if `address`, in any spelling, is in the block. Invalid addresses are in no block. */
 export const contains = (block: Cidr, address: string): boolean => {
   const single = parseCidrOrAddress(address)
   return single !== undefined && single.prefixLength === bitsOf(single.address) && covers(block, single)
 }
 
-/** Whether `address` lies in one of the blocks, each in either notation; entries that are none match nothing. */
+/** Returns true if `address` is in one of the blocks, each in either notation. Invalid entries match nothing. */
 export const isAddressInAny = (blocks: readonly string[], address: string): boolean =>
   blocks.some((text) => {
     const block = parseCidrOrAddress(text)
@@ -71,15 +77,15 @@ export const isAddressInAny = (blocks: readonly string[], address: string): bool
   })
 
 /**
- * Every address of every child is one of the parents', of one or of several together. Texts in either notation; one that is
- * none is not a subset. A length of 0 with an address other than zero is ambiguous and is never a subset nor has one.
+ * Returns true if every address of every child is in the union of the parents. Texts are in either notation; an invalid
+ * text is not a subset. A length of 0 with a nonzero address is ambiguous: it never is a subset and never has one.
  */
 export const areSubsets = (children: readonly string[], parents: readonly string[]): boolean => {
   const outer = joined(parents.map(rangeOf).filter((range) => range !== undefined))
   return children.map(rangeOf).every((child) => child !== undefined && isWithinOneOf(child, outer))
 }
 
-/** The addresses of a block, both ends included. */
+/** The first and last address of a block. */
 interface AddressRange {
   readonly kind: string
   readonly first: bigint
@@ -95,7 +101,7 @@ const rangeOf = (text: string): AddressRange | undefined => {
   return { kind: block.address.kind(), first, last: first + (1n << hostBits) - 1n }
 }
 
-/** Ranges that overlap or touch made one. */
+/** Merges ranges that overlap or are adjacent. */
 const joined = (ranges: readonly AddressRange[]): AddressRange[] => {
   const sorted = [...ranges].sort((a, b) =>
     a.kind === b.kind ? (a.first < b.first ? -1 : 1) : a.kind < b.kind ? -1 : 1,
@@ -109,7 +115,7 @@ const joined = (ranges: readonly AddressRange[]): AddressRange[] => {
   return out
 }
 
-/** `ranges`: apart from each other and in order. The last that begins before the child's end is the only one that may hold it. */
+/** `ranges` must be disjoint and sorted. Only the last range that begins before the child's end can contain it. */
 const isWithinOneOf = (child: AddressRange, ranges: readonly AddressRange[]): boolean => {
   let low = 0
   let high = ranges.length

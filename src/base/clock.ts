@@ -1,13 +1,13 @@
 /**
- * Time as an injected capability. Nothing outside this file reads the wall clock or sets a timer, so that a whole
- * topology can run in virtual time.
+ * Time as an injected capability. No other file reads the wall clock or sets a timer, so a whole topology can run in
+ * virtual time.
  */
 export interface Timer {
   cancel(): void
 }
 
 /**
- * Time as a capability that is handed in: of the system, or of a lab. All times are milliseconds.
+ * Time as an injected capability, of the system or of a lab. All times are in milliseconds.
  *
  * @example
  * import { type Clock, startLab, systemClock } from 'understudy-lab'
@@ -18,23 +18,23 @@ export interface Timer {
  * console.log(Math.round(hoursBetween(systemClock, lab.clock))) // 2
  */
 export interface Clock {
-  /** Wall-clock time in milliseconds since the epoch. */
+  /** Returns the wall-clock time in milliseconds since the epoch. */
   now(): number
-  /** Monotonic time in milliseconds with a fraction, for durations. */
+  /** Returns the monotonic time in milliseconds with a fraction, for durations. */
   monotonic(): number
-  /** Runs `fn` once after `ms`. Timers never keep the process alive. */
+  /** Runs `fn` once after `ms`. Timers do not keep the process alive. */
   setTimer(ms: number, fn: () => void): Timer
-  /** Runs `fn` every `ms` until cancelled. */
+  /** Runs `fn` every `ms` until canceled. */
   setRepeating(ms: number, fn: () => void): Timer
-  /** Resolves after `ms`, or rejects with the signal's reason when it is aborted first. */
+  /** Resolves after `ms`. Rejects with the signal's reason if the signal is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** Node cannot hold a longer timeout; a longer one fires at once. */
+/** Node's maximum timeout; a longer one fires at once. */
 const TIMEOUT_MS_MAX = 2 ** 31 - 1
 
 /**
- * The time of this machine. Its timers never keep the process alive, its sleeps do.
+ * The time of this machine. Its timers do not keep the process alive, but its sleeps do.
  *
  * @example
  * import { systemClock } from 'understudy-lab'
@@ -61,7 +61,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** Somebody waits for a sleep to end, so it keeps the process alive. */
+/** A caller waits for a sleep to end, so it keeps the process alive. */
 const awaitedTimers: Pick<Clock, 'setTimer'> = {
   setTimer(ms, fn) {
     const handle = setTimeout(fn, Math.min(Math.max(ms, 0), TIMEOUT_MS_MAX))
@@ -69,7 +69,7 @@ const awaitedTimers: Pick<Clock, 'setTimer'> = {
   },
 }
 
-/** `clock.sleep` for any clock, made of its `setTimer`. */
+/** Implements `clock.sleep` for any clock with its `setTimer`. */
 export const sleepWith = (clock: Pick<Clock, 'setTimer'>, ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     if (signal?.aborted) {
@@ -87,7 +87,7 @@ export const sleepWith = (clock: Pick<Clock, 'setTimer'>, ms: number, signal?: A
     signal?.addEventListener('abort', onAbort, { once: true })
   })
 
-/** A clock that shows another clock's time shifted by `skewMs()`; timers are not shifted. */
+/** Returns a clock that shows another clock's time shifted by `skewMs()`. Timers are not shifted. */
 export const skewedClock = (clock: Clock, skewMs: () => number): Clock => ({
   now: () => clock.now() + skewMs(),
   monotonic: () => clock.monotonic(),

@@ -1,9 +1,10 @@
 import { type JsonObject, type JsonValue, RawNumber } from './json.js'
 
 /**
- * Parses a JSON text as strictly as `JSON.parse`, with numbers kept as text where JavaScript would print them in another
- * way and with objects that inherit nothing. By hand, since `JSON.parse` tells the text of a number only from Node 22 on.
- * Throws SyntaxError, also for nesting beyond `depthMax` levels; without it the caller has bounded the nesting.
+ * Parses JSON as strictly as `JSON.parse`. Numbers that JavaScript would print differently are kept as text, and
+ * objects have no prototype. Implemented here because `JSON.parse` provides the text of a number only from Node 22.
+ * Throws SyntaxError, also for nesting beyond `depthMax` levels; without `depthMax`, the caller must have limited the
+ * nesting.
  */
 export const parseExactJson = (text: string, depthMax = Number.POSITIVE_INFINITY): JsonValue =>
   new ThoroughParser(text, depthMax).document()
@@ -96,8 +97,8 @@ class ThoroughParser {
   }
 
   /**
-   * The text between its quotes is the engine's to judge: control characters, escapes. Half of a character, which only an
-   * escape can spell, becomes U+FFFD, as with the reference.
+   * `JSON.parse` validates the text between the quotes: control characters, escapes. A lone surrogate, which only an
+   * escape can produce, becomes U+FFFD, as in Vault.
    */
   #string(): string {
     const text = this.#text
@@ -151,7 +152,7 @@ class ThoroughParser {
     return this.#text.charCodeAt(this.#at)
   }
 
-  /** The next character that is no blank. */
+  /** Returns the next character that is not whitespace. */
   #peek(): number {
     const text = this.#text
     let at = this.#at

@@ -1,6 +1,6 @@
-/** Whom a job is for. Sources take turns, and so do the names of one source. */
+/** The owner of a job. Sources take turns, and so do the names within a source. */
 export interface JobOwner {
-  /** Such as the address of a client. */
+  /** For example the address of a client. */
   readonly source: string
   readonly name: string
 }
@@ -12,7 +12,7 @@ interface FairQueueLimits {
 
 type Names<Job> = Map<string, Job[]>
 
-/** Jobs that wait for one worker. A source that sends many jobs delays its own jobs only. */
+/** Jobs that wait for one worker. A source with many jobs delays only its own jobs. */
 export class FairQueue<Job> {
   readonly #limits: FairQueueLimits
   /** In the order of their turns. */
@@ -23,7 +23,10 @@ export class FairQueue<Job> {
     this.#limits = limits
   }
 
-  /** Returns the job that gives way where too many wait: the oldest of the name, and the source, with most of them. */
+  /**
+   * Adds a job. If too many jobs wait, returns the one to drop: the oldest job of the name and source with the most
+   * jobs.
+   */
   add(job: Job, { source, name }: JobOwner): Job | undefined {
     const names = this.#sources.get(source) ?? new Map<string, Job[]>()
     this.#sources.set(source, names)
@@ -38,21 +41,21 @@ export class FairQueue<Job> {
     )
   }
 
-  /** The next job; undefined when none waits. */
+  /** Removes and returns the next job; undefined if the queue is empty. */
   shift(): Job | undefined {
     const [source] = this.#sources.keys()
     const [name] = (source !== undefined && this.#sources.get(source)?.keys()) || []
     return source === undefined || name === undefined ? undefined : this.#take(source, name)
   }
 
-  /** Everything that waits, which then waits no more. */
+  /** Removes and returns all waiting jobs. */
   clear(): Job[] {
     const all: Job[] = []
     for (let job = this.shift(); job !== undefined; job = this.shift()) all.push(job)
     return all
   }
 
-  /** Source and name have had their turn: both go to the end. */
+  /** Takes the next job of a source and name, and moves both to the end. */
   #take(source: string, name: string): Job | undefined {
     const names = this.#sources.get(source)
     const [job, ...rest] = names?.get(name) ?? []
@@ -68,7 +71,7 @@ export class FairQueue<Job> {
 const countOf = (names: ReadonlyMap<string, readonly unknown[]>): number =>
   [...names.values()].reduce((sum, { length }) => sum + length, 0)
 
-/** The first key with the largest measure. */
+/** Returns the first key with the largest measure. */
 const longest = <Value>(map: ReadonlyMap<string, Value>, measure: (value: Value) => number): string => {
   let found = ''
   let most = 0

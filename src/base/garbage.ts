@@ -1,22 +1,22 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** A collection takes some tens of milliseconds, and so waits until this much can be gained by it. */
+/** A collection takes tens of milliseconds, so it runs only if it can free this many bytes. */
 const COLLECTED_BYTES = 32 * 1024 * 1024
 
-/** Whatever is let go: so many times as long as a collection took the process does something else before the next one. */
+/** After a collection, the process runs for at least this many times its duration before the next one. */
 const REST = 4
 
-/** By so much of what was in use the old generation grows until it is collected again; left to itself it may triple. */
+/** Growth of the old generation in percent before it is collected again. By default, it may triple. */
 const GROWTH_PERCENT = 40
 
 /**
- * For a process whose memory somebody pays for: the engine collects its old generation sooner. Small objects are let go of by
- * that, and with them the memory outside of the heap that they stand for.
+ * Makes the engine collect its old generation sooner, to save memory. This frees small objects, and the off-heap memory
+ * that they own.
  */
 export const keepHeapSmall = (): void => setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`)
 
-/** One count for the process: the memory of the engine is one, too. */
+/** One counter per process, because the engine's memory is shared. */
 const heap: { uncollectedBytes: number; isDue: boolean; collect: (() => void) | undefined } = {
   uncollectedBytes: 0,
   isDue: false,
@@ -24,8 +24,9 @@ const heap: { uncollectedBytes: number; isDue: boolean; collect: (() => void) | 
 }
 
 /**
- * To be told of every large text or buffer that nobody needs any more, with its bytes; now and then they are collected, in a
- * turn of its own. The engine counts on small objects, and keeps hundreds of megabytes of large ones for a while.
+ * Must be called with the size of every large string or buffer that is no longer used. Occasionally triggers a
+ * collection in a separate event-loop turn. The engine is tuned for small objects, and otherwise keeps hundreds of
+ * megabytes of large ones for a while.
  */
 export const letGo = (bytes: number): void => {
   heap.uncollectedBytes += bytes
@@ -46,7 +47,7 @@ const collect = (): void => {
   setTimeout(rest, REST * (performance.now() - startMs)).unref()
 }
 
-/** The engine shows it to contexts that are made while its flag is set. */
+/** The engine exposes the collector to contexts that are created while its flag is set. */
 const findCollector = (): (() => void) => {
   setFlagsFromString('--expose-gc')
   const found: () => void = runInNewContext('gc')

@@ -1,11 +1,12 @@
 /**
- * Flags as Go's `flag` package takes them, and so the reference: one dash or two, `-name=value` or `-name value`. By hand,
- * since parsers for Node (commander, `util.parseArgs`) take a word behind one dash for a bundle of one-letter flags.
+ * Parses flags like Go's `flag` package, which Vault uses: one or two dashes, `-name=value` or `-name value`.
+ * Implemented here because Node parsers (commander, `util.parseArgs`) read a word after one dash as a bundle of
+ * one-letter flags.
  */
 export interface FlagForm {
-  /** Its main name, where it has several. */
+  /** The main name of a flag with several names. */
   readonly name: string
-  /** It is true when it has no value; the word behind it is none of its own. */
+  /** A switch without a value is true; it does not take the following word. */
   readonly isSwitch: boolean
 }
 
@@ -14,10 +15,15 @@ export type FoundFlag =
   | { readonly kind: 'valueless'; readonly given: string }
   | { readonly kind: 'unknown'; readonly given: string }
 
-/** A lone dash is an argument, mostly standard input; `--` ends the flags, and is left to the caller. */
+/**
+ * Returns true for a flag. A lone dash is an argument, usually standard input. `--` ends the flags; the caller handles
+ * it.
+ */
 export const isFlag = (arg: string): boolean => arg.startsWith('-') && arg !== '-'
 
-/** The flag that `args` begin with, and how many of them it takes. `formOf` knows the flags by all their names. */
+/**
+ * Reads the flag at the start of `args`, and returns how many of them it uses. `formOf` finds flags by all their names.
+ */
 export const readFlag = (args: readonly string[], formOf: (given: string) => FlagForm | undefined): FoundFlag => {
   const [arg = '', next] = args
   const [, given = '', value] = /^--?([^=]*)(?:=(.*))?$/s.exec(arg) ?? []
@@ -28,7 +34,7 @@ export const readFlag = (args: readonly string[], formOf: (given: string) => Fla
   return next === undefined ? { kind: 'valueless', given } : { kind: 'flag', name, text: next, width: 2 }
 }
 
-/** The values that Go takes for a switch; undefined for any other text. */
+/** Parses the values that Go accepts for a switch. Returns undefined for any other text. */
 export const parseSwitch = (text: string): boolean | undefined => {
   if (/^(?:1|t|true)$/i.test(text)) return true
   return /^(?:0|f|false)$/i.test(text) ? false : undefined

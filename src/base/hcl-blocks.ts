@@ -1,4 +1,4 @@
-/** Reading an HCL tree the way the language means it: blocks in all their spellings, values as plain JSON. */
+/** Interprets an HCL tree: blocks in all spellings, and values as plain JSON. */
 import { type HclBody, HclError, type HclLabel, type HclPosition, type HclValue } from './hcl-tree.js'
 
 export interface HclBlock extends HclPosition {
@@ -7,9 +7,9 @@ export interface HclBlock extends HclPosition {
 }
 
 /**
- * All blocks named `key` with exactly `labelCount` labels, in order, whichever way they are spelled: `key "a" { }`,
- * `key = { a = { } }`, and JSON's object or list of objects, with or without a list around each label. Throws `HclError`
- * where something else than a block stands. `null` is no block.
+ * Returns all blocks named `key` with exactly `labelCount` labels, in order, in any spelling: `key "a" { }`, `key = { a
+ * = { } }`, and JSON's object or list of objects, with or without a list around each label. Throws `HclError` for a
+ * value that is not a block. `null` counts as no block.
  */
 export const blocksOf = (body: HclBody, key: string, labelCount: number): HclBlock[] =>
   body.items
@@ -43,7 +43,9 @@ const descend = (
 
 export type PlainValue = null | boolean | number | string | PlainValue[] | { [key: string]: PlainValue }
 
-/** A value as plain JSON. Of equal keys the last counts; labels of nested blocks become nested objects. */
+/**
+ * Returns a value as plain JSON. The last of several equal keys wins; labels of nested blocks become nested objects.
+ */
 export const plainValue = (value: HclValue): PlainValue => {
   switch (value.kind) {
     case 'null':

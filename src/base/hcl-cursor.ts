@@ -1,7 +1,7 @@
 import { HclError, type HclPosition } from './hcl-tree.js'
 import { LIMITS } from './limits.js'
 
-/** A place in a text that moves forward, knows its line and column, and raises errors there. */
+/** A forward-only position in a text. It tracks line and column, and creates errors with them. */
 export class HclCursor {
   readonly #text: string
   readonly #file: string | undefined
@@ -23,7 +23,7 @@ export class HclCursor {
     return this.#offset >= this.#text.length
   }
 
-  /** The character `ahead` of the next one; empty beyond the end. */
+  /** Returns the character `ahead` positions after the next one; empty past the end. */
   peek(ahead = 0): string {
     return this.#text.charAt(this.#offset + ahead)
   }
@@ -36,7 +36,7 @@ export class HclCursor {
     return { line: this.#line, column: this.#offset - this.#lineStart + 1 }
   }
 
-  /** Takes the next character; empty at the end. */
+  /** Consumes the next character; empty at the end. */
   take(): string {
     const char = this.#text.charAt(this.#offset)
     if (char === '\n') {
@@ -47,7 +47,7 @@ export class HclCursor {
     return char
   }
 
-  /** Takes what a sticky pattern matches here; empty when it does not. The match must not contain a newline. */
+  /** Consumes the match of a sticky pattern; empty if it does not match. The match must not contain a newline. */
   takeMatch(pattern: RegExp): string {
     pattern.lastIndex = this.#offset
     const match = pattern.exec(this.#text)?.[0] ?? ''
@@ -55,7 +55,7 @@ export class HclCursor {
     return match
   }
 
-  /** Takes the rest of the line with its newline; undefined at the end of the text. */
+  /** Consumes the rest of the line with its newline; undefined at the end of the text. */
   takeLine(): string | undefined {
     if (this.isAtEnd) return undefined
     const end = this.#text.indexOf('\n', this.#offset)
@@ -68,7 +68,7 @@ export class HclCursor {
     return line
   }
 
-  /** Runs `fn` one level deeper. Recursion is bounded here and nowhere else. */
+  /** Runs `fn` one nesting level deeper. This is the only limit on recursion. */
   nested<T>(fn: () => T): T {
     if (this.#depth >= LIMITS.hclDepthMax) throw this.error(`nested deeper than ${LIMITS.hclDepthMax} levels`)
     this.#depth++

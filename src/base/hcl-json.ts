@@ -1,11 +1,11 @@
-/** JSON as a spelling of HCL: JSON that may have a comma before a closing bracket. Repeated keys stay repeated items. */
+/** JSON as a spelling of HCL: a comma before a closing bracket is valid, and repeated keys become repeated items. */
 import type { HclCursor } from './hcl-cursor.js'
 import type { HclBody, HclItem, HclPosition, HclValue } from './hcl-tree.js'
 
 const BLANKS = /[ \t\r]+/y
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const WORD = /[a-z]+/y
-/** Everything but control characters, the quote and the backslash. */
+/** Everything except control characters, the quote and the backslash. */
 const PLAIN = /[ !#-[\]-\uFFFF]+/y
 const UNICODE = /[0-9a-fA-F]{4}/y
 
@@ -20,7 +20,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   t: '\t',
 }
 
-/** A whole document: an object. */
+/** Parses a whole document, which is an object. */
 export const parseJsonBody = (cursor: HclCursor): HclBody => {
   skipBlanks(cursor)
   const value = parseValue(cursor)
@@ -35,7 +35,7 @@ const skipBlanks = (cursor: HclCursor): void => {
   }
 }
 
-/** One value and the blanks behind it. */
+/** Parses one value and the whitespace after it. */
 const parseValue = (cursor: HclCursor): HclValue => {
   const value = parseBareValue(cursor)
   skipBlanks(cursor)
@@ -77,7 +77,7 @@ const parseMembers = (cursor: HclCursor, opened: HclPosition): HclItem[] =>
 const parseElements = (cursor: HclCursor, opened: HclPosition): HclValue[] =>
   parseSequence(cursor, ']', opened, () => parseValue(cursor))
 
-/** Reads the members between brackets. The cursor is on the opening one. */
+/** Reads the members between brackets. The cursor is on the opening bracket. */
 const parseSequence = <T>(cursor: HclCursor, close: '}' | ']', opened: HclPosition, parseOne: () => T): T[] => {
   cursor.take()
   skipBlanks(cursor)

@@ -1,4 +1,4 @@
-/** The small pieces of HCL 1: blanks and comments, words, numbers, quoted strings, heredocs. */
+/** The tokens of HCL 1: whitespace and comments, words, numbers, quoted strings, heredocs. */
 import type { HclCursor } from './hcl-cursor.js'
 import type { HclPosition, HclValue } from './hcl-tree.js'
 
@@ -8,7 +8,7 @@ const NUMBER = /-?(?:0[xX][0-9a-fA-F]+|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
 const NUMBER_TAIL = /[\p{L}\p{Nd}_.]/u
 const MARKER = /[\p{L}\p{Nd}_]+/uy
 
-/** Moves past blanks, newlines and the three kinds of comments. */
+/** Skips whitespace, newlines and the three kinds of comments. */
 export const skipBlanks = (cursor: HclCursor): void => {
   for (;;) {
     if (cursor.takeMatch(BLANKS) !== '') continue
@@ -30,10 +30,10 @@ const skipBlockComment = (cursor: HclCursor): void => {
   cursor.take()
 }
 
-/** A bare word: a letter or `_`, then letters, digits, `_`, `-` and `.`. Empty when there is none here. */
+/** Consumes a bare word: a letter or `_`, then letters, digits, `_`, `-` and `.`. Empty if there is none. */
 export const takeWord = (cursor: HclCursor): string => cursor.takeMatch(WORD)
 
-/** A number: decimal, `0x` hexadecimal, `0` octal, fraction, exponent. Undefined when there is none here. */
+/** Consumes a number: decimal, `0x` hexadecimal, `0` octal, fraction, exponent. Returns undefined if there is none. */
 export const takeNumber = (cursor: HclCursor): HclValue | undefined => {
   const at = cursor.position()
   const text = cursor.takeMatch(NUMBER)
@@ -63,7 +63,7 @@ const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
   '"': '"',
 }
 
-/** Escapes that name a code: how many digits of which kind follow. */
+/** Numeric escapes: the number and kind of their digits. */
 const CODE_ESCAPES: Readonly<Record<string, { pattern: RegExp; radix: number }>> = {
   x: { pattern: /[0-9a-fA-F]{2}/y, radix: 16 },
   u: { pattern: /[0-9a-fA-F]{4}/y, radix: 16 },
@@ -71,7 +71,10 @@ const CODE_ESCAPES: Readonly<Record<string, { pattern: RegExp; radix: number }>>
 }
 const OCTAL = { pattern: /[0-7]{3}/y, radix: 8 }
 
-/** A string in double quotes, the cursor on the opening one. What stands in `${ }` is kept as it is, quotes included. */
+/**
+ * Consumes a string in double quotes; the cursor is on the opening quote. The text in `${ }` is kept unchanged,
+ * including quotes.
+ */
 export const takeQuoted = (cursor: HclCursor): string => {
   const start = cursor.position()
   cursor.take()
@@ -116,8 +119,8 @@ const takeEscape = (cursor: HclCursor): string => {
 }
 
 /**
- * A heredoc, the cursor on `<<`. With `<<-` the closing marker may be indented, and its indentation is taken off every
- * line, provided that every line has it.
+ * Consumes a heredoc; the cursor is on `<<`. With `<<-`, the closing marker may be indented; its indentation is removed
+ * from every line if every line has it.
  */
 export const takeHeredoc = (cursor: HclCursor): string => {
   const start = cursor.position()

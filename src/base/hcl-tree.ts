@@ -1,6 +1,6 @@
 /**
- * The tree that HCL 1 and JSON documents are parsed into, the same for both; every node has the line and column where it began
- * (both from 1). `key { }` and `key = { }` are the same object, as they are in the language.
+ * The common tree of HCL 1 and JSON documents. Every node has the line and column of its start, both from 1. `key { }`
+ * and `key = { }` are the same object, as in HCL.
  */
 export interface HclPosition {
   readonly line: number
@@ -25,22 +25,22 @@ export interface HclLabel extends HclPosition {
 export type HclValue = HclPosition &
   (
     | { readonly kind: 'string'; readonly value: string }
-    /** `text` is the number as written, `value` what it means. */
+    /** `text` is the number as written, `value` its value. */
     | { readonly kind: 'number'; readonly value: number; readonly text: string }
     | { readonly kind: 'bool'; readonly value: boolean }
-    /** Only JSON has it. */
+    /** Only in JSON. */
     | { readonly kind: 'null' }
     | { readonly kind: 'list'; readonly values: readonly HclValue[] }
     | { readonly kind: 'object'; readonly body: HclBody }
   )
 
-/** The one error of everything that reads configuration text: what is wrong, and where. */
+/** The error of all configuration parsers, with its position. */
 export class HclError extends Error {
   override readonly name = 'HclError'
   readonly line: number
   readonly column: number
   readonly file: string | undefined
-  /** The message without the place. */
+  /** The message without the position. */
   readonly reason: string
 
   constructor(reason: string, { line, column }: HclPosition, file?: string) {

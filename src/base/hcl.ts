@@ -1,17 +1,17 @@
 /**
- * HCL 1, the language of policies and of server configuration, and JSON as its other spelling. Whatever the text, the
- * answer is a tree or an `HclError` with line and column; text length and nesting are bounded. By hand, for the
- * bounds, the positions and the errors of the reference.
+ * Parses HCL 1, the language of policies and of server configuration, and JSON as its other spelling. Every text yields
+ * a tree or an `HclError` with line and column. Text length and nesting are limited. Implemented here for these limits,
+ * the positions and Vault's error texts.
  */
 import { HclCursor } from './hcl-cursor.js'
 import { parseJsonBody } from './hcl-json.js'
 import { skipBlanks, takeHeredoc, takeNumber, takeQuoted, takeWord } from './hcl-scan.js'
 import type { HclBody, HclItem, HclLabel, HclPosition, HclValue } from './hcl-tree.js'
 
-/** Whether a document is in the JSON spelling. */
+/** Returns true if a document is JSON. */
 export const isJsonText = (text: string): boolean => /^\uFEFF?\s*\{/.test(text)
 
-/** Parses a whole document. A text that begins with `{` is JSON. Throws `HclError`; `file` is named in it. */
+/** Parses a whole document. A text that begins with `{` is JSON. Throws `HclError`, which names `file`. */
 export const parseHcl = (text: string, options: { file?: string } = {}): HclBody => {
   const cursor = new HclCursor(text, options.file)
   if (isJsonText(text)) return parseJsonBody(cursor)
@@ -20,7 +20,7 @@ export const parseHcl = (text: string, options: { file?: string } = {}): HclBody
   return body
 }
 
-/** Items up to the end or a closing brace, which is left. They may be separated by commas. */
+/** Parses items up to the end or a closing brace, which is not consumed. Commas may separate them. */
 const parseItems = (cursor: HclCursor): HclBody => {
   const start = cursor.position()
   const items: HclItem[] = []
@@ -88,7 +88,7 @@ const parseList = (cursor: HclCursor): HclValue => {
   return { kind: 'list', values, ...at }
 }
 
-/** Commas in a list part its values; one too many says nothing. */
+/** Skips extra commas between the values of a list. */
 const skipCommas = (cursor: HclCursor): void => {
   skipBlanks(cursor)
   while (cursor.peek() === ',') {
@@ -106,6 +106,6 @@ const parseObject = (cursor: HclCursor): HclValue => {
   return { kind: 'object', body, ...at }
 }
 
-/** At the end of the text the place that helps is where the bracket was opened. */
+/** At the end of the text, the error names the position of the opening bracket. */
 const unclosed = (cursor: HclCursor, reason: string, opened: HclPosition) =>
   cursor.isAtEnd ? cursor.error('the bracket is not closed', opened) : cursor.error(reason)

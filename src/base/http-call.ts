@@ -1,4 +1,4 @@
-/** The one HTTP client of the product: it dials, speaks TLS, follows redirects, and limits the size and the time of an answer. */
+/** The only HTTP client: it connects, uses TLS, follows redirects, and limits the size and duration of a response. */
 import http from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -17,20 +17,20 @@ export interface HttpCall {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Buffer | string | undefined
-  /** Milliseconds until the whole answer is here. */
+  /** Timeout for the whole response, in milliseconds. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined
-  /** Limit of the body of the answer; `answerBytesMax` of the limits by default. */
+  /** Maximum size of the response body; default `answerBytesMax` of the limits. */
   readonly bytesMax?: number | undefined
-  /** A pool of connections for the origin of `url`; without one the connection serves this call alone. */
+  /** A connection pool for the origin of `url`. Without it, the connection is used for this call only. */
   readonly agent?: http.Agent | undefined
   /** For `https:` URLs. */
   readonly tls?: TlsOptions | undefined
-  /** Connects in place of the system's network. */
+  /** Replaces the system's network. */
   readonly dial?: ((signal: AbortSignal) => Promise<Duplex>) | undefined
-  /** A socket file in place of host and port. */
+  /** A Unix socket to use instead of host and port. */
   readonly socketPath?: string
-  /** Redirects that are followed; 0 by default. */
+  /** Maximum number of redirects to follow; default 0. */
   readonly redirectsMax?: number | undefined
 }
 
@@ -41,8 +41,8 @@ interface HttpAnswer {
 }
 
 /**
- * Sends one request and reads the whole answer; every valid status is an answer. Rejects with the error of the system, or with
- * one that names the limit or the redirect that was refused.
+ * Sends one request and reads the whole response. Every valid status is a response. Rejects with a system error, or
+ * with an error that names the exceeded limit or the rejected redirect.
  */
 export const callHttp = async (call: HttpCall): Promise<HttpAnswer> => {
   const { timeoutMs, signal, bytesMax = LIMITS.answerBytesMax } = call
@@ -63,7 +63,7 @@ export const callHttp = async (call: HttpCall): Promise<HttpAnswer> => {
   }
 }
 
-/** Sends one request and resolves with the head of the answer. The caller reads its body, or destroys it. */
+/** Sends one request and resolves with the response headers. The caller must read or destroy the body. */
 export const openHttp = async (
   { method, url, headers, body, agent, tls: tlsOptions, dial, socketPath }: Omit<HttpCall, 'timeoutMs'>,
   signal: AbortSignal,
@@ -96,7 +96,7 @@ export const openHttp = async (
   })
 }
 
-/** What is less is no end of an exchange, or no status at all. */
+/** Lower values are interim responses, or invalid. */
 const STATUS_MIN = 200
 
 const readBody = async (answer: http.IncomingMessage, bytesMax: number): Promise<Buffer> => {
@@ -113,7 +113,9 @@ const readBody = async (answer: http.IncomingMessage, bytesMax: number): Promise
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308])
 const SECRET_HEADER = /^(?:x-vault-token|x-understudy-token|authorization|cookie)$/i
 
-/** The request that an answer redirects to. Throws when it would be sent unprotected, or tell its secrets to another server. */
+/**
+ * Returns the request for a redirect. Throws if it would be sent unencrypted, or would send secrets to another server.
+ */
 const redirectOf = (call: HttpCall, { statusCode = 0, headers }: http.IncomingMessage): HttpCall | undefined => {
   const { location } = headers
   if (!REDIRECTS.has(statusCode) || location === undefined) return undefined
@@ -128,7 +130,7 @@ const redirectOf = (call: HttpCall, { statusCode = 0, headers }: http.IncomingMe
   return { ...call, url: to.href, agent: undefined }
 }
 
-/** The members of a JSON object; undefined for anything else. */
+/** Parses a JSON object. Returns undefined for any other text. */
 export const parseJsonObject = (bytes: Buffer): Record<string, unknown> | undefined => {
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'))

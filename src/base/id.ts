@@ -2,19 +2,19 @@ import type { Random } from './random.js'
 
 export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** `length` letters and digits, each equally likely. */
+/** Returns `length` letters and digits, uniformly distributed. */
 export const base62 = (random: Random, length: number): string => {
   let out = ''
   while (out.length < length) {
     for (const byte of random.bytes(length - out.length + 4)) {
-      // 248 = 4 * 62: bytes above would favour the first letters.
+      // 248 = 4 * 62: larger bytes would favor the first letters.
       if (byte < 248 && out.length < length) out += BASE62[byte % 62]
     }
   }
   return out
 }
 
-/** 16 random bytes printed 8-4-4-4-12, without the version bits of RFC 4122, as the reference prints its ids. */
+/** Returns 16 random bytes in the form 8-4-4-4-12, without the version bits of RFC 4122, as in Vault. */
 export const uuid = (random: Random): string => {
   const hex = random.bytes(16).toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`

@@ -1,22 +1,22 @@
 import { RawJson, RawNumber } from './json.js'
 
 /**
- * Prints what `JSON.stringify` prints, and `RawNumber` and `RawJson` as the text they hold: on one line, or with `indent`
- * spaces for each level, which `RawJson` does not follow.
+ * Prints like `JSON.stringify`, except that `RawNumber` and `RawJson` are printed as the text they hold. Prints one
+ * line, or indents each level by `indent` spaces; `RawJson` is not indented.
  */
 export const printJson = (value: unknown, indent = 0): string => {
   if (value instanceof RawJson || value instanceof RawNumber) return value.text
   return holdsRaw(value) ? printByHand(value, indent, '') : JSON.stringify(value, undefined, indent)
 }
 
-/** A JSON value that should be a text: a text as it is, nothing for undefined, and anything else as JSON. */
+/** Returns a string unchanged, an empty text for undefined, and any other value as JSON. */
 export const textOfJson = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined ? '' : printJson(value)
 
-/** A JSON value that should be a list of texts, such as the errors of an answer; no texts if it is no list. */
+/** Returns a list of texts, for example the errors of a response; empty if the value is not a list. */
 export const textsOfJson = (value: unknown): string[] => (Array.isArray(value) ? value.map(textOfJson) : [])
 
-/** The same text in pieces: documents that are at hand as bytes, at the top or as a member, are not copied. */
+/** Returns the printed text in pieces. `RawJson` bytes, at the top level or as a member, are not copied. */
 export const printPieces = (value: unknown): readonly (string | Buffer)[] => {
   if (value instanceof RawJson) return [value.source]
   if (!holdsBytes(value)) return [printJson(value)]
@@ -29,7 +29,7 @@ export const printPieces = (value: unknown): readonly (string | Buffer)[] => {
   return [...pieces, '}']
 }
 
-/** Whether `printPieces` has bytes among its pieces. */
+/** Returns true if the pieces of `printPieces` include bytes. */
 export const holdsBytes = (value: unknown): value is object => {
   if (typeof value !== 'object' || value === null) return false
   if (value instanceof RawJson) return typeof value.source !== 'string'

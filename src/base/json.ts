@@ -1,11 +1,11 @@
 /**
- * Values of a JSON document. A number whose text JavaScript would not print back the same way (`1.50`, 20 digits) is a
- * `RawNumber`, so that what a client wrote can be answered as written.
+ * Values of a JSON document. A number that JavaScript would print differently (`1.50`, 20 digits) is a `RawNumber`, so
+ * that responses return it as the client wrote it.
  */
 export type JsonValue = null | boolean | number | string | RawNumber | JsonValue[] | { [key: string]: JsonValue }
 export type JsonObject = { [key: string]: JsonValue }
 
-/** A JSON number kept as its text. */
+/** A JSON number that keeps its text. */
 export class RawNumber {
   readonly text: string
   constructor(text: string) {
@@ -17,7 +17,7 @@ export class RawNumber {
   }
 }
 
-/** A JSON document that is sent as it stands, as text or as bytes. */
+/** A JSON document that is sent unchanged, as text or bytes. */
 export class RawJson {
   readonly source: string | Buffer
   constructor(source: string | Buffer) {

@@ -1,8 +1,8 @@
-/** Mutual exclusion per key, first come first served. Holds no memory for idle keys. */
+/** Mutual exclusion per key, in order of arrival. Idle keys use no memory. */
 export class KeyedLock {
   readonly #tails = new Map<string, Promise<unknown>>()
 
-  /** Runs `fn` when everybody who asked for `key` before has finished; returns or throws what `fn` does. */
+  /** Runs `fn` after all earlier calls for `key` have finished. Returns or throws the result of `fn`. */
   async run<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
     const before = this.#tails.get(key)
     const mine = (async () => {

@@ -1,53 +1,62 @@
-/** Every bound of the product, by name and unit, checked by whoever writes. */
+/** Every limit, by name and unit. The writing code checks it. */
 export const LIMITS = {
-  /** Request bodies of callers whose token is good (RELIABILITY P11). */
+  /** Request bodies of callers with a valid token. */
   bodyBytesMax: 32 * 1024 * 1024,
-  /** A body that is read before anybody has looked at a token. */
+  /** A body that is read before the token is checked. */
   openBodyBytesMax: 64 * 1024,
-  /** Largest body on paths that take PGP keys. */
+  /** Largest body on paths that accept PGP keys. */
   keyBodyBytesMax: 1024 * 1024,
-  /** Bodies under way that no token speaks for, all together; the one that takes longest gives way. */
+  /** Total of pending request bodies without a valid token. Beyond it, the slowest one is rejected. */
   openBodiesBytesMax: 16 * 1024 * 1024,
-  /** Larger bodies from their first byte to their answer, all together; further ones wait. */
+  /** Total of larger bodies from their first byte to their response. Beyond it, further ones wait. */
   largeBodiesBytesMax: 40 * 1024 * 1024,
-  /** Larger bodies that wait for that. */
+  /** Larger bodies that may wait. */
   largeBodiesWaitingMax: 256,
-  /** While others wait, a larger body gets this time and a second more for each so many of its bytes, or gives way. */
+  /**
+   * While others wait, a larger body gets this time plus one second per `largeBodyBytesPerSecondMin` bytes; after that
+   * it is rejected.
+   */
   largeBodyGraceMs: 5000,
   largeBodyBytesPerSecondMin: 512 * 1024,
-  /** Read answers of 64 KiB and more, from their making until their clients have them; further ones wait. */
+  /**
+   * Total of read responses of 64 KiB and more, from creation until the clients have received them. Beyond it, further
+   * ones wait.
+   */
   largeAnswersBytesMax: 40 * 1024 * 1024,
   largeAnswersWaitingMax: 256,
-  /** While others wait, a client that has not taken its answer by then is cut. */
+  /** While others wait, a client that has not received its response after this time is disconnected. */
   largeAnswerPatienceMs: 10_000,
-  /** Members and elements of a JSON body, or parameters of a form, each object and array counting once more. */
+  /** Members and elements of a JSON body, or parameters of a form. Each object and array also counts as one. */
   jsonValuesMax: 100_000,
-  /** Members and elements of a body that no token speaks for and that is larger than `openBodyBytesMax`. */
+  /** Members and elements of a body without a valid token that is larger than `openBodyBytesMax`. */
   openJsonValuesMax: 4096,
   /** Length of one number in a JSON text. */
   jsonNumberCharactersMax: 1024,
-  /** The text of one field but those that hold documents; longer than any policy. */
+  /** The text of one field, except for fields that hold documents. Longer than any policy. */
   fieldCharactersMax: 1024 * 1024,
-  /** A number, a duration or a yes or no as text. */
+  /** A number, duration or Boolean as text. */
   scalarCharactersMax: 128,
-  /** Elements of one field that is a list. */
+  /** Elements of a list field. */
   listElementsMax: 10_000,
-  /** A snapshot to be restored: held in memory, and read only for who may restore it. */
+  /** A snapshot to restore. It is held in memory, and read only if the token permits a restore. */
   snapshotBytesMax: 512 * 1024 * 1024,
-  /** The body of an answer to a request that we send; a snapshot may be larger. */
+  /** Response body of an outgoing request; a snapshot may be larger. */
   answerBytesMax: 64 * 1024 * 1024,
-  /** The body of an answer that is known to be small, such as a status or an activation bundle. */
+  /** Body of a response that is known to be small, for example a status or an activation bundle. */
   smallAnswerBytesMax: 1024 * 1024,
   jsonDepthMax: 300,
-  /** A file that a person named: configuration, topology, drill, keys, certificate, policy. Values and snapshots have larger limits. */
+  /**
+   * A file named by a user: configuration, topology, drill, keys, certificate, policy. Values and snapshots have larger
+   * limits.
+   */
   namedFileBytesMax: 1024 * 1024,
-  /** Levels of a YAML file. */
+  /** Nesting levels of a YAML file. */
   yamlDepthMax: 64,
   /** Policies and configuration files. */
   hclCharactersMax: 1024 * 1024,
   hclDepthMax: 100,
   headerBytesMax: 32 * 1024,
-  /** The id that each request gets, when another cluster hands it on. */
+  /** The request ID received from another cluster. */
   requestIdBytesMax: 256,
   /** A TLS handshake on an API listener, from the connection to its end. */
   handshakeMs: 10_000,
@@ -56,72 +65,72 @@ export const LIMITS = {
   requestMs: 90_000,
   idleMs: 300_000,
   connectionsMax: 4096,
-  /** Requests that wait while a role changes, and their bodies together. */
+  /** Requests that wait during a role change, and the total of their bodies. */
   waitingRequestsMax: 1024,
   waitingBytesMax: 64 * 1024 * 1024,
-  /** Shutdown: how long requests in flight may take. */
+  /** Time that pending requests have to complete at shutdown. */
   drainMs: 10_000,
-  /** Pages that a server tells each second how it is. */
+  /** Web pages that a server sends its status to each second. */
   ownFeedReadersMax: 32,
   /** A replication message on the cluster port, in both directions. */
   rpcMessageBytesMax: 64 * 1024 * 1024,
-  /** Values one transaction may hold: what fits a replication message with room to spare. */
+  /** Values of one transaction, which must fit into a replication message. */
   transactionBytesMax: 48 * 1024 * 1024,
-  /** The log may grow to this, or to its retention when that is larger, while a resync reads from a snapshot. */
+  /** Maximum log size while a resync reads from a snapshot, unless the retention is larger. */
   walPinnedEntriesMax: 1_048_576,
   walPinnedBytesMax: 4 * 1024 * 1024 * 1024,
-  /** Retention of the log cannot be set lower. */
+  /** Lowest retention of the log. */
   walRetentionEntriesMin: 16,
-  /** Transactions that join one commit, beyond its first. */
+  /** Transactions that join one commit, in addition to its first. */
   commitBytesMax: 8 * 1024 * 1024,
-  /** Lists of what failovers have cost: how many are kept, the oldest goes first. */
+  /** Loss records to keep; the oldest is removed first. */
   lossesMax: 16,
-  /** Entries that one of them names; how many there are beyond is told in it. */
+  /** Entries listed in one loss record. The record states how many more there are. */
   lossEntriesMax: 50_000,
-  /** Log frames that are kept aside with one of them. */
+  /** Log frames stored with one loss record. */
   lossFrameBytesMax: 32 * 1024 * 1024,
-  /** Data of this size is checked as a whole before it is served after a crash; more of it is checked meanwhile. */
+  /** Data up to this size is verified before it is served after a crash; larger data is verified in the background. */
   startCheckBytesMax: 64 * 1024 * 1024,
-  /** A node leads for so long at least; etcd knows no shorter lease. */
+  /** Shortest lease of a leader; etcd does not support shorter leases. */
   leaderLeaseMsMin: 2000,
   /** Key shares of a seal. */
   sharesMax: 255,
   shareBytesMin: 16,
   shareBytesMax: 33,
   otpLength: 28,
-  /** Length of one PGP key, in whatever spelling. */
+  /** Length of one PGP key, in any encoding. */
   pgpKeyCharactersMax: 32 * 1024,
   hmacInputBytesMax: 4096,
   roleNameBytesMax: 4095,
   /** Items of one batch of a transit request. */
   transitBatchItemsMax: 10_000,
-  /** Purposes that one key is derived for; the library derives for no more. */
+  /** Length of the context of a derived key. The library's limit is the same. */
   transitContextBytesMax: 1024,
   transitRandomBytesMax: 128 * 1024,
-  /** Versions of a transit key that are not trimmed: they are one record. */
+  /** Versions of a transit key that are not trimmed, because they are one record. */
   transitKeyVersionsMax: 1000,
-  /** Each step more doubles the time that a password takes; 14 is about a second. */
+  /** Each step doubles the time to hash a password; 14 takes about a second. */
   bcryptCostMax: 14,
-  /** Passwords that wait for the one that is worked on. */
+  /** Passwords that wait for the one being hashed. */
   passwordsWaitingMax: 64,
-  /** Of those, passwords of clients at one address. */
+  /** The part of them that comes from one client address. */
   passwordsPerSourceMax: 16,
-  /** The name that an auth method gives somebody, and the name of an entity. */
+  /** The name that an auth method gives a user, and the name of an entity. */
   aliasNameBytesMax: 4096,
   secondariesMax: 1024,
-  /** Certificates of nodes that were removed from a cluster; with more of them no further node can join. */
+  /** Certificates of nodes that were removed from a cluster. Beyond it, no further node can join. */
   revokedNodesMax: 4096,
-  /** Connections on the cluster port that have not shown who they are; beyond it the oldest is cut. */
+  /** Unauthenticated connections on the cluster port. Beyond it, the oldest is closed. */
   clusterHandshakesMax: 128,
-  /** Secondaries that may compare themselves with a primary at one time; each holds a snapshot. */
+  /** Secondaries that may resync at the same time, because each holds a snapshot. */
   syncSessionsMax: 16,
-  /** Checks of identities that simulated transports remember. */
+  /** Verified identities that simulated transports cache. */
   simulatedIdentitiesMax: 256,
   secondaryIdBytesMax: 256,
   filterPathsMax: 10_000,
-  /** Filters, of secondaries that are registered and of ids that nobody has. */
+  /** Filters of registered secondaries and of unknown IDs. */
   filtersMax: 2048,
-  /** Mounts that one filter remembers as unmounted, or as moved, while it held them back. */
+  /** Mounts that one filter remembers as unmounted, or as moved, while they were filtered. */
   filterMountsKeptMax: 10_000,
   activationTtlSecondsMax: 768 * 3600,
   /** The path of one access rule. */
@@ -132,37 +141,39 @@ export const LIMITS = {
   identityTextBytesMax: 512,
   /** Series of counted events, by name and labels. */
   metricSeriesMax: 10_000,
-  /** Of these last events of a kind the quantiles of a metric tell. */
+  /** The number of last events from which the quantiles of a metric are computed. */
   metricSamplesMax: 1000,
-  /** Access rules kept ready per (policies, namespace, entity). */
+  /** Cached access rules per (policies, namespace, entity). */
   aclCacheEntriesMax: 4096,
-  /** The data of one audit entry as it is printed; larger data is replaced by a hash of the whole. */
+  /** The printed data of one audit entry. Larger data is replaced by one hash. */
   auditDataBytesMax: 128 * 1024,
-  /** Stored JSON that is longer is hashed as a whole in audit entries without being looked into. */
+  /** Longer stored JSON is hashed as a whole in audit entries, without parsing. */
   auditParsedCharactersMax: 1024 * 1024,
-  /** A warning or an error in an audit entry; the rest of it is cut off. */
+  /** A warning or an error in an audit entry; longer texts are truncated. */
   auditTextCharactersMax: 4096,
-  /** An audit device that has not taken a line by then has failed. */
+  /** Timeout of one write to an audit device. */
   auditWriteMs: 5000,
   /** Lines that wait for a slow audit file. */
   auditWaitingBytesMax: 16 * 1024 * 1024,
-  /** The newest lines of audit devices that are kept to be looked at, and how much of each. */
+  /** The newest lines of audit devices that are kept for inspection, and the size of each. */
   auditTailLines: 200,
   auditTailCharactersMax: 16 * 1024,
-  /** Free on the disk of an audit file for requests to be taken: room for the entries of what they answer. */
+  /**
+   * Minimum free disk space of an audit file for requests to be accepted: it must hold the entries of their responses.
+   */
   auditHeadroomBytes: 1024 * 1024,
-  /** Decrypted values kept ready, by number, and the stored size of each. */
+  /** Cached decrypted values: their number, and the stored size of each. */
   openedValuesMax: 2048,
   openedValueBytesMax: 2048,
-  /** Hashes of RoleIDs and accessors that a mount keeps ready, by number, and the length of what they are of. */
+  /** Cached hashes of RoleIDs and accessors per mount: their number, and the length of each input. */
   saltedTextsMax: 1024,
   saltedTextCharactersMax: 64,
-  /** Stored values kept ready, by number, and the size of each with its key. */
+  /** Cached stored values: their number, and the size of each including its key. */
   recentValuesMax: 4096,
   recentValueBytesMax: 2048,
-  /** Keys of which it is kept ready that there is no value. */
+  /** Cached keys without a value. */
   recentAbsencesMax: 1024,
 } as const
 
-/** 768 hours: the default and maximal lease time of a mount unless configured, in seconds. */
+/** 768 hours: the default and maximum lease TTL of a mount unless configured, in seconds. */
 export const DEFAULT_LEASE_TTL_SECONDS = 2_764_800

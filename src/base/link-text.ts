@@ -1,9 +1,9 @@
-/** Failures of connections in words for people: what happened, and what to check. No library's dump ever reaches them. */
+/** Readable texts for connection failures: what happened, and what to check. They never include library dumps. */
 
 interface LinkSurroundings {
-  /** TLS was spoken on the connection, or tried. */
+  /** TLS was used on the connection, or attempted. */
   readonly isTls: boolean
-  /** Advice for the case that the peer's certificate is of an authority that is not known. */
+  /** Advice if the peer's certificate was issued by an unknown authority. */
   readonly authorityHint: string
 }
 
@@ -27,17 +27,17 @@ const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ])
 
-/** Errors of the TLS library that mean that the other side does not speak TLS. */
+/** Errors of the TLS library that mean that the peer does not use TLS. */
 const NO_TLS = /wrong version number|packet length too long|unknown protocol|http request/i
 const TLS_DUMP = /SSL routines|error:[0-9A-F]{8}:/
 const CLOSED = /socket hang up|ECONNRESET|EPIPE|disconnected before secure TLS/
 const NO_HTTP = /Parse Error|Expected HTTP|HPE_/
 
-/** Whether an error was caused by a port on which nothing listens: what was to be asked of it was not done. */
+/** Returns true if an error was caused by a port without a listener: the request was not executed. */
 export const isRefused = ({ cause }: Error): boolean =>
   (cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED'
 
-/** Describes a failure in one line, with the system's code at its end. */
+/** Describes a failure in one line that ends with the system's error code. */
 export const linkText = (error: unknown, { isTls, authorityHint }: LinkSurroundings): string => {
   if (!(error instanceof Error)) return String(error)
   const { code = '', reason } = error as Error & { readonly code?: string; readonly reason?: unknown }

@@ -5,8 +5,9 @@ interface LinkedSignal extends Disposable {
 }
 
 /**
- * A signal that is aborted with the first of these, until it is disposed of. Where one of them outlives what is done, thousands
- * of times over: of each `AbortSignal.any` Node 20 keeps a trace for as long as the oldest of its signals lives.
+ * Returns a signal that is aborted with the first of these signals, until it is disposed. Use this if one of the
+ * signals is long-lived and is linked thousands of times: Node 20 leaks memory for each `AbortSignal.any` as long as
+ * the oldest of its signals lives.
  */
 export const linkSignals = (signals: readonly AbortSignal[]): LinkedSignal => {
   const own = new AbortController()
@@ -23,7 +24,7 @@ export const linkSignals = (signals: readonly AbortSignal[]): LinkedSignal => {
   }
 }
 
-/** One that is aborted with a signal, or with an error of this text when so many milliseconds have passed. */
+/** Returns a signal that is aborted with another signal, or after `ms` milliseconds with an error of this text. */
 export const limitSignal = (clock: Clock, ms: number, signal: AbortSignal, text: string): LinkedSignal => {
   const late = new AbortController()
   const timer = clock.setTimer(ms, () => late.abort(new Error(text)))

@@ -1,4 +1,4 @@
-/** A log line is an event: a constant message and fields. Never a secret. */
+/** A log line is an event: a constant message and fields. It never contains a secret. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error'
 
 export interface Log {
@@ -7,7 +7,7 @@ export interface Log {
   info(message: string, fields?: Record<string, unknown>): void
   warn(message: string, fields?: Record<string, unknown>): void
   error(message: string, fields?: Record<string, unknown>): void
-  /** A log whose lines all carry `fields`. */
+  /** Returns a log whose lines all include `fields`. */
   with(fields: Record<string, unknown>): Log
 }
 

@@ -1,6 +1,6 @@
 import type { Random } from './random.js'
 
-/** For what only has to be uneven, such as jitter, in a process that has nothing else to do with cryptography. */
+/** Returns randomness for jitter and similar purposes, in a process that does not otherwise load cryptography. */
 export const createLooseRandom = (): Random => ({
   bytes: (length) => Buffer.from(Array.from({ length }, () => Math.floor(Math.random() * 256))),
 })

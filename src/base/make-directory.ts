@@ -2,11 +2,11 @@ import { mkdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 
 /**
- * Makes a directory and those above it, where they are not there. Node's own recursive call never returns where the system
- * makes none, as below /proc; this one throws what the system says.
+ * Creates a directory and its missing parents. Node's own recursive call never returns if the system refuses to create
+ * one, for example below /proc; this function throws the system's error.
  */
 export const makeDirectory = (wanted: string, mode = 0o777): void => {
-  // A directory that a `..` leaves again need not be made.
+  // Resolves `..`, so that no directory is created only to leave it.
   const directory = path.resolve(wanted)
   try {
     makeOne(directory, mode)

@@ -1,4 +1,4 @@
-/** Where it is counted that something happened, and how long it took in milliseconds. Names are those of the metrics. */
+/** Counts events, and records their durations in milliseconds. Names are metric names. */
 export interface Recorder {
   record(name: string, ms: number): void
 }

@@ -1,23 +1,26 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { LIMITS } from './limits.js'
 
-/** What the caller itself hands on, such as `<(command)` of a shell: a pipe, of which reading ends. */
+/** A pipe that the calling shell passes, for example `<(command)`. Such a pipe has an end. */
 const INHERITED = /^\/(?:dev\/(?:stdin|fd\/\d+)|proc\/self\/fd\/\d+)$/
 
 const PIECE_BYTES = 64 * 1024
 
 /**
- * Reads a file that a person or a configuration named. Throws the error of the system, or one that says that it is no
- * regular file (a pipe or a device may never end), or larger than `bytesMax`.
+ * Reads a file named by a user or a configuration. Throws a system error, or an error if it is not a regular file (a
+ * pipe or a device may have no end) or is larger than `bytesMax`.
  */
 export const readNamedFile = (file: string, bytesMax: number = LIMITS.namedFileBytesMax): Buffer =>
   readBounded(file, bytesMax, INHERITED.test(file))
 
-/** Reads a file that a directory lists, such as `/dev` its `stdin`: a pipe is refused in any case. Throws as `readNamedFile`. */
+/**
+ * Reads a file from a directory listing, which may contain for example `/dev/stdin`: rejects every pipe. Throws like
+ * `readNamedFile`.
+ */
 export const readListedText = (file: string): string =>
   readBounded(file, LIMITS.namedFileBytesMax, false).toString('utf8')
 
-/** Whether the file is one that `readNamedFile` itself refuses, for its kind or its size. */
+/** Returns true if `readNamedFile` rejected the file because of its kind or size. */
 export const isUnfitFile = (error: unknown): error is Error => error instanceof UnfitFile
 
 class UnfitFile extends Error {
@@ -25,7 +28,7 @@ class UnfitFile extends Error {
 }
 
 const readBounded = (file: string, bytesMax: number, isInherited: boolean): Buffer => {
-  // Opening a named pipe would wait for its other end.
+  // Opening a named pipe would block until its other end is opened.
   const descriptor = openSync(file, isInherited ? constants.O_RDONLY : constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const found = fstatSync(descriptor)

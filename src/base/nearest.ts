@@ -1,4 +1,4 @@
-/** The known word that a misspelt one was most likely meant to be; undefined when none is close. */
+/** Returns the known word that a misspelled word most likely means; undefined if none is close. */
 export const nearest = (word: string, known: readonly string[]): string | undefined => {
   const ranked = known
     .map((candidate) => ({ candidate, slips: countSlips(word.toLowerCase(), candidate.toLowerCase()) }))
@@ -7,7 +7,9 @@ export const nearest = (word: string, known: readonly string[]): string | undefi
   return best && best.slips <= Math.max(1, Math.floor(best.candidate.length / 3)) ? best.candidate : undefined
 }
 
-/** Letters to add, drop, replace or swap with their neighbour to make one text of the other. */
+/**
+ * Returns the number of letters to insert, delete, replace or swap with a neighbor to change one text into the other.
+ */
 export const countSlips = (from: string, to: string): number => {
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, column) => column)]
   const at = (row: number, column: number): number => rows[row]?.[column] ?? Number.POSITIVE_INFINITY

@@ -3,21 +3,24 @@ import net from 'node:net'
 import type { Duplex } from 'node:stream'
 
 /**
- * The network as an injected capability, so that clusters of one process can be joined by links that fail on demand.
- * Addresses are `host:port`; IPv6 hosts stand in brackets.
+ * The network as an injected capability, so that links between clusters of one process can fail on demand. Addresses
+ * are `host:port`; IPv6 hosts are in brackets.
  */
 export interface Network {
-  /** Resolves when connected; rejects with the system's error, or when `signal` is aborted. */
+  /** Connects. Rejects with a system error, or if `signal` is aborted. */
   dial(address: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<Duplex>
-  /** Resolves when listening, with the address really bound (port 0 is replaced). Rejects when it is taken. */
+  /** Listens. Resolves to the bound address (port 0 is replaced). Rejects if the address is in use. */
   listen(address: string, onConnection: (socket: Duplex) => void): Promise<NetworkListener>
-  /** Every IP address of a host name, in the order of the system. Rejects for an unknown name. Absent where there are no names. */
+  /**
+   * Returns every IP address of a host name, in the system's order. Rejects for an unknown name. Absent in a network
+   * without names.
+   */
   resolve?(host: string): Promise<readonly string[]>
 }
 
 export interface NetworkListener {
   readonly address: string
-  /** Stops accepting and destroys what is open. */
+  /** Stops listening and destroys open connections. */
   close(): Promise<void>
 }
 
@@ -80,7 +83,7 @@ export const systemNetwork: Network = {
   },
 }
 
-/** A network that dials other addresses for some: what a lab puts between its clusters stands there. */
+/** Returns a network that dials other addresses for some addresses, for example the proxies of a lab. */
 export const routedNetwork = (network: Network, routes: ReadonlyMap<string, string>): Network => ({
   ...network,
   dial: (address, options) => network.dial(routes.get(address) ?? address, options),

@@ -1,7 +1,10 @@
-/** As `engines` in package.json has it. Everything that an older Node can read has to stay free of what it lacks: this file, too. */
+/**
+ * As in `engines` of package.json. All code that an older Node must load, including this file, must not use newer
+ * features.
+ */
 export const NODE_NEEDED = '20.12'
 
-/** Whether this is an older one, such as `18.19.0`. */
+/** Returns true if a version, for example `18.19.0`, is older. */
 export const isTooOld = (version: string): boolean => {
   const [major = 0, minor = 0] = partsOf(version)
   const [majorNeeded = 0, minorNeeded = 0] = partsOf(NODE_NEEDED)

@@ -1,11 +1,11 @@
 /**
- * How a made token travels back to whoever held the one-time pad (OTP): token and pad, both of the same length, XORed and
- * printed in base64 without padding. Throws where the lengths differ.
+ * Encodes a generated token for the holder of the one-time password (OTP): token and OTP, both of the same length,
+ * XORed, in base64 without padding. Throws if the lengths differ.
  */
 export const encodeWithOtp = (token: string, otp: string): string =>
   xor(Buffer.from(token), Buffer.from(otp)).toString('base64').replace(/=+$/, '')
 
-/** The other direction, as a client does it; padding is accepted. */
+/** Decodes the token as a client does. Padding is accepted. */
 export const decodeWithOtp = (encoded: string, otp: string): string =>
   xor(Buffer.from(encoded, 'base64'), Buffer.from(otp)).toString()
 

@@ -1,17 +1,17 @@
 import type { Clock } from './clock.js'
 
-/** Work in the background that is done from time to time, until it is stopped: one run at a time. */
+/** Background work that runs periodically until it is stopped, one run at a time. */
 export class PeriodicWork {
   readonly #run: () => Promise<void>
   #running: Promise<void> | undefined
   #isStopped = false
 
-  /** `run` says itself what has failed: it never rejects. */
+  /** `run` must handle its own errors: it never rejects. */
   constructor(run: () => Promise<void>) {
     this.#run = run
   }
 
-  /** A run that is under way is to come to its end. */
+  /** True if the current run should end. */
   get isStopped(): boolean {
     return this.#isStopped
   }
@@ -24,7 +24,7 @@ export class PeriodicWork {
     })
   }
 
-  /** Begins a run; false when there is one already. */
+  /** Starts a run. Returns false if one is already in progress. */
   begin(): boolean {
     if (this.#running) return false
     this.#running = this.#run().finally(() => {
@@ -33,7 +33,7 @@ export class PeriodicWork {
     return true
   }
 
-  /** Resolves when no run is under way. */
+  /** Resolves when no run is in progress. */
   async settled(): Promise<void> {
     await this.#running
   }

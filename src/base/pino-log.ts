@@ -3,19 +3,19 @@ import pino from 'pino'
 import type { Log, LogLevel } from './log.js'
 import { redact } from './redact.js'
 
-/** Where lines go. It may drop them, it never blocks and never keeps the process alive. */
+/** A destination for log lines. It may drop lines, but never blocks and never keeps the process alive. */
 interface LogSink {
   write(line: string): void
-  /** Lines that found no room. */
+  /** The number of dropped lines. */
   readonly dropped: number
 }
 
-/** Unread bytes that may wait in a pipe before lines are dropped and counted. */
+/** Maximum unread bytes in a pipe before lines are dropped and counted. */
 const BACKLOG_BYTES_MAX = 1 << 20
 
 /**
- * Standard output or error as a sink. They may be pipes that nobody reads: then lines are dropped and counted, since
- * waiting would stop the server and keeping them would eat its memory.
+ * Returns standard output or standard error as a sink. If it is a pipe that is not read, lines are dropped and counted:
+ * waiting would block the server, and buffering would exhaust its memory.
  */
 export const streamSink = (stream: NodeJS.WriteStream): LogSink => {
   let dropped = 0
@@ -44,11 +44,11 @@ export const fileSink = (path: string): LogSink => ({
 })
 
 export interface PinoLog extends Log {
-  /** Takes effect for every log made from this one. */
+  /** Applies to every log that was created from this one. */
   setLevel(level: LogLevel): void
 }
 
-/** Structured lines by pino: JSON, or `standard` as time, level, message and fields for people. */
+/** Creates a structured log with pino: JSON, or `standard` for readable lines of time, level, message and fields. */
 export const createPinoLog = (options: { level: LogLevel; format: 'json' | 'standard'; sink: LogSink }): PinoLog => {
   const { sink, format } = options
   const destination = {

@@ -1,9 +1,14 @@
-/** Control, format, unassigned and private characters, and every separator but the blank: no path has them. */
+/**
+ * Control, format, unassigned and private-use characters, and every separator except the space. Not allowed in paths.
+ */
 export const NOT_PRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u
 
-/** Control characters but the end of a line and the tab, and what changes the direction or the lines of a text. */
+/** Control characters except line end and tab, and characters that change the direction or the lines of a text. */
 const UNSAFE = /(?![\n\t]|\r\n)[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
 
-/** A text for a terminal, which may come from a hostile server: each unsafe character is shown as `\u001b`, as in JSON. */
+/**
+ * Escapes a text for a terminal, because it may come from a hostile server: each unsafe character is shown as `\u001b`,
+ * as in JSON.
+ */
 export const printable = (text: string): string =>
   text.replace(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -1,14 +1,14 @@
 import { accessSync, constants } from 'node:fs'
 import path from 'node:path'
 
-/** The first of these directories' files of that name that may be run. */
+/** Returns the first executable file with this name in the directories. */
 export const findProgram = (name: string, directories: readonly string[]): string | undefined =>
   directories
     .filter((directory) => directory !== '')
     .map((directory) => path.join(directory, name))
     .find(isProgram)
 
-/** The directories of a variable such as PATH. */
+/** Returns the directories of a variable like PATH. */
 export const directoriesOf = (searchPath: string): string[] => searchPath.split(path.delimiter)
 
 const isProgram = (file: string): boolean => {

@@ -5,7 +5,7 @@ export interface Random {
   bytes(length: number): Buffer
 }
 
-/** The system's generator, read in blocks because one system call per identifier is slow. */
+/** Returns the system's generator. It reads in blocks, because one system call per identifier is slow. */
 export const createSystemRandom = (): Random => {
   let block: Buffer = Buffer.alloc(0)
   let at = 0
@@ -17,7 +17,7 @@ export const createSystemRandom = (): Random => {
         at = 0
       }
       const taken = Buffer.allocUnsafe(length)
-      // By hand: for the few bytes of an identifier that costs a third of a copy and a fill.
+      // For the few bytes of an identifier, a loop costs a third of a copy and a fill.
       for (let i = 0; i < length; i++, at++) {
         taken[i] = block[at] ?? 0
         block[at] = 0
@@ -27,7 +27,7 @@ export const createSystemRandom = (): Random => {
   }
 }
 
-/** A reproducible stream: SHA-256 of seed and counter. Never for real keys. */
+/** Returns a reproducible stream: SHA-256 of seed and counter. Never use it for real keys. */
 export const createSeededRandom = (seed: number | string): Random => {
   let counter = 0
   let rest = Buffer.alloc(0)

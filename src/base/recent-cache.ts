@@ -1,9 +1,9 @@
 /**
- * Remembers at least the `capacity` keys used last and at most twice as many. A value that is asked for moves to the
- * young half; when that is full, the old half is dropped. No list has to be kept in order.
+ * Keeps at least the `capacity` most recently used keys and at most twice as many. A value that is read moves to the
+ * young half; when that half is full, the old half is dropped. No ordered list is needed.
  *
- * A key that is deleted keeps its place without a value: a map whose keys come and go is copied time and again, and what is
- * left of each copy keeps all that it held until the next collection of the whole heap.
+ * A deleted key keeps its slot without a value: a map with constant insertions and deletions is copied again and again,
+ * and each old copy keeps its content until the next full garbage collection.
  */
 export class RecentCache<V> {
   #young = new Map<string, V | undefined>()

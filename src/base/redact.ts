@@ -1,4 +1,4 @@
-/** Names whose values never reach a log line, in lower case and without dashes and underscores. */
+/** Names whose values never appear in a log line, in lower case and without dashes and underscores. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   'authorization',
   'clientkey',
@@ -25,13 +25,13 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
 ])
 
 const HIDDEN = '[hidden]'
-/** Fields of a log line are shallow: values that lie deeper were passed by mistake and help nobody. */
+/** Maximum depth of log fields. Deeper values were passed by mistake and are omitted. */
 const DEPTH_MAX = 16
 const TOO_DEEP = '[too deep]'
 
 /**
- * A copy of what is to be logged with every secret field hidden, however deep it was passed by mistake: in objects, lists,
- * maps, and errors with their causes. Bytes are never shown. Goes round in no circle.
+ * Returns a copy of log fields with every secret value hidden at any depth: in objects, lists, maps, and errors with
+ * their causes. Bytes are never shown. Cycles are handled.
  */
 export const redact = (fields: Record<string, unknown>): Record<string, unknown> =>
   redactMembers(Object.entries(fields), 0)

@@ -1,8 +1,8 @@
 import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 
 /**
- * Puts a new file with this mode in the place of a file, whole or not at all. So neither the mode of the former file nor the
- * target of a link lets others read the content. A device or a pipe is written into and stays. Throws the error of the system.
+ * Replaces a file atomically with a new file of this mode. Neither the mode of the old file nor the target of a link
+ * can then expose the content. A device or a pipe is written to and stays. Throws a system error.
  */
 export const replaceFile = (file: string, content: string | Buffer, mode = 0o600): void => {
   const found = statSync(file, { throwIfNoEntry: false })
@@ -13,7 +13,7 @@ export const replaceFile = (file: string, content: string | Buffer, mode = 0o600
   const draft = `${file}.${process.pid}`
   try {
     rmSync(draft, { force: true })
-    // Follows no link that appears meanwhile.
+    // Does not follow a link that appears in the meantime.
     writeFileSync(draft, content, { mode, flag: 'wx', flush: true })
     renameSync(draft, file)
   } catch (error) {

@@ -1,16 +1,16 @@
 /**
- * Decisions of transactions that are not committed yet. A decision counts for whoever decides next, so that no two take the
- * same place, and for nobody else: readers are shown what is committed, and a write that fails leaves nothing behind.
+ * Decisions of uncommitted transactions. Later decisions take them into account, so that no two transactions claim the
+ * same resource. Readers see only committed data, and a failed write leaves nothing behind.
  */
 export class Reservations<T> {
   readonly #byKey = new Map<string, T>()
 
-  /** For within the transaction. `release` must follow when it has ended, however. */
+  /** Must be called within the transaction. `release` must follow when it has ended, whatever the result. */
   reserve(key: string, value: T): void {
     this.#byKey.set(key, value)
   }
 
-  /** A later one of the same key stays. */
+  /** Releases a reservation. A later one of the same key stays. */
   release(key: string, value: T): void {
     if (this.#byKey.get(key) === value) this.#byKey.delete(key)
   }
@@ -19,7 +19,7 @@ export class Reservations<T> {
     return this.#byKey.get(key)
   }
 
-  /** The committed rows, those left out that a reservation replaces, and the reservations. */
+  /** Returns the committed rows, without those that a reservation replaces, and the reservations. */
   over(committed: Iterable<readonly [string, T]>): T[] {
     if (this.#byKey.size === 0) return Array.from(committed, ([, value]) => value)
     return [...new Map([...committed, ...this.#byKey]).values()]

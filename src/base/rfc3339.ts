@@ -1,9 +1,9 @@
-/** UTC time of `ms` since the epoch as every answer shows it: `2026-11-21T12:00:00.123Z`. */
+/** Formats the UTC time of `ms` since the epoch as in all responses: `2026-11-21T12:00:00.123Z`. */
 export const formatTime = (ms: number): string => new Date(ms).toISOString()
 
 /**
- * The same with nine digits, `microseconds` before: ends of tokens and leases. The reference takes the end of a life down a
- * moment before its beginning, and clients that subtract the two and round down count on it.
+ * Like `formatTime`, with nine digits and `microseconds` earlier, for the expiry of tokens and leases. Vault rounds an
+ * expiry slightly down, and clients that compute and round the remaining time depend on it.
  */
 export const formatNanoTime = (ms: number, microseconds = 0): string => {
   const nanos = (((ms % 1000) + 1000) % 1000) * 1_000_000 - microseconds * 1000
@@ -12,8 +12,8 @@ export const formatNanoTime = (ms: number, microseconds = 0): string => {
   return `${text.slice(0, -4)}${String(isBefore ? nanos + 1_000_000_000 : nanos).padStart(9, '0')}Z`
 }
 
-/** How much earlier than its beginning and its life together the end of a token is shown. */
+/** How much earlier the expiry of a token is shown, in microseconds. */
 export const END_SHOWN_EARLIER_US = 5
 
-/** How the reference shows a time that was never set. */
+/** The value that Vault shows for a time that was never set. */
 export const ZERO_TIME = '0001-01-01T00:00:00Z'

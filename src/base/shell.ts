@@ -1,11 +1,11 @@
-/** Lines of a shell with values in them: the one place that quotes. */
+/** Shell lines with embedded values. The only place that quotes. */
 
 export const SHELLS = ['bash', 'fish', 'powershell', 'cmd'] as const
 /** `bash` stands for every POSIX shell. */
 export type Shell = (typeof SHELLS)[number]
 
 interface Dialect {
-  /** Throws for a value that the shell cannot have. */
+  /** Throws for a value that the shell cannot represent. */
   readonly quote: (text: string) => string
   readonly set: (name: string, value: string) => string
   readonly unset: (name: string) => string
@@ -32,7 +32,7 @@ const DIALECTS: Readonly<Record<Shell, Dialect>> = {
     comment: '#',
   },
   powershell: {
-    // It takes the typographic quotes for quotes as well.
+    // This shell treats typographic quotes as quotes too.
     quote: (text) => `'${text.replace(/['\u2018-\u201b]/g, '$&$&')}'`,
     set: (name, value) => `$env:${name} = ${quoteForShell(value, 'powershell')}`,
     unset: (name) => `Remove-Item Env:${name} -ErrorAction SilentlyContinue`,
@@ -46,26 +46,26 @@ const DIALECTS: Readonly<Record<Shell, Dialect>> = {
   },
 }
 
-/** No shell does anything with these; `=` means something at the start of a word. */
+/** These characters are literal in every shell; `=` is special at the start of a word. */
 const PLAIN = /^[\w./@-][\w.:,/@=+-]*$/
 
-/** The text as one word, in quotes in any case. */
+/** Returns the text as one word, always quoted. */
 export const quoteForShell = (text: string, shell: Shell = 'bash'): string => DIALECTS[shell].quote(text)
 
-/** The text as one word, in quotes where the shell needs them. */
+/** Returns the text as one word, quoted if the shell requires it. */
 export const shellWord = (text: string, shell: Shell = 'bash'): string =>
   PLAIN.test(text) ? text : quoteForShell(text, shell)
 
-/** No shell does anything with these between double quotes. */
+/** These characters are literal between double quotes in every shell. */
 const PLAIN_IN_QUOTES = /^[\w .:,/@=+-]*$/
 
-/** The text as one word of a POSIX shell, in double quotes unless a shell would change it there. */
+/** Returns the text as one word of a POSIX shell, in double quotes unless the shell would change it there. */
 export const quotedWord = (text: string): string => (PLAIN_IN_QUOTES.test(text) ? `"${text}"` : quoteForShell(text))
 
-/** The line that gives an environment variable this value, or, for `undefined`, removes it. */
+/** Returns the line that sets an environment variable, or, for `undefined`, removes it. */
 export const setVariable = (name: string, value: string | undefined, shell: Shell): string =>
   value === undefined ? DIALECTS[shell].unset(name) : DIALECTS[shell].set(name, value)
 
-/** One line that the shell skips, whatever the text has in it. */
+/** Returns one line that the shell ignores, whatever the text contains. */
 export const shellComment = (text: string, shell: Shell): string =>
   `${DIALECTS[shell].comment} ${text.replace(shell === 'cmd' ? /[^\w .,:'/-]/g : /\p{Cc}|\p{Zl}|\p{Zp}/gu, ' ')}`

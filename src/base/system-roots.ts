@@ -5,7 +5,7 @@ import { type ConnectionOptions, createSecureContext, rootCertificates, type Sec
 import { isUnfitFile, readListedText, readNamedText } from './named-file.js'
 import { RecentCache } from './recent-cache.js'
 
-/** The bundle of the operating system; the first of these files that can be read counts. */
+/** The bundle of the operating system: the first readable one of these files. */
 const BUNDLES = [
   '/etc/ssl/certs/ca-certificates.crt', // Debian, Ubuntu
   '/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem', // RHEL 7 and later
@@ -13,20 +13,20 @@ const BUNDLES = [
   '/etc/ssl/ca-bundle.pem', // openSUSE
   '/etc/ssl/cert.pem', // Alpine, macOS
 ]
-/** Directories with one authority per file; all of them count. */
+/** Directories with one authority per file. All of them are read. */
 const DIRECTORIES = ['/etc/ssl/certs', '/etc/pki/tls/certs']
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
-/** How many lists, and contexts of different client certificates, are kept at least. */
+/** Minimum number of cached lists, and of cached contexts of different client certificates. */
 const KEPT = 2
 
-/** The variables that name roots: the first two replace the places above, the third one is Node's. */
+/** The variables that name roots. The first two replace the system's locations; the third one is Node's. */
 type Environment = Readonly<Partial<Record<'SSL_CERT_FILE' | 'SSL_CERT_DIR' | 'NODE_EXTRA_CA_CERTS', string>>>
 
 /**
- * Returns the authorities (PEM) that a TLS client trusts if no authority is named: Node's, those of the operating system, and
- * `NODE_EXTRA_CA_CERTS`. `SSL_CERT_FILE` (a file) and `SSL_CERT_DIR` (directories, separated by colons) replace the usual
- * places of the operating system. Skips whatever cannot be read. Throws an error that names the variable if its file is a
+ * Returns the authorities (PEM) that a TLS client trusts by default: Node's, those of the operating system, and
+ * `NODE_EXTRA_CA_CERTS`. `SSL_CERT_FILE` (a file) and `SSL_CERT_DIR` (directories, separated by colons) replace the
+ * locations of the operating system. Skips unreadable files. Throws an error that names the variable if its file is a
  * pipe or a device, or too large.
  */
 export const readSystemRoots = (env: Environment): readonly string[] => {
@@ -52,23 +52,26 @@ const ownEnvironment = (): Environment => {
   return { SSL_CERT_FILE, SSL_CERT_DIR, NODE_EXTRA_CA_CERTS }
 }
 
-/** Returns `readSystemRoots` of this process. Reads files at the first call alone. */
+/** Returns `readSystemRoots` of this process. Files are read only at the first call. */
 export const systemRoots = (): readonly string[] => {
   const env = ownEnvironment()
   return remembered(lists, JSON.stringify(env), () => readSystemRoots(env))
 }
 
-/** What a TLS client verifies servers with, and shows them; all of it PEM. */
+/** The trusted authorities and the client certificate of a TLS client, all PEM. */
 interface TlsTrust {
-  /** Empty: `systemRoots`. */
+  /** If empty, `systemRoots` are used. */
   readonly caPems: readonly string[]
-  /** Empty: none. */
+  /** If empty, no client certificate is presented. */
   readonly clientCertPem?: string | undefined
   readonly clientKeyPem?: string | undefined
   readonly skipVerify?: boolean | undefined
 }
 
-/** Returns the options of a TLS connection. Making a context of all roots takes longer than a connection, so it is kept. */
+/**
+ * Returns the options of a TLS connection. The context is cached, because creating one with all roots takes longer than
+ * a connection.
+ */
 export const trustOf = ({ caPems, clientCertPem, clientKeyPem, skipVerify }: TlsTrust): ConnectionOptions => {
   const client = clientCertPem ? { cert: clientCertPem, key: clientKeyPem } : {}
   if (skipVerify) return { ...client, rejectUnauthorized: false }
@@ -111,7 +114,7 @@ const readListed = (file: string): string | undefined => {
   }
 }
 
-/** Leaves out links to a file of the same directory, which are the same authorities under their hashes. */
+/** Skips links to a file of the same directory, which are the same authorities under their hashes. */
 const listFiles = (directory: string): string[] => {
   try {
     return readdirSync(directory, { withFileTypes: true })

@@ -1,14 +1,14 @@
 /**
- * Tar archives of small files (POSIX ustar), as they are needed for snapshots: plain files with short names, written and
- * read in order, one whole file in memory at a time. By hand: tar-stream takes all that tar has ever had, and brings a stream
- * library of its own with it, where a header of one form is all that is needed.
+ * Tar archives of small files (POSIX ustar) for snapshots: plain files with short names, written and read in order, one
+ * whole file in memory at a time. Implemented here because only one header format is needed; tar-stream supports all
+ * formats and adds its own stream library.
  */
 const BLOCK = 512
 const NAME_BYTES = 100
 const SIZE_AT = 124
 const CHECKSUM_AT = 148
 const TYPE_AT = 156
-/** Types of files, the second as old archives have it. */
+/** Types of plain files. The second is used by old archives. */
 const PLAIN: readonly (number | undefined)[] = [0x30, 0]
 const MAGIC_AT = 257
 
@@ -18,7 +18,7 @@ export interface TarFile {
 }
 
 interface ReadTarFile extends TarFile {
-  /** False for links, directories, and what describes another entry. */
+  /** False for links, directories, and entries that describe another entry. */
   readonly isPlain: boolean
 }
 
@@ -26,7 +26,7 @@ export class TarError extends Error {
   override readonly name = 'TarError'
 }
 
-/** Header, content and padding of one file. */
+/** Returns header, content and padding of one file. */
 export const tarFile = ({ name, content }: TarFile, timeMs: number): Buffer => {
   if (Buffer.byteLength(name) > NAME_BYTES) throw new Error('the name of a file in an archive is too long')
   const header = Buffer.alloc(BLOCK)
@@ -44,10 +44,10 @@ export const tarFile = ({ name, content }: TarFile, timeMs: number): Buffer => {
   return Buffer.concat([header, content, Buffer.alloc(padding(content.length))])
 }
 
-/** The end of an archive: two empty blocks behind the last file. */
+/** The end of an archive: two empty blocks after the last file. */
 export const TAR_END = Buffer.alloc(2 * BLOCK)
 
-/** The files of an archive that comes in pieces. Throws TarError for what is no archive, is cut short, or is too large. */
+/** Yields the files of an archive. Throws TarError if it is not an archive, is truncated, or is too large. */
 export async function* readTar(pieces: AsyncIterable<Buffer>, fileBytesMax: number): AsyncGenerator<ReadTarFile> {
   const input = new Pieces(pieces[Symbol.asyncIterator]())
   for (;;) {
@@ -65,7 +65,7 @@ export async function* readTar(pieces: AsyncIterable<Buffer>, fileBytesMax: numb
 
 const padding = (size: number): number => (BLOCK - (size % BLOCK)) % BLOCK
 
-/** The sum of the header's bytes, its own field taken for blanks. */
+/** Returns the sum of the header's bytes, with its own field read as spaces. */
 const checksum = (header: Buffer): number => {
   let sum = 8 * 0x20
   for (let at = 0; at < BLOCK; at++) if (at < CHECKSUM_AT || at >= CHECKSUM_AT + 8) sum += header[at] ?? 0

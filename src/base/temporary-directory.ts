@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 
 /**
- * Makes a directory in the temporary one, for data that ends with the process that made it. Its name holds the number of that
- * process, so that one which was left behind can be told from one that is used.
+ * Creates a directory in the temporary directory, for data that ends with the process. Its name contains the process
+ * ID, which distinguishes leftover directories from used ones.
  */
 export const makeTemporaryDirectory = (name: string, parent = tmpdir()): string =>
   mkdtempSync(path.join(parent, `understudy-${name}-${process.pid}-`))
 
 const NAME = /^understudy-.+-(\d+)-[A-Za-z0-9]{6}$/
 
-/** Directories of this user whose process is gone: it was killed before it could remove them. */
+/** Returns directories of this user whose process was killed before it could remove them. */
 export const findLeftDirectories = (isRunning: (pid: number) => boolean, parent = tmpdir()): string[] => {
   try {
     return readdirSync(parent)

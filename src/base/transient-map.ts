@@ -1,11 +1,11 @@
-/** So many places of deleted keys are kept at least before the map is made anew. */
+/** Minimum number of deleted keys before the map is rebuilt. */
 const SPENT_MIN = 512
 
 /**
- * A map whose keys come and go all the time. The platform's own is copied again and again by that, and each copy that is left
- * refers to the next one: once the garbage collector has moved one of them to its old generation, that and all which come
- * after it stay, with what they held, until the next collection of the whole heap. Here a deleted key keeps its place
- * without a value, and after some of those the map is made anew, to which no old one refers. In no certain order.
+ * A map for constant insertions and deletions. The built-in `Map` is copied again and again, and each old copy refers
+ * to the next one: once the garbage collector has moved one of them to its old generation, that copy and all later ones
+ * stay in memory until the next full collection. Here, a deleted key keeps its slot without a value, and after some
+ * deletions the map is rebuilt. Iteration order is unspecified.
  */
 export class TransientMap<K extends string | number, V extends object> {
   #places = new Map<K, V | undefined>()

@@ -1,4 +1,4 @@
-/** Resolves when whatever waits for the processor has had its turn: for work in slices that never waits for a disk. */
+/** Resolves after all pending events were handled. For work in slices that never waits for I/O. */
 export const nextTurn = (): Promise<void> =>
   new Promise((resolve) => {
     slices.waiting++
@@ -10,7 +10,7 @@ export const nextTurn = (): Promise<void> =>
 
 const slices = { waiting: 0 }
 
-/** What the system does for somebody, such as the write of a file. It takes no time that is simulated. */
+/** Runs a system operation, for example writing a file, that takes no simulated time. */
 export const inNoTime = async <T>(work: () => Promise<T>): Promise<T> => {
   const done = work()
   underWay.add(done)
@@ -23,24 +23,27 @@ export const inNoTime = async <T>(work: () => Promise<T>): Promise<T> => {
 
 const underWay = new Set<Promise<unknown>>()
 
-/** Waits for a turn. False while somebody works in slices or waits for the system: then no simulated time passes. */
+/**
+ * Waits for one turn. Returns false while work in slices or a system operation is pending: simulated time must not
+ * advance then.
+ */
 export const idleTurn = async (): Promise<boolean> => {
   await new Promise<void>((resolve) => void setImmediate(resolve))
   const [first] = underWay
-  // It needs the processor as well, so nobody spins meanwhile.
+  // Waits for the operation, because busy waiting would take the processor from it.
   await first?.catch(() => undefined)
   return first === undefined && slices.waiting === 0
 }
 
-/** Between two steps of work on so many bytes: large ones let others have their turn, small ones are not worth it. */
+/** Yields to the event loop between two steps on so many bytes. Small ones do not yield. */
 export const turnFor = async (bytes: number): Promise<void> => {
   if (bytes > SLOW_BYTES) await nextTurn()
 }
 
-/** From this size on it takes a millisecond or more to read or print a text. */
+/** From this size on, reading or printing a text takes at least a millisecond. */
 const SLOW_BYTES = 256 * 1024
 
-/** The bytes in pieces that are hashed or written within a few milliseconds each. */
+/** Yields pieces that can each be hashed or written within a few milliseconds. */
 export function* piecesOf(...parts: readonly Buffer[]): Generator<Buffer> {
   for (const part of parts) {
     for (let at = 0; at < part.length; at += PIECE_BYTES) yield part.subarray(at, at + PIECE_BYTES)
@@ -56,13 +59,13 @@ interface Task {
 }
 
 /**
- * Does small things together when the event loop has handled what it had at hand, in the order they were given. It is for
- * system calls that are cheaper in a row than each by itself. Nothing is held longer than this turn of the loop.
+ * Collects small tasks and runs them in order after the event loop has handled its pending events. For system calls
+ * that are cheaper in sequence than one by one. No task waits longer than the current turn of the loop.
  */
 export class TurnEnd {
   #tasks: Task[] = []
 
-  /** Resolves when `run` was called, and rejects with what it threw. */
+  /** Resolves when `run` was called. Rejects with its error. */
   add(run: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#tasks.length === 0) setImmediate(() => this.#runAll())

@@ -1,16 +1,16 @@
 import { channel } from 'node:diagnostics_channel'
 
-/** Something that a piece of work waits for, as people are told of it. */
+/** A condition that an operation waits for, for progress messages. */
 export interface Wait {
   readonly what: string
-  /** The condition that is still false; empty while nobody has looked. */
+  /** The condition that is still false; empty before the first check. */
   missing: string
 }
 
 const BEGINS = channel('understudy.wait.begins')
 const ENDS = channel('understudy.wait.ends')
 
-/** Does work that may take long, and tells those who listen what it waits for. Nothing is kept when nobody listens. */
+/** Runs long work and reports to listeners what it waits for. Stores nothing without listeners. */
 export const whileWaiting = async <T>(what: string, work: (wait: Wait) => Promise<T>): Promise<T> => {
   const wait: Wait = { what, missing: '' }
   BEGINS.publish(wait)
@@ -21,7 +21,7 @@ export const whileWaiting = async <T>(what: string, work: (wait: Wait) => Promis
   }
 }
 
-/** Collects the waits of this process, the latest last, from now on until it is disposed of. */
+/** Collects the waits of this process, latest last, until it is disposed. */
 export const listenToWaits = (): { readonly waits: ReadonlySet<Wait> } & Disposable => {
   const waits = new Set<Wait>()
   const add = (wait: unknown) => void waits.add(wait as Wait)

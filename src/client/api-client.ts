@@ -5,41 +5,41 @@ import { callHttp, parseJsonObject } from '../base/http-call.js'
 import { trustOf } from '../base/system-roots.js'
 import type { Exchange } from './exchange.js'
 
-/** Where and as whom requests are made. */
+/** Address, credentials and options of a client. */
 interface ApiClientOptions {
-  /** `http://127.0.0.1:8200`; asked for at each request where it may become another one. */
+  /** For example `http://127.0.0.1:8200`. A function is called at each request, for an address that may change. */
   readonly address: string | (() => string)
   readonly token?: string | undefined
-  /** Asked for a token where none is given; a refusal (403) asks once more. */
+  /** Provides a token if none is given. After a 403, it is called again. */
   readonly tokens?: TokenSource | undefined
-  /** For the endpoints below `/_understudy/`, which ask for no other. */
+  /** For the endpoints below `/_understudy/`, which accept no other token. */
   readonly labApiToken?: string | undefined
-  /** Told of every answer before the caller has it. */
+  /** Called with every response before the caller receives it. */
   readonly onAnswer?: ((call: MadeCall) => Promise<void>) | undefined
   readonly namespace?: string | undefined
-  /** What certificates of servers are verified with; Node's and the system's authorities by default. */
+  /** Authorities that verify server certificates; default: those of Node and the system. */
   readonly caPem?: string | undefined
   readonly clientCertPem?: string | undefined
   readonly clientKeyPem?: string | undefined
   readonly skipVerify?: boolean | undefined
   readonly serverName?: string | undefined
-  /** Takes the place of HTTP. */
+  /** Replaces HTTP. */
   readonly exchange?: Exchange | undefined
-  /** Milliseconds after which a request without a whole answer is given up; 60,000 by default. */
+  /** Timeout of a request in milliseconds, including the whole response; default 60,000. */
   readonly timeoutMs?: number | undefined
-  /** Redirects that are followed; 0 by default. */
+  /** Maximum number of redirects to follow; default 0. */
   readonly redirectsMax?: number | undefined
 }
 
-/** Who knows the token of a server whose tokens change, as they do with its role in replication. */
+/** Provides the token of a server whose tokens change, as they do with its role in replication. */
 export interface TokenSource {
-  /** Undefined where none works: the request is sent without one. */
+  /** Returns undefined if no token is valid: the request is sent without one. */
   current(): Promise<string | undefined>
-  /** After this one was refused: the one to try instead; the same, or undefined, when there is no better. */
+  /** Returns another token after one was rejected. Returns the same token or undefined if there is no better one. */
   insteadOf(refused: string | undefined): Promise<string | undefined>
 }
 
-/** A request that was answered. */
+/** A request with its response. */
 interface MadeCall {
   readonly method: string
   readonly path: string
@@ -47,7 +47,7 @@ interface MadeCall {
 }
 
 /**
- * The parts of a request beyond its method and path.
+ * The parts of a request in addition to its method and path.
  *
  * @example
  * import { type ApiCall, startLab } from 'understudy-lab'
@@ -59,20 +59,20 @@ interface MadeCall {
 export interface ApiCall {
   /** Sent as JSON. */
   readonly body?: unknown
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly raw?: Buffer
   readonly headers?: Readonly<Record<string, string>>
-  /** A list is sent as the same key several times. */
+  /** A list is sent as repeated parameters with the same key. */
   readonly query?: Query
   readonly token?: string
-  /** Limit of the body of the answer; 64 MiB by default. */
+  /** Maximum size of the response body; default 64 MiB. */
   readonly bytesMax?: number | undefined
 }
 
 export type Query = Readonly<Record<string, string | readonly string[]>>
 
 /**
- * An answer, whatever its status. `json` is undefined when the body is none.
+ * A response with any status. `json` is undefined if the body is not JSON.
  *
  * @example
  * import { type ApiAnswer, startLab } from 'understudy-lab'
@@ -89,7 +89,7 @@ export interface ApiAnswer {
 }
 
 /**
- * No answer came: nothing listens, the connection broke, or time ran out. The cause has what the system said.
+ * The server did not respond: no listener, a broken connection, or a timeout. `cause` is the system's error.
  *
  * @example
  * import { ApiClient, ApiUnreachable } from 'understudy-lab'
@@ -110,7 +110,7 @@ export class ApiUnreachable extends Error {
 }
 
 /**
- * An answer that says no: its status, and the texts of its `errors`.
+ * An error response: its status, and the texts of its `errors`.
  *
  * @example
  * import { ApiError, startLab } from 'understudy-lab'
@@ -140,9 +140,9 @@ export class ApiError extends Error {
 const TIMEOUT_MS = 60_000
 
 /**
- * A thin client of the HTTP API: one connection pool, paths below `/v1/` unless they begin with a slash. Its methods
- * reject with ApiUnreachable when no answer comes within `timeoutMs` milliseconds (60 000 by default), and all but
- * `send` with ApiError for a status from 400 on.
+ * A thin client of the HTTP API with one connection pool. Paths are below `/v1/` unless they begin with a slash. Its
+ * methods reject with ApiUnreachable if no response arrives within `timeoutMs` milliseconds (60,000 by default). All
+ * except `send` reject with ApiError for a status of 400 or more.
  *
  * @example
  * import { ApiClient } from 'understudy-lab'
@@ -167,13 +167,13 @@ export class ApiClient {
     return (typeof address === 'string' ? address : address()).replace(/\/+$/, '')
   }
 
-  /** The same server with other settings, such as a token. */
+  /** Returns a client of the same server with other options, for example another token. */
   with(changes: Partial<ApiClientOptions>): ApiClient {
     const own = 'token' in changes ? { tokens: undefined } : {}
     return new ApiClient({ ...this.#options, ...own, ...changes })
   }
 
-  /** Sends one request. Rejects with ApiUnreachable; every status is an answer. */
+  /** Sends one request. Resolves for every status. Rejects with ApiUnreachable. */
   async send(method: string, path: string, call: ApiCall = {}): Promise<ApiAnswer> {
     const answer = await this.#sendWithToken(method, path, call)
     await this.#options.onAnswer?.({ method, path, status: answer.status })
@@ -208,7 +208,7 @@ export class ApiClient {
     const { bytesMax } = call
     const isTls = url.startsWith('https:')
     try {
-      // The system's authorities are read when they are needed, and not before.
+      // The system's authorities are read only when they are needed.
       const tls = isTls ? { ...trustOf({ ...this.#options, caPems: caPem ? [caPem] : [] }), servername } : undefined
       const sent = { method, url, headers, body, timeoutMs, bytesMax, agent: this.#agent, tls, redirectsMax }
       const answer = await callHttp(sent)
@@ -218,7 +218,10 @@ export class ApiClient {
     }
   }
 
-  /** Sends one request and returns its JSON body, whose type nobody checks; throws ApiError from 400 on, unless expected. */
+  /**
+   * Sends one request and returns its JSON body, whose type is not checked. Throws ApiError for a status of 400 or
+   * more, unless it is expected.
+   */
   async call<Body = Record<string, unknown>>(
     method: string,
     path: string,
@@ -232,27 +235,30 @@ export class ApiClient {
     return (answer.json ?? {}) as Body
   }
 
-  /** The JSON body of the answer; `{ list: 'true' }` has the names below a path. */
+  /**
+   * Reads a path and returns the JSON body of the response. With `{ list: 'true' }`, it contains the names below the
+   * path.
+   */
   read<Body = Record<string, unknown>>(path: string, query: Readonly<Record<string, string>> = {}): Promise<Body> {
     return this.call('GET', path, { query })
   }
 
-  /** Sends a body as JSON; resolves with that of the answer, `{}` where it has none. */
+  /** Sends a body as JSON. Resolves to the body of the response, or to `{}` without one. */
   write<Body = Record<string, unknown>>(path: string, body: unknown = {}): Promise<Body> {
     return this.call('PUT', path, { body })
   }
 
-  /** As `write`, without a body. */
+  /** Deletes a path. Resolves like `write`. */
   delete(path: string): Promise<Record<string, unknown>> {
     return this.call('DELETE', path)
   }
 
-  /** Ends its connections; the next request makes new ones. */
+  /** Closes its connections. The next request opens new ones. */
   close(): void {
     this.#agent.destroy()
   }
 
-  /** Where a request for this path goes. */
+  /** Returns the URL of a request for this path. */
   urlOf(path: string, query: Query = {}): string {
     const target = path.startsWith('/') ? path : `/v1/${path}`
     const pairs = Object.entries(query).flatMap(([key, value]) =>
@@ -270,7 +276,7 @@ const carry = async (exchange: Exchange, departure: Parameters<Exchange>[0]): Pr
   return { ...answer, json: parseJsonObject(answer.bytes) }
 }
 
-/** Texts of an answer that says no. */
+/** Returns the error texts of a response. */
 export const errorsOf = (answer: ApiAnswer): string[] => textsOfJson(answer.json?.errors)
 
 const contentType = (method: string): string =>

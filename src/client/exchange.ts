@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** A request as it leaves, and how long its answer may take. */
+/** An outgoing request, and the timeout of its response. */
 interface Departure {
   readonly method: string
   readonly url: string
@@ -11,10 +11,10 @@ interface Departure {
 
 interface Arrival {
   readonly status: number
-  /** Names in small letters. */
+  /** Names in lower case. */
   readonly headers: IncomingHttpHeaders
   readonly bytes: Buffer
 }
 
-/** Carries requests where no socket leads. Rejects when no answer comes. */
+/** Carries requests without a socket. Rejects if there is no response. */
 export type Exchange = (departure: Departure) => Promise<Arrival>

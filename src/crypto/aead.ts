@@ -7,8 +7,8 @@ const CIPHER = 'aes-256-gcm'
 const PIECE_BYTES = 64 * 1024
 
 /**
- * AES-256-GCM. Writes nonce, ciphertext and tag to `out` at `offset`: 28 bytes more than `plain` has. `context` is
- * authenticated but not part of the result.
+ * Encrypts with AES-256-GCM. Writes nonce, ciphertext and tag to `out` at `offset`: 28 bytes more than `plain`.
+ * `context` is authenticated but not part of the result.
  */
 export const sealInto = (
   out: Buffer,
@@ -22,7 +22,7 @@ export const sealInto = (
   cipher.setAAD(Buffer.from(context))
   nonce.copy(out, offset)
   const start = offset + AEAD_NONCE_BYTES
-  // In pieces: the library makes a buffer for each, and a large one would be there twice.
+  // In pieces, because the library allocates a buffer for each input, which would double the memory of a large one.
   for (let at = 0; at < plain.length; at += PIECE_BYTES) {
     cipher.update(plain.subarray(at, at + PIECE_BYTES)).copy(out, start + at)
   }
@@ -30,7 +30,7 @@ export const sealInto = (
   cipher.getAuthTag().copy(out, start + plain.length)
 }
 
-/** The plain bytes of what `sealInto` wrote, or undefined when key, context or any bit is another. */
+/** Decrypts the result of `sealInto`. Returns undefined if key, context or any bit differs. */
 export const openSealed = (key: Buffer, sealed: Buffer, context: string): Buffer | undefined => {
   const textEnd = sealed.length - AEAD_TAG_BYTES
   if (textEnd < AEAD_NONCE_BYTES) return undefined

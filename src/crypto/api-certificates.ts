@@ -3,8 +3,8 @@ import { webcrypto } from 'node:crypto'
 import { certificatePem, privateKeyPem } from './pem.js'
 
 /**
- * A CA and a server certificate for the API of a development server, made on the spot. The curve is P-256: browsers and
- * some client libraries do not take P-521.
+ * A CA and a server certificate for the API of a development server, generated at the start. The curve is P-256,
+ * because browsers and some client libraries do not support P-521.
  */
 export interface ApiCertificates {
   /** All PEM. */
@@ -15,12 +15,12 @@ export interface ApiCertificates {
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const DAY_MS = 86_400_000
-/** Some clients refuse server certificates that are good for longer. */
+/** Some clients reject server certificates with a longer validity. */
 const VALID_DAYS = 397
-/** The clock of a client may be a little behind. */
+/** Tolerates a client clock that is slightly behind. */
 const BACKDATED_MS = 3_600_000
 
-/** `hosts` are names and addresses that clients will use; the first is the common name. */
+/** Generates the certificates. `hosts` are the names and addresses that clients use; the first is the common name. */
 export const createApiCertificates = async (hosts: readonly string[], nowMs: number): Promise<ApiCertificates> => {
   await import('reflect-metadata')
   const x509 = await import('@peculiar/x509')

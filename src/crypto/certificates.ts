@@ -2,8 +2,8 @@ import { X509Certificate, webcrypto } from 'node:crypto'
 import { isIP } from 'node:net'
 
 /**
- * A certificate authority and the certificates it issues, on the curve P-521 unless other keys are handed in. The library is loaded when the first
- * certificate is made: it costs a fifth of a second, and most processes never make one.
+ * A certificate authority and its certificates, with P-521 keys unless other keys are passed. The library is loaded
+ * with the first certificate, because loading takes a fifth of a second and most processes need none.
  */
 interface KeyedCertificate {
   /** DER. */
@@ -17,13 +17,13 @@ const loadX509 = async () => {
   return import('@peculiar/x509')
 }
 
-/** Makes the key pairs and signatures of certificates. */
+/** Generates the keys and signatures of certificates. */
 export interface CertificateKeys {
   readonly loadLibrary: typeof loadX509
   readonly crypto: webcrypto.Crypto
-  /** Of the key that signs. */
+  /** Algorithm of the signing key. */
   readonly authority: KeyAlgorithm
-  /** Of the keys whose holders are known by their certificates. */
+  /** Algorithm of client keys. */
   readonly client: KeyAlgorithm
 }
 
@@ -43,20 +43,20 @@ const P521: CertificateKeys = {
 }
 const YEAR_MS = 365.25 * 86_400_000
 const VALID_YEARS = 30
-/** Clocks of clusters differ a little. */
+/** Tolerates small clock differences between clusters. */
 const BACKDATED_MS = 3_600_000
 
 interface Subject {
-  /** Common name, and host. */
+  /** Common name and host. */
   readonly name: string
   readonly nowMs: number
-  /** Names or addresses beside it. */
+  /** Additional host names or addresses. */
   readonly otherHosts?: readonly string[]
-  /** Hex, of a positive number of 16 bytes; random by default. */
+  /** Hex, a positive number of 16 bytes; random by default. */
   readonly serialNumber?: string
 }
 
-/** A self-signed authority, which can also serve as a server's certificate. */
+/** Creates a self-signed authority, which can also serve as a server certificate. */
 export const createAuthority = async (
   { name, nowMs }: Subject,
   { crypto, authority, loadLibrary } = P521,
@@ -84,7 +84,7 @@ export const createAuthority = async (
   return { certificate: Buffer.from(certificate.rawData), privateKey: await exportKey(crypto, keys.privateKey) }
 }
 
-/** A certificate for a client, signed by the authority. */
+/** Issues a client certificate, signed by the authority. */
 export const issueCertificate = async (
   issuer: KeyedCertificate,
   { name, nowMs, otherHosts = [], serialNumber }: Subject,
@@ -114,7 +114,7 @@ export const issueCertificate = async (
   return { certificate: Buffer.from(certificate.rawData), privateKey: await exportKey(crypto, keys.privateKey) }
 }
 
-/** The DER of a certificate revocation list that is signed by the authority. `serials`: hex. */
+/** Returns the DER of a certificate revocation list signed by the authority. `serials`: hex. */
 export const createRevocationList = async (
   issuer: KeyedCertificate,
   { serials, nowMs }: { readonly serials: readonly string[]; readonly nowMs: number },
@@ -148,7 +148,7 @@ const generatePair = (crypto: webcrypto.Crypto, algorithm: KeyAlgorithm): Promis
 const exportKey = async (crypto: webcrypto.Crypto, key: webcrypto.CryptoKey): Promise<Buffer> =>
   Buffer.from(await crypto.subtle.exportKey('pkcs8', key))
 
-/** Whether the bytes are a certificate, whoever has signed it. */
+/** Returns true if the bytes are a certificate, from any issuer. */
 export const isCertificate = (der: Buffer): boolean => {
   try {
     return new X509Certificate(der).raw.equals(der)
@@ -157,7 +157,10 @@ export const isCertificate = (der: Buffer): boolean => {
   }
 }
 
-/** The common name of a DER or PEM certificate's subject; undefined when it is no certificate or has none. */
+/**
+ * Returns the common name of a certificate's subject (DER or PEM). Returns undefined if it has none or is not a
+ * certificate.
+ */
 export const findCommonName = (certificate: Buffer | string): string | undefined => {
   try {
     return /^CN=(.+)$/m.exec(new X509Certificate(certificate).subject)?.[1]
@@ -166,9 +169,9 @@ export const findCommonName = (certificate: Buffer | string): string | undefined
   }
 }
 
-/** Every certificate in a PEM text, each in its own PEM; undefined when there is none, or one cannot be read. */
+/** Returns every certificate in a PEM text as its own PEM. Returns undefined if there is none, or if one is invalid. */
 export const parsePemCertificates = (text: string): string[] | undefined => {
-  // Node reads the first certificate of a text alone, so the text is cut into its certificates before.
+  // Node reads only the first certificate of a text, so the text is split first.
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g)
   if (!blocks) return undefined
   try {

@@ -1,4 +1,4 @@
-/** Authenticated ciphers by name, for keys that clients have chosen the type of. */
+/** Authenticated ciphers by name, for keys whose type the client selects. */
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { AEAD_TAG_BYTES } from './aead.js'
 
@@ -9,13 +9,13 @@ interface CipherInput {
   readonly key: Buffer
   /** 12 bytes. */
   readonly nonce: Buffer
-  /** Authenticated, not part of the result. */
+  /** Authenticated, but not part of the result. */
   readonly associated: Buffer
 }
 
 const OPTIONS = { authTagLength: AEAD_TAG_BYTES }
 
-/** Ciphertext and tag. */
+/** Returns ciphertext and tag. */
 export const encryptBytes = ({ cipher, key, nonce, associated }: CipherInput, plain: Buffer): Buffer => {
   const encryption =
     cipher === 'chacha20-poly1305'
@@ -25,7 +25,7 @@ export const encryptBytes = ({ cipher, key, nonce, associated }: CipherInput, pl
   return Buffer.concat([encryption.update(plain), encryption.final(), encryption.getAuthTag()])
 }
 
-/** The plain bytes; undefined when key, nonce, what was authenticated or any bit is another. */
+/** Returns the plaintext; undefined if key, nonce, authenticated data or any bit differs. */
 export const decryptBytes = ({ cipher, key, nonce, associated }: CipherInput, sealed: Buffer): Buffer | undefined => {
   const end = sealed.length - AEAD_TAG_BYTES
   if (end < 0) return undefined

@@ -1,4 +1,4 @@
 import { timingSafeEqual } from 'node:crypto'
 
-/** Compares secrets in a time that tells nothing but whether their lengths differ. */
+/** Compares secrets in constant time. Only a length difference is observable. */
 export const isSameSecret = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b)

@@ -2,37 +2,40 @@ import { createHash, createHmac, hash, hkdfSync } from 'node:crypto'
 import { nextTurn, PIECE_BYTES, piecesOf } from '../base/turn.js'
 import type { HashName } from './signatures.js'
 
-/** SHA-256 of bytes or of a text's UTF-8. Asked for as a text of one byte a character: a buffer costs three times that. */
+/**
+ * SHA-256 of bytes or of a text's UTF-8. The hash is requested as a binary string, because a buffer costs three times
+ * as much.
+ */
 export const sha256 = (data: Buffer | string): Buffer => Buffer.from(hash('sha256', data, 'binary'), 'latin1')
 
 /** SHA-256 as 64 hex digits. */
 export const sha256Hex = (data: Buffer | string): string => hash('sha256', data, 'hex')
 
-/** SHA-256 of what comes piece by piece. */
+/** Returns an incremental SHA-256. */
 export const createSha256 = (): { add(piece: Buffer): void; hex(): string } => {
   const digest = createHash('sha256')
   return { add: (piece) => void digest.update(piece), hex: () => digest.digest('hex') }
 }
 
-/** Length of the shortened hashes of trees and log frames. */
+/** Length of the truncated hashes of trees and log frames. */
 export const SHORT_HASH_BYTES = 20
 
-/** SHA-256 shortened to 20 bytes. */
+/** SHA-256 truncated to 20 bytes. */
 export const shortHash = (data: Buffer): Buffer =>
   Buffer.from(hash('sha256', data, 'binary').slice(0, SHORT_HASH_BYTES), 'latin1')
 
-/** `shortHash` of several pieces in a row, none of which is copied. */
+/** `shortHash` of several consecutive pieces, without a copy. */
 export const shortHashOf = (...pieces: readonly Buffer[]): Buffer => {
   const digest = createHash('sha256')
   for (const piece of pieces) digest.update(piece)
   return digest.digest().subarray(0, SHORT_HASH_BYTES)
 }
 
-/** `shortHashOf`. Others get their turn between pieces of large data. */
+/** Like `shortHashOf`, but yields to the event loop between pieces of large data. */
 export const shortHashInTurns = async (...parts: readonly Buffer[]): Promise<Buffer> =>
   (await sha256InTurns(...parts)).subarray(0, SHORT_HASH_BYTES)
 
-/** SHA-256 of several parts in a row. Others get their turn between pieces of large data. */
+/** SHA-256 of several consecutive parts. Yields to the event loop between pieces of large data. */
 export const sha256InTurns = async (...parts: readonly Buffer[]): Promise<Buffer> => {
   const isLarge = parts.some(({ length }) => length > PIECE_BYTES)
   const digest = createHash('sha256')
@@ -43,25 +46,25 @@ export const sha256InTurns = async (...parts: readonly Buffer[]): Promise<Buffer
   return digest.digest()
 }
 
-/** `shortHash`, written into 20 bytes of `target`: spares a buffer for each of many. */
+/** Writes `shortHash` into 20 bytes of `target`, which saves a buffer per hash. */
 export const shortHashInto = (target: Buffer, offset: number, data: Buffer): void =>
   void target.write(hash('sha256', data, 'binary'), offset, SHORT_HASH_BYTES, 'latin1')
 
-/** The first 16 bits of the SHA-256 of a text's UTF-8. */
+/** Returns the first 16 bits of the SHA-256 of a text's UTF-8. */
 export const sha256Start = (text: string): number => {
   const digest = hash('sha256', text, 'binary')
   return (digest.charCodeAt(0) << 8) | digest.charCodeAt(1)
 }
 
-/** 32 bytes derived from a secret for one purpose (HKDF with SHA-256, without salt). */
+/** Derives 32 bytes from a secret for one purpose (HKDF with SHA-256, without salt). */
 export const deriveKey = (secret: Buffer, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, '', purpose, 32))
 
-/** So many bytes derived from a secret for one context of at most 1024 bytes (HKDF with SHA-256, without salt). */
+/** Derives `length` bytes from a secret for one context of at most 1024 bytes (HKDF with SHA-256, without salt). */
 export const deriveBytes = (secret: Buffer, context: Buffer, length: number): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, '', context, length))
 
-/** The hash of bytes by an algorithm that a client has chosen. */
+/** Hashes bytes with an algorithm that the client selects. */
 export const hashBytes = (name: HashName, data: Buffer): Buffer => createHash(name).update(data).digest()
 
 export const hmacBytes = (name: HashName, key: Buffer, data: Buffer): Buffer =>

@@ -1,7 +1,10 @@
 import { createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync, type JsonWebKey } from 'node:crypto'
 import { deriveKey } from './digest.js'
 
-/** Two parties that know each other's public key share a secret (X25519). Public keys are their 32 bytes. */
+/**
+ * X25519 key exchange: two parties derive a shared secret from each other's public keys. Public keys are their 32
+ * bytes.
+ */
 const EXCHANGE_KEY_BYTES = 32
 
 interface ExchangeKey {
@@ -18,7 +21,7 @@ export const createExchangeKey = (): ExchangeKey => {
   }
 }
 
-/** A key of 32 bytes for one purpose, equal on both sides; undefined when the other side's key is none. */
+/** Derives a 32-byte key for one purpose, equal on both sides. Returns undefined if the other public key is invalid. */
 export const deriveSharedKey = (privateKey: Buffer, publicKey: Buffer, purpose: string): Buffer | undefined => {
   if (publicKey.length !== EXCHANGE_KEY_BYTES) return undefined
   try {

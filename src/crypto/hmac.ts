@@ -12,7 +12,7 @@ export const hmacSha256 = (key: Buffer, data: Buffer | string): Buffer =>
 /** HMAC-SHA-256 as 64 hex digits. */
 export const hmacSha256Hex = (key: Buffer, data: Buffer | string): string => hash('sha256', outerText(key, data), 'hex')
 
-/** The input of the outer hash of RFC 2104. Two one-shot hashes cost half as much as an Hmac object. */
+/** Returns the input of the outer hash of RFC 2104. Two one-shot hashes cost half as much as an Hmac object. */
 const outerText = (key: Buffer, data: Buffer | string): Buffer => {
   const short = key.length > BLOCK_BYTES ? Buffer.from(hash('sha256', key, 'binary'), 'latin1') : key
   const size = typeof data === 'string' ? Buffer.byteLength(data) : data.length

@@ -1,30 +1,30 @@
 /**
- * JSON web tokens signed with ES512. The library is given texts only after they were found to be in their one canonical
- * spelling: decoders of base64url let some changed texts pass, and a token must not survive any change.
+ * JSON Web Tokens signed with ES512. A text is passed to the library only if it is in canonical form: base64url
+ * decoders accept some modified texts, and a token must not survive any change.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 
 const ALGORITHM = 'ES512'
 
-/** Loaded at the first use, so that servers start sooner. */
+/** Loaded at the first use, so that servers start faster. */
 const loadJose = () => import('jose')
 
 export type JwtClaims = { readonly [name: string]: unknown }
 
-/** Signs for one cluster, and knows its own signatures again. */
+/** Signs tokens for one cluster and verifies its own signatures. */
 export interface JwtKey {
   sign(claims: JwtClaims): Promise<string>
-  /** The claims, or undefined when the text is not exactly what this key signed. Times are not looked at. */
+  /** Returns the claims; undefined if this key did not sign exactly this text. Times are not checked. */
   verify(text: string): Promise<JwtClaims | undefined>
 }
 
-/** Makes signing keys and opens them again; a key is PKCS 8 DER where it is stored. */
+/** Creates and loads signing keys. Stored keys are PKCS 8 DER. */
 export interface JwtKeys {
   create(): Buffer
   open(pkcs8: Buffer): JwtKey
 }
 
-/** A new P-521 key as PKCS 8 DER, for storage. */
+/** Returns a new P-521 key as PKCS 8 DER, for storage. */
 export const createSigningKey = (): Buffer =>
   generateKeyPairSync('ec', { namedCurve: 'P-521' }).privateKey.export({ format: 'der', type: 'pkcs8' })
 
@@ -54,13 +54,16 @@ const verify = async (text: string, publicKey: KeyObject): Promise<JwtClaims | u
   }
 }
 
-/** The claims of a token without a look at its signature: a secondary reads from them whom to ask. Undefined for other texts. */
+/**
+ * Returns the claims of a token without verifying its signature, which tells a secondary the primary's address. Returns
+ * undefined for other texts.
+ */
 export const peekClaims = (text: string): JwtClaims | undefined => {
   const [, payload] = text.split('.')
   return isJwt(text) && payload !== undefined ? parseClaims(Buffer.from(payload, 'base64url')) : undefined
 }
 
-/** Three parts, each spelled as an encoder spells it: no padding, no stray characters, no stray last bits. */
+/** Returns true for three parts, each in canonical encoding: no padding, no invalid characters, no extra bits. */
 export const isJwt = (text: string): boolean => {
   const parts = text.split('.')
   return parts.length === 3 && parts.every((part) => part !== '' && isCanonical(part))

@@ -1,4 +1,4 @@
-/** Key pairs as bytes: PKCS 8 DER for the private key, from which the public one follows. */
+/** Key pairs as bytes: PKCS 8 DER of the private key, from which the public key is derived. */
 import {
   constants,
   createPrivateKey,
@@ -16,15 +16,15 @@ export type PairKind =
   | { readonly type: 'ec'; readonly curve: 'P-256' | 'P-384' | 'P-521' }
   | { readonly type: 'rsa'; readonly bits: 2048 | 3072 | 4096 }
 
-/** Makes a private key, as bytes. */
+/** Creates a private key as bytes. */
 export type MakePrivateKey = (kind: PairKind) => Promise<Buffer>
 
 const generate = promisify(generateKeyPair)
 
-/** Files and the storage need threads of the same few that make keys, and an RSA key takes a second of one. */
+/** Key generation, files and storage share a small thread pool, and an RSA key occupies a thread for a second. */
 const POOL = new KeyedLock()
 
-/** Does not hold the event loop, nor more than one thread however many are asked for. */
+/** Does not block the event loop, and uses only one thread, however many keys are requested. */
 export const createPrivateKeyBytes: MakePrivateKey = async (kind) => {
   const { privateKey } = await POOL.run('', () => generateAs(kind))
   return privateKey.export({ format: 'der', type: 'pkcs8' })
@@ -41,26 +41,26 @@ export const privateKeyOf = (bytes: Buffer): KeyObject => createPrivateKey({ key
 /** The bytes before the seed in the PKCS 8 form of an Ed25519 key (RFC 8410). */
 const ED25519_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** The private key bytes of an Ed25519 seed of 32 bytes. */
+/** Returns the private key bytes for an Ed25519 seed of 32 bytes. */
 export const ed25519KeyBytes = (seed: Buffer): Buffer => Buffer.concat([ED25519_PREFIX, seed])
 
-/** The seed within what `ed25519KeyBytes` or the generator made. */
+/** Returns the seed in an Ed25519 private key. */
 export const ed25519SeedOf = (bytes: Buffer): Buffer => bytes.subarray(ED25519_PREFIX.length)
 
-/** The 32 bytes of an Ed25519 public key. */
+/** Returns the 32 bytes of an Ed25519 public key. */
 export const ed25519PublicBytes = (privateKey: KeyObject): Buffer =>
   Buffer.from(createPublicKey(privateKey).export({ format: 'jwk' }).x ?? '', 'base64url')
 
 export const publicPemOf = (privateKey: KeyObject): string =>
   createPublicKey(privateKey).export({ format: 'pem', type: 'spki' }).toString()
 
-/** In the form of its kind (PKCS 1, SEC 1), as PEM. */
+/** Returns the PEM in the traditional form of the key type (PKCS 1, SEC 1). */
 export const privatePemOf = (privateKey: KeyObject): string =>
   privateKey.export({ format: 'pem', type: privateKey.asymmetricKeyType === 'rsa' ? 'pkcs1' : 'sec1' }).toString()
 
 const OAEP = { padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha256' }
 
-/** RSA OAEP with SHA-256; undefined for more bytes than the key has room for. */
+/** Encrypts with RSA OAEP and SHA-256. Returns undefined if the input is too long for the key. */
 export const encryptWithRsa = (privateKey: KeyObject, plain: Buffer): Buffer | undefined => {
   try {
     return publicEncrypt({ key: createPublicKey(privateKey), ...OAEP }, plain)

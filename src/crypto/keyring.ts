@@ -15,7 +15,8 @@ interface Term {
 
 /**
  * The data keys of a barrier. New values are encrypted with the key of the active term; older terms stay readable. The
- * derivation key is made once and never rotated, so what is derived from it stays equal on all clusters with this ring.
+ * derivation key is created once and never rotated, so values derived from it are equal on all clusters with this
+ * keyring.
  */
 export class Keyring {
   readonly activeTerm: number
@@ -33,7 +34,7 @@ export class Keyring {
     return new Keyring(1, random.bytes(AEAD_KEY_BYTES), new Map([[1, first]]))
   }
 
-  /** The ring with one more term, which is the active one. */
+  /** Returns the keyring with one more term, which is active. */
   rotated(random: Random, nowMs: number): Keyring {
     const term = this.activeTerm + 1
     const terms = new Map(this.#terms).set(term, { key: random.bytes(AEAD_KEY_BYTES), createdMs: nowMs })
@@ -44,12 +45,12 @@ export class Keyring {
     return this.#terms.get(term)?.key
   }
 
-  /** When the active term began, in milliseconds. */
+  /** Start of the active term, in milliseconds. */
   get activeSinceMs(): number {
     return this.#terms.get(this.activeTerm)?.createdMs ?? 0
   }
 
-  /** Secret: to be encrypted before it is stored. */
+  /** Returns secret bytes, which must be encrypted before they are stored. */
   serialize(): Buffer {
     const text: KeyringText = {
       version: 1,

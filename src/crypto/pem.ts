@@ -1,10 +1,10 @@
 import { createPrivateKey } from 'node:crypto'
 
-/** Forms in which certificates and keys travel: DER in records and bundles, PEM at the TLS layer, JWK in bundles. */
+/** Encodings of certificates and keys: DER in records and bundles, PEM at the TLS layer, JWK in bundles. */
 
 const LINE_LENGTH = 64
 
-/** Nothing is parsed: whoever uses it does that anyway, and for a key it takes as long as a signature. */
+/** The content is not parsed: its user does that anyway, and for a key it takes as long as a signature. */
 const pemOf = (label: string, der: Buffer): string => {
   const text = der.toString('base64')
   const lines = text.match(new RegExp(`.{1,${LINE_LENGTH}}`, 'g')) ?? []
@@ -15,7 +15,7 @@ export const certificatePem = (der: Buffer): string => pemOf('CERTIFICATE', der)
 
 export const privateKeyPem = (pkcs8: Buffer): string => pemOf('PRIVATE KEY', pkcs8)
 
-/** The DER in a PEM text of one certificate or key. */
+/** Returns the DER of a PEM text with one certificate or key. */
 export const derOf = (pem: string): Buffer => Buffer.from(pem.replaceAll(/-----.+-----|\s/g, ''), 'base64')
 
 /** The numbers of a P-521 private key, base64url. */
@@ -31,7 +31,7 @@ export const toP521Numbers = (pkcs8: Buffer): P521Numbers => {
   return { x, y, d }
 }
 
-/** PKCS 8 DER, or undefined when the numbers are no key on the curve. */
+/** Returns PKCS 8 DER; undefined if the numbers are not a key on the curve. */
 export const fromP521Numbers = ({ x, y, d }: P521Numbers): Buffer | undefined => {
   try {
     const key = createPrivateKey({ key: { kty: 'EC', crv: 'P-521', x, y, d }, format: 'jwk' })

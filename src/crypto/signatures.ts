@@ -1,4 +1,4 @@
-/** Signatures by scheme, for keys that clients have chosen the type of. */
+/** Signatures by scheme, for keys whose type the client selects. */
 import {
   constants,
   createPublicKey,
@@ -26,10 +26,10 @@ export type SignatureScheme =
   | { readonly kind: 'ecdsa'; readonly hash: HashName; readonly encoding: 'der' | 'ieee-p1363' }
   | { readonly kind: 'rsa-pss'; readonly hash: HashName; readonly saltLength: 'auto' | 'hash' | number }
   | { readonly kind: 'rsa-pkcs1'; readonly hash: HashName }
-  /** The hash that the input is already; undefined: the input is signed as it is. */
+  /** The hash algorithm that produced the input; undefined if the input is signed as it is. */
   | { readonly kind: 'rsa-pkcs1-digest'; readonly hash: HashName | undefined }
 
-/** Undefined where the key has no room for such a signature, or the input is no such hash. */
+/** Returns undefined if the key is too short for the signature, or the input is not a hash of this algorithm. */
 export const signBytes = (key: KeyObject, scheme: SignatureScheme, data: Buffer): Buffer | undefined => {
   try {
     if (scheme.kind !== 'rsa-pkcs1-digest') return sign(hashOf(scheme), data, inputOf(key, scheme, 'sign'))
@@ -40,7 +40,7 @@ export const signBytes = (key: KeyObject, scheme: SignatureScheme, data: Buffer)
   }
 }
 
-/** `key` may be the private one. */
+/** Verifies a signature. `key` may be the private key. */
 export const isSignature = (key: KeyObject, scheme: SignatureScheme, data: Buffer, signature: Buffer): boolean => {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key
   try {
@@ -71,7 +71,7 @@ const saltOf = (length: 'auto' | 'hash' | number, use: 'sign' | 'verify'): numbe
   return use === 'sign' ? constants.RSA_PSS_SALTLEN_MAX_SIGN : constants.RSA_PSS_SALTLEN_AUTO
 }
 
-/** The prefix that PKCS 1 puts before a hash: the name of the algorithm, and how long the hash is (RFC 8017, 9.2). */
+/** The prefix that PKCS 1 adds before a hash: algorithm identifier and hash length (RFC 8017, 9.2). */
 const DIGEST_PREFIX: Readonly<Record<HashName, string>> = {
   sha1: '3021300906052b0e03021a05000414',
   sha224: '302d300d06096086480165030402040500041c',

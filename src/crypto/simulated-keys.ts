@@ -18,11 +18,11 @@ import { type JwtKeys, peekClaims } from './jwt.js'
 import { ed25519KeyBytes, type MakePrivateKey, type PairKind, privateKeyOf } from './key-pairs.js'
 
 /**
- * Keys and signatures that need no threads and leave nothing to chance: Ed25519 signs the same bytes in the same way each
- * time. The certificates are as real as those on other curves, and are judged by the same code.
+ * Deterministic keys and signatures without threads: Ed25519 always signs the same bytes in the same way. The
+ * certificates are as valid as those on other curves, and the same code verifies them.
  */
 const SIGNING = { name: 'Ed25519' }
-/** The form in which activation tokens carry the keys of clients, which sign nothing. */
+/** The form in which activation tokens contain client keys, which sign nothing. */
 const CLIENT = { name: 'ECDSA', namedCurve: 'P-521', hash: 'SHA-512' }
 
 interface SimulatedKey {
@@ -42,7 +42,7 @@ const keyOf = (key: KeyObject): SimulatedKey => ({
 const exported = ({ key, type }: SimulatedKey): Buffer =>
   type === 'private' ? key.export({ format: 'der', type: 'pkcs8' }) : key.export({ format: 'der', type: 'spki' })
 
-/** The part of the interface that certificates are made with. */
+/** The part of the Web Crypto interface that the certificate library uses. */
 export const simulatedCertificateKeys = (random: Random): CertificateKeys => {
   const subtle = {
     generateKey: async (algorithm: { readonly name: string }) => {
@@ -57,7 +57,7 @@ export const simulatedCertificateKeys = (random: Random): CertificateKeys => {
       Uint8Array.from(sign(null, Buffer.from(data), key)).buffer,
   }
   const crypto = { subtle, getRandomValues: (into: Uint8Array) => Uint8Array.from(random.bytes(into.length)) }
-  // Loaded with this file: whoever loads it later waits for the disk of this machine.
+  // Loaded with this file, because loading it later would wait for the disk.
   return {
     crypto: crypto as unknown as webcrypto.Crypto,
     authority: SIGNING,
@@ -66,7 +66,7 @@ export const simulatedCertificateKeys = (random: Random): CertificateKeys => {
   }
 }
 
-/** Any number below the order of the curve is a private key, and the one public key follows from it. */
+/** Any number below the order of the curve is a private key, which determines the public key. */
 const ecKey = (crv: EcCurve, random: Random): KeyObject => {
   const { name, bytes } = CURVES[crv]
   const pair = createECDH(name)
@@ -81,14 +81,14 @@ const ecKey = (crv: EcCurve, random: Random): KeyObject => {
 
 type EcCurve = Extract<PairKind, { readonly type: 'ec' }>['curve']
 
-/** As OpenSSL calls them, and the bytes of a number. */
+/** OpenSSL's names, and the byte length of a number. */
 const CURVES = {
   'P-256': { name: 'prime256v1', bytes: 32 },
   'P-384': { name: 'secp384r1', bytes: 48 },
   'P-521': { name: 'secp521r1', bytes: 66 },
 } as const satisfies Record<EcCurve, unknown>
 
-/** Drawn like anything else, but for RSA keys, which the library draws by itself. */
+/** Keys derived from the seeded random source, except RSA keys, which the library generates itself. */
 export const simulatedPrivateKeys = (random: Random): MakePrivateKey => {
   const make = (kind: PairKind): KeyObject => {
     if (kind.type === 'ed25519') return privateKeyOf(ed25519KeyBytes(random.bytes(32)))
@@ -100,7 +100,7 @@ export const simulatedPrivateKeys = (random: Random): MakePrivateKey => {
 
 const HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url')
 
-/** Tokens of the same form, under one key that is drawn like anything else. */
+/** Tokens of the same form, signed with a key from the seeded random source. */
 export const simulatedJwtKeys = (random: Random): JwtKeys => ({
   create: () => random.bytes(32),
   open: (key) => {

@@ -1,6 +1,6 @@
 /**
- * Names of the browser's cryptography that declarations of the certificate library use. On Node they are those of
- * `node:crypto`; this file only says so, since its declarations are not the browser's.
+ * Browser names of the Web Crypto API that the certificate library's declarations use. This file maps them to
+ * `node:crypto`, because its declarations do not include the browser's.
  */
 import type { webcrypto } from 'node:crypto'
 

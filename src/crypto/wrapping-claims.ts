@@ -1,16 +1,19 @@
-/** Claims of a wrapping token in JWT form: where to unwrap it, until when, and the name of the single-use token behind it. */
+/**
+ * Claims of a wrapping token in JWT form: the address to unwrap it, its expiry, and the name of the single-use token
+ * behind it.
+ */
 import type { JwtClaims } from './jwt.js'
 
 interface WrappingClaims {
-  /** The API address to unwrap at; empty when the signer has none configured. */
+  /** The API address to unwrap at; empty if the signer has none configured. */
   readonly address: string
-  /** Our name for the single-use token behind it; not the token itself. */
+  /** The internal name of the single-use token, not the token itself. */
   readonly name: string
   /** Seconds since the epoch. */
   readonly expiresAt: number
 }
 
-/** Receivers whose clock is a little behind must not find the token to be from the future. */
+/** Tolerates a receiver clock that is slightly behind. */
 const BACKDATED_SECONDS = 5
 
 export const wrappingClaims = (options: {
@@ -31,7 +34,7 @@ export const wrappingClaims = (options: {
   }
 }
 
-/** Undefined when these are not the claims of a wrapping token. Whether it has expired is for the caller to say. */
+/** Returns undefined if these are not the claims of a wrapping token. The caller checks the expiry. */
 export const readWrappingClaims = (claims: JwtClaims): WrappingClaims | undefined => {
   const { type, jti, exp, addr } = claims
   if (type !== 'wrapping' || typeof jti !== 'string' || jti === '' || typeof exp !== 'number') return undefined

@@ -1,17 +1,17 @@
 /**
- * Auto-unseal with a key that the server is configured with. The previous key still opens what it wrapped, so that a
- * key can be replaced by one restart with both.
+ * Auto-unseal with a key from the server's configuration. The previous key still unwraps its keys, so one restart with
+ * both replaces the key.
  */
 import type { Random } from '../base/random.js'
 import { unwrapKey, wrapKey } from './key-wrapping.js'
 
 export interface AutoSeal {
-  /** As seal-status reports it: `static`, `transit`, or the type that is simulated. */
+  /** As in seal-status: `static`, `transit`, or the simulated type. */
   readonly type: string
   wrap(key: Buffer): Buffer | Promise<Buffer>
   /**
-   * `isCurrent` false: wrapped by the previous key, to be wrapped anew. Undefined: by neither. Where another cluster does it,
-   * both reject while that one cannot.
+   * Unwraps a key. If `isCurrent` is false, the previous key wrapped it, and it must be wrapped again. Returns
+   * undefined if neither key wrapped it. If another cluster holds the key, both methods reject while it is unavailable.
    */
   unwrap(wrapped: Buffer): Unwrapped | undefined | Promise<Unwrapped | undefined>
 }
@@ -27,7 +27,7 @@ interface StaticSeal extends AutoSeal {
 }
 
 export interface SealKey {
-  /** Names the key in what it wrapped; at most 255 bytes. */
+  /** Identifies the key in its wrapped keys; at most 255 bytes. */
   readonly id: string
   /** 32 bytes. */
   readonly key: Buffer
@@ -42,7 +42,7 @@ interface StaticSealOptions {
 
 const PURPOSE = 'core/auto-wrapped-root'
 
-/** Stored form: one byte with the length of the id of the wrapping key, the id, the wrapped key. */
+/** Stored form: one byte with the length of the wrapping key's ID, the ID, the wrapped key. */
 export const createStaticSeal = ({ type, current, previous, random }: StaticSealOptions): StaticSeal => ({
   type,
   wrap(key) {

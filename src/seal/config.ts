@@ -1,15 +1,18 @@
 import { LIMITS } from '../base/limits.js'
 
 /**
- * Into how many parts the share key is split and how many of them bring it back. Unseal keys of a Shamir seal and
- * recovery keys of an auto-unseal seal are the same thing here.
+ * The number of shares of the key, and how many of them recombine it. Applies equally to the unseal keys of a Shamir
+ * seal and the recovery keys of an auto-unseal seal.
  */
 export interface SealConfig {
   readonly shares: number
   readonly threshold: number
 }
 
-/** The first mistake of a split, in the API's words without their `invalid seal configuration: `; undefined when it is fine. */
+/**
+ * Returns the first problem of a configuration, in the API's text without `invalid seal configuration: `; undefined if
+ * it is valid.
+ */
 export const findSealConfigProblem = ({ shares, threshold }: SealConfig): string | undefined => {
   if (shares < 1) return 'shares must be at least one'
   if (threshold < 1) return 'threshold must be at least one'

@@ -1,16 +1,16 @@
 /**
- * Shamir's scheme over GF(256). A share is the key's bytes and one index byte. A split into one part is no split: the
- * share is the key itself.
+ * Shamir's secret sharing over GF(256). A share is the key's bytes and one index byte. With one share, the share is the
+ * key itself.
  */
 import { combine } from 'shamir-secret-sharing'
 import type { Random } from '../base/random.js'
 import type { SealConfig } from './config.js'
 
 /**
- * The shares of `key`, in no particular order of index. `config` has been found good.
+ * Returns the shares of `key`, in no particular order of index. `config` must be valid.
  *
- * The key and as many random shares as the threshold has beyond it fix a polynomial, whose values are the others: the library
- * splits with random numbers of its own, and a seed has to give the same shares each time.
+ * The key and `threshold - 1` random shares determine a polynomial, whose values are the other shares. This is
+ * implemented here because the library uses its own random numbers, and a seed must produce the same shares each time.
  */
 export const splitKey = async (random: Random, key: Buffer, config: SealConfig): Promise<Buffer[]> => {
   if (config.shares === 1) return [Buffer.from(key)]
@@ -23,7 +23,10 @@ export const splitKey = async (random: Random, key: Buffer, config: SealConfig):
 
 const INDICES = 255
 
-/** So many different ones from 1 to 255: the first of a Fisher-Yates shuffle. Indices are no secret, so its bias does no harm. */
+/**
+ * Returns `count` different indices from 1 to 255: the start of a Fisher-Yates shuffle. Indices are not secret, so its
+ * bias is harmless.
+ */
 const drawIndices = (random: Random, count: number): number[] => {
   const all = Array.from({ length: INDICES }, (_, at) => at + 1)
   const draws = random.bytes(4 * count)
@@ -36,15 +39,18 @@ const drawIndices = (random: Random, count: number): number[] => {
 
 const shareOf = (bytes: Buffer, index: number): Buffer => Buffer.from([...bytes, index])
 
-/** The value at `index` of the polynomial through `known`. Combining gives the one at 0, so all are moved: adding is XOR here. */
+/**
+ * Returns the value at `index` of the polynomial through `known`. Combining returns the value at 0, so all indices are
+ * shifted: addition is XOR here.
+ */
 const shareAt = async (known: readonly Buffer[], index: number): Promise<Buffer> => {
   const moved = known.map((share) => shareOf(share.subarray(0, -1), (share.at(-1) ?? 0) ^ index))
   return shareOf(Buffer.from(await combine(moved.map(plainBytes))), index)
 }
 
 /**
- * The key that `shares` make. Undefined when they cannot belong together (lengths, a repeated index). Shares that only
- * look right make a wrong key: whoever calls must try it on something.
+ * Combines `shares` to a key. Returns undefined if they cannot belong together (lengths, a repeated index). Other
+ * invalid shares produce a wrong key, so the caller must verify the result.
  */
 export const combineShares = async (shares: readonly Buffer[], config: SealConfig): Promise<Buffer | undefined> => {
   const first = shares[0]
@@ -55,5 +61,5 @@ export const combineShares = async (shares: readonly Buffer[], config: SealConfi
   return Buffer.from(await combine(shares.map(plainBytes)))
 }
 
-/** The library takes arrays of exactly this class, not of a subclass such as Buffer. */
+/** The library accepts exactly this class, not a subclass such as Buffer. */
 const plainBytes = (bytes: Buffer): Uint8Array => new Uint8Array(bytes)

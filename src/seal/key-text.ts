@@ -3,8 +3,8 @@ import { LIMITS } from '../base/limits.js'
 type ParsedKeyShare = { readonly ok: true; readonly share: Buffer } | { readonly ok: false; readonly problem: string }
 
 /**
- * A key share as an operator types it. Hex is tried first, but only when it makes a share of possible length: some
- * base64 texts are hex by accident. Problems are the API's texts.
+ * Parses a key share as an operator enters it. Hex is tried first, but only if it produces a share of a possible
+ * length, because some base64 texts are also valid hex. Problems are the API's texts.
  */
 export const parseKeyShare = (text: string): ParsedKeyShare => {
   const fromHex = decodeHex(text)
@@ -24,7 +24,10 @@ const isShareLength = (length: number): boolean => length >= LIMITS.shareBytesMi
 const decodeHex = (text: string): Buffer | undefined =>
   text.length % 2 === 0 && /^[0-9a-fA-F]+$/.test(text) ? Buffer.from(text, 'hex') : undefined
 
-/** Strict: Node's decoder skips what it does not know. Line ends inside are allowed, as they are when text is pasted. */
+/**
+ * Strict, because Node's decoder skips invalid characters. Line ends inside are allowed, because pasted text contains
+ * them.
+ */
 const decodeBase64 = (text: string): Buffer | undefined => {
   const joined = text.replace(/[\r\n]/g, '')
   const isBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(joined)

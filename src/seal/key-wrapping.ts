@@ -1,9 +1,12 @@
-/** One key encrypted with another. The purpose is authenticated, so that a wrapping cannot be used in another's place. */
+/**
+ * Encrypts one key with another. The purpose is authenticated, so that a wrapped key cannot be used for another
+ * purpose.
+ */
 import type { Random } from '../base/random.js'
 import { AEAD_KEY_BYTES, AEAD_NONCE_BYTES, AEAD_TAG_BYTES, openSealed, sealInto } from '../crypto/aead.js'
 
 export const ROOT_KEY_BYTES = AEAD_KEY_BYTES
-/** Of a root key that another key wraps. */
+/** Size of a wrapped root key. */
 export const WRAPPED_ROOT_BYTES = AEAD_NONCE_BYTES + ROOT_KEY_BYTES + AEAD_TAG_BYTES
 
 export const wrapKey = (random: Random, wrappingKey: Buffer, key: Buffer, purpose: string): Buffer => {
@@ -12,6 +15,6 @@ export const wrapKey = (random: Random, wrappingKey: Buffer, key: Buffer, purpos
   return out
 }
 
-/** Undefined when `wrappingKey` is not the one, or is no key at all. */
+/** Returns undefined if `wrappingKey` is wrong or not a key. */
 export const unwrapKey = (wrappingKey: Buffer, wrapped: Buffer, purpose: string): Buffer | undefined =>
   wrappingKey.length === AEAD_KEY_BYTES ? openSealed(wrappingKey, wrapped, purpose) : undefined

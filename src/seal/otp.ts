@@ -1,4 +1,4 @@
-/** The one-time pads that a server makes and takes: the tokens of its ceremonies have one fixed length. */
+/** The one-time passwords that a server generates and accepts. The tokens of its ceremonies have one fixed length. */
 import { base62 } from '../base/id.js'
 import { LIMITS } from '../base/limits.js'
 import type { Random } from '../base/random.js'

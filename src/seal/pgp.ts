@@ -1,7 +1,8 @@
 import { LIMITS } from '../base/limits.js'
 
 /**
- * Secrets encrypted to an operator's PGP key. The library is loaded at first use: most servers never need it.
+ * Secrets encrypted to an operator's PGP key. The library is loaded at the first use, because most servers never need
+ * it.
  */
 export interface PgpKey {
   /** Lower-case hex of the primary key. */
@@ -11,7 +12,7 @@ export interface PgpKey {
 
 type ParsedPgpKey = { readonly ok: true; readonly key: PgpKey } | { readonly ok: false; readonly problem: string }
 
-/** A public key as base64 of its binary form, which is what command lines send, or in ASCII armour. */
+/** Parses a public key: base64 of its binary form, as command lines send it, or ASCII armor. */
 export const parsePgpKey = async (text: string): Promise<ParsedPgpKey> => {
   if (text.length > LIMITS.pgpKeyCharactersMax) {
     return { ok: false, problem: `error parsing PGP key: more than ${LIMITS.pgpKeyCharactersMax} characters` }
@@ -21,7 +22,7 @@ export const parsePgpKey = async (text: string): Promise<ParsedPgpKey> => {
     const key = text.includes('-----BEGIN PGP')
       ? await openpgp.readKey({ armoredKey: text })
       : await openpgp.readKey({ binaryKey: new Uint8Array(Buffer.from(text, 'base64')) })
-    // A key that cannot encrypt would fail only when the secret is made, which is too late.
+    // A key that cannot encrypt must be rejected now, because a failure after the secret is generated is too late.
     await key.getEncryptionKey()
     return { ok: true, key: { fingerprint: key.getFingerprint(), encrypt } }
 
@@ -34,7 +35,7 @@ export const parsePgpKey = async (text: string): Promise<ParsedPgpKey> => {
   }
 }
 
-/** All keys of a list, or the first problem. */
+/** Parses all keys of a list, or returns the first problem. */
 export const parsePgpKeys = async (
   texts: readonly string[],
 ): Promise<{ ok: true; keys: PgpKey[] } | { ok: false; problem: string }> => {

@@ -1,9 +1,6 @@
 import { isSameSecret } from '../crypto/constant-time.js'
 
-/**
- * The shares that have come in so far for one purpose. It knows nothing about what they are for; it wipes what it
- * lets go of.
- */
+/** The shares received so far for one purpose. It does not use the shares itself, and wipes those it drops. */
 export class ShareCollector {
   #shares: Buffer[] = []
 
@@ -11,14 +8,14 @@ export class ShareCollector {
     return this.#shares.length
   }
 
-  /** Takes a share in, unless the same one is here already. */
+  /** Adds a share, unless it is already present. */
   offer(share: Buffer): 'added' | 'duplicate' {
     if (this.#shares.some((known) => isSameSecret(known, share))) return 'duplicate'
     this.#shares.push(Buffer.from(share))
     return 'added'
   }
 
-  /** Hands all shares to `use`, then forgets them, whatever comes of it. Progress is 0 again from the first moment. */
+  /** Passes all shares to `use`, then drops them, whatever the result. Progress is 0 as soon as the call begins. */
   async spend<T>(use: (shares: readonly Buffer[]) => Promise<T>): Promise<T> {
     const shares = this.#shares
     this.#shares = []

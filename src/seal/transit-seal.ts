@@ -1,14 +1,14 @@
 /** Auto-unseal with a transit key of another cluster, which wraps and unwraps the root key. */
 import type { AutoSeal } from './auto-seal.js'
 
-/** What the other cluster does for the seal. Rejects when it cannot be asked, or refuses. */
+/** The calls to the other cluster. They reject if it is unreachable or refuses. */
 export interface TransitKey {
-  /** A text that `decrypt` takes. Both plaintexts are base64. */
+  /** Returns a text that `decrypt` accepts. Both plaintexts are base64. */
   encrypt(plaintext: string): Promise<string>
   decrypt(ciphertext: string): Promise<string>
 }
 
-/** What stands before the ciphertext as it is stored, so that it is not taken for what another seal has wrapped. */
+/** Prefix of the stored ciphertext, which distinguishes it from keys that another seal wrapped. */
 const MARK = 'transit:'
 
 export const createTransitSeal = (key: TransitKey): AutoSeal => ({
@@ -19,7 +19,7 @@ export const createTransitSeal = (key: TransitKey): AutoSeal => ({
   async unwrap(wrapped) {
     const text = wrapped.toString('utf8')
     if (!text.startsWith(MARK)) return undefined
-    // The key's own versions are the other cluster's affair: what it decrypts need not be wrapped anew.
+    // The other cluster manages the key's versions: a key that it decrypts need not be wrapped again.
     return { key: Buffer.from(await key.decrypt(text.slice(MARK.length)), 'base64'), isCurrent: true }
   },
 })

@@ -1,4 +1,4 @@
-/** The PGP library's declarations name stream types of a package that it does not bring along. Streams are not used here. */
+/** The PGP library's declarations use stream types of a package that it does not include. Streams are not used here. */
 declare module '@openpgp/web-stream-tools' {
   import type { ReadableStream } from 'node:stream/web'
   import type { Readable } from 'node:stream'
