@@ -8,10 +8,10 @@ import { invalid, LogicalError } from '../logical/errors.js'
 import type { BodyAllowance, BodySender, IncomingRequest, Rendered, SideRequest } from '../logical/incoming.js'
 import type { PathRules } from '../logical/path-rules.js'
 import type { Withheld } from '../logical/request.js'
-import type { AnswerRoom } from './answer-room.js'
-import { ClientGone, isEmptyBody, NO_BODY, readBody, readFileBody, type ReadBody } from './body-reader.js'
-import type { BodyRoom } from './body-room.js'
-import { clientAddress, type ForwardedForSettings } from './client-address.js'
+import type { AnswerRoom } from './limits/answer-room.js'
+import { ClientGone, isEmptyBody, NO_BODY, readBody, readFileBody, type ReadBody } from './request/body-reader.js'
+import type { BodyRoom } from './limits/body-room.js'
+import { clientAddress, type ForwardedForSettings } from './connection/client-address.js'
 import {
   type Received,
   type RequestHead,
@@ -20,16 +20,16 @@ import {
   readHead,
   readRequest,
   senderOf,
-} from './incoming-request.js'
-import { API, SIDE } from './paths.js'
-import { checkFraming } from './request-headers.js'
-import { Sender } from './respond.js'
-import { renderError } from './status-codes.js'
-import type { Answer } from './direct-answer.js'
-import { parseTarget, renderMoved, type Target } from './target.js'
-import { parseQuery } from './url-pairs.js'
-import { welcome } from './welcome.js'
-import type { Message } from './whole-message.js'
+} from './request/incoming-request.js'
+import { API, SIDE } from './message/paths.js'
+import { checkFraming } from './message/request-headers.js'
+import { Sender } from './response/respond.js'
+import { renderError } from './message/status-codes.js'
+import type { Answer } from './message/direct-answer.js'
+import { parseTarget, renderMoved, type Target } from './message/target.js'
+import { parseQuery } from './message/url-pairs.js'
+import { welcome } from './response/welcome.js'
+import type { Message } from './message/whole-message.js'
 
 export interface HttpFaceOptions {
   /** Serves `/v1`. Any error thrown becomes an error response; a LogicalError determines which one. */

@@ -1,6 +1,6 @@
-import { AnswerRoom } from '../http/answer-room.js'
+import { AnswerRoom } from '../http/limits/answer-room.js'
 import type { AnswerPlace } from '../logical/request.js'
-import { BodyRoom } from '../http/body-room.js'
+import { BodyRoom } from '../http/limits/body-room.js'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../http/http-server.js'
 import type { ListenerConfig, ServerConfig } from './config/config.js'
 import { parseForwardedFor, parseProxyProtocol } from './believed-proxies.js'

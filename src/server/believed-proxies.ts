@@ -1,6 +1,6 @@
 import { type Cidr, parseCidrOrAddress } from '../base/cidr.js'
-import type { ForwardedForSettings } from '../http/client-address.js'
-import type { ProxyProtocolSettings } from '../http/proxied-connections.js'
+import type { ForwardedForSettings } from '../http/connection/client-address.js'
+import type { ProxyProtocolSettings } from '../http/connection/proxied-connections.js'
 import type { ListenerConfig } from './config/config.js'
 
 /** Returns the proxies that a listener trusts; undefined if none are configured. */

@@ -1,5 +1,5 @@
 import { readNamedFile } from '../base/named-file.js'
-import type { TlsSettings } from '../http/tls.js'
+import type { TlsSettings } from '../http/connection/tls.js'
 import type { ListenerTls } from './config/config.js'
 
 /** Reads the files named in a listener's configuration, relative to the working directory. */

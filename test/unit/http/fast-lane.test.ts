@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Log } from '../../../src/base/log.js'
 import { silentLog } from '../../../src/base/log.js'
-import { findParserHooks } from '../../../src/http/parser-hooks.js'
+import { findParserHooks } from '../../../src/http/connection/parser-hooks.js'
 import type { Rendered } from '../../../src/logical/incoming.js'
 import { startFace } from './face-fixture.js'
 import { RawClient } from './raw-client.js'

@@ -3,9 +3,9 @@ import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { FastLane } from '../../../src/http/fast-lane.js'
-import { MessageGate } from '../../../src/http/message-gate.js'
-import { findParserHooks, parserOf } from '../../../src/http/parser-hooks.js'
+import { FastLane } from '../../../src/http/connection/fast-lane.js'
+import { MessageGate } from '../../../src/http/connection/message-gate.js'
+import { findParserHooks, parserOf } from '../../../src/http/connection/parser-hooks.js'
 
 /** The server's end of a connection in memory: pieces arrive exactly as they are pushed. */
 class Wire extends Duplex {

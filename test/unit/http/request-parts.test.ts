@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { parseCidrOrAddress } from '../../../src/base/cidr.js'
-import { parseFields } from '../../../src/http/body.js'
-import { clientAddress, type ForwardedForSettings } from '../../../src/http/client-address.js'
-import { checkFraming, checkPatchType, findClientToken, parseWrap } from '../../../src/http/request-headers.js'
-import { parseForm, parseQuery } from '../../../src/http/url-pairs.js'
+import { parseFields } from '../../../src/http/request/body.js'
+import { clientAddress, type ForwardedForSettings } from '../../../src/http/connection/client-address.js'
+import { checkFraming, checkPatchType, findClientToken, parseWrap } from '../../../src/http/message/request-headers.js'
+import { parseForm, parseQuery } from '../../../src/http/message/url-pairs.js'
 
 const FORM = 'application/x-www-form-urlencoded'
 const body = (text: string, mediaType?: string, isBare = false) => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { renderError } from '../../../src/http/status-codes.js'
+import { renderError } from '../../../src/http/message/status-codes.js'
 import { LogicalError, notFound, unsupportedPath } from '../../../src/logical/errors.js'
 
 describe('an error', () => {

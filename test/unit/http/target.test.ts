@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseTarget, renderMoved } from '../../../src/http/target.js'
+import { parseTarget, renderMoved } from '../../../src/http/message/target.js'
 
 describe('the canonical path', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { type ApproleOptions, createApproleType } from '../../../../src/auth/approle/backend.js'
 import { TIDY_INTERVAL_MS } from '../../../../src/auth/approle/tidy.js'
-import { renderError } from '../../../../src/http/status-codes.js'
+import { renderError } from '../../../../src/http/message/status-codes.js'
 import type { MountView } from '../../../../src/logical/backend.js'
 import { renderAnswer } from '../../../../src/logical/envelope.js'
 import type { JsonObject } from '../../../../src/logical/json.js'

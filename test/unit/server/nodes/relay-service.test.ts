@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { systemClock } from '../../../../src/base/clock.js'
 import { silentLog } from '../../../../src/base/log.js'
-import { AnswerRoom } from '../../../../src/http/answer-room.js'
+import { AnswerRoom } from '../../../../src/http/limits/answer-room.js'
 import { encodeRelayed } from '../../../../src/replication/forwarding/relayed-request.js'
 import { refusalCodeOf } from '../../../../src/replication/rpc/refusal.js'
 import { memberCommonName } from '../../../../src/server/nodes/member-certificates.js'

@@ -1,6 +1,6 @@
-import { NOT_PRINTABLE } from '../base/printable.js'
-import { invalid } from '../logical/errors.js'
-import type { Rendered } from '../logical/incoming.js'
+import { NOT_PRINTABLE } from '../../base/printable.js'
+import { invalid } from '../../logical/errors.js'
+import type { Rendered } from '../../logical/incoming.js'
 
 /** The canonical path with its leading slash, and the query as sent. */
 export interface Target {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { parseDurationMs } from '../base/duration.js'
-import { invalid, LogicalError } from '../logical/errors.js'
-import type { WrapRequest } from '../logical/request.js'
+import { parseDurationMs } from '../../base/duration.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import type { WrapRequest } from '../../logical/request.js'
 
 const BEARER = 'Bearer '
 const MERGE_PATCH = 'application/merge-patch+json'

@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.js'
+import type { Clock } from '../../base/clock.js'
 import type { Socket } from 'node:net'
-import type { MessageGate } from './message-gate.js'
+import type { MessageGate } from '../connection/message-gate.js'
 import { rawAnswer } from './respond.js'
 
 /**

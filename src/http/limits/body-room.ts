@@ -1,7 +1,7 @@
-import type { Clock, Timer } from '../base/clock.js'
-import { LIMITS } from '../base/limits.js'
-import { nextTurn } from '../base/turn.js'
-import { LogicalError } from '../logical/errors.js'
+import type { Clock, Timer } from '../../base/clock.js'
+import { LIMITS } from '../../base/limits.js'
+import { nextTurn } from '../../base/turn.js'
+import { LogicalError } from '../../logical/errors.js'
 
 /** A body in transit whose sender has shown no token. */
 export interface OpenBody {

@@ -1,10 +1,10 @@
 import { EventEmitter } from 'node:events'
-import type { Clock, Timer } from '../base/clock.js'
-import { letGo } from '../base/garbage.js'
-import { LIMITS } from '../base/limits.js'
-import { nextTurn } from '../base/turn.js'
-import { LogicalError } from '../logical/errors.js'
-import type { AnswerPlace } from '../logical/request.js'
+import type { Clock, Timer } from '../../base/clock.js'
+import { letGo } from '../../base/garbage.js'
+import { LIMITS } from '../../base/limits.js'
+import { nextTurn } from '../../base/turn.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { AnswerPlace } from '../../logical/request.js'
 import { type AnswerSink, type PendingAnswer, Place } from './answer-place.js'
 
 interface Waiting {

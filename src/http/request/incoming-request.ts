@@ -1,24 +1,24 @@
-import type { Random } from '../base/random.js'
-import { uuid } from '../base/id.js'
-import { invalid, LogicalError } from '../logical/errors.js'
-import { parseBool } from '../logical/field-values.js'
-import type { BodySender, IncomingRequest } from '../logical/incoming.js'
-import type { JsonObject } from '../logical/json.js'
-import { normalizeNamespacePath } from '../logical/namespace-path.js'
-import type { PathRules } from '../logical/path-rules.js'
+import type { Random } from '../../base/random.js'
+import { uuid } from '../../base/id.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import { parseBool } from '../../logical/field-values.js'
+import type { BodySender, IncomingRequest } from '../../logical/incoming.js'
+import type { JsonObject } from '../../logical/json.js'
+import { normalizeNamespacePath } from '../../logical/namespace-path.js'
+import type { PathRules } from '../../logical/path-rules.js'
 import {
   type AnswerPlace,
   type Operation,
   ROOT_NAMESPACE,
   type Withheld,
   type WrapRequest,
-} from '../logical/request.js'
+} from '../../logical/request.js'
 import { parseFields } from './body.js'
 import type { ReadBody } from './body-reader.js'
-import { checkFraming, checkPatchType, findClientToken, headerText, parseWrap } from './request-headers.js'
-import { originForm } from './target.js'
-import { findParameter, parseQuery } from './url-pairs.js'
-import type { Message } from './whole-message.js'
+import { checkFraming, checkPatchType, findClientToken, headerText, parseWrap } from '../message/request-headers.js'
+import { originForm } from '../message/target.js'
+import { findParameter, parseQuery } from '../message/url-pairs.js'
+import type { Message } from '../message/whole-message.js'
 
 /** The parts of a message that make up a request. */
 interface MessageHead extends Pick<Message, 'headers' | 'url'> {

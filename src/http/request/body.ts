@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer'
-import { letGo } from '../base/garbage.js'
-import { LIMITS } from '../base/limits.js'
-import { nextTurn } from '../base/turn.js'
-import { invalid, LogicalError } from '../logical/errors.js'
-import type { JsonObject, JsonValue } from '../logical/json.js'
-import { scanJson } from '../logical/json-scan.js'
-import { parseAs } from '../logical/json-text.js'
-import { parseForm } from './url-pairs.js'
+import { letGo } from '../../base/garbage.js'
+import { LIMITS } from '../../base/limits.js'
+import { nextTurn } from '../../base/turn.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import type { JsonObject, JsonValue } from '../../logical/json.js'
+import { scanJson } from '../../logical/json-scan.js'
+import { parseAs } from '../../logical/json-text.js'
+import { parseForm } from '../message/url-pairs.js'
 
 interface BodyText {
   /** Released once they are decoded to text. */

@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
-import { canonicalAddress } from '../base/cidr.js'
+import { canonicalAddress } from '../../base/cidr.js'
 
 /** The client address in a PROXY protocol header. */
 export interface ProxyClient {

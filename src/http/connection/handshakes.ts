@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Clock, Timer } from '../base/clock.js'
+import type { Clock, Timer } from '../../base/clock.js'
 
 /**
  * Closes connections whose PROXY protocol header and TLS handshake do not complete in time. Node's own timeout restarts with

@@ -1,6 +1,6 @@
 import type { Server, Socket } from 'node:net'
-import { type Cidr, contains } from '../base/cidr.js'
-import type { Log } from '../base/log.js'
+import { type Cidr, contains } from '../../base/cidr.js'
+import type { Log } from '../../base/log.js'
 import { peerAddress } from './client-address.js'
 import { parseProxyHeader, type ProxyClient } from './proxy-header.js'
 

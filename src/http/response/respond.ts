@@ -1,11 +1,11 @@
 import { STATUS_CODES, validateHeaderName, validateHeaderValue } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Clock } from '../base/clock.js'
-import { TurnEnd } from '../base/turn.js'
-import type { Rendered } from '../logical/incoming.js'
-import { type Answer, DirectAnswer } from './direct-answer.js'
-import type { Message } from './whole-message.js'
+import type { Clock } from '../../base/clock.js'
+import { TurnEnd } from '../../base/turn.js'
+import type { Rendered } from '../../logical/incoming.js'
+import { type Answer, DirectAnswer } from '../message/direct-answer.js'
+import type { Message } from '../message/whole-message.js'
 
 /**
  * Sends responses as they are: no charset, no ETag, no caching. Responses are flushed together at the end of the turn.

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Clock, Timer } from '../base/clock.js'
+import type { Clock, Timer } from '../../base/clock.js'
 import type { MessageGate } from './message-gate.js'
 
 interface Connection {

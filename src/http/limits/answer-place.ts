@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
-import type { AnswerPlace } from '../logical/request.js'
+import type { AnswerPlace } from '../../logical/request.js'
 
 /** Where a response is written. A response queued behind others on its connection has no socket yet. */
 export interface AnswerSink {

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
-import { LIMITS } from '../base/limits.js'
-import { bodyTooLarge, type LogicalError } from '../logical/errors.js'
-import type { BodyAllowance } from '../logical/incoming.js'
-import type { BodyRoom, OpenBody, Place } from './body-room.js'
-import { type Message, WholeMessage } from './whole-message.js'
+import { LIMITS } from '../../base/limits.js'
+import { bodyTooLarge, type LogicalError } from '../../logical/errors.js'
+import type { BodyAllowance } from '../../logical/incoming.js'
+import type { BodyRoom, OpenBody, Place } from '../limits/body-room.js'
+import { type Message, WholeMessage } from '../message/whole-message.js'
 
 /** The client disconnected while it sent its body, so no response is possible. */
 export class ClientGone extends Error {}

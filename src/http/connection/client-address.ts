@@ -1,6 +1,6 @@
-import { type Cidr, canonicalAddress, contains } from '../base/cidr.js'
-import { invalid } from '../logical/errors.js'
-import type { Message } from './whole-message.js'
+import { type Cidr, canonicalAddress, contains } from '../../base/cidr.js'
+import { invalid } from '../../logical/errors.js'
+import type { Message } from '../message/whole-message.js'
 
 /** Which proxies to trust for the client's address. The names are those of the listener's settings. */
 export interface ForwardedForSettings {

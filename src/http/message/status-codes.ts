@@ -1,6 +1,6 @@
-import { type ErrorCode, LogicalError, wrapErrorText } from '../logical/errors.js'
-import type { Rendered } from '../logical/incoming.js'
-import { printJson } from '../base/json-print.js'
+import { type ErrorCode, LogicalError, wrapErrorText } from '../../logical/errors.js'
+import type { Rendered } from '../../logical/incoming.js'
+import { printJson } from '../../base/json-print.js'
 
 /** Maps error codes to HTTP status codes. No other module knows them. */
 const STATUS_OF: Record<ErrorCode, number> = {

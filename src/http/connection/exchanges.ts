@@ -1,7 +1,7 @@
-import type { Clock, Timer } from '../base/clock.js'
-import { TransientMap } from '../base/transient-map.js'
-import type { Answer } from './direct-answer.js'
-import type { Message } from './whole-message.js'
+import type { Clock, Timer } from '../../base/clock.js'
+import { TransientMap } from '../../base/transient-map.js'
+import type { Answer } from '../message/direct-answer.js'
+import type { Message } from '../message/whole-message.js'
 
 interface Exchange {
   readonly number: number

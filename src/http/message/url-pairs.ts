@@ -1,5 +1,5 @@
-import { invalid } from '../logical/errors.js'
-import type { JsonObject } from '../logical/json.js'
+import { invalid } from '../../logical/errors.js'
+import type { JsonObject } from '../../logical/json.js'
 
 /** This parameter requests help for a path; it is not a field. */
 const RESERVED = 'help'
