@@ -23,7 +23,7 @@ import { systemRulesOf } from './rules/system-rules.js'
 
 interface RequestsOptions {
   readonly host: RuntimeHost
-  /** Undefined for a single-node cluster. */
+  /** Returns this server's node; undefined for a single-node cluster. */
   readonly nodes: () => { readonly node: ClusterNode; readonly standby: Standby } | undefined
   readonly systemRules: PathRuleTable
   readonly inFlight: InFlightRequests

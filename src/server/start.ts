@@ -54,7 +54,7 @@ export const startServerFrom = async (
 
 type SharedParts = Pick<Parameters<typeof Server.start>[0], 'config' | 'sharedLog' | 'openStorage' | 'peers'>
 
-/** For storage that several servers may share: opens its log and this node's copy. Each start is a new node. */
+/** Opens the log of storage that several servers may share, and this node's copy. Each start is a new node. */
 const openShared = async (config: ServerConfig, log: Log): Promise<SharedParts> => {
   const { storage, own } = config
   if (!storage.etcd) return { config }
@@ -67,7 +67,7 @@ const openShared = async (config: ServerConfig, log: Log): Promise<SharedParts> 
   }
 }
 
-/** For storage that other nodes may join: opens this node's part of the shared data, if there are other nodes. */
+/** Opens storage that other nodes may join, with this node's part of the shared data if there are other nodes. */
 const openPeers = async (config: ServerConfig, log: Log, network: Network): Promise<SharedParts> => {
   const { storage } = config
   if (storage.path === undefined) return { config }

@@ -1,7 +1,6 @@
 import { type FlagForm, parseSwitch, readFlag } from '../../base/go-flags.js'
 import { nearest } from '../../base/nearest.js'
 
-/** Flags of the `server` command. */
 export interface ServerFlags {
   readonly configs: readonly string[]
   readonly dev: boolean

@@ -80,7 +80,7 @@ const WITHHELD_BY: Readonly<Record<Withheld, string>> = {
   'replication-status': 'disable_replication_status_endpoints',
 }
 
-/** `tls` replaces the files of the stanza. */
+/** Resolves one listener. `tls` replaces the files of the stanza. */
 const resolveListener = (sources: ConfigSources, stanza: Stanza, name: string, tls?: ListenerTls): ListenerConfig => {
   const { settled, findings } = sources
   const { values, origin } = stanza

@@ -14,7 +14,10 @@ export const resolveLockouts = (
   >
 }
 
-/** The environment variable takes precedence, then Vault's stanza, then Understudy's switch. Off in dev mode. */
+/**
+ * Resolves one method's lockout. The environment variable takes precedence, then Vault's stanza, then Understudy's switch.
+ * Off in dev mode.
+ */
 const resolveLockout = (
   { files, env, settled }: ConfigSources,
   method: LockableMethod,

@@ -46,7 +46,7 @@ const BY_READER = 'standard on a terminal, else json'
 
 type Source = ConfigSources['files']['root'][string] | undefined
 
-/** An empty string in a file means the default. */
+/** Treats an empty string in a file as the default. */
 const given = (source: Source): Source => (source?.value === '' ? undefined : source)
 
 const originOf = (sources: readonly Source[]): string => sources.find((source) => source)?.origin ?? 'log'

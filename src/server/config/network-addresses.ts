@@ -26,7 +26,10 @@ export const systemAddresses = (): readonly NetworkAddress[] => {
   )
 }
 
-/** The kernel lists each route with interface and destination. The default route has destination zero. */
+/**
+ * Returns the interface of the default route. The kernel lists each route with interface and destination; the default route
+ * has destination zero.
+ */
 const defaultInterface = (): string | undefined => {
   try {
     return /^(\S+)\t00000000\t/m.exec(readFileSync('/proc/net/route', 'ascii'))?.[1]

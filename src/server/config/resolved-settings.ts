@@ -42,7 +42,7 @@ export class ResolvedSettings {
     return this.#decide(name, sources, fallback, TEXT)
   }
 
-  /** Displayed as hidden, unless it is empty or only refers to the secret's location. */
+  /** Resolves a secret. It is displayed as hidden, unless it is empty or only refers to the secret's location. */
   secret(name: string, sources: Sources, fallback = ''): string {
     const show = (value: string) => (value === '' || /^(?:env|file):\/\//.test(value) ? value : HIDDEN)
     return this.#decide(name, sources, fallback, { isOne: isText, show })

@@ -40,7 +40,7 @@ export const resolveSeal = ({ files, env, settled, findings }: ConfigSources, ow
   }
 }
 
-/** Environment variables apply to keys absent from the stanza, as they do for clients of the other cluster. */
+/** Resolves a transit stanza. Environment variables apply to absent keys, as they do for clients of the other cluster. */
 const resolveTransit = (
   { values, origin }: Stanza,
   env: Environment,

@@ -175,7 +175,6 @@ export const OWN_KEYS = {
   allow_generate_root_unauthenticated: real('bool'),
 } as const satisfies KeyTable
 
-/** A key of the stanza `understudy`. */
 export type OwnKey = keyof typeof OWN_KEYS
 
 export const ROOT_KEYS: KeyTable = {

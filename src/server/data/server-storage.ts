@@ -31,7 +31,6 @@ export const createMemoryStorage = (onStep: StepListener = () => undefined): Ser
   )
 }
 
-/** Opens the configured storage. */
 export const openConfiguredStorage = async ({ storage }: ServerConfig, log: Log): Promise<EngineSource> =>
   storage.path === undefined ? openMemoryGenerations() : openGenerations(storage.path, log)
 

@@ -6,7 +6,6 @@ export class LabState {
   skewMs = 0
   readonly disk = new DiskFaults()
 
-  /** The number of active faults. */
   get activeFaults(): number {
     return (this.skewMs === 0 ? 0 : 1) + (this.disk.state === 'ok' ? 0 : 1)
   }

@@ -5,7 +5,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { SideRequest } from '../../logical/incoming.js'
 import type { JsonValue } from '../../logical/json.js'
 
-/** Without a token, any client that can reach the server may change it, except web pages. */
+/** Authorizes a change to this server. Without a configured token, every client is allowed except web pages. */
 export const requireRight = (request: SideRequest, token: string): void => {
   if (token !== '' && !hasToken(request, token)) {
     throw denied('lab_api_token belongs in the header X-Understudy-Token')

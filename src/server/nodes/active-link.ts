@@ -10,7 +10,7 @@ import { callerCredentials, type NodeAuthority } from './node-authority.js'
 interface ActiveLinkOptions {
   readonly transport: ClusterTransport
   readonly times: ReplicationTimes
-  /** Undefined if it cannot be read here. The last one stays valid. */
+  /** Returns the CA; undefined if it cannot be read here. The last one stays valid. */
   readonly authority: () => NodeAuthority | undefined
   readonly clock: Clock
   readonly random: Random

@@ -25,7 +25,6 @@ interface ClusterNodeOptions {
   /** How long it stays out of elections after it stepped down, or failed to become active. */
   readonly restMs: number
   readonly host: () => Pick<RuntimeHost, 'runtime' | 'followAnew'>
-  /** Called after each event. */
   readonly onChange: () => void
   readonly relayPort: RelayPort
   readonly clock: Clock
@@ -157,7 +156,7 @@ export class ClusterNode implements NodeSeat {
     }
   }
 
-  /** Called when the runtime is closed: gives up leadership. */
+  /** Gives up leadership when the runtime is closed. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.presence.end()

@@ -54,7 +54,6 @@ const PAUSE_MS = 100
 export interface NodeParts {
   readonly node: ClusterNode
   readonly standby: Standby
-  /** Called when the runtime is closed. */
   close(): Promise<void>
 }
 

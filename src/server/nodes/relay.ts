@@ -16,13 +16,13 @@ const noActiveNode = (): LogicalError =>
   new LogicalError('unavailable', 'local node not active but active cluster node not found')
 
 interface RelayOptions {
-  /** The known active node; undefined if unknown, or if it is this node. */
+  /** Returns the known active node; undefined if unknown, or if it is this node. */
   readonly activeNode: () => LeaderRecord | undefined
   /** Returns how long a request that no node has accepted is retried, in milliseconds. */
   readonly leftMs: (request: IncomingRequest) => number
   /** Resolves when a node of another term is active, or after a moment, since an elected node is not available at once. */
   readonly awaitOther: (request: IncomingRequest, term: number) => Promise<void>
-  /** True if this node is active, or about to be. */
+  /** Returns true if this node is active, or about to be. */
   readonly isOwnTurn: () => boolean
   /** Resolves when the local copy has applied the shared log up to the index, or after a timeout. */
   readonly reach: (index: number) => Promise<void>

@@ -12,7 +12,7 @@ import type { Runtime } from '../runtime/runtime.js'
 
 interface StandbyPortOptions {
   readonly port: () => ClusterPort
-  /** Undefined if this node is not a standby: it does not respond then. */
+  /** Returns the following runtime; undefined if this node is not a standby: it does not respond then. */
   readonly following: () => Pick<Runtime, 'store' | 'barrier'> | undefined
   readonly activeNode: () => LeaderRecord | undefined
   readonly log: Log
@@ -28,7 +28,7 @@ export class StandbyPort {
     this.#options = options
   }
 
-  /** Call this when the node becomes a standby or stops being one. */
+  /** Updates the served identities. Call it when the node becomes a standby or stops being one. */
   update(): void {
     const store = this.#options.following()?.store
     if (store === this.#followed?.store) return

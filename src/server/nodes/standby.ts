@@ -14,7 +14,7 @@ import type { Relay } from './relay.js'
 interface StandbyOptions {
   readonly seat: Pick<NodeSeat, 'isServing' | 'isTakingOver'>
   readonly relay: Relay
-  /** The copy from which a performance standby answers; undefined while it is incomplete. */
+  /** Returns the copy from which a performance standby answers; undefined while it is incomplete. */
   readonly copy: () => RequestCopy | undefined
   readonly room: WaitingRoom
   readonly rulesOf: (path: string) => PathRules

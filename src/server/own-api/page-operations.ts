@@ -35,7 +35,7 @@ const work = object({
 const TITLE = 'delay the link between A and B by 80 ms'
 const COMMAND = 'understudy fault latency A B 80ms'
 
-/** A body of the public API, which has its own document. */
+/** Returns a body of the public API, which has its own document. */
 const publicBody = (example: JsonObject) => ({ schema: { type: 'object' } as JsonObject, example })
 const HANDED_ON =
   'The public API of a cluster of the lab, at its active node, with the token and namespace of whoever asks'

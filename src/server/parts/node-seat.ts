@@ -17,15 +17,16 @@ export interface NodeSeat {
   readonly isServing: boolean
   /** True from the election until the cluster is open, and during a role change: clients wait. */
   readonly isTakingOver: boolean
-  /** Call this when the barrier was unsealed: the node takes part in elections from now on. */
+  /** Reports that the barrier was unsealed: the node takes part in elections from now on. */
   unsealed(): void
   /**
-   * Call this before the barrier is sealed. Resolves when the node is no longer leader, and a following runtime is in place.
+   * Reports that the barrier is about to be sealed. Resolves when the node is no longer leader, and a following runtime is
+   * in place.
    */
   sealed(): Promise<void>
-  /** Call this before the runtime is rebuilt for a role change. A leader keeps its leadership. */
+  /** Reports that the runtime is about to be rebuilt for a role change. A leader keeps its leadership. */
   changing(): void
-  /** Call this when the new runtime is in place; it follows the log. */
+  /** Reports that the new runtime is in place; it follows the log. */
   changed(): void
   /**
    * Replaces the cluster's data with the content of the engine. Rejects with LogicalError 503 if this node is no longer

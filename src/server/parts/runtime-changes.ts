@@ -9,7 +9,7 @@ export interface NewData {
   readonly prepare: (fresh: Engine, old: Engine) => Promise<void>
   /** The set being joined, for status reads once it is decided. */
   readonly joining?: FreshStart['joining']
-  /** Called afterwards: returns whether the auto-unseal seal, if any, may unseal the new data. */
+  /** Returns whether the auto-unseal seal, if any, may unseal the new data. Called after the change. */
   readonly opensItself?: () => boolean
 }
 

@@ -70,7 +70,7 @@ export class EtcdChild {
     return `unix:${path.join(this.#directory, SOCKET)}`
   }
 
-  /** `onEnd` is called with the reason each time the process exits by itself. */
+  /** Starts the process. `onEnd` is called with the reason each time it exits by itself. */
   start(onEnd: (reason: string) => void = () => undefined): void {
     this.#onEnd = onEnd
     this.#running = this.#keepRunning()
@@ -149,7 +149,7 @@ export class EtcdChild {
 /** Architectures on which etcd requires an explicit opt-in, since it is not fully tested there. */
 const ARCHITECTURES: Readonly<Partial<Record<NodeJS.Architecture, string>>> = { arm64: 'arm64', arm: 'arm' }
 
-/** etcd logs JSON lines. */
+/** Returns the message of a log line, which is JSON. */
 const messageOf = (line: string): string => {
   try {
     const { msg, error } = JSON.parse(line) as { msg?: string; error?: string }

@@ -44,7 +44,7 @@ export class Joiner {
     return this.#pending
   }
 
-  /** The data of the cluster has arrived: nothing is pending any more. */
+  /** Ends the join once the cluster's data has arrived. */
   arrived(): void {
     this.#pending = undefined
   }

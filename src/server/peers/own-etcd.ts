@@ -133,7 +133,10 @@ export const writeAddresses = (directory: string, addresses: readonly string[]):
 export const readAddresses = async (directory: string): Promise<readonly string[]> =>
   (await readFile(path.join(placeOf(directory), ADDRESSES), 'utf8').catch(absent))?.split('\n').filter(Boolean) ?? []
 
-/** etcd requires the file but does not check its signature: before the first removal, the member signs it itself. */
+/**
+ * Writes an empty revocation list. etcd requires the file but does not check its signature: before the first removal, the
+ * member signs it itself.
+ */
 const writeEmptyList = async (directory: string, nowMs: number): Promise<void> => {
   const { certificate, privateKey } = await readMemberTls(directory)
   const signer = { certificate: derOf(certificate), privateKey: derOf(privateKey) }
@@ -174,7 +177,9 @@ export const startFirst = async (
 
 const placeOf = (directory: string): string => path.resolve(directory, 'etcd')
 
-/** Without a leader etcd does not respond, so it must elect a new one before a lease expires. */
+/**
+ * Returns etcd's timing flags. Without a leader etcd does not respond, so it must elect a new one before a lease expires.
+ */
 const electionFlags = (leaseMs: number): readonly string[] => {
   const electionMs = Math.min(ELECTION_MS_MAX, Math.round(leaseMs / 4))
   return ['--election-timeout', `${electionMs}`, '--heartbeat-interval', `${Math.round(electionMs / 10)}`, '--pre-vote']

@@ -34,7 +34,7 @@ export interface PeersHost {
   moveData(reason: string, move: (engine: Engine) => Promise<EngineSource>, rootKey?: Buffer): Promise<void>
   /** Unseals with the auto-unseal seal, if any: now, or as soon as the seal is reachable. */
   autoUnseal(): Promise<void>
-  /** Call this when waiting requests may be able to continue. */
+  /** Makes waiting requests check again. Call it when they may be able to continue. */
   wake(): void
   /** Makes the server stop serving permanently. */
   beRemoved(): void

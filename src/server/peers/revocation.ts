@@ -54,7 +54,7 @@ export class Revocation {
     await this.#askIfRemoved()
   }
 
-  /** On the active node: deletes the records of nodes without an etcd member, and revokes their certificates. */
+  /** Deletes the records of nodes without an etcd member, and revokes their certificates. Runs on the active node. */
   dismissGone(): Promise<void> {
     // Serialized: each run extends the list of the previous one.
     const dismissed = this.#dismissing.then(() => this.#dismissGone())

@@ -3,7 +3,7 @@ import type { Log } from '../../base/log.js'
 import type { EtcdMembers } from '../../storage/commit-log/etcd/etcd-members.js'
 
 interface TendingOptions {
-  /** Undefined if this node is not active. */
+  /** Returns the members; undefined if this node is not active. */
   readonly members: () => EtcdMembers | undefined
   readonly clock: Clock
   readonly log: Log
@@ -24,7 +24,7 @@ export class Tending {
     this.#timer = options.clock.setRepeating(LOOK_MS, () => void this.#look())
   }
 
-  /** Call this when a new member was added. */
+  /** Starts promoting. Call it when a new member was added. */
   begin(): void {
     this.#mayHaveLearners = true
   }

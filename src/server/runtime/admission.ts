@@ -46,7 +46,7 @@ export class Admission {
     if (!this.#hasTurn(request)) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
   }
 
-  /** Call this when an admitted request has been answered. */
+  /** Ends the admission of a request that has been answered. */
   leave(request: IncomingRequest): void {
     if (this.#inTurn !== request) return
     this.#inTurn = undefined
@@ -86,7 +86,7 @@ export class Admission {
     this.wake()
   }
 
-  /** Call this when a change that requests wait for may be complete. */
+  /** Makes waiting requests check again. Call it when a change that they wait for may be complete. */
   wake(): void {
     this.#room.wake()
   }

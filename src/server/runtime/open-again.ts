@@ -36,7 +36,7 @@ export const openAgain = async (options: OpenAgainOptions): Promise<Runtime | un
   return undefined
 }
 
-/** A cluster that cannot be opened still exists, sealed. */
+/** Unseals the runtime. If that fails, the cluster still exists, sealed. */
 const unseal = async ({ seal }: Runtime, { rootKey, log }: OpenAgainOptions): Promise<void> => {
   try {
     if (rootKey) await seal.openWith(rootKey)

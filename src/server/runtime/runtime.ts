@@ -188,7 +188,7 @@ export class Runtime implements RuntimeParts {
     }
   }
 
-  /** If a node was started before its cluster was initialized, unseals it with the seal like any other, if possible. */
+  /** Unseals with the seal, if possible, once the cluster is initialized. A node may have been started before that. */
   #awaitInitialization(): void {
     const stop = this.store.onChange({
       seal: (key) => {

@@ -61,7 +61,7 @@ export class ServerStatus implements ClusterStatus {
     this.license = config.own.license
   }
 
-  /** Call this when the server becomes a node of a multi-node cluster. */
+  /** Switches to the status of a node in a multi-node cluster. */
   join(membership: Membership): void {
     this.#membership = membership
   }
@@ -78,13 +78,13 @@ export class ServerStatus implements ClusterStatus {
     this.#reading = frozen(this.#reading)
   }
 
-  /** While frozen: shows that the cluster is joining a set. */
+  /** Shows that the cluster is joining a set. Call it only while frozen. */
   showBootstrapping(kind: keyof Reading['replicationModes']): void {
     const replicationModes = { ...this.#reading.replicationModes, [kind]: 'bootstrapping' as const }
     this.#reading = { ...frozen(this.#reading), replicationModes }
   }
 
-  /** Call this when the other nodes have permanently removed this one. */
+  /** Reports that the other nodes have permanently removed this one. */
   remove(): void {
     this.#isRemoved = true
   }

@@ -45,7 +45,7 @@ export const createStatePaths = (options: StatePathsOptions): PathSpec[] => {
   ]
 }
 
-/** The node that initializes a multi-node cluster leads it meanwhile. */
+/** Returns an initializer that leads the multi-node cluster while it initializes it. */
 const leadingInitializer = (seal: SealManager, seat: NodeSeat): Initializer => ({
   keys: seal.keys,
   get isInitialized() {

@@ -58,7 +58,7 @@ export class WaitingRoom {
     return Math.max(0, request.waitEndMs - nowMs)
   }
 
-  /** Call this after a change: every waiting request checks again. */
+  /** Makes every waiting request check again. Call it after a change. */
   wake(): void {
     for (const check of [...this.#waiting]) check()
   }

@@ -7,7 +7,7 @@ import type { Host } from './host.js'
 /** The links between two hosts. */
 interface Ways {
   isCut(from: string, to: string): boolean
-  /** Latency of a message, and additional latency of one direction, in milliseconds. */
+  /** Returns the latency of a message in milliseconds. `slowMs` returns the additional latency of one direction. */
   delayMs(): number
   slowMs(from: string, to: string): number
 }
@@ -69,7 +69,7 @@ export class End implements Wire {
     this.#part()
   }
 
-  /** The process at this end is gone. Its data in transit still arrives. */
+  /** Detaches the process at this end. Its data in transit still arrives. */
   forget(): void {
     this.#inbox.forget()
     this.#part()

@@ -27,7 +27,7 @@ export class CommitTimes {
     this.#marks = [{ index: 0, atMs: clock.monotonic() }]
   }
 
-  /** Call this for every commit. */
+  /** Records a commit. Call it for every commit. */
   committed(lastIndex: number): void {
     const atMs = this.#clock.monotonic()
     const newest = this.#marks.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY

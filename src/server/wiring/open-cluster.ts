@@ -159,7 +159,10 @@ export class OpenCluster {
     return !(this.#options.isStandby || this.replication.isDrSecondary)
   }
 
-  /** Unfinished work of a closing cluster is not an error: the next start resumes it. */
+  /**
+   * Runs work in the background and logs a failure. Unfinished work of a closing cluster is not one: the next start resumes
+   * it.
+   */
   #inBackground(work: Promise<void>, failure: string): void {
     work.catch((error: unknown) => {
       if (!this.#stop.signal.aborted) this.#options.log.warn(failure, { error })

@@ -83,5 +83,8 @@ export const planRestoration = async (
   }
 }
 
-/** Under a different root key, only records stored in plaintext can be kept, except for the one wrapped by this seal. */
+/**
+ * Returns whether a key can be kept under a different root key: only records stored in plaintext, except for the one wrapped
+ * by this seal.
+ */
 const isForeignKept = (key: string): boolean => isPlainKey(key) && key !== KEYS.autoWrappedRoot

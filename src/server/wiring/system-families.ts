@@ -56,7 +56,7 @@ export const createSystemFamilies = (options: FamilyOptions): Backend => {
   return createSystemBackend([...statePaths, ...families], shell.systemRules)
 }
 
-/** Mounts and namespaces. */
+/** Returns the paths of mounts and namespaces. */
 const mountFamilies = ({ services, replication, config, clock, random }: FamilyOptions): PathSpec[] => {
   const { table, mounts, router, namespaces, policies, identity, tokens, cleanup } = services
   const deps = { table, mounts, router, reportedVersion: config.own.reportedVersion }
@@ -97,7 +97,7 @@ const mountFamilies = ({ services, replication, config, clock, random }: FamilyO
   ]
 }
 
-/** Access control: policies, token lookups, leases, wrapping, audit. */
+/** Returns the paths of access control: policies, token lookups, leases, wrapping, audit. */
 const accessFamilies = ({ services, clock }: FamilyOptions): PathSpec[] => {
   const { policies, tokens, leases, wrapping, audit, router } = services
   return [
@@ -113,7 +113,7 @@ const accessFamilies = ({ services, clock }: FamilyOptions): PathSpec[] => {
   ]
 }
 
-/** The server itself: keyring, node, metrics, OpenAPI, storage. */
+/** Returns the paths of the server itself: keyring, node, metrics, OpenAPI, storage. */
 const serverFamilies = (
   { services, config, runtime, shell, changes, clock, random, log, replication, openedAtMs }: FamilyOptions,
   context: PathContext,

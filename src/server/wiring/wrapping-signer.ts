@@ -20,7 +20,7 @@ export const createWrappingSigner = (options: {
   readonly clock: Clock
   readonly random: Random
   readonly deriveKey: (purpose: string) => Buffer
-  /** The API address at which recipients unwrap. */
+  /** Returns the API address at which recipients unwrap. */
   readonly address: () => string
   readonly jwtKeys?: JwtKeys | undefined
 }): WrappingSigner => {
