@@ -71,7 +71,7 @@ export interface HttpServer {
 /** How often Node checks for connections that have timed out. */
 const SWEEP_MS = 1000
 
-/** The HTTP front on one address. */
+/** Creates the HTTP front on one address. */
 export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   const { clock, log, limits = {}, tls, proxyProtocol } = options
   const bodyBytesMax = limits.bodyBytesMax ?? LIMITS.bodyBytesMax

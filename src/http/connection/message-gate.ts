@@ -204,7 +204,7 @@ export class MessageGate {
     return true
   }
 
-  /** The parser must see the end of a sized message exactly where Content-Length says. */
+  /** Updates the position after part of a sized message. The parser must see its end exactly where Content-Length says. */
   #passed(left: number): void {
     if ((left === 0) !== (this.#request?.complete === true)) this.#cut()
     this.#position = left === 0 ? ANSWER : { in: 'sized-body', left }

@@ -14,7 +14,10 @@ export interface TlsSettings {
   readonly ciphers?: string | undefined
 }
 
-/** With a client CA, a presented certificate must be signed by it. A client without a certificate may still be admitted. */
+/**
+ * Returns the TLS options. With a client CA, a presented certificate must be signed by it. A client without a certificate
+ * may still be admitted.
+ */
 export const secureOptions = ({
   cert,
   key,

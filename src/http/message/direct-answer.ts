@@ -41,7 +41,7 @@ export class DirectAnswer {
     this.#onClose.push(listener)
   }
 
-  /** `head` contains only Latin-1 characters. */
+  /** Sends the response. `head` contains only Latin-1 characters. */
   send(head: string, body: string | Buffer, isLast: boolean): void {
     const { socket } = this.#message
     this.#state = 'sent'

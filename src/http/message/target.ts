@@ -79,7 +79,7 @@ const canonicalPath = (path: string): string => {
   return decoded
 }
 
-/** Node passes bytes beyond ASCII on as Latin-1. Like escaped bytes, they are decoded as UTF-8. */
+/** Decodes a path. Node passes bytes beyond ASCII on as Latin-1; like escaped bytes, they are decoded as UTF-8. */
 const decode = (path: string): string => {
   const escaped = path.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`)
   try {

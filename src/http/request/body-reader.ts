@@ -23,7 +23,9 @@ interface BodyReaderOptions {
   readonly room: BodyRoom
   /** The listener's limit for every sender. */
   readonly bytesMax: number
-  /** Called once the body is, or will be, larger than the limit for unauthenticated senders. */
+  /**
+   * Returns the sender's allowance. Called once the body is, or will be, larger than the limit for unauthenticated senders.
+   */
   readonly allowance: (gone: AbortSignal) => BodyAllowance | Promise<BodyAllowance>
 }
 

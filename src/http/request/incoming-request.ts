@@ -63,7 +63,7 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
   ['DELETE', 'delete'],
 ])
 
-/** A 405 that precedes all API rules: empty text. */
+/** Returns a 405 that precedes all API rules, with empty text. */
 const wrongVerb = (): LogicalError => new LogicalError('unsupported-operation', '')
 
 /**

@@ -43,7 +43,7 @@ export const answerBadMessage = (
   linger(socket, clock)
 }
 
-/** The API does not support CONNECT tunnels. */
+/** Rejects a CONNECT request: the API does not support tunnels. */
 export const answerConnect = (socket: Socket, gate: MessageGate | undefined, clock: Clock): void => {
   gate?.stop()
   socket.on('error', () => socket.destroy())
@@ -51,7 +51,10 @@ export const answerConnect = (socket: Socket, gate: MessageGate | undefined, clo
   linger(socket, clock)
 }
 
-/** Closing a socket with unread bytes resets the connection, which may discard the response. */
+/**
+ * Reads on for a while before it closes. Closing a socket with unread bytes resets the connection, which may discard the
+ * response.
+ */
 export const linger = (socket: Socket, clock: Clock): void => {
   const timer = clock.setTimer(LINGER_MS, () => socket.destroy())
   socket.once('close', () => timer.cancel())
