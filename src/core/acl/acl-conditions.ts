@@ -18,7 +18,10 @@ export const meetsConditions = (
   return !OPERATIONS_WITH_PARAMETERS.has(operation) || meetsParameters(rule, data)
 }
 
-/** If either limit is set, the response must be wrapped. Merged rules can have a range that no TTL satisfies. */
+/**
+ * Checks the wrapping TTL. If either limit is set, the response must be wrapped. Merged rules can have a range that no TTL
+ * satisfies.
+ */
 const meetsWrapping = (rule: AclRule, wrap: WrapRequest | undefined): boolean => {
   const { minWrappingTtlSeconds: min, maxWrappingTtlSeconds: max } = rule
   if (min === 0 && max === 0) return true
@@ -78,7 +81,7 @@ const isEqual = (listed: PlainValue, value: JsonValue | undefined): boolean => {
 const isJsonObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawNumber)
 
-/** A leading or trailing `*` matches any text. Elsewhere, or alone, it is literal. */
+/** Matches any text at a leading or trailing `*`. Elsewhere, or alone, `*` is literal. */
 const matchesGlob = (glob: string, text: string): boolean => {
   const isOpenStart = glob.length > 1 && glob.startsWith('*')
   const isOpenEnd = glob.length > 1 && glob.endsWith('*')

@@ -47,7 +47,10 @@ export const mergeRules = (
 const keyOf = ({ kind, isGlob, segments, text }: PathPattern): string =>
   `${kind}${isGlob ? '*' : ''}:${kind === 'segments' ? JSON.stringify(segments) : text}`
 
-/** Deny overrides everything else. Otherwise capabilities are combined, and the stricter wrapping TTLs apply. */
+/**
+ * Merges two rules. Deny overrides everything else. Otherwise capabilities are combined, and the stricter wrapping TTLs
+ * apply.
+ */
 const mergeRule = (a: AclRule, b: AclRule): AclRule => {
   const contributions = [...a.contributions, ...b.contributions]
   const denying = [a, b].find((rule) => (rule.capabilities & CAPABILITY_BITS.deny) !== 0)

@@ -21,7 +21,6 @@ interface AclQuery {
 export interface AclVerdict {
   readonly isAllowed: boolean
   readonly isRoot: boolean
-  /** The policies that grant the required capability. */
   readonly grantingPolicies: readonly GrantingPolicy[]
 }
 

@@ -132,7 +132,7 @@ const parseRule = (block: HclBlock): PolicyRule => {
   }
 }
 
-/** A deny rule has no other content. */
+/** Returns a deny rule, which has no other content. */
 const denied = (path: string): PolicyRule => ({
   path,
   capabilities: CAPABILITY_BITS.deny,

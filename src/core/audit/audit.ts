@@ -40,7 +40,6 @@ export class AuditBroker {
   readonly #devices = new Map<string, AuditDevice>()
   /** Devices that are open and tested but not yet durable, by their unique salt. */
   readonly #tried = new Map<string, AuditDevice>()
-  /** Devices being closed. */
   readonly #closing = new Set<Promise<void>>()
 
   constructor(options: AuditBrokerOptions) {
@@ -229,13 +228,13 @@ class AuditedHeaders {
     this.#storage = storage
   }
 
-  /** By lower-case name. */
+  /** Returns the headers by lower-case name. */
   all(): ReadonlyMap<string, AuditedHeader> {
     this.#kept ??= new Map(Object.entries(readJson<HeaderRecord>(this.#storage, KEYS.auditedHeaders) ?? {}))
     return this.#kept
   }
 
-  /** Undefined stops logging the header. */
+  /** Stores the settings of a header. Undefined stops logging it. */
   set(name: string, header: AuditedHeader | undefined): Promise<void> {
     return this.#storage.write((tx) => {
       const { [name.toLowerCase()]: _replaced, ...others } = readJson<HeaderRecord>(tx, KEYS.auditedHeaders) ?? {}

@@ -30,11 +30,14 @@ export interface AliasFactors {
 export const IDENTITY_KEYS = {
   entities: 'entity/',
   entity: (id: string) => `entity/${id}`,
-  /** A hash, because an alias name can be part of a credential and of any length. */
+  /** Returns a hash, because an alias name can be part of a credential and of any length. */
   alias: ({ namespaceId, mountAccessor, name }: AliasFactors) =>
     `alias/${sha256Hex(JSON.stringify([namespaceId, mountAccessor, name]))}`,
   aliasId: (id: string) => `alias-id/${id}`,
-  /** Every entity of a namespace has such a key, so these keys list the entities. Names are case-insensitive. */
+  /**
+   * Returns the key prefix of a namespace's entities. Every entity has such a key, so these keys list them. Names are
+   * case-insensitive.
+   */
   names: (namespaceId: string) => `name/${namespaceId}/`,
   name: (namespaceId: string, name: string) => `name/${namespaceId}/${sha256Hex(name.toLowerCase())}`,
 } as const

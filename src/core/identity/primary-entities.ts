@@ -16,7 +16,9 @@ interface PrimaryEntitiesOptions {
   readonly identity: IdentityStore
   /** Forwards a request to this cluster's primary. */
   readonly askPrimary: EntityForwarder
-  /** The primary's cluster ID and the last index of its log applied here; undefined if this cluster has no primary. */
+  /**
+   * Returns the primary's cluster ID and the last index of its log applied here; undefined if this cluster has no primary.
+   */
   readonly upstream: () => { readonly clusterId: string; readonly appliedIndex: number } | undefined
 }
 

@@ -48,7 +48,6 @@ export const routePath = (entry: Pick<MountEntry, 'kind' | 'path'>): string =>
 const ENTRIES = { secret: [KEYS.mounts, KEYS.localMounts], auth: [KEYS.authMounts, KEYS.localAuthMounts] } as const
 const DATA = { secret: [KEYS.secretData, KEYS.localSecretData], auth: [KEYS.authData, KEYS.localAuthData] } as const
 
-/** Returns the storage key of the entry. */
 export const entryKey = ({ kind, isLocal, uuid }: Pick<MountEntry, 'kind' | 'isLocal' | 'uuid'>): string =>
   ENTRIES[kind][isLocal ? 1 : 0] + uuid
 

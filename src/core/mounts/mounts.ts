@@ -50,7 +50,6 @@ const TYPE_ALIASES: Readonly<Record<string, { type: string; version?: string }>>
 /** Mounts below these paths are not allowed: they are parts of the API itself. */
 const RESERVED = ['auth/', 'sys/', 'cubbyhole/']
 
-/** Enables, disables, tunes and moves mounts. */
 export class MountService {
   readonly #options: MountServiceOptions
 

@@ -58,7 +58,7 @@ export class AuditedRun {
   }
 }
 
-/** A response that no audit device has logged is not sent. The effects of the request remain. */
+/** Returns the error in place of a response that no audit device has logged. The effects of the request remain. */
 const executedUnrecorded = (cause: unknown): LogicalError =>
   new LogicalError('internal', 'internal error: the request was executed, but no audit device took its answer', {
     cause,

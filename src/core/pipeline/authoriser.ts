@@ -36,7 +36,7 @@ export class Authoriser {
     this.#options = options
   }
 
-  /** For paths that need no token: recognizes a valid token and ignores an invalid one. */
+  /** Identifies the caller on a path that needs no token: recognizes a valid token and ignores an invalid one. */
   identify(request: Request): Authorised {
     const { tokens, identity } = this.#options
     const found = request.clientToken === undefined ? undefined : tokens.find(request.clientToken)

@@ -9,10 +9,12 @@ import { hmacSha256Hex } from '../../crypto/hmac.js'
 
 interface ConsistencyOptions {
   readonly clock: Clock
-  /** Derived from the shared keyring, so that every member of the set accepts states from the others. */
+  /** Returns the key, derived from the shared keyring so that every member of the set accepts states from the others. */
   readonly key: () => Buffer
   readonly own: () => LogState
-  /** The primary's cluster ID and the last index of its log applied here; undefined if this cluster has no primary. */
+  /**
+   * Returns the primary's cluster ID and the last index of its log applied here; undefined if this cluster has no primary.
+   */
   readonly upstream: () => { readonly clusterId: string; readonly appliedIndex: number } | undefined
   readonly mayForward: boolean
   /** True on a performance standby, whose active node may have newer data. */
@@ -20,8 +22,8 @@ interface ConsistencyOptions {
   /** The timeout in ms for `await-state`, and for a token on a performance standby. */
   readonly awaitMs: number
   /**
-   * On a performance standby: resolves to true once all entries that were in the log at the call are applied, or to false on
-   * timeout.
+   * Resolves to true once all entries that were in the log at the call are applied, or to false on timeout. Set on a
+   * performance standby.
    */
   readonly reachEnd?: ((waitMs: number) => Promise<boolean>) | undefined
 }
@@ -74,7 +76,7 @@ export class Consistency {
   }
 
   /**
-   * On a performance standby: waits until an unknown token must have replicated, if it exists. A token issued at an index
+   * Waits, on a performance standby, until an unknown token must have replicated if it exists. A token issued at an index
    * beyond the end of the log belongs to another log. Throws 412 if that cannot be determined in time.
    */
   async requireToken(presented: string, tokens: Pick<TokenStore, 'awaitedIndex'>): Promise<void> {
@@ -82,7 +84,7 @@ export class Consistency {
     if (!isReached() && (await this.#becomes(isReached)) === 'late') throw notReached()
   }
 
-  /** 'never': all entries of the log are applied and the state is still not reached. */
+  /** Waits for a state. 'never': all entries of the log are applied and the state is still not reached. */
   async #becomes(isReached: () => boolean): Promise<'reached' | 'never' | 'late'> {
     const { clock, awaitMs, reachEnd } = this.#options
     const deadline = clock.monotonic() + awaitMs

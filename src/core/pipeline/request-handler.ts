@@ -44,7 +44,7 @@ interface RequestHandlerOptions extends AuthoriserOptions {
    * elsewhere.
    */
   readonly answersAlone?: AnsweredAlone | undefined
-  /** Last index of this cluster's log. */
+  /** Returns the last index of this cluster's log. */
   readonly lastIndex: () => number
   readonly clock: Clock
   readonly recorder: Pick<Meter, 'record'>
@@ -109,7 +109,7 @@ export class RequestHandler {
   }
 
   /**
-   * On a performance standby: waits until this node has the data that the request's token and headers refer to. Routing may
+   * Waits, on a performance standby, until this node has the data that the request's token and headers refer to. Routing may
    * depend on that data, so it is repeated afterwards.
    */
   async #requireAlone(state: OpenState, request: IncomingRequest): Promise<void> {
@@ -271,7 +271,7 @@ const canBeWrapped = (response: Response): boolean =>
 
 const isReadOnly = (error: unknown): boolean => error instanceof LogicalError && error.code === 'read-only'
 
-/** On unauthenticated paths, error texts are not formatted as a list. */
+/** Removes the list format from error texts, for unauthenticated paths. */
 const unwrapped = (error: unknown): unknown =>
   error instanceof LogicalError && error.wrapped
     ? new LogicalError(error.code, error.message, { cause: error.cause, ...(error.data && { data: error.data }) })

@@ -6,7 +6,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { SealManager } from './seal-manager.js'
 
 interface AutoUnsealingOptions {
-  /** The current seal; undefined while the runtime is being replaced. */
+  /** Returns the current seal; undefined while the runtime is being replaced. */
   readonly seal: () => Pick<SealManager, 'autoUnseal'> | undefined
   readonly clock: Clock
   readonly random: Random

@@ -5,7 +5,7 @@ import type { SealRecord, SealStorage } from './seal-records.js'
 import { toBase64, toHex } from './share-input.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
-/** `encrypted` is in the order of `pgpKeys`. One key may encrypt several shares. */
+/** Builds the backup. `encrypted` is in the order of `pgpKeys`. One key may encrypt several shares. */
 export const backupRecord = (nonce: string, pgpKeys: readonly PgpKey[], encrypted: readonly Buffer[]): SealRecord => {
   const byFingerprint = new Map<string, Buffer[]>()
   pgpKeys.forEach(({ fingerprint }, index) => {

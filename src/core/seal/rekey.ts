@@ -35,7 +35,7 @@ interface RekeyRequest {
 interface RekeyOptions {
   readonly seal: CeremonySeal
   readonly random: Random
-  /** False on a secondary, which has the shares of its primary. */
+  /** Returns false on a secondary, which has the shares of its primary. */
   readonly isShareOwner: () => boolean
 }
 

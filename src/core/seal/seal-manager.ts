@@ -30,7 +30,7 @@ interface SealManagerOptions {
    * records.
    */
   readonly isOneOfSeveral?: boolean
-  /** The cluster that this server is joining, while it has no data. */
+  /** Returns the cluster that this server is joining, while it has no data. */
   readonly joining?: () => SealJoin | undefined
 }
 
@@ -235,8 +235,9 @@ export class SealManager {
   }
 
   /**
-   * `wrapping` describes the auto-unseal wrapping. `wrapped`: it contains this key. `stale`: it may contain another key and
-   * must be updated first. `kept`: the key was in memory, so an unreachable seal does not block.
+   * Opens the barrier and the cluster. `wrapping` describes the auto-unseal wrapping. `wrapped`: it contains this key.
+   * `stale`: it may contain another key and must be updated first. `kept`: the key was in memory, so an unreachable seal
+   * does not block.
    */
   async #open(rootKey: Buffer, wrapping: 'wrapped' | 'stale' | 'kept'): Promise<void> {
     await this.#barrier.unseal(rootKey)

@@ -48,7 +48,7 @@ export const decideHealth = (facts: HealthFacts): HealthState => {
   return facts.isFenced ? 'fenced' : 'active'
 }
 
-/** `wanted` are the codes in the query, by parameter. */
+/** Returns the status code of a state. `wanted` are the codes in the query, by parameter. */
 export const healthCode = (state: HealthState, wanted: Readonly<Record<string, number | undefined>>): number => {
   const { code, parameter } = HEALTH_CODES[state]
   return wanted[parameter] ?? code

@@ -115,7 +115,7 @@ export const renderPrometheus = async ({ gauges, summaries, counts }: MetricRead
   return `${await registry.metrics()}${summaries.map(printSummary).join('')}`
 }
 
-/** The library computes quantiles only from raw observations, which are not kept here. */
+/** Prints a summary. The library computes quantiles only from raw observations, which are not kept here. */
 const printSummary = ({ name, count, sum, quantiles }: MetricSummary): string => {
   const metric = promName(name)
   const parts = [...quantiles].map(([part, ms]) => `${metric}{quantile="${part}"} ${ms}\n`).join('')

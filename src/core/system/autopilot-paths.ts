@@ -12,7 +12,7 @@ interface AutopilotDeps extends RaftAccess {
   readonly nodeId: string
   /** Stores the settings. */
   readonly storage: Storage
-  /** Called only on the active node. */
+  /** Returns the nodes. Called only on the active node. */
   readonly servers: () => Promise<readonly RaftServer[]>
 }
 

@@ -23,7 +23,10 @@ const PATHS = {
 const OF_TOKEN = { ...PATHS, token: string('The token to ask about.', '', { isSecret: true }) }
 const OF_ACCESSOR = { ...PATHS, accessor: string('The accessor of the token to ask about.') }
 
-/** sys/capabilities and its variants: a token's capabilities on paths, regardless of parameters and wrapping TTLs. */
+/**
+ * Creates the paths of sys/capabilities and its variants: a token's capabilities on paths, regardless of parameters and
+ * wrapping TTLs.
+ */
 export const capabilityPaths = ({ aclForToken, aclForAccessor }: CapabilityPathDeps): PathSpec[] => [
   definePath({
     pattern: 'capabilities',
@@ -68,7 +71,7 @@ export const capabilityPaths = ({ aclForToken, aclForAccessor }: CapabilityPathD
   }),
 ]
 
-/** As in lookups, only tokens of this namespace and its children are visible. */
+/** Returns the rules if the token is visible. As in lookups, only tokens of this namespace and its children are. */
 const visible = ({ request }: Call, found: TokenAcl | undefined): TokenAcl | undefined =>
   found?.namespace.path.startsWith(request.namespace.path) ? found : undefined
 

@@ -30,7 +30,6 @@ const SETS = {
 
 export const ALREADY_INITIALIZED = 'Vault is already initialized'
 
-/** Initializes a cluster. */
 export type Initializer = Pick<SealManager, 'isInitialized' | 'keys' | 'initialize'>
 
 export const initPaths = (seal: Initializer): PathSpec[] => [

@@ -24,7 +24,7 @@ type PrefixCall = Call<typeof PREFIX_FIELDS>
 /** The response to an asynchronous request: without a body, although the revocation is already complete. */
 const ACCEPTED: Response = { status: 202 }
 
-/** sys/leases and its older paths: sys/renew, sys/revoke, sys/revoke-prefix. */
+/** Creates the paths of sys/leases and their older names: sys/renew, sys/revoke, sys/revoke-prefix. */
 export const leasePaths = (deps: { readonly leases: LeaseStore; readonly clock: Clock }): PathSpec[] => {
   const { leases, clock } = deps
 

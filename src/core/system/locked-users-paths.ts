@@ -16,8 +16,8 @@ const UNLOCK_FIELDS = {
 }
 
 /**
- * sys/locked-users: lists and unlocks users locked after too many failed logins. Each cluster counts failures separately, so
- * both apply only to the cluster that receives the request.
+ * Creates the paths of sys/locked-users, which list and unlock users locked after too many failed logins. Each cluster
+ * counts failures separately, so both apply only to the cluster that receives the request.
  */
 export const lockedUsersPaths = ({ mounts }: LockedUsersDeps): PathSpec[] => {
   const visible = (from: NamespaceRef): OpenMount[] =>

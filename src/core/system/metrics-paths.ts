@@ -8,7 +8,7 @@ interface MetricsPathDeps {
   readonly now: () => number
 }
 
-/** sys/metrics: the server's metrics in Prometheus format or as JSON. */
+/** Creates sys/metrics: the server's metrics in Prometheus format or as JSON. */
 export const metricsPaths = ({ read, now }: MetricsPathDeps): PathSpec[] => [
   definePath({
     pattern: 'metrics',
@@ -29,6 +29,6 @@ export const metricsPaths = ({ read, now }: MetricsPathDeps): PathSpec[] => [
 
 const unknownFormat = (format: string): string => `metric response format ${JSON.stringify(format)} unknown`
 
-/** A scraper may select the format by Accept header only. */
+/** Returns the requested format. A scraper may select it by Accept header only. */
 const formatOf = ({ headers }: Request): string =>
   /openmetrics|prometheus/.test(String(headers.accept ?? '')) ? 'prometheus' : ''

@@ -34,7 +34,7 @@ const ENABLE_FIELDS = {
   plugin_version: string('Accepted; everything is built in.'),
 }
 
-/** sys/mounts and sys/auth: list, read, enable, disable. */
+/** Creates the paths of sys/mounts and sys/auth: list, read, enable, disable. */
 export const mountPaths = (deps: MountPathDeps): PathSpec[] => TABLES.flatMap((table) => tablePaths(table, deps))
 
 const tablePaths = ({ kind, root, absent }: (typeof TABLES)[number], deps: MountPathDeps): PathSpec[] => {
@@ -89,6 +89,6 @@ const tablePaths = ({ kind, root, absent }: (typeof TABLES)[number], deps: Mount
   ]
 }
 
-/** Auth methods can also be read below sys/mounts/auth/. */
+/** Splits a path into table and mount path. Auth methods can also be read below sys/mounts/auth/. */
 export const locate = (kind: MountKind, path: string): { kind: MountKind; path: string } =>
   kind === 'secret' && path.startsWith('auth/') ? { kind: 'auth', path: path.slice('auth/'.length) } : { kind, path }

@@ -22,7 +22,7 @@ interface NamespacePathDeps {
   readonly clear: (namespace: NamespaceRef) => Promise<void>
 }
 
-/** sys/namespaces: children of the request's namespace. */
+/** Creates the paths of sys/namespaces: children of the request's namespace. */
 export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
   const { namespaces } = deps
   const child = (request: Request, name: string): NamespaceEntry | undefined => {

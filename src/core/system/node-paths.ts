@@ -21,11 +21,11 @@ interface InstalledVersion {
 interface NodePathsDeps {
   readonly status: ClusterStatus
   readonly clock: Clock
-  /** By request id. */
+  /** Returns the requests in flight by request ID. */
   readonly inFlight: () => ReadonlyMap<string, InFlightRequest>
-  /** Oldest first. */
+  /** Returns the installed versions, oldest first. */
   readonly versions: () => readonly InstalledVersion[]
-  /** The configuration in use, without secrets. */
+  /** Returns the configuration in use, without secrets. */
   readonly sanitizedConfig: () => JsonObject
 }
 

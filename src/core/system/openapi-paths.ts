@@ -1,10 +1,11 @@
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { type DescribedMount, openApiDocument } from '../../logical/openapi.js'
 
-/** sys/internal/specs/openapi, generated from the tables that dispatch requests; and sys/config/cors. */
+/**
+ * Creates the paths of sys/internal/specs/openapi, generated from the tables that dispatch requests; and of sys/config/cors.
+ */
 export const openApiPaths = (deps: {
   readonly version: string
-  /** Returns the mounts of a namespace. */
   readonly mounts: (namespaceId: string) => readonly DescribedMount[]
 }): PathSpec[] => [
   definePath({

@@ -13,8 +13,8 @@ const TEXT = { ...NAME, policy: string('The rules in HCL or JSON, plain or in ba
 const OLD_TEXT = { ...TEXT, rules: string('The old name of policy.', '', { isDeprecated: true }) }
 
 /**
- * sys/policy and sys/policies/acl: two path families over one store. The older one names the text `rules` and repeats `data`
- * at the top level.
+ * Creates the paths of sys/policy and sys/policies/acl: two path families over one store. The older one names the text
+ * `rules` and repeats `data` at the top level.
  */
 export const policyPaths = ({ policies }: PolicyPathDeps): PathSpec[] => {
   const list = ({ request }: Call) => policies.list(request.namespace.id)

@@ -71,7 +71,7 @@ export interface RaftJoining {
   join(leader: RaftLeader, options: { readonly isRetried: boolean }): Promise<boolean>
 }
 
-/** Available in every state, since it is called before the node has a cluster. */
+/** Creates the join path, which is available in every state: it is called before the node has a cluster. */
 export const raftJoinPath = (label: string, joining: RaftJoining | undefined): PathSpec =>
   definePath({
     pattern: 'storage/raft/join',
@@ -111,8 +111,8 @@ const JOIN_FIELDS = {
 } satisfies FieldTable
 
 /**
- * Paths of the active node. `findNodes` throws if the storage is of another type, and returns undefined if no other node can
- * join.
+ * Creates the paths of the active node for joining servers. `findNodes` throws if the storage is of another type, and
+ * returns undefined if no other node can join.
  */
 export const raftBootstrapPaths = (findNodes: () => RaftNodes | undefined): PathSpec[] => {
   const requireNodes = (): RaftNodes => {

@@ -15,7 +15,7 @@ interface RaftPathsDeps extends RaftAccess {
   readonly clusterAddress: string
   /** Data shared by the nodes of this cluster. */
   readonly storage: Storage
-  /** Last index of the log. */
+  /** Returns the last index of the log. */
   readonly index: () => number
   readonly openedAtMs: number
   /** The nodes of the cluster; undefined if no other node can join. */
@@ -62,7 +62,7 @@ export const raftPaths = (deps: RaftPathsDeps): PathSpec[] => [
   }),
 ]
 
-/** Called only on the active node. */
+/** Returns the nodes. Called only on the active node. */
 const serversOf = async (deps: RaftPathsDeps): Promise<readonly RaftServer[]> => {
   const { nodes, nodeId, clusterAddress, index, openedAtMs: stableSinceMs } = deps
   if (nodes) return nodes.servers()

@@ -15,14 +15,17 @@ interface Migration {
 
 interface RemountPathDeps extends MountPathDeps {
   readonly random: Random
-  /** True on a performance secondary: its primary performs and records moves of replicated mounts. */
+  /** Returns true on a performance secondary: its primary performs and records moves of replicated mounts. */
   readonly isReadOnly: () => boolean
 }
 
 /** The number of finished moves whose status is available. */
 const MIGRATIONS_KEPT = 256
 
-/** sys/remount and its status. A move is complete when the response is sent; the status only confirms it. */
+/**
+ * Creates the paths of sys/remount and its status. A move is complete when the response is sent; the status only confirms
+ * it.
+ */
 export const remountPaths = (deps: RemountPathDeps): PathSpec[] => {
   const migrations = new Map<string, Migration>()
   const keep = (migration: Migration): string => {

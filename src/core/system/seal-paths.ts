@@ -12,7 +12,7 @@ import { bare, oldPath } from './bare.js'
 interface SealPathsDeps {
   readonly seal: SealManager
   readonly status: ClusterStatus
-  /** Absent if there is no other node. */
+  /** Makes the active node step down; absent if there is no other node. */
   readonly stepDown?: (() => void) | undefined
 }
 
@@ -110,7 +110,7 @@ const unseal = async (seal: SealManager, call: Call<typeof UNSEAL_FIELDS>): Prom
   await seal.unseal(share)
 }
 
-/** Vault reads these names in any letter case (`Key`, `RESET`). */
+/** Accepts names in any letter case (`Key`, `RESET`), as Vault does. */
 const anyCase = ({
   request,
   values,

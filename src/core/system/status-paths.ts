@@ -108,7 +108,7 @@ const parseCode = (text: string): number => {
   return code
 }
 
-/** Listed key by key: health checks are frequent, and building the object from spreads is several times slower. */
+/** Builds the body key by key: health checks are frequent, and an object built from spreads is several times slower. */
 const healthBody = (
   state: HealthState,
   { dr, performance }: ClusterStatus['replicationModes'],

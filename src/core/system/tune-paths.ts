@@ -32,7 +32,7 @@ interface TunePathDeps extends MountPathDeps {
   readonly upgradeKv: (entry: MountEntry) => Promise<void>
 }
 
-/** sys/mounts/:path/tune and sys/auth/:path/tune. */
+/** Creates sys/mounts/:path/tune and sys/auth/:path/tune. */
 export const tunePaths = (deps: TunePathDeps): PathSpec[] =>
   (['secret', 'auth'] as const).map((kind) =>
     definePath({

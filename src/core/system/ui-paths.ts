@@ -15,7 +15,8 @@ interface UiPathDeps extends MountPathDeps {
 }
 
 /**
- * sys/internal/ui/mounts: the mounts visible to a client before it has signed in. Needs no token, but applies one if sent.
+ * Creates sys/internal/ui/mounts: the mounts visible to a client before it has signed in. Needs no token, but applies one if
+ * sent.
  */
 export const uiPaths = (deps: UiPathDeps): PathSpec[] => {
   const { table, router, reportedVersion, aclOf } = deps

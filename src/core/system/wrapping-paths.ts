@@ -6,7 +6,7 @@ import type { Wrapping } from '../wrapping/wrapping.js'
 
 const TOKEN_FIELD = { token: string('The wrapping token; without it the token of the request is meant.') }
 
-/** sys/wrapping: wrap, lookup, unwrap, rewrap. */
+/** Creates the paths of sys/wrapping: wrap, lookup, unwrap, rewrap. */
 export const wrappingPaths = (wrapping: Wrapping): PathSpec[] => {
   const named = async ({
     request,

@@ -28,7 +28,7 @@ export class LoginIssuer {
     this.#primaryEntities = options.primaryEntities
   }
 
-  /** `primaryState` is the primary's log position, if the primary verified the credentials. */
+  /** Issues the token. `primaryState` is the primary's log position, if the primary verified the credentials. */
   issue(request: Request, mount: OpenMount, response: LoginResponse, primaryState?: LogState): Promise<Response> {
     return onceStored(response, () => this.#issue(request, mount, response, primaryState))
   }
@@ -56,7 +56,7 @@ export class LoginIssuer {
     return answer
   }
 
-  /** On the primary: finds or creates the entity of a login forwarded by a secondary, before the response is sent. */
+  /** Finds or creates, on the primary, the entity of a login forwarded by a secondary, before the response is sent. */
   addEntity(request: Request, mount: OpenMount, response: LoginResponse): Promise<void> {
     const { login } = response
     return onceStored(response, async () => {
@@ -64,7 +64,7 @@ export class LoginIssuer {
     })
   }
 
-  /** On the primary: answers a secondary that requests an entity; undefined for any other request. */
+  /** Answers, on the primary, a secondary that requests an entity; undefined for any other request. */
   async answerPrimary(request: Request): Promise<Response | undefined> {
     if (request.path !== ENTITY_PATH) return undefined
     const { accessor, name } = request.data

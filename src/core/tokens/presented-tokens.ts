@@ -82,7 +82,7 @@ export class PresentedTokens {
   }
 }
 
-/** Listed field by field: building an object of this size from others costs more than its cryptography. */
+/** Builds the entry field by field: composing an object of this size from others costs more than its cryptography. */
 const batchEntry = (token: BatchToken, namespace: NamespaceRef, id: string): TokenEntry => ({
   id,
   storageId: '',

@@ -13,7 +13,7 @@ const TTL_BUCKETS = [
   [2_592_000, '30d'],
 ] as const
 
-/** A token without expiry is in the last bucket. */
+/** Returns the label of a TTL. A token without expiry is in the last bucket. */
 const ttlBucket = (ttlSeconds: number): string =>
   (ttlSeconds > 0 && TTL_BUCKETS.find(([end]) => ttlSeconds <= end)?.[1]) || '+Inf'
 

@@ -29,7 +29,7 @@ export interface TokenStoreOptions {
   readonly renewalTimes: (entry: TokenEntry) => Promise<RenewalTimes> | RenewalTimes
   /** Called for each token issued by an auth method or created through auth/token. */
   readonly onIssued?: (entry: TokenEntry) => void
-  /** On a secondary: asks the primary to find or create the entity of an alias. */
+  /** Asks the primary, from a secondary, to find or create the entity of an alias. */
   readonly askEntity?: (alias: {
     readonly accessor: string
     readonly name: string

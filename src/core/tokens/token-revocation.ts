@@ -73,7 +73,9 @@ export class TokenRevocation {
     await this.#removeAll([storageId])
   }
 
-  /** An expiry that has passed on every clock, even one that is set back or on another server. */
+  /**
+   * Marks a token as ended, with an expiry that has passed on every clock, even one that is set back or on another server.
+   */
   #mark(storageId: string): Promise<void> {
     return this.#change(storageId, (record) => ({ ...record, expiresAtMs: 0, sweepAtMs: 0 }))
   }
@@ -85,7 +87,7 @@ export class TokenRevocation {
     })
   }
 
-  /** Depth-first without recursion, since clients determine the depth of the trees. */
+  /** Removes the tokens below `root`, depth-first without recursion, since clients determine the depth of the trees. */
   async #removeBelow(root: string): Promise<void> {
     const path = [root]
     for (let at = path.at(-1); at !== undefined; at = path.at(-1)) {

@@ -67,7 +67,6 @@ export class TokenStore {
     return this.#ifAlive(this.#table.find(storageId))
   }
 
-  /** Returns the accessors of the namespace's service tokens. */
   listAccessors(namespaceId: string): Promise<string[]> {
     return this.#table.accessors(namespaceId)
   }
