@@ -10,8 +10,8 @@ export const checkBlocks = (texts: readonly string[], what: 'CIDR blocks' | 'tok
 }
 
 /**
- * An empty list in the role allows any block; an empty list in the SecretID inherits the role's. Throws 400 for a block
- * outside the role's.
+ * Throws 400 for a block outside the role's. An empty list in the role allows any block; an empty list in the SecretID
+ * inherits the role's.
  */
 export const checkSubset = (ofRole: readonly string[], ofSecretId: readonly string[]): void => {
   if (ofRole.length === 0 || ofSecretId.length === 0 || areSubsets(ofSecretId, ofRole)) return

@@ -55,7 +55,10 @@ export const loginPath = (data: MountData, lockout: Lockout): PathSpec => {
     throw wrongIds()
   }
 
-  /** A SecretID whose uses are counted on another cluster is valid here, which resets the failure counter. */
+  /**
+   * Rethrows an error. If the login must be forwarded, resets the failure counter first: a SecretID whose uses are counted
+   * on another cluster is valid here.
+   */
   const onForwarded = (role: Role) => (error: unknown) => {
     if (error instanceof LogicalError && error.code === 'read-only') lockout.unlock(role.roleId)
     throw error

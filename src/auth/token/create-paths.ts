@@ -19,7 +19,7 @@ type CreateCall = Pick<Call<typeof CREATE_FIELDS>, 'request' | 'values'>
 
 const BY_ROLE_FIELDS = { ...CREATE_FIELDS, role_name: string('The role that the token is made by.') }
 
-/** auth/token/create, create-orphan, create/:role_name. */
+/** Creates auth/token/create, create-orphan and create/:role_name. */
 export const createPaths = ({ authority, roles, mountAccessor }: CreateDeps): PathSpec[] => {
   const finder = new TokenFinder(authority)
   const create = async (

@@ -6,7 +6,7 @@ import { ACCESSOR_FIELD, badToken, TOKEN_FIELD, TokenFinder } from './finder.js'
 import { wholeSeconds } from '../../base/duration.js'
 import { END_SHOWN_EARLIER_US, formatNanoTime } from '../../base/rfc3339.js'
 
-/** auth/token: lookup endpoints. */
+/** Creates the lookup endpoints of auth/token. */
 export const lookupPaths = (authority: TokenAuthority, clock: Clock): PathSpec[] => {
   const finder = new TokenFinder(authority)
   const show = (token: TokenInfo, id: string) =>

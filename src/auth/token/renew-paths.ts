@@ -4,7 +4,7 @@ import type { Response } from '../../logical/request.js'
 import type { TokenAuthority, TokenInfo } from './authority.js'
 import { ACCESSOR_FIELD, INCREMENT_FIELD, namedToken, TOKEN_FIELD, TokenFinder } from './finder.js'
 
-/** auth/token: renewal endpoints. */
+/** Creates the renewal endpoints of auth/token. */
 export const renewPaths = (authority: TokenAuthority): PathSpec[] => {
   const finder = new TokenFinder(authority)
   const renew = async (token: TokenInfo, presented: string, incrementSeconds: number): Promise<Response> => {

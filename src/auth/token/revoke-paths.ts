@@ -3,7 +3,7 @@ import { invalid } from '../../logical/errors.js'
 import type { TokenAuthority, TokenInfo } from './authority.js'
 import { ACCESSOR_FIELD, aclPath, namedToken, TOKEN_FIELD, TokenFinder } from './finder.js'
 
-/** auth/token: revocation endpoints, with or without child tokens and leases. */
+/** Creates the revocation endpoints of auth/token, with or without child tokens and leases. */
 export const revokePaths = (authority: TokenAuthority): PathSpec[] => {
   const finder = new TokenFinder(authority)
   const revoke = async (token: TokenInfo | undefined): Promise<undefined> => {

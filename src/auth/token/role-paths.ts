@@ -3,7 +3,9 @@ import type { Response } from '../../logical/request.js'
 import { ROLE_FIELDS, roleData, type TokenRole } from './role-record.js'
 import type { TokenRoles } from './roles.js'
 
-/** auth/token/roles: management of token roles. `maxTtlSeconds` returns the maximum TTL of a namespace's token mount. */
+/**
+ * Creates auth/token/roles, which manages token roles. `maxTtlSeconds` returns the maximum TTL of a namespace's token mount.
+ */
 export const rolePaths = (roles: TokenRoles, maxTtlSeconds: (namespaceId: string) => number): PathSpec[] => {
   const write = async (call: Call<typeof ROLE_FIELDS>): Promise<Response | undefined> => {
     const { id: namespaceId } = call.request.namespace

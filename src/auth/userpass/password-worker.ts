@@ -6,7 +6,7 @@ import { LogicalError } from '../../logical/errors.js'
 
 /** bcrypt, in a thread or inline. `owner` identifies the client for fair queueing. */
 export interface Passwords {
-  /** `salt` includes version and cost, in bcrypt's format. */
+  /** Hashes a password. `salt` includes version and cost, in bcrypt's format. */
   hash(password: string, salt: string, owner?: JobOwner): Promise<string>
   isMatch(password: string, hash: string, owner?: JobOwner): Promise<boolean>
   close(): Promise<void>
