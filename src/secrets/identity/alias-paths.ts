@@ -16,7 +16,7 @@ const FIELDS = {
 
 type AliasCall = Call<typeof FIELDS>
 
-/** identity/entity-alias: the names by which auth methods know an entity. */
+/** Creates identity/entity-alias: the names by which auth methods know an entity. */
 export const aliasPaths = (directory: EntityDirectory): PathSpec[] => {
   const find = ({ request, values }: AliasCall) => {
     const entity = directory.findByAliasId(request.namespace.id, values.id)

@@ -17,7 +17,7 @@ const BATCH_FIELDS = { entity_ids: stringList('The entities to be deleted.') } a
 
 type EntityCall = Call<typeof FIELDS>
 
-/** identity/entity: entities, and the policies they add to those of their logins. */
+/** Creates identity/entity: entities, and the policies they add to those of their logins. */
 export const entityPaths = (directory: EntityDirectory): PathSpec[] => {
   const write = async (call: EntityCall): Promise<Response | undefined> => {
     const { values, supplied, request } = call

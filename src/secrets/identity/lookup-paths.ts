@@ -14,7 +14,7 @@ const FIELDS = {
 
 type LookupCall = Call<typeof FIELDS>
 
-/** identity/lookup/entity: finds an entity by ID, name or alias; 204 if there is none. */
+/** Creates identity/lookup/entity, which finds an entity by ID, name or alias; 204 if there is none. */
 export const lookupPaths = (directory: EntityDirectory): PathSpec[] => [
   definePath({
     pattern: 'lookup/entity',

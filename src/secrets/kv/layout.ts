@@ -12,5 +12,5 @@ export const folder = (path: string): string => (path === '' || path.endsWith('/
 
 export const metadataKey = (path: string): string => METADATA_PREFIX + path
 
-/** The number comes last, so that two paths can never share a key. */
+/** Returns the key of a version. The number comes last, so that two paths can never share a key. */
 export const versionKey = (path: string, version: number): string => `versions/${path}/${version}`

@@ -9,7 +9,10 @@ import { metadataPaths } from './metadata-paths.js'
 import { subkeyPaths } from './subkeys.js'
 import { versionPaths } from './versions.js'
 
-/** The performance primary decides writes: they depend on the existing versions, and a secondary may lag behind. */
+/**
+ * Creates KV version 2. The performance primary decides writes: they depend on the existing versions, and a secondary may
+ * lag behind.
+ */
 export const createKvV2 = (given: BackendContext): Backend => {
   const context = { ...given, storage: decidedByPrimary(given) }
   const config = new ConfigStore(context.storage)

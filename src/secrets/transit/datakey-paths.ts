@@ -18,7 +18,7 @@ const FIELDS = {
 
 const SIZES: ReadonlySet<number> = new Set([128, 256, 512])
 
-/** datakey: a random key for the client's own use, with its ciphertext to store next to the encrypted data. */
+/** Creates datakey: a random key for the client's own use, with its ciphertext to store next to the encrypted data. */
 export const datakeyPath = (keys: KeyStore): PathSpec => {
   const { random } = keys.context
   const make = (call: Call<typeof FIELDS>): Response => {

@@ -39,7 +39,7 @@ const VERIFY_FIELDS = {
 
 type SigningCall = Call<typeof SIGNING>
 
-/** The path takes precedence, then the endpoint's own parameter name, then the older one. */
+/** Returns the hash name. The path takes precedence, then the endpoint's own parameter name, then the older one. */
 const hashNameOf = ({ values, supplied }: Pick<SigningCall, 'values' | 'supplied'>): string => {
   if (values.urlalgorithm !== '') return values.urlalgorithm
   return supplied('hash_algorithm') || !supplied('algorithm') ? values.hash_algorithm : values.algorithm
