@@ -99,7 +99,6 @@ export interface Backend {
   stop?(): Promise<void>
 }
 
-/** Creates a backend for one mount. */
 type BackendFactory = (context: BackendContext) => Backend
 
 /** A backend type that can be mounted. */

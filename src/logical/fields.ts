@@ -25,7 +25,7 @@ export type Values<T extends FieldTable> = { readonly [K in keyof T]: T[K] exten
 
 type More = Partial<Pick<Field<unknown>, 'isRequired' | 'isDeprecated' | 'isSecret'>>
 
-/** A string. Numbers keep their text, booleans become "1" and "0", null becomes "". */
+/** Defines a string. Numbers keep their text, booleans become "1" and "0", null becomes "". */
 export const string = (description: string, defaultValue = '', more: More = {}): Field<string> => ({
   kind: 'string',
   defaultValue,
@@ -47,7 +47,7 @@ export const int = (description: string, defaultValue = 0, more: More = {}): Fie
   ...more,
 })
 
-/** Non-negative seconds, possibly fractional, from `90`, `"90"`, `"1h30m"`, `"2d"` or `"500ms"`. */
+/** Defines non-negative seconds, possibly fractional, from `90`, `"90"`, `"1h30m"`, `"2d"` or `"500ms"`. */
 export const duration = (description: string, defaultValue = 0, more: More = {}): Field<number> => ({
   kind: 'duration',
   defaultValue,
@@ -55,7 +55,7 @@ export const duration = (description: string, defaultValue = 0, more: More = {})
   ...more,
 })
 
-/** A list, or one string split at commas. Elements are trimmed. */
+/** Defines a list, or one string split at commas. Elements are trimmed. */
 export const commaList = (description: string, more: More = {}): Field<readonly string[]> => ({
   kind: 'comma-list',
   defaultValue: [],
@@ -63,7 +63,7 @@ export const commaList = (description: string, more: More = {}): Field<readonly 
   ...more,
 })
 
-/** A list; a single string is one element, including its commas. */
+/** Defines a list; a single string is one element, including its commas. */
 export const stringList = (description: string, more: More = {}): Field<readonly string[]> => ({
   kind: 'string-list',
   defaultValue: [],
@@ -71,7 +71,7 @@ export const stringList = (description: string, more: More = {}): Field<readonly
   ...more,
 })
 
-/** An object with values of any type. */
+/** Defines an object with values of any type. */
 export const map = (description: string, more: More = {}): Field<{ readonly [key: string]: JsonValue } | null> => ({
   kind: 'map',
   defaultValue: null,
@@ -79,7 +79,7 @@ export const map = (description: string, more: More = {}): Field<{ readonly [key
   ...more,
 })
 
-/** An object with string values, or a list of `k=v`. */
+/** Defines an object with string values, or a list of `k=v`. */
 export const pairs = (description: string, more: More = {}): Field<{ readonly [key: string]: string } | null> => ({
   kind: 'pairs',
   defaultValue: null,
@@ -87,7 +87,7 @@ export const pairs = (description: string, more: More = {}): Field<{ readonly [k
   ...more,
 })
 
-/** Any JSON value, unchanged. */
+/** Defines a field that takes any JSON value, unchanged. */
 export const any = (description: string, more: More = {}): Field<JsonValue | undefined> => ({
   kind: 'any',
   defaultValue: undefined,

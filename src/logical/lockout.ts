@@ -46,7 +46,7 @@ export class Lockout implements LockedUsers {
     this.#counts.set(alias, { failures: failures + 1, lastMs: this.#clock.now() })
   }
 
-  /** Called after a success, or by an operator. */
+  /** Unlocks a user, after a successful login or on an operator's request. */
   unlock(alias: string): void {
     this.#counts.delete(alias)
   }

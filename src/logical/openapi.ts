@@ -116,7 +116,7 @@ const describeField = (field: Field<unknown>): Record<string, unknown> => ({
   ...(field.isSecret ? { 'x-vault-displayAttrs': { sensitive: true } } : {}),
 })
 
-/** Zero values are omitted. */
+/** Returns whether a default appears in the document. Zero values are omitted. */
 const isShownDefault = ({ defaultValue }: Field<unknown>): boolean =>
   defaultValue === true || (typeof defaultValue === 'number' && defaultValue !== 0) || isText(defaultValue)
 

@@ -31,7 +31,6 @@ export interface Storage extends ReadStorage {
   write<T>(fn: (tx: Transaction) => T): Promise<T>
 }
 
-/** Reads one JSON record. */
 export const readJson = <T>(storage: ReadStorage, key: string): T | undefined => {
   const value = storage.get(key)
   return value === undefined ? undefined : (JSON.parse(value.toString('utf8')) as T)
