@@ -15,10 +15,7 @@ export type ClosedState = 'stopping' | 'removed' | 'restarting' | 'uninitialized
 export type OpenState = 'bootstrapping' | 'stranded' | 'dr-bootstrapping' | 'dr-secondary' | 'active'
 
 interface Gate {
-  /**
-   * The condition that a path's rules must include for the path to be served, and the error for other paths; absent if all
-   * are served.
-   */
+  /** The condition that a path's rules must include, and the error for paths without it; absent if all paths are served. */
   readonly only?: readonly [Condition, ErrorCode, string]
   /** Namespaces are unknown before the first full sync is complete. */
   readonly hasNoCopy?: true

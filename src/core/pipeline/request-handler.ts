@@ -165,7 +165,7 @@ export class RequestHandler {
     return home ? router.find(home, path) : route
   }
 
-  /** Executes a request authorized by another cluster, within the part of this cluster which that one may see. */
+  /** Executes a request authorized by another cluster, limited to the part of this cluster that it may see. */
   async handleForwarded(request: Request): Promise<Response | undefined> {
     const { namespaces, router, mayForward } = this.#options
     const namespace = namespaces.findById(request.namespace.id)

@@ -50,7 +50,7 @@ export class Exchanges {
     })
   }
 
-  /** Resolves when the requests in flight now are answered, or after `drainMs`. Later requests are not waited for. */
+  /** Resolves when no request is in flight, or after `drainMs`. Returns undefined if there is nothing to wait for. */
   drain(drainMs: number): Promise<void> | undefined {
     this.#isClosing = true
     return this.#open.size > 0 && drainMs > 0 ? this.#drained(drainMs) : undefined

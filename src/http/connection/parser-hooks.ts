@@ -20,7 +20,7 @@ export interface ParserHooks {
 const PROBED = ['GET', 'HEAD', 'PUT', 'POST', 'PATCH', 'DELETE', 'LINK'] as const
 const SLOTS = { head: 'kOnHeadersComplete', body: 'kOnBody', end: 'kOnMessageComplete' } as const
 
-/** A fake connection for the server: writes are discarded, and reads return only what is passed to the parser. */
+/** A fake connection for the server: it discards writes and never delivers data, since the parser is fed directly. */
 class NoWire extends Duplex {
   override _read(): void {}
 

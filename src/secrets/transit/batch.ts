@@ -116,7 +116,7 @@ const batchResponse = (input: Input, outcomes: readonly Outcome[], unfinished: I
   },
 })
 
-/** Returns the data of a single item, or for a batch a 200 with a list that contains the errors of failed items. */
+/** Returns the data of a single item. For a batch, returns 200 with a list that includes the error of each failed item. */
 export const answerItems = (input: Input, outcomes: readonly Outcome[], unfinished: ItemData = {}): Response =>
   input.isBatch ? batchResponse(input, outcomes, unfinished) : { data: { ...outcomes[0]?.data } }
 

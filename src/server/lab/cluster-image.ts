@@ -9,9 +9,9 @@ import { APPLIED_KEY } from '../../storage/keys/raw-keys.js'
 import { readState } from '../../storage/commit/load.js'
 
 /**
- * A file with the complete state of a cluster at one point in time. It contains a line of JSON with the lab's changes to the
- * server, the records as stored in the engine (two 32-bit big-endian lengths, key and value), an empty record, and the
- * SHA-256 of all that. Values are the stored ciphertext, so they cannot be read without the keys of the cluster.
+ * A file with the complete state of a cluster at one point in time. It begins with a line of JSON: the lab's changes to the
+ * server. The records follow as stored in the engine (two 32-bit big-endian lengths, key and value), then an empty record,
+ * then the SHA-256 of all that. Values are the stored ciphertext, so they cannot be read without the keys of the cluster.
  */
 export interface ImageState {
   /** The lab's clock offset. */

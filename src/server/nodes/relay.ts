@@ -63,8 +63,8 @@ export class Relay {
   }
 
   /**
-   * Returns the response of the active node. Rejects with its error, with 400 if it cannot read the request, with 503 if it
-   * is unreachable, with 502 for a write that it may have executed, and with `OwnTurn`. Reads are retried.
+   * Returns the response of the active node. Retries reads. Rejects with the node's error or with `OwnTurn`. Other errors:
+   * 400 if the node cannot read the request, 503 if it is unreachable, 502 for a write that it may have executed.
    */
   async send(request: IncomingRequest, asks: Asked = 'answer'): Promise<Rendered> {
     const isRepeatable = asks === 'allowance' || !isWrite(request.operation)
