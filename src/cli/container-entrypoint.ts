@@ -3,8 +3,8 @@ import { constants } from 'node:os'
 import { StopSignals } from './terminal/stop-signals.js'
 
 /**
- * The kernel drops signals that a first process has no listener for, so this one listens before it loads the rest. Until the
- * command has listeners of its own, a signal ends it.
+ * The kernel ignores signals to the first process of a container unless it has a handler, so handlers are installed
+ * before anything else is loaded. Until the command has its own handlers, a signal ends it.
  */
 const signals = new StopSignals((signal) => {
   if (process.listenerCount(signal) === 1) process.exit(128 + constants.signals[signal])

@@ -7,11 +7,11 @@ import { endWithParent } from '../lab/runner/end-with-parent.js'
 import { StopSignals } from './terminal/stop-signals.js'
 
 /**
- * The process of a lab that runs in one, started by `up --in-process` with `-config=FILE` and ended by `down`: its keeper, and
- * its servers beside it, which are started and stopped over the keeper's socket.
+ * The process of an in-process lab, started by `up --in-process` with `-config=FILE` and ended by `down`. It contains
+ * the lab daemon and the servers, which are started and stopped over the daemon's socket.
  */
 const main = async (file: string): Promise<void> => {
-  // SIGHUP does nothing: when the terminal that the lab was started from is closed, the lab goes on.
+  // SIGHUP is ignored, so that the lab continues when its terminal is closed.
   const signals = new StopSignals(() => process.exit(0))
   const config = JSON.parse(readFileSync(file, 'utf8')) as KeeperConfig
   const servers = new HostedServers(config.servers ?? [])

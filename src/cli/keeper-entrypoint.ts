@@ -5,7 +5,7 @@ import { type KeeperConfig, runKeeper } from '../lab/keeper/control/run-keeper.j
 import { endWithParent } from '../lab/runner/end-with-parent.js'
 import { StopSignals } from './terminal/stop-signals.js'
 
-/** Asking `performance` for the time would load all that node has for measuring, which takes memory for as long as the lab is up. */
+/** `performance` would load Node's measurement code, which uses memory for the lifetime of the lab. */
 const clock: Clock = {
   ...systemClock,
   monotonic: () => {
@@ -15,11 +15,11 @@ const clock: Clock = {
 }
 
 /**
- * The background process of a lab, started by `up` with `-config=FILE` and ended by `down`. It is a program of its own,
- * which imports little: it runs for as long as its lab, and costs memory meanwhile.
+ * The lab daemon, started by `up` with `-config=FILE` and ended by `down`. It is a separate program with few imports,
+ * because it uses memory for the lifetime of its lab.
  */
 const main = async (file: string): Promise<void> => {
-  // SIGHUP does nothing: when the terminal that the lab was started from is closed, the lab goes on.
+  // SIGHUP is ignored, so that the lab continues when its terminal is closed.
   const signals = new StopSignals(() => process.exit(0))
   const config = JSON.parse(readFileSync(file, 'utf8')) as KeeperConfig
   const keeper = await runKeeper(config, { clock, random: createLooseRandom() })

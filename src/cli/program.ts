@@ -40,8 +40,8 @@ import { describeUnexpected } from './terminal/unexpected.js'
 import { packageVersion } from '../base/package-version.js'
 
 /**
- * Arguments for the `vault`-named command line: called by that name, or as `understudy vault ...`. A container may ask for
- * commands that only we have under either name.
+ * Returns the arguments of the `vault` command line: the program is called by that name, or as `understudy vault ...`.
+ * A container may use Understudy's own commands under either name.
  */
 const findVaultArgs = async (
   calledAs: string,
@@ -55,7 +55,7 @@ const findVaultArgs = async (
   return isKnown(program, word) && !isVaultWord(word) ? undefined : args
 }
 
-/** An error in words; where it came from, if nobody expected it, stands in a file. */
+/** Describes an error. The stack trace of an unexpected error is saved to a file. */
 const describeError = async (error: unknown): Promise<string> => {
   const silence = findSilence(error)
   if (silence) return (await findReason(silence)) ?? (error as Error).message
@@ -63,13 +63,13 @@ const describeError = async (error: unknown): Promise<string> => {
   return isExpected ? (error as Error).message : describeUnexpected(error)
 }
 
-/** The failure to reach a server, itself or behind the error that names its cluster. */
+/** Returns the failure to reach a server, which may be the cause of an error that names its cluster. */
 const findSilence = (error: unknown): ApiUnreachable | undefined => {
   if (error instanceof ApiUnreachable) return error
   return error instanceof LabError && error.cause instanceof ApiUnreachable ? error.cause : undefined
 }
 
-/** A server of a lab that was paused or stopped is silent for a reason, whichever command asks it. */
+/** Returns the reason if the unreachable server belongs to a lab and is paused or stopped. */
 const findReason = async ({ url }: ApiUnreachable): Promise<string | undefined> => {
   const [{ explainSilence }, { thisHost }] = await Promise.all([
     import('../lab/lifecycle/silence.js'),
@@ -78,13 +78,12 @@ const findReason = async ({ url }: ApiUnreachable): Promise<string | undefined> 
   return explainSilence(url, thisHost())
 }
 
-/** A file that cannot be read or written, and the like: the text names it. */
+/** Returns true for a system error, for example an unreadable file. Its text names the file. */
 const isOfSystem = (error: unknown): boolean => error instanceof Error && 'syscall' in error
 
 /**
- * Runs one command and resolves to the exit status. `argv`: the name it was called by, then the arguments.
- * `signals`: what a server hears, where that began before. `server` has the
- * reference's flags and is parsed by its own rules.
+ * Runs one command. Resolves to the exit code. `argv`: the name of the program, then the arguments. `signals`: the
+ * signal handlers, if already installed. `server` uses Vault's flags and its own parser.
  */
 export const run = async ([calledAs = '', ...args]: readonly string[], signals?: StopSignals): Promise<number> => {
   const output = new ProcessOutput(() => systemClock.monotonic())
@@ -93,7 +92,7 @@ export const run = async ([calledAs = '', ...args]: readonly string[], signals?:
       output.data(describeServerCommand())
       return EXIT.ok
     }
-    // Loaded only here: the short commands start several times faster without it.
+    // Imported only here, because short commands start several times faster without it.
     const { runServer } = await import('./commands/server.js')
     return runServer(flags, output, signals ?? new StopSignals(() => process.exit(EXIT.ok)))
   }
@@ -112,11 +111,11 @@ export const run = async ([calledAs = '', ...args]: readonly string[], signals?:
   return (await runOwn(asHelpFlag(args), program, output, serve)) ?? status
 }
 
-/** `help up` is `up --help`, also for the commands that parse their flags by rules of their own. */
+/** Converts `help up` to `up --help`, also for commands with their own flag parser. */
 const asHelpFlag = (args: readonly string[]): readonly string[] =>
   args[0] === 'help' && args.length > 1 ? [...args.slice(1), '--help'] : args
 
-/** Undefined when the command that ran says its status itself. */
+/** Resolves to undefined if the command reported its exit code itself. */
 const runOwn = async (
   args: readonly string[],
   program: Command,
@@ -139,7 +138,7 @@ const runOwn = async (
     telling = keepTelling(output, systemClock, program.opts().verbose === true)
   })
   try {
-    // Left with its flags, a misspelt command would be answered with the help of all.
+    // With its flags, a misspelled command would print the general help.
     await program.parseAsync(isMisspelt(program, command) ? [command] : args, { from: 'user' })
     return undefined
   } catch (error) {
@@ -158,7 +157,7 @@ const isKnown = (program: Command, word: string): boolean => program.commands.so
 const isMisspelt = (program: Command, command: string): boolean =>
   !command.startsWith('-') && command !== 'help' && !isKnown(program, command)
 
-/** All commands with their flags and their help. `finish` is told the status of a program that ran within one. */
+/** Creates all commands with their flags and help. `finish` receives the exit code of a program that a command runs. */
 export const makeProgram = (output: ProcessOutput, finish: (status: number) => void): Command => {
   const program = new Command('understudy')
     .description(
@@ -200,7 +199,7 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
   return program
 }
 
-/** Options and behaviour that every command of the program shares, given to all of them in one place. */
+/** Applies the options and behavior that all commands share. */
 const teachManners = (program: Command, output: ProcessOutput): void => {
   program
     .option('-q, --quiet', 'no progress on standard error')
@@ -222,7 +221,7 @@ const teachManners = (program: Command, output: ProcessOutput): void => {
   })
 }
 
-/** A command and all below it. */
+/** Returns a command and all its subcommands. */
 export const everyCommand = (command: Command): Command[] => [command, ...command.commands.flatMap(everyCommand)]
 
 const isListed = (command: Command, long: string): boolean => command.options.some((option) => option.long === long)

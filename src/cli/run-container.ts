@@ -11,8 +11,8 @@ import { lchownSync, lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { makeDirectory } from '../base/make-directory.js'
 
 /**
- * The first process of a container. Our own program runs within it, as user `vault` when the container was started as
- * root; any other program runs below it as it was started.
+ * The first process of a container. A program of this package runs in this process, as user `vault` if the container
+ * was started as root. Any other program runs as a child process without changes.
  */
 export const runContainer = async (signals: StopSignals): Promise<number> => {
   outliveReaders()
@@ -34,7 +34,7 @@ const leaveRoot = (args: readonly string[]): void => {
   becomeAccount(account)
 }
 
-/** Where the configuration puts data and logs. A configuration with problems is reported by the server itself. */
+/** Returns the data and log directories of the configuration. The server reports problems of the configuration. */
 const configuredDirectories = (flags: readonly string[]): string[] => {
   const { config } = loadServerConfig(flags, process.env)
   if (!config) return []
@@ -53,7 +53,7 @@ interface Account {
   readonly home: string
 }
 
-/** The account that servers run as; undefined where the system has none. */
+/** Returns the account that servers use; undefined if the system has none. */
 const findAccount = (passwd: string = readFileSync('/etc/passwd', 'utf8')): Account | undefined => {
   for (const line of passwd.split('\n')) {
     const [name, , uid, gid, , home = '/'] = line.split(':')
@@ -63,8 +63,9 @@ const findAccount = (passwd: string = readFileSync('/etc/passwd', 'utf8')): Acco
 }
 
 /**
- * Gives directories and what is in them to `account`; a missing one is made. Returns a sentence for each directory that
- * could not be given, such as one that is mounted read-only: whether that matters shows when the server needs it.
+ * Changes the owner of directories and their content to `account`, and creates missing ones. Returns a message for each
+ * directory whose owner could not be changed, for example a read-only mount. The server reports an error if it needs
+ * write access.
  */
 const giveDirectories = (directories: readonly string[], account: Account): string[] =>
   directories.flatMap((directory) => {
@@ -78,7 +79,7 @@ const giveDirectories = (directories: readonly string[], account: Account): stri
     }
   })
 
-/** Links are given, never followed: what they point to may lie anywhere. */
+/** Changes the owner of links, but does not follow them, because their targets may be anywhere. */
 const give = (file: string, account: Account): void => {
   const stats = lstatSync(file)
   if (stats.uid !== account.uid) lchownSync(file, account.uid, account.gid)
@@ -86,7 +87,7 @@ const give = (file: string, account: Account): void => {
   for (const name of readdirSync(file)) give(path.join(file, name), account)
 }
 
-/** Becomes `account` for good: groups first, the user last, since only root may change the groups. */
+/** Switches to `account` permanently: groups first and the user last, because only root can change the groups. */
 const becomeAccount = (account: Account): void => {
   process.setgroups?.([account.gid])
   process.setgid?.(account.gid)

@@ -2,7 +2,7 @@ import { Argument, Command } from 'commander'
 import { SCRIPTS, type Shell } from './scripts.js'
 import type { Output } from '../terminal/output.js'
 
-/** `understudy completion bash`: a script that a shell reads once, and that asks `__complete` from then on. */
+/** `understudy completion bash`: prints a script that a shell loads once. The script then calls `__complete`. */
 export const completionCommand = (output: Output): Command =>
   new Command('completion')
     .description('print a script that completes commands, options and names in a shell')

@@ -4,9 +4,9 @@ import { asksForHelp, describeConfigShow } from './server-help.js'
 import { formatTable, type Output } from '../terminal/output.js'
 
 /**
- * `understudy config show`: what a server started with the same flags would run with, each value with the place it came
- * from. Takes the flags of `server`, and `--origin` and `--json` of its own. Resolves to the exit status: 1 when such a
- * server would not start.
+ * `understudy config show`: prints the configuration of a server with the same flags, each value with its origin. Takes
+ * the flags of `server`, and its own `--origin` and `--json`. Resolves to the exit code: 1 if such a server would not
+ * start.
  */
 export const runConfigShow = (args: readonly string[], output: Output): number => {
   if (asksForHelp(args)) {

@@ -12,22 +12,22 @@ import type { DevCertificates } from '../../server/dev/dev-tls.js'
 import { startServerFrom } from '../../server/start.js'
 import type { Server } from '../../server/server.js'
 
-/** A server, or the servers of one cluster, of this process. */
+/** The server, or the servers of one cluster, in this process. */
 export interface RunningServers extends Pick<Server, 'addresses' | 'reload'> {
-  /** What is printed at the start. */
+  /** Lines to print at the start. */
   readonly description: readonly string[]
   close(): Promise<void>
 }
 
-/** From the API port of a node to its cluster port, as in the reference. */
+/** The distance from a node's API port to its cluster port, as in Vault. */
 const CLUSTER_PORT_DISTANCE = 105
 const TIMEOUT_MS = 60_000
-/** The status of `sys/health` of an active node, a standby and a performance standby. */
+/** The `sys/health` statuses of an active node, a standby and a performance standby. */
 const UNSEALED = [200, 429, 473]
 
 /**
- * Starts the nodes of `-dev-three-node`: one cluster over a log in memory, initialized and unsealed. Rejects with StartFailure,
- * with all of them closed, if one cannot start.
+ * Starts the nodes of `-dev-three-node`: one cluster over a log in memory, initialized and unsealed. If one cannot
+ * start, closes all of them and rejects with StartFailure.
  */
 export const startDevNodes = async (
   config: ServerConfig,
@@ -37,7 +37,7 @@ export const startDevNodes = async (
   const shared = new SharedMemory({ clock: systemClock, leaseMs: config.own.leaderLeaseMs })
   const servers: Server[] = []
   const close = async () => {
-    // The active node last: the others leave it in order.
+    // Closes the active node last, so that the standbys leave it in order.
     for (const server of [...servers].reverse()) await server.close()
   }
   try {
@@ -64,7 +64,7 @@ export const startDevNodes = async (
   }
 }
 
-/** The configuration of each node: its ports follow those of the first. */
+/** Returns the configuration of each node. The ports of the other nodes follow those of the first. */
 const nodeConfigs = (config: ServerConfig): readonly ServerConfig[] => {
   const [listener] = config.listeners
   if (!listener) throw new Error('-dev without a listener')
@@ -90,7 +90,9 @@ interface Secrets {
   readonly unsealKey: string
 }
 
-/** Initializes the first node and unseals all. Resolves when one is active and the others follow it. */
+/**
+ * Initializes the first node and unseals all nodes. Resolves when one node is active and the others are its standbys.
+ */
 const openNodes = async (clients: readonly ApiClient[], { dev }: ServerConfig): Promise<Secrets> => {
   const [first] = clients
   if (!first) throw new Error('a cluster without nodes')
@@ -98,7 +100,7 @@ const openNodes = async (clients: readonly ApiClient[], { dev }: ServerConfig): 
   const [unsealKey] = made.keys_base64 as [string]
   for (const client of clients) {
     await client.call('PUT', 'sys/unseal', { body: { key: unsealKey } })
-    // The first one becomes active before another one can.
+    // The first node becomes active before the others can.
     const isOpen = async () => {
       const { status } = await client.send('GET', 'sys/health')
       return UNSEALED.includes(status) ? undefined : `its health is ${status}`

@@ -12,7 +12,10 @@ interface DoctorFlags {
   readonly json?: true
 }
 
-/** `understudy doctor`: whether this machine can run a lab, one line per check, with what to do about it. */
+/**
+ * `understudy doctor`: checks whether this machine can run a lab. Prints one line per check, with a fix for each
+ * problem.
+ */
 export const doctorCommand = (output: Output): Command =>
   new Command('doctor')
     .description('check that this machine can run a lab; status 1 when something is missing')

@@ -15,8 +15,8 @@ const TIMEOUT_MS = 3000
 const DEFAULT_ADDRESSES = ['http://127.0.0.1:8200', 'https://127.0.0.1:8200']
 
 /**
- * `understudy healthcheck`: succeeds when the server of this container answers sys/health at all, sealed or not, so that a
- * new server counts as healthy before it is initialised.
+ * `understudy healthcheck`: succeeds if the server of this container responds to sys/health with any status, sealed or
+ * not, so that a new server counts as healthy before it is initialized.
  */
 export const healthcheckCommand = (output: Output): Command =>
   new Command('healthcheck')
@@ -35,7 +35,7 @@ const askHealth = async (address: string): Promise<{ status: number | undefined;
   const client = new ApiClient({ address, skipVerify: true, timeoutMs: TIMEOUT_MS })
   try {
     const { status, json } = await client.send('GET', 'sys/health')
-    // A TLS port answers plain HTTP as well, with a text; only JSON comes from the path itself.
+    // A TLS port also answers plain HTTP, with a text. JSON comes only from sys/health itself.
     const text = json ? `${address} answers ${status}` : `${address} does not speak this protocol`
     return { status: json ? status : undefined, text }
   } catch (error) {
@@ -53,7 +53,7 @@ const addressesOfThisContainer = (env: NodeJS.ProcessEnv): readonly string[] => 
   return env.VAULT_ADDR ? [env.VAULT_ADDR] : DEFAULT_ADDRESSES
 }
 
-/** Where a server that was started by this command line listens, as seen from its own machine; none for other programs. */
+/** Returns the local addresses of a server with this command line; empty for other programs. */
 export const addressesOf = (commandLine: readonly string[], env: NodeJS.ProcessEnv): string[] => {
   const [script = '', ...args] = commandLine.slice(1)
   const name = path.basename(script)

@@ -1,4 +1,4 @@
-/** Scripts that a shell reads once. Each asks the program itself, so names are those of now. */
+/** Scripts that a shell loads once. Each calls the program for candidates, so the names are current. */
 export const SCRIPTS = {
   bash: `# understudy: completion for bash
 _understudy() {

@@ -5,7 +5,7 @@ const HELP_FLAGS: ReadonlySet<string> = new Set(['-h', '-help', '--help'])
 
 export const asksForHelp = (args: readonly string[]): boolean => args.some((arg) => HELP_FLAGS.has(arg))
 
-/** The help of `understudy server`. Its flags are the reference's, so they stand outside of the other commands' parser. */
+/** The help of `understudy server`. Its flags are Vault's, so the parser of the other commands does not handle them. */
 export const describeServerCommand = (): string =>
   [
     'Usage: understudy server [options]',
@@ -18,7 +18,7 @@ export const describeServerCommand = (): string =>
     examples('server -dev -dev-root-token-id=root', 'server -config=/etc/understudy -log-level=debug'),
   ].join('\n')
 
-/** The help of `understudy config show`, which takes the flags of the server. */
+/** The help of `understudy config show`, which accepts the flags of the server. */
 export const describeConfigShow = (): string =>
   [
     'Usage: understudy config show [options]',

@@ -13,13 +13,13 @@ import { EXIT } from '../terminal/exit-codes.js'
 import type { Output } from '../terminal/output.js'
 import type { StopSignals } from '../terminal/stop-signals.js'
 
-/** Exit status when a port or the data directory is taken. */
+/** Exit code if a port or the data directory is in use. */
 const TAKEN = 5
 
-/** `understudy server`: runs until it is told to stop. Resolves to the exit status. */
+/** `understudy server`: runs until it is stopped. Resolves to the exit code. */
 export const runServer = async (args: readonly string[], output: Output, signals: StopSignals): Promise<number> => {
   keepHeapSmall()
-  // The files of the data are made by LevelDB, for everybody whom the mask lets in.
+  // LevelDB creates the data files with the permissions that the umask allows.
   process.umask(0o077)
   const loaded = loadServerConfig(args, process.env)
   for (const { origin, text } of loaded.warnings) output.complain(`warning: ${origin}: ${text}`)
@@ -65,7 +65,7 @@ export const runServer = async (args: readonly string[], output: Output, signals
   const status = await serveUntilStopped(server, log, signals)
   if (config.own.addressFile !== '') removeAddressFile(config.own.addressFile, lines)
   cleanUp()
-  // Standard output may be a pipe that nobody reads: nothing may wait for it.
+  // Exits without waiting for standard output, which may be a pipe that is not read.
   process.exit(status)
 }
 
@@ -88,7 +88,7 @@ const openLog = (config: ServerConfig): PinoLog =>
     sink: config.log.file === '' ? streamSink(process.stderr) : fileSink(config.log.file),
   })
 
-/** The address file is for others: the server does not need it, and starts also when it cannot be written. */
+/** Writes the address file for other programs. The server starts even if it cannot be written. */
 const tellAddresses = (file: string, lines: readonly string[], log: PinoLog): void => {
   if (file === '') return
   try {
@@ -98,7 +98,7 @@ const tellAddresses = (file: string, lines: readonly string[], log: PinoLog): vo
   }
 }
 
-/** Reads certificates, audit files and the log level anew; what cannot be used is told and stays as it was. */
+/** Reloads certificates, audit files and the log level. Logs a value that is invalid and keeps the old one. */
 const reload = async (server: RunningServers, log: PinoLog, args: readonly string[]): Promise<void> => {
   try {
     const { config, problems } = loadServerConfig(args, process.env)
@@ -111,7 +111,7 @@ const reload = async (server: RunningServers, log: PinoLog, args: readonly strin
   }
 }
 
-/** SIGTERM and SIGINT drain, a second one ends at once. Resolves to the exit status. */
+/** SIGTERM and SIGINT drain requests; a second signal ends the process at once. Resolves to the exit code. */
 const serveUntilStopped = (server: RunningServers, log: PinoLog, signals: StopSignals): Promise<number> =>
   new Promise((resolve) => {
     let isStopping = false

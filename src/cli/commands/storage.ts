@@ -21,7 +21,7 @@ interface AdoptFlags {
   readonly force?: true
 }
 
-/** `understudy storage list|verify|adopt`: what lies in the data directory of a stopped server, and whether it is sound. */
+/** `understudy storage list|verify|adopt`: shows and verifies the data directory of a stopped server. */
 export const storageCommand = (output: Output): Command => {
   const command = new Command('storage').description('look at the data directory of a stopped server').exitOverride()
   command.addCommand(listCommand(output).exitOverride())
@@ -153,9 +153,12 @@ const describeValues = (values: GenerationVerification['values']): string => {
 
 type Inspection = typeof import('../../server/data/storage-inspection.js')
 
-/** Turns errors of the system, such as a directory that cannot be read, into mistakes of the arguments, which have no stack. */
+/**
+ * Converts system errors, for example an unreadable directory, to usage errors, which are printed without a stack
+ * trace.
+ */
 const orUsage = async (run: (room: Inspection) => Promise<void>): Promise<void> => {
-  // Loaded only here: the short commands start several times faster without it.
+  // Imported only here, because short commands start several times faster without it.
   const room = await import('../../server/data/storage-inspection.js')
   try {
     await run(room)

@@ -15,7 +15,7 @@ import { waitFor } from '../../lab/requests/wait.js'
 import { examples } from '../terminal/help.js'
 import type { Output } from '../terminal/output.js'
 
-/** Facts about a lab as a whole: what is still false of it. */
+/** Conditions of a whole lab. Each returns the part that is still false. */
 const OF_LAB = {
   converged: findUnconverged,
   healthy: ({ problems }: Survey) => (problems.length === 0 ? undefined : problems.join('; ')),
@@ -31,7 +31,9 @@ interface WaitFlags {
   readonly timeout: string
 }
 
-/** `understudy wait`: returns when a server, or every cluster of a lab, is as far as is asked; 4 when time runs out. */
+/**
+ * `understudy wait`: returns when a server, or every cluster of a lab, meets the condition. Exits with 4 on a timeout.
+ */
 export const waitCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('wait')
     .description('wait until a server, or every cluster of a lab, is as far as is asked')
@@ -72,7 +74,7 @@ interface Task {
 interface Server {
   readonly label: string
   readonly client: ApiClient
-  /** Looks which of several nodes is active, for the client to ask from now on. */
+  /** Finds the active node, which the client then uses. */
   readonly follow?: () => Promise<void>
 }
 
@@ -93,7 +95,7 @@ const waitForLab = async (lab: AnyLab, wanted: OfLab, { output, host, timeoutMs 
   output.progress(`the lab "${lab.name}" is ${wanted}`)
 }
 
-/** A failure that no waiting mends, such as a host that nobody knows, ends it at once. */
+/** Waits for a server. Ends at once on a permanent failure, for example an unknown host. */
 const waitForServer = async (
   { label, client, follow }: Server,
   wanted: Readiness,
@@ -122,13 +124,13 @@ const waitForServer = async (
   output.progress(`${label} is ${wanted}`)
 }
 
-/** Something in front of a server that does not run yet may say so in its own words. */
+/** A proxy may answer with its own error while the server behind it is not running. */
 const SERVER_ERROR = 500
 
 const isUnknownHost = (error: unknown): boolean =>
   error instanceof ApiUnreachable && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOTFOUND'
 
-/** A cluster by its letter, or one of its nodes; all clusters where none is named. */
+/** Returns the clusters and nodes with this name; all clusters without a name. */
 const placesOf = (lab: AnyLab, name: string | undefined): ClusterOfNodes[] => {
   if (name === undefined) return [...lab.clusters]
   const found = findNode(lab.clusters, name)
@@ -136,7 +138,7 @@ const placesOf = (lab: AnyLab, name: string | undefined): ClusterOfNodes[] => {
   return chooseClusters<ClusterOfNodes>(lab, [name])
 }
 
-/** Clusters of a lab by their letters, and nodes; a server by its address. */
+/** Returns the servers: clusters of a lab by letter, nodes, or one server by address. */
 const serversOf = ({ addr, name, cluster }: WaitFlags): Server[] => {
   if (addr === undefined) {
     return placesOf(requireAnyLab(name), cluster).map(serverOf)

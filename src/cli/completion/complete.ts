@@ -1,16 +1,15 @@
 import { type Names, NAME_SOURCES } from './names.js'
 import type { CommandWords, OptionWords } from './words.js'
 
-/** A word that fits, with a description where there is one. */
+/** A matching word, with an optional description. */
 export interface Candidate {
   readonly word: string
   readonly about: string
 }
 
 /**
- * Words that fit where the cursor is. `words` are those behind the name of the program, the last one as far as it is typed.
- * Words come from the commands, options and choices of the program itself; names of labs, clusters and the like from
- * `names`.
+ * Returns the words that fit at the cursor. `words` are those after the program name; the last one may be incomplete.
+ * Candidates are the program's commands, options and choices. Names of labs, clusters and so on come from `names`.
  */
 export const complete = (program: CommandWords, words: readonly string[], names: Names): Candidate[] => {
   const current = words.at(-1) ?? ''
@@ -24,19 +23,19 @@ export const complete = (program: CommandWords, words: readonly string[], names:
   return candidatesAt(place, current, names).filter(({ word }) => word.startsWith(current === '=' ? '' : current))
 }
 
-/** The command line before the cursor. */
+/** The parsed command line before the cursor. */
 interface Place {
   readonly command: CommandWords
-  /** The commands above it. */
+  /** The parent commands. */
   readonly above: readonly CommandWords[]
   /** Arguments of the command so far. */
   readonly given: readonly string[]
-  /** An option that waits for its value. */
+  /** The option whose value is incomplete. */
   readonly option: OptionWords | undefined
   readonly used: ReadonlySet<string>
   /** The lab that the words before the cursor name. */
   readonly lab: string
-  /** Behind `--` stand another program's words. */
+  /** True after `--`, which ends the words of this program. */
   readonly isOver: boolean
 }
 
@@ -82,7 +81,7 @@ const candidatesAt = (place: Place, current: string, names: Names): Candidate[] 
   return [...commands.map(({ name, about }) => ({ word: name, about })), ...argumentsAt(place, names)]
 }
 
-/** The last argument may stand there several times. */
+/** The last argument may be repeatable. */
 const argumentsAt = ({ command, given, lab }: Place, names: Names): Candidate[] => {
   const known = command.arguments
   const argument = known[given.length] ?? (known.at(-1)?.isVariadic ? known.at(-1) : undefined)
@@ -100,12 +99,12 @@ const valuesOf = ({ placeholder, long, choices }: OptionWords, { lab }: Place, n
 const findOption = (place: Place, flag: string): OptionWords | undefined =>
   optionsOf(place).find(({ long, short }) => flag === long || flag === short)
 
-/** Its own and those of the commands above it. */
+/** Returns the options of the command and its parents. */
 const optionsOf = ({ command, above }: Place): readonly OptionWords[] =>
   [command, ...above.toReversed()].flatMap(({ options }) => options)
 
-/** The words behind it name a command, and none of its own. */
+/** The words after `help` name a command. */
 const HELP = 'help'
 
-/** A shell may take `--name=lab` for three words. */
+/** Some shells split `--name=lab` into three words. */
 const joinValues = (words: readonly string[]): string[] => words.filter((word) => word !== '=')

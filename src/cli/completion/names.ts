@@ -3,14 +3,14 @@ import path from 'node:path'
 import { labsDirectory, listLabs } from '../../lab/model/state-directory.js'
 import { listSnapshots } from '../../lab/snapshot/kept.js'
 
-/** Names that are completed. What cannot be read has none: a completion never complains. */
+/** Names for completion. Unreadable sources have no names, because a completion must not print errors. */
 export interface Names extends PackageNames {
   labs(): readonly string[]
   clusters(lab: string): readonly string[]
   snapshots(): readonly string[]
 }
 
-/** Names of topologies and drills that ship with the package. */
+/** Names of built-in topologies and drills. */
 export interface PackageNames {
   readonly topologies: readonly string[]
   readonly drills: readonly string[]
@@ -39,7 +39,7 @@ type Source = (names: Names, lab: string) => readonly string[]
 const labs: Source = (names) => names.labs()
 const clusters: Source = (names, lab) => names.clusters(lab)
 
-/** By the name that an argument, or the value of an option, has in the help. */
+/** Sources by the name of an argument or option value in the help. */
 export const NAME_SOURCES: Readonly<Record<string, Source>> = {
   lab: labs,
   cluster: clusters,

@@ -4,8 +4,8 @@ import { liveNames } from './names.js'
 import type { ShippedWords } from './shipped.js'
 
 /**
- * `understudy __complete -- WORD...`: what may stand where the last word is, one a line, what it is about behind a tab. A
- * shell asks for each press of a key, so this loads nothing that it does not need.
+ * `understudy __complete -- WORD...`: prints the candidates for the last word, one per line, with a description after a
+ * tab. A shell calls this at each key press, so it loads as little as possible.
  */
 export const runComplete = async (args: readonly string[]): Promise<string> => {
   const words = args[0] === '--' ? args.slice(1) : args
@@ -17,7 +17,7 @@ export const runComplete = async (args: readonly string[]): Promise<string> => {
   return found.map(({ word, about }) => `${about === '' ? word : `${word}\t${about.split('\n')[0]}`}\n`).join('')
 }
 
-/** From the file of the build; sources that were not built tell themselves. */
+/** Loads the words from the file of the build, or from the sources if there is no build. */
 const loadWords = async (): Promise<ShippedWords> => {
   try {
     return JSON.parse(readFileSync(new URL('./words.json', import.meta.url), 'utf8')) as ShippedWords

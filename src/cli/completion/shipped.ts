@@ -6,10 +6,10 @@ import { COMMANDS } from '../vault/program/commands.js'
 import type { PackageNames } from './names.js'
 import { type CommandWords, wordsOf } from './words.js'
 
-/** The words of the package that a completion knows. They are written to a file when the package is built. */
+/** The words of the package for completion. The build writes them to a file. */
 export interface ShippedWords extends PackageNames {
   readonly program: CommandWords
-  /** Commands of the `vault`-named command line. */
+  /** Commands of the command line with the name `vault`. */
   readonly vault: readonly string[]
 }
 

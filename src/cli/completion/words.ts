@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander'
 
-/** The commands of the program as plain data: who only completes words need not load what the commands do. */
+/** The commands of the program as plain data, so that a completion need not load their code. */
 export interface CommandWords {
   readonly name: string
   readonly about: string
@@ -39,7 +39,7 @@ export const wordsOf = (command: Command): CommandWords => {
       isVariadic: argument.variadic,
       choices: argument.argChoices ?? null,
     })),
-    // Commander adds one for help, which is no command of its own.
+    // Commander adds a help command, which is omitted here.
     commands: [...new Set([...command.commands, ...visible])].map((one) => ({
       ...wordsOf(one),
       isHidden: !visible.includes(one),

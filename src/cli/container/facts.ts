@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { CONFIG_DIRECTORY, type LaunchFacts } from './launch.js'
 
-/** Settings that this container was given besides its command line. */
+/** Reads the settings of this container besides its command line. */
 export const readLaunchFacts = (env: NodeJS.ProcessEnv): LaunchFacts => ({
   hasConfigFiles: filesOf(CONFIG_DIRECTORY).some((name) => /\.(hcl|json)$/.test(name)),
   devRootTokenId: env.VAULT_DEV_ROOT_TOKEN_ID,

@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import { ApiError, ApiUnreachable } from '../../client/api-client.js'
 import { Interrupted, LabError, type LabErrorCode } from '../../lab/model/lab-error.js'
 
-/** Exit statuses, so that a script can tell one failure from another. */
+/** Exit codes, which let a script distinguish failures. */
 export const EXIT = {
   ok: 0,
   usage: 1,
@@ -21,7 +21,7 @@ const BY_LAB_ERROR: Readonly<Record<LabErrorCode, number>> = {
   interrupted: EXIT.interrupted,
 }
 
-/** A command that a signal ended says so as shells do: 128 and the number of the signal. */
+/** The exit code of a command that a signal ended is 128 plus the signal number, as in shells. */
 const BY_SIGNAL = 128
 
 export const exitCodeOf = (error: unknown): number => {

@@ -1,10 +1,13 @@
 import type { Command } from 'commander'
 
-/** The end of a command's help: what people type, at least two of it. */
+/** Returns the examples at the end of a command's help, at least two. */
 export const examples = (first: string, second: string, ...more: readonly string[]): string =>
   `\nExamples:\n${[first, second, ...more].map((line) => `  understudy ${line}`).join('\n')}`
 
-/** A command in a list of several: its flags stand in its own help, and 80 columns are enough for the rest. */
+/**
+ * Returns a command's entry in a list. Flags are omitted, because they are in its own help and the list must fit 80
+ * columns.
+ */
 export const commandTerm = (command: Command): string =>
   [
     command.name(),

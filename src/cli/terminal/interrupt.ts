@@ -1,6 +1,6 @@
 import { Interrupted } from '../../lab/model/lab-error.js'
 
-/** Aborted by the first signal with an `Interrupted`, and by a second one to say that it is urgent. */
+/** The first signal aborts `signal` with an `Interrupted`; a second signal aborts `hurry`. */
 export interface Interruption {
   readonly signal: AbortSignal
   readonly hurry: AbortSignal
@@ -8,7 +8,7 @@ export interface Interruption {
 
 const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-/** Runs work that puts things in order when somebody asks the command to end, instead of dying in the middle. */
+/** Runs work that can clean up after a signal, instead of ending immediately. */
 export const withInterrupt = async <T>(work: (interruption: Interruption) => Promise<T>): Promise<T> => {
   const first = new AbortController()
   const second = new AbortController()

@@ -1,26 +1,26 @@
 import { printable } from '../../base/printable.js'
 import { loadYaml } from '../../lab/documents/yaml-document.js'
 
-/** Data goes to standard output, progress and complaints to standard error. */
+/** Data goes to standard output; progress and errors go to standard error. */
 export interface Output {
   data(text: string): void
   progress(text: string): void
   complain(text: string): void
   readonly isQuiet: boolean
-  /** No progress from now on. */
+  /** Suppresses progress from now on. */
   hush(): void
 }
 
 export const FORMATS = ['table', 'json', 'yaml'] as const
 type Format = (typeof FORMATS)[number]
 
-/** The standard streams of this process. What is asked for on the command line is known only once that is read. */
+/** The standard streams of this process. The output options are set after the command line is parsed. */
 export class ProcessOutput implements Output {
   isQuiet = false
   format: Format = 'table'
-  /** Whether a document was printed: as YAML, every other one is told from the one before. */
+  /** True after the first document: in YAML, later ones need a separator. */
   #hasPrinted = false
-  /** When it last said anything, by the clock of whoever asks. */
+  /** Time of the last message, by the caller's clock. */
   spokeAtMs = 0
   readonly #monotonic: () => number
 
@@ -28,13 +28,13 @@ export class ProcessOutput implements Output {
     this.#monotonic = monotonic
   }
 
-  /** Prints a command's JSON, or the same data as YAML where that is asked for. */
+  /** Prints a command's JSON, or the same data as YAML if requested. */
   readonly data = (text: string): void => {
     this.#write(process.stdout, this.format === 'yaml' ? this.#toDocument(text) : text)
     this.#hasPrinted = true
   }
 
-  /** Handed on alone, as a listener. */
+  /** An arrow function, so that it can be passed as a listener. */
   readonly progress = (text: string): void => {
     if (!this.isQuiet) this.#write(process.stderr, text)
   }
@@ -56,7 +56,7 @@ export class ProcessOutput implements Output {
   }
 }
 
-/** Undefined for what is no JSON. */
+/** Returns undefined if the text is not JSON. */
 const toYaml = (text: string): string | undefined => {
   try {
     return loadYaml().stringify(JSON.parse(text)).trimEnd()
@@ -65,9 +65,7 @@ const toYaml = (text: string): string | undefined => {
   }
 }
 
-/**
- * A reader that went away, such as `head`, ends no command in the middle: what it still prints is lost, what it does is done.
- */
+/** Ignores a closed standard output, for example of `head`: the command completes, and its further output is lost. */
 export const outliveReaders = (): void => {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -76,26 +74,26 @@ export const outliveReaders = (): void => {
   }
 }
 
-/** Aborted when whoever reads standard output went away: what prints without end has nobody to print for. */
+/** Returns a signal that is aborted when the reader of standard output has closed it. Endless output must stop then. */
 export const onReaderGone = (): AbortSignal => {
   const gone = new AbortController()
   process.stdout.once('error', () => gone.abort())
   return gone.signal
 }
 
-/** For what is text on a terminal and JSON for a program, unless it is said. */
+/** Returns true if output should be text: by default on a terminal, unless a format was requested. */
 export const isTextWanted = ({ json, output }: { readonly json?: true; readonly output?: string }): boolean =>
   output === 'table' || (json !== true && process.stdout.isTTY === true)
 
-/** Columns of the terminal that data goes to; 80 where it does not say. */
+/** Returns the columns of the terminal; 80 if unknown. */
 export const terminalWidth = (): number => process.stdout.columns || 80
 
-/** For what is wrapped to fit: a program that reads it takes lines of any length. */
+/** Returns the width for wrapped text. Programs receive lines of any length. */
 export const textWidth = (): number => (process.stdout.isTTY ? terminalWidth() : Number.POSITIVE_INFINITY)
 
 const TEXT_MIN = 20
 
-/** Columns as wide as their widest cell. Where a width is given, the last one is text that is wrapped to fit. */
+/** Aligns columns to their widest cells. With a width, the last column is wrapped to fit. */
 export const formatTable = (rows: readonly (readonly string[])[], width = Number.POSITIVE_INFINITY): string => {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const before = widths.slice(0, -1).reduce((sum, one) => sum + one + 2, 0)
@@ -110,7 +108,7 @@ export const formatTable = (rows: readonly (readonly string[])[], width = Number
     .join('\n')
 }
 
-/** A row as several, all cells but the last of which are empty from the second on. */
+/** Splits a row into several; from the second on, all cells except the last are empty. */
 const wrapLast = (row: readonly string[], width: number): (readonly string[])[] => {
   const text = row.at(-1) ?? ''
   if (text.length <= width) return [row]

@@ -9,9 +9,9 @@ const SILENT_MS = 1000
 const SILENT_MS_MAX = 10_000
 
 /**
- * As long as a command runs: nothing is silent for more than a second without a line on standard error that says what is
- * waited for. What lasts is said again when it changes, else at growing distances. With `isVerbose` every HTTP call is
- * printed, without headers, bodies and queries: those may hold secrets.
+ * Reports what a command waits for: after one second without output, prints a line on standard error. A wait is
+ * reported again when it changes, otherwise at increasing intervals. With `isVerbose`, every HTTP call is printed,
+ * without headers, bodies and queries, because they may contain secrets.
  */
 export const keepTelling = (output: ProcessOutput, clock: Clock, isVerbose: boolean): Disposable => {
   const waiting = listenToWaits()
@@ -54,7 +54,7 @@ const listenToCalls = (clock: Clock, print: ((line: string) => void) | undefined
   }
   const onAnswer = (message: unknown) => {
     const { request, response } = message as { request: ClientRequest; response: IncomingMessage }
-    // A command that goes on without end has no answer that is late.
+    // A streaming response never completes, so it is never late.
     if (response.headers['content-type'] === 'application/x-ndjson') begun.delete(request)
     const tookMs = clock.monotonic() - (begun.get(request) ?? clock.monotonic())
     print?.(`${describeCall(request)}: ${response.statusCode} after ${tookMs.toFixed(0)} ms`)
@@ -62,7 +62,7 @@ const listenToCalls = (clock: Clock, print: ((line: string) => void) | undefined
   subscribe(STARTS, onStart)
   subscribe(ANSWERED, onAnswer)
   return {
-    /** The call that was begun first of those under way. */
+    /** The oldest pending call. */
     oldest: (): string | undefined => {
       const [request] = begun.keys()
       return request && `an answer to ${describeCall(request)}`

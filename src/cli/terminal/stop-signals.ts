@@ -1,15 +1,17 @@
 type Act = (signal: NodeJS.Signals) => void
 
 /**
- * Hears SIGTERM, SIGINT and SIGHUP for the life of the process. What they do is replaced, never the listener: a signal that
- * arrives while one listener is removed and the next one is added is lost.
+ * Handles SIGTERM, SIGINT and SIGHUP for the lifetime of the process. The action is replaced, not the listener: a
+ * signal between the removal of one listener and the addition of another would be lost.
  */
 export class StopSignals {
   #stop: Act
   #hangUp: (() => void) | undefined
   #isHangUpPending = false
 
-  /** `stop`: what SIGTERM and SIGINT do until `onStop` is called. SIGHUP waits for `onHangUp`. */
+  /**
+   * `stop`: the action of SIGTERM and SIGINT until `onStop` is called. SIGHUP is ignored until `onHangUp` is called.
+   */
   constructor(stop: Act) {
     this.#stop = stop
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, (signal) => this.#stop(signal))

@@ -8,16 +8,16 @@ import { stateDirectory } from '../../lab/model/state-directory.js'
 import { packageVersion } from '../../base/package-version.js'
 import { printable } from '../../base/printable.js'
 
-/** Reports that are kept, so that a command in a loop does not fill a disk. */
+/** Maximum number of saved reports, so that a command in a loop does not fill a disk. */
 const KEPT_MAX = 20
 
-/** One line about an error that nobody expected; where it came from goes to a file. */
+/** Returns one line about an unexpected error. Saves the stack trace to a file. */
 export const describeUnexpected = (error: unknown): string => {
   const [text = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
   return `unexpected: ${text}; ${keepDetails(error)}`
 }
 
-/** The command line itself stays out of it: tokens may stand there. */
+/** Saves the details without the command line, which may contain tokens. */
 const keepDetails = (error: unknown): string => {
   const directory = path.join(stateDirectory(), 'errors')
   const time = new Date(systemClock.now()).toISOString()
@@ -41,7 +41,7 @@ const removeOldest = (directory: string): void => {
   for (const name of files.slice(0, Math.max(0, files.length - KEPT_MAX))) rmSync(path.join(directory, name))
 }
 
-/** An error that no command caught ends the program with one line as well. */
+/** Makes an uncaught error end the program with one line. */
 export const endOnMistakes = (): void => {
   process.on('uncaughtException', (error) => {
     process.stderr.write(`understudy: ${printable(describeUnexpected(error))}\n`)

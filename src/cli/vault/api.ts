@@ -1,4 +1,7 @@
-/** Requests as the reference's client sends them: retried, redirected once, wrapped when asked for, or only shown. */
+/**
+ * Sends requests like Vault's client: retries them, follows one redirect, wraps responses if requested, or only shows
+ * the request.
+ */
 import { Backoff } from '../../base/backoff.js'
 import { printJson, textsOfJson } from '../../base/json-print.js'
 import { type ApiAnswer, type ApiCall, ApiClient, ApiUnreachable, type Query } from '../../client/api-client.js'
@@ -8,34 +11,34 @@ import { Preview, renderPreview } from './preview.js'
 import { parseBody, parseSecret, type Secret } from './model/secret.js'
 import type { ClientSettings } from './settings.js'
 
-/** Each pause is between one second and one and a half, as with the reference. */
+/** Each pause is between 1 and 1.5 seconds, as in Vault. */
 const RETRY = { initialMs: 1250, maxMs: 1500 }
-/** sys/wrapping/wrap makes no sense without a time. */
+/** sys/wrapping/wrap requires a TTL. */
 const WRAP_TTL_DEFAULT = '5m'
 
 interface RequestOptions {
   /** Sent as JSON. */
   readonly body?: unknown
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly raw?: Buffer
   readonly query?: Query
   readonly token?: string
-  /** Statuses from 400 on that are answers to the caller of this function. */
+  /** Statuses of 400 or more that the caller handles. */
   readonly expected?: readonly number[]
-  /** A question on the way to the request that was asked for: never wrapped, never only shown. */
+  /** A preliminary request for the actual one: never wrapped, and never only shown. */
   readonly isPreliminary?: boolean
   readonly isWrapped?: false
   readonly isRetried?: false
-  /** Asked in the root namespace, whatever the settings say. */
+  /** Sent in the root namespace, regardless of the settings. */
   readonly isInRoot?: true
-  /** Limit of the body of the answer. */
+  /** Maximum size of the response body. */
   readonly bytesMax?: number
 }
 
 export interface Reply {
   readonly status: number
   readonly bytes: Buffer
-  /** The body as it came, empty when there is none. */
+  /** The body as received; empty if there is none. */
   readonly body: Readonly<Record<string, unknown>>
   readonly secret: Secret | undefined
 }
@@ -56,7 +59,7 @@ export class VaultApi {
     })
   }
 
-  /** Sends one request. `what` begins the text of the error when it fails: `Error writing data to PATH`. */
+  /** Sends one request. `what` begins the error text of a failure: `Error writing data to PATH`. */
   async request(what: string, method: string, path: string, options: RequestOptions = {}): Promise<Reply> {
     const call = this.#callFor(path, options)
     const url = this.#client.urlOf(path, call.query)
@@ -79,7 +82,7 @@ export class VaultApi {
     return { status, bytes, body: parseBody(bytes) ?? {}, secret: parseSecret(bytes) }
   }
 
-  /** Reads what may be missing. An answer of 404 that carries data or warnings is found all the same. */
+  /** Reads a path that may not exist. A 404 with data or warnings counts as found. */
   async find(what: string, method: string, path: string, options: RequestOptions = {}): Promise<Secret | undefined> {
     const { status, secret } = await this.request(what, method, path, { ...options, expected: [404] })
     const isFound = status !== 404 || (secret?.warnings.length ?? 0) > 0 || hasEnvelopeData(secret)
@@ -125,7 +128,7 @@ export class VaultApi {
 const isWorthRetrying = (status: number): boolean =>
   (status >= 500 && status !== 501) || status === 412 || status === 429
 
-/** A body of errors alone is taken for data by the rule for bare answers; here it is none. */
+/** Returns false for a body that contains only errors, which the rule for bare responses would treat as data. */
 const hasEnvelopeData = (secret: Secret | undefined): boolean =>
   secret?.data !== undefined && !('errors' in secret.data && secret.requestId === '')
 
@@ -137,7 +140,10 @@ interface Refusal {
   readonly bytes: Buffer
 }
 
-/** The refusal of a server in words, in the shape that scripts know: method, address, status and its errors, else its warnings, else its whole body. */
+/**
+ * Describes an error response in the format that scripts expect: method, address, status, and its errors, or its
+ * warnings, or its whole body.
+ */
 const describeRefusal = ({ method, url, namespace, status, bytes }: Refusal): string => {
   const head = [
     'Error making API request.',
@@ -152,14 +158,14 @@ const describeRefusal = ({ method, url, namespace, status, bytes }: Refusal): st
   return [...head, `Code: ${status}. Errors:`, '', ...texts.map((text) => `* ${text}`)].join('\n')
 }
 
-/** The errors of an answer, else its warnings; undefined when it has neither. */
+/** Returns the errors of a response, or its warnings; undefined if it has neither. */
 const textsOf = (bytes: Buffer): string[] | undefined => {
   const body = parseBody(bytes)
   const texts = body?.errors ?? body?.warnings
   return Array.isArray(texts) ? textsOfJson(texts) : undefined
 }
 
-/** Why no answer came. */
+/** Describes why there was no response. */
 const describeUnreachable = (method: string, url: string, error: ApiUnreachable): string => {
   const verb = method[0] + method.slice(1).toLowerCase()
   return `${verb} ${JSON.stringify(url)}: ${reasonOf(new URL(url), error.cause)}`
@@ -178,7 +184,7 @@ const reasonOf = (url: URL, cause: unknown): string => {
   return message || code || 'no answer'
 }
 
-/** Throws an error of the caller for a header that HTTP does not allow. */
+/** Throws a local error for a header that HTTP does not allow. */
 const checkHeaders = (headers: Readonly<Record<string, string>>): void => {
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) throw localError(`${JSON.stringify(name)} is not the name of a header`)

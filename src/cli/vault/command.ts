@@ -4,7 +4,7 @@ import { type FlagTable, type FlagValues, flagValues, type ParsedArguments } fro
 import type { VaultIo } from './model/io.js'
 import type { Output } from './render/output.js'
 
-/** The surroundings of a running command. */
+/** The environment of a running command. */
 export interface Session {
   readonly io: VaultIo
   readonly api: VaultApi
@@ -15,19 +15,19 @@ export interface Session {
 export interface Call<F extends FlagTable> extends Session {
   readonly args: readonly string[]
   readonly flags: FlagValues<F>
-  /** Whether a flag stood on the command line. */
+  /** Returns true if the flag was given on the command line. */
   readonly isGiven: (name: keyof F & string) => boolean
 }
 
-/** One line of the command table. */
+/** One entry of the command table. */
 export interface Command {
-  /** `kv metadata get`. */
+  /** For example `kv metadata get`. */
   readonly name: string
-  /** How its arguments are shown: `[options] PATH`. */
+  /** The arguments as shown in the help: `[options] PATH`. */
   readonly usage: string
   readonly summary: string
   readonly flags: FlagTable
-  /** Why there is no such command here, for one that others have. */
+  /** The reason why this Vault command is not supported. */
   readonly refusal?: string
   readonly run: (session: Session, parsed: ParsedArguments) => Promise<number>
 }
@@ -36,14 +36,14 @@ interface CommandSpec<F extends FlagTable> {
   readonly name: string
   /** Names of arguments, for help. */
   readonly takes?: string
-  /** How many arguments: fewest and most. */
+  /** Minimum and maximum number of arguments. */
   readonly count?: readonly [number, number]
   readonly summary: string
   readonly flags?: F
   readonly run: (call: Call<F>) => Promise<number> | number
 }
 
-/** Makes a line of the table, with its flags read by the time `run` sees them. */
+/** Defines an entry of the table. Its flags are parsed before `run` is called. */
 export const defineCommand = <F extends FlagTable = Record<never, never>>(spec: CommandSpec<F>): Command => {
   const { name, takes = '', count: [fewest, most] = [0, 0], summary, run } = spec
   const flags = spec.flags ?? ({} as F)
@@ -72,7 +72,7 @@ export const defineCommand = <F extends FlagTable = Record<never, never>>(spec: 
 const range = (fewest: number, most: number): string =>
   fewest === most ? String(fewest) : most === ANY ? `at least ${fewest}` : `${fewest}-${most}`
 
-/** For `count`: no upper bound. */
+/** For `count`: no maximum. */
 export const ANY = Number.POSITIVE_INFINITY
 
 const warnOfLateFlags = ({ out }: Session, args: readonly string[]): void => {

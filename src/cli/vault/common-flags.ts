@@ -1,6 +1,6 @@
 import { flag, type FlagValues } from './flags.js'
 
-/** Flags that every command takes: where and as whom it asks, and how it prints. */
+/** Flags of every command: address, credentials and output format. */
 export const COMMON_FLAGS = {
   address: flag.text('Address of the server.', { env: ['VAULT_AGENT_ADDR', 'VAULT_ADDR'] }),
   'agent-address': flag.text('Address of an agent, which wins over -address.'),
@@ -22,7 +22,7 @@ export const COMMON_FLAGS = {
   field: flag.text('Print this field alone.'),
 } as const
 
-/** Flags of how a command prints, which the reference finds wherever they stand; all others come before arguments. */
+/** Output flags, which Vault accepts at any position. All others must precede the arguments. */
 export const LATE_FLAGS: ReadonlySet<string> = new Set(['format', 'detailed', 'output-curl-string', 'output-policy'])
 
 export type CommonFlags = FlagValues<typeof COMMON_FLAGS>

@@ -101,7 +101,7 @@ const write = async (
   return printWritten(out, await api.request(what(at), method, at, { body }), `Data written to: ${at}`)
 }
 
-/** The answer of a write; one without a body is a success that needs saying. */
+/** Prints the response of a write. Without a body, prints a success message. */
 export const printWritten = (out: Output, { secret }: Pick<Reply, 'secret'>, text: string): number =>
   secret ? out.secret(secret) : out.success(text)
 

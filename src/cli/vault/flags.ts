@@ -1,15 +1,17 @@
-/** Flags of commands, declared as tables. */
+/** Declares flags of commands as tables. */
 import { formatGoDuration, parseDurationMs } from '../../base/duration.js'
 import { type FlagForm, type FoundFlag, isFlag, parseSwitch, readFlag } from '../../base/go-flags.js'
 import { nearest } from '../../base/nearest.js'
 import { localError } from './model/cli-error.js'
 
-/** Kind of a flag -> its value once read. An absent number or duration is undefined, an absent text is empty. */
+/**
+ * Maps the kind of a flag to the type of its value. An absent number or duration is undefined; an absent text is empty.
+ */
 interface FlagValue {
   bool: boolean
   text: string
   int: number | undefined
-  /** In the spelling `1h0m0s`. */
+  /** In the form `1h0m0s`. */
   duration: string | undefined
   list: readonly string[]
   texts: readonly string[]
@@ -22,7 +24,7 @@ export interface Flag<K extends FlagKind = FlagKind> {
   readonly kind: K
   readonly help: string
   readonly aliases: readonly string[]
-  /** Variables that are looked at, in this order, when the flag is not given. */
+  /** Environment variables to read, in this order, if the flag is not given. */
   readonly env: readonly string[]
   readonly fallback: string | undefined
 }
@@ -40,7 +42,7 @@ export const flag = {
   text: declare('text'),
   int: declare('int'),
   duration: declare('duration'),
-  /** May be repeated; a comma separates values too. */
+  /** May be repeated; commas also separate values. */
   list: declare('list'),
   /** May be repeated. */
   texts: declare('texts'),
@@ -48,14 +50,14 @@ export const flag = {
   pairs: declare('pairs'),
 } as const
 
-/** The command line taken apart: values by the flag's main name, and the arguments that are no flags. */
+/** The parsed command line: values by the main names of the flags, and the arguments. */
 export interface ParsedArguments {
   readonly written: ReadonlyMap<string, readonly string[]>
   readonly positional: readonly string[]
   readonly isHelpWanted: boolean
 }
 
-/** Form of a flag by each of its names. */
+/** Returns the form of a flag by each of its names. */
 const formsOf = (table: FlagTable): ReadonlyMap<string, FlagForm> =>
   new Map(
     Object.entries(table).flatMap(([name, { kind, aliases }]) =>
@@ -64,8 +66,8 @@ const formsOf = (table: FlagTable): ReadonlyMap<string, FlagForm> =>
   )
 
 /**
- * Flags come before arguments; the first argument that is no flag ends them, as does `--`. Those in `late` are flags
- * wherever they stand before a `--`.
+ * Parses flags, which come before arguments. The first argument that is not a flag ends them, as does `--`. Flags in
+ * `late` are accepted anywhere before `--`.
  */
 export const parseArguments = (
   args: readonly string[],
@@ -90,7 +92,7 @@ export const parseArguments = (
 
 const HELP: ReadonlySet<string> = new Set(['h', 'help'])
 
-/** Adds a flag that was found to those `written`; how many arguments it has taken. */
+/** Adds a found flag to `written`. Returns the number of arguments it uses. */
 const take = (written: Map<string, string[]>, found: FoundFlag, forms: ReadonlyMap<string, FlagForm>): number => {
   if (found.kind === 'unknown') {
     throw localError(`flag provided but not defined: -${found.given}${meantFlag(found.given, [...forms.keys()])}`)
@@ -105,7 +107,7 @@ const meantFlag = (given: string, known: readonly string[]): string => {
   return guess === undefined ? '' : `\nDid you mean -${guess}?`
 }
 
-/** Takes the flags that `isWanted` names out of `args`, up to a `--`; what is left stays in its order. */
+/** Removes the flags that `isWanted` selects from `args`, up to `--`. The rest keeps its order. */
 const pickFlags = (args: readonly string[], table: FlagTable, isWanted: (name: string) => boolean) => {
   const forms = new Map([...formsOf(table)].filter(([, { name }]) => isWanted(name)))
   const written = new Map<string, string[]>()
@@ -123,7 +125,7 @@ const pickFlags = (args: readonly string[], table: FlagTable, isWanted: (name: s
   return { written, others }
 }
 
-/** How many of the first `args` are one flag of this table with its value: 0, 1 or 2. */
+/** Returns the number of leading `args` that form one flag of this table with its value: 0, 1 or 2. */
 export const flagWidth = (args: readonly string[], table: FlagTable): 0 | 1 | 2 => {
   if (!isFlag(args[0] ?? '')) return 0
   const forms = formsOf(table)
@@ -134,7 +136,7 @@ export const flagWidth = (args: readonly string[], table: FlagTable): 0 | 1 | 2 
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The values of all flags of a table: as written, else from the environment, else the fallback. */
+/** Returns the values of all flags of a table: as given, else from the environment, else the default. */
 export const flagValues = <F extends FlagTable>(
   table: F,
   { written }: Pick<ParsedArguments, 'written'>,

@@ -1,4 +1,4 @@
-/** login and print token: getting a token and keeping it for later commands. */
+/** login and print token: obtains a token and stores it for later commands. */
 import type { Call, Command } from './command.js'
 import { ANY, defineCommand } from './command.js'
 import { localError, remoteError } from './model/cli-error.js'
@@ -76,7 +76,7 @@ const NOTHING: Secret = {
   bytes: Buffer.alloc(0),
 }
 
-/** The answer to a lookup in the form of the answer to a login. */
+/** Converts the response of a token lookup to the form of a login response. */
 const authOfLookup = (data: JsonMap, token: string): JsonMap => ({
   client_token: token,
   accessor: data.accessor ?? '',

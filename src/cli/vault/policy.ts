@@ -7,7 +7,7 @@ import { parseHcl } from '../../base/hcl.js'
 
 const ONE_NAME = { takes: 'NAME', count: [1, 1] } as const
 
-/** Names are lower case on the server. */
+/** The server stores names in lower case. */
 const nameOf = (text: string): string => text.trim().toLowerCase()
 
 export const policyCommands: readonly Command[] = [
@@ -96,8 +96,8 @@ const INDENT = '  '
 const PIECE = /"(?:[^"\\]|\\.)*"|#.*|\/\/.*|[{}[\]]/g
 
 /**
- * Indents HCL without changing what it says: comments, texts and the order of lines stay. Throws `HclError` when the text is
- * no HCL. JSON, heredocs and block comments are left as they are.
+ * Indents HCL and preserves comments, texts and the order of lines. Throws `HclError` if the text is not HCL. JSON,
+ * heredocs and block comments are left unchanged.
  */
 export const formatHclText = (text: string, file: string): string => {
   parseHcl(text, { file })
@@ -117,5 +117,5 @@ export const formatHclText = (text: string, file: string): string => {
     .trim()}\n`
 }
 
-/** One blank on each side of the first equal sign that follows a key. */
+/** Puts one space on each side of the first equal sign after a key. */
 const spaceAssignment = (line: string): string => line.replace(/^("(?:[^"\\]|\\.)*"|[\w.-]+)\s*=\s*/, '$1 = ')

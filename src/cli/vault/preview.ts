@@ -10,7 +10,7 @@ interface PreviewedRequest {
   readonly body: Buffer | undefined
 }
 
-/** Ends a command that was only to show its request. */
+/** Ends a command that only shows its request. */
 export class Preview extends Error {
   override readonly name = 'Preview'
 }
@@ -18,7 +18,7 @@ export class Preview extends Error {
 export const renderPreview = (settings: ClientSettings, request: PreviewedRequest): string =>
   settings.preview === 'policy' ? renderPolicy(request) : renderCurl(settings, request)
 
-/** The token is not shown: the command looks it up when it is run. */
+/** The token is not printed: the curl command looks it up when it runs. */
 const renderCurl = ({ tls }: ClientSettings, { method, url, headers, body }: PreviewedRequest): string => {
   const shown = Object.entries({ ...headers, 'X-Vault-Request': 'true' })
     .sort(([a], [b]) => (a < b ? -1 : 1))

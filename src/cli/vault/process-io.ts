@@ -7,9 +7,9 @@ import { createSystemRandom } from '../../base/random.js'
 import { localError } from './model/cli-error.js'
 import type { VaultIo } from './model/io.js'
 
-/** The surroundings of this process. */
+/** Returns the environment of this process. */
 export const createProcessIo = (serve: VaultIo['serve']): VaultIo => {
-  // A reader that has seen enough, such as `head`, closes its end: that is no failure.
+  // A reader such as `head` may close its end early, which is not a failure.
   process.stdout.on('error', () => {})
   return {
     env: process.env,

@@ -1,4 +1,4 @@
-/** Commands of the reference for which there is nothing here, and why. */
+/** Vault commands that are not supported, with the reason. */
 import type { Command } from './command.js'
 
 const reference = (name: string) => `use the ${name} of the reference, which works against this server.`

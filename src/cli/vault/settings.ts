@@ -11,18 +11,18 @@ const DEFAULT_ADDRESS = 'https://127.0.0.1:8200'
 const DEFAULT_TIMEOUT_MS = 60_000
 const DEFAULT_RETRIES = 2
 
-/** Flags and environment, read once: where requests go and what they carry. */
+/** Flags and environment, read once: the target and the headers of requests. */
 export interface ClientSettings {
   readonly address: string
   readonly token: string
-  /** With a slash at the end; empty for the root namespace. */
+  /** With a trailing slash; empty for the root namespace. */
   readonly namespace: string
   readonly headers: Readonly<Record<string, string>>
   readonly wrapTtl: string
   readonly timeoutMs: number
   readonly retriesMax: number
   readonly tls: TlsSettings
-  /** Printed in place of sending the request. */
+  /** Printed instead of sending the request. */
   readonly preview: 'curl' | 'policy' | undefined
 }
 
@@ -82,7 +82,7 @@ const readTls = (flags: CommonFlags, env: VaultIo['env']): TlsSettings => ({
   skipVerify: flags['tls-skip-verify'],
 })
 
-/** Authorities from a file win over those from a directory, as in the reference. */
+/** Authorities from a file take precedence over those from a directory, as in Vault. */
 const readAuthorities = (flags: CommonFlags, env: VaultIo['env']): string | undefined => {
   if (flags['ca-cert']) return readText(flags['ca-cert'])
   if (env.VAULT_CACERT_BYTES) return env.VAULT_CACERT_BYTES

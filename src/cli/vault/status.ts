@@ -6,7 +6,7 @@ import { formatPairs, type Row } from './render/columns.js'
 import { goText } from './render/go-text.js'
 import { textOf } from './model/secret.js'
 
-/** The status of this one command tells sealed from failed, so a failure to ask is 1. */
+/** This command's exit code distinguishes a sealed server from a failure, so a failed request is 1. */
 const FAILED = 1
 const SEALED = 2
 
@@ -25,7 +25,7 @@ export const statusCommand = defineCommand({
 export const readSealStatus = async ({ api }: Session): Promise<JsonMap> =>
   (await api.request('Error checking seal status', 'GET', 'sys/seal-status', { isInRoot: true })).body
 
-/** Prints a seal status together with who is active. A sealed server cannot tell the latter. */
+/** Prints a seal status together with the active node, which a sealed server does not know. */
 export const printSealStatus = async ({ api, out }: Session, status: JsonMap): Promise<number> => {
   const reply = await api.request('Error checking leader status', 'GET', 'sys/leader', {
     isInRoot: true,

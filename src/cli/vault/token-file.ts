@@ -1,4 +1,4 @@
-/** The token that `login` keeps for later commands, in `.vault-token` of the home directory. */
+/** The token that `login` stores for later commands, in `.vault-token` of the home directory. */
 import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { readNamedText } from '../../base/named-file.js'
@@ -6,7 +6,7 @@ import { localError, messageOf } from './model/cli-error.js'
 
 const fileIn = (homeDirectory: string): string => path.join(homeDirectory, '.vault-token')
 
-/** Empty when there is none. */
+/** Returns an empty text if there is none. */
 export const readStoredToken = (homeDirectory: string): string => {
   try {
     return readNamedText(fileIn(homeDirectory)).trim()
@@ -15,7 +15,7 @@ export const readStoredToken = (homeDirectory: string): string => {
   }
 }
 
-/** Only its owner can read the file. */
+/** Stores the token in a file that only its owner can read. */
 export const storeToken = (homeDirectory: string, token: string): void => {
   try {
     replaceFile(fileIn(homeDirectory), token)

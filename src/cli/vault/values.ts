@@ -8,8 +8,8 @@ import type { VaultIo } from './model/io.js'
 import { goText } from './render/go-text.js'
 
 /**
- * The object that `args` describe. A whole object comes from standard input (`-`) or a file (`@file`); a key that is given
- * twice holds a list. Values are texts, unless they came in an object.
+ * Returns the object that `args` describe. A whole object comes from standard input (`-`) or a file (`@file`). A
+ * repeated key becomes a list. Values are texts, unless they come from an object.
  */
 export const readData = async (args: readonly string[], io: Pick<VaultIo, 'readStdin'>): Promise<JsonMap> => {
   const data = Object.create(null) as Record<string, unknown>
@@ -22,7 +22,7 @@ export const readData = async (args: readonly string[], io: Pick<VaultIo, 'readS
   return data
 }
 
-/** Data for a query, where only texts can be sent. */
+/** Returns data for a query, which can only contain texts. */
 export const readQuery = async (args: readonly string[], io: Pick<VaultIo, 'readStdin'>) =>
   Object.fromEntries(
     Object.entries(await readData(args, io)).map(([key, value]) => [
@@ -39,7 +39,9 @@ const readArgument = async (arg: string, io: Pick<VaultIo, 'readStdin'>): Promis
   return [[arg.slice(0, at), await readText(arg.slice(at + 1), io)]]
 }
 
-/** A text that may name where it is to be read: `-` standard input, `@file` a file, `\@` a text that begins with `@`. */
+/**
+ * Resolves a text that may name its source: `-` is standard input, `@file` a file, `\@` a text that begins with `@`.
+ */
 export const readText = async (text: string, io: Pick<VaultIo, 'readStdin'>): Promise<string> => {
   if (text === '-') return (await io.readStdin()).toString('utf8')
   if (text.startsWith('@')) return readValueFile(text.slice(1))
@@ -68,5 +70,5 @@ const parseOrRefuse = (text: string, origin: string): unknown => {
   }
 }
 
-/** A path as requests need it: without slashes at its ends. */
+/** Returns a path without leading and trailing slashes. */
 export const cleanPath = (path: string): string => path.trim().replace(/^\/+|\/+$/g, '')

@@ -21,7 +21,7 @@ interface AttachFlags {
   readonly json?: true
 }
 
-/** `understudy attach`: remembers servers that somebody else runs as a lab, so that the lab's commands work on them. */
+/** `understudy attach`: registers externally managed servers as a lab, so that the lab commands work on them. */
 export const attachCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('attach')
     .description('make a lab of servers that somebody else runs; "down" of it only forgets it')
@@ -74,7 +74,9 @@ export const attachCommand = (output: Output, makeHost: () => LabHost = thisHost
       else output.data(describe(lab, keys ?? NO_KEYS))
     })
 
-/** A file that `wire --keep` wrote says where it found the servers; a published port is nearer. */
+/**
+ * Returns the addresses of the servers. A published port takes precedence over an address in a file of `wire --keep`.
+ */
 const addressesOf = (project: ComposeProject | undefined, keys: KnownKeys | undefined): Map<string, string> => {
   if (project) {
     return new Map([...project.servers].flatMap(([server, one]) => (one.apiAddress ? [[server, one.apiAddress]] : [])))

@@ -12,7 +12,7 @@ import {
 import { readTopologyFile, requireTopology } from '../../../lab/topology/catalogue.js'
 import { parseShamir } from './options.js'
 
-/** The flags of `up` that say what a lab is made of. */
+/** The flags of `up` that define the topology. */
 export interface TopologyFlags {
   readonly file?: string
   readonly shamir?: string
@@ -22,7 +22,7 @@ export interface TopologyFlags {
   readonly storage?: NodeStorage
 }
 
-/** The topology of this name, or of a file, as the flags change it. Throws LabError `usage` for what cannot be. */
+/** Returns the named topology, or that of a file, changed by the flags. Throws `LabError` `usage` if it is invalid. */
 export const chosenTopology = (name: string | undefined, flags: TopologyFlags): Topology =>
   withFlags(chooseTopology(name, flags.file), flags)
 
@@ -31,7 +31,7 @@ const chooseTopology = (name: string | undefined, file: string | undefined): Top
   return file === undefined ? requireTopology(name ?? '') : readTopologyFile(file)
 }
 
-/** Flags hold for all clusters, and win over the topology's settings of each. */
+/** Applies flags to all clusters. They take precedence over the topology's settings. */
 const withFlags = (given: Topology, { shamir, seal, tls, nodes, storage }: TopologyFlags): Topology => {
   const topology = nodes === undefined ? given : withNodes(given, parseNodes(nodes))
   if (storage && topology.clusters.every((name) => serversOf(topology, name).length === 1))

@@ -14,7 +14,10 @@ interface ComposeFlags extends ExportFlags {
   readonly hosts?: string
 }
 
-/** `understudy compose export`: a topology as files that `docker compose up` brings up without us. */
+/**
+ * `understudy compose export`: writes a topology as files for `docker compose up`, which then needs no further
+ * Understudy commands.
+ */
 export const composeCommand = (output: Output): Command => {
   const command = exportCommand(
     'compose',
@@ -61,7 +64,9 @@ interface SecretsFlags {
   readonly seal?: string
 }
 
-/** The commands that the first container of an export runs, so that nothing secret is in a file of the machine. */
+/**
+ * The commands that the first container of an export runs to create secrets, so that no file on the host contains them.
+ */
 const addSecrets = (compose: Command, output: Output): void => {
   compose
     .command('secrets')

@@ -1,8 +1,8 @@
 import type { ClusterAccess } from '../../../lab/model/cluster.js'
 
 /**
- * The keys of clusters, one a line, since a terminal holds no more: those of clusters that have the same ones, which
- * replication makes so, once. Those of a cluster that unseals by itself are recovery keys, which open nothing.
+ * Lists the keys of clusters, one per line. Clusters that share their keys through replication are listed once. An
+ * auto-unseal cluster has recovery keys, which cannot unseal it.
  */
 export const describeKeys = (
   clusters: readonly ClusterAccess[],

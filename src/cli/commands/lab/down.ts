@@ -18,14 +18,14 @@ interface DownFlags {
   readonly json?: true
 }
 
-/** What became of a lab, for programs. */
+/** The result of `down`, for JSON output. */
 interface Ended {
   readonly lab: string
   readonly result: 'down' | 'forgotten' | 'missing' | 'failed'
   readonly problem?: string
 }
 
-/** `understudy down`: stops the servers and removes their data. A lab that is not there is down already. */
+/** `understudy down`: stops the servers and removes their data. Succeeds if the lab does not exist. */
 export const downCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('down')
     .description('stop a lab and remove its data, also what an interrupted start left')
@@ -41,7 +41,8 @@ export const downCommand = (output: Output, makeHost: () => LabHost = thisHost):
       const names = flags.all ? listLabs() : [given ?? flags.name]
       const failures: unknown[] = []
       const ended: Ended[] = []
-      // A signal does not stop it half way: the first is ignored, the second kills what is left.
+      // The first signal is ignored, so that the lab is not left half removed. The second one kills the remaining
+      // processes.
       await withInterrupt(async ({ hurry }) => {
         for (const name of names) {
           try {
@@ -69,7 +70,7 @@ export const downCommand = (output: Output, makeHost: () => LabHost = thisHost):
       if (failures.length > 0) throw failures[0]
     })
 
-/** Whoever names one lab, and all, or two, may lose one that was not meant. */
+/** Rejects one name together with `--all` or a second name, because an unintended lab could be removed. */
 const requireOneChoice = (given: string | undefined, { name, all }: DownFlags, isNamed: boolean): void => {
   if (all && (given !== undefined || isNamed)) throw new LabError('usage', 'name a lab or give --all, not both')
   if (given !== undefined && isNamed && given !== name)

@@ -20,10 +20,10 @@ interface FindFlags {
   readonly json?: true
 }
 
-/** Seeds that a trainer reads out to a room. */
+/** Number of seeds, small enough for a trainer to read one aloud. */
 const SEEDS = 10_000
 
-/** `understudy drill find`: something is wrong, and nobody says what. */
+/** `understudy drill find`: injects a hidden fault for participants to find. */
 export const findCommand = (output: Output, finish: (status: number) => void): Command =>
   new Command('find')
     .description(
@@ -42,7 +42,7 @@ export const findCommand = (output: Output, finish: (status: number) => void): C
       else await hide(lab, flags, output)
     })
 
-/** Faults need the processes and the links of a lab. */
+/** Opens a lab that this machine runs, because faults need its processes and links. */
 const openOwnLab = (name: string): LiveLab => {
   const lab = openLab(name, thisHost())
   if (lab.kind === 'process') return lab

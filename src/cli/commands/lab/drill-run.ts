@@ -36,7 +36,7 @@ export interface DrillRunFlags {
   readonly json?: true
 }
 
-/** Plays a drill and resolves with the exit status: 3 when something that it asserts is not so. */
+/** Runs a drill. Resolves to the exit code: 3 if an assertion fails. */
 export const runDrillCommand = async (nameOrFile: string, flags: DrillRunFlags, output: Output): Promise<number> => {
   const drill = loadDrill(nameOrFile)
   const slo = parseSlo(flags.slo, drill)
@@ -141,7 +141,7 @@ const watcherOf = (
 
 const LINES_SHOWN = 20
 
-/** The end of what a command printed; a report has more of it. */
+/** Returns the last lines of a command's output; a report contains more of them. */
 const lastLines = (output = ''): string[] =>
   output.trimEnd() === '' ? [] : output.trimEnd().split('\n').slice(-LINES_SHOWN)
 
@@ -163,8 +163,8 @@ interface Terminal {
 }
 
 /**
- * Waits for the return key. A terminal that lines are read from hands Ctrl-C over as a key: it interrupts as anywhere
- * else, and so does the end of the input.
+ * Waits for the return key. A terminal in line mode delivers Ctrl-C as a key: it interrupts as usual, and so does the
+ * end of the input.
  */
 export const waitForReturn = async (
   prompt: string,

@@ -13,7 +13,7 @@ import { timeoutOption } from './options.js'
 import { findCommand } from './drill-find.js'
 import type { DrillRunFlags } from './drill-run.js'
 
-/** `understudy drill ...`: rehearsals that are written down, and what came of them. */
+/** `understudy drill ...`: scripted rehearsals and their reports. */
 export const drillCommand = (output: Output, finish: (status: number) => void): Command => {
   const command = new Command('drill').description('rehearse on a lab, and measure what clients noticed')
   for (const make of [listCommand, showCommand, validateCommand, schemaCommand]) command.addCommand(make(output))
@@ -44,7 +44,7 @@ const runCommand = (output: Output, finish: (status: number) => void): Command =
       ),
     )
     .action(async (name: string, flags: DrillRunFlags) => {
-      // Loaded only here: it brings the whole server along, for labs in one process.
+      // Imported only here, because it loads the whole server for in-process labs.
       const { runDrillCommand } = await import('./drill-run.js')
       finish(await runDrillCommand(name, flags, output))
     })

@@ -27,7 +27,7 @@ interface EnvFlags {
 
 const roleOption = (): Option => new Option('--role <role>', 'the cluster that has this role now').choices([...ROLES])
 
-/** `understudy env`: what a shell has to set to talk to a cluster as it is now. */
+/** `understudy env`: prints the environment variables with which clients reach a cluster. */
 export const envCommand = (output: Output): Command =>
   new Command('env')
     .description(
@@ -46,7 +46,7 @@ export const envCommand = (output: Output): Command =>
       )
     })
 
-/** Flags of the program that it runs stand after `--`: whoever forgets that is told. */
+/** Reports an error if flags of the program to run are not placed after `--`. */
 class CommandWithProgram extends Command {
   override error(message: string, options?: ErrorOptions): never {
     const isFlag = options?.code === 'commander.unknownOption'
@@ -56,7 +56,7 @@ class CommandWithProgram extends Command {
 
 const FLAGS_HINT = 'Flags of the command that is run stand after "--": understudy exec A -- ls -la'
 
-/** `understudy exec A -- command`: runs a program with that environment and ends as it does. */
+/** `understudy exec A -- command`: runs a program with that environment and returns its exit code. */
 export const execCommand = (finish: (status: number) => void): Command =>
   new CommandWithProgram('exec')
     .description('run a command with the environment of one cluster')
@@ -71,7 +71,7 @@ export const execCommand = (finish: (status: number) => void): Command =>
       finish(await runIn(await findEnvironment(cluster, flags), program, args))
     })
 
-/** `understudy shell A`: a shell with that environment. */
+/** `understudy shell A`: starts a shell with that environment. */
 export const shellCommand = (finish: (status: number) => void): Command =>
   new Command('shell')
     .description('open a shell with the environment of one cluster')
@@ -112,7 +112,7 @@ const variablesOf = ({ address, caFile, token }: ClientEnvironment): Record<stri
 const toShell = ({ address, caFile, token, note }: ClientEnvironment, shell: Shell): string =>
   [
     setVariable('VAULT_ADDR', address, shell),
-    // The authority of another lab must not be taken for that of this one, which has none.
+    // A CA variable of another lab must not apply to this lab, which has no CA.
     ...(caFile === undefined && process.env.VAULT_CACERT === undefined
       ? []
       : [setVariable('VAULT_CACERT', caFile, shell)]),

@@ -16,7 +16,10 @@ interface EventFlags {
   readonly since?: string
 }
 
-/** `understudy events`: what happened in a lab, also while nobody looked and after its keeper has ended. */
+/**
+ * `understudy events`: shows the event history of a lab, including events without a viewer and after its lab daemon has
+ * ended.
+ */
 export const eventsCommand = (output: Output, clock: Clock = systemClock): Command =>
   new Command('events')
     .description('list what happened in a lab: commands, faults, changes of processes, seals, roles and replication')

@@ -13,7 +13,7 @@ export interface ExportFlags {
   readonly image: string
 }
 
-/** `understudy NAME export`, to be finished by whoever knows what is exported. */
+/** Defines `understudy NAME export`. The caller adds the action. */
 export const exportCommand = (
   name: string,
   { about, after }: { readonly about: string; readonly after: string },
@@ -24,7 +24,7 @@ export const exportCommand = (
   return command
 }
 
-/** Arguments and options that every `... export` has. */
+/** Adds the arguments and options of every `... export`. */
 const withExportOptions = (command: Command): Command =>
   command
     .argument('[topology]', 'a topology that ships with the program')
@@ -33,7 +33,7 @@ const withExportOptions = (command: Command): Command =>
     .option('--image <image>', 'the image of the servers', 'understudy')
     .option('--force', 'replace files that are there')
 
-/** Tells which parts of a topology an export leaves out. */
+/** Reads the topology, and warns of the parts that an export omits. */
 export const readSource = (name: string | undefined, { file }: ExportFlags, output: Output): ExportSource => {
   if ((name === undefined) === (file === undefined)) {
     throw new LabError('usage', 'give a topology, such as pr-dr, or a file with --file')
@@ -43,7 +43,7 @@ export const readSource = (name: string | undefined, { file }: ExportFlags, outp
   return { topology, fileText: file === undefined ? undefined : readNamedText(file) }
 }
 
-/** Writes the files, or prints a single one. Returns the directory that they were written to. */
+/** Writes the files, or prints a single one. Returns the output directory. */
 export const deliver = (
   files: readonly ExportedFile[],
   { output: directory, force }: ExportFlags,

@@ -4,7 +4,7 @@ import { findBetween } from '../../../lab/keeper/heal-faults.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { serverNames } from '../../../lab/nodes/choose.js'
 
-/** Tries each, or until one takes it. */
+/** Sets a fault on each place, or on the first one that accepts it. */
 export const setOn = async (
   names: readonly string[],
   isOneEnough: boolean,
@@ -22,7 +22,10 @@ export const setOn = async (
   return { set, refusals }
 }
 
-/** Those of an id, of a cluster with the links between its nodes, of a node, or between two of them. Throws LabError `usage` for an id that there is not. */
+/**
+ * Returns the faults with an ID, of a cluster including the links between its nodes, of a node, or between two of them.
+ * Throws `LabError` `usage` for an unknown ID.
+ */
 export const chooseFaults = (
   active: readonly ActiveFault[],
   what: readonly string[],

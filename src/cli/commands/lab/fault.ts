@@ -32,7 +32,7 @@ interface FaultFlags {
 
 type HoldFlags = FaultFlags & { readonly state?: string; readonly kind?: Kind }
 
-/** `understudy fault ...`: what is wrong with the links and the servers of a lab. */
+/** `understudy fault ...`: injects faults into the links and the servers of a lab. */
 export const faultCommand = (output: Output, clock: Clock = systemClock): Command => {
   const command = new Command('fault')
     .description(
@@ -141,7 +141,7 @@ const setOnLink = async (
   if (flags.json) output.data(JSON.stringify(set, undefined, 2))
 }
 
-/** A cluster of several nodes has the fault on each of them; what is done at once is done to the first that takes it. */
+/** Sets a fault on every node of a cluster. A one-shot fault is set on the first node that accepts it. */
 const setterOf =
   (output: Output): SetServerFault =>
   async (place, fault, flags) => {
@@ -167,7 +167,7 @@ const setAndSay = async (
   return set
 }
 
-/** `understudy heal`: ends one fault, those of a link or a server, or all. */
+/** `understudy heal`: clears one fault, those of a link or a server, or all. */
 export const healCommand = (output: Output): Command =>
   new Command('heal')
     .description(
@@ -196,7 +196,7 @@ const placeOf = ([one, other]: readonly string[]): string =>
 
 type HealFlags = Pick<FaultFlags, 'name' | 'json'>
 
-/** `understudy release`, and `understudy fault release`: what is held goes on, a link or the replication of a cluster. */
+/** `understudy release`, and `understudy fault release`: resumes a held link, or the held replication of a cluster. */
 export const releaseCommand = (output: Output): Command =>
   new Command('release')
     .description('let go on what "fault hold" holds: the link between two clusters, or the replication of one')

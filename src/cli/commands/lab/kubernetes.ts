@@ -12,7 +12,7 @@ interface KubernetesFlags extends ExportFlags {
   readonly namespace?: string
 }
 
-/** `understudy kubernetes export`: a topology as objects for `kubectl apply`. */
+/** `understudy kubernetes export`: writes a topology as objects for `kubectl apply`. */
 export const kubernetesCommand = (output: Output): Command =>
   exportCommand(
     'kubernetes',
@@ -42,7 +42,7 @@ export const kubernetesCommand = (output: Output): Command =>
         }),
   )
 
-/** Names of Services are the strictest; what this program adds is short. */
+/** The strictest naming rule is that of Services. The limit leaves space for the short suffixes added here. */
 const NAME = /^[a-z](?:[-a-z0-9]{0,45}[a-z0-9])?$/
 
 const requireName = (text: string): void => {

@@ -28,7 +28,7 @@ interface LogFlags {
 
 const LOOK_MS = 100
 
-/** `understudy logs`: what servers logged, merged by time; works for a lab whose start failed as well. */
+/** `understudy logs`: shows the logs of servers, merged by time. Also works for a lab whose start failed. */
 export const logsCommand = (output: Output, clock: Clock = systemClock): Command =>
   new Command('logs')
     .description('print the logs of servers, merged by time; text on a terminal, else JSON')
@@ -75,7 +75,7 @@ const follow = async (print: () => number, lab: string, clock: Clock): Promise<v
   }
 }
 
-/** A lab whose record is damaged counts as there: its logs can still be read. */
+/** A lab with a damaged record counts as existing, because its logs are still readable. */
 const isThere = (lab: string): boolean => {
   try {
     return findLab(lab) !== undefined

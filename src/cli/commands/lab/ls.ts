@@ -5,7 +5,7 @@ import { findLab } from '../../../lab/model/lab-directory.js'
 import { type LabListing, listLabStates } from '../../../lab/lifecycle/listing.js'
 import { surveyLab } from '../../../lab/status/survey.js'
 
-/** `understudy ls`: every lab that has left anything on this machine. */
+/** `understudy ls`: lists every lab that has files on this machine. */
 export const lsCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('ls')
     .description(
@@ -34,7 +34,7 @@ const toRow = (lab: LabOverview, nowMs: number): string[] => [
   lab.note,
 ]
 
-/** What is wrong in it is for `status` to tell. */
+/** Summarizes the health of a lab. `status` shows the problems in detail. */
 const describeHealth = ({ problems }: LabOverview): string => {
   if (problems === null) return '-'
   if (problems.length === 0) return 'healthy'
@@ -53,18 +53,20 @@ const describeAge = (ms: number): string => {
   return `${Math.max(0, Math.floor(ms / size))}${unit}`
 }
 
-/** A lab in a list, with what is wrong in it; null where nothing of it runs that could be asked. */
+/** A lab in the list with its problems; null if no part of it is running. */
 interface LabOverview extends LabListing {
   readonly problems: readonly string[] | null
 }
 
 const ASKED: ReadonlySet<LabListing['state']> = new Set(['running', 'partly running', 'attached'])
 
-/** All labs of this machine; the clusters of those that run are asked at once, for a second each at most. */
+/** Returns all labs of this machine. The running clusters are queried in parallel, each for at most one second. */
 const listLabsWithHealth = (host: LabHost): Promise<LabOverview[]> =>
   Promise.all(listLabStates(host).map(async (lab) => ({ ...lab, problems: await findProblems(lab, host) })))
 
-/** One lab that cannot be looked at, as one that goes down meanwhile, keeps nobody from seeing the others. */
+/**
+ * Returns the problems of one lab. A lab that cannot be queried, for example during `down`, does not affect the others.
+ */
 const findProblems = async ({ name, state }: LabListing, host: LabHost): Promise<readonly string[] | null> => {
   if (!ASKED.has(state)) return null
   try {

@@ -24,7 +24,7 @@ interface Flags {
   readonly filter?: string
 }
 
-/** Commands that do a whole operation on a lab, and with --explain print each call as a runbook would have it. */
+/** Commands for whole operations on a lab. With --explain, they print each call as a runbook line. */
 export const operationCommands = (output: Output, makeHost: () => LabHost = thisHost): Command[] => {
   const make = (name: string, about: string, examples: readonly string[]) =>
     new Command(name)
@@ -34,7 +34,7 @@ export const operationCommands = (output: Output, makeHost: () => LabHost = this
       .option('--explain', 'print each call as the command that does it by hand')
       .option('--dry-run', 'print the calls that would be made on the lab as it is now, and make none')
       .addHelpText('after', `\nExamples:\n${examples.map((line) => `  understudy ${line}`).join('\n')}`)
-  /** One at a time on a lab: each makes tokens that end those of another one. */
+  /** Runs one operation at a time per lab, because each creates tokens that invalidate those of another. */
   const operate = async (flags: Flags, work: (book: Runbook) => Promise<void>): Promise<void> => {
     const host = makeHost()
     await using lab = openLab(flags.name, host)

@@ -17,7 +17,7 @@ export const parseTimeout = (text: string): number => {
 
 export const caCertOption = (): Option => new Option('--ca-cert <file>', 'certificate authority of the servers, PEM')
 
-/** The path of a file that is there, from wherever it is used later. */
+/** Returns the absolute path of an existing file. */
 export const requireReadable = (file: string): string => {
   try {
     accessSync(file, constants.R_OK)
@@ -29,7 +29,7 @@ export const requireReadable = (file: string): string => {
 
 const PORT_MAX = 65_535
 
-/** A port, and as many behind it as will be used. */
+/** Parses a port. Also checks that the following `highestOffset` ports are valid. */
 export const parsePort = (text: string, highestOffset = 0): number => {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0
   if (port < 1 || port > PORT_MAX) throw new LabError('usage', `"${text}" is not a port from 1 to ${PORT_MAX}`)

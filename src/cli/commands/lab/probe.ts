@@ -15,7 +15,7 @@ interface ProbeFlags {
   readonly json?: true
 }
 
-/** `understudy probe`: how long writes on the primary take to the other clusters. */
+/** `understudy probe`: measures how long writes on the primary take to reach the other clusters. */
 export const probeCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('probe')
     .description('write on the primary and measure when each other cluster has it: lag min, p50, p95, max')

@@ -2,7 +2,7 @@ import { parseDurationMs } from '../../../base/duration.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { missingUnit } from '../../../lab/library/lab-clock.js'
 
-/** Returns milliseconds. A bare number is refused: it could be seconds or milliseconds. */
+/** Returns milliseconds. Rejects a bare number, because its unit could be seconds or milliseconds. */
 export const milliseconds = (text: string, leastMs = 1): number => {
   if (/^[1-9]\d*$/.test(text)) throw missingUnit(text)
   const ms = parseDurationMs(text)
@@ -10,7 +10,7 @@ export const milliseconds = (text: string, leastMs = 1): number => {
   return ms
 }
 
-/** Milliseconds to add to a clock, such as `+5m` or `-30s`. */
+/** Parses milliseconds to add to a clock, for example `+5m` or `-30s`. */
 export const skew = (text: string): number => {
   const ms = parseDurationMs(text)
   if (ms === undefined || ms === 0 || /^[+-]?\d+$/.test(text))
@@ -27,7 +27,7 @@ export const bytes = (text: string): number => {
   return size
 }
 
-/** Returns bytes per second. A bare number is refused: in toxiproxy it would be kilobytes. */
+/** Returns bytes per second. Rejects a bare number, which toxiproxy would read as kilobytes. */
 export const bytesPerSecond = (text: string): number => {
   if (/^[1-9]\d*$/.test(text)) throw new LabError('usage', `"${text}" has no unit: say ${text}B/s or ${text}kB/s`)
   return bytes(text.replace(/\/s$/, ''))

@@ -5,7 +5,10 @@ import { LabError } from '../../../lab/model/lab-error.js'
 import { examples } from '../../terminal/help.js'
 import { milliseconds, skew } from './quantities.js'
 
-/** Sets a fault of the servers of a cluster or of one node, and says so; without a name it finds the server that takes it. */
+/**
+ * Sets and reports a fault on the servers of a cluster or on one node. Without a name, selects the server that accepts
+ * it.
+ */
 export type SetServerFault = (
   place: string | undefined,
   fault: ServerFault,
@@ -22,13 +25,13 @@ const EACH = 'all its nodes, or one such as A2'
 const PAGE_MAX = 255
 const SLOW = '200ms'
 
-/** The faults of servers that are commands of their own; `hold` is one of links as well. */
+/** The server faults with their own commands. `hold` also applies to links. */
 export const serverFaultCommands = (set: SetServerFault): Command[] => [
   new Command('skew')
     .description('let the clock of a server show another time, such as +5m or -30s')
     .argument('<cluster>', EACH)
     .argument('<skew>')
-    // A time that begins with "-" is no flag.
+    // A time that begins with "-" is not a flag.
     .allowUnknownOption()
     .option('--for <duration>', 'put it right after so long')
     .addHelpText('after', examples('fault skew B +5m', 'fault skew B -30s --for 1m'))

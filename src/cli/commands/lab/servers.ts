@@ -17,7 +17,7 @@ const ABOUT: Readonly<Record<ServerVerb, string>> = {
   unseal: 'unseal servers with the keys that the lab holds',
 }
 
-/** Verbs that would hit everything when a name is forgotten ask for it. */
+/** Verbs that require a name, because they would otherwise affect every server. */
 const NEEDS_NAME: ReadonlySet<ServerVerb> = new Set<ServerVerb>(['crash', 'pause', 'wipe', 'seal'])
 
 /** `understudy start|stop|restart|crash|pause|resume|seal|unseal`: one command each. */

@@ -31,7 +31,7 @@ interface Flags {
   readonly json?: true
 }
 
-/** `understudy snapshot save|load|list|show|remove`: a whole lab in one file, and back again. */
+/** `understudy snapshot save|load|list|show|remove`: saves a whole lab to one file, and restores it. */
 export const snapshotCommand = (output: Output, makeHost: () => LabHost = thisHost): Command => {
   const snapshot = new Command('snapshot')
     .description('keep a lab as it is at one moment, and bring it back')
@@ -85,7 +85,7 @@ export const snapshotCommand = (output: Output, makeHost: () => LabHost = thisHo
   return snapshot
 }
 
-/** `understudy reset`: a lab as it was right after `up`, or as it was loaded. */
+/** `understudy reset`: restores a lab to its state after `up`, or after `snapshot load`. */
 export const resetCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('reset')
     .description('bring a lab back to how it was right after "up", or as it was loaded')

@@ -12,7 +12,7 @@ interface WatchOptions {
   readonly name: string
   readonly json?: true
   readonly look: () => Promise<Survey>
-  /** What does not fit into so many columns is left out, where they are given. */
+  /** With `width`, the text is limited to that many columns. */
   readonly draw: (survey: Survey, width?: number) => string
   readonly host: LabHost
   readonly output: Output
@@ -21,7 +21,7 @@ interface WatchOptions {
 const EVERY_MS = 1000
 const EVENTS_SHOWN = 8
 
-/** Until somebody ends it, which is the end that everybody means: it is none with an error. */
+/** Watches until the user quits, which is the normal end and not an error. */
 export const watchStatus = async (options: WatchOptions): Promise<void> => {
   await using lab = openLab(options.name, options.host)
   await withInterrupt(async ({ signal }) => {
@@ -29,14 +29,14 @@ export const watchStatus = async (options: WatchOptions): Promise<void> => {
     const end = AbortSignal.any([signal, quit.signal, onReaderGone()])
     if (options.json) return printEach(options, end)
     if (!process.stdout.isTTY) return printChanges(lab, options, end)
-    // A wait for an answer would be told in the middle of the picture, which shows it anyway.
+    // A progress line would appear inside the view, which shows pending responses anyway.
     options.output.hush()
     using screen = new Screen(process.stdout, process.stdin.isTTY ? process.stdin : undefined, () => quit.abort())
     await redraw(lab, screen, options, end)
   })
 }
 
-/** At every event, and each second: lag grows without any. */
+/** Redraws after every event, and each second, because lag grows without events. */
 const redraw = async (
   lab: LiveLab,
   screen: Screen,
@@ -73,7 +73,7 @@ const printEach = async ({ look, host, output }: WatchOptions, end: AbortSignal)
   }
 }
 
-/** The picture once, then each event as it comes. */
+/** Prints the status once, then each event as it occurs. */
 const printChanges = async (lab: LiveLab, { look, draw, output }: WatchOptions, end: AbortSignal): Promise<void> => {
   const stop = lab.events.subscribe((event) => output.data(describeEvent(event)))
   try {
@@ -95,8 +95,8 @@ const CLEAR_BELOW = '\x1b[J'
 const CTRL_C = '\x03'
 
 /**
- * A terminal that one picture is shown on again and again, beside what was on it before. Whoever opens it closes it, which
- * leaves the terminal as it was; so does the end of the process, whatever ends it.
+ * A terminal screen that is redrawn repeatedly, separate from its earlier content. Disposing it restores the terminal;
+ * the end of the process does the same.
  */
 class Screen implements Disposable {
   readonly #out: WriteStream
@@ -120,7 +120,7 @@ class Screen implements Disposable {
     keys.resume()
   }
 
-  /** Cuts off whatever does not fit: a line that wraps would move all others. */
+  /** Truncates long lines, because a wrapped line would shift all others. */
   draw(text: string): void {
     if (!this.#isOpen) return
     const { columns = 80, rows = 24 } = this.#out

@@ -15,7 +15,10 @@ interface StatusFlags {
   readonly watch?: true
 }
 
-/** `understudy status`: who follows whom, what all clusters say of themselves, and what is wrong in words. Ends with 2 when anything is. */
+/**
+ * `understudy status`: shows the replication topology, the state of all clusters, and problems. Exits with 2 if there
+ * are problems.
+ */
 export const statusCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('status')
     .description('show who follows whom in a lab, how far, and what is wrong; status 2 when anything is')
@@ -34,15 +37,15 @@ export const statusCommand = (output: Output, makeHost: () => LabHost = thisHost
       if (survey.problems.length > 0) throw new LabError('remote', survey.problems.join('; '))
     })
 
-/** What a narrow screen can do without, the first of them first. */
+/** Columns that a narrow screen omits, in this order. */
 const SPARE = ['process', 'address', 'merkle root', 'wal', 'heartbeat']
 
-/** Between two columns. */
+/** Spaces between two columns. */
 const GAP = 2
 
 /**
- * The rows of a table, the header first, for a screen of so many columns: what can be spared is left out whole, and the state,
- * of which the beginning says most, comes last where even the rest is too wide.
+ * Returns the rows of a table, header first, for a screen of this width. Omits optional columns as a whole. If the rest
+ * is still too wide, the state column comes last, because its beginning matters most.
  */
 export const fitToWidth = (rows: readonly (readonly string[])[], width: number): string[][] => {
   let kept = rows.map((row) => [...row])

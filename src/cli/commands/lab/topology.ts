@@ -13,7 +13,10 @@ import { TOPOLOGY_SCHEMA } from '../../../lab/topology/schema.js'
 import { examples } from '../../terminal/help.js'
 import { formatTable, type Output, textWidth } from '../../terminal/output.js'
 
-/** `understudy topology list|show|validate|schema`: what labs can be made of, and files to make others of. */
+/**
+ * `understudy topology list|show|validate|schema`: shows the built-in topologies, and validates files that define
+ * others.
+ */
 export const topologyCommand = (output: Output): Command => {
   const topology = new Command('topology')
     .description('list and show topologies, and check those of your own')
@@ -59,7 +62,7 @@ export const topologyCommand = (output: Output): Command => {
   return topology
 }
 
-/** What is wrong with a file; undefined where nothing is, which is printed. */
+/** Returns the first problem of a file. If there is none, prints that and returns undefined. */
 const findProblem = (file: string, output: Output): string | undefined => {
   try {
     const { name, clusters } = readTopologyFile(file)

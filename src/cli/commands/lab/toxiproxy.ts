@@ -8,7 +8,7 @@ import { examples } from '../../terminal/help.js'
 import type { Output } from '../../terminal/output.js'
 import { nameOption, parsePort } from './options.js'
 
-/** Where toxiproxy's clients look. */
+/** The default port of toxiproxy clients. */
 const DEFAULT_PORT = 8474
 
 interface ToxiproxyFlags {
@@ -17,7 +17,7 @@ interface ToxiproxyFlags {
   readonly off?: true
 }
 
-/** `understudy toxiproxy`: lets clients of toxiproxy drive the links of a lab. */
+/** `understudy toxiproxy`: lets toxiproxy clients control the links of a lab. */
 export const toxiproxyCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('toxiproxy')
     .description("serve toxiproxy's HTTP API for the links of a lab on 127.0.0.1, without a password; off by default")
@@ -34,7 +34,7 @@ export const toxiproxyCommand = (output: Output, makeHost: () => LabHost = thisH
         const lab = requireLab(name)
         if (lab.state !== 'running') throw new LabError('conflict', `the lab "${name}" is not up`)
         const toxiproxyPort = await new KeeperClient(lab.keeper.socket).setToxiproxyPort(wanted)
-        // A keeper that is started again listens there as well.
+        // A restarted lab daemon listens on the same port.
         saveLab({ ...lab, keeper: { ...lab.keeper, toxiproxyPort } })
         if (toxiproxyPort !== null) output.data(`http://127.0.0.1:${toxiproxyPort}`)
         else output.progress("toxiproxy's API is off")

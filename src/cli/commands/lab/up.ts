@@ -33,7 +33,7 @@ interface UpFlags extends TopologyFlags {
   readonly logLevel?: string
 }
 
-/** `understudy up`: a topology of real server processes, replicated when the command returns. */
+/** `understudy up`: starts a topology of real server processes. Replication is set up when the command returns. */
 export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('up')
     .description('bring a topology of clusters up and wait until it is replicated; without one, list them')
@@ -82,10 +82,10 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
         return
       }
       const topology = chosenTopology(name, flags)
-      // A name that is none is refused before anything else is looked at.
+      // Rejects an invalid name before any other check.
       labDirectory(flags.name)
       const rootToken = flags.rootToken === undefined ? undefined : requireToken(flags.rootToken)
-      // Whoever lists the processes of this machine saw it for a moment, and no longer than that.
+      // Hides the token from the process list, where it was briefly visible.
       if (rootToken !== undefined) process.title = 'understudy up'
       const timeoutMs = parseTimeout(flags.timeout)
       const host = makeHost()
@@ -146,7 +146,9 @@ const upFromSnapshot = async (
   })
 }
 
-/** Proves, shows and stays with a lab that came up. One that proves nothing is a start that failed. */
+/**
+ * Verifies and shows the started lab, and with `--foreground` waits. A failed verification counts as a failed start.
+ */
 const present = async (
   lab: LabRecord,
   flags: UpFlags,
@@ -165,7 +167,7 @@ const present = async (
   if (flags.foreground) await stay(lab.name, interruption, output, host)
 }
 
-/** Holds the id of a token to the server's rules, so that nothing is started for one that it refuses. */
+/** Checks a token ID against the server's rules before anything is started. */
 const requireToken = (token: string): string => {
   if (/^[A-Za-z0-9_-]{1,256}$/.test(token)) return token
   throw new LabError('usage', `"${token}" is not a token to choose: letters, digits, "_" and "-", 256 at most`)
@@ -173,17 +175,17 @@ const requireToken = (token: string): string => {
 
 const STAY_MS = 3_600_000
 
-/** Waits until somebody asks it to end, and leaves nothing behind then. */
+/** Waits until a signal arrives, then removes the lab. */
 const stay = async (name: string, { signal, hurry }: Interruption, output: Output, host: LabHost): Promise<void> => {
   output.progress(`the lab "${name}" is up until you press Ctrl-C`)
-  // A timer keeps the process alive; handlers of signals do not.
+  // A timer keeps the process alive; signal handlers do not.
   while (!signal.aborted) await host.clock.sleep(STAY_MS, signal).catch(() => undefined)
   await downLab(name, { keep: false, onProgress: output.progress, hurry }, host)
   output.progress(`the lab "${name}" is down`)
   throw signal.reason
 }
 
-/** Mistakes in the flags are told at once; which ports are free is asked later. */
+/** Reports invalid flags at once. The returned function selects free ports later. */
 const portChoice = (topology: Topology, flags: UpFlags): (() => Promise<Map<string, PortPair>>) => {
   const servers = allServersOf(topology)
   if (flags.ports === 'random') return () => randomPorts(servers)
@@ -210,7 +212,7 @@ const describeLab = (lab: LabRecord, sentences: readonly string[]): string => {
   ].join('\n')
 }
 
-/** Commands that go on with a lab. */
+/** Lists the next commands for a lab. */
 const describeNext = (lab: string): string => {
   const named = lab === 'default' ? '' : ` --name ${lab}`
   return `Next: eval "$(understudy env A${named})"; understudy status${named}; understudy down${named}`

@@ -12,7 +12,7 @@ interface WebFlags {
   readonly readOnly?: boolean
 }
 
-/** `understudy web`: one page for all clusters of a lab, until it is interrupted, which is the end that everybody means. */
+/** `understudy web`: serves one page for all clusters of a lab until it is interrupted, which is the normal end. */
 export const webCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('web')
     .description('serve a page on 127.0.0.1 that shows all clusters of a lab and steers them, and print its link')
@@ -23,7 +23,7 @@ export const webCommand = (output: Output, makeHost: () => LabHost = thisHost): 
     .action(async (name: string, { port, readOnly = false }: WebFlags) => {
       requireAnyLab(name)
       const at = port === undefined ? 0 : parsePort(port)
-      // Loaded only here: no other command needs a server.
+      // Imported only here, because no other command needs a server.
       const [{ Feed }, { servePage }, { Workbench }] = await Promise.all([
         import('../../../lab/web/server/feed.js'),
         import('../../../lab/web/server/page-server.js'),
@@ -44,7 +44,7 @@ export const webCommand = (output: Output, makeHost: () => LabHost = thisHost): 
         })
         output.data(page.newLink())
         output.progress('the link works once, in one browser; Ctrl-C ends the page')
-        // A server that does not answer is told of on the page.
+        // The page shows unresponsive servers.
         output.hush()
         await feed.run(signal)
         const { unfinished } = workbench

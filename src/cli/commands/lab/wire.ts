@@ -28,7 +28,10 @@ interface WireFlags {
   readonly json?: true
 }
 
-/** `understudy wire`: makes a topology of servers that somebody else started, such as the containers of a compose file. */
+/**
+ * `understudy wire`: sets up the replication of a topology between running servers, for example the containers of a
+ * compose file.
+ */
 export const wireCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('wire')
     .description('initialise, unseal and join servers that run already, and prove that they replicate')
@@ -98,7 +101,7 @@ const attach = async (
   await attachLab({ ...named, addresses, keys }, host)
 }
 
-/** Keys are kept as soon as there are any, by a new file in the place of the old one. */
+/** Checks that the file can be replaced. Keys are saved as soon as they exist. */
 const requireWritable = (file: string): void => {
   try {
     accessSync(path.dirname(path.resolve(file)), constants.W_OK)
@@ -118,7 +121,10 @@ const readKept = (file: string | undefined, output: Output): WiredClusters | und
   }
 }
 
-/** Keys and tokens that are kept in a file need not stand in the log of a container as well. */
+/**
+ * Describes the wired clusters. Keys and tokens saved in a file are not printed, because they would enter the log of a
+ * container.
+ */
 const describe = (wired: WiredClusters, proof: readonly string[], keep: string | undefined): string => {
   if (keep) return [drawLab(wired), '', `keys and tokens are in ${keep}`, '', ...proof].join('\n')
   const rows = wired.clusters.map(({ name, rootToken }) => [name, rootToken || '(none: a DR secondary serves nobody)'])

@@ -79,7 +79,7 @@ export const kvMetadataCommands: readonly Command[] = [
   }),
 ]
 
-/** Sends what was given on the command line and nothing else: other settings stay. */
+/** Sends only the settings from the command line. The others stay unchanged. */
 const writeMetadata = async (
   call: Call<typeof SETTING_FLAGS>,
   method: 'PUT' | 'PATCH',

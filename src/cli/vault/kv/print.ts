@@ -5,7 +5,7 @@ import type { Output } from '../render/output.js'
 import { dataRows } from '../render/secret-rows.js'
 import type { Secret } from '../model/secret.js'
 
-/** The answer of a write: the metadata of the new version. */
+/** Prints the response of a write: the metadata of the new version. */
 export const printVersion = (out: Output, secret: Secret, at: string): number => {
   if (!isPlainTable(out, secret)) return out.secret(secret)
   out.warn(secret)
@@ -14,7 +14,7 @@ export const printVersion = (out: Output, secret: Secret, at: string): number =>
   return 0
 }
 
-/** The answer of a read. A deleted version has metadata and no data. */
+/** Prints the response of a read. A deleted version has metadata and no data. */
 export const printSecretVersion = (out: Output, secret: Secret, at: string): number => {
   if (!isPlainTable(out, secret)) return out.secret(secret)
   const { data, metadata } = secret.data ?? {}

@@ -14,11 +14,14 @@ export interface KvTarget {
   readonly isV2: boolean
   /** Path below the mount; empty for the mount itself. */
   readonly key: string
-  /** The path to ask: with the part of a v2 mount (`data`, `metadata`, ...) in it, or as it is on v1. */
+  /** Returns the request path: with the infix of a v2 mount (`data`, `metadata`, ...), or unchanged on v1. */
   at(part: string): string
 }
 
-/** Asks the server about the mount first, as every `kv` command does. A server that knows no such question has KV v1. */
+/**
+ * Queries the server for the mount first, like every `kv` command. If the server does not support this request, it has
+ * KV v1.
+ */
 export const findTarget = async ({ api }: Session, path: string, mountFlag: string): Promise<KvTarget> => {
   const asked = cleanPath(mountFlag || path)
   const { status, secret } = await api.request(
@@ -38,7 +41,7 @@ export const findTarget = async ({ api }: Session, path: string, mountFlag: stri
 const relative = (path: string, mount: string): string =>
   path === mount ? '' : path.startsWith(`${mount}/`) ? path.slice(mount.length + 1) : path
 
-/** For what only KV v2 has. */
+/** Throws unless the mount is KV v2. */
 export const requireV2 = (target: KvTarget, what: string): void => {
   if (!target.isV2) throw localError(`${what} needs a K/V engine mount of version 2`)
 }

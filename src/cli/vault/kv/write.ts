@@ -16,7 +16,7 @@ const PATCH_FLAGS = {
   'remove-data': flag.texts('Key to take away; may be repeated.'),
 } as const
 
-/** Refusals of PATCH after which reading and writing is worth a try: no capability, or no such method. */
+/** Error statuses of PATCH after which a read and a write are tried: no capability, or no such method. */
 const NO_PATCH = [403, 405]
 
 const casOption = (cas: number | undefined): JsonMap => (cas === undefined || cas < 0 ? {} : { cas })
@@ -96,7 +96,7 @@ async function patchSecret({ args: [path = '', ...pairs], flags, ...call }: Call
 }
 
 interface ReadVersion {
-  /** Undefined when the version is deleted or destroyed. */
+  /** Undefined if the version is deleted or destroyed. */
   readonly data: JsonMap | undefined
   readonly version: unknown
 }

@@ -1,11 +1,11 @@
-/** Exit statuses of the reference. */
+/** Exit codes of Vault. */
 export const VAULT_EXIT = { ok: 0, local: 1, remote: 2 } as const
 
-/** Ends a command: the text goes to standard error, the status to the caller. */
+/** Ends a command: the text goes to standard error, the exit code to the caller. */
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly status: number
-  /** The refusal of a server, where it was one. */
+  /** The error response of a server, if there is one. */
   readonly answer: { readonly status: number; readonly texts: readonly string[] } | undefined
 
   constructor(status: number, text: string, options: ErrorOptions & Pick<Partial<CliError>, 'answer'> = {}) {
@@ -15,7 +15,7 @@ export class CliError extends Error {
   }
 }
 
-/** The caller's own mistake, or one of this machine: nothing was asked of the server. */
+/** An error of the caller or of this machine. No request was sent to the server. */
 export const localError = (text: string, cause?: unknown): CliError => new CliError(VAULT_EXIT.local, text, { cause })
 
 export const remoteError = (text: string, cause?: unknown): CliError => new CliError(VAULT_EXIT.remote, text, { cause })

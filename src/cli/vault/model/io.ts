@@ -1,21 +1,21 @@
 import type { Clock } from '../../../base/clock.js'
 import type { Random } from '../../../base/random.js'
 
-/** The surroundings of the command line, all injected: tests bring their own. */
+/** The injected environment of the command line. Tests pass their own. */
 export interface VaultIo {
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Where `.vault-token` lies. */
+  /** The directory of `.vault-token`. */
   readonly homeDirectory: string
   readonly isStdoutTty: boolean
   readonly clock: Pick<Clock, 'sleep'>
   readonly random: Random
-  /** To standard output, as it is. */
+  /** Writes to standard output, unchanged. */
   write(data: string | Uint8Array): void
-  /** A line to standard error. */
+  /** Writes a line to standard error. */
   complain(text: string): void
-  /** Reads standard input to its end; this can be done once. */
+  /** Reads standard input to its end. Can be called once. */
   readStdin(): Promise<Buffer>
-  /** A line from the terminal that is not shown, or the next line of standard input when that is no terminal. */
+  /** Reads a line from the terminal without echo, or the next line of standard input if it is not a terminal. */
   ask(prompt: string): Promise<string>
   /** Runs `server` with these arguments until it ends. */
   serve(args: readonly string[]): Promise<number>

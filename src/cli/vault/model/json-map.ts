@@ -6,7 +6,7 @@ export type JsonMap = { readonly [key: string]: unknown }
 export const isMap = (value: unknown): value is JsonMap =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawNumber)
 
-/** The same document with the keys of every object in order. */
+/** Returns the same document with the keys of every object sorted. */
 export const sortKeys = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sortKeys)
   if (!isMap(value)) return value

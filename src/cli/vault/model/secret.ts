@@ -3,10 +3,10 @@ import { textsOfJson } from '../../../base/json-print.js'
 import { parseExactJson } from '../../../base/exact-json.js'
 import { isMap, type JsonMap } from './json-map.js'
 
-/** What was written with the deepest nesting comes back within an envelope. */
+/** Data written with maximum nesting is returned inside an envelope. */
 const ANSWER_DEPTH_MAX = LIMITS.jsonDepthMax + 10
 
-/** The envelope of an answer. Parts that the answer does not have are undefined. */
+/** The envelope of a response. Absent parts are undefined. */
 export interface Secret {
   readonly requestId: string
   readonly leaseId: string
@@ -17,13 +17,13 @@ export interface Secret {
   readonly auth: JsonMap | undefined
   readonly wrapInfo: JsonMap | undefined
   readonly mountType: string
-  /** The answer as it came. */
+  /** The response as received. */
   readonly bytes: Buffer
 }
 
 /**
- * Reads an answer's body. A body that has nothing of an envelope, such as that of sys/seal-status, counts as its data.
- * Undefined for an empty body and for one that is no JSON object.
+ * Parses a response body. A body without an envelope, for example that of sys/seal-status, counts as data. Returns
+ * undefined for an empty body and for a body that is not a JSON object.
  */
 export const parseSecret = (bytes: Buffer): Secret | undefined => {
   const body = parseBody(bytes)

@@ -1,7 +1,7 @@
-/** Settings of mounts as flags, and as the bodies of enable and tune. */
+/** Mount settings as flags, and as the bodies of enable and tune. */
 import { flag, type FlagTable } from '../flags.js'
 
-/** Flags that name a key of the mount's configuration; the key is the flag's name with underscores. */
+/** Flags for keys of the mount's configuration. The key is the flag's name with underscores. */
 export const TUNABLE_FLAGS = {
   'default-lease-ttl': flag.text('Default lifetime of leases and tokens.'),
   'max-lease-ttl': flag.text('Longest lifetime of leases and tokens.'),
@@ -36,7 +36,7 @@ export const ENABLE_FLAGS = {
 type Given = (name: string) => boolean
 type Values = Readonly<Record<string, unknown>>
 
-/** The configuration that the command line names; what it does not name is left out and stays as it is. */
+/** Returns the configuration from the command line. Keys that are not given are omitted and stay unchanged. */
 export const configOf = (table: FlagTable, flags: Values, isGiven: Given): Record<string, unknown> =>
   Object.fromEntries(
     Object.keys(table)
@@ -44,7 +44,7 @@ export const configOf = (table: FlagTable, flags: Values, isGiven: Given): Recor
       .map((name) => [name.replaceAll('-', '_'), flags[name]]),
   )
 
-/** Flag of user lockout -> its key in the configuration. */
+/** Maps the flags of user lockout to their keys in the configuration. */
 const LOCKOUT_KEYS: Readonly<Record<keyof typeof USER_LOCKOUT_FLAGS, string>> = {
   'user-lockout-threshold': 'lockout_threshold',
   'user-lockout-duration': 'lockout_duration',

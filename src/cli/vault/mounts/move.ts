@@ -6,7 +6,7 @@ import { textOf } from '../model/secret.js'
 
 const POLL_MS = 250
 
-/** Moves a mount and waits until the move is over. `prefix`: what the API has before paths of this kind. */
+/** Moves a mount and waits until the move is complete. `prefix`: the API prefix of paths of this kind. */
 export const moveMount = async (
   call: Session & { readonly args: readonly string[] },
   noun: string,

@@ -8,7 +8,7 @@ type Column = readonly [title: string, cell: (mount: JsonMap) => string]
 
 const configOf = ({ config }: JsonMap): JsonMap => (isMap(config) ? config : {})
 
-/** No lifetime of its own: the system's counts. */
+/** A mount without its own TTL uses the system's. */
 const lifetime = (value: unknown): string => (Number(goText(value ?? 0)) === 0 ? 'system' : goText(value))
 
 const text =

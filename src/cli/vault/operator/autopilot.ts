@@ -1,4 +1,4 @@
-/** operator raft autopilot: how healthy the nodes of a cluster are, and by which measures. */
+/** operator raft autopilot: the health of the nodes of a cluster, and its thresholds. */
 import { type Command, defineCommand } from '../command.js'
 import { localError, remoteError, VAULT_EXIT } from '../model/cli-error.js'
 import { isMap, type JsonMap } from '../model/json-map.js'
@@ -20,7 +20,7 @@ const SETTINGS = {
   'disable-upgrade-migration': flag.bool('Do not move the votes to servers of a newer version.'),
 } as const
 
-/** Key of the configuration -> its title, in the order in which they are shown. */
+/** Maps the keys of the configuration to their titles, in display order. */
 const TITLES = {
   cleanup_dead_servers: 'Cleanup Dead Servers',
   last_contact_threshold: 'Last Contact Threshold',

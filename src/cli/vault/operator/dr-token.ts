@@ -1,6 +1,6 @@
 import { flag } from '../flags.js'
 
-/** For commands that a DR secondary answers to whoever shows its operation token. */
+/** The flag of commands that a DR secondary accepts with its operation token. */
 export const DR_FLAG = { 'dr-token': flag.text('Operation token, for a DR secondary.') } as const
 
 export const drQuery = (token: string) => ({ query: token ? { dr_operation_token: token } : {} })

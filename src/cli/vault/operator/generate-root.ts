@@ -1,4 +1,4 @@
-/** operator generate-root: a root token, or with -dr-token an operation token, from key shares. */
+/** operator generate-root: generates a root token, or with -dr-token an operation token, from key shares. */
 import { base62 } from '../../../base/id.js'
 import { type Call, defineCommand } from '../command.js'
 import { localError } from '../model/cli-error.js'
@@ -93,7 +93,7 @@ const cancel = async (call: RootCall): Promise<number> => {
 
 const printStatus = async (call: RootCall): Promise<number> => print(call, await readStatus(call))
 
-/** Gives one key share to the attempt that is under way. */
+/** Submits one key share to the current attempt. */
 const provide = async (call: RootCall): Promise<number> => {
   const { api, flags, args } = call
   const status = await readStatus(call)
@@ -133,8 +133,8 @@ const statusRows = (status: JsonMap): Row[] => [
 const optionalRow = (title: string, value: unknown): Row[] => (value ? [[title, goText(value)]] : [])
 
 /**
- * The token that a one-time pad hides in `encoded`, which is base64 without padding (padding is accepted). Throws when pad and token do not have the
- * same length.
+ * Decodes a token with its one-time password. `encoded` is base64 without padding (padding is accepted). Throws if
+ * password and token differ in length.
  */
 export const decodeToken = (encoded: string, otp: string): string => {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(encoded)) throw localError('Error decoding token: it is not base64')

@@ -1,7 +1,7 @@
 import { readNamedFile } from '../../../base/named-file.js'
 import { localError, messageOf } from '../model/cli-error.js'
 
-/** Public keys as the API takes them, in base64, from files that hold them in binary form or with armour. */
+/** Reads public keys as base64 for the API from files in binary form or with armor. */
 export const readPgpKeys = (files: readonly string[]): string[] => files.map(readPgpKey)
 
 const readPgpKey = (name: string): string => {
@@ -20,7 +20,7 @@ const readKeyFile = (file: string): Buffer => {
   }
 }
 
-/** The text between the headers, which an empty line ends, and the checksum. */
+/** Returns the text between the headers, which an empty line ends, and the checksum. */
 const unwrapArmour = (text: string): string => {
   const lines = text.split(/\r?\n/).map((line) => line.trim())
   const start = lines.indexOf('')

@@ -70,7 +70,7 @@ export const raftCommands: readonly Command[] = [
     summary: 'Join the cluster of another node; for a server that has none yet',
     flags: JOIN_FLAGS,
     run: async ({ api, out, io, args: [place = ''], flags }) => {
-      // An argument that is no address tells how addresses are found: `provider=...`.
+      // An argument that is not an address describes address discovery: `provider=...`.
       const isAddress = URL.canParse(place) || !place.includes('=')
       const [caCert, clientCert, clientKey] = await Promise.all(
         [flags['leader-ca-cert'], flags['leader-client-cert'], flags['leader-client-key']].map((text) =>

@@ -1,4 +1,4 @@
-/** operator rekey: new key shares from the present ones, those that unseal or those that recover. */
+/** operator rekey: replaces the unseal or recovery key shares, with the current ones. */
 import { textsOfJson } from '../../../base/json-print.js'
 import type { Reply } from '../api.js'
 import { type Call, defineCommand } from '../command.js'
@@ -98,7 +98,7 @@ const cancel = async ({ api, flags, out }: RekeyCall, { base }: Target): Promise
   return out.success(`Canceled ${noun} (if it was started)`)
 }
 
-/** How far the rekey is, or its verification. */
+/** Reads the progress of the rekey, or of its verification. */
 const readStatus = ({ api, flags }: RekeyCall, { base }: Target): Promise<Reply> =>
   flags.verify
     ? api.request('Error getting rekey verification status', 'GET', `${base}/verify`, ROOT)
@@ -109,7 +109,7 @@ const printStatus = async (call: RekeyCall, target: Target): Promise<number> => 
   return print(call, body, call.flags.verify ? verificationRows : attemptRows)
 }
 
-/** Gives one share to the rekey that is under way, or to its verification. */
+/** Submits one share to the current rekey, or to its verification. */
 const provide = async (call: RekeyCall, target: Target): Promise<number> => {
   const { api, flags, args } = call
   const status = (await readStatus(call, target)).body

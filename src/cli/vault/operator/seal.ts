@@ -70,7 +70,7 @@ export const sealCommands: readonly Command[] = [
   }),
 ]
 
-/** A key share from the command line, from standard input (`-`), or from whoever is asked for it. */
+/** Reads a key share from the command line, from standard input (`-`), or from a prompt. */
 export const readShare = async (
   { io, isInteractive }: Session,
   given: string | undefined,

@@ -5,7 +5,7 @@ import { localError, messageOf } from '../model/cli-error.js'
 import { type Command, defineCommand } from '../command.js'
 import { formatPairs, formatTable, type Row } from '../render/columns.js'
 
-/** Read here, and not by a server: the file says what is in it without any key. */
+/** Reads the file locally: its description needs no key. */
 export const snapshotInspectCommand: Command = defineCommand({
   name: 'operator raft snapshot inspect',
   takes: 'FILE',

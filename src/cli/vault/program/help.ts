@@ -6,7 +6,7 @@ import type { FlagTable } from '../flags.js'
 
 const INTRODUCTION = 'Usage: vault COMMAND [options] [arguments]\n\nA client of the HTTP API. Commands:\n'
 
-/** Commands that the program itself has. */
+/** Commands that are not in the table. */
 const WITHOUT_TABLE = [
   { name: 'server', summary: 'Run a server' },
   { name: 'version', summary: 'Print the version' },
@@ -15,10 +15,10 @@ const WITHOUT_TABLE = [
 export const describeAll = (): string =>
   `${INTRODUCTION}${lines([...offered(), ...WITHOUT_TABLE])}\n\nvault COMMAND -help prints the flags of one command.\n`
 
-/** Commands that do something here, and are not just refused. */
+/** Returns the supported commands. */
 const offered = (): Command[] => [...COMMANDS.values()].filter(({ refusal }) => refusal === undefined)
 
-/** The commands that begin with these words; undefined when there are none. */
+/** Describes the commands that begin with these words; undefined if there are none. */
 export const describeFamily = (words: readonly string[]): string | undefined => {
   const prefix = `${words.join(' ')} `
   const members = offered().filter(({ name }) => name.startsWith(prefix))

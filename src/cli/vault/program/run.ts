@@ -19,7 +19,9 @@ const WORDS_MAX = 4
 const VERSION_WORDS: ReadonlySet<string> = new Set(['version', '-v', '-version', '--version'])
 const HELP_WORDS: ReadonlySet<string> = new Set(['-h', '-help', '--help', 'help'])
 
-/** Runs one command of the `vault`-named command line; resolves to the exit status. `args` without the program's name. */
+/**
+ * Runs one command of the `vault` command line. Resolves to the exit code. `args` does not include the program name.
+ */
 export const runVault = async (args: readonly string[], given: VaultIo): Promise<number> => {
   const io = asPrintable(given)
   try {
@@ -38,7 +40,7 @@ export const runVault = async (args: readonly string[], given: VaultIo): Promise
   }
 }
 
-/** Text is for terminals; bytes are for programs and files, and stay as they are. */
+/** Makes text safe for terminals. Bytes are for programs and files, and stay unchanged. */
 const asPrintable = (io: VaultIo): VaultIo => ({
   ...io,
   write: (data) => io.write(typeof data === 'string' ? printable(data) : data),
@@ -58,11 +60,11 @@ const runNamed = async (args: readonly string[], io: VaultIo): Promise<number> =
 
 interface FoundCommand {
   readonly command: Command
-  /** The arguments behind its words. */
+  /** The arguments after its words. */
   readonly args: readonly string[]
 }
 
-/** The command with the most words that `args` begin with. Common flags may stand before and between the words. */
+/** Finds the command with the most words at the start of `args`. Common flags may precede or separate the words. */
 const findCommand = (args: readonly string[]): FoundCommand | undefined => {
   const words: string[] = []
   const flags: string[] = []
@@ -111,7 +113,7 @@ const withHint = (
   })
 }
 
-/** No command: what there is, on standard output when it was asked for, else as a complaint. */
+/** Without a command, prints the list of commands: on standard output if requested, otherwise on standard error. */
 const explain = (args: readonly string[], io: VaultIo): number => {
   const isAsked = args.some((arg) => HELP_WORDS.has(arg))
   const words = args.filter((arg) => !arg.startsWith('-') && arg !== 'help')
@@ -128,7 +130,7 @@ const explain = (args: readonly string[], io: VaultIo): number => {
   throw localError(`There is no command ${JSON.stringify(words.join(' '))}.\n\n${question}${near.trimEnd()}`)
 }
 
-/** Every command and every beginning of one that stands for a family. */
+/** Returns every command, and every command prefix that stands for a family. */
 const names = (): Set<string> => {
   const all = new Set(['server', 'version'])
   for (const name of COMMANDS.keys()) {
@@ -138,14 +140,14 @@ const names = (): Set<string> => {
   return all
 }
 
-/** More than this many slips in one name are no slips, nor more than a part of its letters. */
+/** Maximum number of typing errors in a name; short names allow fewer. */
 const SLIPS_MAX = 3
 const PART_MAX = 0.4
 const SHOWN_MAX = 3
 
 /**
- * The commands that a client may have meant: names that look most like the beginning of `words`, best first; none when nothing comes near. A name of so many words is
- * compared with as many of `words`. Where words are the name of a family, only what belongs to it can have been meant.
+ * Returns the commands that a user may have meant, best match first; empty if none is close. A name is compared with
+ * the same number of `words`. If the words name a family, only its commands are considered.
  */
 export const suggest = (words: readonly string[], names: Iterable<string>): string[] => {
   const known = new Set(names)
@@ -160,7 +162,7 @@ export const suggest = (words: readonly string[], names: Iterable<string>): stri
   })
   const fewest = Math.min(...near.map(({ slips }) => slips))
   const best = near.filter(({ slips }) => slips === fewest)
-  // With the same slips the name of more words is what the rest of the line says, too.
+  // With the same number of errors, the longer name matches more of the line.
   const most = Math.max(...best.map(({ count }) => count))
   return best
     .filter(({ count }) => count === most)
@@ -168,7 +170,7 @@ export const suggest = (words: readonly string[], names: Iterable<string>): stri
     .map(({ name }) => name)
 }
 
-/** Scripts take the second word. */
+/** Scripts read the second word. */
 const versionLine = (): string => `Vault v${DEFAULT_REPORTED_VERSION} (Understudy, an independent simulator)`
 
 const DR_REFUSAL = 'disabled in replication DR secondary mode'
@@ -202,5 +204,5 @@ const HINTS: readonly Hint[] = [
   },
 ]
 
-/** Advice for after a refusal: which command or flag to try next. Undefined where nothing more can be said. */
+/** Returns a hint after an error response: which command or flag to try next. Returns undefined if there is none. */
 const findHint = (facts: Facts): string | undefined => HINTS.find(({ applies }) => applies(facts))?.text

@@ -1,4 +1,4 @@
-/** Columns with four spaces between them; an empty cell reads `n/a`. */
+/** Columns separated by four spaces; an empty cell is printed as `n/a`. */
 export type Row = readonly string[]
 
 export const formatColumns = (rows: readonly Row[]): string => {
@@ -16,13 +16,13 @@ export const formatColumns = (rows: readonly Row[]): string => {
   return shown.map(line).join('\n')
 }
 
-/** Columns under a header whose words are underlined. */
+/** Formats columns with an underlined header. */
 export const formatTable = (header: Row, rows: readonly Row[]): string =>
   formatColumns([header, header.map((word) => '-'.repeat(word.length)), ...rows])
 
 export const formatPairs = (rows: readonly Row[]): string => formatTable(['Key', 'Value'], rows)
 
-/** A title between equal signs, about as wide as `width`. */
+/** Formats a title between equal signs, about as wide as `width`. */
 export const formatTitle = (title: string, width: number): string => {
   const room = width - title.length - 2
   const side = '='.repeat(room <= 0 ? 2 : Math.ceil(room / 2))

@@ -1,8 +1,8 @@
-/** Values as tables show them: the reference prints them as its language does. */
+/** Formats values in tables like Vault, which uses Go's format. */
 import { formatShortDuration } from '../../../base/duration.js'
 import { isMap } from '../model/json-map.js'
 
-/** `[a b]` for a list, `map[k:v]` for an object with its keys in order, `<nil>` for nothing. */
+/** `[a b]` for a list, `map[k:v]` for an object with sorted keys, `<nil>` for null. */
 export const goText = (value: unknown): string => {
   if (value === null || value === undefined) return '<nil>'
   if (Array.isArray(value)) return `[${value.map(goText).join(' ')}]`
@@ -17,7 +17,7 @@ export const goText = (value: unknown): string => {
 export const goQuotedList = (value: unknown): string =>
   `[${(Array.isArray(value) ? value : []).map((item) => JSON.stringify(goText(item))).join(' ')}]`
 
-/** Seconds as `1h30m`; what is no number of seconds as it is. */
+/** Formats seconds as `1h30m`; returns other values unchanged. */
 export const goDuration = (value: unknown): string => {
   const seconds = Number(goText(value))
   return goText(value) !== '' && Number.isInteger(seconds) ? formatShortDuration(seconds) : goText(value)
@@ -25,6 +25,6 @@ export const goDuration = (value: unknown): string => {
 
 const DURATION_NAME = /^(?:period|ttl|duration|lease_max|ttl_max)$|_(?:period|ttl|duration)$/
 
-/** A value of `data`: what is a length of time by its name is shown as one. */
+/** Formats a value of `data`. If its name denotes a duration, formats it as one. */
 export const dataText = (key: string, value: unknown): string =>
   DURATION_NAME.test(key) ? goDuration(value) : goText(value)

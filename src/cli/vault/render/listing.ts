@@ -1,4 +1,4 @@
-/** Answers to LIST: the keys alone, or with what `key_info` tells about them. */
+/** Responses to LIST: the keys alone, or with the details of `key_info`. */
 import { textsOfJson } from '../../../base/json-print.js'
 import { isMap } from '../model/json-map.js'
 import type { Secret } from '../model/secret.js'

@@ -1,4 +1,4 @@
-/** Output of a command in the format that was asked for. Data goes to standard output, the rest to standard error. */
+/** Output of a command in the requested format. Data goes to standard output, everything else to standard error. */
 import YAML from 'yaml'
 import { RawNumber } from '../../../base/json.js'
 import { printJson } from '../../../base/json-print.js'
@@ -23,7 +23,7 @@ export const parseFormat = (text: string): Format => {
 
 export class Output {
   readonly format: Format
-  /** The one field to print; empty for everything. */
+  /** The only field to print; empty for all fields. */
   readonly field: string
   readonly #io: VaultIo
 
@@ -41,12 +41,12 @@ export class Output {
     this.#io.write(`${text}\n`)
   }
 
-  /** Bytes as they are, for files and for the raw format. */
+  /** Writes bytes unchanged, for files and for the raw format. */
   bytes(data: Uint8Array): void {
     this.#io.write(data)
   }
 
-  /** Tells people that something was done; programs that read JSON get nothing. */
+  /** Prints a success message. With JSON output, prints nothing. */
   success(text: string): number {
     if (this.isTable) this.line(`Success! ${text}`)
     return VAULT_EXIT.ok
@@ -56,14 +56,14 @@ export class Output {
     this.#io.complain(text)
   }
 
-  /** Something that is not an answer of the API, as JSON or YAML, or as the text that `table` makes. */
+  /** Prints a value that is not an API response, as JSON or YAML, or as the text of `table`. */
   value(value: unknown, table: () => string): number {
     if (this.format === 'raw') throw localError('this command does not support the -format=raw option')
     this.line(this.isTable ? table() : this.#structured(value))
     return VAULT_EXIT.ok
   }
 
-  /** Prints an object, or the one field of it that was asked for. */
+  /** Prints an object, or its requested field. */
   record(record: JsonMap, table: () => string): number {
     if (this.field === '') return this.value(record, table)
     return this.single(this.field, record[this.field])
@@ -81,7 +81,7 @@ export class Output {
     return this.value(secretJson(secret), () => formatPairs(rows))
   }
 
-  /** A list of keys. Nothing there is a failure, as in the reference. */
+  /** Prints a list of keys. An empty list is a failure, as in Vault. */
   keys(keys: readonly unknown[] | undefined, where: string): number {
     if (keys && keys.length > 0)
       return this.value(keys, () =>
@@ -94,11 +94,11 @@ export class Output {
     throw remoteError(this.isTable ? `No value found at ${where}` : '')
   }
 
-  /** A value alone: without an end of line where a program reads it. */
+  /** Prints a single value, without a line end if a program reads it. */
   single(name: string, value: unknown): number {
     if (value === undefined) throw localError(`Field ${JSON.stringify(name)} not present in secret`)
     const text = this.isTable || this.format === 'raw' ? goText(value) : this.#structured(value)
-    // A program gets the value as it is.
+    // A program receives the value unchanged.
     this.#io.write(this.#io.isStdoutTty ? `${text}\n` : Buffer.from(text))
     return VAULT_EXIT.ok
   }
@@ -115,7 +115,7 @@ export class Output {
   }
 }
 
-/** YAML takes numbers of its own kinds; digits stay where one of them can hold them. */
+/** Converts numbers to YAML's number types if they keep all digits. */
 const plain = (value: unknown): unknown => {
   if (value instanceof RawNumber) return /^-?\d+$/.test(value.text) ? BigInt(value.text) : Number(value.text)
   if (Array.isArray(value)) return value.map(plain)

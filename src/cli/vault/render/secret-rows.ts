@@ -16,7 +16,7 @@ export const dataRows = (data: JsonMap): Row[] =>
     .sort()
     .map((key) => [key, dataText(key, data[key])])
 
-/** Without a lease only the time for which an answer may be kept is shown. */
+/** Without a lease, only the cache duration of the response is shown. */
 const leaseRows = ({ leaseId, leaseDuration, isRenewable }: Secret): Row[] => {
   if (Number(goText(leaseDuration)) <= 0) return []
   if (leaseId === '') return [['refresh_interval', goDuration(leaseDuration)]]
@@ -40,7 +40,7 @@ const authRows = (auth: JsonMap): Row[] => [
     .map(([key, value]) => [`token_meta_${key}`, goText(value)]),
 ]
 
-/** A token without an end lasts for ever. */
+/** A token without an expiry lasts forever. */
 const lifetime = ({ lease_duration: seconds }: JsonMap): string =>
   Number(goText(seconds ?? 0)) === 0 ? '∞' : goDuration(seconds)
 
@@ -53,7 +53,7 @@ const wrapRows = (info: JsonMap): Row[] => [
   ...(info.wrapped_accessor ? [['wrapped_accessor:', textOf(info.wrapped_accessor)]] : []),
 ]
 
-/** Names that `-field` knows besides those of the data. */
+/** Names that `-field` accepts in addition to those of the data. */
 const FIELDS: Readonly<Record<string, (secret: Secret) => unknown>> = {
   data: ({ data }) => data,
   token: ({ auth }) => auth?.client_token,
@@ -75,7 +75,10 @@ const FIELDS: Readonly<Record<string, (secret: Secret) => unknown>> = {
   lease_renewable: ({ isRenewable }) => isRenewable,
 }
 
-/** Undefined when the answer has no such field. A field of the data wins over the name of a part of the envelope. */
+/**
+ * Returns undefined if the response has no such field. A field of the data takes precedence over a part of the
+ * envelope.
+ */
 export const findField = (secret: Secret, name: string): unknown => {
   const own = secret.data && Object.hasOwn(secret.data, name) ? secret.data[name] : undefined
   const isOfEnvelope = Object.hasOwn(FIELDS, name)
@@ -83,7 +86,7 @@ export const findField = (secret: Secret, name: string): unknown => {
   return found === undefined && isOfEnvelope && secret.auth && name === 'identity_policies' ? [] : found
 }
 
-/** The envelope with its keys in the order of the reference. */
+/** Returns the envelope with its keys in Vault's order. */
 export const secretJson = (secret: Secret): JsonMap => ({
   request_id: secret.requestId,
   lease_id: secret.leaseId,

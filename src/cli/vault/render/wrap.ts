@@ -1,18 +1,18 @@
-/** Text in lines of even length, as the reference wraps what it tells people. */
+/** Wraps text into lines of even length, like Vault. */
 
-/** Widest line. */
+/** Maximum line width. */
 export const COLUMNS = 78
 
-/** A line that a long word makes too wide costs this on top, so that there are as few as can be. */
+/** Additional cost of a line that a long word makes too wide, to minimize the number of such lines. */
 const TOO_WIDE = 1e5
 
 /**
- * Breaks a text into lines of at most `width`, with breaks where the squares of the room left over are least in sum. The
- * last line may be short; all white space counts as one blank; only a word that is longer makes a line wider.
+ * Breaks a text into lines of at most `width`. Minimizes the sum of the squared remaining spaces. The last line may be
+ * short. All white space counts as one space. Only a longer word makes a line wider.
  */
 export const wrapText = (text: string, width: number): string[] => {
   const words = text.split(/\s+/).filter(Boolean)
-  /** For what begins at each word: what it costs, and where its first line ends. */
+  /** For the text from each word on: its cost, and the end of its first line. */
   const plans: { cost: number; end: number }[] = []
   for (let start = words.length - 1; start >= 0; start--) plans[start] = planFrom(words, start, width, plans)
   const lines: string[] = []
@@ -40,7 +40,7 @@ const planFrom = (words: readonly string[], start: number, width: number, plans:
   return best
 }
 
-/** Wrapped text with each line set in by `indent` blanks, which count. */
+/** Wraps text and indents each line by `indent` spaces, which count toward the width. */
 export const wrapIndented = (text: string, indent: number): string =>
   wrapText(text, COLUMNS - indent)
     .map((line) => ' '.repeat(indent) + line)
