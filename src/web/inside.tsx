@@ -18,7 +18,7 @@ import { END_SESSION, type Session } from './cluster/session.js'
 interface View {
   readonly title: string
   readonly view: ComponentType
-  /** There for everybody. */
+  /** True for a view that needs no sign-in. */
   readonly isOpen?: true
 }
 
@@ -33,7 +33,7 @@ const VIEWS: Readonly<Record<string, View>> & { readonly replication: View } = {
 }
 
 interface InsideProps {
-  /** The address of the API of this cluster, as it is asked from here. */
+  /** The API address of this cluster as seen from this page. */
   readonly root: string
   readonly place: Place
   readonly session: Session | undefined
@@ -41,7 +41,7 @@ interface InsideProps {
   readonly onSession: (session: Session | undefined) => void
 }
 
-/** Everything about one cluster, as whoever has logged in may see it. */
+/** All views of one cluster that the signed-in user may see. */
 export const Inside = ({ root, place, session, canWrite, onSession }: InsideProps) => {
   const anyone = useMemo(() => apiAt(root), [root])
   const ask = useCallback((call: Call) => anyone(call, session), [anyone, session])
@@ -71,7 +71,7 @@ export const Inside = ({ root, place, session, canWrite, onSession }: InsideProp
 
 const LOOK_MS = 2000
 
-/** Where somebody logs in; a DR secondary lets nobody, and what is open to everybody needs no words about it. */
+/** The sign-in form. DR secondaries do not support sign-in, and views without sign-in do not mention it. */
 const Entrance = ({ isOpen, ...login }: LoginProps & { readonly isOpen: boolean }) => {
   const { value, error } = useRead(get('sys/replication/status'), LOOK_MS)
   if (!value && error === '') return null
@@ -84,7 +84,7 @@ const Entrance = ({ isOpen, ...login }: LoginProps & { readonly isOpen: boolean 
   return <Login {...login} />
 }
 
-/** A token that was got by logging in here is of no use to anybody any more; one that was brought along may be. */
+/** Signs out. A token that was created by this page's sign-in is revoked; a token that the user entered is not. */
 const leave = (
   ask: (call: Call) => Promise<unknown>,
   { isOwn }: Session,

@@ -23,7 +23,7 @@ const CONNECTION_TEXTS: Readonly<Record<PageState['connection'], string>> = {
 const App = () => {
   const [state, dispatch] = useReducer(reduce, BEGIN)
   const [asked, ask] = useState<Subject | undefined>()
-  // Before anything is painted: the first look is on its way meanwhile.
+  // Connects before the first paint, so that the first message arrives sooner.
   useLayoutEffect(() => connect(dispatch), [])
   const { survey, primaries } = state
   const onAsk = survey && survey.verbs.length > 0 && !isStale(state) ? ask : undefined
@@ -64,7 +64,7 @@ const App = () => {
 
 interface ClustersProps {
   readonly survey: PageSurvey
-  /** The one that is looked into. */
+  /** The open cluster. */
   readonly current: Place['cluster'] | undefined
 }
 
@@ -110,7 +110,7 @@ const Header = ({ state, state: { survey }, current, onAsk }: HeaderProps) => (
   </header>
 )
 
-/** Whether what is shown is what is now. */
+/** Shows whether the data is current. */
 const Connection = ({ connection, gone }: PageState) => {
   const isGone = connection === 'live' && gone !== undefined
   return (

@@ -9,16 +9,16 @@ import { Timeline } from './timeline/timeline.js'
 
 interface OverviewProps {
   readonly state: PageState
-  /** It is there and not shown: what was chosen in it stays. */
+  /** Hides the overview but keeps its state. */
   readonly isHidden: boolean
   readonly onAsk: OnAsk
 }
 
-/** All clusters that the page knows of: their picture, their curves and what happens. */
+/** All clusters: the topology diagram, the curves and the timeline. */
 export const Overview = ({ state, isHidden, onAsk }: OverviewProps) => {
   const { survey, events, primaries, samples, works } = state
   const names = survey?.clusters.map(({ name }) => name).join('\n') ?? ''
-  // What did not change is not drawn again with each look at the clusters.
+  // Unchanged parts are not rendered again with each survey.
   const timeline = useMemo(
     () => <Timeline events={events} clusters={names === '' ? [] : names.split('\n')} hasEvents={survey?.hasEvents} />,
     [events, names, survey?.hasEvents],
@@ -44,7 +44,7 @@ export const Overview = ({ state, isHidden, onAsk }: OverviewProps) => {
   )
 }
 
-/** In one line, so that the picture stays where it is; said aloud by a screen reader when it changes. */
+/** The overall status on one line, so that the diagram does not move. Screen readers announce its changes. */
 const Verdict = ({ state: { survey, gone, connection } }: { readonly state: PageState }) => {
   const [first, ...more] = gone === undefined ? (survey?.problems ?? []) : [gone]
   if (!survey && gone === undefined) return <p class="verdict">looking at the clusters …</p>

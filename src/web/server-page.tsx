@@ -15,12 +15,12 @@ const LOOK_MS = 2000
 const OWN = { cluster: 'server', view: FIRST_VIEW } as const
 const OVERVIEW = { cluster: 'overview', view: 'all' } as const
 
-/** The page that a server shows of itself. */
+/** The web page of a single server. */
 export const ServerPage = () => {
   const [session, setSession] = useState<Session | undefined>()
   const place = usePlace() ?? OWN
   const [state, dispatch] = useReducer(reduce, BEGIN)
-  // Before anything is painted: the first look is on its way meanwhile.
+  // Connects before the first paint, so that the first message arrives sooner.
   useLayoutEffect(() => connectToServer(dispatch), [])
   const isOverview = place.cluster === OVERVIEW.cluster
   const anyone = useMemo(() => ({ ask: apiAt(''), session: undefined, canWrite: true }), [])

@@ -10,14 +10,14 @@ import { ShellLine } from '../parts/shell-line.js'
 interface DialogProps {
   readonly subject: Subject
   readonly offers: readonly Offer[]
-  /** What the lab was made as. */
+  /** The topology from which the lab was created. */
   readonly topology: string
   readonly onClose: () => void
 }
 
 /**
- * Asks what is to be done and, where that is destructive or takes something to be said, once more, with what it would call. By
- * the keyboard it is a dialog like any other: it holds the focus, Escape leaves it, and the focus goes back where it was.
+ * Asks for an action, and if the action is destructive or needs input, shows its plan for confirmation. Works with the
+ * keyboard like any dialog: it traps the focus, Escape closes it, and the focus then returns to its previous element.
  */
 export const ActionDialog = ({ subject, offers, topology, onClose }: DialogProps) => {
   const element = useRef<HTMLDialogElement>(null)
@@ -65,7 +65,7 @@ interface ConfirmationProps {
   readonly onDone: () => void
 }
 
-/** What takes no words and destroys nothing is done at once. */
+/** An action without input that destroys nothing runs at once. */
 const isDoneAtOnce = ({ asks }: Offer, plan: PagePlan): boolean => asks === undefined && !plan.isDestructive
 
 const Confirmation = ({ offer, topology, onBack, onDone }: ConfirmationProps) => {
@@ -74,7 +74,7 @@ const Confirmation = ({ offer, topology, onBack, onDone }: ConfirmationProps) =>
   const [isBusy, setBusy] = useState(false)
   const offered = useChoices(offer, setProblem)
   const form = useRef<HTMLFormElement>(null)
-  // Before anybody can type: what is typed at once is to arrive there. Nobody is led to what would be done at any price.
+  // Sets the focus before the user can type, so that no key is lost. The checkbox that forces the action never gets it.
   useLayoutEffect(() => {
     const { current } = form
     ;(
@@ -116,7 +116,7 @@ const Confirmation = ({ offer, topology, onBack, onDone }: ConfirmationProps) =>
   )
 }
 
-/** Asked again whenever something else is said; what was answered before is shown until then. */
+/** Requests the plan again whenever the input changes. The previous plan is shown until the response arrives. */
 const usePlan = (
   action: PageAction,
   isSaid: boolean,
@@ -153,7 +153,7 @@ const useChoices = ({ asks }: Offer, onProblem: (text: string) => void): PageCho
   return known
 }
 
-/** What would be done, and the lines of a shell that do it by hand. */
+/** Shows the consequences of an action, and the equivalent shell lines. */
 const PlanView = ({ plan: { title, consequence, command, lines } }: { readonly plan: PagePlan }) => (
   <div class="plan">
     <p>

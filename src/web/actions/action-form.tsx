@@ -3,15 +3,15 @@ import type { Offer } from './offers.js'
 
 interface FormProps {
   readonly offer: Offer
-  /** What the lab was made as. */
+  /** The topology from which the lab was created. */
   readonly topology: string
   readonly action: PageAction
-  /** Undefined until they are known. */
+  /** Undefined until they are loaded. */
   readonly choices: PageChoices | undefined
   readonly onChange: (action: PageAction) => void
 }
 
-/** The words that an action takes. */
+/** The input fields of an action. */
 export const ActionForm = ({ offer, topology, action, choices, onChange }: FormProps) => {
   return (
     <fieldset>
@@ -36,7 +36,7 @@ export const ActionForm = ({ offer, topology, action, choices, onChange }: FormP
   )
 }
 
-/** Whether it is wanted at any price. */
+/** The checkbox that forces an action. */
 export const ForceBox = ({ action, onChange }: FieldProps) => (
   <label class="force">
     <input
@@ -85,7 +85,7 @@ interface Group {
   readonly names: readonly string[]
 }
 
-/** Those that were written for labs such as this one first. */
+/** Groups the drills. Those for this lab's topology come first. */
 const groupsOf = ({ drills }: PageChoices, topology: string): readonly Group[] => {
   const namesOf = (isForThis: boolean) =>
     drills.filter((drill) => (drill.topology === topology) === isForThis).map(({ name }) => name)

@@ -2,7 +2,7 @@ import type { PageAction, PageChoices, PagePlan, PageWork } from '../../lab/web/
 
 const ROOT = '/_understudy/v1/actions'
 
-/** Every one of them rejects with an Error whose message is for people. */
+/** Rejects with an Error whose message can be shown to the user. */
 export const planOf = (action: PageAction, signal: AbortSignal): Promise<PagePlan> =>
   send('POST', '/plan', { body: action, signal })
 

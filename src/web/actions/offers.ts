@@ -2,23 +2,23 @@ import type { PageAction, PageCluster, PageKind, PageLink, PageNode, PageSurvey 
 import { followerKey } from '../parts/follower-key.js'
 import { KIND_WORDS } from '../parts/words.js'
 
-/** What somebody has chosen to do something to. */
+/** The selected object of an action. */
 export type Subject =
   | { readonly of: 'cluster'; readonly name: string }
   | { readonly of: 'node'; readonly name: string }
   | { readonly of: 'link'; readonly between: readonly [string, string] }
   | { readonly of: 'lab' }
 
-/** Asks what is to be done to something; absent where nothing can be done. */
+/** Opens the actions of a subject; undefined if there are none. */
 export type OnAsk = ((subject: Subject) => void) | undefined
 
-/** Something that can be done to it now. */
+/** An available action. */
 export interface Offer {
   readonly label: string
   readonly action: PageAction
-  /** What has to be said before it can be done. */
+  /** The input that the action needs. */
   readonly asks?: 'ms' | 'drill' | 'new-snapshot' | 'snapshot'
-  /** Whether it can be wanted at any price. */
+  /** True if the action can be forced. */
   readonly canForce?: true
 }
 
@@ -31,7 +31,10 @@ export const titleOf = (subject: Subject): string => {
   return subject.of === 'link' ? `Link between ${subject.between.join(' and ')}` : 'The lab'
 }
 
-/** Only what the lab can do, and what makes sense as it is now. `primaries`: whom each followed when that could last be told. */
+/**
+ * Returns the actions that the lab supports and that make sense in its current state. `primaries`: the last known
+ * primary of each secondary.
+ */
 export const offersOf = (subject: Subject, known: Known, primaries: Primaries): readonly Offer[] =>
   all(subject, known, primaries).filter(({ action }) => known.verbs.includes(action.verb))
 
@@ -60,7 +63,7 @@ const linkOffers = (clusters: readonly string[]): readonly Offer[] => [
   { label: 'Heal', action: { verb: 'heal', clusters } },
 ]
 
-/** What is offered for all servers of a cluster together, and for a single one. */
+/** The common fields of a cluster and of a single server for their actions. */
 interface Server extends Pick<PageCluster, 'name' | 'process' | 'isAnswering' | 'isSealed'> {
   readonly nodes?: PageCluster['nodes']
 }
@@ -79,7 +82,7 @@ const serverOffers = ({ name, process, isAnswering, isSealed, nodes }: Server): 
     label: nodes ? label.replace(/( …)?$/, ' all its nodes$1') : label,
     action: { verb, clusters: [name] },
   })
-  // Some may run and others not: each is asked for what it is to do.
+  // Some nodes may run while others are stopped, so each node has its own actions.
   if (nodes && process !== 'stopped')
     return [make('Start', 'start'), make('Unseal', 'unseal'), ...ENDS.map(([label, verb]) => make(label, verb))]
   if (process === 'stopped') return [make('Start', 'start')]
@@ -120,7 +123,7 @@ const takeOvers = (name: string, primary: string, isThere: boolean): readonly Of
     : []),
 ]
 
-/** Whom a cluster can follow that was the DR primary: those that lead now, while nobody follows it. */
+/** Returns the clusters that a former DR primary without a primary can follow: those that are primary now. */
 const newPrimaries = ({ name, dr }: PageCluster, { clusters, links }: Known): readonly string[] => {
   const ofDr = links.filter(({ kind }) => kind === 'dr')
   const isLeft = dr.mode === 'primary' ? isNobodys(ofDr, name) : dr.mode === 'secondary' && dr.state === 'idle'

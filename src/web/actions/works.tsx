@@ -19,7 +19,7 @@ const STEP_SIGNS: Readonly<Record<PageStep['state'], string>> = {
   skipped: '–',
 }
 
-/** What is and was done from the page, newest first; nothing as long as nothing was. */
+/** Shows current and past actions of the page, newest first; nothing if there are none. */
 export const Works = ({ works }: { readonly works: readonly PageWork[] }) => {
   const newest = works.at(-1)
   const section = useRef<HTMLElement>(null)
@@ -43,7 +43,10 @@ export const Works = ({ works }: { readonly works: readonly PageWork[] }) => {
   )
 }
 
-/** The step that a drill is at, or else the beginning. Only this list is scrolled: whoever looks at the picture goes on with that. */
+/**
+ * Shows the current step of a drill, or the start of the list. Only this list is scrolled, so that the topology diagram
+ * stays in view.
+ */
 const showNewest = (section: HTMLElement): void => {
   const step = section.querySelector<HTMLElement>('[aria-current=step]')
   const top = step ? step.offsetTop - section.offsetTop : 0
@@ -74,7 +77,9 @@ const Work = ({ work, isNewest }: { readonly work: PageWork; readonly isNewest: 
   </details>
 )
 
-/** What a drill has measured is what people in the last row came for: large, and one figure a line. */
+/**
+ * Shows the measurements of a drill in large type, one per line, because they must be readable from the back of a room.
+ */
 const Outcome = ({ work: { outcome, drill } }: { readonly work: PageWork }) => (
   <p class={`outcome ${drill ? 'measured' : ''}`}>{drill ? outcome.split('  ').join('\n') : outcome}</p>
 )

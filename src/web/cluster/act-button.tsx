@@ -11,13 +11,13 @@ import { useMeans } from './means.js'
 
 interface ActButtonProps {
   readonly act: Act
-  /** Said with the label where several have the same. */
+  /** Added to the label if several buttons have the same one. */
   readonly of?: string
-  /** Told of the answer once it is there. */
+  /** Called with the response. */
   readonly onDone?: (answer: Json) => void
 }
 
-/** Offers one act; nothing where the page is only to look at. */
+/** Renders a button for one action; nothing on a read-only page. */
 export const ActButton = ({ act, of, onDone }: ActButtonProps) => {
   const { canWrite } = useMeans()
   const [isOpen, setOpen] = useState(false)
@@ -43,7 +43,7 @@ interface ActDialogProps {
   readonly onClose: () => void
 }
 
-/** Asks for what it takes, shows the call, does it and shows what was answered. Escape leaves it. */
+/** Asks for the input of an action, shows the call, executes it and shows the response. Escape closes the dialog. */
 const ActDialog = ({ act, of, onDone, onClose }: ActDialogProps) => {
   const element = useRef<HTMLDialogElement>(null)
   const title = useId()
@@ -122,7 +122,7 @@ const ActForm = ({ act, onDone, onCancel }: ActFormProps) => {
   )
 }
 
-/** As far as it can be told from what is typed. */
+/** Shows the call, as far as the current input determines it. */
 const CallLine = ({ act, values }: { readonly act: Act; readonly values: Values }) => {
   let line = ''
   try {

@@ -1,11 +1,14 @@
 import { shellWord } from '../../base/shell.js'
 import { addressOf, type Call } from './call.js'
 
-/** What is asked for before something is done. */
+/** An input field of an action. */
 export interface Field {
   readonly name: string
   readonly label: string
-  /** `lines`: one entry a line. `json`: sent as it is written. A secret is not shown while it is typed, and never in a line. */
+  /**
+   * `lines`: one entry per line. `json`: sent as written. A `secret` is hidden during input and never part of a command
+   * line.
+   */
   readonly kind: 'text' | 'secret' | 'number' | 'check' | 'choice' | 'lines' | 'json' | 'long'
   readonly initial?: string
   readonly choices?: readonly string[]
@@ -13,24 +16,24 @@ export interface Field {
   readonly hint?: string
 }
 
-/** Something that can be done, as data. What stands in the path as `{name}` is no part of the body. */
+/** An action as data. Fields that appear in the path as `{name}` are not part of the body. */
 export interface Act {
   readonly label: string
   readonly method: 'POST' | 'DELETE'
   readonly path: string
   readonly fields?: readonly Field[]
-  /** Sent besides what is asked for. */
+  /** Sent in addition to the input. */
   readonly fixed?: Readonly<Record<string, unknown>>
-  /** Of a field of JSON that is the whole body. */
+  /** The name of a JSON field that is the whole body. */
   readonly bodyField?: string
-  /** What becomes of it. */
+  /** The consequence of the action. */
   readonly consequence?: string
   readonly isDestructive?: true
-  /** What it is answered with is seen on the page anyway. */
+  /** True if the page shows the result anyway. */
   readonly isQuiet?: true
 }
 
-/** By the names of fields; of a check `true` or nothing. */
+/** Values by field name. A checkbox has `true` or an empty text. */
 export type Values = Readonly<Record<string, string>>
 
 export const initialValues = ({ fields = [] }: Act): Values =>
@@ -38,11 +41,11 @@ export const initialValues = ({ fields = [] }: Act): Values =>
 
 const inPath = (path: string, name: string): boolean => path.includes(`{${name}}`)
 
-/** Parts of a path are named by people, so what is put in place of one is not read again. */
+/** Fills a path. Values come from users, so placeholders inside a value are not replaced. */
 const fill = (path: string, values: Values): string =>
   path.replace(/\{(\w+)\}/g, (whole, name: string) => values[name]?.trim() ?? whole)
 
-/** A field as JSON; undefined where it is not sent. Throws where it is not what it should be. */
+/** Returns a field as JSON; undefined if it is not sent. Throws if it is invalid. */
 const jsonOf = ({ kind, label }: Field, value: string): string | undefined => {
   if (kind === 'check') return value === 'true' ? 'true' : undefined
   if (value.trim() === '') return undefined
@@ -58,7 +61,7 @@ const numberOf = (label: string, value: string): number => {
   return number
 }
 
-/** Text is sent as it stands: reading and writing it anew would round large numbers. */
+/** Validates JSON. It is sent as written, because parsing and printing it would round large numbers. */
 const checkJson = (label: string, value: string): string => {
   let read: unknown
   try {
@@ -81,7 +84,7 @@ const bodyOf = ({ path, fields = [], fixed = {}, bodyField }: Act, values: Value
   return all.length === 0 ? undefined : `{${all.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`
 }
 
-/** Throws where something is missing or is not what it should be. */
+/** Returns the call. Throws if an input is missing or invalid. */
 export const callOf = (act: Act, values: Values): Call => {
   const missing = act.fields?.find(({ name, isRequired }) => isRequired && (values[name] ?? '').trim() === '')
   if (missing) throw new Error(`${missing.label}: this has to be said`)
@@ -89,7 +92,7 @@ export const callOf = (act: Act, values: Values): Call => {
   return { method: act.method, path: fill(act.path, values), ...(body === undefined ? {} : { body }) }
 }
 
-/** The line of a shell that does the same, without a secret. Throws as `callOf` does. */
+/** Returns the equivalent shell line, without secrets. Throws like `callOf`. */
 export const lineOf = (act: Act, values: Values): string => {
   const secrets = (act.fields ?? []).filter(({ kind, name }) => isSecret(kind) && (values[name] ?? '') !== '')
   const shown = { ...values, ...Object.fromEntries(secrets.map(({ name, kind }) => [name, standIn(kind)])) }
@@ -99,7 +102,7 @@ export const lineOf = (act: Act, values: Values): string => {
   return `curl ${method} -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR"${shellWord(addressOf(call))}${data}`
 }
 
-/** What is stored is a secret as well. */
+/** JSON counts as secret, because it contains stored data. */
 const isSecret = (kind: Field['kind']): boolean => kind === 'secret' || kind === 'json'
 
 const standIn = (kind: Field['kind']): string => (kind === 'json' ? '{"...":"..."}' : '...')

@@ -4,7 +4,7 @@ import { answerRows, warningsOf } from './answer.js'
 import type { Json } from './call.js'
 import { Secret } from './secret.js'
 
-/** What was answered, until somebody has seen it. */
+/** Shows a response until the user closes it. */
 export const Answer = ({ answer, onClose }: { readonly answer: Json; readonly onClose: () => void }) => {
   const close = useRef<HTMLButtonElement>(null)
   useEffect(() => close.current?.focus(), [])

@@ -1,6 +1,6 @@
 import { type Json, listOf, partOf } from './call.js'
 
-/** One line of what was answered. */
+/** One line of a response. */
 interface AnswerRow {
   readonly name: string
   readonly value: string
@@ -34,12 +34,12 @@ const ENVELOPE = [
   'mount_type',
 ]
 
-/** What is worth showing of the answer to something that was done; nothing where there is nothing in it. */
+/** Returns the relevant lines of an action's response; empty if it contains none. */
 export const answerRows = (json: Json): readonly AnswerRow[] => [
   ...rowsOf(partOf(json, 'wrap_info'), ['token', 'ttl']),
   ...rowsOf(partOf(json, 'auth'), ['client_token', 'accessor', 'policies', 'lease_duration']),
   ...rowsOf(partOf(json, 'data')),
-  // Some answers are bare.
+  // Some responses have no envelope.
   ...rowsOf(Object.fromEntries(Object.entries(json).filter(([name]) => !ENVELOPE.includes(name)))),
 ]
 

@@ -1,7 +1,10 @@
 import { addressOf, type Call, type Json } from './call.js'
 import type { Ask, Session } from './session.js'
 
-/** Asks an API below an address of our own server; rejects with an Error whose message is for people. */
+/**
+ * Returns a function that calls an API below an address of this server. It rejects with an Error whose message can be
+ * shown to the user.
+ */
 export const apiAt =
   (root: string): Ask =>
   async (call, as) => {
@@ -22,7 +25,7 @@ export const apiAt =
     throw new Error(reasonOf(json, text, response.status))
   }
 
-/** Some states have a status of their own, as a deleted version has; and of what is not there nothing is said. */
+/** Some states have their own status, for example a deleted version. A missing path has an empty error list. */
 const isAnswer = (json: Json | undefined): boolean =>
   json !== undefined && (!Array.isArray(json.errors) || json.errors.length === 0)
 
@@ -38,12 +41,12 @@ const reasonOf = (json: Json | undefined, text: string, status: number): string 
   return errors || `it answers with status ${status}`
 }
 
-/** Of a number: how it was written, where the browser tells. */
+/** For a number, `source` is its original text, if the browser supports it. */
 type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown
 
 const { rawJSON } = JSON as { readonly rawJSON?: (text: string) => unknown }
 
-/** A number that would be rounded is kept as it was written, so that what is stored can be changed and written again. */
+/** A number that would be rounded is kept as its original text, so that stored data can be edited and written back. */
 const keepNumbers: Reviver = (_, value, context) =>
   typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER && rawJSON && context?.source !== undefined
     ? rawJSON(context.source)

@@ -6,7 +6,7 @@ import { get, type Json, keysOf, list, partOf, textOf } from './call.js'
 import { deleteRole, destroySecretId, generateSecretId, newRole } from './core-acts.js'
 import { useRead } from './means.js'
 
-/** Roles of the auth method AppRole, wherever it is mounted. */
+/** Roles of the AppRole auth method on all its mounts. */
 export const AppRoles = () => {
   const { value, error } = useRead(get('sys/internal/ui/mounts'))
   const [chosen, setChosen] = useState('')

@@ -1,6 +1,6 @@
 import { DAY_AND_TIME } from '../parts/time.js'
 
-/** A moment as the server wrote it, in the zone of whoever looks; what is no moment stays as it is. */
+/** Shows a server time in the user's time zone. Other texts are shown unchanged. */
 export const At = ({ time }: { readonly time: string }) => {
   const ms = Date.parse(time)
   if (Number.isNaN(ms)) return <>{time}</>

@@ -1,11 +1,11 @@
 import { type Json, listOf, partOf, textOf } from './call.js'
 
-/** A line of an audit device, as far as it could be read. */
+/** The readable part of an audit line. */
 export interface AuditLine {
-  /** Where it stands among those that were answered. */
+  /** Its index in the response. */
   readonly place: number
   readonly device: string
-  /** In milliseconds since the epoch; undefined where it says none. */
+  /** In milliseconds since the epoch; undefined if the line has no time. */
   readonly atMs: number | undefined
   /** `request` or `response`. */
   readonly type: string
@@ -13,11 +13,11 @@ export interface AuditLine {
   readonly path: string
   readonly who: string
   readonly error: string
-  /** As it was written. */
+  /** The original text. */
   readonly text: string
 }
 
-/** The newest first. */
+/** Returns the lines, newest first. */
 export const auditLinesOf = (answer: Json): readonly AuditLine[] =>
   listOf(answer, 'lines')
     .map((line, place) => read(line as Json, place))
@@ -41,7 +41,7 @@ const read = (line: Json, place: number): AuditLine => {
   }
 }
 
-/** A line may be cut short. */
+/** A line may be truncated. */
 const parse = (text: string): Json => {
   try {
     const json: unknown = JSON.parse(text)
@@ -51,7 +51,7 @@ const parse = (text: string): Json => {
   }
 }
 
-/** Those in which a text stands, whatever its case. */
+/** Returns the lines that contain a text, ignoring case. */
 export const findLines = (lines: readonly AuditLine[], wanted: string): readonly AuditLine[] => {
   const text = wanted.trim().toLowerCase()
   return lines.filter((line) => line.text.toLowerCase().includes(text))

@@ -9,7 +9,7 @@ const NEWEST: Call = { method: 'GET', path: 'audit', isOwn: true }
 
 const HEADS = [`time, ${ZONE}`, 'what', 'operation', 'path', 'who', 'error', 'device']
 
-/** What the devices wrote last. It is looked at when that is asked for: each look is written down as well. */
+/** Shows the latest audit entries. They are loaded only on request, because each load adds an entry. */
 export const AuditTail = () => {
   const { value, error, again } = useRead(NEWEST)
   const [wanted, setWanted] = useState('')

@@ -5,7 +5,7 @@ import { disableAudit, NEW_AUDIT } from './core-acts.js'
 import { useRead } from './means.js'
 import { Table } from './table.js'
 
-/** Where requests are written down, and what was written last. */
+/** Shows the audit devices and the latest audit entries. */
 export const Audit = () => {
   const { value, error, again } = useRead(get('sys/audit'))
   if (!value) return <p class={error === '' ? 'nothing' : 'error'}>{error || 'asking …'}</p>

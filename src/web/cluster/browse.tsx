@@ -9,10 +9,10 @@ interface KeysProps {
   readonly onOpen: (key: string) => void
 }
 
-/** As many as somebody reads; of more than that one says which. */
+/** Maximum number of names to show. With more names, the user must filter. */
 const SHOWN_MAX = 200
 
-/** Names to choose from; those that are asked for where there are many. */
+/** A list of names. With many names, it has a filter. */
 export const Keys = ({ keys, current, onOpen }: KeysProps) => {
   const [wanted, setWanted] = useState('')
   const found = keys.filter((key) => key.toLowerCase().includes(wanted.toLowerCase()))
@@ -49,15 +49,15 @@ export const Keys = ({ keys, current, onOpen }: KeysProps) => {
 }
 
 interface BrowseProps {
-  /** What they are, as a heading. */
+  /** The heading. */
   readonly title: string
   readonly call: Call
   readonly acts: (again: () => void) => ComponentChildren
-  /** About one of them; `onGone`: it is there no more. */
+  /** Renders the details of one name. `onGone`: call this when the object no longer exists. */
   readonly detail: (key: string, onGone: () => void) => ComponentChildren
 }
 
-/** A list of things that have names, and one of them. */
+/** A list of named objects, with the details of one of them. */
 export const Browse = ({ title, call, acts, detail }: BrowseProps) => {
   const { value, error, again } = useRead(call)
   const [chosen, setChosen] = useState<string | undefined>()
@@ -94,7 +94,7 @@ const factsOf = (data: unknown): readonly (readonly [string, unknown])[] =>
     ([, fact]) => fact !== null && fact !== '' && !(Array.isArray(fact) && fact.length === 0),
   )
 
-/** What a read says, line by line; lists in one line, and nothing of what is empty. */
+/** Shows a response as lines of facts. Lists are shown on one line, and empty values are omitted. */
 export const Facts = ({ call }: { readonly call: Call }) => {
   const { value, error } = useRead(call)
   if (!value) return <p class={error === '' ? 'nothing' : 'error'}>{error || 'asking …'}</p>

@@ -1,26 +1,26 @@
-/** What stands in an answer. */
+/** The content of a response. */
 export type Json = Readonly<Record<string, unknown>>
 
 /** One request of the public HTTP API. */
 export interface Call {
   readonly method: 'GET' | 'POST' | 'DELETE'
-  /** Below `/v1/`, as people write it. */
+  /** Below `/v1/`, as users write it. */
   readonly path: string
-  /** Below `/_understudy/v1/` instead: what no other server has. */
+  /** True for a path below `/_understudy/v1/`, which only Understudy has. */
   readonly isOwn?: true
   readonly query?: Readonly<Record<string, string>>
-  /** JSON as text: numbers stay as they were written. */
+  /** JSON as text, so that numbers stay as written. */
   readonly body?: string
 }
 
 export const get = (path: string, query?: Call['query']): Call => ({ method: 'GET', path, ...(query && { query }) })
 
-/** A list of keys. */
+/** Returns a call that lists keys. */
 export const list = (path: string): Call => get(path, { list: 'true' })
 
 /**
- * The address below the root of an API. Throws for a name that a browser would take for a folder above, which would make it
- * another request than the one that is meant.
+ * Returns the address below the root of an API. Throws for a name that a browser would normalize as a parent directory,
+ * because that would change the request.
  */
 export const addressOf = ({ path, isOwn, query = {} }: Call): string => {
   const parts = path.split('/')
@@ -29,7 +29,7 @@ export const addressOf = ({ path, isOwn, query = {} }: Call): string => {
   return `${isOwn ? '/_understudy/v1/' : '/v1/'}${parts.map(encodeURIComponent).join('/')}${search && `?${search}`}`
 }
 
-/** A part of an answer that is an object itself; empty where it is not there. */
+/** Returns an object inside a response; empty if it does not exist. */
 export const partOf = (json: Json, name: string): Json => {
   const part = json[name]
   return typeof part === 'object' && part !== null ? (part as Json) : {}
@@ -46,5 +46,5 @@ export const listOf = (json: Json, name: string): readonly unknown[] => {
   return Array.isArray(value) ? value : []
 }
 
-/** The keys of the answer to a list. */
+/** Returns the keys of a list response. */
 export const keysOf = (json: Json): readonly string[] => listOf(partOf(json, 'data'), 'keys').map(String)

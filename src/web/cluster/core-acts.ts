@@ -1,6 +1,6 @@
 import type { Act, Field } from './acts.js'
 
-/** What can be done to mounts, policies, AppRoles and tokens, as data. */
+/** The actions on mounts, policies, AppRoles and tokens, as data. */
 
 const PATH: Field = { name: 'path', label: 'At', kind: 'text', isRequired: true }
 const LOCAL: Field = { name: 'local', label: 'Local', kind: 'check', hint: 'not replicated to performance secondaries' }
@@ -67,7 +67,7 @@ const ROLE_FIELDS: readonly Field[] = [
   { name: 'secret_id_num_uses', label: 'Logins with one SecretID', kind: 'number', hint: '0: any number' },
 ]
 
-/** `mount` with its slash, as `approle/`. */
+/** `mount` ends with a slash, for example `approle/`. */
 export const newRole = (mount: string): Act => ({
   label: 'New role …',
   method: 'POST',

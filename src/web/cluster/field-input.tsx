@@ -7,7 +7,7 @@ interface FieldInputProps {
   readonly onChange: (value: string) => void
 }
 
-/** A labelled place to type, by the kind of a field. */
+/** A labeled input for a field of any kind. */
 export const FieldInput = ({ field, value, onChange }: FieldInputProps) => {
   const id = useId()
   const hint = field.hint === undefined ? {} : { 'aria-describedby': `${id}-hint` }
@@ -28,11 +28,11 @@ export const FieldInput = ({ field, value, onChange }: FieldInputProps) => {
 }
 
 interface InputProps extends FieldInputProps {
-  /** What ties it to its label. */
+  /** The attributes that connect the input with its label. */
   readonly place: { readonly id: string; readonly 'aria-describedby'?: string }
 }
 
-/** Nothing that is typed here is to be remembered, corrected or sent for correction. */
+/** Disables autofill, spell checking and automatic capitalization, because input may be secret. */
 const QUIET = { autocomplete: 'off', spellcheck: false, autocapitalize: 'off' } as const
 
 const Input = ({ field: { kind, choices = [] }, value, onChange, place }: InputProps) => {

@@ -27,7 +27,7 @@ const INITIALISE: Act = {
   isQuiet: true,
 }
 
-/** What is inside of a cluster is there once it has keys and they have opened it; before that, how to get there. */
+/** Shows its children if the cluster is initialized and unsealed; otherwise the steps to get there. */
 export const Gate = ({ children }: { readonly children: ComponentChildren }) => {
   const { value: status, error, again } = useRead(get('sys/seal-status'), LOOK_MS)
   const { canWrite } = useMeans()

@@ -10,7 +10,7 @@ export interface LoginProps {
 
 const NAMESPACE = { name: 'namespace', label: 'Namespace', kind: 'text', hint: 'empty for the root' } as const
 
-/** Asks who somebody is, in one of the ways that the cluster knows. */
+/** The sign-in form with the methods that the cluster supports. */
 export const Login = ({ ask, onSession }: LoginProps) => {
   const [way, setWay] = useState<Way>('token')
   const [values, setValues] = useState<Values>({})

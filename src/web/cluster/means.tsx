@@ -3,12 +3,12 @@ import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hoo
 import type { Call, Json } from './call.js'
 import type { Session } from './session.js'
 
-/** With what the views of one cluster work. */
+/** The context of the views of one cluster. */
 interface Means {
-  /** Asks as whoever has logged in; rejects with an Error for people. */
+  /** Sends a request as the signed-in user. Rejects with an Error whose message can be shown to the user. */
   readonly ask: (call: Call) => Promise<Json>
   readonly session: Session | undefined
-  /** False where the page is only to look at. */
+  /** False on a read-only page. */
   readonly canWrite: boolean
 }
 
@@ -22,15 +22,15 @@ export const MeansProvider = MeansContext.Provider
 export const useMeans = () => useContext(MeansContext)
 
 interface Reading {
-  /** What was answered last; undefined before the first answer and after a change of what is asked. */
+  /** The last response; undefined before the first one and after a change of the call. */
   readonly value: Json | undefined
-  /** Why there is no newer answer; empty where there is one. */
+  /** The reason why there is no newer response; empty if there is one. */
   readonly error: string
-  /** Asks again. */
+  /** Sends the call again. */
   readonly again: () => void
 }
 
-/** What a call is answered with, asked anew when the call is another one, and every so many milliseconds where that is said. */
+/** Returns the response to a call. Sends it again when the call changes, and every `everyMs` milliseconds if given. */
 export const useRead = (call: Call | undefined, everyMs?: number): Reading => {
   const { ask } = useMeans()
   const [state, setState] = useState<{ readonly key: string; readonly value?: Json; readonly error: string }>()

@@ -4,7 +4,7 @@ import { disableAct, MOUNT_ACTS } from './core-acts.js'
 import { useRead } from './means.js'
 import { Table } from './table.js'
 
-/** Those that nobody disables. */
+/** Mounts that cannot be disabled. */
 const FIXED: ReadonlySet<string> = new Set(['sys/', 'cubbyhole/', 'identity/', 'token/'])
 
 const PLACES = [
@@ -12,7 +12,7 @@ const PLACES = [
   { caption: 'Auth methods', part: 'auth', root: 'sys/auth' },
 ] as const
 
-/** Secret engines and auth methods that the token may see. */
+/** The secret engines and auth methods that the token may see. */
 export const Mounts = () => {
   const { value, error, again } = useRead(get('sys/internal/ui/mounts'))
   if (!value) return <p class={error === '' ? 'nothing' : 'error'}>{error || 'asking …'}</p>

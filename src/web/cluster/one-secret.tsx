@@ -7,7 +7,7 @@ interface OneSecretProps {
   readonly onSubmit: (value: string) => void
 }
 
-/** Takes one secret and forgets it once it is given on. */
+/** An input for one secret, which is cleared after submission. */
 export const OneSecret = ({ label, button, onSubmit }: OneSecretProps) => {
   const [value, setValue] = useState('')
   return (

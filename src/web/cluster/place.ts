@@ -1,4 +1,4 @@
-/** What the address of the page names: a cluster and a view of it, and nothing of what is looked at there. */
+/** The content of the page address: a cluster and one of its views, but not the data shown there. */
 export interface Place {
   readonly cluster: string
   readonly view: string
@@ -6,7 +6,7 @@ export interface Place {
 
 export const FIRST_VIEW = 'replication'
 
-/** From what stands behind the `#`; undefined for all clusters together. */
+/** Parses the part after the `#`. Returns undefined for the overview of all clusters. */
 export const placeOf = (hash: string): Place | undefined => {
   const [, cluster = '', view = FIRST_VIEW] = /^#\/([^/]+)(?:\/(\w+))?$/.exec(hash) ?? []
   try {

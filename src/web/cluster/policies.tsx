@@ -6,7 +6,7 @@ import { useRead } from './means.js'
 
 const POLICIES = 'sys/policies/acl'
 
-/** What tokens may do. */
+/** The policies of tokens. */
 export const Policies = () => (
   <Browse
     title="Policies"

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { Copy } from '../parts/copy.js'
 
-/** Something that not everybody in the room has to read: shown when that is wanted, and copied without being shown. */
+/** A hidden value that is shown on request, or copied without being shown. */
 export const Secret = ({ what, value }: { readonly what: string; readonly value: string }) => {
   const [isShown, setShown] = useState(false)
   return (

@@ -1,23 +1,23 @@
 import { type Call, get, type Json, listOf, partOf, textOf } from './call.js'
 import { type Act, callOf, type Values } from './acts.js'
 
-/** Who has logged in. Lives in the memory of the page. */
+/** The signed-in user. Kept only in the memory of the page. */
 export interface Session {
   readonly token: string
-  /** Empty for the root. */
+  /** Empty for the root namespace. */
   readonly namespace: string
   readonly name: string
   readonly policies: readonly string[]
-  /** Whether the token was made by logging in here, and is to end with that. */
+  /** True if this page's sign-in created the token, which is then revoked at sign-out. */
   readonly isOwn: boolean
 }
 
-/** The words of the command line for the ways to log in. */
+/** The sign-in methods, with their names on the command line. */
 export type Way = 'token' | 'userpass' | 'approle'
 
 const MOUNT = { name: 'mount', label: 'Mounted at', kind: 'text' } as const
 
-/** A token needs no call of its own: it is looked up. */
+/** The form of each sign-in method. A token needs no sign-in call: it is looked up. */
 export const WAYS: Readonly<Record<Way, Act>> = {
   token: {
     label: 'Token',
@@ -47,10 +47,10 @@ export const WAYS: Readonly<Record<Way, Act>> = {
   },
 }
 
-/** How the API is asked; with a token or without. */
+/** Sends a request, with or without a token. */
 export type Ask = (call: Call, as?: Pick<Session, 'token' | 'namespace'>) => Promise<Json>
 
-/** Rejects with the reason where the cluster refuses. */
+/** Signs in. Rejects with the reason if the cluster refuses. */
 export const logIn = async (ask: Ask, way: Way, values: Values): Promise<Session> => {
   const namespace = (values.namespace ?? '').trim()
   if (way === 'token') {

@@ -4,13 +4,12 @@ import { Heads } from '../parts/heads.js'
 interface TableProps {
   readonly caption: string
   readonly heads: readonly string[]
-  /** Whether the rows end with things to do. */
+  /** True if the rows end with actions. */
   readonly hasActs?: boolean
-  /** Rows. */
   readonly children: ComponentChildren
 }
 
-/** A table that is scrolled by itself where it is too wide. */
+/** A table that scrolls horizontally if it is too wide. */
 export const Table = ({ caption, heads, hasActs = false, children }: TableProps) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: who has no mouse scrolls it by the keys
   <section class="scroll" tabIndex={0} aria-label={caption}>

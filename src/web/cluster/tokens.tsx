@@ -9,7 +9,7 @@ const lookUp = (accessor: string): Call => ({
   body: JSON.stringify({ accessor }),
 })
 
-/** Tokens of this cluster, by their accessors: what they are is seen, and not they themselves. */
+/** The tokens of this cluster by accessor. Shows their properties, but not the tokens. */
 export const Tokens = () => (
   <Browse
     title="Tokens, by accessor"

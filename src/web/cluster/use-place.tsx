@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Place, placeOf } from './place.js'
 
-/** Where the page is, also after "back". */
+/** Returns the current location of the page, also after the browser's back button. */
 export const usePlace = (): Place | undefined => {
   const [hash, setHash] = useState(location.hash)
   useEffect(() => {

@@ -4,20 +4,20 @@ import { type Curves, describe, type Line, type Phase } from './curves-of.js'
 
 interface CurveProps {
   readonly title: string
-  /** Behind numbers, in words: `entries`. */
+  /** The unit in words, for example `entries`. */
   readonly unit: string
   readonly curves: Curves
   readonly phases: readonly Phase[]
 }
 
-/** A sixth of the window, so that a projector has them below the picture without scrolling. */
+/** A sixth of the window, so that a projector shows the curves below the diagram without scrolling. */
 const heightNow = (): number => Math.min(220, Math.max(118, Math.round(window.innerHeight / 6)))
-/** In seconds: of less than this there is nothing to see. */
+/** Minimum time span in seconds; a shorter one would show too little. */
 const SPAN_MIN = 60
 const COLOURS = 6
 const DASHES: readonly number[][] = [[], [8, 4], [2, 3]]
 
-/** One drawing of several curves. What it shows stands beside it in words, for who cannot see it. */
+/** A chart of several curves. The text beside it states the same values for screen readers. */
 export const Curve = ({ title, unit, curves, phases }: CurveProps) => {
   const element = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
@@ -78,7 +78,10 @@ const Sign = ({ line, index }: { readonly line: Line; readonly index: number }) 
 
 const dataOf = ({ times, lines }: Curves): uPlot.AlignedData => [[...times], ...lines.map(({ values }) => [...values])]
 
-/** What the names of colours stand for, in light or in dark. To ask costs a look at the whole page: it is done once. */
+/**
+ * Values of the CSS color variables, for light or dark mode. They are read once, because reading them recalculates the
+ * styles of the whole page.
+ */
 class Colours {
   readonly #found = new Map<string, string>()
 
@@ -137,18 +140,18 @@ const optionsFor = (
   }
 }
 
-/** All that there is; of a single moment uPlot itself would show a day. */
+/** Returns the whole time span. uPlot itself would show a day for a single sample. */
 const spanOf = ({ data: [times] }: uPlot): [number, number] => {
   const last = times.at(-1) ?? 0
   return [Math.min(times[0] ?? last, last - SPAN_MIN), last]
 }
 
-/** Of a quarter of an hour nobody needs the day. */
+/** The chart covers 15 minutes, so labels show the time only. */
 const TIME = new Intl.DateTimeFormat(undefined, {
   ...({ hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false } as const),
 })
 const FONT = '14px system-ui, sans-serif'
-/** Nobody lacks half an entry. */
+/** Entries are whole numbers, so the axis has no fractions. */
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000, 1_000_000]
 
 const shade = (drawn: uPlot, phases: readonly Phase[], colours: Colours): void => {

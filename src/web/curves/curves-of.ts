@@ -1,7 +1,7 @@
 import type { PageEvent } from '../../lab/web/page-facts.js'
 import type { Sample } from './samples.js'
 
-/** Curves over one another; null is a gap, where nobody knows. */
+/** Curves of one chart. Null is a gap: the value is unknown. */
 export interface Curves {
   /** Seconds since the epoch. */
   readonly times: readonly number[]
@@ -14,7 +14,7 @@ export interface Line {
   readonly isRefusals?: true
 }
 
-/** A time that is shaded, in seconds since the epoch; a step of a drill. */
+/** A shaded period, for example a step of a drill, in seconds since the epoch. */
 export interface Phase {
   readonly from: number
   readonly to: number
@@ -56,7 +56,7 @@ export const walCurves = (samples: readonly Sample[]): Curves => ({
   ),
 })
 
-/** By second: answered in whatever way, and beside that refused, for the clusters that refused any. */
+/** Returns requests per second: all responses, and the rejected ones for clusters that rejected any. */
 export const requestCurves = (samples: readonly Sample[]): Curves => {
   const names = namesIn(samples, 'requests')
   const handled = draw(samples, names, (name) => rateOf(name, 'handled'))
@@ -72,7 +72,9 @@ export const requestCurves = (samples: readonly Sample[]): Curves => {
   }
 }
 
-/** A server that was started again, or has taken over, has a count of its own, and nobody knows of what was between. */
+/**
+ * Returns null if the counter was reset by a restart or a new active node, because the requests in between are unknown.
+ */
 const rateOf =
   (name: string, what: 'handled' | 'refused'): Value =>
   ({ atMs, requests }, before) => {
@@ -81,7 +83,7 @@ const rateOf =
     return ((now[what] - then[what]) * 1000) / (atMs - before.atMs)
   }
 
-/** The steps of drills, one after the other. One that runs lasts until `nowMs`. */
+/** Returns the steps of drills in order. A running step ends at `nowMs`. */
 export const phasesOf = (events: readonly PageEvent[], nowMs: number): readonly Phase[] => {
   const phases: Phase[] = []
   let from: number | undefined
@@ -94,7 +96,7 @@ export const phasesOf = (events: readonly PageEvent[], nowMs: number): readonly 
       from = undefined
     }
   }
-  // A drill that was killed never says that its step has ended.
+  // A killed drill never reports the end of its step.
   if (from !== undefined && nowMs / 1000 - from < RUNNING_SECONDS_MAX)
     phases.push({ from, to: nowMs / 1000, hasFailed: false })
   return phases
@@ -102,7 +104,7 @@ export const phasesOf = (events: readonly PageEvent[], nowMs: number): readonly 
 
 const RUNNING_SECONDS_MAX = 120
 
-/** What a curve shows, in words: `A → B, DR: 0, at most 12`. */
+/** Describes a curve as text: `A → B, DR: 0, at most 12`. */
 export const describe = ({ lines }: Curves, unit: string): string =>
   lines
     .map(({ name, values }) => {

@@ -15,7 +15,7 @@ const CURVES = [
   { of: 'wal', title: 'Last entry of the log (WAL)', unit: '' },
 ] as const
 
-/** The last quarter of an hour, as far as this page was open. */
+/** The curves of the last 15 minutes, for the time that this page was open. */
 export const CurvesView = ({ samples, events }: CurvesProps) => {
   const shown = useMemo(
     () => ({ lag: lagCurves(samples), requests: requestCurves(samples), wal: walCurves(samples) }),

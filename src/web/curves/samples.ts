@@ -1,35 +1,37 @@
 import type { PageLink, PageRequests, PageSurvey } from '../../lab/web/page-facts.js'
 import { walOf } from '../parts/words.js'
 
-/** What the curves need of one look at the clusters. */
+/** The values of one survey of the clusters for the curves. */
 export interface Sample {
   readonly atMs: number
-  /** Entries that a secondary lacks, by its link; null where nobody knows. */
+  /** Number of entries that a secondary lags behind, by link; null if unknown. */
   readonly lag: Readonly<Record<string, number | null>>
-  /** The last entry of its log, by cluster. */
+  /** The last log index, by cluster. */
   readonly wal: Readonly<Record<string, number>>
-  /** Counted since its server began, by cluster. */
+  /** Request counters since the start of the server, by cluster. */
   readonly requests: Readonly<Record<string, PageRequests>>
 }
 
 const KEPT_MS = 15 * 60_000
 
-/** The clusters are asked once a second, and more often when much happens, which no curve shows. */
+/**
+ * Minimum distance of two samples. The clusters are surveyed once per second, and more often when many events occur.
+ */
 const APART_MS = 800
 
-/** Also on a machine whose clock is set back. */
+/** Also limits the samples if the machine's clock is set back. */
 const SAMPLES_MAX = KEPT_MS / APART_MS
 
-/** The samples of the last quarter of an hour with those of this survey. */
+/** Returns the samples of the last 15 minutes including this survey. */
 export const withSurvey = (samples: readonly Sample[], survey: PageSurvey): readonly Sample[] => {
   const last = samples.at(-1)
   if (last && survey.atMs >= last.atMs && survey.atMs - last.atMs < APART_MS) return samples
-  // Times of a clock that was set back would be drawn over one another.
+  // After the clock is set back, old samples would overlap new ones.
   const before = last && survey.atMs < last.atMs ? [] : samples
   return [...before, toSample(survey)].slice(-SAMPLES_MAX).filter(({ atMs }) => atMs > survey.atMs - KEPT_MS)
 }
 
-/** Undefined while its primary is not known, of which nobody can tell how far behind it is. */
+/** Returns undefined if the primary is unknown, because the lag is unknown then. */
 const linkKey = ({ kind, primary, secondary }: PageLink): string | undefined =>
   primary === null ? undefined : `${primary} → ${secondary}${kind === 'dr' ? ', DR' : ''}`
 

@@ -4,16 +4,16 @@ import type { PageMessage } from './state.js'
 
 const EVENTS = '/_understudy/v1/events'
 
-/** Something comes each second: who says nothing for so long does not answer. */
+/** A message arrives each second, so the server counts as unresponsive after this time. */
 const SILENT_MS = 5000
 
 const AGAIN_MS = 3000
 
 type Dispatch = (message: PageMessage) => void
-/** Has a function called with whatever comes under a name. */
+/** Registers a handler for the messages of a type. */
 type On = <T>(type: string, take: (value: T) => void) => void
 
-/** Hands on what `understudy web` sends, until the returned function is called. */
+/** Dispatches the messages of `understudy web` until the returned function is called. */
 export const connect = (dispatch: Dispatch): (() => void) =>
   listen(dispatch, (on, pause) => {
     on<PageSurvey>('survey', (survey) => dispatch({ type: 'survey', survey }))
@@ -27,7 +27,7 @@ export const connect = (dispatch: Dispatch): (() => void) =>
     })
   })
 
-/** The same of a server that tells of itself: what happens is what has changed since it said something last. */
+/** Like `connect`, for a server that reports its own status. Events are the differences between its messages. */
 export const connectToServer = (dispatch: Dispatch): (() => void) => {
   let last: OwnLook | undefined
   let count = 0
@@ -42,7 +42,7 @@ export const connectToServer = (dispatch: Dispatch): (() => void) => {
   )
 }
 
-/** Listens until the returned function is called. A connection that is lost is made again. */
+/** Listens until the returned function is called. Reconnects after a connection is lost. */
 const listen = (dispatch: Dispatch, attach: (on: On, pause: () => void) => void): (() => void) => {
   let source: EventSource | undefined
   let silence = 0
@@ -69,7 +69,7 @@ const listen = (dispatch: Dispatch, attach: (on: On, pause: () => void) => void)
     })
     own.onopen = () => dispatch({ type: 'opened' })
     own.onerror = () => {
-      // A connection that was refused is tried again by the browser; one that was answered with an error is not.
+      // The browser retries a refused connection, but not one that was answered with an error.
       const isRefused = own.readyState === EventSource.CLOSED
       dispatch({ type: 'connection', is: isRefused ? 'ended' : 'lost' })
       if (isRefused) reopen()

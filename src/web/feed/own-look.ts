@@ -8,13 +8,13 @@ import type {
   PageSurvey,
 } from '../../lab/web/page-facts.js'
 
-/** What a server tells of itself and of those that it replicates with, once a second. */
+/** The status of a server and its replication peers, sent once per second. */
 export interface OwnLook {
   readonly at_ms: number
-  /** Empty while it is sealed. */
+  /** Empty while the server is sealed. */
   readonly name: string
   readonly api_address: string
-  /** Null while it starts anew, as after a change of role. */
+  /** Null while the server restarts, for example after a role change. */
   readonly initialized: boolean | null
   readonly sealed: boolean | null
   readonly node: {
@@ -25,7 +25,7 @@ export interface OwnLook {
     readonly applied_index: number
   } | null
   readonly requests: { readonly handled: number; readonly refused: number }
-  /** Null while it does not say. */
+  /** Null while it is unknown. */
   readonly dr: OwnStatus | null
   readonly performance: OwnStatus | null
   readonly lags: {
@@ -34,7 +34,7 @@ export interface OwnLook {
   }
 }
 
-/** The part of `sys/replication/status` that is needed here. */
+/** The used part of `sys/replication/status`. */
 export interface OwnStatus {
   readonly mode?: string
   readonly state?: string
@@ -67,7 +67,7 @@ interface Peer {
   readonly link: PageLink
 }
 
-/** The picture of one server: itself, and those that it replicates with as far as it knows them. */
+/** Returns the survey of one server: itself, and its replication peers as far as it knows them. */
 export const surveyOf = (look: OwnLook): PageSurvey => {
   const own = ownCluster(look)
   const peers = KINDS.flatMap((kind) => peersOf(look, own.name, kind)).map(distinct)
@@ -113,7 +113,7 @@ const roleOf = (status: OwnStatus | null): PageRole => {
   return { mode, state, lastWal: mode === 'secondary' ? remote : own }
 }
 
-/** This server in one kind of replication. */
+/** One kind of replication of this server. */
 interface Side {
   readonly look: OwnLook
   readonly own: string
@@ -164,7 +164,10 @@ const secondsOf = (lag: Lag | undefined): Pick<PageLink, 'lagEntries' | 'lagSeco
   lagSeconds: lag ? lag.ms / 1000 : null,
 })
 
-/** An id is given by people, for each kind by itself: two may have one, and one may have this server's name. */
+/**
+ * Makes the names of peers unique. Operators choose IDs per kind, so two peers may have the same ID, or the name of
+ * this server.
+ */
 const distinct = (peer: Peer, index: number, all: readonly Peer[]): Peer => {
   const { name } = peer.cluster
   const { kind, primary, secondary } = peer.link
@@ -186,7 +189,7 @@ const problemsOf = ({ initialized, sealed }: OwnLook, own: string, links: readon
     ),
 ]
 
-/** The facts of a look of which a change is an event, by what they are called. */
+/** Returns the fields whose change is an event, by name. */
 const factsOf = (look: OwnLook): ReadonlyMap<string, readonly [kind: string, value: string]> => {
   const facts = new Map<string, readonly [string, string]>()
   if (look.initialized !== null)
@@ -208,7 +211,7 @@ const factsOf = (look: OwnLook): ReadonlyMap<string, readonly [kind: string, val
   return facts
 }
 
-/** What has happened between two looks. `after`: the number of the last event before. */
+/** Returns the events between two messages. `after`: the number of the last earlier event. */
 export const eventsBetween = (before: OwnLook, look: OwnLook, after: number): readonly PageEvent[] => {
   const known = factsOf(before)
   const changes = [...factsOf(look)].flatMap(([name, [kind, value]]) => {

@@ -2,19 +2,19 @@ import { followerKey } from '../parts/follower-key.js'
 import { type Sample, withSurvey } from '../curves/samples.js'
 import type { PageEvent, PageSurvey, PageWork } from '../../lab/web/page-facts.js'
 
-/** Everything that the page knows, and how it changes with what it is sent. Nothing in it grows without bound. */
+/** The state of the page, and its changes by messages. The size of all its parts is limited. */
 export interface PageState {
   readonly connection: 'connecting' | 'live' | 'lost' | 'ended' | 'full'
   readonly survey?: PageSurvey
-  /** Why there is no lab. */
+  /** Why the lab does not exist. */
   readonly gone?: string
   /** Oldest first. */
   readonly events: readonly PageEvent[]
-  /** Of the last quarter of an hour, oldest first. */
+  /** Samples of the last 15 minutes, oldest first. */
   readonly samples: readonly Sample[]
-  /** What is and was done from the page, oldest first. */
+  /** Current and past actions of the page, oldest first. */
   readonly works: readonly PageWork[]
-  /** Whom each follower, by kind and name, followed when that could last be told. */
+  /** The last known primary of each secondary, by kind and name. */
   readonly primaries: Readonly<Record<string, string>>
 }
 
@@ -23,14 +23,14 @@ export type PageMessage =
   | { readonly type: 'survey'; readonly survey: PageSurvey }
   | { readonly type: 'events'; readonly events: readonly PageEvent[] }
   | { readonly type: 'work'; readonly work: PageWork }
-  /** The server tells from the beginning what it knows of what was done. */
+  /** The connection is open. The server sends all known actions from the beginning. */
   | { readonly type: 'opened' }
   | { readonly type: 'gone'; readonly reason: string }
   | { readonly type: 'reset' }
 
 export const BEGIN: PageState = { connection: 'connecting', events: [], works: [], samples: [], primaries: {} }
 
-/** The clusters are shown as they were, and not as they are. */
+/** Returns true if the shown clusters may be out of date. */
 export const isStale = ({ connection, gone }: PageState): boolean => connection !== 'live' || gone !== undefined
 
 const EVENTS_KEPT = 1000
@@ -64,13 +64,13 @@ const withWork = (works: readonly PageWork[], work: PageWork): readonly PageWork
     ? works.map((one) => (one.id === work.id ? work : one))
     : [...works, work].slice(-WORKS_KEPT)
 
-/** What came twice, since the connection broke in between, is there once. */
+/** Removes duplicates that arrive after a reconnection. */
 const join = (known: readonly PageEvent[], more: readonly PageEvent[]): readonly PageEvent[] => {
   const last = known.at(-1)?.id ?? 0
   return [...known, ...more.filter(({ id }) => id > last)].slice(-EVENTS_KEPT)
 }
 
-/** A primary that does not answer is remembered for as long as somebody would follow it. */
+/** Keeps an unresponsive primary for as long as a secondary follows it. */
 const primariesAfter = ({ primaries }: PageState, { links }: PageSurvey): PageState['primaries'] =>
   Object.fromEntries(
     links.flatMap((link) => {

@@ -1,14 +1,14 @@
 interface ConfirmButtonsOptions {
-  /** Why it was not done the last time; empty before. */
+  /** Why the last attempt failed; empty before the first. */
   readonly problem: string
-  /** What the button says that does nothing. */
+  /** The label of the cancel button. */
   readonly back: string
   readonly onBack: () => void
   readonly isDestructive: boolean
   readonly isDisabled: boolean
 }
 
-/** The end of a form that asks before it does something. */
+/** The buttons of a form that asks for confirmation. */
 export const ConfirmButtons = ({ problem, back, onBack, isDestructive, isDisabled }: ConfirmButtonsOptions) => (
   <>
     <p role="alert" class="error">

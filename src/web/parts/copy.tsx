@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 
-/** How long it says that it was copied. */
+/** Duration of the "copied" message in milliseconds. */
 const SAID_MS = 1500
 
-/** A button that copies a line for a shell, or something that is better not read aloud and has a name: `what`. */
+/** A button that copies a shell line or a secret. `what`: label of a value that must not be shown. */
 export const Copy = ({ command, what = command }: { readonly command: string; readonly what?: string }) => {
   const [said, setSaid] = useState('copy')
   const say = (word: string) => {

@@ -1,10 +1,10 @@
 interface HeadsProps {
   readonly heads: readonly string[]
-  /** Whether the rows end with things to do. */
+  /** True if the rows end with actions. */
   readonly hasActs?: boolean
 }
 
-/** The heads of the columns of a table. */
+/** The column headers of a table. */
 export const Heads = ({ heads, hasActs = false }: HeadsProps) => (
   <thead>
     <tr>

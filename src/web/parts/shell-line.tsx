@@ -1,6 +1,6 @@
 import { Fragment } from 'preact'
 
-/** A line of a shell, which is broken between its words, and within one at its slashes, before it is broken anywhere else. */
+/** A shell line that wraps between words first, then after slashes. */
 export const ShellLine = ({ text }: { readonly text: string }) => (
   <code>
     {text.split(' ').map((word, index) => (

@@ -4,7 +4,7 @@ import { followerKey } from './follower-key.js'
 export const KIND_WORDS = { dr: 'DR', performance: 'performance' } as const
 const KINDS = ['dr', 'performance'] as const
 
-/** How a cluster is, in one word or two, and what kind of looks go with it. */
+/** The status of a cluster in one or two words, and its visual style. */
 interface Standing {
   readonly word: string
   readonly look: 'primary' | 'secondary' | 'away' | 'plain'
@@ -24,7 +24,7 @@ export const standingOf = (cluster: PageCluster): Standing => {
   return isPrimary ? { word: 'primary', look: 'primary' } : { word: 'no replication', look: 'plain' }
 }
 
-/** How one of several servers is, and what kind of looks go with it. */
+/** Returns the status of a server of a cluster, and its visual style. */
 export const nodeStandingOf = ({
   process,
   state,
@@ -38,17 +38,17 @@ export const nodeStandingOf = ({
 
 const NODE_WORDS: Readonly<Record<string, string>> = { silent: 'no answer' }
 
-/** The signs of the faults between a node and the others of its cluster, each once. */
+/** Returns the signs of the faults between a node and the other nodes of its cluster, each once. */
 export const nodeSignsOf = (node: string, faults: PageSurvey['faults']): string =>
   signsAmong((faults ?? []).filter(({ between }) => between?.includes(node) === true))
 
-/** `DR primary, performance primary`; empty where it takes part in nothing or does not say. */
+/** Returns for example `DR primary, performance primary`; empty without replication or if unknown. */
 export const rolesOf = (cluster: PageCluster): string =>
   KINDS.filter((kind) => !['-', 'disabled', ''].includes(cluster[kind].mode))
     .map((kind) => `${KIND_WORDS[kind]} ${cluster[kind].mode}`)
     .join(', ')
 
-/** What its word leaves out: of what it is the primary, or which other roles it has. */
+/** Returns details that the status word omits: the kinds of replication of a primary, or further roles. */
 export const detailOf = (cluster: PageCluster): string => {
   const { word, look } = standingOf(cluster)
   if (look !== 'primary')
@@ -61,7 +61,7 @@ export const detailOf = (cluster: PageCluster): string => {
     .join(' and ')
 }
 
-/** The end of its log, or how far it has come with that of its primary; undefined where it does not say. */
+/** Returns the end of a cluster's log, or the applied index of its primary's log; undefined if unknown. */
 export const walOf = ({ dr, performance }: PageCluster): number | undefined => {
   const known = [dr, performance].filter(({ mode }) => mode === 'primary' || mode === 'secondary')
   return known.length === 0 ? undefined : Math.max(...known.map(({ lastWal }) => lastWal))
@@ -74,7 +74,7 @@ export const lagOf = ({ lagEntries, lagSeconds }: Pick<PageLink, 'lagEntries' | 
   return lagSeconds === null ? entries : `${entries}, ${durationOf(lagSeconds)}`
 }
 
-/** Of ten thousand entries nobody reads the last. */
+/** For ten thousand entries, the last digits do not matter. */
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 
 const durationOf = (seconds: number): string => {
@@ -87,15 +87,15 @@ export interface Arrow {
   readonly kind: PageLink['kind']
   readonly primary: string
   readonly secondary: string
-  /** `well`: it streams. `working`: on its way there. `cut`: nothing comes. */
+  /** `well`: entries are streamed. `working`: synchronization is in progress. `cut`: nothing is received. */
   readonly state: 'well' | 'working' | 'cut'
-  /** Short: `✂ cut`, `merkle-sync`; empty where all is well. */
+  /** A short text: `✂ cut`, `merkle-sync`; empty if healthy. */
   readonly stateWords: string
   readonly lag: string
   readonly faults: readonly PageFault[]
 }
 
-/** Who follows whom. Whose primary does not answer still belongs to it, as far as anybody knows. */
+/** Returns the arrows of the topology. If a primary is unresponsive, uses the last known one. */
 export const arrowsOf = (
   { links, faults, clusters }: PageSurvey,
   primaries: Readonly<Record<string, string>>,
@@ -119,14 +119,14 @@ export const arrowsOf = (
     }
   })
 
-/** Why nothing streams, unless a fault on the arrow says it. */
+/** Returns why nothing is streamed, unless a fault on the arrow shows it. */
 const stateWordsOf = ({ primary, state, connectionState }: PageLink, hasFault: boolean): string => {
   if (primary === null) return 'primary is lost'
   if (['ready', ''].includes(connectionState)) return state
   return hasFault ? '' : connectionState.replaceAll('_', ' ')
 }
 
-/** The signs of the faults on an arrow, each once. */
+/** Returns the signs of the faults on an arrow, each once. */
 export const signsOf = ({ faults }: Arrow): string => signsAmong(faults)
 
 const signsAmong = (faults: readonly PageFault[]): string =>

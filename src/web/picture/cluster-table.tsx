@@ -3,7 +3,7 @@ import type { PageFault, PageSurvey } from '../../lab/web/page-facts.js'
 import { Heads } from '../parts/heads.js'
 import { KIND_WORDS, lagOf, nodeStandingOf, rolesOf, standingOf, walOf } from '../parts/words.js'
 
-/** The facts of the picture as tables: read by screen readers always, and shown to whoever asks for them. */
+/** The facts of the diagram as tables: always available to screen readers, and shown to other users on request. */
 export const ClusterTable = ({ survey }: { readonly survey: PageSurvey }) => {
   const [isShown, setShown] = useState(false)
   return (

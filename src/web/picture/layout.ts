@@ -11,9 +11,9 @@ export interface Layout {
   readonly width: number
   readonly height: number
   readonly boxes: ReadonlyMap<string, Box>
-  /** All clusters below one another, since there is no room for columns. */
+  /** True if all clusters are stacked, because there is no space for columns. */
   readonly isStacked: boolean
-  /** There is room between the columns for words that are read from afar. */
+  /** True if the space between columns is large enough for labels that are readable from a distance. */
   readonly isRoomy: boolean
 }
 
@@ -23,19 +23,21 @@ const GAP_ROOMY = 160
 const BOX_MIN = 176
 const BOX_MAX = 300
 const HEIGHT = 148
-/** More for each node of a cluster, whose row is a button that a finger meets. */
+/** Additional height per node of a cluster. A node row is a button, large enough for touch. */
 const NODE_HEIGHT = 34
 const ROW_GAP = 92
 const MARGIN = 8
-/** Beside stacked boxes, for the arrows. */
+/** Space beside stacked boxes for the arrows. */
 const GUTTER = 76
 const STACK_GAP = 20
-/** Above all, for the words of arrows that have to stand below one another between near columns. */
+/** Space at the top for arrow labels that are stacked between close columns. */
 const HEADROOM = 56
-/** Below all, for arrows that pass others by. */
+/** Space at the bottom for arrows that pass other boxes. */
 const FOOT = 48
 
-/** Boxes of clusters in pixels, for a picture of this width. `nodes`: how many a cluster has at most. */
+/**
+ * Returns the boxes of clusters in pixels for a diagram of this width. `nodes`: maximum number of nodes of a cluster.
+ */
 export const layOut = (places: ReadonlyMap<string, Field>, width: number, nodes = 0): Layout => {
   const tall = HEIGHT + nodes * NODE_HEIGHT
   const columns = 1 + Math.max(0, ...[...places.values()].map(({ column }) => column))

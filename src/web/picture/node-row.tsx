@@ -8,7 +8,7 @@ interface NodeRowProps {
   readonly onAsk: OnAsk
 }
 
-/** One of several servers of a cluster; a button where something can be done to it. */
+/** One of several servers of a cluster. It is a button if actions are available. */
 export const NodeRow = ({ node, signs, onAsk }: NodeRowProps) => {
   const { word, look } = nodeStandingOf(node)
   const words = (

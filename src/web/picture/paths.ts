@@ -5,26 +5,26 @@ interface Point {
   readonly y: number
 }
 
-/** The line of an arrow, as SVG draws it, and where its words stand. */
+/** The line of an arrow as SVG, and the position of its label. */
 interface ArrowPath {
   readonly line: string
   readonly words: Point
-  /** The words stand on the line, which goes across, instead of amid it. */
+  /** The label is above a horizontal line instead of in its middle. */
   readonly isAbove?: true
-  /** The line goes down, and there is room on both sides. */
+  /** The line is vertical, with space on both sides. */
   readonly isDown?: true
 }
 
-/** Room for the head of an arrow, which is drawn beyond its line. */
+/** Space for the arrowhead, which is drawn past the end of the line. */
 const HEAD = 12
 
-/** Where a sign stands that has only the space beside a box, below the head of its arrow. */
+/** Position of a fault sign in the narrow space beside a box, below the arrowhead. */
 const BELOW_HEAD = 34
 
-/** How far from the box the words end that stand beside it. */
+/** Distance between a box and the label beside it. */
 const BESIDE_BOX = 6
 
-/** `lane`: counted, so that two arrows between the same boxes do not lie on one another. */
+/** `lane`: number of the arrow between the same boxes, so that arrows do not overlap. */
 export const pathBetween = (layout: Layout, from: Box, to: Box, lane: number): ArrowPath => {
   if (layout.isStacked) {
     const { line } = around(from, to, -20 - ((lane * 14) % 42))
@@ -56,7 +56,7 @@ const across = (from: Box, to: Box, lane: number): ArrowPath => {
   return from.y === to.y ? { line, words: { ...words, y: words.y - HEAD / 2 }, isAbove: true } : { line, words }
 }
 
-/** Beside the left edges of boxes that stand below one another. */
+/** Returns a path along the left edges of stacked boxes. */
 const around = (from: Box, to: Box, out: number): ArrowPath => {
   const shift = to.y > from.y ? 14 : -14
   const start = { x: from.x, y: middle(from) + shift }
@@ -68,7 +68,7 @@ const around = (from: Box, to: Box, out: number): ArrowPath => {
 
 const DEPTH = 64
 
-/** Under a box that stands between the two. */
+/** Returns a path below a box between the two. */
 const below = (from: Box, to: Box): ArrowPath => {
   const bottom = from.y + from.height
   const start = from.x + from.width / 2

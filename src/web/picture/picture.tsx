@@ -10,14 +10,14 @@ import { type Arrow, arrowsOf, detailOf, KIND_WORDS, nodeSignsOf, signsOf, stand
 interface PictureProps {
   readonly survey: PageSurvey
   readonly primaries: Readonly<Record<string, string>>
-  /** What is shown may not be so any more. */
+  /** True if the shown data may be out of date. */
   readonly isStale: boolean
   readonly onAsk: OnAsk
 }
 
 /**
- * Clusters by place and arrows from primaries to those that follow. The table below it says the same to who cannot see it, and of
- * the picture there are only the buttons then.
+ * The topology diagram: clusters, and arrows from primaries to their secondaries. Screen readers get the table below
+ * it, and only the buttons of the diagram.
  */
 export const Picture = ({ survey, primaries, isStale, onAsk }: PictureProps) => {
   const [element, width] = useWidth()
@@ -75,7 +75,7 @@ const useWidth = () => {
   return [element, width] as const
 }
 
-/** Counts arrows between the same two; stacked, all go the same way. */
+/** Numbers the arrows between the same two boxes. Stacked boxes share one set of lanes. */
 const laneOf = (arrow: Arrow, arrows: readonly Arrow[], { isStacked }: Layout): number => {
   const pair = (one: Arrow) => [one.primary, one.secondary].sort().join(' ')
   return arrows.slice(0, arrows.indexOf(arrow)).filter((one) => isStacked || pair(one) === pair(arrow)).length
@@ -155,20 +155,20 @@ const ArrowWords = ({ arrow, arrows, layout, onAsk }: ArrowWordsProps) => {
   )
 }
 
-/** The box or the words that it stands in can be clicked all over. */
+/** An invisible button that covers its whole box or label. */
 const Do = ({ what, onClick }: { readonly what: string; readonly onClick: () => void }) => (
   <button type="button" class="do" aria-label={`do something to ${what}`} onClick={onClick}>
     <span aria-hidden="true">⋯</span>
   </button>
 )
 
-/** Longer names of clusters have a line of their own, in smaller letters. */
+/** Longer cluster names have their own line in smaller type. */
 const NAME_SHORT = 5
 
-/** Where names are told apart. */
+/** Number of characters at the end that distinguish names. */
 const END = 6
 
-/** Of a name that is too long the middle is left out: those of one lab often begin the same. */
+/** Shortens a long name in the middle, because the names of one lab often begin alike. */
 const Name = ({ name }: { readonly name: string }) => (
   <span class="name" title={name}>
     <span class="start">{name.length > NAME_SHORT ? name.slice(0, -END) : name}</span>
@@ -189,7 +189,7 @@ const ClusterBox = ({ cluster, layout, arrows, faults, onAsk }: ClusterBoxProps)
   if (!box) return null
   const { word, look } = standingOf(cluster)
   const wal = walOf(cluster)
-  // Where arrows have no room for words, followers say themselves how far they are.
+  // If arrows have no space for labels, the secondaries show their lag.
   const lags = layout.isStacked ? arrows.filter(({ secondary }) => secondary === cluster.name) : []
   const place = { left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px` }
   return (

@@ -1,14 +1,14 @@
 import type { PlannedLink } from '../../lab/web/page-facts.js'
 
-/** A field of the grid that clusters stand in. */
+/** A cell of the grid for clusters. */
 export interface Field {
   readonly column: number
   readonly row: number
 }
 
 /**
- * Where each cluster stands, whoever leads: who follows for performance beside its first primary, on both sides in turn, and
- * who follows for disaster recovery below it. Columns and rows begin with 0.
+ * Places each cluster independently of its current role: performance secondaries beside their first primary,
+ * alternating between both sides, and DR secondaries below it. Columns and rows begin with 0.
  */
 export const placeClusters = (
   names: readonly string[],
@@ -31,7 +31,7 @@ export const placeClusters = (
     })
   }
   const led = new Set(planned.map(({ secondary }) => secondary))
-  // Those that follow nobody first; in a circle somebody has to be.
+  // Clusters without a primary come first; a cycle needs an arbitrary start.
   for (const name of [...names.filter((one) => !led.has(one)), ...names]) place(name, 0, 0, 0)
   return fromZero(places)
 }

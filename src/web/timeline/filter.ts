@@ -1,6 +1,6 @@
 import type { PageEvent } from '../../lab/web/page-facts.js'
 
-/** Kinds of events as people choose them: what somebody did, what is broken on purpose, and what the clusters did. */
+/** Groups of event kinds for the filter: operator actions, injected faults, and cluster events. */
 export const GROUPS = {
   commands: ['command', 'call', 'drill', 'lab-up', 'lab-down', 'note', 'keeper-started'],
   faults: ['fault-set', 'fault-healed', 'fault-expired'],
@@ -13,7 +13,7 @@ export type Group = keyof typeof GROUPS
 
 export interface Filter {
   readonly groups: ReadonlySet<Group>
-  /** Empty: of all. */
+  /** Empty for all clusters. */
   readonly cluster: string
   readonly text: string
 }
@@ -21,7 +21,7 @@ export interface Filter {
 export const groupOf = (kind: string): Group =>
   (Object.keys(GROUPS) as Group[]).find((group) => (GROUPS[group] as readonly string[]).includes(kind)) ?? 'commands'
 
-/** Newest first. What concerns the lab as a whole concerns each cluster. */
+/** Returns the matching events, newest first. Events of the whole lab match every cluster. */
 export const filterEvents = (events: readonly PageEvent[], { groups, cluster, text }: Filter): readonly PageEvent[] => {
   const wanted = text.trim().toLowerCase()
   return events

@@ -14,7 +14,7 @@ interface TimelineProps {
 
 const ALL = Object.keys(GROUPS) as Group[]
 
-/** What happened, newest first. */
+/** The events, newest first. */
 export const Timeline = ({ events, clusters, hasEvents }: TimelineProps) => {
   const [filter, setFilter] = useState<Filter>({ groups: new Set(ALL), cluster: '', text: '' })
   const shown = useMemo(() => filterEvents(events, filter), [events, filter])
@@ -77,7 +77,7 @@ interface RowProps {
   readonly event: PageEvent
 }
 
-/** What has happened stays as it is: of a thousand rows none is drawn again when another one comes. */
+/** Events never change, so existing rows are not rendered again when an event arrives. */
 class Row extends Component<RowProps> {
   override shouldComponentUpdate({ event }: RowProps): boolean {
     return event !== this.props.event

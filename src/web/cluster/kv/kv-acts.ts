@@ -3,12 +3,12 @@ import { type Call, get, type Json, list, partOf, textOf } from '../call.js'
 
 /** A mounted key/value engine. */
 export interface KvMount {
-  /** With its slash. */
+  /** With a trailing slash. */
   readonly path: string
   readonly version: 1 | 2
 }
 
-/** Those of the answer of `sys/internal/ui/mounts`, which are those that the token may see. */
+/** Returns the mounts in the response of `sys/internal/ui/mounts`, which lists those that the token may see. */
 export const kvMountsOf = (answer: Json): readonly KvMount[] =>
   Object.entries(partOf(partOf(answer, 'data'), 'secret'))
     .flatMap(([path, mount]) => {
@@ -31,14 +31,14 @@ export const readCall = (mount: KvMount, name: string, version: number): Call =>
 
 export const metadataCall = (mount: KvMount, name: string): Call => get(at(mount, 'metadata', name))
 
-/** The values of an answer to a read; undefined where there are none, as of a deleted version. */
+/** Returns the values of a read response; undefined if there are none, for example for a deleted version. */
 export const valuesOf = ({ version }: KvMount, answer: Json): Json | undefined => {
   const data = partOf(answer, 'data')
   const values = version === 2 ? data.data : answer.data
   return typeof values === 'object' && values !== null ? (values as Json) : undefined
 }
 
-/** `cas`: the version that is replaced; 0 for a secret that must not be there yet. */
+/** `cas`: the version to replace; 0 for a secret that must not exist yet. */
 const writeAct = (mount: KvMount, name: string, cas: number, act: Required<Pick<Act, 'label' | 'fields'>>): Act => ({
   ...act,
   method: 'POST',
@@ -60,7 +60,7 @@ export const newAct = (mount: KvMount, folder: string): Act =>
     ],
   })
 
-/** `values`: those that it begins with. Refused by version 2 where somebody else has written meanwhile. */
+/** `values`: the initial values. Version 2 rejects the change if another client has written meanwhile. */
 export const changeAct = (mount: KvMount, name: string, values: Json, current: number): Act =>
   writeAct(mount, name, current, {
     label: mount.version === 2 ? 'New version …' : 'Change …',
@@ -75,14 +75,14 @@ export const deleteAct = (mount: KvMount, name: string): Act => ({
   isDestructive: true,
 })
 
-/** One version as the metadata have it. */
+/** One version in the metadata. */
 export interface KvVersion {
   readonly version: number
   readonly created: string
   readonly state: 'there' | 'deleted' | 'destroyed'
 }
 
-/** The newest first. */
+/** Returns the versions, newest first. */
 export const versionsOf = (metadata: Json): readonly KvVersion[] =>
   Object.entries(partOf(partOf(metadata, 'data'), 'versions'))
     .map(([version, facts]) => ({
@@ -97,7 +97,7 @@ const stateOf = (facts: Json): KvVersion['state'] => {
   return textOf(facts, 'deletion_time') === '' ? 'there' : 'deleted'
 }
 
-/** What can be done to a version as it is. */
+/** Returns the actions for a version in its current state. */
 export const versionActs = (mount: KvMount, name: string, { version, state }: KvVersion): readonly Act[] => {
   const make = (label: string, part: Part): Act => ({
     ...{ label, method: 'POST', path: at(mount, part, name), fixed: { versions: [version] } },

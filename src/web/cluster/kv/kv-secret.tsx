@@ -33,7 +33,7 @@ export const KvSecret = ({ mount, name }: KvSecretProps) => {
   }
   const values = data.value && valuesOf(mount, data.value)
   const shown = Number(textOf(partOf(partOf(data.value ?? {}, 'data'), 'metadata'), 'version'))
-  // Without the right to read metadata, the newest one that was read is what is replaced.
+  // Without permission to read metadata, the newest version that was read is replaced.
   const current = Number(textOf(partOf(metadata.value ?? {}, 'data'), 'current_version')) || shown
   return (
     <section class="secret-view" aria-labelledby="secret-title" data-version={shown || undefined}>

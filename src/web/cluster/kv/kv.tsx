@@ -6,7 +6,7 @@ import { useRead } from '../means.js'
 import { kvMountsOf, type KvMount, listCall, newAct } from './kv-acts.js'
 import { KvSecret } from './kv-secret.js'
 
-/** Where somebody is: nothing of it is part of an address or of the history of the browser. */
+/** The current location. It is not part of the page address or the browser history. */
 interface Place {
   readonly mount?: string
   /** Ends with a slash, or is empty. */
@@ -14,7 +14,7 @@ interface Place {
   readonly name?: string
 }
 
-/** What is stored in the key/value engines. */
+/** Shows the secrets of the key/value engines. */
 export const Kv = () => {
   const { value, error } = useRead(get('sys/internal/ui/mounts'))
   const [place, setPlace] = useState<Place>({ folder: '' })
@@ -84,7 +84,7 @@ const Folder = ({ mount, place, onPlace }: FolderProps) => {
   )
 }
 
-/** Whoever may read a secret need not be allowed to list its neighbours. */
+/** Opens a secret by name, because a token may permit reading a secret but not listing its folder. */
 const OpenByName = ({ folder, onOpen }: { readonly folder: string; readonly onOpen: (name: string) => void }) => {
   const [name, setName] = useState('')
   return (

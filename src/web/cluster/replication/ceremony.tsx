@@ -9,14 +9,14 @@ const ROOT = 'sys/replication/dr/secondary/generate-operation-token'
 const LOOK_MS = 2000
 
 interface CeremonyProps {
-  /** Empty as long as there is none. */
+  /** Empty if there is none. */
   readonly token: string
   readonly onToken: (token: string) => void
 }
 
 /**
- * Makes an operation token of a DR secondary: somebody begins, holders of key shares give theirs, one after the other, from
- * wherever they are, and whoever has the one-time password of the beginning opens the token.
+ * Generates an operation token of a DR secondary: one user starts the ceremony, the holders of key shares submit them
+ * one after another from any place, and the owner of the one-time password decodes the token.
  */
 export const Ceremony = ({ token, onToken }: CeremonyProps) => {
   const { ask } = useMeans()

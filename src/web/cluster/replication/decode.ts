@@ -1,6 +1,6 @@
 /**
- * A token as the holders of the key shares made it, opened with the one-time password of whoever began: bytes of the one over
- * those of the other. Throws where they do not belong together.
+ * Decodes a token of a key-share ceremony with the one-time password of its start: XORs their bytes. Throws if their
+ * lengths differ.
  */
 export const decodeToken = (encoded: string, password: string): string => {
   const bytes = atob(encoded.replace(/=+$/, ''))

@@ -6,7 +6,7 @@ export type Kind = 'dr' | 'performance'
 export const KINDS: readonly Kind[] = ['dr', 'performance']
 export const KIND_TITLES: Readonly<Record<Kind, string>> = { dr: 'Disaster recovery', performance: 'Performance' }
 
-/** Each act of a role change says that the server is away for a moment. */
+/** Warning of each role change: the server is unavailable for a moment. */
 const PAUSE = 'The cluster answers nobody for a moment.'
 
 const ADDRESS: Field = {
@@ -112,8 +112,8 @@ const authorised = (act: Act, operationToken: string): Act => ({
 })
 
 /**
- * What can be done to a cluster in one kind of replication, by its whole status. A DR secondary is told what to do with an
- * operation token, and does nothing else.
+ * Returns the actions of a cluster for one kind of replication, from its full status. All actions of a DR secondary
+ * need an operation token.
  */
 export const actsOf = (kind: Kind, status: Json, operationToken: string): readonly Act[] => {
   const root = `sys/replication/${kind}`
@@ -126,7 +126,7 @@ export const actsOf = (kind: Kind, status: Json, operationToken: string): readon
   return kind === 'dr' ? secondaryActs(root).map((act) => authorised(act, operationToken)) : secondaryActs(root)
 }
 
-/** What a primary can do to one of its secondaries. */
+/** The action of a primary that revokes a secondary. */
 export const revokeAct = (kind: Kind, id: string): Act => ({
   label: 'Revoke …',
   method: 'POST',
@@ -139,7 +139,7 @@ export const revokeAct = (kind: Kind, id: string): Act => ({
 const FILTER = 'sys/replication/performance/primary/paths-filter'
 export const filterPath = (id: string): string => `${FILTER}/${id}`
 
-/** `filter`: as it is now; empty where there is none. */
+/** `filter`: the current filter; empty if there is none. */
 export const filterActs = (id: string, filter: Json): readonly Act[] => [
   {
     label: 'Set the path filter …',

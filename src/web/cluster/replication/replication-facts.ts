@@ -1,6 +1,6 @@
 import { type Json, listOf, textOf } from '../call.js'
 
-/** What is shown of one kind of replication, as the server names it; in this order. */
+/** The status fields to show for one kind of replication, in this order. */
 const FACTS = [
   'mode',
   'state',
@@ -23,14 +23,14 @@ interface Fact {
   readonly value: string
 }
 
-/** Only what the server says; a list in one line. */
+/** Returns only the fields in the status. A list is shown on one line. */
 export const factsOf = (status: Json): readonly Fact[] =>
   FACTS.flatMap((name) => {
     const value = Array.isArray(status[name]) ? listOf(status, name).join(', ') : textOf(status, name)
     return value === '' ? [] : [{ name, value }]
   })
 
-/** The other side of a link: a secondary of a primary, or a primary of a secondary. */
+/** The other side of a link: a secondary of a primary, or the primary of a secondary. */
 export interface Peer {
   readonly id: string
   readonly connection: string
@@ -47,7 +47,7 @@ const peerOf = (row: Json): Peer => ({
   lastHeartbeat: textOf(row, 'last_heartbeat'),
 })
 
-/** Those that are known as well, though nothing is heard of them. */
+/** Returns the secondaries, including known ones that are disconnected. */
 export const secondariesOf = (status: Json): readonly Peer[] => {
   const heard = listOf(status, 'secondaries').map((row) => peerOf(row as Json))
   const silent = listOf(status, 'known_secondaries')

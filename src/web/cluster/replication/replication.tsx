@@ -11,7 +11,7 @@ import { factsOf, type Peer, primariesOf, secondariesOf } from './replication-fa
 
 const LOOK_MS = 2000
 
-/** Both kinds of replication of one cluster, and all that can be done to it. The status is there for everybody. */
+/** Both kinds of replication of one cluster, with all actions. The status needs no sign-in. */
 export const Replication = () => {
   const { value, error, again } = useRead(get('sys/replication/status'), LOOK_MS)
   const { canWrite } = useMeans()
@@ -115,7 +115,7 @@ const Peers = ({ caption, peers, actsFor }: PeersProps) =>
     </Table>
   )
 
-/** What a performance secondary does not get; asked for only by somebody who has logged in. */
+/** The path filter of a performance secondary. It is loaded only after sign-in. */
 const Filter = ({ id }: { readonly id: string }) => {
   const { session } = useMeans()
   const { value, again } = useRead(session ? get(filterPath(id)) : undefined)
