@@ -6,7 +6,6 @@ import { redact } from './redact.js'
 /** A destination for log lines. It may drop lines, but never blocks and never keeps the process alive. */
 interface LogSink {
   write(line: string): void
-  /** The number of dropped lines. */
   readonly dropped: number
 }
 

@@ -2,7 +2,7 @@
  * Keeps at least the `capacity` most recently used keys and at most twice as many. A value that is read moves to the
  * young half; when that half is full, the old half is dropped. No ordered list is needed.
  *
- * A deleted key keeps its slot without a value: a map with constant insertions and deletions is copied again and again,
+ * A deleted key keeps its slot without a value. A map with constant insertions and deletions is copied again and again,
  * and each old copy keeps its content until the next full garbage collection.
  */
 export class RecentCache<V> {

@@ -3,7 +3,7 @@ const SPENT_MIN = 512
 
 /**
  * A map for constant insertions and deletions. The built-in `Map` is copied again and again, and each old copy refers
- * to the next one: once the garbage collector has moved one of them to its old generation, that copy and all later ones
+ * to the next one. Once the garbage collector has moved one copy to its old generation, that copy and all later ones
  * stay in memory until the next full collection. Here, a deleted key keeps its slot without a value, and after some
  * deletions the map is rebuilt. Iteration order is unspecified.
  */

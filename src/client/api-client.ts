@@ -258,7 +258,7 @@ export class ApiClient {
     this.#agent.destroy()
   }
 
-  /** Returns the URL of a request for this path. */
+  /** Returns the URL of a request for this path, which is below `/v1/` unless it begins with a slash. */
   urlOf(path: string, query: Query = {}): string {
     const target = path.startsWith('/') ? path : `/v1/${path}`
     const pairs = Object.entries(query).flatMap(([key, value]) =>

@@ -6,7 +6,6 @@ import type { Random } from '../base/random.js'
 import { AEAD_KEY_BYTES, AEAD_NONCE_BYTES, AEAD_TAG_BYTES, openSealed, sealInto } from '../crypto/aead.js'
 
 export const ROOT_KEY_BYTES = AEAD_KEY_BYTES
-/** Size of a wrapped root key. */
 export const WRAPPED_ROOT_BYTES = AEAD_NONCE_BYTES + ROOT_KEY_BYTES + AEAD_TAG_BYTES
 
 export const wrapKey = (random: Random, wrappingKey: Buffer, key: Buffer, purpose: string): Buffer => {

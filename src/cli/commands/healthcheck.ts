@@ -16,7 +16,7 @@ const DEFAULT_ADDRESSES = ['http://127.0.0.1:8200', 'https://127.0.0.1:8200']
 
 /**
  * `understudy healthcheck`: succeeds if the server of this container responds to sys/health with any status, sealed or
- * not, so that a new server counts as healthy before it is initialized.
+ * not. A new server therefore counts as healthy before it is initialized.
  */
 export const healthcheckCommand = (output: Output): Command =>
   new Command('healthcheck')

@@ -99,7 +99,6 @@ const valuesOf = ({ placeholder, long, choices }: OptionWords, { lab }: Place, n
 const findOption = (place: Place, flag: string): OptionWords | undefined =>
   optionsOf(place).find(({ long, short }) => flag === long || flag === short)
 
-/** Returns the options of the command and its parents. */
 const optionsOf = ({ command, above }: Place): readonly OptionWords[] =>
   [command, ...above.toReversed()].flatMap(({ options }) => options)
 

@@ -1,25 +1,25 @@
 #!/bin/sh
-# The image's health check: succeeds when the server of this container answers at all, sealed or not. It runs for as long as
-# the container does, so it starts nothing heavier than curl. The server says where it listens.
+# The image's health check: succeeds if the server of this container responds with any status, sealed or not. It runs for the
+# lifetime of the container, so it starts nothing heavier than curl. The server writes its addresses to a file.
 file=${UNDERSTUDY_ADDRESS_FILE:-/tmp/understudy-addresses}
 
-# To start a check costs more than the check. Who waits for a server is told within a second; one that has answered since it
-# said where it listens, or a container that has been there for a while, is looked at every ten seconds.
+# Starting a check costs more than the check. A starting server is checked every second, so that waiting clients learn of it
+# soon. A server that has responded since it wrote its addresses, or an older container, is checked every ten seconds.
 young_seconds=30
 pause_seconds=9
 has_answered() { [ "$file.answered" -nt "$file" ]; }
 
-# Age of the first process: field 22 of its status is its start in hundredths of a second, counted from that of the machine.
+# Age of the first process: field 22 of its status is its start time in hundredths of a second since the machine started.
 is_young() {
   read -r uptime _ </proc/uptime && read -r stat </proc/1/stat || return 0
   set -- ${stat##*) }
   [ $((${uptime%.*} - ${20} / 100)) -lt "$young_seconds" ]
 }
 
-# $1: an address, $2: "certificate" where one is wanted of whoever asks.
+# $1: an address, $2: "certificate" if the listener requires a client certificate.
 try() {
   curl --disable --silent --insecure --noproxy '*' --max-time 8 --output /dev/null "${1%/}/v1/sys/health"
-  # Without a certificate such a listener ends the handshake, which shows as well that it is there.
+  # Such a listener aborts a handshake without a certificate, which also shows that it is up.
   case "$2:$?" in
     *:0 | certificate:35 | certificate:56) ;;
     *) return 1 ;;

@@ -59,7 +59,6 @@ export class SettledFilter {
     await this.#storage.write((tx) => tx.delete(KEYS.settledFilter))
   }
 
-  /** Invalidates a changed key. */
   invalidate(key: string): void {
     if (key === KEYS.settledFilter) this.#settled = undefined
   }

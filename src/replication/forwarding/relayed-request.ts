@@ -8,9 +8,10 @@ import { type Operation, ROOT_NAMESPACE, WITHHOLDABLE, type Withheld, type WrapR
 import { addressOf, dataOf, fieldsOf, headersOf, junk, objectOf, portOf, textOf } from './travelling-fields.js'
 
 /**
- * What the standby requests: the response (`answer`); a check whether the token permits a request that the standby
- * executes itself (`rights`); or the maximum body size for a client that has sent only the request headers
- * (`allowance`).
+ * The request of the standby:
+ * - `answer`: the response
+ * - `rights`: a check whether the token permits a request that the standby executes itself
+ * - `allowance`: the maximum body size for a client that has sent only the request headers
  */
 export type Asked = 'answer' | 'rights' | 'allowance'
 

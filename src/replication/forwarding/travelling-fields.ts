@@ -35,7 +35,6 @@ export const textOf = (what: string, value: JsonValue | undefined, bytesMax: num
   return value
 }
 
-/** Returns all fields of a payload. */
 export const fieldsOf = (payload: Buffer): JsonObject => objectOf('request', parsed(payload))
 
 /** Returns the client's fields in the form of an `IncomingRequest`. */

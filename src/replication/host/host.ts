@@ -62,10 +62,10 @@ interface StoredData {
 /** The ways in which a role change controls the current runtime. */
 interface RuntimeControl {
   /**
-   * Durably decides to drop all data: creates a new generation of the directory with the key material and `records`
-   * (full keys, plain values that are encrypted with the new keyring), then restarts the runtime from it. The cluster
-   * keeps its ID and name. Resolves when the decision is durable, before the restart. From then on, status reads show
-   * the cluster as bootstrapping.
+   * Durably decides to drop all data. Creates a new generation of the directory with the key material and `records`,
+   * then restarts the runtime from it. `records` have full keys and plain values, which are encrypted with the new
+   * keyring. The cluster keeps its ID and name. Resolves when the decision is durable, before the restart. From then
+   * on, status reads show the cluster as bootstrapping.
    */
   wipeAndRestart(next: FreshStart): Promise<void>
 
@@ -79,7 +79,7 @@ interface RuntimeControl {
   restart(reason: string): void
 
   /**
-   * Moves the stored data to a new generation of the directory, without the mark that requested this, and destroys the
+   * Moves the stored data to a new generation of the directory, without the mark that requested this. Then destroys the
    * old one with all data ever deleted in it. The store stays in use. Returns at once.
    */
   destroyDeleted(): void

@@ -34,9 +34,7 @@ export interface CompiledFilter {
   isFiltered(key: string): boolean
   /** Equal wherever the same rule is compiled against the same mounts. */
   readonly fingerprint: string
-  /** IDs of the filtered mounts. */
   readonly filteredMounts: ReadonlySet<string>
-  /** Paths of the hidden namespaces. */
   readonly hiddenNamespaces: ReadonlySet<string>
   /** Mounts and namespaces that the rule covers without naming them, sorted. */
   readonly dynamicMounts: readonly string[]

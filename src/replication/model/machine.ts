@@ -108,7 +108,6 @@ export interface SafetyFacts {
   readonly streamState: 'idle' | 'merkle-diff' | 'merkle-sync' | 'stream-wals'
   readonly isReindexing: boolean
   readonly appliedIndex: number
-  /** The last index that the primary announced. */
   readonly announcedIndex: number
   /** The applied log belongs to an epoch that another primary has ended, and nothing of that primary is applied yet. */
   readonly isBehindEpoch: boolean

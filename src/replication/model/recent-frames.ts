@@ -39,9 +39,8 @@ export interface Received {
 }
 
 /**
- * The newest part of the primary's log as applied here, with the primary's indexes. It is kept in memory for a
- * replacement of the primary by one that has less data, or a rewind of the primary: the discarded entries can then be
- * listed.
+ * The newest part of the primary's log as applied here, with the primary's indexes. It is kept in memory in case the
+ * primary is rewound, or replaced by one that has less data: the discarded entries can then be listed.
  */
 export class RecentFrames {
   readonly #bytesMax: number

@@ -144,9 +144,9 @@ export const isCopy = (record: KindRecord): record is SecondaryRecord & { readon
   record.mode === 'secondary' && record.hasFollowed
 
 /**
- * Returns the epochs of a kind that end when this cluster stops being primary: its own epochs, including given-up ones,
- * and the last followed one if it has ended. A DR copy holds the performance epochs of its primary, which are not its
- * own.
+ * Returns the epochs of a kind that end when this cluster stops being primary. These are its own epochs, including
+ * given-up ones, and the last followed one if it has ended. A DR copy holds the performance epochs of its primary,
+ * which are not its own.
  */
 export const ownEpochsOf = ({ dr, performance }: Readonly<Record<Kind, KindRecord>>, kind: Kind): EpochChain => {
   const record = kind === 'dr' ? dr : performance

@@ -14,8 +14,10 @@ export interface Audience {
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Returns a frame for one secondary: the original bytes if it may receive all of them; a re-encoded frame without local
- * keys and with hashes in place of filtered keys if it may receive some; or only the log position.
+ * Returns a frame for one secondary:
+ * - the original bytes, if it may receive all of them
+ * - a re-encoded frame without local keys and with hashes in place of filtered keys, if it may receive some
+ * - only the log position, if it may receive none
  */
 export const sliceOf = (store: ReplicableStore, frame: Frame, audience: Audience): FrameSliceMessage => {
   const place = { first_index: frame.firstIndex, last_index: frame.lastIndex, hash: frame.hash }

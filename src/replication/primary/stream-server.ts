@@ -230,9 +230,9 @@ export class StreamServer implements ClusterService {
   }
 
   /**
-   * Throws if a secondary has a position in this epoch that the log should contain and does not: the secondary has data
-   * that this primary lost and that must not be overwritten silently. Positions that were trimmed, or that a restored
-   * snapshot skipped, are before the kept log.
+   * Throws if a secondary has a position in this epoch that the log should contain and does not. The secondary then has
+   * data that this primary lost, and that must not be overwritten silently. Positions that were trimmed, or that a
+   * restored snapshot skipped, are before the kept log.
    */
   #requireNotRewound(secondaryId: string, position: PositionMessage | null): void {
     const { store, hooks, kind, log } = this.#options

@@ -45,8 +45,8 @@ export interface LostSuffix {
 }
 
 /**
- * The data that only this cluster may lose with a role: everything that secondaries of the kind receive, except the
- * shared data of a performance primary, which still has it or lists it itself.
+ * The data that only this cluster may lose with a role: everything that secondaries of the kind receive. The shared
+ * data of a performance primary is an exception, because that primary still has it or lists it itself.
  */
 export const isOwnOf =
   (kind: Kind, isPerformanceCopy: boolean) =>

@@ -79,7 +79,6 @@ export class RunningRole {
     return this.applied?.index ?? 0
   }
 
-  /** The IDs of the connected secondaries. */
   get connectedIds(): readonly string[] {
     const views = this.#primary?.registry.views() ?? []
     return views.filter((view) => view.isConnected).map((view) => view.secondaryId)

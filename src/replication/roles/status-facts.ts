@@ -54,7 +54,6 @@ interface Running {
   readonly startMs: number
 }
 
-/** Returns the facts of a kind for the status endpoints. */
 export const statusOf = (record: KindRecord, running: Running): StatusFacts => {
   const { kind, host, maintenance, views, follower } = running
   switch (record.mode) {

@@ -64,7 +64,6 @@ export interface PrimaryConnection {
   /** Aborted when the connection is lost. The reason is a `LogicalError`. */
   readonly lost: AbortSignal
   close(): void
-  /** Makes a unary call. */
   call<M extends UnaryMethod>(method: M, request: RequestOf<M>, limits: CallLimits): Promise<ReplyOf<M>>
   /** Yields replies in order, with backpressure. Throws `LogicalError` if the call fails. */
   fetchKeys(request: FetchKeysRequest): AsyncGenerator<FetchKeysReply>

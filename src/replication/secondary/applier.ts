@@ -24,8 +24,8 @@ interface ApplierOptions {
 const APPLIED: Applied = { ok: true }
 
 /**
- * Applies received slices of the primary's log to the store: in order, without gaps, and several in one batch together
- * with the new position, so that a crash leaves all or none of them. A slice that does not continue from the current
+ * Applies received slices of the primary's log to the store in order and without gaps. Several slices and the new
+ * position form one batch, so a crash leaves all or none of them. A slice that does not continue from the current
  * position changes nothing. The same is true if the store's position was changed elsewhere, as after a failed batch
  * that was stored after all.
  */

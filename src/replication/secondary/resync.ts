@@ -25,7 +25,6 @@ export interface ResyncOptions {
 /** If a tree has at most this many keys, the store copies the primary's whole tree instead of comparing. */
 const FEW_KEYS = 64
 
-/** How a tree is synchronized. */
 type Plan =
   | { readonly tree: Tree; readonly how: 'equal' }
   | { readonly tree: Tree; readonly how: 'whole'; readonly own: ReadonlySet<string> }

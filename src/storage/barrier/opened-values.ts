@@ -8,7 +8,7 @@ interface Opened {
 
 /**
  * Cache of recently decrypted values. An entry is valid only for the exact bytes it was decrypted from, so key changes
- * need no invalidation: the store is still read, and only the decryption is saved. Holds at least the values of the
+ * need no invalidation. The store is still read; only the decryption is saved. Holds at least the values of the
  * `openedValuesMax` most recently used keys and at most twice as many. No value is larger than `openedValueBytesMax`.
  * Callers must not change a plain value.
  */

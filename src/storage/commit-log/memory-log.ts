@@ -107,7 +107,6 @@ export class MemoryLog {
     return found.index === index && found.hash.equals(hash)
   }
 
-  /** Returns all entries after a position. */
   entriesAfter(after: LogPosition): readonly LogEntry[] {
     if (!this.reaches(after)) throw new ImageNeeded(`the log does not reach back to entry ${after.index}`)
     return this.#entries.slice(after.index - this.#base.index)

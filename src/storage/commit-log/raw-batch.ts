@@ -54,7 +54,6 @@ export const positionBehind = (end: LogPosition): LogPosition => ({
   hash: shortHash(Buffer.concat([Buffer.from('replaced'), end.hash])),
 })
 
-/** Returns the hash of the previous entry. */
 export const previousHashOf = (entry: Buffer): Buffer => entry.subarray(AT.previous, AT.previous + SHORT_HASH_BYTES)
 
 /** Decodes an entry. Throws `LogicalError` `internal` if the bytes are damaged. */

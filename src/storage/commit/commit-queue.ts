@@ -1,6 +1,5 @@
 import { LIMITS } from '../../base/limits.js'
 
-/** A unit that waits for a commit. */
 export interface QueuedUnit {
   /** Adjacent units with the same value share a commit. A unit without a value is committed alone. */
   readonly joins: 'own' | 'applied' | undefined

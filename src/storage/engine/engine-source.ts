@@ -23,7 +23,7 @@ export interface EngineSource {
   begin(): Promise<Successor>
   close(): Promise<void>
   /**
-   * Leaves everything on disk as it is from now on, as if the process had died: closing writes no seal, and a pending
+   * Leaves everything on disk as it is from now on, as if the process had died. Closing writes no seal, and a pending
    * replacement is neither completed nor undone.
    */
   die(): void

@@ -82,7 +82,6 @@ export interface EngineBatch {
   discard(): void
 }
 
-/** Returns the range of all keys with this prefix. */
 export const prefixRange = (prefix: string): KeyRange =>
   prefix === ''
     ? {}

@@ -71,7 +71,6 @@ export class Roster {
     return writeGenerationRecord(this.#path, { live: this.#live, condemned: [...this.#condemned] })
   }
 
-  /** Destroys a condemned generation. */
   async remove(generation: number): Promise<void> {
     this.#condemned.add(generation)
     await this.write()

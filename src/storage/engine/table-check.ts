@@ -6,7 +6,7 @@ import { isChecksumRight } from './level-checksum.js'
 import { readLiveTables } from './manifest.js'
 
 /**
- * LevelDB writes a checksum after every block of a table but does not verify it on reads: a wrong bit in a key can hide
+ * LevelDB writes a checksum after every block of a table but does not verify it on reads. A wrong bit in a key can hide
  * that key or many after it. Tables never change after they are written, so they can be verified from outside, even
  * while in use.
  */

@@ -83,7 +83,6 @@ interface FrameHead {
   readonly hasLocal: boolean
 }
 
-/** Encodes a frame of entries. */
 export const encodeFrame = (head: FrameHead, entries: readonly FrameEntry[]): Frame => {
   let bodyBytes = 0
   for (const entry of entries) bodyBytes += Buffer.isBuffer(entry) ? entry.length : entryBytes(entry)

@@ -30,7 +30,6 @@ interface SnapshotContent {
   readonly timeMs: number
 }
 
-/** Content of a verified snapshot. */
 interface VerifiedSnapshot {
   readonly meta: SnapshotMeta
   readonly sums: Buffer

@@ -36,7 +36,6 @@ export const ActionForm = ({ offer, topology, action, choices, onChange }: FormP
   )
 }
 
-/** The checkbox that forces an action. */
 export const ForceBox = ({ action, onChange }: FieldProps) => (
   <label class="force">
     <input

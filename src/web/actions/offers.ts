@@ -18,7 +18,6 @@ export interface Offer {
   readonly action: PageAction
   /** The input that the action needs. */
   readonly asks?: 'ms' | 'drill' | 'new-snapshot' | 'snapshot'
-  /** True if the action can be forced. */
   readonly canForce?: true
 }
 

@@ -15,7 +15,6 @@ export interface Call {
 
 export const get = (path: string, query?: Call['query']): Call => ({ method: 'GET', path, ...(query && { query }) })
 
-/** Returns a call that lists keys. */
 export const list = (path: string): Call => get(path, { list: 'true' })
 
 /**
@@ -46,5 +45,4 @@ export const listOf = (json: Json, name: string): readonly unknown[] => {
   return Array.isArray(value) ? value : []
 }
 
-/** Returns the keys of a list response. */
 export const keysOf = (json: Json): readonly string[] => listOf(partOf(json, 'data'), 'keys').map(String)

@@ -66,7 +66,6 @@ const duplex = (run: ClusterService['streamWals']) => (call: ServerDuplexStream<
   stream.endAfter(run(caller, stream))
 }
 
-/** Returns the service as gRPC handlers. */
 export const toHandlers = (service: ClusterService): UntypedServiceImplementation => ({
   Bootstrap: unary(service.bootstrap.bind(service)),
   Echo: unary(service.echo.bind(service)),

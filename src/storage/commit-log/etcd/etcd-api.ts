@@ -89,7 +89,6 @@ type Unary<Q, A> = (
   answer: Answer<A>,
 ) => ClientUnaryCall
 
-/** The unary calls. */
 export interface EtcdCalls {
   Range: Unary<RangeRequest, RangeResponse>
   Txn: Unary<TxnRequest, TxnResponse>

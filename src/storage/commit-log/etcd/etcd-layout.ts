@@ -76,7 +76,6 @@ export class EtcdLayout {
     return [...deletions, { request_put: { key: this.forgotten, value: Buffer.from(String(life)) } }]
   }
 
-  /** The key ranges of all entries and their parts. */
   get entries(): readonly KeyRange[] {
     return [rangeOf(this.#key('log/')), rangeOf(this.#key('parts/'))]
   }
@@ -137,7 +136,6 @@ export const endOf = (prefix: Buffer): Buffer => {
   return end
 }
 
-/** Returns the key directly after a key. */
 export const after = (key: Buffer): Buffer => Buffer.concat([key, Buffer.alloc(1)])
 
 /** A position in the log, and the number of bytes ever appended up to it. */

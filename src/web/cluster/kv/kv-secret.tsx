@@ -22,7 +22,6 @@ interface KvSecretProps {
   readonly name: string
 }
 
-/** One secret with its versions. */
 export const KvSecret = ({ mount, name }: KvSecretProps) => {
   const [version, setVersion] = useState(0)
   const data = useRead(readCall(mount, name, version))

@@ -15,8 +15,8 @@ interface CeremonyProps {
 }
 
 /**
- * Generates an operation token of a DR secondary: one user starts the ceremony, the holders of key shares submit them
- * one after another from any place, and the owner of the one-time password decodes the token.
+ * Generates an operation token of a DR secondary. One user starts the ceremony. The holders of key shares submit them
+ * one after another, from any place. The owner of the one-time password decodes the token.
  */
 export const Ceremony = ({ token, onToken }: CeremonyProps) => {
   const { ask } = useMeans()
