@@ -56,5 +56,5 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map(ALL.map((command) 
 
 const WORDS: ReadonlySet<string> = new Set(['server', 'version', ...ALL.map(({ name }) => name.split(' ')[0] ?? '')])
 
-/** Whether a command of this command line begins with it. */
+/** Returns true if a command begins with this word. */
 export const isVaultWord = (word: string): boolean => WORDS.has(word)
