@@ -25,6 +25,6 @@ const main = async (file: string): Promise<void> => {
 }
 
 main((process.argv[2] ?? '').replace(/^-config=/, '')).catch((error: unknown) => {
-  process.stderr.write(`the keeper cannot go on: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.stderr.write(`the lab daemon cannot go on: ${error instanceof Error ? error.message : String(error)}\n`)
   process.exit(1)
 })

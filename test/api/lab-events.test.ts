@@ -20,7 +20,7 @@ const shown = (events: readonly LabEvent[]) =>
     return [cluster, kind, replication, from, to, verb].filter((part) => part !== undefined).join(' ')
   })
 
-it('tells what commands and clusters did, while it happens and after the keeper was killed', async () => {
+it('tells what commands and clusters did, while it happens and after the lab daemon was killed', async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'dr', '--ports', 'random', ...NAMED)).status).toBe(0)
   await until(async () => shown(await eventsOf(home)).includes('- lab-up'))

@@ -104,7 +104,7 @@ it('lab status reports a dead lab daemon, and "start" restores the links on the 
   expect((await fetch(toxics, { method: 'POST', body: JSON.stringify(latency) })).status).toBe(200)
   expect((await home.run('fault', 'ls', ...NAMED)).stdout).toContain('A-B-cluster (downstream)')
   process.kill(home.record('one').keeper.process?.pid ?? 0, 'SIGKILL')
-  await until(async () => (await home.run('status', ...NAMED)).stderr.includes('the keeper does not answer'))
+  await until(async () => (await home.run('status', ...NAMED)).stderr.includes('the lab daemon does not answer'))
   expect(await home.run('fault', 'ls', ...NAMED)).toMatchObject({ status: 5 })
   expect((await home.run('start', ...NAMED)).status).toBe(0)
   expect((await home.run('wait', '--for', 'replicated', ...NAMED)).status).toBe(0)

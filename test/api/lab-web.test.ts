@@ -284,7 +284,7 @@ describe('what is sent', () => {
     using listener = new Listener(origin + EVENTS, { cookie })
     process.kill(home.record('default').keeper.process?.pid ?? 0, 'SIGKILL')
     await until(() => listener.survey?.faults === null)
-    expect(listener.survey?.problems.join()).toContain('the keeper does not answer')
+    expect(listener.survey?.problems.join()).toContain('the lab daemon does not answer')
     expect((await home.run('start')).status).toBe(0)
     await until(() => listener.survey?.faults?.length === 0)
     await until(() => listener.events.filter(({ kind }) => kind === 'keeper-started').length === 2)

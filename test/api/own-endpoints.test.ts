@@ -6,7 +6,7 @@ import { describeOwnApi } from '../../src/server/own-api/document.js'
 import { LabHome } from '../support/lab-home.js'
 import { findMismatch, type Schema } from '../support/json-schema.js'
 
-/** Every endpoint of our own, as its document says, against a server and the keeper of a running lab. */
+/** Every endpoint of our own, as its document says, against a server and the lab daemon of a running lab. */
 
 interface Operation {
   readonly tags: readonly string[]
@@ -172,7 +172,7 @@ describe('a server', () => {
   })
 })
 
-describe('a keeper', () => {
+describe('a lab daemon', () => {
   it('the lab daemon accepts and answers what its document describes', async () => {
     expect((await ask(keeper, 'GET', '/openapi.json')).status).toBe(200)
     expect(await listed(keeper)).toEqual(
@@ -215,7 +215,7 @@ describe('a keeper', () => {
   })
 })
 
-/** What a keeper says that it has. */
+/** What a lab daemon says that it has. */
 const listed = async (target: http.RequestOptions): Promise<string[]> => {
   const { text } = await ask(target, 'GET', '/')
   const { endpoints } = JSON.parse(text) as { endpoints: { method: string; path: string }[] }
@@ -228,7 +228,7 @@ interface Named {
   readonly path: string
 }
 
-/** Only a keeper that shares its process with the servers has these. */
+/** Only a lab daemon that shares its process with the servers has these. */
 const isOfHost = ({ path }: Named): boolean => path.startsWith('/servers/')
 
 const order = (method: string, path: string): number =>

@@ -57,7 +57,7 @@ export class EventFile {
   readonly #directory: string
   readonly #bytesMax: number
   #bytes: number
-  /** The end of the file may be half a line: of a keeper that was killed, or of a disk that was full. */
+  /** The end of the file may be half a line: of a lab daemon that was killed, or of a disk that was full. */
   #isTorn = true
 
   constructor(directory: string, bytesMax = FILE_BYTES_MAX) {

@@ -60,7 +60,7 @@ export class EventLog {
     if (line.length > EVENT_CHARACTERS_MAX) throw new LabError('usage', 'the event is too large')
     const logged = { id: event.id, line }
     this.#keep(logged)
-    // A keeper that comes after one that was killed counts on from here: no number is told before it is in the file.
+    // A lab daemon that comes after one that was killed counts on from here: no number is told before it is in the file.
     this.#file.append(line)
     for (const listener of [...this.#listeners]) listener(logged)
     return event

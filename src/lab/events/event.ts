@@ -1,6 +1,6 @@
 /**
  * Kinds of events in a lab. The word of a kind says whose doing it was: `command` somebody's, `fault-...` the lab's own,
- * the others are changes of the clusters that the keeper saw.
+ * the others are changes of the clusters that the lab daemon saw.
  */
 const EVENT_KINDS = [
   /** The lab is up, or on its way down. */
@@ -52,7 +52,7 @@ export type EventKind = (typeof EVENT_KINDS)[number]
 /** Details are plain data that goes through JSON unchanged. Secrets have no place in them. */
 export type EventDetails = Readonly<Record<string, unknown>>
 
-/** An event as it is reported; the keeper adds its number and its times. */
+/** An event as it is reported; the lab daemon adds its number and its times. */
 export interface EventDraft {
   /** The cluster that it concerns; absent: the lab as a whole, or several clusters, which details name. */
   readonly cluster?: string | undefined

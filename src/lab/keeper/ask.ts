@@ -18,7 +18,7 @@ interface Question {
 }
 
 /**
- * Sends one request to a cluster, without a token of the Vault API. The keeper runs for as long as its lab, so it loads no client
+ * Sends one request to a cluster, without a token of the Vault API. The lab daemon runs for as long as its lab, so it loads no client
  * for everything. Certificates are not checked: a cluster is found by its port alone.
  */
 export const ask = async ({ method, url, body, headers, timeoutMs, agent }: Question): Promise<Answer> => {

@@ -29,7 +29,7 @@ const isWord = (value: unknown): value is string => typeof value === 'string' &&
 const WORDS: Readonly<Record<EventKind, Words>> = {
   'lab-up': (event) => `the lab is up (${text(event, 'topology')})`,
   'lab-down': () => 'the lab goes down',
-  'keeper-started': () => 'the keeper holds the links',
+  'keeper-started': () => 'the lab daemon holds the links',
   command: (event) => event.command ?? plain(event),
   call: (event) => event.command ?? `${text(event, 'method')} ${text(event, 'path')}`,
   'fault-set': fault(''),

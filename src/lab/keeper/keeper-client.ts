@@ -13,7 +13,7 @@ const ROOT = 'http://lab'
 /** Nobody waits longer for an event to be noted than this. */
 const TELL_MS = 1000
 
-/** Talks to the keeper of a lab. Rejects with a conflict when none answers. */
+/** Talks to the lab daemon. Rejects with a conflict when none answers. */
 export class KeeperClient {
   readonly #socket: string
 
@@ -45,7 +45,7 @@ export class KeeperClient {
     return ((await this.#send('POST', '/toxiproxy', { port })) as { port: number | null }).port
   }
 
-  /** Does something to a server that shares the process of the keeper. */
+  /** Does something to a server that shares the process of the lab daemon. */
   async work(cluster: string, verb: HostedVerb, timeoutMs: number): Promise<void> {
     await this.#send('POST', `/servers/${cluster}`, { verb }, timeoutMs)
   }
@@ -54,19 +54,19 @@ export class KeeperClient {
     return (await this.#send('POST', '/events', event, TELL_MS)) as LabEvent
   }
 
-  /** As `append`, for those who have other things to do: without a keeper nobody notes it, and nothing fails. */
+  /** As `append`, for those who have other things to do: without a lab daemon nobody notes it, and nothing fails. */
   async tell(event: EventDraft): Promise<void> {
     await this.append(event).catch(() => undefined)
   }
 
-  /** Events that the keeper has in memory, after the one with this number. */
+  /** Events that the lab daemon has in memory, after the one with this number. */
   async events(after = 0): Promise<readonly LabEvent[]> {
     return ((await this.#send('GET', `/events?after=${after}`)) as { events: LabEvent[] }).events
   }
 
   /**
-   * Calls `onEvent` with everything that the keeper has after the event of this number and with what goes on happening.
-   * Resolves when `signal` is aborted or the keeper has ended the stream; rejects with a conflict when none answers.
+   * Calls `onEvent` with everything that the lab daemon has after the event of this number and with what goes on happening.
+   * Resolves when `signal` is aborted or the lab daemon has ended the stream; rejects with a conflict when none answers.
    */
   async follow(after: number, onEvent: (event: LabEvent) => void, signal: AbortSignal): Promise<void> {
     const call = { method: 'GET', url: `${ROOT}/events?after=${after}&follow=1`, socketPath: this.#socket }
@@ -109,7 +109,7 @@ export class KeeperClient {
 const unanswered = (error: unknown): LabError =>
   new LabError(
     'conflict',
-    `the keeper of the lab does not answer, so every link is cut; "understudy start" on that lab brings it back: ${error instanceof Error ? error.message : String(error)}`,
+    `the lab daemon does not answer, so every link is cut; "understudy start" on that lab brings it back: ${error instanceof Error ? error.message : String(error)}`,
     { cause: error },
   )
 

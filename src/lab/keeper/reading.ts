@@ -16,14 +16,14 @@ interface FollowOptions {
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly onEvent: (event: LabEvent) => void
-  /** Told why, once each time that the keeper goes away. */
+  /** Told why, once each time that the lab daemon goes away. */
   readonly onLost: (reason: string) => void
 }
 
 const RETRY_MS = 250
 
 /**
- * Calls `onEvent` with what happens after the event of this number, until `signal` is aborted or the lab is gone. A keeper
+ * Calls `onEvent` with what happens after the event of this number, until `signal` is aborted or the lab is gone. A lab daemon
  * that went away, or cut a slow reader off, is asked again until it is back.
  */
 export const followEvents = async (lab: LabRecord, after: number, options: FollowOptions): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Where a server that shares the process of the keeper reads and writes. */
+/** Where a server that shares the process of the lab daemon reads and writes. */
 export interface HostedFiles {
   readonly name: string
   /** The cluster that it is one of several nodes of. */

@@ -5,7 +5,7 @@ import type { EventDraft } from '../events/event.js'
 import { changesBetween, mergeObservation, type Observation, type ObservedRole } from '../events/changes.js'
 import { ask } from './ask.js'
 
-/** A cluster as the keeper looks at it. */
+/** A cluster as the lab daemon looks at it. */
 export interface WatchedCluster {
   readonly name: string
   readonly apiAddress: string

@@ -61,7 +61,7 @@ const findReadable = (name: string): AnyLab | undefined => {
   }
 }
 
-/** The servers first, over links without faults, so that they can say goodbye to one another; then the keeper. */
+/** The servers first, over links without faults, so that they can say goodbye to one another; then the lab daemon. */
 export const stopLab = async (
   lab: LabRecord,
   options: Pick<DownOptions, 'onProgress' | 'hurry'>,

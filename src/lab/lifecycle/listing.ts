@@ -83,7 +83,7 @@ const describeAttached = ({ name, topology, createdAt, clusters }: AttachedLab):
   note: `run by somebody else; "understudy status --name ${name}" asks them`,
 })
 
-/** The keeper is no cluster. */
+/** The lab daemon is no cluster. */
 const isOfServer = (file: string): boolean => path.basename(file).startsWith('server-')
 
 const read = (name: string): AnyLab | undefined | 'damaged' => {

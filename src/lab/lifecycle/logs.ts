@@ -18,7 +18,7 @@ export interface LogLine {
 
 const TIME = /^(\d{4}-\d\d-\d\dT[\d:.]+Z)|"(?:@timestamp|time)":\s*(?:"([^"]+)"|(\d+))/
 
-/** The files of a lab's log: of all servers or of those that are named, and with `isKeeperWanted` of the keeper. */
+/** The files of a lab's log: of all servers or of those that are named, and with `isKeeperWanted` of the lab daemon. */
 export const logSources = (
   { clusters, keeper, etcd }: LabRecord,
   names: readonly string[],

@@ -30,7 +30,7 @@ export interface LabPlan {
   readonly dataDir?: string | undefined
   /** The address that the APIs listen on; 127.0.0.1 unless said otherwise. */
   readonly apiHost?: string | undefined
-  /** All servers in the process of the keeper. */
+  /** All servers in the process of the lab daemon. */
   readonly isInProcess?: boolean | undefined
   /** The image that it goes on from; without one it begins empty. */
   readonly image?: { readonly directory: string; readonly manifest: Manifest } | undefined

@@ -63,12 +63,12 @@ export const workOnServers = async (
   }
 }
 
-/** A keeper that was killed takes every link with it; the next one has the same ports. */
+/** A lab daemon that was killed takes every link with it; the next one has the same ports. */
 const ensureKeeper = async (lab: LabRecord, { timeoutMs, onProgress }: VerbOptions, host: LabHost): Promise<void> => {
   const { keeper, launched } = await startKeeper(lab, host, timeoutMs)
   if (!launched) return
   saveLab({ ...lab, keeper })
-  onProgress('the keeper holds the links of the lab again')
+  onProgress('the lab daemon holds the links of the lab again')
 }
 
 interface Work {
@@ -188,7 +188,7 @@ const crash = async (work: Work): Promise<string> => {
   return `${nameOf(work)} was killed`
 }
 
-/** Freezing a process freezes all that runs in it, the keeper with the links, too. */
+/** Freezing a process freezes all that runs in it, the lab daemon with the links, too. */
 const freeze = (verb: 'pause' | 'resume', signal: NodeJS.Signals, done: string) => {
   const sendSignal = send(signal, done)
   return async (work: Work) => {

@@ -45,7 +45,7 @@ interface UpOptions extends WireOptions {
   readonly apiHost?: string | undefined
   /** A token that is root on every cluster that serves anybody, beside the one that is made. */
   readonly rootToken?: string | undefined
-  /** All servers in one process, that of the keeper. */
+  /** All servers in one process, that of the lab daemon. */
   readonly isInProcess?: boolean | undefined
   /** The image that it goes on from; without one it begins empty. */
   readonly image?: LabPlan['image']
@@ -132,7 +132,7 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
     await writeFiles(lab, options, host)
     const isTied = options.isForeground
     const { keeper, launched } = await startKeeper(lab, host, options.timeoutMs, failure.signal, isTied)
-    void launched?.ended.then(() => failure.abort(new LabError('remote', 'the keeper of the lab ended')))
+    void launched?.ended.then(() => failure.abort(new LabError('remote', 'the lab daemon ended')))
     lab = { ...lab, keeper }
     for (const server of serversOfLab(planned)) {
       failure.signal.throwIfAborted()

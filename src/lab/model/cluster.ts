@@ -99,7 +99,7 @@ export interface LabAccess {
 export interface OwnEtcdPlan {
   /** The file of the program. */
   readonly program: string
-  /** The program that ends it when the keeper ends in whatever way; none where the system has no such. */
+  /** The program that ends it when the lab daemon ends in whatever way; none where the system has no such. */
   readonly binder?: string | undefined
   readonly dataDir: string
   readonly logFile: string
@@ -138,9 +138,9 @@ export interface LabRecord extends WiredClusters {
   /** Where the data of all clusters lies: the same directory unless somebody chose another. */
   readonly dataRoot: string
   readonly keeper: KeeperRecord
-  /** The etcd that the nodes of its clusters share, which the keeper runs. */
+  /** The etcd that the nodes of its clusters share, which the lab daemon runs. */
   readonly etcd?: OwnEtcdPlan | undefined
-  /** The servers share the process of the keeper. `process` of a cluster is that one, or null while its server is stopped. */
+  /** The servers share the process of the lab daemon. `process` of a cluster is that one, or null while its server is stopped. */
   readonly isInProcess?: boolean | undefined
   readonly clusters: readonly ClusterRecord[]
 }

@@ -109,7 +109,7 @@ const parse = (text: string): AnyLab | undefined => {
 export const commandIn = (lab: string, words: string): string =>
   `understudy ${words}${lab === 'default' ? '' : ` --name ${lab}`}`
 
-/** Configuration files of servers and of the keeper below a lab's directory, also where its record is damaged or was never written. */
+/** Configuration files of servers and of the lab daemon below a lab's directory, also where its record is damaged or was never written. */
 export const findConfigFiles = (name: string): string[] => {
   const directory = labDirectory(name)
   if (!existsSync(directory)) return []

@@ -7,7 +7,7 @@ import type { ProcessFacts } from '../model/process-table.js'
 
 /**
  * The process that the server of a cluster runs in; undefined when it does not run. In a lab that runs in one process that is
- * the keeper's, where the record says that the server was started in that very one.
+ * the lab daemon's, where the record says that the server was started in that very one.
  */
 export const findServer = (
   { isInProcess, keeper }: Pick<LabRecord, 'isInProcess' | 'keeper'>,

@@ -16,17 +16,17 @@ import type { LabHost } from './lab-host.js'
 /** Paths of sockets are short by the system's rule (104 bytes on some). */
 const SOCKET_PATH_MAX = 100
 
-/** The keeper, a program of its own; see `cli/keeper-entrypoint.ts`. */
+/** The lab daemon, a program of its own; see `cli/keeper-entrypoint.ts`. */
 export const KEEPER_PROGRAM = path.join('bundle', 'keeper.cjs')
 
-/** The keeper with the servers of the lab in its process; see `cli/host-entrypoint.ts`. */
+/** The lab daemon with the servers of the lab in its process; see `cli/host-entrypoint.ts`. */
 const HOST_PROGRAM = path.join('cli', 'host-entrypoint.js')
 
 /** Node 20 can be told to compile what runs often later: by bytes of bytecode that have run, ten times the default. */
 const OPTIMISES_LATE = process.versions.node.startsWith('20.') ? ['--interrupt-budget=1320000'] : []
 
 /**
- * The keeper only passes bytes on: little memory is enough, and young garbage is collected in small pieces. The compiler
+ * The lab daemon only passes bytes on: little memory is enough, and young garbage is collected in small pieces. The compiler
  * that optimises brings 3 MB of node's own code into memory, and the data of time zones 1 MB more; a lab at rest needs
  * neither, and all times are in UTC.
  */
@@ -48,7 +48,7 @@ export const planKeeper = (directory: string, word: string, routes: readonly Rou
   }
 }
 
-/** Starts the keeper of a lab that has none running, on the ports it always had, and waits until it answers. */
+/** Starts the lab daemon that has none running, on the ports it always had, and waits until it answers. */
 export const startKeeper = async (
   lab: LabRecord,
   { clock, servers }: LabHost,
@@ -72,13 +72,13 @@ export const startKeeper = async (
   }
   makeDirectory(path.dirname(keeper.socket), 0o700)
   replaceFile(keeper.configFile, JSON.stringify(config, undefined, 2))
-  const launched = launchProgram([], 'the keeper of the lab', keeper, {
+  const launched = launchProgram([], 'the lab daemon', keeper, {
     ...(lab.isInProcess ? { program: HOST_PROGRAM } : { program: KEEPER_PROGRAM, nodeOptions: KEEPER_NODE_OPTIONS }),
     isTied,
   })
   const failure = new AbortController()
   void launched.ended.then((ending) => {
-    failure.abort(new LabError('remote', `the keeper of the lab ended (${ending})\n${lastLogLines(keeper.logFile)}`))
+    failure.abort(new LabError('remote', `the lab daemon ended (${ending})\n${lastLogLines(keeper.logFile)}`))
   })
   // One that is only starting has cut no link, which is what its silence means later.
   const answers = () =>
@@ -87,7 +87,7 @@ export const startKeeper = async (
       () => 'it is starting',
     )
   const either = signal ? AbortSignal.any([signal, failure.signal]) : failure.signal
-  await waitFor(clock, 'the keeper of the lab to answer', answers, timeoutMs, either)
+  await waitFor(clock, 'the lab daemon to answer', answers, timeoutMs, either)
   return { keeper: { ...keeper, process: servers.identify(launched.pid) ?? null }, launched }
 }
 
@@ -99,7 +99,7 @@ const hostedFilesOf = (cluster: ClusterRecord): HostedFiles[] =>
     ...(cluster.nodes ? { cluster: cluster.name } : {}),
   }))
 
-/** Removes the directory of the keeper's socket where that lies outside the lab's directory. */
+/** Removes the directory of the lab daemon's socket where that lies outside the lab's directory. */
 export const removeSocket = ({ socket }: KeeperRecord, directory: string): void => {
   if (path.dirname(socket) !== directory) rmSync(path.dirname(socket), { recursive: true, force: true })
 }

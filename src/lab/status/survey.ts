@@ -33,7 +33,7 @@ export interface Survey {
   readonly clusters: readonly ClusterView[]
   /** Who follows whom now. */
   readonly links: readonly FollowView[]
-  /** Set on its links; null when the keeper, which holds them, does not answer. */
+  /** Set on its links; null when the lab daemon, which holds them, does not answer. */
   readonly faults: readonly ActiveFault[] | null
   /** All that is wrong, of clusters and between them. */
   readonly problems: readonly string[]
@@ -186,7 +186,7 @@ const findProblems = (view: Omit<ClusterAnswer, 'problems'>): string[] => {
 
 const describeLinks = (lab: string, faults: readonly ActiveFault[] | null): string[] => {
   if (faults === null)
-    return [`the keeper does not answer, so every link is cut: "understudy start --name ${lab}" brings it back`]
+    return [`the lab daemon does not answer, so every link is cut: "understudy start --name ${lab}" brings it back`]
   return faults.map(
     (active) => `${isOfLink(active) ? 'the link ' : ''}${describePlace(active)} has a fault (${describeFault(active)})`,
   )

@@ -12,7 +12,7 @@ export interface PageSurvey {
   readonly clusters: readonly PageCluster[]
   /** Who follows whom now. */
   readonly links: readonly PageLink[]
-  /** Null when the keeper, which holds the links, does not answer. */
+  /** Null when the lab daemon, which holds the links, does not answer. */
   readonly faults: readonly PageFault[] | null
   readonly problems: readonly string[]
   /** False where nobody notes what happens, as in a lab of servers that somebody else runs. */

@@ -16,7 +16,7 @@ export const describeOwnApi = (version: string): JsonObject => ({
     title: 'Understudy: endpoints of its own',
     version,
     description:
-      'Those below /_understudy/v1 with the tag "server" are of every server, those with the tag "page" of "understudy web". The others are of the keeper of a lab, on the socket that is named in lab.json.',
+      'Those below /_understudy/v1 with the tag "server" are of every server, those with the tag "page" of "understudy web". The others are of the lab daemon, on the socket that is named in lab.json.',
   },
   paths: merge(
     pathsOf(SERVER_OPERATIONS, OWN_ROOT, 'server'),

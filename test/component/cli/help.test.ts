@@ -22,7 +22,7 @@ const helpOf = (command: Command): string => {
 }
 
 const program = makeProgram(silent, () => {})
-/** `server`, `vault` and `config show` have texts of their own, and the keeper is started by other commands only. */
+/** `server`, `vault` and `config show` have texts of their own, and the lab daemon is started by other commands only. */
 const OWN_TEXT = ['understudy server', 'understudy vault', 'understudy config show', 'understudy keeper']
 const pathOf = (command: Command): string =>
   command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()

@@ -14,7 +14,7 @@ import { runKeeper } from '../../../src/lab/keeper/control/run-keeper.js'
 import { randomSinglePorts } from '../../../src/lab/model/ports.js'
 import { until } from '../../support/until.js'
 
-/** A keeper in this process, with one link and one cluster, which is a server of the test. */
+/** A lab daemon in this process, with one link and one cluster, which is a server of the test. */
 const stops: (() => unknown)[] = []
 let directory = ''
 

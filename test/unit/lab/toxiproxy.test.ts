@@ -11,7 +11,7 @@ import { serveToxiproxy } from '../../../src/lab/keeper/toxiproxy/toxiproxy-serv
 import { randomSinglePorts } from '../../../src/lab/model/ports.js'
 import { until } from '../../support/until.js'
 
-/** A keeper with both proxies of A towards B, in front of a server that answers with what it is sent; asked as a client asks. */
+/** A lab daemon with both proxies of A towards B, in front of a server that answers with what it is sent; asked as a client asks. */
 const stops: (() => unknown)[] = []
 let keeper: Keeper
 let control = ''

@@ -36,7 +36,7 @@ export const logsCommand = (output: Output, clock: Clock = systemClock): Command
     .addOption(nameOption())
     .option('-f, --follow', 'go on with what is logged from now on, until the lab is gone')
     .option('--since <duration>', 'only of the last so long, such as 1m')
-    .option('--all', 'the log of the keeper as well')
+    .option('--all', 'the log of the lab daemon as well')
     .option('--request-id <id>', 'only what tells of this request; servers log requests with up --log-level debug')
     .option('--export <directory>', 'copy the log files there instead')
     .option('--json', 'print JSON, one object a line')

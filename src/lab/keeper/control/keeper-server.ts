@@ -39,7 +39,7 @@ interface Incoming {
 }
 
 /**
- * The keeper's control: HTTP with JSON bodies on a socket file that only its owner can open.
+ * The lab daemon's control: HTTP with JSON bodies on a socket file that only its owner can open.
  *
  * `GET /faults` lists, `POST /faults` sets one (a FaultRequest), `DELETE /faults` heals all, `DELETE /faults/<id>` one.
  * `GET /toxiproxy` says where toxiproxy's control listens (`port`, null: nowhere), `POST /toxiproxy` sets it.
@@ -59,7 +59,7 @@ export const serveKeeper = async (kept: Kept, socket: string): Promise<{ close()
       .then((reply) => reply && send(response, reply.status, reply.body))
       .catch(() => response.destroy())
   })
-  // A keeper that was killed leaves its socket behind.
+  // A lab daemon that was killed leaves its socket behind.
   if (existsSync(socket)) unlinkSync(socket)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

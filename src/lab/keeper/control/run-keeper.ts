@@ -11,7 +11,7 @@ import type { HostedFiles, ServerHost } from '../server-host.js'
 import { ToxiproxyControl } from '../toxiproxy/toxiproxy-control.js'
 import { Watch, type WatchedCluster } from '../watch.js'
 
-/** The configuration that the keeper reads at its start. */
+/** The configuration that the lab daemon reads at its start. */
 export interface KeeperConfig {
   readonly lab: string
   /** Of the lab: events are written there. */

@@ -26,7 +26,7 @@ const EXTRA_PROXIES_MAX = 64
 const DIRECTIONS: readonly Direction[] = ['up', 'down']
 
 /**
- * The proxies of a lab as toxiproxy's clients see them. Toxics are faults of the keeper, so `fault ls` shows them and `heal`
+ * The proxies of a lab as toxiproxy's clients see them. Toxics are faults of the lab daemon, so `fault ls` shows them and `heal`
  * ends them; faults that were set for a whole link show up as toxics of each of its proxies.
  */
 export class Proxies {

@@ -127,7 +127,7 @@ export class Feed {
     }
   }
 
-  /** A lab that is gone may come again, with a keeper that counts anew. */
+  /** A lab that is gone may come again, with a lab daemon that counts anew. */
   async #listen(signal: AbortSignal): Promise<void> {
     let socket = ''
     while (!signal.aborted) {
