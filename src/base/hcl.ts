@@ -88,7 +88,7 @@ const parseList = (cursor: HclCursor): HclValue => {
   return { kind: 'list', values, ...at }
 }
 
-/** Skips extra commas between the values of a list. */
+/** Skips the commas between the values of a list. Extra commas are valid. */
 const skipCommas = (cursor: HclCursor): void => {
   skipBlanks(cursor)
   while (cursor.peek() === ',') {

@@ -6,7 +6,7 @@ export const LIMITS = {
   openBodyBytesMax: 64 * 1024,
   /** Largest body on paths that accept PGP keys. */
   keyBodyBytesMax: 1024 * 1024,
-  /** Total of pending request bodies without a valid token. Beyond it, the slowest one is rejected. */
+  /** Total of pending request bodies without a valid token. Beyond it, the oldest one is rejected. */
   openBodiesBytesMax: 16 * 1024 * 1024,
   /** Total of larger bodies from their first byte to their response. Beyond it, further ones wait. */
   largeBodiesBytesMax: 40 * 1024 * 1024,

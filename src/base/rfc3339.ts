@@ -2,8 +2,8 @@
 export const formatTime = (ms: number): string => new Date(ms).toISOString()
 
 /**
- * Like `formatTime`, with nine digits and `microseconds` earlier, for the expiry of tokens and leases. Vault rounds an
- * expiry slightly down, and clients that compute and round the remaining time depend on it.
+ * Like `formatTime`, with nine digits and `microseconds` earlier, for the expiry of tokens and leases. Vault takes the
+ * time of the expiry slightly before the creation time. Clients that subtract the two and round down depend on this.
  */
 export const formatNanoTime = (ms: number, microseconds = 0): string => {
   const nanos = (((ms % 1000) + 1000) % 1000) * 1_000_000 - microseconds * 1000
@@ -12,7 +12,7 @@ export const formatNanoTime = (ms: number, microseconds = 0): string => {
   return `${text.slice(0, -4)}${String(isBefore ? nanos + 1_000_000_000 : nanos).padStart(9, '0')}Z`
 }
 
-/** How much earlier the expiry of a token is shown, in microseconds. */
+/** The shown expiry of a token is this many microseconds before its creation time plus its TTL. */
 export const END_SHOWN_EARLIER_US = 5
 
 /** The value that Vault shows for a time that was never set. */

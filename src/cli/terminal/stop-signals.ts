@@ -9,9 +9,7 @@ export class StopSignals {
   #hangUp: (() => void) | undefined
   #isHangUpPending = false
 
-  /**
-   * `stop`: the action of SIGTERM and SIGINT until `onStop` is called. SIGHUP is ignored until `onHangUp` is called.
-   */
+  /** `stop`: the action of SIGTERM and SIGINT until `onStop` is called. A SIGHUP stays pending until `onHangUp`. */
   constructor(stop: Act) {
     this.#stop = stop
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, (signal) => this.#stop(signal))

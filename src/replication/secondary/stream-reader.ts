@@ -79,8 +79,8 @@ export class StreamReader {
   }
 
   /**
-   * Receives messages. Silence is normal while the primary has nothing to send. If it owes entries or a comparison and
-   * is silent, it is called once more.
+   * Receives messages. Silence is normal while the primary has nothing to send. If the primary owes entries or a
+   * comparison and is silent, ends the stream, and the follower reconnects.
    */
   #receive(): Promise<readonly ReceivedDown[]> {
     const { clock, lagMs, epoch } = this.#options

@@ -214,7 +214,8 @@ export class Committer {
       } finally {
         this.#inFlight = undefined
       }
-      // A power loss may lose commits that were not durable, so they are not recorded as acknowledged.
+      // A power loss may undo commits that were not durable. Unless they are recorded as acknowledged, this is not
+      // reported as data loss.
       if (isDurable && this.log.isLocal)
         this.#options.engine.acknowledge({ revision: state.revision, index: state.last.index })
       this.#options.recorder?.record('vault.wal.persistWALs', this.#options.clock.monotonic() - startMs)

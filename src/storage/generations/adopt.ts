@@ -30,8 +30,8 @@ export interface Adopted {
 /**
  * Makes a generation the live one of a data directory whose server is stopped. Use this if the generation record is
  * lost or the data lost its latest commits. Destroys nothing, now or at the next start. An empty or damaged generation
- * is rejected unless `isForced`: a server on an empty generation could be initialized by any client. With a damaged
- * log, the frames up to the damage are discarded; only lagging secondaries need them.
+ * is rejected unless `isForced`: a server on an empty generation could be initialized by any client. With `isForced`,
+ * the frames of a damaged log up to the damage are discarded; only lagging secondaries need them.
  */
 export const adoptGeneration = async (
   path: string,

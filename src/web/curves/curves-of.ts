@@ -73,7 +73,8 @@ export const requestCurves = (samples: readonly Sample[]): Curves => {
 }
 
 /**
- * Returns null if the counter was reset by a restart or a new active node, because the requests in between are unknown.
+ * Returns the rate since the previous sample. Returns null if a restart or a new active node has reset the counter,
+ * because the requests in between are unknown.
  */
 const rateOf =
   (name: string, what: 'handled' | 'refused'): Value =>
