@@ -115,10 +115,7 @@ export interface PrimaryHooks {
   who(): PeerIdentity
   /** Called first for every call, with the name of the caller's certificate. */
   admit(call: { readonly method: RpcMethod; readonly commonName: string; readonly who: PeerIdentity }): Admission
-  /**
-   * Returns the addresses for secondaries: those of all nodes of this cluster, the active one first, then those of
-   * connected DR secondaries.
-   */
+  /** Returns the addresses for secondaries: all own nodes, the active one first, then the connected DR secondaries. */
   primaryAddresses(): readonly string[]
   /** Resolves once the registration of this certificate is durably marked as taken, which happens once. */
   bootstrap(
@@ -134,10 +131,7 @@ export interface PrimaryHooks {
 
 /** Decides per storage key whether it may be sent. Pure and fast, because it is called for every operation. */
 export interface KeyFilter {
-  /**
-   * Equal on both sides if both know the same rule and mounts; never empty. A different fingerprint requires a
-   * comparison of all data.
-   */
+  /** Equal if both sides know the same rule and mounts; never empty. A different one requires a comparison of all data. */
   readonly fingerprint: string
   /** The rule from which the filter was compiled. */
   readonly rule: FilterRecord
@@ -167,14 +161,9 @@ export interface SecondaryHooks {
   beforeFilterChange(ids: readonly string[]): Promise<void>
   /** Awaited before data of a new primary is applied that lacks some of the local data. */
   keepSurplus(surplus: SurplusEntries): Promise<void>
-  /**
-   * Records that the primary was rewound and lacks local data of its own epoch. Resolves when that is durable. Nothing
-   * is followed after that until an operator decides.
-   */
+  /** Records durably that the primary was rewound. Nothing is followed after that until an operator decides. */
   stopAhead(surplus: SurplusEntries, primaryIndex: number): Promise<void>
-  /**
-   * Called after a comparison: the data equals the primary's except for filtered keys. `rule`: the rule of the offer.
-   */
+  /** Called after a comparison: the data equals the primary's except for filtered keys. `rule`: the rule of the offer. */
   onCompared(rule: string): Promise<void>
   /** Called when the primary was demoted permanently: from now on its epoch has ended. */
   onEpochEnded(): void

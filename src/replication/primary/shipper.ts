@@ -38,9 +38,9 @@ interface OpenedAt {
 }
 
 /**
- * Sends the log to one secondary: a cursor over the log that waits for the secondary to read and never buffers frames
- * for it. If the log no longer contains the cursor's position, or the secondary reports that its data does not match,
- * the same stream offers a resync session. The cursor then continues at the position that the secondary sends.
+ * Sends the log to one secondary: a cursor over the log that waits for the secondary to read and never buffers frames for it. If
+ * the log no longer contains the cursor's position, or the secondary reports that its data does not match, the same stream offers
+ * a resync session. The cursor then continues at the position that the secondary sends.
  */
 export class Shipper {
   readonly #options: ShipperOptions
@@ -72,8 +72,8 @@ export class Shipper {
   }
 
   /**
-   * Must be called if the newest log entry changes the set of filtered keys. Sends the log up to it, then starts a
-   * comparison of all data.
+   * Must be called if the newest log entry changes the set of filtered keys. Sends the log up to it, then starts a comparison of
+   * all data.
    */
   filterChanged(): void {
     this.#take({ on: 'filter-changed', at: this.#options.store.position.index })
@@ -218,9 +218,7 @@ export class Shipper {
     await Promise.all(this.#take(event))
   }
 
-  /**
-   * Executes the effects of an event. Synchronous effects are complete on return; the returned promises are the others.
-   */
+  /** Executes the effects of an event. Synchronous effects are complete on return; the returned promises are the others. */
   #take(event: ShippingEvent): readonly Promise<void>[] {
     const { to, effects } = step(SHIPPING, this.#state, event)
     this.#state = to

@@ -52,8 +52,8 @@ export class SecondaryRole implements SecondaryHooks {
   }
 
   /**
-   * Returns an objection to a primary that is older than the one followed before. A fence against that primary follows
-   * from the epochs that this cluster sends.
+   * Returns an objection to a primary that is older than the one followed before. A fence against that primary follows from the
+   * epochs that this cluster sends.
    */
   findObjection(primary: PeerIdentity): string | undefined {
     const record = this.#record()
@@ -80,10 +80,7 @@ export class SecondaryRole implements SecondaryHooks {
     return this.#record().mode === 'secondary'
   }
 
-  /**
-   * The first copy begins with a comparison. A hold on bootstrapping applies before it, while connected and without
-   * data.
-   */
+  /** The first copy begins with a comparison. A hold on bootstrapping applies before it, while connected and without data. */
   async beforeState(state: HoldState, signal: AbortSignal): Promise<void> {
     const { holds, kind } = this.#options
     if (state === 'merkle-diff' && !this.servesReads()) await holds.pass(kind, 'bootstrapping', signal)
@@ -94,10 +91,7 @@ export class SecondaryRole implements SecondaryHooks {
     this.#options.onChange()
   }
 
-  /**
-   * The filter arrives before its effect. Until it is in effect the primary must compare, even if the stream is
-   * interrupted.
-   */
+  /** The filter arrives before its effect. Until it is in effect the primary must compare, even if the stream is interrupted. */
   filterFingerprint(): string {
     const { kind, filters, settledFilter, host, isFilterInEffect } = this.#options
     if (kind !== 'performance') return ''
@@ -140,8 +134,8 @@ export class SecondaryRole implements SecondaryHooks {
   }
 
   /**
-   * The absence of a filter before it was set looks the same as after it was removed. Only this record shows that data
-   * was withheld in between.
+   * The absence of a filter before it was set looks the same as after it was removed. Only this record shows that data was
+   * withheld in between.
    */
   async beforeFilterChange(ids: readonly string[]): Promise<void> {
     const { kind, host, settledFilter } = this.#options
@@ -221,9 +215,9 @@ const whoOfSecondary = (
 })
 
 /**
- * Returns the identity that a cluster presents with a token. A former primary includes the epochs of both kinds that it
- * gave up, so that its new primary starts epochs above them, wherever that primary learned of them. An overtaken
- * primary includes the epochs of its overtaker. A follower includes no epochs.
+ * Returns the identity that a cluster presents with a token. A former primary includes the epochs of both kinds that it gave up,
+ * so that its new primary starts epochs above them, wherever that primary learned of them. An overtaken primary includes the
+ * epochs of its overtaker. A follower includes no epochs.
  */
 export const whoOfJoiner = (
   host: Pick<ReplicationHost, 'identity'>,

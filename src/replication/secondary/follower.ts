@@ -40,9 +40,8 @@ import { step } from '../model/state-table.js'
 const ROUNDS_BEFORE_FORMER = 3
 
 /**
- * The secondary side of one kind of replication: keeps one connection to the primary, at any of its addresses, and
- * keeps the store in sync with it. `state` describes the data and survives the connection; `connectionState` describes
- * the link.
+ * The secondary side of one kind of replication: keeps one connection to the primary, at any of its addresses, and keeps the
+ * store in sync with it. `state` describes the data and survives the connection; `connectionState` describes the link.
  */
 export class Follower {
   readonly #options: FollowerOptions
@@ -111,16 +110,14 @@ export class Follower {
   }
 
   /**
-   * The position applied from the primary's log. After another primary has accepted this cluster, the index is 0 until
-   * the position in its log is known.
+   * The position applied from the primary's log. After another primary has accepted this cluster, the index is 0 until the
+   * position in its log is known.
    */
   get applied(): LogPlace | undefined {
     return this.#standing.applied
   }
 
-  /**
-   * The last position that the primary announced since this follower started; undefined before the first announcement.
-   */
+  /** The last position that the primary announced since this follower started; undefined before the first announcement. */
   get announced(): LogPlace | undefined {
     return this.#primary.announced
   }
@@ -141,8 +138,8 @@ export class Follower {
   }
 
   /**
-   * Forwards a request to the primary. Rejects with `unavailable` if there is no primary: at once if that is known, or
-   * with `outcome unknown` in the text if the request had been sent.
+   * Forwards a request to the primary. Rejects with `unavailable` if there is no primary: at once if that is known, or with
+   * `outcome unknown` in the text if the request had been sent.
    */
   async forward(payload: Buffer, signal?: AbortSignal): Promise<ForwardReply> {
     const link = this.#following
@@ -150,9 +147,7 @@ export class Follower {
     return forwardOver(link.connection, this.#options, payload, signal)
   }
 
-  /**
-   * Switches to the first address that responds as the expected primary. Rejects, and changes nothing, if none does.
-   */
+  /** Switches to the first address that responds as the expected primary. Rejects, and changes nothing, if none does. */
   async updateAddresses(addresses: readonly string[]): Promise<Pong> {
     const { hooks } = this.#options
     const pong = await pingPrimaries(addresses, {

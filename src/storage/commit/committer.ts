@@ -29,9 +29,9 @@ import type { Wal } from '../log/wal.js'
 export type CommitListener = (commit: Commit, frame: Frame | undefined) => void
 
 /**
- * The single writer. All changes of the engine go through its queue, one batch at a time. State, trees, log and
- * listeners are updated after a batch is durable. After a failed batch, writes stop until the engine is reopened and
- * its content is read again, unless the batch failed before it reached the engine. Reads continue.
+ * The single writer. All changes of the engine go through its queue, one batch at a time. State, trees, log and listeners are
+ * updated after a batch is durable. After a failed batch, writes stop until the engine is reopened and its content is read again,
+ * unless the batch failed before it reached the engine. Reads continue.
  */
 export class Committer {
   readonly overlay: Overlay
@@ -100,10 +100,7 @@ export class Committer {
     return this.#inFlight
   }
 
-  /**
-   * Returns false while a batch is being written, or was being written when storage failed: the stored data may be
-   * ahead of the log.
-   */
+  /** Returns false during a write and after a failed one: the stored data may be ahead of the log. */
   readonly isEndKnown = (): boolean => this.#inFlight === undefined && this.#failure === undefined
 
   onCommit(listener: CommitListener): () => void {
@@ -111,10 +108,7 @@ export class Committer {
     return () => void this.#listeners.delete(listener)
   }
 
-  /**
-   * Calls the listener after the engine is reopened, which invalidates earlier snapshots. The listener returns the keys
-   * that read differently as a result.
-   */
+  /** Calls the listener after a reopening, which invalidates snapshots. It returns the keys that read differently. */
   onReopened(listener: () => Iterable<string>): void {
     this.#onReopened = listener
   }
@@ -153,10 +147,7 @@ export class Committer {
     })
   }
 
-  /**
-   * Applies another node's entry and updates everything as after a local commit. Rejects with the engine's error, and
-   * then accepts nothing until the engine is reopened.
-   */
+  /** Applies another node's entry like a local commit. If it rejects, nothing is accepted until the engine is reopened. */
   async follow(entry: LogEntry): Promise<void> {
     this.#requireOpen()
     await new Promise<void>((resolve, reject) => {
@@ -214,8 +205,7 @@ export class Committer {
       } finally {
         this.#inFlight = undefined
       }
-      // A power loss may undo commits that were not durable. Unless they are recorded as acknowledged, this is not
-      // reported as data loss.
+      // Commits that a power loss may undo are not recorded as acknowledged, so they are not reported as data loss.
       if (isDurable && this.log.isLocal)
         this.#options.engine.acknowledge({ revision: state.revision, index: state.last.index })
       this.#options.recorder?.record('vault.wal.persistWALs', this.#options.clock.monotonic() - startMs)

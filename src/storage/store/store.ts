@@ -34,9 +34,9 @@ export interface Written<T> {
 const ALL_CATEGORIES: ReadonlySet<Category> = new Set(['replicated', 'local', 'ignored'])
 
 /**
- * Stored values by key, with a log and two Merkle trees. Reads return committed data. A write is a function that runs
- * at once over committed and queued data; it resolves when all of that is durable. One transaction is one entry of the
- * log, except that a transaction with ignored keys only has none. Callers must not change a buffer after `put`.
+ * Stored values by key, with a log and two Merkle trees. Reads return committed data. A write is a function that runs at once
+ * over committed and queued data; it resolves when all of that is durable. One transaction is one entry of the log, except that a
+ * transaction with ignored keys only has none. Callers must not change a buffer after `put`.
  */
 export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
   readonly #committer: Committer
@@ -54,10 +54,7 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     committer.onReopened(() => this.#pinned.lose())
   }
 
-  /**
-   * Opens a store: reads and verifies the content of the engine. Throws `LogicalError` with the location of a break in
-   * the log.
-   */
+  /** Reads and verifies the content of the engine. Throws `LogicalError` with the location of a break in the log. */
   static async open(options: StoreOptions): Promise<Store> {
     const random = options.random ?? createSystemRandom()
     return new Store(options, random, await Committer.open(options, random))
@@ -82,10 +79,7 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     this.#writable = categories
   }
 
-  /**
-   * Makes `write` reject keys of these categories until `lift`. Resolves when all earlier writes are durable and
-   * logged.
-   */
+  /** Makes `write` reject keys of these categories until `lift`. Resolves when all earlier writes are durable and logged. */
   async fence(categories: ReadonlySet<Category>): Promise<void> {
     this.#fenced = categories
     await this.#committer.pause(async () => undefined)
@@ -95,10 +89,7 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     this.#fenced = new Set()
   }
 
-  /**
-   * Runs a transaction. Rethrows errors of `fn`; nothing is written then. If an error depends on queued data, it is
-   * thrown after that data is durable.
-   */
+  /** Runs a transaction. If `fn` throws, writes nothing, and rethrows once the queued data that it read is durable. */
   async write<T>(fn: (tx: Transaction) => T): Promise<Written<T>> {
     this.#committer.requireWritable()
     const { overlay } = this.#committer
@@ -115,9 +106,7 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     return { value, index: await this.#submit('own', writeSet, loggedOfOwn(writeSet.changes)) }
   }
 
-  /**
-   * Resolves when all earlier writes survive a power loss, and the acknowledged position outside of the data does too.
-   */
+  /** Resolves when all earlier writes survive a power loss, and the acknowledged position outside of the data does too. */
   async settle(): Promise<void> {
     await this.#committer.run((_batch, state) => ({ state, changes: [], filtered: [], isDurable: true }))
     await this.#options.engine.settleAcknowledged()
