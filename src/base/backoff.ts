@@ -32,7 +32,7 @@ export class Backoff {
     return Math.min(baseMs * (0.8 + 0.4 * share), maxMs)
   }
 
-  /** Must be called after a success. */
+  /** Restarts with the initial pause. Must be called after a success. */
   reset(): void {
     this.#nextMs = this.#bounds.initialMs
   }

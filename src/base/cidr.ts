@@ -115,7 +115,10 @@ const joined = (ranges: readonly AddressRange[]): AddressRange[] => {
   return out
 }
 
-/** `ranges` must be disjoint and sorted. Only the last range that begins before the child's end can contain it. */
+/**
+ * Returns true if one of the ranges contains the child. `ranges` must be disjoint and sorted: only the last range that
+ * begins before the child's end can contain it.
+ */
 const isWithinOneOf = (child: AddressRange, ranges: readonly AddressRange[]): boolean => {
   let low = 0
   let high = ranges.length

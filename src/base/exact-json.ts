@@ -97,8 +97,8 @@ class ThoroughParser {
   }
 
   /**
-   * `JSON.parse` validates the text between the quotes: control characters, escapes. A lone surrogate, which only an
-   * escape can produce, becomes U+FFFD, as in Vault.
+   * Reads a string. `JSON.parse` validates the text between the quotes: control characters, escapes. A lone surrogate,
+   * which only an escape can produce, becomes U+FFFD, as in Vault.
    */
   #string(): string {
     const text = this.#text
@@ -147,7 +147,7 @@ class ThoroughParser {
     return value
   }
 
-  /** NaN at the end. */
+  /** Returns the next code unit; NaN at the end. */
   #code(): number {
     return this.#text.charCodeAt(this.#at)
   }

@@ -24,9 +24,9 @@ const heap: { uncollectedBytes: number; isDue: boolean; collect: (() => void) | 
 }
 
 /**
- * Must be called with the size of every large string or buffer that is no longer used. Occasionally triggers a
- * collection in a separate event-loop turn. The engine is tuned for small objects, and otherwise keeps hundreds of
- * megabytes of large ones for a while.
+ * Records the size of a large string or buffer that is no longer used. Occasionally triggers a collection in a separate
+ * event-loop turn. The engine is tuned for small objects, and otherwise keeps hundreds of megabytes of large ones for a
+ * while.
  */
 export const letGo = (bytes: number): void => {
   heap.uncollectedBytes += bytes
@@ -47,7 +47,7 @@ const collect = (): void => {
   setTimeout(rest, REST * (performance.now() - startMs)).unref()
 }
 
-/** The engine exposes the collector to contexts that are created while its flag is set. */
+/** Returns the collector, which the engine exposes to contexts that are created while its flag is set. */
 const findCollector = (): (() => void) => {
   setFlagsFromString('--expose-gc')
   const found: () => void = runInNewContext('gc')

@@ -106,6 +106,6 @@ const parseObject = (cursor: HclCursor): HclValue => {
   return { kind: 'object', body, ...at }
 }
 
-/** At the end of the text, the error names the position of the opening bracket. */
+/** Returns the error of a missing bracket. At the end of the text, it names the position of the opening bracket. */
 const unclosed = (cursor: HclCursor, reason: string, opened: HclPosition) =>
   cursor.isAtEnd ? cursor.error('the bracket is not closed', opened) : cursor.error(reason)

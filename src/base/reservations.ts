@@ -5,7 +5,10 @@
 export class Reservations<T> {
   readonly #byKey = new Map<string, T>()
 
-  /** Must be called within the transaction. `release` must follow when it has ended, whatever the result. */
+  /**
+   * Reserves a value. Must be called within the transaction. `release` must follow when it has ended, whatever the
+   * result.
+   */
   reserve(key: string, value: T): void {
     this.#byKey.set(key, value)
   }

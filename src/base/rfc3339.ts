@@ -2,8 +2,9 @@
 export const formatTime = (ms: number): string => new Date(ms).toISOString()
 
 /**
- * Like `formatTime`, with nine digits and `microseconds` earlier, for the expiry of tokens and leases. Vault takes the
- * time of the expiry slightly before the creation time. Clients that subtract the two and round down depend on this.
+ * Formats a time like `formatTime`, with nine digits and `microseconds` earlier, for the expiry of tokens and leases.
+ * Vault takes the time of the expiry slightly before the creation time. Clients that subtract the two and round down
+ * depend on this.
  */
 export const formatNanoTime = (ms: number, microseconds = 0): string => {
   const nanos = (((ms % 1000) + 1000) % 1000) * 1_000_000 - microseconds * 1000

@@ -7,8 +7,8 @@ import { endWithParent } from '../lab/runner/end-with-parent.js'
 import { StopSignals } from './terminal/stop-signals.js'
 
 /**
- * The process of an in-process lab, started by `up --in-process` with `-config=FILE` and ended by `down`. It contains
- * the lab daemon and the servers, which are started and stopped over the daemon's socket.
+ * Runs the process of an in-process lab, started by `up --in-process` with `-config=FILE` and ended by `down`. It
+ * contains the lab daemon and the servers, which are started and stopped over the daemon's socket.
  */
 const main = async (file: string): Promise<void> => {
   // SIGHUP is ignored, so that the lab continues when its terminal is closed.

@@ -15,8 +15,8 @@ const clock: Clock = {
 }
 
 /**
- * The lab daemon, started by `up` with `-config=FILE` and ended by `down`. It is a separate program with few imports,
- * because it uses memory for the lifetime of its lab.
+ * Runs the lab daemon, started by `up` with `-config=FILE` and ended by `down`. It is a separate program with few
+ * imports, because it uses memory for the lifetime of its lab.
  */
 const main = async (file: string): Promise<void> => {
   // SIGHUP is ignored, so that the lab continues when its terminal is closed.

@@ -11,8 +11,8 @@ import { lchownSync, lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { makeDirectory } from '../base/make-directory.js'
 
 /**
- * The first process of a container. A program of this package runs in this process, as user `vault` if the container
- * was started as root. Any other program runs as a child process without changes.
+ * Runs the first process of a container. A program of this package runs in this process, as user `vault` if the
+ * container was started as root. Any other program runs as a child process without changes.
  */
 export const runContainer = async (signals: StopSignals): Promise<number> => {
   outliveReaders()

@@ -3,12 +3,12 @@ import { nextTurn, PIECE_BYTES, piecesOf } from '../base/turn.js'
 import type { HashName } from './signatures.js'
 
 /**
- * SHA-256 of bytes or of a text's UTF-8. The hash is requested as a binary string, because a buffer costs three times
- * as much.
+ * Returns the SHA-256 of bytes or of a text's UTF-8. The hash is requested as a binary string, because a buffer costs
+ * three times as much.
  */
 export const sha256 = (data: Buffer | string): Buffer => Buffer.from(hash('sha256', data, 'binary'), 'latin1')
 
-/** SHA-256 as 64 hex digits. */
+/** Returns the SHA-256 as 64 hex digits. */
 export const sha256Hex = (data: Buffer | string): string => hash('sha256', data, 'hex')
 
 /** Returns an incremental SHA-256. */
@@ -20,22 +20,22 @@ export const createSha256 = (): { add(piece: Buffer): void; hex(): string } => {
 /** Length of the truncated hashes of trees and log frames. */
 export const SHORT_HASH_BYTES = 20
 
-/** SHA-256 truncated to 20 bytes. */
+/** Returns the SHA-256 truncated to 20 bytes. */
 export const shortHash = (data: Buffer): Buffer =>
   Buffer.from(hash('sha256', data, 'binary').slice(0, SHORT_HASH_BYTES), 'latin1')
 
-/** `shortHash` of several consecutive pieces, without a copy. */
+/** Returns the `shortHash` of several consecutive pieces, without a copy. */
 export const shortHashOf = (...pieces: readonly Buffer[]): Buffer => {
   const digest = createHash('sha256')
   for (const piece of pieces) digest.update(piece)
   return digest.digest().subarray(0, SHORT_HASH_BYTES)
 }
 
-/** Like `shortHashOf`, but yields to the event loop between pieces of large data. */
+/** Returns `shortHashOf`, but yields to the event loop between pieces of large data. */
 export const shortHashInTurns = async (...parts: readonly Buffer[]): Promise<Buffer> =>
   (await sha256InTurns(...parts)).subarray(0, SHORT_HASH_BYTES)
 
-/** SHA-256 of several consecutive parts. Yields to the event loop between pieces of large data. */
+/** Returns the SHA-256 of several consecutive parts. Yields to the event loop between pieces of large data. */
 export const sha256InTurns = async (...parts: readonly Buffer[]): Promise<Buffer> => {
   const isLarge = parts.some(({ length }) => length > PIECE_BYTES)
   const digest = createHash('sha256')

@@ -5,11 +5,11 @@ const HASH_BYTES = 32
 const INNER_PAD = 0x36
 const OUTER_PAD = 0x5c
 
-/** HMAC-SHA-256 of bytes or of a text's UTF-8. */
+/** Returns the HMAC-SHA-256 of bytes or of a text's UTF-8. */
 export const hmacSha256 = (key: Buffer, data: Buffer | string): Buffer =>
   Buffer.from(hash('sha256', outerText(key, data), 'binary'), 'latin1')
 
-/** HMAC-SHA-256 as 64 hex digits. */
+/** Returns the HMAC-SHA-256 as 64 hex digits. */
 export const hmacSha256Hex = (key: Buffer, data: Buffer | string): string => hash('sha256', outerText(key, data), 'hex')
 
 /** Returns the input of the outer hash of RFC 2104. Two one-shot hashes cost half as much as an Hmac object. */

@@ -6,7 +6,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
 
 const ALGORITHM = 'ES512'
 
-/** Loaded at the first use, so that servers start faster. */
+/** Loads the library at the first use, so that servers start faster. */
 const loadJose = () => import('jose')
 
 export type JwtClaims = { readonly [name: string]: unknown }

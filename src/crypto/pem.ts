@@ -4,7 +4,10 @@ import { createPrivateKey } from 'node:crypto'
 
 const LINE_LENGTH = 64
 
-/** The content is not parsed: its user does that anyway, and for a key it takes as long as a signature. */
+/**
+ * Returns the PEM without parsing its content: its user does that anyway, and for a key it takes as long as a
+ * signature.
+ */
 const pemOf = (label: string, der: Buffer): string => {
   const text = der.toString('base64')
   const lines = text.match(new RegExp(`.{1,${LINE_LENGTH}}`, 'g')) ?? []

@@ -42,7 +42,7 @@ const keyOf = (key: KeyObject): SimulatedKey => ({
 const exported = ({ key, type }: SimulatedKey): Buffer =>
   type === 'private' ? key.export({ format: 'der', type: 'pkcs8' }) : key.export({ format: 'der', type: 'spki' })
 
-/** The part of the Web Crypto interface that the certificate library uses. */
+/** Implements the part of the Web Crypto interface that the certificate library uses. */
 export const simulatedCertificateKeys = (random: Random): CertificateKeys => {
   const subtle = {
     generateKey: async (algorithm: { readonly name: string }) => {
@@ -66,7 +66,10 @@ export const simulatedCertificateKeys = (random: Random): CertificateKeys => {
   }
 }
 
-/** Any number below the order of the curve is a private key, which determines the public key. */
+/**
+ * Returns a key from the random source. Any number below the order of the curve is a private key, which determines the
+ * public key.
+ */
 const ecKey = (crv: EcCurve, random: Random): KeyObject => {
   const { name, bytes } = CURVES[crv]
   const pair = createECDH(name)

@@ -42,7 +42,10 @@ interface StaticSealOptions {
 
 const PURPOSE = 'core/auto-wrapped-root'
 
-/** Stored form: one byte with the length of the wrapping key's ID, the ID, the wrapped key. */
+/**
+ * Creates the seal. Stored form of a wrapped key: one byte with the length of the wrapping key's ID, the ID, the
+ * wrapped key.
+ */
 export const createStaticSeal = ({ type, current, previous, random }: StaticSealOptions): StaticSeal => ({
   type,
   wrap(key) {

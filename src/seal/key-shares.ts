@@ -61,5 +61,5 @@ export const combineShares = async (shares: readonly Buffer[], config: SealConfi
   return Buffer.from(await combine(shares.map(plainBytes)))
 }
 
-/** The library accepts exactly this class, not a subclass such as Buffer. */
+/** Returns a plain array, because the library rejects subclasses such as Buffer. */
 const plainBytes = (bytes: Buffer): Uint8Array => new Uint8Array(bytes)

@@ -25,8 +25,8 @@ const decodeHex = (text: string): Buffer | undefined =>
   text.length % 2 === 0 && /^[0-9a-fA-F]+$/.test(text) ? Buffer.from(text, 'hex') : undefined
 
 /**
- * Strict, because Node's decoder skips invalid characters. Line ends inside are allowed, because pasted text contains
- * them.
+ * Decodes strictly, because Node's decoder skips invalid characters. Line ends inside are allowed, because pasted text
+ * contains them.
  */
 const decodeBase64 = (text: string): Buffer | undefined => {
   const joined = text.replace(/[\r\n]/g, '')

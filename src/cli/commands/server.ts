@@ -111,7 +111,10 @@ const reload = async (server: RunningServers, log: PinoLog, args: readonly strin
   }
 }
 
-/** SIGTERM and SIGINT drain requests; a second signal ends the process at once. Resolves to the exit code. */
+/**
+ * Waits for a signal. SIGTERM and SIGINT drain requests; a second signal ends the process at once. Resolves to the exit
+ * code.
+ */
 const serveUntilStopped = (server: RunningServers, log: PinoLog, signals: StopSignals): Promise<number> =>
   new Promise((resolve) => {
     let isStopping = false

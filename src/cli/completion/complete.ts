@@ -81,7 +81,7 @@ const candidatesAt = (place: Place, current: string, names: Names): Candidate[] 
   return [...commands.map(({ name, about }) => ({ word: name, about })), ...argumentsAt(place, names)]
 }
 
-/** The last argument may be repeatable. */
+/** Returns the candidates for the current argument. The last argument may be repeatable. */
 const argumentsAt = ({ command, given, lab }: Place, names: Names): Candidate[] => {
   const known = command.arguments
   const argument = known[given.length] ?? (known.at(-1)?.isVariadic ? known.at(-1) : undefined)
@@ -105,5 +105,5 @@ const optionsOf = ({ command, above }: Place): readonly OptionWords[] =>
 /** The words after `help` name a command. */
 const HELP = 'help'
 
-/** Some shells split `--name=lab` into three words. */
+/** Joins the words of an option, because some shells split `--name=lab` into three words. */
 const joinValues = (words: readonly string[]): string[] => words.filter((word) => word !== '=')

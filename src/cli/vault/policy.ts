@@ -7,7 +7,7 @@ import { parseHcl } from '../../base/hcl.js'
 
 const ONE_NAME = { takes: 'NAME', count: [1, 1] } as const
 
-/** The server stores names in lower case. */
+/** Returns a name as the server stores it, in lower case. */
 const nameOf = (text: string): string => text.trim().toLowerCase()
 
 export const policyCommands: readonly Command[] = [

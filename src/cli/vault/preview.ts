@@ -18,7 +18,7 @@ export class Preview extends Error {
 export const renderPreview = (settings: ClientSettings, request: PreviewedRequest): string =>
   settings.preview === 'policy' ? renderPolicy(request) : renderCurl(settings, request)
 
-/** The token is not printed: the curl command looks it up when it runs. */
+/** Renders the curl command. It contains no token, but looks the token up when it runs. */
 const renderCurl = ({ tls }: ClientSettings, { method, url, headers, body }: PreviewedRequest): string => {
   const shown = Object.entries({ ...headers, 'X-Vault-Request': 'true' })
     .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -66,7 +66,10 @@ export const sealBundle = (bundle: Bundle, publicKey: Buffer, random: Random): s
   return Buffer.from(JSON.stringify(text)).toString('base64')
 }
 
-/** The fields beside the encrypted key, in a fixed order. They are authenticated, so none of them can be replaced. */
+/**
+ * Returns the fields beside the encrypted key in a fixed order. They are authenticated, so none of them can be
+ * replaced.
+ */
 const contextOf = (part: JsonObject): string =>
   JSON.stringify(
     ['ca_cert', 'client_cert', 'cluster_id', 'id', 'mode', 'primary_cluster_addr', 'primary_public_key'].map(

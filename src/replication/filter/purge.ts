@@ -80,7 +80,7 @@ export class FilteredDataPurge {
     await this.#looks
   }
 
-  /** Must be called after a change of a filter, a mount or the data. Looks for data to mark or destroy. */
+  /** Looks for data to mark or destroy. Must be called after a change of a filter, a mount or the data. */
   check(): void {
     if (this.#stopped.signal.aborted) return
     const { to, effects } = step(LOOKING, this.#looking, { on: 'asked' })
@@ -88,7 +88,10 @@ export class FilteredDataPurge {
     if (effects.length > 0) this.#looks = this.#looks.then(() => this.#lookOnce())
   }
 
-  /** Must be called after data arrives over the stream: it may have deleted the last filtered key. */
+  /**
+   * Looks for data if a mark exists. Must be called after data arrives over the stream: it may have deleted the last
+   * filtered key.
+   */
   checkPending(): void {
     if (this.#stage) this.check()
   }

@@ -87,6 +87,9 @@ const KNOWN: ReadonlySet<string> = new Set(
   ),
 )
 
-/** `mount`: type of its backend. Creating a resource counts as an update. */
+/**
+ * Returns true if a primary accepts this request. `mount`: type of its backend. Creating a resource counts as an
+ * update.
+ */
 export const isForwardable = (mount: string, pattern: string, operation: Operation): boolean =>
   KNOWN.has([mount, pattern, operation === 'create' ? 'update' : operation].join('\n'))

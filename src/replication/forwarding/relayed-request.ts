@@ -103,7 +103,7 @@ const withheldOf = (value: JsonValue | undefined): readonly Withheld[] | undefin
   return value
 }
 
-/** A request whose body was not read must not be executed. */
+/** Returns the error of a body that was not read. Such a request must not be executed. */
 const bodyRefusalOf = (value: JsonValue | undefined): LogicalError | undefined => {
   if (value === undefined) return undefined
   const { code, message } = objectOf('refusal', value)

@@ -27,8 +27,8 @@ export const objectOf = (what: string, value: JsonValue | undefined): JsonObject
 }
 
 /**
- * `bytesMax`: maximum size as received from the client, where each character of a header is one byte, regardless of
- * UTF-8.
+ * Returns a text. `bytesMax`: maximum size as received from the client, where each character of a header is one byte,
+ * regardless of UTF-8.
  */
 export const textOf = (what: string, value: JsonValue | undefined, bytesMax: number): string => {
   if (typeof value !== 'string' || value.length > bytesMax) throw junk(what)

@@ -19,7 +19,7 @@ import { KEYS } from '../../storage/keys/key-families.js'
 export interface GenerationAttempt {
   /** Returns the bare body of a status response. */
   status(): JsonObject
-  /** At most one of the two options is not empty. */
+  /** Starts an attempt. At most one of the two options is not empty. */
   start(options: { otp: string; pgpKey: string }): JsonObject | Promise<JsonObject>
   cancel(): void
   update(options: { key: string; nonce: string }): Promise<JsonObject>

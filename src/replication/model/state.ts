@@ -117,7 +117,7 @@ const PREFIX: Readonly<Record<Kind, string>> = { dr: KEYS.drRole, performance: K
 
 export const recordKey = (kind: Kind): string => `${PREFIX[kind]}record`
 
-/** Key of the private half of a generated key pair until its token arrives. */
+/** Returns the key under which the private key of a generated pair waits for its token. */
 export const exchangeKeyKey = (kind: Kind): string => `${PREFIX[kind]}exchange-key`
 
 export const readRecord = (storage: ReadStorage, kind: Kind): KindRecord =>

@@ -21,5 +21,5 @@ export const findVersionObjection = (secondary: string, primary: string): string
     : `secondary version ${secondary} is older than primary version ${primary}: replicating from a newer version to an ` +
       'older one is unsafe, upgrade the secondary first'
 
-/** Version 1.3 introduced public keys for activation tokens. */
+/** Returns true if the version supports public keys for activation tokens, which version 1.3 introduced. */
 export const hasPublicKeyTokens = (version: string): boolean => compareVersions(version, '1.3') >= 0

@@ -44,8 +44,8 @@ export const reindex = (context: ReplicationContext, { diff, force, skipFlush }:
 }
 
 /**
- * A cluster that is ahead of its primary continues only if told to discard its surplus, which is listed and stored
- * first.
+ * Restarts replication. A cluster that is ahead of its primary continues only if told to discard its surplus, which is
+ * listed and stored first.
  */
 export const recover = async (context: ReplicationContext, { force }: { force: boolean }): Promise<Response> => {
   if (aheadKind(context)) {
@@ -64,7 +64,7 @@ const aheadKind = ({ roles }: ReplicationContext): Kind | undefined =>
   })
 
 /**
- * The position is removed last: after a crash before that, the cluster detects the rewound primary again. Without a
+ * Removes the stored position last. After a crash before that, the cluster detects the rewound primary again. Without a
  * position, all data is compared.
  */
 const followAgain = (context: ReplicationContext): Promise<void> =>

@@ -133,7 +133,7 @@ const register = async (
   return { bundle, registration }
 }
 
-/** A new token replaces an unused token for the same ID. */
+/** Adds a registration. A new token replaces an unused token for the same ID. */
 const withRegistration = (record: PrimaryRecord, row: Registration): PrimaryRecord => ({
   ...record,
   registrations: [...record.registrations.filter((other) => other.id !== row.id), row],

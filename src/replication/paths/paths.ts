@@ -11,7 +11,8 @@ import { renderStatus } from './status.js'
 import type { Kind } from '../model/types.js'
 
 /**
- * `sys/replication/*` as a path table, relative to `sys/`. The older paths without a kind mean performance replication.
+ * Returns `sys/replication/*` as a path table, relative to `sys/`. The older paths without a kind mean performance
+ * replication.
  */
 export const replicationPaths = (context: PathContext): PathSpec[] => [
   ...statusPaths(context),

@@ -6,7 +6,7 @@ import { write } from './guard.js'
 import type { PathContext } from '../roles/context.js'
 import type { Kind } from '../model/types.js'
 
-/** `.../primary/*` of one kind below `prefix`, either the kind's prefix or the older one without a kind. */
+/** Returns `.../primary/*` of one kind below `prefix`, either the kind's prefix or the older one without a kind. */
 export const primaryPaths = (prefix: string, kind: Kind, context: PathContext): PathSpec[] => [
   write(
     context,

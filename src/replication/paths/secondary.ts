@@ -32,7 +32,10 @@ const SUMMARIES = {
 
 type UpdateTable = typeof UPDATE_PRIMARY_FIELDS
 
-/** A blank token forgets the primary. A null token means no token, because some clients send every field. */
+/**
+ * Returns the fields. A blank token forgets the primary. A null token means no token, because some clients send every
+ * field.
+ */
 const toUpdateFields = (call: Call<UpdateTable>): UpdateFields => ({
   ...toJoinFields(call.values),
   token: call.supplied('token') && call.request.data.token !== null ? call.values.token : undefined,
@@ -46,7 +49,7 @@ const enablePath = (prefix: string, kind: Kind, context: PathContext): PathSpec 
     (current, call) => enableSecondary(current, kind, toJoinFields(call.values)),
   )
 
-/** `.../secondary/*` of performance replication below `prefix`. All paths need a client token. */
+/** Returns `.../secondary/*` of performance replication below `prefix`. All paths need a client token. */
 export const performanceSecondaryPaths = (prefix: string, context: PathContext): PathSpec[] => [
   enablePath(prefix, 'performance', context),
   write(
@@ -88,7 +91,7 @@ const requireEitherToken = (context: PathContext, request: Request, token: strin
   if (token === '' || !isOperationAllowed(context, token, request)) context.services.authorize(request)
 }
 
-/** `dr/secondary/*`. Most paths accept an operation token. */
+/** Returns `dr/secondary/*`. Most paths accept an operation token. */
 export const drSecondaryPaths = (context: PathContext): PathSpec[] => [
   enablePath('replication/dr', 'dr', context),
   write(

@@ -25,7 +25,7 @@ export class Pacer {
     this.#sinceMs = clock.monotonic()
   }
 
-  /** Must be awaited between two slices. */
+  /** Pauses if there are writes. Must be awaited between two slices. */
   async rest(): Promise<void> {
     const index = this.#lastIndex()
     const workedMs = this.#clock.monotonic() - this.#sinceMs

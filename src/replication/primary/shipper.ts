@@ -51,7 +51,7 @@ export class Shipper {
     this.#options = options
   }
 
-  /** Never resolves. Rejects with the reason of the stream's end. */
+  /** Sends the log. Never resolves; rejects with the reason of the stream's end. */
   async run(opened: OpenedAt): Promise<never> {
     const { store, stream } = this.#options
     const unsubscribe = store.onCommit(() => this.#wake())
@@ -72,8 +72,8 @@ export class Shipper {
   }
 
   /**
-   * Must be called if the newest log entry changes the set of filtered keys. Sends the log up to it, then starts a comparison of
-   * all data.
+   * Sends the log up to its newest entry, then starts a comparison of all data. Must be called if that entry changes
+   * the set of filtered keys.
    */
   filterChanged(): void {
     this.#take({ on: 'filter-changed', at: this.#options.store.position.index })

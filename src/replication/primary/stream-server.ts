@@ -91,7 +91,10 @@ export class StreamServer implements ClusterService {
     }
   }
 
-  /** Must be called when the set of keys withheld from a secondary has changed, before the change is acknowledged. */
+  /**
+   * Starts a comparison. Must be called when the set of keys withheld from a secondary has changed, before the
+   * response.
+   */
   filterChanged(secondaryId: string): void {
     this.#shippers.get(secondaryId)?.filterChanged()
   }

@@ -71,7 +71,7 @@ export interface TokenRequest {
   readonly publicKey: 'none' | 'good' | 'bad' | { readonly tooOld: string }
 }
 
-/** `taken`: the IDs whose bootstrap has succeeded. `issued`: the IDs whose token is unused. */
+/** Decides on a new token. `taken`: the IDs whose bootstrap has succeeded. `issued`: the IDs whose token is unused. */
 export const decideIssueToken = (
   kind: Kind,
   facts: Facts,

@@ -36,7 +36,7 @@ export interface BundleFacts {
   readonly isOwn: boolean
 }
 
-/** `setId` is the set of the record; undefined if any set is valid, because all data is wiped. */
+/** Validates a bundle. `setId`: the set of the record; undefined if any set is valid, because all data is wiped. */
 export const checkBundle = (kind: Kind, setId: string | undefined, bundle: BundleFacts): Check => {
   if (bundle.kind !== kind) return refuse(GUARDS.tokenOfKind(bundle.kind))
   if (bundle.isOwn) return refuse(GUARDS.ownSecondary)

@@ -38,7 +38,7 @@ interface Run {
 }
 
 /**
- * Must run within `roles.exclusively`. Executes the effects of a decision, or throws its refusal. A failure before the
+ * Executes the effects of a decision, or throws its refusal. Must run within `roles.exclusively`. A failure before the
  * point of no return leaves the role unchanged. The decision is repeated after the preparations, because data that
  * arrived until following ended may have changed another role.
  */
@@ -97,8 +97,8 @@ const prepare = async ({ context, given, prepared, undo }: Run, effect: Preparat
 }
 
 /**
- * Before a cluster follows one with another epoch, lists and stores the entries that the other cluster does not build
- * on. They are in the local log on a former primary, and in the received log on a follower.
+ * Lists and stores the entries that another cluster does not build on, before this cluster follows it. They are in the
+ * local log on a former primary, and in the received log on a follower.
  */
 const listSurplus = async (
   { host, roles, running }: ReplicationContext,

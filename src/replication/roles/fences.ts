@@ -110,7 +110,9 @@ export class Fences {
     return unknown.some((epoch) => isOvertakenBy(record.epochs, [epoch]))
   }
 
-  /** A fence applies as long as the other chain overtakes this one, regardless of what was stored when. */
+  /**
+   * Returns the fence. It applies as long as the other chain overtakes this one, regardless of what was stored when.
+   */
   #own(kind: Kind, record: PrimaryRecord): Fence | undefined {
     const fence = this.#met.get(kind) ?? record.fenced
     return fence?.by && !isOvertakenBy(record.epochs, fence.by.epochs) ? undefined : fence
@@ -144,10 +146,10 @@ export class Fences {
 
 const chainOf = (record: KindRecord): EpochChain => (record.mode === 'disabled' ? [] : record.epochs)
 
-/** The kind whose epoch the log of this cluster is written in. */
+/** Returns the kind whose epoch the log of this cluster is written in. */
 const writtenKind = ({ dr }: Readonly<Record<Kind, KindRecord>>): Kind => (dr.mode === 'primary' ? 'dr' : 'performance')
 
-/** A follower knows the epochs of the newer primary, but not which cluster it is. */
+/** Returns the overtaker. A follower knows the epochs of the newer primary, but not which cluster it is. */
 const overtakerOf = ({ isPrimary, clusterId, epochs, apiAddress, clusterAddresses }: PeerIdentity): Overtaker =>
   isPrimary
     ? { clusterId, epochs, apiAddress, clusterAddresses }

@@ -105,7 +105,7 @@ class BoundedSuffix {
   }
 }
 
-/** Filtered operations have no key, and the role that a failover changes is not a loss. */
+/** Returns false for filtered operations, which have no key, and for the role that a failover changes. */
 const isData = (key: string): boolean => key !== '' && key !== recordKey('performance')
 
 const describe = (index: number, key: string, isDelete: boolean, paths: ReadonlyMap<string, string>): LostEntry => {

@@ -181,7 +181,7 @@ export class PrimaryRole implements PrimaryHooks {
     return record
   }
 
-  /** With several nodes, the active node comes first, wherever a token directed its users. */
+  /** Returns this cluster's addresses. The active node comes first, whatever address the tokens contain. */
   #ownAddresses({ primaryClusterAddr }: PrimaryRecord): readonly string[] {
     const { identity, settings } = this.#options.host
     if (!settings.hasSeveralNodes) return [withScheme(primaryClusterAddr || identity.clusterAddress)]

@@ -70,7 +70,7 @@ export class RoleRecords {
     })
   }
 
-  /** Must run within `exclusively`. Applies a decided change of the records, up to and past the point of no return. */
+  /** Applies a decided change of the records, up to and past the point of no return. Must run within `exclusively`. */
   async change({ change, end }: Acceptance, given: Ingredients, material?: WipeMaterial): Promise<void> {
     await this.#lock.run('record', async () => {
       this.#requireOpen()
@@ -181,7 +181,7 @@ export class RoleRecords {
   }
 }
 
-/** The fields of a record that cannot change while its role runs, and the registered secondaries. */
+/** Returns the fields of a record that cannot change while its role runs, and the registered secondaries. */
 const standingOf = (record: KindRecord) => [
   stageOf(record),
   record.mode === 'primary' ? record.registrations : undefined,

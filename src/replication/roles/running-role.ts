@@ -108,7 +108,7 @@ export class RunningRole {
   }
 
   /**
-   * On a primary with fenced writes: waits until its secondaries have applied everything. Resolves to those that have
+   * Waits until the secondaries of a primary with fenced writes have applied everything. Resolves to those that have
    * not.
    */
   async drain(): Promise<readonly Straggler[]> {

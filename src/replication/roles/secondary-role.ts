@@ -80,7 +80,7 @@ export class SecondaryRole implements SecondaryHooks {
     return this.#record().mode === 'secondary'
   }
 
-  /** The first copy begins with a comparison. A hold on bootstrapping applies before it, while connected and without data. */
+  /** Waits for holds. A hold on bootstrapping applies before the first comparison, while connected and without data. */
   async beforeState(state: HoldState, signal: AbortSignal): Promise<void> {
     const { holds, kind } = this.#options
     if (state === 'merkle-diff' && !this.servesReads()) await holds.pass(kind, 'bootstrapping', signal)
@@ -91,7 +91,7 @@ export class SecondaryRole implements SecondaryHooks {
     this.#options.onChange()
   }
 
-  /** The filter arrives before its effect. Until it is in effect the primary must compare, even if the stream is interrupted. */
+  /** Returns the fingerprint of the filter in effect; until it is in effect, one that makes the primary compare. */
   filterFingerprint(): string {
     const { kind, filters, settledFilter, host, isFilterInEffect } = this.#options
     if (kind !== 'performance') return ''
@@ -100,7 +100,7 @@ export class SecondaryRole implements SecondaryHooks {
     return isFilterInEffect() ? (filters.compiled(id)?.fingerprint ?? '') : ''
   }
 
-  /** The known filter may have changed, for example if it was lifted during the offer. */
+  /** Records the compared filter. The known one may have changed, for example if it was lifted during the offer. */
   async onCompared(rule: string): Promise<void> {
     const { kind, filters, settledFilter, host } = this.#options
     if (kind === 'dr') return keepAlignment(host)

@@ -2,7 +2,10 @@ import type { KeyListeners } from '../../storage/keys/replicable.js'
 import type { ReplicationContext } from '../roles/context.js'
 import { recordKey } from '../model/state.js'
 
-/** The replication caches of stored values, by the owner of their keys. Commits are their only source of updates. */
+/**
+ * Returns the listeners that update the replication caches, by the owner of the keys. Caches are updated only by
+ * commits.
+ */
 export const replicationCaches = ({
   filters,
   settledFilter,

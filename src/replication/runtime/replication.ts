@@ -164,7 +164,7 @@ export class Replication {
     return !this.#purge.isSettled
   }
 
-  /** Must be called when a node of this cluster is added, removed or moved. */
+  /** Informs peers of changed addresses. Must be called when a node of this cluster is added, removed or moved. */
   addressesChanged(): void {
     for (const kind of KINDS) this.context.running[kind].primary?.addressesChanged()
   }

@@ -52,7 +52,7 @@ export class Applier {
     return this.#position
   }
 
-  /** The primary has found the position in its log, so it now belongs to the primary's epoch. */
+  /** Moves the position to the primary's epoch, because the primary has found the position in its log. */
   confirm(): void {
     this.#position = { ...this.#position, epoch: this.#epoch }
   }

@@ -37,7 +37,10 @@ const sync = ({ applied }: Applied): Outcome => to({ is: 'merkle-sync', progress
 const apply = (_: Standing, { place }: { readonly place: LogPlace }): Outcome =>
   to({ is: 'stream-wals', applied: place })
 
-/** A primary of another epoch has its own indexes: nothing of its log is applied until the position in it is known. */
+/**
+ * Handles a new primary. One of another epoch has its own indexes: nothing of its log is applied until the position is
+ * known.
+ */
 const take = (state: Standing, { epoch }: { readonly epoch: string }): Outcome =>
   state.applied?.epoch === epoch ? stay(state) : to({ is: 'merkle-diff', applied: { epoch, index: 0 } })
 

@@ -119,7 +119,7 @@ export class MemorySharedLog implements SharedLog {
     )
   }
 
-  /** A node keeps no files of the log, so there is nothing to remove. */
+  /** Does nothing, because a node keeps no files of the log. */
   async forgetReplaced(): Promise<void> {}
 
   async close(): Promise<void> {

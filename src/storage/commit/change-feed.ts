@@ -32,7 +32,7 @@ export class ChangeFeed {
     }
   }
 
-  /** A failing listener does not prevent the others from running. */
+  /** Calls a listener. Its failure does not prevent the others from running. */
   #tell(listener: KeyListener, key: string, origin: Commit['origin']): void {
     try {
       listener(key, origin)

@@ -236,7 +236,7 @@ export class Committer {
     if (staged.commit !== undefined) this.#announce(staged.commit, staged.frame)
   }
 
-  /** An error before the batch is written rejects only these units. */
+  /** Stages units. An error before the batch is written rejects only these units. */
   #stage(units: readonly Write[], batch: EngineBatch): Staged | undefined | 'rejected' {
     try {
       const first = units[0]
@@ -287,7 +287,7 @@ export class Committer {
     this.#recovery.begin()
   }
 
-  /** The failed batch may have reached the disk, so everything is read again. */
+  /** Reads everything again, because the failed batch may have reached the disk. */
   async #recover(): Promise<void> {
     const knownIndex = this.state.last.index
     await this.#options.engine.reopen()

@@ -27,7 +27,7 @@ export class Settler {
     this.#options = options
   }
 
-  /** Must be called after every commit. */
+  /** Schedules the next persist. Must be called after every commit. */
   schedule(): void {
     if (this.#timer !== undefined || this.#isClosed) return
     this.#timer = this.#options.clock.setTimer(DELAY_MS, () => {

@@ -41,7 +41,7 @@ export class Trimmer {
     }
   }
 
-  /** Must be called after every commit. */
+  /** Schedules a trim if the log exceeds its retention. Must be called after every commit. */
   schedule(): void {
     const { clock, log, wal, isWritable } = this.#options
     if (this.#timer !== undefined || !isWritable() || !wal().hasExcess(this.#pins > 0)) return

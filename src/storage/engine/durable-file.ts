@@ -1,7 +1,9 @@
 import { open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Error handler for optional files: returns undefined if the file does not exist, and rethrows any other error. */
+/**
+ * Handles the error of an optional file: returns undefined if the file does not exist, and rethrows any other error.
+ */
 export const absent = (error: NodeJS.ErrnoException): undefined => {
   if (error.code !== 'ENOENT') throw error
 }

@@ -60,7 +60,7 @@ const openWithBallast = async (
   }
 }
 
-/** Without its log, LevelDB would open the directory as an empty database. */
+/** Throws if the log is missing. Without it, LevelDB would open the directory as an empty database. */
 const requireLog = async (directory: string): Promise<void> => {
   const names = await readdir(directory).catch(() => undefined)
   if (names === undefined) throw unreadable(`the live generation ${directory} is missing`)

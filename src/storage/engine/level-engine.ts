@@ -74,7 +74,7 @@ interface LevelEngineOptions {
   readonly ballast?: Ballast
 }
 
-/** LevelDB is loaded with the first database, because most commands open none. */
+/** Loads LevelDB with the first database, because most commands open none. */
 const openNative = async (directory: string, createIfMissing: boolean): Promise<Native> => {
   const native = await import('./open-native.js')
   return native.openNative(directory, createIfMissing)

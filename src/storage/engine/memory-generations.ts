@@ -19,7 +19,7 @@ export class MemoryDirectory {
   }
 }
 
-/** The counterpart of `openGenerations` for storage in memory. */
+/** Opens a data directory in memory. The counterpart of `openGenerations`. */
 export const openMemoryGenerations = (directory = new MemoryDirectory()): EngineSource => {
   let live = new LiveEngine(new MemoryEngine(directory.disk))
   const commit = (disk: MemoryDisk) => {

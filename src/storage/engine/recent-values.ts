@@ -60,5 +60,5 @@ export class RecentValues {
 /** The key set of a batch with too many keys to list. */
 const EVERYTHING = { has: () => true }
 
-/** The log, leaves and pages are cached elsewhere or read once. */
+/** Returns true for data. The log, leaves and pages are cached elsewhere or read once. */
 const isData = (key: string): boolean => key.startsWith(DATA_PREFIX)

@@ -49,8 +49,8 @@ export class Roster {
   }
 
   /**
-   * Like `commit`, but if the record was changed although the write reported an error, this process accepts the change,
-   * as the next start will. Resolves to false in that case: the record must be written again before anything is
+   * Makes a generation live like `commit`. If the record was changed although the write reported an error, accepts the
+   * change, as the next start will, and resolves to false. The record must then be written again before anything is
    * destroyed.
    */
   async commitOrFind(generation: number): Promise<boolean> {

@@ -73,7 +73,7 @@ export const readValue = (path: string, key: string, bytes: number): Buffer | un
   }
 }
 
-/** Like `readValue`, but yields to the event loop after each piece. For callers that read many values. */
+/** Reads a value like `readValue`, but yields to the event loop after each piece. For callers that read many values. */
 export const readValueInTurns = async (path: string, key: string, bytes: number): Promise<Buffer | undefined> => {
   try {
     const file = await openRegular(path)

@@ -133,7 +133,7 @@ export const parseFrame = async (bytes: Buffer): Promise<Frame | undefined> =>
       ? withHash(bytes, await shortHashInTurns(bytes.subarray(SHORT_HASH_BYTES)))
       : undefined
 
-/** Like `parseFrame`, but synchronous: hashing blocks the event loop. */
+/** Parses a frame like `parseFrame`, but synchronously: hashing blocks the event loop. */
 export const parseFrameAtOnce = (bytes: Buffer): Frame | undefined =>
   isShaped(bytes) ? withHash(bytes, shortHash(bytes.subarray(SHORT_HASH_BYTES))) : undefined
 

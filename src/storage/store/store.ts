@@ -74,7 +74,7 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     return scanKeys(this.#options.engine, scan, () => this.#pinned.snapshotBelow(scan.prefix))
   }
 
-  /** From now on, `write` accepts keys of these categories only. */
+  /** Restricts `write` to keys of these categories from now on. */
   setWritable(categories: ReadonlySet<Category>): void {
     this.#writable = categories
   }

@@ -12,7 +12,7 @@ export const leafHash = (key: string, value: Buffer): Buffer => {
   return shortHash(data)
 }
 
-/** Like `leafHash`, but yields to the event loop while it hashes a large value. For callers that hash many. */
+/** Computes `leafHash`, but yields to the event loop while it hashes a large value. For callers that hash many. */
 export const leafHashInTurns = async (key: string, value: Buffer): Promise<Buffer> =>
   value.length > COPIED_BYTES_MAX ? shortHashInTurns(leafHead(key, value, 0), value) : leafHash(key, value)
 

@@ -65,7 +65,7 @@ interface ConfirmationProps {
   readonly onDone: () => void
 }
 
-/** An action without input that destroys nothing runs at once. */
+/** Returns true if the action runs at once, because it needs no input and destroys nothing. */
 const isDoneAtOnce = ({ asks }: Offer, plan: PagePlan): boolean => asks === undefined && !plan.isDestructive
 
 const Confirmation = ({ offer, topology, onBack, onDone }: ConfirmationProps) => {

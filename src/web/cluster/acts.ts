@@ -102,7 +102,7 @@ export const lineOf = (act: Act, values: Values): string => {
   return `curl ${method} -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR"${shellWord(addressOf(call))}${data}`
 }
 
-/** JSON counts as secret, because it contains stored data. */
+/** Returns true for secret fields. JSON counts as secret, because it contains stored data. */
 const isSecret = (kind: Field['kind']): boolean => kind === 'secret' || kind === 'json'
 
 const standIn = (kind: Field['kind']): string => (kind === 'json' ? '{"...":"..."}' : '...')

@@ -25,7 +25,10 @@ export const apiAt =
     throw new Error(reasonOf(json, text, response.status))
   }
 
-/** Some states have their own status, for example a deleted version. A missing path has an empty error list. */
+/**
+ * Returns true if an error status has data. Some states have their own status, for example a deleted version. A missing
+ * path has an empty error list.
+ */
 const isAnswer = (json: Json | undefined): boolean =>
   json !== undefined && (!Array.isArray(json.errors) || json.errors.length === 0)
 

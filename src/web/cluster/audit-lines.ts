@@ -41,7 +41,7 @@ const read = (line: Json, place: number): AuditLine => {
   }
 }
 
-/** A line may be truncated. */
+/** Parses a line, which may be truncated. */
 const parse = (text: string): Json => {
   try {
     const json: unknown = JSON.parse(text)

@@ -10,7 +10,7 @@ interface CurveProps {
   readonly phases: readonly Phase[]
 }
 
-/** A sixth of the window, so that a projector shows the curves below the diagram without scrolling. */
+/** Returns a sixth of the window, so that a projector shows the curves below the diagram without scrolling. */
 const heightNow = (): number => Math.min(220, Math.max(118, Math.round(window.innerHeight / 6)))
 /** Minimum time span in seconds; a shorter one would show too little. */
 const SPAN_MIN = 60

@@ -27,7 +27,7 @@ export const connect = (dispatch: Dispatch): (() => void) =>
     })
   })
 
-/** Like `connect`, for a server that reports its own status. Events are the differences between its messages. */
+/** Connects to a server that reports its own status. Events are the differences between its messages. */
 export const connectToServer = (dispatch: Dispatch): (() => void) => {
   let last: OwnLook | undefined
   let count = 0

@@ -24,7 +24,7 @@ const BELOW_HEAD = 34
 /** Distance between a box and the label beside it. */
 const BESIDE_BOX = 6
 
-/** `lane`: number of the arrow between the same boxes, so that arrows do not overlap. */
+/** Returns the path of an arrow. `lane`: number of the arrow between the same boxes, so that arrows do not overlap. */
 export const pathBetween = (layout: Layout, from: Box, to: Box, lane: number): ArrowPath => {
   if (layout.isStacked) {
     const { line } = around(from, to, -20 - ((lane * 14) % 42))

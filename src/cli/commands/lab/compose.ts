@@ -65,7 +65,8 @@ interface SecretsFlags {
 }
 
 /**
- * The commands that the first container of an export runs to create secrets, so that no file on the host contains them.
+ * Adds the commands that the first container of an export runs to create secrets, so that no file on the host contains
+ * them.
  */
 const addSecrets = (compose: Command, output: Output): void => {
   compose

@@ -75,7 +75,7 @@ const follow = async (print: () => number, lab: string, clock: Clock): Promise<v
   }
 }
 
-/** A lab with a damaged record counts as existing, because its logs are still readable. */
+/** Returns true if the lab exists. A lab with a damaged record counts, because its logs are still readable. */
 const isThere = (lab: string): boolean => {
   try {
     return findLab(lab) !== undefined

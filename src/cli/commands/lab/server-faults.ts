@@ -25,7 +25,7 @@ const EACH = 'all its nodes, or one such as A2'
 const PAGE_MAX = 255
 const SLOW = '200ms'
 
-/** The server faults with their own commands. `hold` also applies to links. */
+/** Returns the server faults with their own commands. `hold` also applies to links. */
 export const serverFaultCommands = (set: SetServerFault): Command[] => [
   new Command('skew')
     .description('let the clock of a server show another time, such as +5m or -30s')

@@ -15,7 +15,7 @@ export class CliError extends Error {
   }
 }
 
-/** An error of the caller or of this machine. No request was sent to the server. */
+/** Creates an error of the caller or of this machine. No request was sent to the server. */
 export const localError = (text: string, cause?: unknown): CliError => new CliError(VAULT_EXIT.local, text, { cause })
 
 export const remoteError = (text: string, cause?: unknown): CliError => new CliError(VAULT_EXIT.remote, text, { cause })

@@ -8,7 +8,7 @@ type Column = readonly [title: string, cell: (mount: JsonMap) => string]
 
 const configOf = ({ config }: JsonMap): JsonMap => (isMap(config) ? config : {})
 
-/** A mount without its own TTL uses the system's. */
+/** Formats a TTL. A mount without its own TTL uses the system's. */
 const lifetime = (value: unknown): string => (Number(goText(value ?? 0)) === 0 ? 'system' : goText(value))
 
 const text =
@@ -42,7 +42,7 @@ const DETAILED: readonly Column[] = [
 
 const TOKEN_TYPE: Column = ['Token Type', (mount) => textOf(configOf(mount).token_type)]
 
-/** `mounts`: by path. */
+/** Formats a table of mounts. `mounts`: by path. */
 export const formatMounts = (mounts: JsonMap, kind: 'secrets' | 'auth', isDetailed: boolean): string => {
   const brief: readonly Column[] = kind === 'auth' ? [...BRIEF, ['Version', text('plugin_version')]] : BRIEF
   const detailed = kind === 'auth' ? [...DETAILED.slice(0, 4), TOKEN_TYPE, ...DETAILED.slice(5)] : DETAILED

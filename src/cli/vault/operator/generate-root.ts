@@ -27,7 +27,7 @@ const FLAGS = {
 
 type RootCall = Call<typeof FLAGS>
 
-/** The part of an attempt's path before `attempt` and `update`. */
+/** Returns the part of an attempt's path before `attempt` and `update`. */
 const basePath = ({ flags }: RootCall): string =>
   flags['dr-token'] ? 'sys/replication/dr/secondary/generate-operation-token' : 'sys/generate-root'
 

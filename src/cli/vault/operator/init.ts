@@ -44,7 +44,7 @@ export const initCommand = defineCommand({
 
 type InitBody = ReturnType<typeof initBody>
 
-/** A seal has one kind of keys. The fields of the other kind are zero. */
+/** Returns the body. A seal has one kind of keys, so the fields of the other kind are zero. */
 const initBody = (flags: FlagValues<typeof INIT_FLAGS>, isAuto: boolean) => {
   const pgpKeys = readPgpKeys(flags['pgp-keys'])
   const recoveryPgpKeys = readPgpKeys(flags['recovery-pgp-keys'])

@@ -113,7 +113,7 @@ const withHint = (
   })
 }
 
-/** Without a command, prints the list of commands: on standard output if requested, otherwise on standard error. */
+/** Prints the list of commands if none is given: on standard output if requested, otherwise on standard error. */
 const explain = (args: readonly string[], io: VaultIo): number => {
   const isAsked = args.some((arg) => HELP_WORDS.has(arg))
   const words = args.filter((arg) => !arg.startsWith('-') && arg !== 'help')

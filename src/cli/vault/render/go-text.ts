@@ -2,7 +2,7 @@
 import { formatShortDuration } from '../../../base/duration.js'
 import { isMap } from '../model/json-map.js'
 
-/** `[a b]` for a list, `map[k:v]` for an object with sorted keys, `<nil>` for null. */
+/** Formats a value like Go: `[a b]` for a list, `map[k:v]` for an object with sorted keys, `<nil>` for null. */
 export const goText = (value: unknown): string => {
   if (value === null || value === undefined) return '<nil>'
   if (Array.isArray(value)) return `[${value.map(goText).join(' ')}]`
@@ -13,7 +13,7 @@ export const goText = (value: unknown): string => {
   return `map[${pairs.join(' ')}]`
 }
 
-/** `["a" "b"]`. */
+/** Formats a list like Go: `["a" "b"]`. */
 export const goQuotedList = (value: unknown): string =>
   `[${(Array.isArray(value) ? value : []).map((item) => JSON.stringify(goText(item))).join(' ')}]`
 

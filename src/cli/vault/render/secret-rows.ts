@@ -16,7 +16,7 @@ export const dataRows = (data: JsonMap): Row[] =>
     .sort()
     .map((key) => [key, dataText(key, data[key])])
 
-/** Without a lease, only the cache duration of the response is shown. */
+/** Returns the lease rows. Without a lease, only the cache duration of the response is shown. */
 const leaseRows = ({ leaseId, leaseDuration, isRenewable }: Secret): Row[] => {
   if (Number(goText(leaseDuration)) <= 0) return []
   if (leaseId === '') return [['refresh_interval', goDuration(leaseDuration)]]
@@ -40,7 +40,7 @@ const authRows = (auth: JsonMap): Row[] => [
     .map(([key, value]) => [`token_meta_${key}`, goText(value)]),
 ]
 
-/** A token without an expiry lasts forever. */
+/** Formats the lifetime of a token. One without an expiry lasts forever. */
 const lifetime = ({ lease_duration: seconds }: JsonMap): string =>
   Number(goText(seconds ?? 0)) === 0 ? '∞' : goDuration(seconds)
 

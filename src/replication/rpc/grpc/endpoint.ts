@@ -27,7 +27,7 @@ export class Endpoint {
     })
     this.#server.addService(ReplicationService.service, toHandlers(service))
     this.#injector = this.#server.createConnectionInjector(ServerCredentials.createInsecure())
-    // The library has no option for it: `grpc-node.flow_control_window` is one of clients.
+    // The library has no server option for it: `grpc-node.flow_control_window` applies to clients.
     // biome-ignore lint/complexity/useLiteralKeys: private to the library's types
     for (const http2 of this.#server['http2Servers'].keys())
       http2.on('session', (session: ServerHttp2Session) => {

@@ -241,6 +241,6 @@ export class EtcdConnection {
   }
 }
 
-/** A token becomes invalid after its TTL, or when the member that issued it restarts. */
+/** Returns true if the token is invalid: it is past its TTL, or the member that issued it has restarted. */
 const isOldToken = ({ code, details }: ServiceError): boolean =>
   code === status.UNAUTHENTICATED || /invalid auth token/.test(details)

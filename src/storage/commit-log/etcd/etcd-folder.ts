@@ -193,7 +193,7 @@ export class EtcdFolder {
     await this.#forget(revision)
   }
 
-  /** etcd keeps old revisions until it is told to compact them. */
+  /** Compacts etcd up to a revision after its retention time, because etcd keeps old revisions otherwise. */
   async #forget(revision: string): Promise<void> {
     const { bounds, clock, connection, log, ended } = this.#options
     const nowMs = clock.monotonic()

@@ -38,7 +38,7 @@ export const valuesOf = ({ version }: KvMount, answer: Json): Json | undefined =
   return typeof values === 'object' && values !== null ? (values as Json) : undefined
 }
 
-/** `cas`: the version to replace; 0 for a secret that must not exist yet. */
+/** Returns the action that writes a version. `cas`: the version to replace; 0 for a secret that must not exist yet. */
 const writeAct = (mount: KvMount, name: string, cas: number, act: Required<Pick<Act, 'label' | 'fields'>>): Act => ({
   ...act,
   method: 'POST',
@@ -60,7 +60,10 @@ export const newAct = (mount: KvMount, folder: string): Act =>
     ],
   })
 
-/** `values`: the initial values. Version 2 rejects the change if another client has written meanwhile. */
+/**
+ * Returns the action that changes a secret. `values`: the initial values. Version 2 rejects the change if another
+ * client has written meanwhile.
+ */
 export const changeAct = (mount: KvMount, name: string, values: Json, current: number): Act =>
   writeAct(mount, name, current, {
     label: mount.version === 2 ? 'New version …' : 'Change …',

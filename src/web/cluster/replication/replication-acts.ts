@@ -126,7 +126,7 @@ export const actsOf = (kind: Kind, status: Json, operationToken: string): readon
   return kind === 'dr' ? secondaryActs(root).map((act) => authorised(act, operationToken)) : secondaryActs(root)
 }
 
-/** The action of a primary that revokes a secondary. */
+/** Returns the action of a primary that revokes a secondary. */
 export const revokeAct = (kind: Kind, id: string): Act => ({
   label: 'Revoke …',
   method: 'POST',
@@ -139,7 +139,7 @@ export const revokeAct = (kind: Kind, id: string): Act => ({
 const FILTER = 'sys/replication/performance/primary/paths-filter'
 export const filterPath = (id: string): string => `${FILTER}/${id}`
 
-/** `filter`: the current filter; empty if there is none. */
+/** Returns the actions on a filter. `filter`: the current filter; empty if there is none. */
 export const filterActs = (id: string, filter: Json): readonly Act[] => [
   {
     label: 'Set the path filter …',
