@@ -183,10 +183,7 @@ export class Server implements ShellView {
     if (failed?.status === 'rejected') throw failed.reason
   }
 
-  /**
-   * Stops accepting connections, waits up to `drainMs` for requests in flight, and closes the data, even if the runtime
-   * fails to end.
-   */
+  /** Stops listening, waits up to `drainMs` for requests in flight, and closes the data, even if the runtime fails to end. */
   async close(drainMs: number = LIMITS.drainMs): Promise<void> {
     this.host.refuseChanges()
     this.feed.close()

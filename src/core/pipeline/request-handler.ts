@@ -39,10 +39,7 @@ interface RequestHandlerOptions extends AuthoriserOptions {
   /** Returns true for requests that a performance secondary forwards to its primary. */
   readonly mayForward: (asked: Route & { readonly request: Request }) => boolean
   readonly consistency: Consistency
-  /**
-   * On a performance standby: selects the requests it answers. All others are thrown as `ForActiveNode`. Undefined
-   * elsewhere.
-   */
+  /** On a performance standby: selects the requests it answers; others throw `ForActiveNode`. Undefined elsewhere. */
   readonly answersAlone?: AnsweredAlone | undefined
   /** Returns the last index of this cluster's log. */
   readonly lastIndex: () => number
@@ -81,9 +78,7 @@ export class RequestHandler {
     return route && isOpen(state, route) ? this.#handleOpen(request, route) : this.#handleProtected(request, route)
   }
 
-  /**
-   * Authorizes a request that is executed elsewhere, and takes a use of its token. Throws the error of a rejected request.
-   */
+  /** Authorizes a request that is executed elsewhere, and takes a use of its token. Throws the error of a rejected request. */
   async requireRights(state: OpenState, request: IncomingRequest): Promise<void> {
     const route = this.#admit(state, request)
     const authorised = await this.#authoriser.authorise(request, route)
@@ -108,10 +103,7 @@ export class RequestHandler {
     return this.#options.answersAlone !== undefined
   }
 
-  /**
-   * Waits, on a performance standby, until this node has the data that the request's token and headers refer to. Routing may
-   * depend on that data, so it is repeated afterwards.
-   */
+  /** On a performance standby, waits for the data that token and headers refer to, then repeats routing, which may need it. */
   async #requireAlone(state: OpenState, request: IncomingRequest): Promise<void> {
     const { consistency, tokens } = this.#options
     const early = this.#isAnsweredAlone(state, request)
@@ -261,10 +253,7 @@ const hasLogin = (response: Response | undefined): response is LoginResponse => 
 const isOpen = (state: OpenState, { rules }: Route): boolean =>
   rules.access === 'open' || GATES[state].isTokenless === true
 
-/**
- * Returns whether a response can be wrapped. Unwrapped responses and other raw texts are wrapped as they are; streams are
- * not.
- */
+/** Returns whether a response can be wrapped. Raw texts, such as unwrapped responses, are wrapped unchanged; streams are not. */
 const canBeWrapped = (response: Response): boolean =>
   hasBody(response) ||
   (typeof response.raw?.body === 'string' && response.raw.body !== '' && (response.status ?? 200) < 400)

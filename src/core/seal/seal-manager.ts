@@ -25,10 +25,7 @@ interface SealManagerOptions {
   readonly hooks: SealHooks
   readonly random: Random
   readonly log: Log
-  /**
-   * True for a node of a multi-node cluster: another node may be writing during the unseal, so this one does not repair
-   * records.
-   */
+  /** True for a node of a multi-node cluster: it repairs no records, because another node may be writing during the unseal. */
   readonly isOneOfSeveral?: boolean
   /** Returns the cluster that this server is joining, while it has no data. */
   readonly joining?: () => SealJoin | undefined
@@ -117,10 +114,7 @@ export class SealManager {
     })
   }
 
-  /**
-   * Prevents initialization while `join` makes this server a node of another cluster. Throws LogicalError 400 if there is
-   * already a cluster.
-   */
+  /** Prevents initialization while `join` adds this server to another cluster. Throws LogicalError 400 if it has a cluster. */
   joinOther<T>(join: () => Promise<T>): Promise<T> {
     return this.#lock.run('seal', async () => {
       if (this.keys.config) throw invalid('Vault is already initialized')
@@ -167,10 +161,7 @@ export class SealManager {
     this.#nonce = ''
   }
 
-  /**
-   * Unseals with the auto-unseal seal. Returns false if there is no wrapped key; throws `unavailable` if a retry may
-   * succeed.
-   */
+  /** Unseals with the auto-unseal seal. Returns false without a wrapped key; throws `unavailable` if a retry may succeed. */
   autoUnseal(): Promise<boolean> {
     return this.#lock.run('seal', async () => {
       if (!this.keys.isAutoUnseal || !this.isSealed || !this.keys.config || this.keys.isMigrating) return false
@@ -204,9 +195,7 @@ export class SealManager {
     })
   }
 
-  /**
-   * Updates the auto-unseal wrapping, which only the active node can write. Call it on an unsealed node that becomes active.
-   */
+  /** Updates the auto-unseal wrapping, which only the active node can write. Call it on an unsealed node that becomes active. */
   async refreshWrapping(): Promise<void> {
     if (this.#rootKey) await this.#refreshIfPossible(this.#rootKey)
   }

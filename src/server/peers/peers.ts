@@ -112,9 +112,7 @@ export class Peers {
     return this.#awaited !== undefined
   }
 
-  /**
-   * Joins the leader's cluster. Returns false if it retries in the background. Rejects with LogicalError 500 with the cause.
-   */
+  /** Joins the leader's cluster. Returns false if it retries in the background. Rejects with LogicalError 500 with the cause. */
   async join(leader: LeaderAddress, { isRetried }: { readonly isRetried: boolean }): Promise<boolean> {
     const { config } = this.#options
     if (this.#membership.state === 'joined' || leader.address === config.apiAddress) return true
@@ -131,16 +129,12 @@ export class Peers {
     }
   }
 
-  /** Creates the challenge for a joining server. */
   challenge(serverId: string) {
     this.#requireProgram()
     return this.#welcomer.challenge(serverId)
   }
 
-  /**
-   * Returns the data for the joining server in exchange for its answer. Throws LogicalError 503 while this cluster migrates
-   * to multiple nodes.
-   */
+  /** Returns the data for a joining server if its answer is right. Throws LogicalError 503 while migrating to multiple nodes. */
   async answer(peer: PeerRecord, answer: string): Promise<string> {
     this.#requireProgram()
     requireWelcoming(this.#requireHost().requireRuntime())
@@ -204,10 +198,7 @@ export class Peers {
     void this.#follow(this.#etcd, 'this server has joined a cluster', Buffer.from(rootKey, 'base64'))
   }
 
-  /**
-   * Follows the log as soon as this member takes part in the consensus. Without a key the server is then sealed, or unsealed
-   * by its seal.
-   */
+  /** Follows the log once this member is in the consensus. Without a key, the server is then sealed or unsealed by its seal. */
   async #follow(etcd: OwnEtcd, reason: string, rootKey?: Buffer): Promise<void> {
     const { directory, log } = this.#options
     const host = this.#requireHost()

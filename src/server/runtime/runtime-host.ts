@@ -96,10 +96,7 @@ export class RuntimeHost implements RuntimeChanges {
     return serverStateOf(this.#runtime, this.#restartView?.backend, this.#options.seat())
   }
 
-  /**
-   * Returns the limits of a body, before it is read. Waits while the runtime is replaced, since the token cannot be checked
-   * then.
-   */
+  /** Returns the limits of an unread body. Waits while the runtime is replaced, because the token cannot be checked then. */
   async allowBody(sender: BodySender, gone: AbortSignal): Promise<BodyAllowance> {
     await this.#admission.admitBody(sender, gone)
     return allowanceIn(this.state, sender)
@@ -220,10 +217,7 @@ export class RuntimeHost implements RuntimeChanges {
     return this.#runtime?.seal.rootKey
   }
 
-  /**
-   * Runs changes of the runtime one at a time. A change can turn the server into a node. Logs errors of `run`, since no
-   * caller receives them.
-   */
+  /** Runs runtime changes one at a time; a change can make the server a node. Logs errors of `run`: no caller receives them. */
   #change(reason: string, run: () => Promise<void>): void {
     if (this.#isClosing) return
     const { log, seat } = this.#options
