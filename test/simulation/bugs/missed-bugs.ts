@@ -27,14 +27,14 @@ export const MISSED_BUGS: readonly (Bug & { readonly why: string })[] = [
   },
   {
     name: 'what follows on other data is applied',
-    file: 'storage/store.ts',
+    file: 'storage/store/store.ts',
     from: 'if (place?.tree !== operation.category || !place.delta.equals(operation.delta)) return false',
     to: 'if (place?.tree !== operation.category) return false',
     why: 'It is a second line of defence: without another bug no two clusters differ at a place that both know.',
   },
   {
     name: 'a fence holds nobody back',
-    file: 'storage/store.ts',
+    file: 'storage/store/store.ts',
     from: 'this.#fenced = categories',
     to: 'this.#fenced = new Set(categories.size < 0 ? categories : [])',
     why: 'A write between the fence and the end of the role is shipped as well, most often.',
@@ -64,7 +64,7 @@ export const MISSED_BUGS: readonly (Bug & { readonly why: string })[] = [
   },
   {
     name: 'nobody notices what came while a filter was lifted',
-    file: 'replication/replication.ts',
+    file: 'replication/runtime/replication.ts',
     from: 'for (const { key } of commit.mutations) if (filter.isFiltered(key)) return true',
     to: 'void commit',
     why: 'Needs a filter that changes in the moment in which a connection breaks; a unit test has it.',

@@ -28,7 +28,7 @@ export const ROLE_BUGS: readonly Bug[] = [
   },
   {
     name: 'a fork is an entry too far',
-    file: 'replication/roles/epoch.ts',
+    file: 'replication/model/epoch.ts',
     from: 'behind.length === 0) return child && { after: child.forkIndex, isWhole: true }',
     to: 'behind.length === 0) return child && { after: child.forkIndex + 1, isWhole: true }',
   },

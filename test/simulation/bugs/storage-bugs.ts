@@ -23,7 +23,7 @@ export const STORAGE_BUGS: readonly Bug[] = [
   },
   {
     name: 'a resync leaves what the primary has deleted',
-    file: 'storage/store.ts',
+    file: 'storage/store/store.ts',
     from: 'for (const { key, value } of mutations) writeSet.add(key, value)',
     to: 'for (const { key, value } of mutations) if (value) writeSet.add(key, value)',
   },
@@ -95,7 +95,7 @@ export const STORAGE_BUGS: readonly Bug[] = [
   },
   {
     name: 'a start forgets what the trees did not write yet',
-    file: 'storage/load.ts',
+    file: 'storage/commit/load.ts',
     from: 'if (frame.lastIndex > checkpoint) trees.replay(frame)',
     to: 'if (frame.lastIndex > checkpoint + 1) trees.replay(frame)',
   },
