@@ -83,7 +83,7 @@ export const TIERS: readonly Tier[] = [
   },
   {
     name: 'simulation',
-    timeoutMs: 600_000,
+    timeoutMs: 3_600_000,
     // Each level plays other seeds of the day.
     level: { test: ['seeds'], full: files('seeds bugs labs shrink determinism') },
   },

@@ -112,9 +112,9 @@ export const LIMITS = {
   /** Each step doubles the time to hash a password; 14 takes about a second. */
   bcryptCostMax: 14,
   /** Passwords that wait for the one being hashed. */
-  passwordsWaitingMax: 64,
+  passwordsWaitingMax: 128,
   /** The part of them that comes from one client address. */
-  passwordsPerSourceMax: 16,
+  passwordsPerSourceMax: 32,
   /** The name that an auth method gives a user, and the name of an entity. */
   aliasNameBytesMax: 4096,
   secondariesMax: 1024,

@@ -73,7 +73,7 @@ const makeSecrets = async (): Promise<void> => {
   // A password costs what it is meant to cost.
   await each(async (index) => {
     const password = chosen('password')
-    await root('POST', `auth/userpass/users/u${index}`, { password })
+    expect((await root('POST', `auth/userpass/users/u${index}`, { password })).status).toBe(204)
     const login = await as(primary.apiAddress, '')('PUT', `auth/userpass/login/u${index}`, { password })
     canaries.add('token', String(authOf(login).client_token))
   }, EACH / 4)

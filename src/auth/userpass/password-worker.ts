@@ -6,9 +6,9 @@ import { LogicalError } from '../../logical/errors.js'
 
 /** bcrypt, in a thread or inline. `owner` identifies the client for fair queueing. */
 export interface Passwords {
-  /** Hashes a password. `salt` includes version and cost, in bcrypt's format. */
-  hash(password: string, salt: string, owner?: JobOwner): Promise<string>
-  isMatch(password: string, hash: string, owner?: JobOwner): Promise<boolean>
+  /** Hashes a password for a caller with a token. `salt` includes version and cost, in bcrypt's format. */
+  hash(password: string, salt: string): Promise<string>
+  isMatch(password: string, hash: string, owner: JobOwner): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -48,17 +48,19 @@ export class PasswordWorker implements Passwords {
   #running: Job | undefined
   #worker: Worker | undefined
   #isClosed = false
+  #hashes = 0
 
   constructor(waitingMax: number = LIMITS.passwordsWaitingMax, perSourceMax: number = LIMITS.passwordsPerSourceMax) {
     this.#waiting = new FairQueue({ waitingMax, perSourceMax })
   }
 
   /** Hashes a password. Rejects with 503 if it is evicted because too many jobs wait; `isMatch` does the same. */
-  hash(password: string, salt: string, owner?: JobOwner): Promise<string> {
-    return this.#add(['hash', password, salt], owner)
+  hash(password: string, salt: string): Promise<string> {
+    // The limit for one address is for clients without a token: each hash is a source of its own.
+    return this.#add(['hash', password, salt], { source: `hash ${this.#hashes++}`, name: '' })
   }
 
-  isMatch(password: string, hash: string, owner?: JobOwner): Promise<boolean> {
+  isMatch(password: string, hash: string, owner: JobOwner): Promise<boolean> {
     return this.#add(['compare', password, hash], owner)
   }
 
@@ -69,7 +71,7 @@ export class PasswordWorker implements Passwords {
     await this.#worker?.terminate()
   }
 
-  #add<T>(task: Task, owner: JobOwner = { source: '', name: '' }): Promise<T> {
+  #add<T>(task: Task, owner: JobOwner): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) reject(new LogicalError('unavailable', 'the server is stopping'))
       else {

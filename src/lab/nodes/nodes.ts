@@ -48,16 +48,22 @@ export const atActiveNodes = async <L extends { readonly clusters: readonly Clus
 
 const atActiveNode = async <C extends ClusterOfNodes>(cluster: C, clock: Clock): Promise<C> => {
   if (!cluster.nodes) return cluster
-  let found: NodeAccess | undefined
-  const fact = async () => {
-    const { active, candidates } = await askNodes(cluster)
-    found = active ?? candidates[0]
-    return active || candidates.length === 0 ? undefined : 'none of its nodes is active'
-  }
-  await waitFor(clock, `cluster ${cluster.name} to have an active node`, fact, TAKE_OVER_MS).catch(() => undefined)
+  const { active, candidates } = await lookForActive(cluster, clock)
+  const found = active ?? candidates[0]
   if (!found) return cluster
   const { apiAddress, clusterAddress } = found
   return { ...cluster, apiAddress, ...(clusterAddress === undefined ? {} : { clusterAddress }) }
+}
+
+/** Asks the nodes of a cluster until one of them is active, none can become active, or a takeover should be over. */
+export const lookForActive = async (cluster: ClusterOfNodes, clock: Clock): Promise<AskedNodes> => {
+  let asked: AskedNodes = { active: undefined, candidates: [], answering: [] }
+  const fact = async () => {
+    asked = await askNodes(cluster)
+    return asked.active || asked.candidates.length === 0 ? undefined : 'none of its nodes is active'
+  }
+  await waitFor(clock, `cluster ${cluster.name} to have an active node`, fact, TAKE_OVER_MS).catch(() => undefined)
+  return asked
 }
 
 /** The cluster at the node that speaks for it now: the active one, or else one that answers; as it is where it has no nodes. */
@@ -94,6 +100,20 @@ const askNodes = async (cluster: ClusterOfNodes): Promise<AskedNodes> => {
 export const findActive = async (cluster: ClusterOfNodes): Promise<NodeAccess | undefined> =>
   (await askNodes(cluster)).active
 
+/** Waits until one of several nodes is active, and returns that node. */
+export const waitForActive = async (
+  cluster: ClusterOfNodes,
+  { clock, timeoutMs, signal }: WaitOptions,
+): Promise<NodeAccess | undefined> => {
+  let active: NodeAccess | undefined
+  const fact = async () => {
+    active = await findActive(cluster)
+    return active ? undefined : 'none of its nodes is active'
+  }
+  await waitFor(clock, `cluster ${cluster.name} to have an active node`, fact, timeoutMs, signal)
+  return active
+}
+
 /** Waits for an active node among several, and unseals the others with what the lab holds. */
 export const openNodes = async (
   lab: Pick<LabAccess, 'clusters'>,
@@ -101,10 +121,7 @@ export const openNodes = async (
   options: WaitOptions,
 ): Promise<void> => {
   if (!cluster.nodes) return
-  const { clock, timeoutMs, signal } = options
-  const isActive = async () => ((await findActive(cluster)) ? undefined : 'none of its nodes is active')
-  await waitFor(clock, `cluster ${cluster.name} to have an active node`, isActive, timeoutMs, signal)
-  const active = await findActive(cluster)
+  const active = await waitForActive(cluster, options)
   const { appliedIndex } = await withAnonymousClient({ ...cluster, ...active }, (client) => askNode(cluster, client))
   for (const node of cluster.nodes) await openNode({ lab, cluster, node, appliedIndex: appliedIndex ?? 0 }, options)
   const hasPeers = cluster.nodes.some(({ etcdPort }) => etcdPort !== undefined)

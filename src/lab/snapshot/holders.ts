@@ -7,7 +7,7 @@ import {
   withAnonymousClient,
 } from '../model/cluster.js'
 import { LabError } from '../model/lab-error.js'
-import { atActiveNodes, findActive, openNodes } from '../nodes/nodes.js'
+import { lookForActive, openNodes, waitForActive } from '../nodes/nodes.js'
 import { waitForAnswers } from '../requests/replication.js'
 import { unsealWithAny } from '../keys/seals.js'
 import { topologyOf } from '../topology/catalogue.js'
@@ -30,8 +30,7 @@ export const isOfPeers = ({ nodes = [] }: ClusterRecord): boolean =>
  */
 export const findHolder = async (cluster: ClusterRecord, clock: Clock): Promise<ClusterRecord> => {
   if (!cluster.nodes) return cluster
-  await atActiveNodes({ clusters: [cluster] }, clock)
-  const active = await findActive(cluster)
+  const { active } = await lookForActive(cluster, clock)
   const server = cluster.nodes.find(({ name }) => name === active?.name)
   if (server) return at(cluster, server)
   throw new LabError(
@@ -70,6 +69,7 @@ export const makeReceiver = async (
     if (isOfPeers(cluster)) return cluster
     const { plans } = topologyOf(lab) ?? {}
     await openCluster(cluster, { ...options, shares: 1, threshold: 1, plans, onProgress: () => undefined })
+    await waitForActive(cluster, options)
   }
   return findHolder(cluster, options.clock)
 }

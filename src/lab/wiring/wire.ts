@@ -1,6 +1,6 @@
 import { readNamedText } from '../../base/named-file.js'
 import type { Clock } from '../../base/clock.js'
-import type { ApiClient } from '../../client/api-client.js'
+import { type ApiClient, ApiError } from '../../client/api-client.js'
 import { type ClusterAccess, type ClusterKeys, clientOf, withAnonymousClient, withClient } from '../model/cluster.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
@@ -64,16 +64,11 @@ export const makeTopology = async <T extends ClusterOfNodes>(
   options: WireOptions,
 ): Promise<T[]> => {
   const follows = (name: string) => links.some(({ secondary }) => secondary === name)
-  const seed = async (clusters: readonly ClusterAccess[]) => {
+  const seed = async (clusters: readonly T[]) => {
     for (const cluster of clusters) {
       const { seed: wanted } = plans[cluster.name] ?? {}
       if (!wanted) continue
-      const client = clientOf(cluster)
-      try {
-        await seedCluster(client, wanted)
-      } finally {
-        client.close()
-      }
+      await withClient(await atSpeaker(cluster), (client) => seedCluster(client, wanted))
       options.onProgress(`cluster ${cluster.name} has what it begins with`)
     }
   }
@@ -122,21 +117,35 @@ export const joinClusters = async <T extends ClusterOfNodes>(
   for (const link of links) {
     const primary = get(link.primary)
     const role = `${link.kind} ${link.primary}`
-    if (!enabled.has(role)) await ensurePrimary(primary, link.kind)
+    if (!enabled.has(role)) await ensurePrimary(primary, link.kind, options)
     enabled.add(role)
     byName.set(link.secondary, await connect(primary, get(link.secondary), link, options))
   }
   return clusters.map(({ name }) => get(name))
 }
 
-/** An earlier try may have made it a primary already. */
-const ensurePrimary = async (cluster: ClusterAccess, kind: Kind): Promise<void> => {
-  const client = clientOf(cluster)
-  try {
+/**
+ * Makes a cluster a primary, unless an earlier attempt has done so. Waits while no node of the cluster serves, and rejects with
+ * ApiError if the cluster refuses.
+ */
+const ensurePrimary = async (
+  cluster: ClusterOfNodes,
+  kind: Kind,
+  { clock, timeoutMs, signal }: WireOptions,
+): Promise<void> => {
+  let refusal: ApiError | undefined
+  const enable = async (client: ApiClient) => {
     if ((await statusOf(client, kind)).mode !== 'primary') await enablePrimary(client, kind)
-  } finally {
-    client.close()
   }
+  const fact = async () => {
+    await withClient(await atSpeaker(cluster), enable).catch((error: unknown) => {
+      if (!(error instanceof ApiError && error.status < 500)) throw error
+      refusal = error
+    })
+    return undefined
+  }
+  await waitFor(clock, `${cluster.name} to be a ${kind} primary`, fact, timeoutMs, signal)
+  if (refusal) throw refusal
 }
 
 const connect = async <T extends ClusterOfNodes>(
