@@ -9,8 +9,8 @@ import type { SimulatedLab } from './lab/simulated/simulated-lab.js'
 import type { Topology } from './lab/model/topology.js'
 
 /**
- * The library: labs that run within a test, without processes, containers or a command line. The example of each export is
- * compiled by test/api/examples.test.ts.
+ * The library: labs that run within a test, without processes, containers or a command line. test/api/examples.test.ts compiles
+ * the example of each export.
  */
 
 export type {
@@ -53,7 +53,7 @@ export { waitFor } from './lab/requests/wait.js'
 export { type Clock, systemClock } from './base/clock.js'
 
 /**
- * The topologies that ship with the package, and the clusters that each has.
+ * The topologies that ship with the package, and the clusters of each.
  *
  * @example
  * import type { TopologyClusters } from 'understudy-lab'
@@ -87,8 +87,8 @@ export interface TopologyClusters {
 export type TopologyName = keyof TopologyClusters
 
 /**
- * The path of a topology file: one with a slash, or that ends like YAML. Any text is one where the clusters are
- * named.
+ * The path of a topology file: contains a slash or ends in `.yaml` or `.yml`. If the caller names the clusters, any string is
+ * accepted.
  *
  * @example
  * import { startLab, type TopologyFile } from 'understudy-lab'
@@ -103,14 +103,14 @@ export type TopologyFile = `${string}.yaml` | `${string}.yml` | `${string}/${str
 
 type AnyTopology = TopologyName | TopologyFile | Topology
 
-/** Of a lab that is simulated or not, as the program decides when it runs. */
+/** Options of a lab if the program decides only at run time whether it is simulated. */
 type AnyOptions = InProcessLabOptions | SimulatedLabOptions
 
-/** Any text where the clusters are named. */
+/** Accepts any string if the caller names the clusters. */
 type NamedFile<Names extends string> = [Names] extends [never] ? never : string
 
 /**
- * The clusters of a topology, as far as the compiler knows them: those of one of the package, or of an object.
+ * The clusters of a topology that the compiler knows: those of a bundled topology or of an object.
  *
  * @example
  * import { type ClustersOf, startLab, type TopologyName } from 'understudy-lab'
@@ -128,8 +128,8 @@ export type ClustersOf<T extends TopologyName | TopologyFile | Topology> = T ext
     : string
 
 /**
- * A lab with its clusters by name: `lab.A`. Where the names are not known to the compiler there is
- * `lab.cluster('A')`. Ends with its scope when it is held by `await using`, else with `close`.
+ * A lab with its clusters by name: `lab.A`. If the compiler does not know the names, use `lab.cluster('A')`. `await using` closes
+ * the lab at the end of the scope; otherwise, call `close`.
  *
  * @example
  * import type { Lab } from 'understudy-lab'
@@ -143,10 +143,9 @@ export type Lab<Names extends string = string> = InProcessLab<Names> &
   (string extends Names ? unknown : Readonly<Record<Names, LabCluster>>)
 
 /**
- * Starts clusters within this process, joins them, and resolves when they are replicated: a topology of the package
- * by its name, one of a file, or an object. Without links the clusters are open and know nothing of one another.
- * Rejects with LabError: `usage` for a topology, an option or a setting that is not known, `timeout` with the fact
- * that was still false.
+ * Starts clusters within this process, joins them, and resolves when they are replicated. The topology is the name of a bundled
+ * topology, a file, or an object. Without links, the clusters are initialized and unsealed but independent. Rejects with
+ * LabError: `usage` for an unknown topology, option or setting; `timeout` with the condition that was still false.
  *
  * @example
  * import { startLab } from 'understudy-lab'
@@ -190,7 +189,7 @@ export async function startLab(topology: string | Topology, options: AnyOptions 
 
 const start = async (topology: Topology, options: AnyOptions): Promise<InProcessLab | VirtualLab> => {
   if (!isSimulated(options)) return InProcessLab.start(topology, options)
-  // Whoever needs sockets does without it.
+  // Imported here so that labs with sockets do not load it.
   const { VirtualLab } = await import('./lab/simulated/virtual-lab.js')
   return VirtualLab.start(topology, options)
 }
@@ -202,7 +201,7 @@ const isSimulated = (options: AnyOptions): options is SimulatedLabOptions => {
 }
 
 /**
- * `startLab` with a topology whose clusters the compiler does not know by name. Rejects as `startLab` does.
+ * Calls `startLab` with a topology whose cluster names the compiler does not know. Rejects as `startLab` does.
  *
  * @example
  * import { loadTopology, startLabOf } from 'understudy-lab'

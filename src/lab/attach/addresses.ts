@@ -1,7 +1,7 @@
 import { type AttachedCluster, describeServer } from '../model/cluster.js'
 import { LabError } from '../model/lab-error.js'
 
-/** `A=http://host:8200 B1=... B2=...`: where each cluster is, or each node of one, by its name. */
+/** Parses `A=http://host:8200 B1=... B2=...`: the address of each cluster or node by its name. */
 export const parseAddresses = (given: readonly string[]): Map<string, string> => {
   const addresses = new Map<string, string>()
   for (const text of given) {
@@ -14,12 +14,12 @@ export const parseAddresses = (given: readonly string[]): Map<string, string> =>
   return addresses
 }
 
-/** The letter of the cluster that a server belongs to, by its name. */
+/** Returns the letter of the cluster of a server, given the server's name. */
 export const clusterOfServer = (name: string): string => name.slice(0, 1)
 
 /**
- * The names of servers by their clusters, nodes in their order. Throws LabError `usage` where a cluster has a server of its
- * own name beside nodes, or one node alone.
+ * Groups server names by cluster, with the nodes in order. Throws LabError `usage` if a cluster has a server with the cluster's
+ * name beside nodes, or only one node.
  */
 export const groupServers = (names: Iterable<string>): Map<string, readonly string[]> => {
   const groups = new Map<string, string[]>()
@@ -38,7 +38,7 @@ export const groupServers = (names: Iterable<string>): Map<string, readonly stri
   return groups
 }
 
-/** Where the servers of a cluster are, by their names, as a record of it has them. */
+/** Returns the addresses of a cluster's servers by name, from the record of the cluster. */
 export const addressesOfServers = ({ name, apiAddress, nodes }: Servers): (readonly [string, string])[] => {
   if (nodes) return nodes.map((node) => [node.name, node.apiAddress])
   return apiAddress === undefined || apiAddress === '' ? [] : [[name, apiAddress]]

@@ -11,13 +11,13 @@ import { type KnownKeys, NO_KEYS } from '../keys/keys-file.js'
 
 export interface AttachOptions {
   readonly name: string
-  /** Where each server is, by its name: the letter of its cluster, or `A1` for one of several nodes. */
+  /** Address of each server by name: the letter of its cluster, or `A1` for one of several nodes. */
   readonly addresses: ReadonlyMap<string, string>
   readonly containers?: ReadonlyMap<string, string>
   readonly keys?: KnownKeys | undefined
   readonly topology?: string | undefined
   readonly caFile?: string | undefined
-  /** The text of that CA file, which the lab keeps. */
+  /** The text of that CA file. The lab stores it. */
   readonly caPem?: string | undefined
   readonly onWarning: (text: string) => void
 }
@@ -25,8 +25,8 @@ export interface AttachOptions {
 const ANSWER_MS = 3000
 
 /**
- * Remembers servers that somebody else runs as a lab. They are asked, and what does not answer at this moment is warned of;
- * nothing on them is changed. Throws a conflict when there is a lab of that name.
+ * Registers externally managed servers as a lab. Sends them read requests only, and warns about servers that do not respond.
+ * Throws a conflict if a lab of that name exists.
  */
 export const attachLab = async (options: AttachOptions, host: LabHost): Promise<AttachedLab> => {
   const { name, keys = NO_KEYS } = options
@@ -62,7 +62,7 @@ export const attachLab = async (options: AttachOptions, host: LabHost): Promise<
   }
 }
 
-/** Asked early by commands that do much before they attach. */
+/** Commands with long preparations call this before they attach. */
 export const refuseWhenThere = (name: string): void => {
   const lab = findLab(name)
   if (!lab || lab.state === 'failed') return
@@ -70,7 +70,7 @@ export const refuseWhenThere = (name: string): void => {
   throw new LabError('conflict', `there is a lab "${name}" already; "understudy down ${name}" ${end} it`)
 }
 
-/** Keeps the CA certificate, which is not secret, and goes when the lab is forgotten. */
+/** Stores the CA certificate. It is not secret, and is removed with the record of the lab. */
 const keepAuthority = ({ name, caPem }: AttachOptions): string | undefined => {
   if (caPem === undefined) return undefined
   const file = path.join(labDirectory(name), 'ca.pem')
@@ -78,7 +78,7 @@ const keepAuthority = ({ name, caPem }: AttachOptions): string | undefined => {
   return file
 }
 
-/** Keys of a cluster whose address is not known are a misspelt letter. */
+/** Rejects keys of a cluster without an address: the letter is probably misspelled. */
 const refuseForeignKeys = ({ addresses, keys }: AttachOptions): void => {
   if (addresses.size === 0)
     throw new LabError(

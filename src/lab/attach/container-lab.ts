@@ -20,29 +20,29 @@ import { wireClusters } from './wiring.js'
 interface ContainerLabOptions extends WireOptions {
   readonly name: string
   readonly topology: Topology
-  /** Settings for every cluster, on top of those of the topology. */
+  /** Settings for every cluster. They override the settings of the topology. */
   readonly settings: LabSettings
 }
 
 interface ContainerLab {
   readonly lab: LiveLab
-  /** Where its compose file is. */
+  /** The directory of its compose file. */
   readonly directory: string
-  /** Ends the containers and forgets the lab. */
+  /** Removes the containers and the record of the lab. */
   end(): Promise<void>
 }
 
 const DEFAULT_IMAGE = 'understudy'
 
 /**
- * Brings a topology up as containers of this machine: the same compose file that an export is, on ports of its own, wired
- * from here. What failed, or was interrupted, is taken down again.
+ * Starts a topology as local containers: with the compose file of an export, on free ports, wired by this process. On failure or
+ * interruption, removes what it started.
  */
 export const upContainers = async (options: ContainerLabOptions, host: LabHost): Promise<ContainerLab> => {
   const { name, onProgress, signal } = options
   const topology = withSettings(options.topology, options.settings)
   for (const text of describeLeftOut(topology)) onProgress(`note: ${text}`)
-  // The directory may outlive this process: the containers that stay up are ended with its compose file.
+  // The directory may outlive this process: removing the containers later requires its compose file.
   const directory = mkdtempSync(path.join(tmpdir(), `understudy-${name}-`))
   const end = async () => {
     await compose(directory, 'down', '--volumes', '--timeout', '0').catch(() => undefined)
@@ -54,7 +54,7 @@ export const upContainers = async (options: ContainerLabOptions, host: LabHost):
     const services = names.map((name) => name.toLowerCase())
     const ports = await randomPorts(names)
     const image = process.env.UNDERSTUDY_IMAGE ?? DEFAULT_IMAGE
-    // Compose reads the variables of its file from there, also when somebody else calls it in that directory later.
+    // Compose reads the variables of its file from `.env`, also in later calls from other processes.
     const variables = [...ports].map(([name, { api }]) => `${name}_PORT=${api}\n`).join('')
     const files = [...exportCompose({ topology }, { image }), { path: '.env', text: variables }]
     writeExport(directory, files, false)

@@ -9,29 +9,29 @@ import { joinClusters, openCluster, type WireOptions } from '../wiring/wire.js'
 import { groupServers } from './addresses.js'
 
 interface WiringOptions extends WireOptions {
-  /** Told what is known so far, whenever that is more: keys are kept as soon as they exist. */
+  /** Called with the known keys each time more are known, so that they are stored as soon as they exist. */
   readonly onKeep: (wired: WiredClusters) => void
-  /** The CA file that the APIs of clusters with TLS are verified with. */
+  /** The CA file for verifying the APIs of clusters with TLS. */
   readonly caFile?: string | undefined
 }
 
-/** A cluster to open and join, with its servers where they are several. */
+/** A cluster to unseal and join, with its servers if there are several. */
 interface PlannedCluster extends ClusterAccess {
   readonly nodes?: readonly Pick<ClusterAccess, 'name' | 'apiAddress'>[] | undefined
 }
 
 interface Wiring {
   readonly wired: WiredClusters & { readonly clusters: readonly PlannedCluster[] }
-  /** The links of the topology that hold as it has them; others were moved by operations since. */
+  /** The links that still match the topology. Operations have changed the others since. */
   readonly links: readonly Link[]
 }
 
 const linkName = ({ kind, primary, secondary }: Link): string => `${kind} ${primary} ${secondary}`
 
 /**
- * Makes a topology of servers that run already, at their addresses by name (`A`, or `A1` and so on where a cluster has several
- * nodes, which join one another by their configuration): opens each and joins the clusters. What an earlier run did, as its record tells, is
- * not done again: its clusters are only unsealed, and what it left undone is done now.
+ * Wires a topology from running servers at the given addresses (`A`, or `A1` and so on for nodes, which join one another through
+ * their configuration): initializes and unseals each, and joins the clusters. If the record shows an earlier run, only unseals
+ * what that run initialized, and completes the steps that it did not reach.
  */
 export const wireClusters = async (
   topology: Topology,
@@ -52,7 +52,7 @@ export const wireClusters = async (
     clusters.set(cluster.name, cluster)
     options.onKeep(wired())
   }
-  // All are asked before the first is initialised: a mistake in one address would leave the others half made.
+  // Asks all servers before it initializes the first: one wrong address would leave the others half set up.
   const news = await Promise.all([...clusters.values()].map((cluster) => decideWhetherNew(cluster, options)))
   const open = [...clusters.values()].map((cluster, index) =>
     news[index]
@@ -72,7 +72,7 @@ export const wireClusters = async (
       clusters.set(cluster.name, cluster)
     joined.add(linkName(link))
     options.onKeep(wired())
-    // The other nodes of a secondary want the shares of its primary from now on.
+    // From now on, the other nodes of a secondary unseal with the shares of its primary.
     await openAll()
     links.push(link)
   }
@@ -133,7 +133,7 @@ const reopen = async (cluster: ClusterAccess, wired: WiredClusters, { onProgress
   }
 }
 
-/** Waits until a link that was made is replicated; false where its clusters have other roles by now, as after a failover. */
+/** Waits until a new link is replicated. Returns false if its clusters have other roles by now, such as after a failover. */
 const follows = async (
   link: Link,
   clusters: ReadonlyMap<string, ClusterAccess>,

@@ -4,29 +4,29 @@ import { LabError } from '../model/lab-error.js'
 import { docker, dockerBytes } from './docker.js'
 import { type KnownKeys, parseKeys } from '../keys/keys-file.js'
 
-/** The label of a container by which it is known which cluster its server is of. */
+/** Container label: the cluster of its server. */
 export const CLUSTER_LABEL = 'understudy.cluster'
 
-/** Where the service that wires the clusters keeps what opens them. */
+/** File in which the wiring service stores unseal keys and tokens. */
 export const KEYS_IN_CONTAINER = '/vault/data/wired.json'
 
-/** The label of a container whose server is one of several nodes, with its name. */
+/** Container label: the name of its node, if its cluster has several. */
 export const NODE_LABEL = 'understudy.node'
 
-/** The label of a container whose server speaks TLS. */
+/** Container label: its server uses TLS. */
 export const TLS_LABEL = 'understudy.tls'
 
-/** Where servers of an export find certificates and the keys that they unseal themselves with. */
+/** Directory of the certificates and auto-unseal keys in the servers of an export. */
 export const SECRETS_IN_CONTAINER = '/vault/secrets'
 
-/** The CA file that the certificates of an export are verified with. */
+/** The CA file for verifying the certificates of an export. */
 export const CA_IN_CONTAINER = `${SECRETS_IN_CONTAINER}/ca.pem`
 
-/** The running part of a compose project: servers by name, `A` or `A1`, with their containers and the addresses of their published ports. */
+/** The containers of a compose project, by server name (`A` or `A1`), with the addresses of their published ports. */
 export interface ComposeProject {
   readonly servers: ReadonlyMap<string, { readonly container: string; readonly apiAddress: string | undefined }>
   readonly keys: KnownKeys | undefined
-  /** The CA that servers with TLS are verified with, PEM. */
+  /** The CA certificate for servers with TLS, PEM. */
   readonly caPem: string | undefined
 }
 
@@ -46,8 +46,8 @@ const COMPOSE = 'com.docker.compose'
 const API_PORT = '8200/tcp'
 
 /**
- * Finds the containers that compose made from the file in a directory, stopped ones as well. A cluster is called as its
- * label says, or by the name of its service.
+ * Finds the containers of the compose file in a directory, including stopped containers. The cluster name is the label of the
+ * container, or else the name of its service.
  */
 export const findComposeProject = async (directory: string, project?: string): Promise<ComposeProject> => {
   const containers = chooseProject(await inspectAll(resolveDirectory(directory)), directory, project)
@@ -116,7 +116,7 @@ const serverOf = (one: Container): string | undefined => {
   return name !== undefined && (node === undefined ? /^[A-Z]$/ : /^[A-Z]\d$/).test(name) ? name : undefined
 }
 
-/** The published port. For a container that does not run it is known from its making, unless Docker was to choose it. */
+/** Returns the published port. A stopped container still declares its port, unless Docker was to choose one. */
 const addressOf = (one: Container): string | undefined => {
   const { NetworkSettings, HostConfig } = one
   const all = [...(NetworkSettings.Ports?.[API_PORT] ?? []), ...(HostConfig.PortBindings?.[API_PORT] ?? [])]
@@ -126,18 +126,18 @@ const addressOf = (one: Container): string | undefined => {
   return `${hasTls(one) ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${found.HostPort}`
 }
 
-/** Undefined before the keys are there. */
+/** Returns undefined until the keys exist. */
 const copyKeys = async (container: string): Promise<KnownKeys | undefined> => {
   const text = await copyText(container, KEYS_IN_CONTAINER)
   return text === undefined ? undefined : parseKeys(text, `${KEYS_IN_CONTAINER} in the container ${container}`)
 }
 
-/** Keys and certificates are far smaller. */
+/** Keys and certificates are much smaller. */
 const FILE_BYTES_MAX = 1 << 20
 
 /**
- * A file of a container, also of one that has ended. Undefined where it is not there, or is no file of it: what a link in a container
- * names is not looked for on this machine, so nothing of it gets onto the disk.
+ * Reads a file of a container, running or stopped. Returns undefined if it does not exist or is not a regular file. Links inside
+ * a container are not resolved on this machine, and nothing is written to its disk.
  */
 const copyText = async (container: string, file: string): Promise<string | undefined> => {
   try {
@@ -146,7 +146,7 @@ const copyText = async (container: string, file: string): Promise<string | undef
       if (isPlain) return content.toString('utf8')
     }
   } catch {
-    // It is not there, or too large to be one of ours.
+    // The file does not exist, or is too large for a file of an export.
   }
   return undefined
 }

@@ -3,14 +3,14 @@ import { LabError } from '../model/lab-error.js'
 
 const OUTPUT_BYTES_MAX = 256 << 20
 
-/** Runs the Docker client and resolves to what it prints; what it complains about is the error. */
+/** Runs the Docker client and resolves to its standard output. Rejects with its standard error. */
 export const docker = (...args: readonly string[]): Promise<string> => run('docker', args)
 
-/** The same of what prints no text, of which no more is taken. */
+/** Runs the Docker client and resolves to its binary output. Rejects if that is larger than `bytesMax` bytes. */
 export const dockerBytes = (bytesMax: number, ...args: readonly string[]): Promise<Buffer> =>
   runForBytes('docker', args, { bytesMax })
 
-/** Runs compose in a directory: the plugin of the client, or where that is not there the program of its own. */
+/** Runs compose in a directory: the Docker plugin, or the standalone program if there is no plugin. */
 export const compose = async (directory: string, ...args: readonly string[]): Promise<string> => {
   const hasPlugin = await docker('compose', 'version').then(
     () => true,
@@ -43,7 +43,7 @@ const runForBytes = (
 
 type ContainerState = 'running' | 'paused' | 'stopped'
 
-/** States of containers, by name; those that are gone are left out. */
+/** Returns the states of containers by name. Containers that do not exist are absent. */
 export const statesOf = async (containers: readonly string[]): Promise<ReadonlyMap<string, ContainerState>> => {
   const inspect = async (name: string) => {
     const status = await docker('inspect', '--type', 'container', '--format', '{{.State.Status}}', name).catch(() => '')

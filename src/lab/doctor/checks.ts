@@ -5,12 +5,12 @@ import type { Topology } from '../model/topology.js'
 import type { LabListing } from '../lifecycle/listing.js'
 import type { Machine } from './machine.js'
 
-/** The result of one check. A warning does not keep a lab from running. */
+/** The result of one check. A lab can run despite a warning. */
 export interface Finding {
   readonly name: string
   readonly verdict: 'ok' | 'warning' | 'failed'
   readonly text: string
-  /** Advice; empty when nothing is to be done. */
+  /** Advice. Empty if no action is needed. */
   readonly fix: string
 }
 
@@ -24,11 +24,11 @@ const PORTS_PER_CLUSTER = 10
 const FREE_BYTES_MIN = 256 * 1024 * 1024
 const FREE_BYTES_GOOD = 2 * 1024 * 1024 * 1024
 const OPEN_FILES_GOOD = 1024
-/** A server of a lab that has little in it, with the memory that it may take for a large request. */
+/** Memory of a server with little data, including the memory for one large request. */
 const BYTES_PER_CLUSTER = 128 * 1024 * 1024
 const STALE_MS = 7 * 86_400_000
 const CERTIFICATE_START_MS = Date.UTC(2024, 0, 1)
-/** A clock beyond this makes certificates that end before they begin for everybody else. */
+/** With a later clock, the lab issues certificates that other software considers invalid. */
 const PLAUSIBLE_END_MS = Date.UTC(2100, 0, 1)
 
 type Check = (options: DoctorOptions) => Finding | Promise<Finding>
@@ -52,7 +52,7 @@ const checkStorage: Check = async ({ machine }) => {
   }
 }
 
-/** A lab of one's own that is up is no obstacle: it is why they are taken. */
+/** Describes which labs use the ports. A running lab of this user is expected, and is not a problem. */
 const describeHeld = (held: ReadonlyMap<number, string>, ports: readonly number[]): string => {
   const own = ports.filter((port) => held.has(port))
   const names = [...new Set(own.map((port) => held.get(port)))].map((name) => `"${name}"`)
@@ -143,7 +143,7 @@ const checkMemory: Check = ({ machine, topology }) => {
   return free < needed ? warning('memory', text, fix) : ok('memory', text)
 }
 
-/** State of a lab -> the command that mends it. */
+/** State of a lab -> the command that fixes it. */
 const MENDS: Partial<Record<LabListing['state'], (name: string) => string>> = {
   incomplete: (name) => `"understudy down ${name}"`,
   damaged: (name) => `"understudy down ${name}"`,
@@ -161,7 +161,7 @@ const checkLabs: Check = ({ machine }) => {
   return warning('labs', left.map(({ text }) => text).join(', '), `run ${mends}`)
 }
 
-/** Labs that nobody uses any more still have their ports and their disk. */
+/** Reports unused labs: they still use ports and disk space. */
 const checkAge: Check = ({ machine }) => {
   const oldest = machine.clock.now() - STALE_MS
   const stale = machine.listLabs().filter(({ createdAt }) => createdAt !== undefined && Date.parse(createdAt) < oldest)
@@ -178,7 +178,7 @@ const checkOrphans: Check = ({ machine }) => {
   return warning('orphans', `${list}: the directory is gone`, `run "kill ${orphans.map(({ pid }) => pid).join(' ')}"`)
 }
 
-/** Directories that a killed process could not remove. */
+/** Reports directories that killed processes left behind. */
 const checkLeft: Check = ({ machine }) => {
   const left = machine.findLeftDirectories()
   if (left.length === 0) return ok('leftovers', 'no temporary directory of a process that is gone')
@@ -207,7 +207,7 @@ const CHECKS: readonly Check[] = [
   checkLeft,
 ]
 
-/** Everything a lab of this topology needs of this machine, in a fixed order. */
+/** Checks everything that a lab of this topology needs from this machine, in a fixed order. */
 export const examine = async (options: DoctorOptions): Promise<Finding[]> => {
   const findings: Finding[] = []
   for (const check of CHECKS) findings.push(await whileWaiting('a check of this machine', async () => check(options)))

@@ -11,37 +11,37 @@ import { findLabPorts, type LabListing, listLabStates } from '../lifecycle/listi
 import { isFree } from '../model/ports.js'
 import { isRunning } from '../processes/child-process.js'
 
-/** This machine as the checks see it, an interface so that a test can describe another one. */
+/** The facts about this machine that the checks use. Tests replace it. */
 export interface Machine {
-  /** `20.11.1`. */
+  /** For example, `20.11.1`. */
   readonly nodeVersion: string
-  /** Where data of labs goes, and where labs are remembered. */
+  /** The directory of lab data and lab records. */
   readonly temporaryDirectory: string
   readonly stateDirectory: string
   readonly clock: Clock
-  /** Rejects with the reason when the storage does not work here. */
+  /** Rejects with the reason if the storage engine does not work on this machine. */
   probeStorage(): Promise<void>
   isPortFree(port: number): Promise<boolean>
-  /** Ports of servers that run, by the name of their lab. */
+  /** Ports of running servers -> the name of their lab. */
   findLabPorts(): ReadonlyMap<number, string>
-  /** Undefined when files can be made there, or the directory itself can be; else the reason. */
+  /** Returns undefined if the directory is writable or can be created, else the reason. */
   findWriteProblem(directory: string): string | undefined
   freeBytes(directory: string): number
-  /** The version of the Docker server; undefined when it does not answer. */
+  /** The version of the Docker server. Undefined if it does not respond. */
   findDocker(): Promise<string | undefined>
-  /** Whether the program is there, also when the server does not answer. */
+  /** Whether the Docker client is installed, even if the server does not respond. */
   hasDocker(): boolean
-  /** The version of the program etcd in PATH; undefined when there is none, or it does not run. */
+  /** The version of the `etcd` program in PATH. Undefined if it is missing or fails. */
   findEtcd(): Promise<string | undefined>
-  /** Labs that have left anything on this machine. */
+  /** Labs with records, files or processes on this machine. */
   listLabs(): LabListing[]
-  /** Servers and keepers of labs whose directory is gone: nothing else finds them. */
+  /** Servers and lab daemons whose lab directory no longer exists, so no lab lists them. */
   findOrphans(): Orphan[]
-  /** Temporary directories of processes of ours that are gone. */
+  /** Temporary directories of Understudy processes that no longer exist. */
   findLeftDirectories(): string[]
-  /** Memory that programs may still have. */
+  /** Memory available to programs. */
   freeMemoryBytes(): number
-  /** Open files that one process may have; undefined where the system does not tell. */
+  /** Maximum number of open files per process. Undefined if the system does not report it. */
   findOpenFilesMax(): number | undefined
 }
 
@@ -52,7 +52,7 @@ interface Orphan {
 
 const PROGRAM_MS = 5000
 
-/** What a program prints; undefined when it is not there, fails or hangs. */
+/** Returns the output of a program. Undefined if the program is missing, fails or hangs. */
 const outputOf = (program: string, args: readonly string[]): Promise<string | undefined> =>
   new Promise((resolve) => {
     execFile(program, args, { timeout: PROGRAM_MS }, (error, stdout) => {
@@ -102,13 +102,13 @@ export const thisMachine = (): Machine => ({
   },
 })
 
-/** A directory that is not there yet is made in the nearest one that is. */
+/** Returns the nearest existing ancestor of a directory, in which the directory would be created. */
 const nearestExisting = (directory: string): string =>
   existsSync(directory) ? directory : nearestExisting(path.dirname(directory))
 
 const OF_A_LAB = /^-config=(.*\/labs\/[^/]+\/(?:[A-Z]\/server|keeper)-[0-9a-f]+\.json)$/
 
-/** Only where the system has `/proc`; elsewhere none are found. */
+/** Requires `/proc`. Finds none on systems without it. */
 const findOrphans = (): Orphan[] => {
   const pids = existsSync('/proc/self') ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []
   return pids.flatMap((pid) => {

@@ -3,10 +3,10 @@ import { nearest } from '../../base/nearest.js'
 import type { Schema, SchemaType } from './schema.js'
 import { loadYaml, type Problem, type YamlDocument } from './yaml-document.js'
 
-/** Aliases can make a tree that contains itself. */
+/** Aliases can form a tree that contains itself. */
 const DEPTH_MAX = 32
 
-/** Problems of a document under its schema, each with its place; for a misspelt key the nearest one that is known. */
+/** Returns the schema errors of a document with their positions. For a misspelled key, suggests the nearest known key. */
 export const checkSchema = (document: YamlDocument, schema: Schema): Problem[] =>
   check(document, schema, document.root, 'the file', 0)
 

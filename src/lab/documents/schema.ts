@@ -1,4 +1,4 @@
-/** The part of JSON Schema that files of the lab are described with, and checked by. */
+/** The subset of JSON Schema that describes and validates lab files. */
 export interface Schema {
   readonly type?: SchemaType | readonly SchemaType[]
   readonly const?: string
@@ -10,10 +10,10 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly propertyNames?: { readonly pattern: string; readonly title?: string }
-  /** False: only what is named above. */
+  /** False: only the properties named above are allowed. */
   readonly additionalProperties?: boolean | Schema
   readonly items?: Schema
-  /** Describes a value as the end of a sentence: "a duration such as 80ms". */
+  /** Describes a value as a noun phrase for error messages: "a duration such as 80ms". */
   readonly title?: string
   readonly description?: string
   readonly default?: string | number | boolean

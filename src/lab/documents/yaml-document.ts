@@ -4,32 +4,32 @@ import type * as Yaml from 'yaml'
 import { LIMITS } from '../../base/limits.js'
 import { LabError } from '../model/lab-error.js'
 
-/** Something that is wrong at a place of a file, counted from 1. */
+/** An error at a position of a file. Lines and columns start at 1. */
 export interface Problem {
   readonly line: number
   readonly column: number
   readonly text: string
 }
 
-/** A YAML file as a tree of nodes, with their places. */
+/** A YAML file as a tree of nodes with positions. */
 export interface YamlDocument {
   readonly root: Yaml.Node | null
-  /** Follows an alias to its node. */
+  /** Resolves an alias to its node. */
   resolve(node: unknown): unknown
   placeOf(node: unknown): { readonly line: number; readonly column: number }
-  /** Throws a usage error where aliases make it larger than any file has to be, or part of itself. */
+  /** Throws a usage error if aliases make the document too large, or make it contain itself. */
   toValue(file: string): unknown
 }
 
-/** Loaded when the first file is read: it takes longer than all of a short command, which needs none. */
+/** Loads the YAML parser with the first file: loading takes longer than a whole short command that needs no file. */
 export const loadYaml = (): typeof Yaml => requireHere('yaml') as typeof Yaml
 
 const requireHere = createRequire(import.meta.url)
 
-/** Tells a file from the name of a document that ships with the package: it has a slash, or ends like a YAML file. */
+/** Tells a file from the name of a bundled document: a file has a slash, or a YAML extension. */
 export const isDocumentFile = (nameOrFile: string): boolean => /[/\\]|\.ya?ml$/.test(nameOrFile)
 
-/** Throws a usage error that names the file when it cannot be read. */
+/** Throws a usage error that names the file if it cannot be read. */
 export const readDocumentFile = (file: string): string => {
   try {
     return readNamedText(file)
@@ -38,7 +38,7 @@ export const readDocumentFile = (file: string): string => {
   }
 }
 
-/** Text that is not YAML at all gives problems, each with its place. */
+/** Parses YAML. Syntax errors become problems with positions. */
 export const readYaml = (text: string): { readonly document: YamlDocument; readonly problems: readonly Problem[] } => {
   const { LineCounter, isAlias, isNode, parseDocument } = loadYaml()
   const deep = findTooDeep(text)
@@ -64,8 +64,8 @@ export const readYaml = (text: string): { readonly document: YamlDocument; reado
 }
 
 /**
- * The line from which on a text has too many levels, told from its indentation and its brackets: the parser calls itself for
- * each of them.
+ * Finds the first line with too many levels, from indentation and brackets. The parser is recursive, so deep text would overflow
+ * its stack.
  */
 const findTooDeep = (text: string): Problem | undefined => {
   const indents: number[] = []
@@ -99,10 +99,10 @@ const toTree = (parsed: Yaml.Document, file: string): unknown => {
   }
 }
 
-/** One mistake can give a problem at every line behind it. */
+/** One mistake can cause a problem on every later line. */
 const PROBLEMS_SHOWN_MAX = 20
 
-/** Throws a usage error with all problems of a file, one line each, as editors and compilers write them. */
+/** Throws a usage error that lists all problems of a file, one per line in compiler format. */
 export const refuseProblems = (file: string, problems: readonly Problem[]): void => {
   if (problems.length === 0) return
   const sorted = [...problems].sort((one, other) => one.line - other.line || one.column - other.column)

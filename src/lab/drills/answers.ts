@@ -7,9 +7,7 @@ import { durationOf } from './parse.js'
 import { DrillFailure, type DrillContext, type DrillRequest } from './drill-context.js'
 import { valueAt } from './variables.js'
 
-/** Requests that a drill file describes, and what it wants of their answers. */
-
-/** The first difference of an answer from the expected one. */
+/** Returns the first difference between a response and the expected response. */
 const findWrong = (answer: ApiAnswer, wanted: ExpectedAnswer = {}): string | undefined => {
   const errors = errorsOf(answer)
   const said = `${answer.status}${errors.length > 0 ? ` ${errors.join('; ')}` : ''}`
@@ -32,7 +30,7 @@ const findWrong = (answer: ApiAnswer, wanted: ExpectedAnswer = {}): string | und
   return mismatch === undefined ? undefined : `in the data, ${mismatch}`
 }
 
-/** Makes a call of a drill file, again and again where it may take a while, and saves what it is to save. */
+/** Makes the request of a drill file, with retries if it has a time to succeed, and saves the requested variables. */
 export const makeCall = async (context: DrillContext, given: CallValue): Promise<string> => {
   const call = await context.variables.resolve(given)
   const { expect, save = {}, within } = call
@@ -64,7 +62,7 @@ export const makeCall = async (context: DrillContext, given: CallValue): Promise
   return `${what} was answered with ${answer?.status}`
 }
 
-/** An error of a step that was to be refused; undefined when it is the one that was expected. */
+/** Returns the error of a step that was expected to fail, unless it is the expected error. */
 export const findOtherError = (
   error: unknown,
   { status, contains }: { readonly status?: number; readonly contains?: string },

@@ -6,7 +6,7 @@ import { LabError } from '../model/lab-error.js'
 import type { Drill } from './drill.js'
 import { readDrillFile } from './parse.js'
 
-/** The drills that ship with the package, as files. */
+/** The directory of the drill files that ship with the package. */
 const directory = (): string => fileURLToPath(new URL('./catalogue/', import.meta.url))
 
 export const listDrillNames = (): string[] => {
@@ -19,14 +19,14 @@ export const listDrillNames = (): string[] => {
 
 export const listDrills = (): Drill[] => listDrillNames().map(loadDrill)
 
-/** The text of the file of a drill that ships with the package, or of one's own. */
+/** Returns the text of a bundled drill, or of a drill file of the user. */
 export const drillText = (nameOrFile: string): string => {
   if (isDocumentFile(nameOrFile)) return readDocumentFile(nameOrFile)
   requireName(nameOrFile)
   return readFileSync(`${directory()}${nameOrFile}.yaml`, 'utf8')
 }
 
-/** Loads a drill by name, or from a file. Throws a usage error. */
+/** Loads a drill by name or from a file. Throws a usage error if it does not exist or is invalid. */
 export const loadDrill = (nameOrFile: string): Drill => {
   if (isDocumentFile(nameOrFile)) return readDrillFile(nameOrFile)
   requireName(nameOrFile)

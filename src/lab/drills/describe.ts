@@ -1,8 +1,6 @@
 import { type Clusters, listOf, type Step, type WaitValue } from './drill.js'
 import { describeWanted } from './matcher.js'
 
-/** Words about steps, for people. */
-
 export const describeError = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 const describeWait = ({ for: what, cluster, kind = 'dr', is, primary, health, entries }: WaitValue): string => {
@@ -14,7 +12,7 @@ const describeWait = ({ for: what, cluster, kind = 'dr', is, primary, health, en
 
 const and = (clusters: Clusters): string => listOf(clusters).join(', ')
 
-/** A step in words. */
+/** Describes a step in English. */
 export const describeStep = (step: Step): string => {
   switch (step.verb) {
     case 'start':

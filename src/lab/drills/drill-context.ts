@@ -8,10 +8,10 @@ import { lineOf } from '../operations/lines.js'
 import type { CallResult } from './result.js'
 import { Variables } from './variables.js'
 
-/** For an answer, unless a request says otherwise. */
+/** Response timeout, unless a request sets another. */
 const ANSWER_MS = 10_000
 
-/** Something that a drill asserts is not so. */
+/** A failed assertion of a drill. */
 export class DrillFailure extends LabError {
   override readonly name = 'DrillFailure'
 
@@ -26,28 +26,28 @@ export interface DrillRequest {
   readonly path: string
   readonly query?: Readonly<Record<string, string>> | undefined
   readonly body?: unknown
-  /** `root`, `none`, or a token itself. */
+  /** `root`, `none`, or a token. */
   readonly token?: string | undefined
   readonly namespace?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Where it may take longer than requests usually do. */
+  /** Response timeout of slow requests, in milliseconds. */
   readonly patienceMs?: number | undefined
 }
 
 interface DrillContextOptions {
-  /** Bound on each wait that names none of its own. */
+  /** Timeout of each wait that sets none, in milliseconds. */
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
 
-/** The surroundings of steps and expectations: the lab, the variables that were saved, and a note of every request. */
+/** The context of steps and expectations: the lab, the saved variables, and a record of every request. */
 export class DrillContext {
   readonly lab: LiveLab
   readonly variables: Variables
   readonly timeoutMs: number
   readonly signal: AbortSignal
   readonly calls: CallResult[] = []
-  /** The cluster that became a primary last. */
+  /** The cluster that was promoted most recently. */
   promoted: string | undefined
   /** RFC 3339. */
   readonly startedAt: string
@@ -65,28 +65,28 @@ export class DrillContext {
     this.#startedMs = lab.clock.monotonic()
   }
 
-  /** Milliseconds since the drill began. */
+  /** Returns the milliseconds since the start of the drill. */
   now(): number {
     return this.lab.clock.monotonic() - this.#startedMs
   }
 
-  /** The offset of a moment in time of day. Only how long it is ago is taken from that clock. */
+  /** Converts a time of day to milliseconds since the start of the drill. Uses the wall clock only for the age of that time. */
   momentOf(time: string): number {
     const agoMs = Math.max(this.lab.clock.now() - Date.parse(time), 0)
     return Math.max(this.now() - agoMs, 0)
   }
 
-  /** Told of every line of a shell that stands for what is done. */
+  /** Calls the listener with each shell line that reproduces an action. */
   onLine(listener: (line: string) => void): void {
     this.#onLine = listener
   }
 
-  /** Told of what commands print. */
+  /** Calls the listener with the output of commands. */
   onOutput(listener: (text: string) => void): void {
     this.#onOutput = listener
   }
 
-  /** For what goes on behind a step: it ends with the drill. */
+  /** Registers a function that stops background work at the end of the drill. */
   atEnd(end: () => void): void {
     this.#ends.push(end)
   }
@@ -103,7 +103,7 @@ export class DrillContext {
     this.#onOutput(text)
   }
 
-  /** Operations as commands have them, shown as lines without secrets. */
+  /** The operations of the commands. Their shell lines contain no secrets. */
   get runbook(): Runbook {
     const addressOf = (step: RunbookStep) => this.lab.cluster(step.cluster).apiAddress
     return this.lab.runbook({
@@ -114,13 +114,13 @@ export class DrillContext {
     })
   }
 
-  /** Sends a request that is shown; any status is an answer. */
+  /** Sends a request and records it. Resolves for every status. */
   async send(request: DrillRequest): Promise<ApiAnswer> {
     this.line(lineOf(request, this.lab.cluster(request.cluster).apiAddress))
     return this.ask(request)
   }
 
-  /** Sends a request that is not shown, for questions that are asked again and again. */
+  /** Sends a request without recording it, for polling. */
   async ask(request: DrillRequest): Promise<ApiAnswer> {
     const { cluster, method, path, body, query, headers, namespace } = request
     const line = lineOf(request, this.lab.cluster(cluster).apiAddress)
@@ -143,14 +143,14 @@ export class DrillContext {
     }
   }
 
-  /** A request that must be answered with a status below 400. */
+  /** Sends a request. Rejects if the status is 400 or higher. */
   async ok(request: DrillRequest): Promise<Record<string, unknown>> {
     const answer = await this.send(request)
     if (answer.status >= 400) throw refusal(request, this.lab.cluster(request.cluster).apiAddress, answer)
     return answer.json ?? {}
   }
 
-  /** Waits for a fact; ends early when the drill is interrupted. */
+  /** Waits until a condition holds. Stops early if the drill is interrupted. */
   async wait(what: string, fact: () => Promise<string | undefined>, timeoutMs = this.timeoutMs): Promise<void> {
     await waitFor(this.lab.clock, what, fact, timeoutMs, this.signal)
   }
@@ -161,7 +161,7 @@ export class DrillContext {
     return clientOf({ ...access, rootToken }, Math.max(patienceMs, ANSWER_MS))
   }
 
-  /** Reads change nothing: a report has no use for them. */
+  /** Records writes only. A report does not list reads. */
   #note({ cluster, method, path }: DrillRequest | RunbookStep, command: string, status: number | null, tookMs: number) {
     if (method === 'GET' || method === 'LIST') return
     this.calls.push({ atMs: this.now() - tookMs, cluster, method, path, command, status, tookMs })

@@ -1,7 +1,7 @@
 import type { LabSettings } from '../model/settings.js'
 import type { Runner } from './drill.js'
 
-/** A file as its schema lets it through. */
+/** The content of a drill file that passed schema validation. */
 export interface DrillFile {
   readonly name?: string
   readonly purpose?: string

@@ -1,7 +1,7 @@
 import type { Step } from './drill.js'
 import type { ExpectationResult, StepResult } from './result.js'
 
-/** Told of a drill's progress while it is played. */
+/** Receives the progress of a running drill. */
 export interface DrillWatcher {
   onStep?(step: Step, number: number, phase: StepResult['phase']): void | Promise<void>
   onLine?(line: string): void

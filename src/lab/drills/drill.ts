@@ -5,19 +5,19 @@ import type { ExpectationName, FactName } from './schema/expectations.js'
 import type { Verb } from './schema/steps.js'
 import type { ClientKind } from './result.js'
 
-/** Where the servers of a drill run. */
+/** The environments in which the servers of a drill can run. */
 export const RUNNERS = ['process', 'in-process', 'docker'] as const
 export type Runner = (typeof RUNNERS)[number]
 
-/** A drill as its file says it, once the form is right. What each part means stands in `schema/`. */
+/** A drill as its file defines it, after schema validation. For the meaning of each part, see `schema/`. */
 export interface Drill {
   readonly name: string
   readonly purpose: string
   readonly symptom: string | undefined
   readonly fix: string | undefined
-  /** A name, or a file. */
+  /** The name or file of a topology. */
   readonly topology: string
-  /** Empty: everywhere. */
+  /** If empty, the drill runs in every environment. */
   readonly runners: readonly Runner[]
   readonly settings: LabSettings
   readonly shares: number

@@ -9,7 +9,7 @@ import type { Drill } from './drill.js'
 import { viewNodes } from './nodes-now.js'
 import { linksOf, Witness } from './picture.js'
 
-/** Whether a drill can be played on a lab that was brought up for something else; throws a usage error that says why not. */
+/** Throws a usage error with the reason if a drill cannot run on this existing lab. */
 export const requireFitting = (drill: Drill, lab: Pick<LiveLab, 'clusters' | 'name' | 'kind'>): void => {
   const there = lab.clusters.map(({ name }) => name)
   const missing = loadTopology(drill.topology).clusters.filter((name) => !there.includes(name))
@@ -22,7 +22,7 @@ export const requireFitting = (drill: Drill, lab: Pick<LiveLab, 'clusters' | 'na
   requireLinks(drill, lab.kind)
 }
 
-/** Steps on nodes need as many as the topology has. */
+/** Steps on nodes require the node counts of the drill's topology. */
 const requireNodes = ({ name, topology }: Drill, lab: Pick<LiveLab, 'clusters' | 'name'>): void => {
   const wanted = loadTopology(topology)
   for (const { name: cluster, nodeAddresses = [] } of lab.clusters.filter((one) =>
@@ -37,7 +37,7 @@ const requireNodes = ({ name, topology }: Drill, lab: Pick<LiveLab, 'clusters' |
   }
 }
 
-/** Said before anything is started or changed: no proxy of a lab stands between containers, or servers of somebody else. */
+/** Checked before any start or change: only labs with link proxies support link faults, not containers or attached servers. */
 export const requireLinks = ({ name, setup, steps }: Drill, kind: LabKind): void => {
   if (kind !== 'docker' && kind !== 'attached') return
   const faulty = [...setup, ...steps].find(({ verb }) => verb === 'fault')
@@ -49,7 +49,7 @@ export const requireLinks = ({ name, setup, steps }: Drill, kind: LabKind): void
   )
 }
 
-/** How long a cluster may take to say what it is. One that is stopped refuses at once. */
+/** Timeout for the status of a cluster. A stopped cluster refuses the connection immediately. */
 const ANSWER_MS = 5000
 
 const HINT: Readonly<Record<LabKind, (lab: string) => string>> = {
@@ -61,8 +61,8 @@ const HINT: Readonly<Record<LabKind, (lab: string) => string>> = {
 }
 
 /**
- * Whether the clusters follow one another as the drill takes for granted; rejects with a conflict that says what is otherwise.
- * On a lab where another drill has moved the roles the first steps would wait for what never comes.
+ * Rejects with a conflict that names the difference if the replication roles are not those that the drill assumes. After another
+ * drill has changed the roles, the first steps would otherwise wait until their timeout.
  */
 export const requireRoles = async ({ name, topology }: Drill, lab: LiveLab): Promise<void> => {
   const wanted = loadTopology(topology)
@@ -90,7 +90,7 @@ export const requireRoles = async ({ name, topology }: Drill, lab: LiveLab): Pro
   }
 }
 
-/** Nodes that are neither active nor standbys, where the drill is for several. */
+/** Finds nodes that are neither active nor standby, if the drill requires several nodes. */
 const findAbsentNodes = async (wanted: Topology, lab: LiveLab): Promise<string[]> => {
   const several = wanted.clusters.filter((name) => serversOf(wanted, name).length > 1)
   const nodes = (await Promise.all(several.map((name) => viewNodes(lab, name)))).flat()

@@ -19,7 +19,7 @@ import { VERBS } from './schema/steps.js'
 type Path = readonly (string | number)[]
 type Report = (at: Path, text: string) => Problem
 
-/** Problems that no schema can describe: values that do not go together. */
+/** Finds problems that a schema cannot describe: inconsistent values. */
 export const findDrillProblems = (document: YamlDocument, drill: DrillFile): Problem[] => {
   const problem: Report = (at, text) => ({ ...document.placeOf(nodeAt(document, at)), text })
   const { shares = 1, threshold = shares, load, setup = [], steps, expect = [] } = drill
@@ -34,7 +34,7 @@ export const findDrillProblems = (document: YamlDocument, drill: DrillFile): Pro
   ]
 }
 
-/** Clusters of a topology that is there; one with mistakes of its own is refused with places in its file. */
+/** Returns the clusters of the topology. Reports an invalid topology file with positions in that file. */
 const judgeTopology = (document: YamlDocument, { topology }: DrillFile, problem: Report): Problem[] => {
   const found = isDocumentFile(topology) ? readOwn(topology) : (findTopology(topology) ?? describeUnknown(topology))
   return typeof found === 'string'
@@ -42,7 +42,7 @@ const judgeTopology = (document: YamlDocument, { topology }: DrillFile, problem:
     : findStrangers(document, document.root, [...new Set([...found.clusters, ...allServersOf(found)])])
 }
 
-/** Why it cannot be read, where it cannot. */
+/** Returns the topology, or the reason why it cannot be read. */
 const readOwn = (file: string): Topology | string => {
   let text: string
   try {
@@ -60,7 +60,7 @@ const describeUnknown = (topology: string): string => {
   return `there is no topology "${topology}"; ${hint}`
 }
 
-/** Keys whose values are clusters, and those below which everything is somebody else's. */
+/** Keys whose values are clusters, and keys whose subtree is free-form data. */
 const CLUSTER_KEYS = new Set(
   'cluster between primary secondary equal on accepted-by at read-back-on start stop restart crash pause resume seal unseal'.split(
     ' ',
@@ -68,7 +68,7 @@ const CLUSTER_KEYS = new Set(
 )
 const FOREIGN_KEYS = new Set('body fields is save headers query expect settings labels'.split(' '))
 
-/** The cluster of a variable such as `${A.active_node}`. */
+/** Returns the cluster of a variable such as `${A.active_node}`. */
 const letterOf = (text: string): string => /^\$\{([A-Z])\./.exec(text)?.[1] ?? text
 
 const findStrangers = (document: YamlDocument, given: unknown, clusters: readonly string[]): Problem[] => {
@@ -79,7 +79,7 @@ const findStrangers = (document: YamlDocument, given: unknown, clusters: readonl
   return node.items.flatMap((pair: Yaml.Pair) => {
     const key = String(pair.key)
     const value = document.resolve(pair.value)
-    // At the top, "expect" is a list of ours; below a call it is what an answer must be.
+    // At the top level, "expect" is a list of expectations. Below a request, it is the expected response.
     if (FOREIGN_KEYS.has(key) && !(key === 'expect' && isSeq(value))) return []
     if (!CLUSTER_KEYS.has(key)) return findStrangers(document, value, clusters)
     const letters: unknown[] = isSeq(value) ? value.items : [value]
@@ -143,7 +143,7 @@ const WAIT_NEEDS: Readonly<Record<string, readonly string[]>> = {
   converged: [],
 }
 
-/** Rules for the values of a verb or an expectation that its schema cannot state. */
+/** Rules for the values of a verb or expectation that the schema cannot express. */
 const JUDGES: Readonly<Record<string, (value: Entry) => string[]>> = {
   fault: (value) => [...twoClusters(value), ...lacks(value, faultNeeds(value.name), String(value.name))],
   heal: (value) => (typeof value === 'object' ? twoClusters(value) : []),

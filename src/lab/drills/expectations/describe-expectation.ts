@@ -3,7 +3,7 @@ import { describeWanted } from '../matcher.js'
 
 const client = (kind: string | undefined): string => (kind === undefined ? '' : ` of clients of the kind ${kind}`)
 
-/** An expectation in words. */
+/** Describes an expectation in English. */
 export const describeExpectation = (expectation: Expectation): string => {
   switch (expectation.about) {
     case 'rto': {

@@ -11,7 +11,7 @@ import { durationOf } from '../parse.js'
 import type { FactName } from '../schema/expectations.js'
 import type { DrillContext } from '../drill-context.js'
 
-/** The outcome of one expectation, with evidence in sentences. */
+/** The result of one expectation, with evidence as sentences. */
 export interface Seen {
   readonly passed: boolean
   readonly evidence: readonly string[]
@@ -19,7 +19,7 @@ export interface Seen {
 
 const WITHIN = '30s'
 
-/** Looks until it holds, as long as the expectation allows, and says what it saw last. */
+/** Polls until the expectation holds or its time is over, and returns the last observation. */
 export const checkFact = async (context: DrillContext, fact: Fact): Promise<Seen> => {
   if (fact.about === 'call') return checkCall(context, fact)
   const value = await context.variables.resolve(fact.with)
@@ -169,20 +169,20 @@ const sorted = (value: unknown): unknown =>
     ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
     : value
 
-/** A DR secondary takes no token: there the same figures are read at a path of ours. */
+/** DR secondaries accept no tokens, so their metrics are read from an Understudy endpoint. */
 const askMetrics = async (context: DrillContext, cluster: string): Promise<ApiAnswer> => {
   const { mode } = await statusOf(context.lab.anonymous(cluster), 'dr')
   if (mode === 'secondary') return context.lab.anonymous(cluster).send('GET', '/_understudy/v1/metrics')
   return context.ask({ cluster, method: 'GET', path: 'sys/metrics', query: { format: 'prometheus' } })
 }
 
-/** One line of the text format of Prometheus. */
+/** One line of the Prometheus text format. */
 interface Series {
   readonly value: number
   readonly text: string
 }
 
-/** Series of a metric that have these labels, maybe among others. */
+/** Finds the series of a metric that have at least these labels. */
 export const findSeries = (text: string, name: string, labels: Readonly<Record<string, string>>): Series[] =>
   text.split('\n').flatMap((line) => {
     const [, metric, inner = '', value] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)/.exec(line) ?? []

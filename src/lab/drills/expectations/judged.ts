@@ -10,12 +10,12 @@ import type { LOAD_EXPECTATIONS } from '../schema/expectations.js'
 import type { DrillContext } from '../drill-context.js'
 import type { Seen } from './facts.js'
 
-/** The measurements of a load, once its clients have stopped. */
+/** The measurements of a load, complete when its clients have stopped. */
 export interface Measured {
   readonly load: Load
   readonly rto: RtoResult
   readonly rpo: RpoResult
-  /** Where writes were read back; undefined when nobody could be asked. */
+  /** The cluster from which writes were read back. Undefined if no cluster responded. */
   readonly readOn: string | undefined
   readonly tokens: TokensResult | null
 }
@@ -138,6 +138,6 @@ const judgeRefusals = ({ count, containing, cluster }: ExpectationValues['refusa
   }
 }
 
-/** Where acknowledged writes are to be found at the end. */
+/** Chooses the cluster on which acknowledged writes are read back at the end. */
 export const findTruth = async (context: DrillContext, wanted: string | undefined): Promise<string> =>
   wanted ?? findPrimary(context.lab, await findActive(context.lab), context.promoted)

@@ -13,12 +13,12 @@ import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 
-/** A fault takes so long at most to show. */
+/** Maximum time until an injected fault has visible effects. */
 const SHOWS_MS = 15_000
-/** A mended lab takes up to this long to show it. */
+/** Maximum time until a fixed lab is healthy. */
 const SETTLES_MS = 10_000
 
-/** Plants a fault that `seed` chooses among those that fit the lab as it is now. Refuses a lab that is not well. */
+/** Injects a fault that `seed` chooses among those that fit the current lab. Rejects if the lab is not healthy. */
 export const plantFault = async (lab: LiveLab, seed: string): Promise<void> => {
   if (readFind(lab.name))
     throw new LabError(
@@ -48,7 +48,7 @@ const findAbsence = async (lab: LiveLab, mystery: Mystery, place: Place): Promis
 const isThere = (lab: LiveLab, mystery: Mystery, place: Place): Promise<boolean> =>
   mystery.isThere(lab, place).catch(() => true)
 
-/** Chooses by the seed alone: the same fault in labs of the same shape. */
+/** Chooses from the seed alone: labs of the same shape get the same fault. */
 export const chooseFault = (ties: readonly Tie[], seed: string): { mystery: Mystery; place: Place } => {
   const choices = MYSTERIES.flatMap((mystery) => {
     const fitting = ties.filter((tie) => mystery.fits(tie))
@@ -73,7 +73,7 @@ type Judgement =
   | { readonly isMended: false; readonly seen: string }
   | { readonly isMended: true; readonly told: Told; readonly took: string; readonly seed: string }
 
-/** Judges by facts and by traffic. What it was is told when it is mended, and then the lab knows of it no more. */
+/** Checks for the fault, and probes with client traffic. If the fault is fixed, reveals it and deletes its record. */
 export const judgeFind = async (lab: LiveLab): Promise<Judgement> => {
   const kept = requireFind(lab)
   const mystery = mysteryOf(kept)
@@ -93,14 +93,14 @@ export const judgeFind = async (lab: LiveLab): Promise<Judgement> => {
 const findPresence = async (lab: LiveLab, mystery: Mystery, place: Place): Promise<string | undefined> =>
   (await isThere(lab, mystery, place)) ? 'it is still there' : undefined
 
-/** Tells what it is. The fault stays; the lab knows of it no more. */
+/** Reveals the fault and deletes its record. The fault itself stays. */
 export const giveUp = (lab: LiveLab): Told & { readonly seed: string } => {
   const kept = requireFind(lab)
   forgetFind(lab.name)
   return { ...tellIn(lab, mysteryOf(kept), kept.place), seed: kept.seed }
 }
 
-/** The solution, with commands as they are typed for this lab. */
+/** Returns the solution, with commands for this lab. */
 const tellIn = (lab: LiveLab, mystery: Mystery, place: Place): Told => {
   const told = mystery.tell(place)
   return { ...told, mend: told.mend.map((words) => commandIn(lab.name, words)) }
@@ -122,7 +122,7 @@ const mysteryOf = ({ name }: KeptFind): Mystery => {
   return found
 }
 
-/** The record of the fault that is hidden in a lab, so that it can be judged by another command later. */
+/** The record of the hidden fault of a lab, so that a later command can check for it. */
 interface KeptFind {
   readonly seed: string
   /** Milliseconds since the epoch. */
@@ -132,8 +132,8 @@ interface KeptFind {
 }
 
 /**
- * In the lab's directory, compressed: whoever looks around there while searching does not come upon the answer. It is no
- * secret, and whoever wants to read it can.
+ * Stored compressed in the directory of the lab, so that a reader of the directory does not see the answer by accident. It is not
+ * encrypted.
  */
 const fileOf = (lab: string): string => path.join(labDirectory(lab), 'find')
 

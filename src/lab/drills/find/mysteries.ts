@@ -98,7 +98,7 @@ const demoted: Mystery = {
   }),
 }
 
-/** All faults that can be planted. A seed chooses among those that fit, in this order: a new one belongs at the end. */
+/** All faults that can be injected. A seed chooses by position among those that fit, so add new ones at the end. */
 export const MYSTERIES: readonly Mystery[] = [
   ...LINK_MYSTERIES,
   ...SERVER_MYSTERIES,

@@ -1,28 +1,28 @@
 import type { LiveLab } from '../../live/live-lab.js'
 import type { Tie } from './ties.js'
 
-/** Where a fault is: on a tie, or on the cluster that is named as its secondary. */
+/** The location of a fault: a replication link, or the secondary cluster of that link. */
 export interface Place extends Tie {
-  /** The direction of what has two. */
+  /** Whether a one-way fault affects the reverse direction. */
   readonly isBackwards: boolean
 }
 
-/** A fault that is planted without a word, and how it is known to be mended. */
+/** A fault that can be injected secretly, and the check for its presence. */
 export interface Mystery {
   readonly name: string
-  /** Ties on which it can be planted. */
+  /** Whether the fault can be injected on this replication link. */
   fits(tie: Tie): boolean
   plant(lab: LiveLab, place: Place): Promise<void>
-  /** Whether the fault is still there. Rejects when that cannot be told, which counts as still there. */
+  /** Whether the fault is still present. Rejects if that is unknown; callers then treat it as present. */
   isThere(lab: LiveLab, place: Place): Promise<boolean>
-  /** The solution, for whoever found it or gave up. */
+  /** Returns the solution. */
   tell(place: Place): Told
 }
 
 export interface Told {
   readonly what: string
-  /** Where one sees the fault. */
+  /** Where the fault is visible. */
   readonly seen: string
-  /** The remedy: commands of ours, without the name of the program and that of the lab. */
+  /** The fix: Understudy commands without the program name and the lab name. */
   readonly mend: readonly string[]
 }

@@ -4,7 +4,7 @@ import type { Mystery } from './mystery.js'
 const OWN = '/_understudy/v1'
 const TIMEOUT_MS = 30_000
 const SKEW_SECONDS = 2400
-/** Clocks of one machine never differ by as much. */
+/** Clocks on one machine never differ this much without a fault. */
 const SKEW_NOTICED_MS = 60_000
 
 const healthOf = async (lab: LiveLab, name: string): Promise<Readonly<Record<string, unknown>>> => {

@@ -4,18 +4,18 @@ import { statusOf } from '../../requests/replication.js'
 import { findPrimary } from '../../status/links.js'
 import { rolesNow } from '../links-now.js'
 
-/** A secondary and its primary as they are now, whatever the lab was started as. */
+/** A secondary and its primary now, independent of the topology at the start of the lab. */
 export interface Tie {
   readonly kind: Kind
   readonly primary: string
   readonly secondary: string
-  /** By which the primary knows the secondary. */
+  /** The ID of the secondary at the primary. */
   readonly id: string
 }
 
 const KINDS: readonly Kind[] = ['performance', 'dr']
 
-/** In the order of the clusters. What does not answer takes no part. */
+/** Finds the current replication links, in cluster order. Ignores clusters that do not respond. */
 export const findTies = async (lab: LiveLab): Promise<readonly Tie[]> => {
   const clusters = await rolesNow(lab)
   return KINDS.flatMap((kind) =>
@@ -27,7 +27,7 @@ export const findTies = async (lab: LiveLab): Promise<readonly Tie[]> => {
   )
 }
 
-/** Clusters that follow nobody, and accept writes of their own. */
+/** Finds the clusters that replicate from no primary and accept writes. */
 export const findHeads = async (lab: LiveLab): Promise<readonly string[]> => {
   const open = await Promise.all(
     lab.clusters.map(async ({ name }) => {

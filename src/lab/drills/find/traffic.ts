@@ -4,12 +4,12 @@ import { LabError } from '../../model/lab-error.js'
 import { waitFor } from '../../requests/wait.js'
 import { findHeads, findTies } from './ties.js'
 
-/** Where people, and the judge, read and write while they look for a fault. */
+/** The mount that learners and the check use for test reads and writes. */
 export const PRACTICE = 'practice'
 
 const ARRIVES_MS = 10_000
 
-/** Mounts `practice/` with a secret in it, where it is not there yet. */
+/** Mounts `practice/` and writes a secret into it, if it does not exist yet. */
 export const preparePractice = async (lab: LiveLab): Promise<void> => {
   const client = await lab.root(await requireHead(lab))
   const { json } = await client.send('GET', 'sys/mounts')
@@ -24,8 +24,8 @@ const requireHead = async (lab: LiveLab): Promise<string> => {
 }
 
 /**
- * Writes where writes belong and looks for them wherever they are to arrive. Undefined when all is well, else what clients
- * would say; what is behind it stays unsaid.
+ * Writes to the only writable cluster and checks that the write reaches every other cluster. Returns undefined on success, else
+ * the symptom that clients see, without its cause.
  */
 export const findTrouble = async (lab: LiveLab): Promise<string | undefined> => {
   for (const { name } of lab.clusters) {
