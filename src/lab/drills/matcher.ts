@@ -1,6 +1,6 @@
 /**
- * Compares what was seen with what a drill wants: undefined when it matches, else what does not, at which place. A map wants
- * each of its keys and lets others be; `{ at-least }` and the like are bounds; everything else is equal or not.
+ * Compares an actual value with the expected value of a drill. Returns undefined if they match, else the difference and its
+ * position. Extra keys of a map are ignored. Operators such as `{ at-least }` are bounds. All other values must be equal.
  */
 export const findMismatch = (given: unknown, wanted: unknown, at = ''): string | undefined => {
   const where = at === '' ? '' : `${at} `
@@ -21,7 +21,7 @@ export const findMismatch = (given: unknown, wanted: unknown, at = ''): string |
   return isEqual(given, wanted) ? undefined : `${where}is ${show(given)}, not ${show(wanted)}`
 }
 
-/** Bounds of a number, in words; a number alone is what it must be. */
+/** Describes a bound or an exact number in English. */
 export const describeWanted = (wanted: unknown): string =>
   isBounds(wanted)
     ? Object.entries(wanted)
@@ -46,7 +46,7 @@ const describe = (word: string, bound: unknown): string => `${word.replace('-', 
 const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A map of such words alone; one that has other keys too is a map. */
+/** Whether all keys of a map are operators. With any other key, it is a plain map. */
 const isBounds = (value: unknown): value is Readonly<Record<string, unknown>> =>
   isMap(value) && Object.keys(value).length > 0 && Object.keys(value).every((key) => Object.hasOwn(BOUNDS, key))
 

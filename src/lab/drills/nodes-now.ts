@@ -4,7 +4,7 @@ import { askNode, type NodeView } from '../status/node-view.js'
 
 const ANSWER_MS = 1000
 
-/** The servers of a cluster as they are now, `A1` first; none where it has one alone. */
+/** Returns the current state of a cluster's nodes, `A1` first. Empty if the cluster has a single server. */
 export const viewNodes = (lab: LiveLab, name: string): Promise<NodeView[]> => {
   const cluster = lab.cluster(name)
   const { nodeAddresses = [] } = cluster

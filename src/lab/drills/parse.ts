@@ -9,7 +9,7 @@ import { DRILL_SCHEMA } from './schema/drill.js'
 import { EXPECTATIONS } from './schema/expectations.js'
 import { VERBS } from './schema/steps.js'
 
-/** Throws a usage error with a line for everything that is wrong: `file:line:column: what`. */
+/** Parses a drill. Throws a usage error with one `file:line:column: problem` line per problem. */
 export const parseDrill = (text: string, file: string): Drill => {
   const { document, problems } = readYaml(text)
   refuseProblems(file, problems)
@@ -20,7 +20,7 @@ export const parseDrill = (text: string, file: string): Drill => {
   return toDrill(given, file)
 }
 
-/** A topology of its own file is named as seen from the drill. */
+/** Resolves the path of a topology file relative to the drill file. */
 const besideIt = (given: DrillFile, file: string): DrillFile =>
   isDocumentFile(given.topology) ? { ...given, topology: path.resolve(path.dirname(file), given.topology) } : given
 
@@ -53,7 +53,7 @@ const toLoad = (load: LoadFile): LoadPlan => ({
   readBackOn: load['read-back-on'],
 })
 
-/** Milliseconds of a duration that the schema has let through. */
+/** Returns the milliseconds of a duration that passed schema validation. */
 export const durationOf = (text: string): number => parseDurationMs(text) ?? 0
 
 const verbOf = (entry: Entry): string | undefined => Object.keys(entry).find((key) => Object.hasOwn(VERBS, key))

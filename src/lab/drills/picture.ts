@@ -11,7 +11,7 @@ import type { Picture, PictureCluster, PictureLink, PictureRole } from './result
 
 type Status = Readonly<Record<string, unknown>>
 
-/** A cluster's own account of its state; null where it did not answer in time. */
+/** The state that a cluster reported. Null if it did not respond in time. */
 export interface Testimony {
   readonly name: string
   readonly health: number | null
@@ -22,7 +22,7 @@ export interface Testimony {
 const ANSWER_MS = 1000
 export const KINDS: readonly Kind[] = ['dr', 'performance']
 
-/** Asks all clusters at once, and waits a second at most unless told otherwise. */
+/** Queries all clusters concurrently, with a timeout of 1 second by default. */
 export class Witness {
   readonly #clients: readonly { readonly name: string; readonly client: ApiClient }[]
 
@@ -92,7 +92,7 @@ interface LinkNow extends Pick<PictureLink, 'kind' | 'primary' | 'secondary'> {
   readonly theirs: Status
 }
 
-/** Secondaries and the primary that each follows now. */
+/** Returns the secondaries with the primary that each replicates from now. */
 export const linksOf = (testimonies: readonly Testimony[]): LinkNow[] => {
   const answered = testimonies.flatMap(({ name, statuses, roles }) =>
     statuses && roles ? [{ name, statuses, ...roles }] : [],
@@ -107,7 +107,7 @@ export const linksOf = (testimonies: readonly Testimony[]): LinkNow[] => {
   )
 }
 
-/** Entries that secondaries lack, by link such as `A>B dr`. Links whose ends do not both answer are not there. */
+/** Returns the lag in entries by link, such as `A>B dr`. Links with an unresponsive end are absent. */
 export const lagsOf = (testimonies: readonly Testimony[]): Record<string, number> =>
   Object.fromEntries(
     linksOf(testimonies).map(({ kind, primary, secondary, ours, theirs }) => [

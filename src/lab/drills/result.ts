@@ -2,9 +2,8 @@ import type { EventDetails, EventKind } from '../events/event.js'
 import type { LabKind } from '../model/server-verbs.js'
 
 /**
- * The outcome of a drill: plain data that goes through JSON unchanged, as reports and `--json` have it. Times with the
- * ending `Ms` are milliseconds since the drill began, unless they say otherwise. Null means that it was not measured,
- * never zero.
+ * The outcome of a drill: JSON-compatible data, as in reports and `--json`. Times with the suffix `Ms` are milliseconds since the
+ * start of the drill, unless stated otherwise. Null means not measured, never zero.
  *
  * @example
  * import { type DrillResult, startLab } from 'understudy-lab'
@@ -18,12 +17,12 @@ export interface DrillResult {
   readonly kind: 'DrillResult'
   readonly drill: string
   readonly purpose: string
-  /** The symptom that people see when this happens to them, and its remedy. */
+  /** The symptom that operators see in this situation, and its fix. */
   readonly symptom: string | null
   readonly fix: string | null
   readonly topology: string
   readonly runner: LabKind
-  /** Seed of faults and load; in one process of the clusters, too. */
+  /** Seed of faults and load. In an in-process lab, also of the clusters. */
   readonly seed: string
   readonly versions: DrillVersions
   /** RFC 3339. */
@@ -31,23 +30,23 @@ export interface DrillResult {
   readonly durationMs: number
   readonly steps: readonly StepResult[]
   readonly expectations: readonly ExpectationResult[]
-  /** Null when the drill has no load that writes, or broke off: a step was not reached, or cannot be played. */
+  /** Null if the drill has no writers, or stopped before its last step. */
   readonly rto: RtoResult | null
   readonly rpo: RpoResult | null
-  /** Null when the load holds no tokens, or their end was not seen, as in a drill that broke off. */
+  /** Null if the load holds no tokens, or the drill stopped before they were checked. */
   readonly tokens: TokensResult | null
   readonly samples: readonly Sample[]
   readonly events: readonly DrillEvent[]
-  /** Null when the drill ended before it could be seen. */
+  /** Null if the drill ended before the lab was observed. */
   readonly before: Picture | null
   readonly after: Picture | null
-  /** Every request of the drill itself that changed something, in order. */
+  /** Every write request of the drill itself, in order. */
   readonly calls: readonly CallResult[]
-  /** Lines of a shell. */
+  /** Shell commands. */
   readonly howToRepeat: string
-  /** `failed`: an expectation or a step with an expectation did not hold. `error`: the drill could not be played to its end. */
+  /** `failed`: a step or an expectation did not hold. `error`: the drill could not be completed. */
   readonly verdict: 'passed' | 'failed' | 'error'
-  /** Why the drill could not be played to its end. */
+  /** Why the drill could not be completed. */
   readonly error: string | null
 }
 
@@ -61,48 +60,48 @@ export interface DrillVersions {
 type StepOutcome = 'passed' | 'failed' | 'skipped'
 
 export interface StepResult {
-  /** Steps of the setup come before the clients begin. */
+  /** Setup steps run before the clients start. */
   readonly phase: 'setup' | 'drill'
   readonly name: string
   readonly verb: string
-  /** The step in words. */
+  /** Describes the step in English. */
   readonly detail: string
-  /** Lines of a shell that do the same by hand. */
+  /** Shell commands that do the same manually. */
   readonly commands: readonly string[]
   readonly startedMs: number
   readonly tookMs: number
   readonly outcome: StepOutcome
-  /** The end of what a command of the step printed, where it printed anything. */
+  /** The end of the output of the step's command, if there was any. */
   readonly output?: string
   readonly error?: string
 }
 
 export interface ExpectationResult {
-  /** The expectation in words, such as `rto at most 60 s`. */
+  /** Describes the expectation in English, such as `rto at most 60 s`. */
   readonly text: string
   readonly passed: boolean
-  /** Observations, a sentence each. */
+  /** Observations, one sentence each. */
   readonly evidence: readonly string[]
 }
 
-/** The time for which clients were not served. */
+/** The time during which clients were not served. */
 export interface RtoResult {
   /**
-   * The longest interruption: from the first write that was refused or not answered to the first that another cluster
-   * accepted or, where clients stayed with theirs, until the last of them was served again. Zero when no write was ever
-   * refused; null when none was accepted again.
+   * The longest interruption, in milliseconds: from the first write that failed to the first write that another cluster accepted
+   * or, if clients stayed on their cluster, until the last of them was served again. Zero if no write failed. Null if no write
+   * was accepted afterwards.
    */
   readonly ms: number | null
   readonly sloMs?: number
-  /** When the interruption began and ended; null when there was none, or no end. */
+  /** Start and end of the interruption. Null without an interruption, or without an end. */
   readonly fromMs: number | null
   readonly toMs: number | null
-  /** The cluster that accepted the first write afterwards. */
+  /** The cluster that accepted the first write after the interruption. */
   readonly acceptedBy: string | null
   readonly byClient: Readonly<Record<ClientKind, ClientRto | null>>
 }
 
-/** Writers hold a token from before; `login` logs in anew by AppRole for each write. */
+/** `old-token` writers keep a token from before the drill. `new-login` writers log in by AppRole before each write. */
 export type ClientKind = 'old-token' | 'new-login' | 'reader'
 
 export interface ClientRto {
@@ -111,15 +110,15 @@ export interface ClientRto {
   readonly toMs: number | null
 }
 
-/** Writes that were acknowledged and are not there. */
+/** Writes that were acknowledged and then lost. */
 export interface RpoResult {
-  /** Null when not every write could be read back. */
+  /** Null if not every write could be read back. */
   readonly writesLost: number | null
   readonly sloWrites?: number
   readonly acknowledged: number
   readonly readBack: number
   readonly lost: readonly LostWrite[]
-  /** From the first to the last moment at which a lost write was acknowledged; 0 without a loss, null when not measured. */
+  /** Time between the first and the last acknowledgment of a lost write. 0 without loss, null if not measured. */
   readonly seconds: number | null
   readonly byClient: Readonly<
     Partial<Record<ClientKind, { readonly acknowledged: number; readonly lost: number | null }>>
@@ -129,7 +128,7 @@ export interface RpoResult {
 export interface LostWrite {
   readonly key: string
   readonly ackedMs: number
-  /** Where it was acknowledged. */
+  /** The cluster that acknowledged the write. */
   readonly cluster: string
   readonly client: ClientKind
 }
@@ -137,25 +136,25 @@ export interface LostWrite {
 export interface TokensResult {
   readonly survived: number
   readonly total: number
-  /** Tokens that did not survive, and why. */
+  /** Tokens that did not survive, with reasons. */
   readonly lost: readonly { readonly name: string; readonly reason: string }[]
 }
 
-/** Counts since the sample before. */
+/** Counts since the previous sample. */
 export interface Sample {
   readonly atMs: number
-  /** Writes. */
+  /** Accepted writes. */
   readonly accepted: number
   readonly refused: number
-  /** Reads that were answered, and that were not. */
+  /** Reads with a response, and reads without. */
   readonly reads: number
   readonly readsRefused: number
-  /** Entries that a secondary lacks, by link such as `A>B dr`; null when it could not be asked. */
+  /** Lag in entries by link, such as `A>B dr`. Null if it could not be measured. */
   readonly lag: Readonly<Record<string, number | null>>
 }
 
 export interface DrillEvent {
-  /** When it happened, by the same clock as everything else, and not when the drill heard of it. */
+  /** When the change happened, not when the drill observed it. Same clock as all other times. */
   readonly atMs: number
   readonly kind: EventKind
   readonly cluster?: string
@@ -163,7 +162,7 @@ export interface DrillEvent {
   readonly command?: string
 }
 
-/** The lab as it was at one moment. */
+/** The state of the lab at one time. */
 export interface Picture {
   readonly atMs: number
   readonly clusters: readonly PictureCluster[]
@@ -172,19 +171,19 @@ export interface Picture {
 
 export interface PictureCluster {
   readonly name: string
-  /** The status of `sys/health`; null when nothing answered. */
+  /** The status code of `sys/health`. Null without a response. */
   readonly health: number | null
   readonly dr: PictureRole
   readonly performance: PictureRole
 }
 
 export interface PictureRole {
-  /** `disabled`, `bootstrapping`, `primary`, `secondary`, or `unknown` when it did not answer. */
+  /** `disabled`, `bootstrapping`, `primary`, `secondary`, or `unknown` without a response. */
   readonly mode: string
   readonly state: string
   readonly connectionState: string
   readonly merkleRoot: string
-  /** Index of its last entry; of a secondary: of the last that came from its primary. */
+  /** Index of the last entry. On a secondary: of the last entry received from its primary. */
   readonly lastWal: number | null
 }
 
@@ -200,9 +199,9 @@ export interface CallResult {
   readonly cluster: string
   readonly method: string
   readonly path: string
-  /** The line of a shell that makes it. */
+  /** The shell command for the same request. */
   readonly command: string
-  /** Null when no answer came. */
+  /** Null without a response. */
   readonly status: number | null
   readonly tookMs: number
 }

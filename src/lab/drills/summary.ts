@@ -1,12 +1,12 @@
 import { formatMs } from '../texts/format.js'
 import type { DrillResult } from './result.js'
 
-/** How a condition that was looked at is marked. */
+/** The mark of a passed or failed condition. */
 export const mark = (isWell: boolean): string => (isWell ? '✓' : '✗')
 
 const UNMEASURED = 'not measured'
 
-/** `RTO 2.4 s (slo 60 s) ✓  RPO 0 writes ✓  tokens 3/3 ✓`, and on a line of its own how it ended. What was not measured says so. */
+/** Returns `RTO 2.4 s (slo 60 s) ✓  RPO 0 writes ✓  tokens 3/3 ✓` and a line with the verdict. Marks unmeasured values. */
 export const summaryOf = (result: DrillResult): string => {
   const { rto, rpo, tokens, verdict, durationMs } = result
   const shown = {
@@ -26,7 +26,7 @@ export const summaryOf = (result: DrillResult): string => {
   return parts.length === 0 ? end : `${parts.join('  ')}\n${end}`
 }
 
-/** Why a drill did not pass, as one clause. */
+/** Returns why a drill did not pass, as one clause. */
 export const complaintOf = ({ drill, verdict, error, steps, expectations }: DrillResult): string => {
   if (verdict === 'error') return `the drill ${drill} could not be played: ${error}`
   const step = steps.find(({ outcome }) => outcome === 'failed')

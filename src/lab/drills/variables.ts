@@ -5,9 +5,9 @@ import { viewNodes } from './nodes-now.js'
 const NAME = /\$\{([\w.-]+)\}/g
 
 /**
- * Variables that steps saved, and facts about the clusters: `${B.address}`, `${B.cluster_address}` (host and port, as others
- * dial it), `${B.root_token}` and `${B.ca_file}`, the certificate authority of its API. Of several nodes `${A.active_node}` is
- * the name of the one that was active when the drill began, and `${A.standby_1}` of the first of the others.
+ * Variables that steps saved, and facts about the clusters: `${B.address}`, `${B.cluster_address}` (host and port for other
+ * clusters), `${B.root_token}` and `${B.ca_file}` (the certificate authority of its API). In a cluster with several nodes,
+ * `${A.active_node}` names the node that was active when the drill started, and `${A.standby_1}` the first of the others.
  */
 export class Variables {
   readonly #lab: LiveLab
@@ -21,7 +21,7 @@ export class Variables {
     this.#saved.set(name, value)
   }
 
-  /** Replaces every `${name}` in a value. A text that is nothing but one becomes the variable's value, of whatever type. */
+  /** Replaces every `${name}` in a value. A string that is only one variable becomes its value, of any type. */
   async resolve<T>(value: T): Promise<T> {
     return (await this.#resolve(value)) as T
   }
@@ -64,7 +64,7 @@ export class Variables {
     return caFile
   }
 
-  /** Asked while all clusters answer: later one may be down when its address is wanted, and another node active. */
+  /** Reads these facts at the start, since a cluster may be down or have another active node later. */
   async learn(): Promise<void> {
     const names = this.#lab.clusters.map(({ name }) => name)
     await Promise.all(names.map((name) => this.#get(`${name}.cluster_address`).catch(() => undefined)))
@@ -81,7 +81,7 @@ export class Variables {
   }
 }
 
-/** The value at a place such as `wrap_info.token` or `data.keys.0`. */
+/** Returns the value at a path such as `wrap_info.token` or `data.keys.0`. */
 export const valueAt = (value: unknown, place: string): unknown =>
   place
     .split('.')

@@ -1,19 +1,19 @@
 import type { Count, Drill, Expectation } from './drill.js'
 import { durationOf } from './parse.js'
 
-/** Bounds on rto and rpo that are asked for beside those of the drill. */
+/** Limits for RTO and RPO in addition to those of the drill. */
 export interface Slo {
   readonly rtoMs?: number | undefined
   readonly writesLost?: number | undefined
 }
 
-/** The strictest bounds of what is asked for and what the drill itself expects of all clients. */
+/** Returns the stricter of the requested limits and the drill's own limits for all clients. */
 export const wantedOf = ({ expect }: Pick<Drill, 'expect'>, slo: Slo): Slo => ({
   rtoMs: slo.rtoMs ?? least(expect.flatMap(rtoBound)),
   writesLost: slo.writesLost ?? least(expect.flatMap(rpoBound)),
 })
 
-/** The bounds as expectations, to be judged like those of the drill. */
+/** Returns the limits as expectations, which are checked like those of the drill. */
 export const expectationsOf = ({ rtoMs, writesLost }: Slo): Expectation[] => [
   ...(rtoMs === undefined ? [] : [{ about: 'rto', with: { 'at-most': textOf(rtoMs) } } as const]),
   ...(writesLost === undefined ? [] : [{ about: 'rpo', with: { 'writes-lost': { 'at-most': writesLost } } } as const]),
@@ -27,7 +27,7 @@ const rtoBound = (one: Expectation): number[] =>
 const rpoBound = (one: Expectation): number[] =>
   one.about === 'rpo' && one.with.client === undefined ? mostOf(one.with['writes-lost']) : []
 
-/** A duration in the spelling of drill files: `60s`, or `1ms` where it is not whole seconds. */
+/** Formats a duration as in drill files: `60s`, or `1ms` if it is not whole seconds. */
 const textOf = (ms: number): string => (ms >= 1000 && ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`)
 
 const mostOf = (wanted: Count): number[] => {

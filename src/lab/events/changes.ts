@@ -2,27 +2,27 @@ import { isNode } from '../model/cluster.js'
 import { KINDS, type Kind } from '../model/kinds.js'
 import type { EventDraft } from './event.js'
 
-/** `silent`: it accepts connections and says nothing, as when it is frozen. */
+/** `silent`: the process accepts connections but does not respond, for example because it is suspended. */
 type ProcessState = 'running' | 'silent' | 'stopped'
 type NodeState = 'active' | 'standby'
 type SealState = 'uninitialised' | 'sealed' | 'unsealed'
 
 export interface ObservedRole {
   readonly mode: string
-  /** Stream and connection of a secondary, such as `stream-wals, ready`; empty for other roles. */
+  /** Stream and connection of a secondary, such as `stream-wals, ready`. Empty for other roles. */
   readonly state: string
 }
 
-/** The last known state of a cluster; a part that it never told is absent. */
+/** The last known state of a cluster. Parts never reported are absent. */
 export interface Observation {
   readonly process: ProcessState
   readonly seal?: SealState | undefined
-  /** Of an open server. */
+  /** Role of an unsealed node. */
   readonly node?: NodeState | undefined
   readonly roles?: Readonly<Record<Kind, ObservedRole>> | undefined
 }
 
-/** The state of a cluster now, with what was known before where it tells nothing. */
+/** Returns the new state of a cluster. Parts that it does not report keep their previous value. */
 export const mergeObservation = (before: Observation | undefined, now: Observation): Observation => ({
   process: now.process,
   seal: now.seal ?? before?.seal,
@@ -30,11 +30,11 @@ export const mergeObservation = (before: Observation | undefined, now: Observati
   roles: now.roles ?? before?.roles,
 })
 
-/** The events between two looks at one cluster; none of what was never known before. */
+/** Returns the events between two observations of a cluster. Parts with no previous value cause no events. */
 export const changesBetween = (cluster: string, before: Observation, after: Observation): EventDraft[] => [
   ...changed(cluster, 'process', {}, before.process, after.process),
   ...changed(cluster, 'seal', {}, before.seal, after.seal),
-  // A server that is a cluster alone is no standby of anybody.
+  // A single server has no standby role.
   ...(isNode(cluster) ? changed(cluster, 'node', {}, before.node, after.node) : []),
   ...KINDS.flatMap((kind) => roleChanges(cluster, kind, before.roles?.[kind], after.roles?.[kind])),
 ]

@@ -2,20 +2,20 @@ import { appendFileSync, closeSync, fstatSync, openSync, readFileSync, readSync,
 import path from 'node:path'
 import { type LabEvent, parseEvent } from './event.js'
 
-/** A full file becomes the older one, and what was the older one is forgotten: no lab fills a disk with what happened. */
+/** A full file replaces the previous older file, which bounds the disk space of events. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024
 
-/** Enough for the last events of a file. */
+/** Contains at least the most recent events of a file. */
 const TAIL_BYTES = 256 * 1024
 
 const fileIn = (directory: string): string => path.join(directory, 'events.jsonl')
 const olderIn = (directory: string): string => path.join(directory, 'events.older.jsonl')
 
-/** Everything that the files of a lab tell, oldest first. Lines that are damaged are left out. */
+/** Reads all events from the files of a lab, oldest first. Skips damaged lines. */
 export const readEvents = (directory: string): LabEvent[] =>
   [olderIn(directory), fileIn(directory)].flatMap((file) => parseLines(readAll(file)))
 
-/** The newest events of a lab's files, without reading all of them where that can be. */
+/** Reads the newest events of a lab. Reads only the end of the files if that is sufficient. */
 export const readLastEvents = (directory: string): LabEvent[] => {
   const last = parseLines(readTail(fileIn(directory)))
   return last.length > 0 ? last : readEvents(directory)
@@ -50,14 +50,14 @@ const readTail = (file: string): string => {
 }
 
 /**
- * The file that events are appended to, line by line. What was appended survives the end of this process. A disk that is full
- * or gone costs the lines that it did not take.
+ * The file to which events are appended as lines. Appended events survive the end of this process. If the disk is full or
+ * missing, the affected lines are lost.
  */
 export class EventFile {
   readonly #directory: string
   readonly #bytesMax: number
   #bytes: number
-  /** The end of the file may be half a line: of a lab daemon that was killed, or of a disk that was full. */
+  /** The file may end in a partial line, after a crash of a lab daemon or with a full disk. */
   #isTorn = true
 
   constructor(directory: string, bytesMax = FILE_BYTES_MAX) {

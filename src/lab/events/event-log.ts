@@ -3,12 +3,11 @@ import { LabError } from '../model/lab-error.js'
 import { type EventDraft, type LabEvent, timesOf } from './event.js'
 import { EventFile, readLastEvents } from './event-file.js'
 
-/** Events kept in memory, for those who come back after a while; the files have more. */
+/** Events kept in memory for readers that reconnect. The files contain more. */
 const KEPT_EVENTS_MAX = 1000
 const KEPT_CHARACTERS_MAX = 1024 * 1024
 const EVENT_CHARACTERS_MAX = 16 * 1024
 
-/** An event and its line in the file. */
 interface LoggedEvent {
   readonly id: number
   readonly line: string
@@ -18,14 +17,14 @@ type Listener = (event: LoggedEvent) => void
 
 interface EventLogOptions {
   readonly lab: string
-  /** Where the files are. */
+  /** The directory of the event files. */
   readonly directory: string
   readonly clock: Clock
-  /** How far people have moved the clock of a cluster, in milliseconds. */
+  /** Visible clock skew of a cluster, in milliseconds. */
   readonly skewMsOf?: (cluster: string) => number
 }
 
-/** The events of a lab: bounded in memory and on disk, told to listeners, and numbered on where the last keeper ended. */
+/** The events of a lab: bounded in memory and on disk, and sent to listeners. Numbering continues after a daemon restart. */
 export class EventLog {
   readonly #lab: string
   readonly #clock: Clock
@@ -44,7 +43,7 @@ export class EventLog {
     this.#file = new EventFile(directory)
   }
 
-  /** Throws a usage error when the event is larger than any has to be. */
+  /** Appends an event. Throws a usage error if it is too large. */
   append(draft: EventDraft): LabEvent {
     const { cluster, kind, details, command } = draft
     const event: LabEvent = {
@@ -60,18 +59,18 @@ export class EventLog {
     if (line.length > EVENT_CHARACTERS_MAX) throw new LabError('usage', 'the event is too large')
     const logged = { id: event.id, line }
     this.#keep(logged)
-    // A lab daemon that comes after one that was killed counts on from here: no number is told before it is in the file.
+    // Written before it is sent, so that a successor of a crashed lab daemon never reuses a number.
     this.#file.append(line)
     for (const listener of [...this.#listeners]) listener(logged)
     return event
   }
 
-  /** Events in memory with a higher number. */
+  /** Returns the events in memory with a higher number. */
   after(id: number): readonly LoggedEvent[] {
     return this.#kept.filter((event) => event.id > id)
   }
 
-  /** Calls `listener` with every further event until the returned function is called. */
+  /** Calls `listener` for each new event until the returned function is called. */
   listen(listener: Listener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

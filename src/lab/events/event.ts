@@ -1,40 +1,40 @@
 /**
- * Kinds of events in a lab. The word of a kind says whose doing it was: `command` somebody's, `fault-...` the lab's own,
- * the others are changes of the clusters that the lab daemon saw.
+ * Kinds of events in a lab. `command` and `call` record operator actions, `fault-...` the actions of the lab, and the others
+ * changes of the clusters that the lab daemon observed.
  */
 const EVENT_KINDS = [
-  /** The lab is up, or on its way down. */
+  /** The lab is up, or is stopping. */
   'lab-up',
   'lab-down',
-  /** Details: `reason`. Whatever happened between its last event and this one nobody saw. */
+  /** Details: `reason`. Events since the previous event of the lab were not recorded. */
   'keeper-started',
-  /** A command that changes something; details: `verb`, and what it was given. */
+  /** A command that changes something. Details: `verb` and its arguments. */
   'command',
-  /** A request that changes something on a cluster; `command` is the line that makes it by hand, without secrets. */
+  /** A request that changes something on a cluster. `command` is the equivalent shell command without secrets. */
   'call',
-  /** Details: the fault, as `fault ls --json` has it. */
+  /** Details: the fault, as in `fault ls --json`. */
   'fault-set',
   'fault-healed',
   'fault-expired',
-  /** Details: `from`, `to`: running, silent (it accepts connections and says nothing) or stopped. */
+  /** Details: `from`, `to`: running, silent (accepts connections but does not respond) or stopped. */
   'process',
   /** Details: `from`, `to`: uninitialised, sealed or unsealed. */
   'seal',
-  /** Of one of several nodes, which `cluster` names; details: `from`, `to`: active or standby. */
+  /** A role change of the node that `cluster` names. Details: `from`, `to`: active or standby. */
   'node',
-  /** Details: `replication` (dr or performance), `from`, `to`: a mode. */
+  /** Details: `replication` (dr or performance), and the modes `from` and `to`. */
   'role',
-  /** Details: `replication`, `from`, `to`: the state of a secondary, such as `stream-wals, ready`. */
+  /** Details: `replication`, and the states `from` and `to` of a secondary, such as `stream-wals, ready`. */
   'replication',
-  /** A step of a drill: details say which, and the phase. */
+  /** A step of a drill. Details: the step and its phase. */
   'drill',
-  /** Anything else that is worth a line; details: `text`. */
+  /** Any other message. Details: `text`. */
   'note',
 ] as const
 
 /**
- * Kinds of events in a lab: `command` and `call` are somebody's doing, `fault-...` the lab's own, and `process`,
- * `seal`, `node`, `role` and `replication` are changes of the clusters that were seen.
+ * Kinds of events in a lab: `command` and `call` are operator actions, `fault-...` actions of the lab, and `process`, `seal`,
+ * `node`, `role` and `replication` observed changes of the clusters.
  *
  * @example
  * import { type EventKind, startLab } from 'understudy-lab'
@@ -49,21 +49,21 @@ const EVENT_KINDS = [
  */
 export type EventKind = (typeof EVENT_KINDS)[number]
 
-/** Details are plain data that goes through JSON unchanged. Secrets have no place in them. */
+/** JSON-compatible details. Never put secrets into them. */
 export type EventDetails = Readonly<Record<string, unknown>>
 
-/** An event as it is reported; the lab daemon adds its number and its times. */
+/** An event as it is reported. The lab daemon adds its number and times. */
 export interface EventDraft {
-  /** The cluster that it concerns; absent: the lab as a whole, or several clusters, which details name. */
+  /** The cluster of the event. Absent for the whole lab or several clusters, which the details name. */
   readonly cluster?: string | undefined
   readonly kind: EventKind
   readonly details: EventDetails
-  /** The line of a shell that does the same. */
+  /** The equivalent shell command. */
   readonly command?: string | undefined
 }
 
 /**
- * One thing that happened in a lab.
+ * One event of a lab.
  *
  * @example
  * import { type LabEvent, startLab } from 'understudy-lab'
@@ -78,16 +78,16 @@ export interface EventDraft {
  * await listening // ends with the lab
  */
 export interface LabEvent extends EventDraft {
-  /** Counts up within a lab, also over restarts of its keeper. */
+  /** Increases within a lab, also across restarts of its daemon. */
   readonly id: number
   /** RFC 3339 with milliseconds, in UTC. */
   readonly time: string
-  /** What the clock of the cluster shows, where a fault or the lab has moved that. RFC 3339. */
+  /** The time on the cluster's clock, if a fault or the lab has shifted it. RFC 3339. */
   readonly virtualTime?: string | undefined
   readonly lab: string
 }
 
-/** The time of an event, and that of the cluster it concerns where its clock was moved. Milliseconds. */
+/** Returns the time of an event, and the time on the cluster's clock if that is shifted. Parameters in milliseconds. */
 export const timesOf = (nowMs: number, skewMs: number): Pick<LabEvent, 'time' | 'virtualTime'> => {
   const at = (ms: number) => new Date(ms).toISOString()
   return skewMs === 0 ? { time: at(nowMs) } : { time: at(nowMs), virtualTime: at(nowMs + skewMs) }
@@ -95,7 +95,7 @@ export const timesOf = (nowMs: number, skewMs: number): Pick<LabEvent, 'time' | 
 
 export const isEventKind = (word: unknown): word is EventKind => EVENT_KINDS.some((kind) => kind === word)
 
-/** An event that was read back from a file or a stream; undefined when it is none. */
+/** Parses an event from a file or a stream. Returns undefined if the line is not an event. */
 export const parseEvent = (line: string): LabEvent | undefined => {
   try {
     const value = JSON.parse(line) as Partial<LabEvent> | null

@@ -2,14 +2,14 @@ import { LabError } from '../model/lab-error.js'
 import { planOf } from '../model/topology.js'
 import { type ExportedServer, type ExportSource, hasTls, serversOfExport } from './plan.js'
 
-/** A node is where it is said to be, or else its cluster. */
+/** Returns the machine of a node if one is given, else the machine of its cluster. */
 export const hostOf = (hosts: ReadonlyMap<string, string>, { name, cluster }: ExportedServer): string | undefined =>
   hosts.get(name) ?? hosts.get(cluster)
 
-/** Names of machines become names of directories, and addresses in the configuration of servers. */
+/** Machine names become directory names, and addresses in the configuration of servers. */
 const HOST = /^[A-Za-z0-9][\w.-]*$/
 
-/** Throws LabError `usage` for machines that an export cannot be split over. */
+/** Throws LabError `usage` if the export cannot be split over these machines. */
 export const refuseHosts = ({ topology }: ExportSource, hosts: ReadonlyMap<string, string>): void => {
   const servers = serversOfExport(topology)
   const known = servers.flatMap(({ name, cluster }) => [name, cluster])

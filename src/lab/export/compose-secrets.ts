@@ -1,16 +1,16 @@
 import { SECRETS_IN_CONTAINER } from '../containers/compose-project.js'
 import type { ExportedServer } from './plan.js'
 
-/** Where a server is for the others, and on which port of the machine. */
+/** The address of a server for the other servers, and its port on the machine. */
 export interface Place extends ExportedServer {
   readonly service: string
-  /** Undefined when all are containers of one network. */
+  /** Undefined if all containers share one network. */
   readonly host: string | undefined
-  /** The address of its API, for the other containers. */
+  /** The address of its API for the other containers. */
   readonly api: string
   readonly isTls: boolean
   readonly isAutoSealed: boolean
-  /** It redeems activation tokens at an API with TLS, and needs the certificate authority of that. */
+  /** The server redeems activation tokens at an API with TLS, and needs the CA certificate of that API. */
   readonly followsTls: boolean
 }
 
@@ -20,7 +20,7 @@ export const hasSecrets = ({ isTls, isAutoSealed, followsTls }: Place): boolean 
 
 export const SECRETS = 'secrets'
 
-/** Ends with status 0 before the servers start. It makes nothing twice, so it may run again with every `up`. */
+/** A service that creates secrets and exits with status 0 before the servers start. It is idempotent and runs with every `up`. */
 export const secretsOf = (own: readonly Place[], image: string): Record<string, Service> => {
   if (!own.some(hasSecrets)) return {}
   const tls = own.filter(({ isTls }) => isTls).map(({ service }) => service)
@@ -39,5 +39,5 @@ export const secretsOf = (own: readonly Place[], image: string): Record<string, 
   }
 }
 
-/** The volume of secrets, read-only, for the services that read them. */
+/** The volume of secrets, mounted read-only. */
 export const READ_SECRETS = `${SECRETS}:${SECRETS_IN_CONTAINER}:ro`

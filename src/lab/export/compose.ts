@@ -29,18 +29,18 @@ import { planOf } from '../model/topology.js'
 
 interface ComposeOptions {
   readonly image: string
-  /** The machine of each cluster, by an address that the others reach; none when all are on one. */
+  /** The machine of each cluster, by an address that the others can reach. Absent if all share one machine. */
   readonly hosts?: ReadonlyMap<string, string> | undefined
 }
 
 const FILE = 'docker-compose.yml'
-/** Machines are started one after the other, by people. */
+/** Operators start the machines one after the other. */
 const HOSTS_TIMEOUT = '30m'
 
 /**
- * A topology as files for compose: one service a server, and `wire`, which initialises, unseals and joins them once they
- * answer, and keeps the keys in a volume. It ends with status 0 and runs again with every `up`, which unseals what was
- * stopped. With machines named, there is a directory for each, and the first cluster's wires them all.
+ * Exports a topology as compose files: one service per server, and `wire`, which initializes, unseals and joins the servers, and
+ * stores the keys in a volume. `wire` exits with status 0, and runs with every `up` to unseal restarted servers. With several
+ * machines, there is one directory per machine, and the machine of the first cluster wires all of them.
  */
 export const exportCompose = (source: ExportSource, options: ComposeOptions): ExportedFile[] => {
   const { topology } = source
@@ -77,9 +77,9 @@ const placeOf = ({ topology }: ExportSource, server: ExportedServer, host: strin
 
 interface Machine {
   readonly own: readonly Place[]
-  /** Those of the other machines, too. */
+  /** Includes the servers on other machines. */
   readonly places: readonly Place[]
-  /** Whether everything is wired from here. */
+  /** Whether this machine wires all clusters. */
   readonly isWiring: boolean
 }
 

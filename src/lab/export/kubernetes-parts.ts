@@ -2,19 +2,19 @@ import type { Random } from '../../base/random.js'
 
 export interface KubernetesOptions {
   readonly image: string
-  /** In front of the name of every object. */
+  /** The prefix of all object names. */
   readonly prefix: string
   readonly namespace?: string | undefined
-  /** Keys that servers unseal themselves with are made by it. */
+  /** Source of the auto-unseal keys. */
   readonly random: Random
-  /** Certificates are good from now on. */
+  /** Start of the validity of the certificates. Milliseconds since the epoch. */
   readonly nowMs: number
 }
 
-/** The user of the image. */
+/** The user ID of the image. */
 const USER_ID = 8200
 
-/** The rights of every container: none beyond its own files. */
+/** The security context of every container: no privileges. */
 export const CONFINED = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } }
 export const UNPRIVILEGED = {
   runAsUser: USER_ID,
@@ -36,11 +36,11 @@ export const labelsOf = (prefix: string, cluster?: string): Record<string, strin
   ...(cluster === undefined ? {} : { 'understudy/cluster': cluster }),
 })
 
-/** The Secret with certificates and their key, and where it is mounted. */
+/** Returns the name of the Secret that contains the certificates and their key. */
 export const tlsSecretOf = (prefix: string): string => `${prefix}-tls`
 export const TLS_DIRECTORY = '/vault/tls'
 
-/** A server of a cluster: the pod of its StatefulSet, which the Service without an address gives a name. */
+/** Returns the DNS name of a server: the pod of its StatefulSet in the headless Service. */
 export const podOf = (prefix: string, cluster: string, index: number): string => {
   const service = serviceOf(prefix, cluster)
   return `${service}-${index}.${service}`

@@ -20,8 +20,8 @@ import { API_PORT, type ExportSource, hasTls, schemeOf } from './plan.js'
 const TOPOLOGY_DIRECTORY = '/vault/topology'
 
 /**
- * The objects that join the clusters of an export once, keep what they learn in a volume, and let people look from within: a
- * Job, and a Deployment that waits to be asked.
+ * Returns the objects that join the clusters once, store the keys in a volume, and give operators a shell inside: a Job, and an
+ * idle Deployment.
  */
 export const wiringObjects = (
   { topology }: ExportSource,
@@ -40,7 +40,7 @@ export const wiringObjects = (
   const volumes = [
     { name: 'keys', persistentVolumeClaim: { claimName: `${prefix}-keys` } },
     { name: 'topology', configMap: { name: `${prefix}-topology` } },
-    // The key of the certificates is for servers alone.
+    // Only servers may read the private key of the certificates.
     ...(withTls
       ? [{ name: 'tls', secret: { secretName: tlsSecretOf(prefix), items: [{ key: 'ca.pem', path: 'ca.pem' }] } }]
       : []),

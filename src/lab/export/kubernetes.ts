@@ -24,10 +24,10 @@ type KubernetesObject = StatefulSet | Service | ConfigMap | Secret | ReturnType<
 const SEAL_KEY = 'SEAL_KEY'
 
 /**
- * A topology as objects of Kubernetes: for each cluster a StatefulSet with its configuration, a Service without an address of
- * its own for the other clusters, and one for clients, which leads to it only while it serves them. The nodes of a cluster are
- * replicas, which join one another. Pods come and go, so servers unseal themselves, with the key of their cluster in a Secret;
- * certificates are in another. A Job initialises and joins them.
+ * Exports a topology as Kubernetes objects. Each cluster has a StatefulSet with its configuration, a headless Service for the
+ * other clusters, and a Service for clients, which routes only to pods that serve clients. The nodes of a cluster are replicas
+ * that join one another. Since pods restart, servers unseal themselves with the key of their cluster from a Secret. Certificates
+ * are in another Secret. A Job initializes and joins the clusters.
  */
 const kubernetesObjects = async (source: ExportSource, options: KubernetesOptions): Promise<KubernetesObject[]> => [
   sealKeys(source, options),
@@ -55,7 +55,7 @@ export const exportKubernetes = async (source: ExportSource, options: Kubernetes
   return `${head}${documents.map((text) => `---\n${text}`).join('')}`
 }
 
-/** The file of the topology, but all of its clusters unseal by themselves. */
+/** Returns the topology file with auto-unseal for all of its clusters. */
 const autoSealed = ({ topology, fileText }: ExportSource): string => {
   const { parseDocument, isMap } = loadYaml()
   const document = parseDocument(fileText ?? topologyText(topology.name))
@@ -72,12 +72,12 @@ const sealKeys = ({ topology }: ExportSource, options: KubernetesOptions): Secre
   metadata: metadataOf(`${options.prefix}-seal`, options),
   type: 'Opaque',
   data: Object.fromEntries(
-    // The value is itself base64 of the key, and a Secret holds that encoded once more.
+    // The value is the base64 text of the key, which a Secret encodes as base64 once more.
     topology.clusters.map((name) => [name, encode(newSealKey(options.random).toString('base64'))]),
   ),
 })
 
-/** A CA, and one certificate for all clusters with TLS, by the names that their Services have. */
+/** Creates a CA, and one certificate for all clusters with TLS that lists the names of their Services. */
 const certificates = async ({ topology }: ExportSource, options: KubernetesOptions): Promise<Secret[]> => {
   const { prefix, namespace, nowMs } = options
   const services = topology.clusters
@@ -133,7 +133,7 @@ const clusterObjects = (
       apiVersion: 'v1',
       kind: 'Service',
       metadata: metadata(),
-      // Other clusters reach it whatever its role is, and before it has one.
+      // Other clusters must reach it in every role, and before it has a role.
       spec: { clusterIP: 'None', publishNotReadyAddresses: true, selector, ports: [apiPort, clusterPort] },
     },
     { apiVersion: 'v1', kind: 'Service', metadata: metadata('-active'), spec: { selector, ports: [apiPort] } },
@@ -144,7 +144,7 @@ const clusterObjects = (
       spec: {
         serviceName: service,
         replicas,
-        // No node is ready before a majority of them runs.
+        // No node is ready before a majority of nodes runs.
         ...(replicas > 1 ? { podManagementPolicy: 'Parallel' } : {}),
         selector: { matchLabels: selector },
         template: {
@@ -175,18 +175,18 @@ const clusterObjects = (
 const apiPort = { name: 'api', port: API_PORT, targetPort: 'api' }
 const clusterPort = { name: 'cluster', port: CLUSTER_PORT, targetPort: 'cluster' }
 
-/** Alive is a server that answers, whatever it says of itself. */
+/** Liveness: the server responds in any state. */
 const ALIVE = '/v1/sys/health?standbyok=true&perfstandbyok=true&sealedcode=200&uninitcode=200&drsecondarycode=200'
-/** Ready is one that serves clients: unsealed, active, and no DR secondary, which answers 472. */
+/** Readiness of a single server: unsealed, active and not a DR secondary (status 472). */
 const READY = '/v1/sys/health'
 
-/** The group of the volumes is that of the servers; nobody else is to read a key. */
+/** The group of the volumes is the group of the servers. Other users must not read keys. */
 const GROUP_READS = 0o440
 
-/** Ready is a node that takes what clients ask: the active one, and a standby, which hands on what it does not answer itself. */
+/** Readiness of a node: accepts client requests. That includes standbys, which forward requests. */
 const READY_NODE = '/v1/sys/health?standbyok=true&perfstandbyok=true'
 
-/** Replicas have one configuration: what a pod is called it learns from its environment. */
+/** Replicas share one configuration, so each reads its pod name from the environment. */
 const podNames = (service: string, scheme: string): EnvVar[] => [
   { name: 'POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
   { name: 'VAULT_RAFT_NODE_ID', value: '$(POD)' },
@@ -199,7 +199,7 @@ interface ServerOfPod {
   readonly image: string
   readonly prefix: string
   readonly isTls: boolean
-  /** Of one of several. */
+  /** Environment variables of a node in a cluster with several nodes. */
   readonly names: readonly EnvVar[]
 }
 

@@ -2,7 +2,7 @@ import { LAB_SETTINGS, type LabSettings, NODE_SETTINGS, requireSettings } from '
 import { labTlsFiles } from '../../server/lab/lab-tls.js'
 import { planOf, serversOf, type Topology } from '../model/topology.js'
 
-/** One file of an export, by its path below the directory. */
+/** One file of an export, with its path relative to the directory. */
 export interface ExportedFile {
   readonly path: string
   readonly text: string
@@ -10,26 +10,26 @@ export interface ExportedFile {
 
 export const API_PORT = 8200
 export const CLUSTER_PORT = 8201
-/** Between the ports of one cluster and those of the next, as in a lab of processes. */
+/** Difference between the ports of consecutive clusters, as in a lab of processes. */
 const PORT_STEP = 10
 
-/** Between the ports of one node of a cluster and those of the next. */
+/** Difference between the ports of consecutive nodes of a cluster. */
 const NODE_STEP = 2
 
-/** From the API port of a node on the machine to that of its etcd for those of the others. */
+/** Difference between a node's API port on the machine and the peer port of its etcd. */
 const PEER_STEP = 1000
 
-/** The port on a machine at which a node's etcd is there for those of other machines. */
+/** Returns the port on the machine at which nodes on other machines reach this node's etcd. */
 export const peerPortOf = ({ port }: Pick<ExportedServer, 'port'>): number => port + PEER_STEP
 
-/** The API port on the machine, of the first of several nodes; that of the other clusters' traffic is one above. */
+/** Returns the API port, on the machine, of the first node. Its cluster port is one higher. */
 const hostPort = (topology: Topology, cluster: string): number =>
   planOf(topology, cluster).ports?.api ?? API_PORT + PORT_STEP * topology.clusters.indexOf(cluster)
 
-/** Each node of an export has a log of its own to write, all on the disk of one machine, so it is given longer to renew its lease. */
+/** All nodes of an export write their logs to one disk, so they get more time to renew the lease. */
 const NODE_SETTINGS_OF_EXPORT: LabSettings = { ...NODE_SETTINGS, leader_lease: '4s' }
 
-/** A server of an export: that of a cluster alone, or one of its nodes, which is called `A1` and so on. */
+/** A server of an export: the single server of a cluster, or one of its nodes, named `A1` and so on. */
 export interface ExportedServer {
   readonly cluster: string
   readonly name: string
@@ -46,27 +46,27 @@ export const serversOfExport = (topology: Topology): ExportedServer[] =>
     })),
   )
 
-/** Where the file of a topology of one's own is for the container that wires. */
+/** Path of a custom topology file in the wiring container. */
 export const TOPOLOGY_IN_CONTAINER = '/vault/config/topology.yaml'
 
-/** A topology and how the program in a container names it: by its name, or by its file. */
+/** A topology, and the name or file by which the program in a container refers to it. */
 export interface ExportSource {
   readonly topology: Topology
-  /** The text of its file, unless it ships with the program. */
+  /** The text of its file, unless the topology ships with the program. */
   readonly fileText?: string | undefined
 }
 
 export const topologyArgument = ({ topology, fileText }: ExportSource): string =>
   fileText === undefined ? topology.name : TOPOLOGY_IN_CONTAINER
 
-/** What ends a line for some reader of YAML, and what nobody sees. */
+/** Line breaks of all YAML readers, and invisible characters. */
 const BREAKS = /[\p{Cc}\u2028\u2029]+/gu
 
-/** What a topology is, as one line for the head of a file. */
+/** Describes a topology in one line for the head of a file. */
 export const headlineOf = ({ name, about }: Topology): string =>
   `The topology ${name}: ${about.replace(BREAKS, ' ').trim() || 'clusters that replicate'}.`
 
-/** The parts of a topology that an export leaves out, in words. */
+/** Describes the parts of a topology that an export omits. */
 export const describeLeftOut = (topology: Topology): string[] => {
   const reaches = topology.clusters.filter((name) => (planOf(topology, name).reach ?? 'direct') !== 'direct')
   const delayed = topology.links.filter(({ latencyMs }) => latencyMs !== undefined)
@@ -76,35 +76,35 @@ export const describeLeftOut = (topology: Topology): string[] => {
   ]
 }
 
-/** Whether the API of a cluster speaks TLS. */
+/** Whether the API of a cluster uses TLS. */
 export const hasTls = (topology: Topology, cluster: string): boolean => planOf(topology, cluster).tls === true
 
-/** The URL scheme of the API of a cluster. */
+/** Returns the URL scheme of a cluster's API. */
 export const schemeOf = (topology: Topology, cluster: string): string => (hasTls(topology, cluster) ? 'https' : 'http')
 
-/** How a server calls itself, and where it is for others. */
+/** The name of a server, and its addresses for other servers. */
 interface ServerSelf {
   readonly nodeId: string
   readonly api: string
   readonly cluster: string
 }
 
-/** Where a server is for others, and where it finds what it keeps to itself. */
+/** The addresses of a server, and the locations of its private files. */
 interface ServerPlace {
-  /** Without it the server has that in its environment: others have the same configuration. */
+  /** Absent if the server reads it from its environment because its configuration is shared. */
   readonly self?: ServerSelf | undefined
   /** The directory with the certificates of a topology that has TLS. */
   readonly tlsDirectory: string
-  /** The key it unseals itself with, if it does: `env://` and a variable, or `file://` and a path. */
+  /** The auto-unseal key, if any: `env://` and a variable, or `file://` and a path. */
   readonly sealKey?: string | undefined
-  /** Where it is one of several nodes: the APIs of all of them, of which it joins the first that it can. */
+  /** With several nodes: the APIs of all of them. A node joins through the first that responds. */
   readonly peers?: PeersPlace | undefined
 }
 
 interface PeersPlace {
   readonly apis: readonly string[]
   readonly caFile?: string | undefined
-  /** Where the others reach its etcd, `host:port`, when that is not one port above its cluster port. */
+  /** Address of its etcd for the others, `host:port`, if it is not one port above its cluster port. */
   readonly etcd?: string | undefined
 }
 
@@ -115,16 +115,16 @@ const joinText = (api: string, caFile: string | undefined): string[] => [
   `  }`,
 ]
 
-/** The configuration of one server in a container, as VAULT_LOCAL_CONFIG takes it. */
+/** Returns the configuration of one server in a container, in the format of VAULT_LOCAL_CONFIG. */
 export const configText = (
   topology: Topology,
   clusterName: string,
   { self, tlsDirectory, sealKey, peers }: ServerPlace,
 ): string => {
   const { license, version, settings = {} } = planOf(topology, clusterName)
-  // Names stand in the text as they are.
+  // The text contains setting names unescaped, so they are validated here.
   requireSettings(settings)
-  // Whoever reaches the port may use what tampers with a server, so it stays off unless the topology asks for it.
+  // Every client that reaches the port could use the fault endpoints, so they are off unless the topology enables them.
   const { lab_api: _, ...common } = LAB_SETTINGS
   const own = {
     ...common,

@@ -6,13 +6,13 @@ import type { Random } from '../../base/random.js'
 import { isGoodFor, labTlsFiles, makeLabTls } from '../../server/lab/lab-tls.js'
 import { newSealKey } from '../model/seal-key.js'
 
-/** The key that a cluster of an export unseals itself with, below the directory of secrets. */
+/** Returns the path of a cluster's auto-unseal key below the directory of secrets. */
 export const sealKeyFile = (directory: string, cluster: string): string => path.posix.join(directory, `${cluster}.key`)
 
 interface WantedSecrets {
-  /** The names by which servers with TLS are called; none: no certificates. */
+  /** The DNS names in the certificates. If empty, no certificates are created. */
   readonly hosts: readonly string[]
-  /** Clusters that unseal themselves. */
+  /** The clusters with auto-unseal. */
   readonly clusters: readonly string[]
 }
 
@@ -22,8 +22,8 @@ interface Surroundings {
 }
 
 /**
- * Makes what is not there yet and leaves what is, so that it may run with every start. Certificates that have had their time,
- * or are for other names, are made anew. Keys are readable by their owner alone. Returns what was made, in words.
+ * Creates missing secrets and keeps existing ones, so it can run with every start. Renews certificates that have expired or have
+ * other names. Only the owner can read keys. Returns a description of the new files.
  */
 export const makeSecrets = async (
   directory: string,
@@ -45,7 +45,7 @@ export const makeSecrets = async (
   return made
 }
 
-/** The key last: where that is, the rest is there. */
+/** Writes the key last: if the key exists, the other files exist. */
 const makeCertificates = async (directory: string, hosts: readonly string[], nowMs: number): Promise<void> => {
   const draft = path.join(directory, `.draft-${process.pid}`)
   try {

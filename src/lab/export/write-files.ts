@@ -4,7 +4,7 @@ import { makeDirectory } from '../../base/make-directory.js'
 import { LabError } from '../model/lab-error.js'
 import type { ExportedFile } from './plan.js'
 
-/** Writes an export, all of it or, when a file of it is there already, nothing. Returns the paths. */
+/** Writes an export and returns the paths. If one of its files exists, writes nothing, unless forced. */
 export const writeExport = (directory: string, files: readonly ExportedFile[], isForced: boolean): string[] => {
   const targets = files.map((file) => ({ ...file, target: path.join(directory, file.path) }))
   const there = targets.filter(({ target }) => existsSync(target)).map(({ target }) => target)

@@ -12,8 +12,8 @@ import { configArgument } from '../processes/server-processes.js'
 import { Links } from '../links/links.js'
 
 /**
- * One server of a lab whose servers share a process, configured by the file that a process of its own would read. Its data
- * lies on disk, and outlives it as that of a process does.
+ * One server of a lab whose servers share a process. It reads the configuration file of a separate process, and its data on disk
+ * outlives it in the same way.
  */
 export class HostedServer {
   readonly #files: HostedFiles
@@ -24,13 +24,13 @@ export class HostedServer {
   readonly #memory: SharedMemory | undefined
   #shared: SharedMemoryConnection | undefined
 
-  /** `memory` is what it shares with the other nodes of its cluster, where it is one of several; it has no data of its own then. */
+  /** `memory` is the storage that nodes of one cluster share. Such a node has no data directory. */
   constructor(files: HostedFiles, memory?: SharedMemory) {
     this.#files = files
     this.#memory = memory
   }
 
-  /** Nothing happens when it runs. Rejects with LabError `conflict` where its ports or its data belong to somebody else. */
+  /** Starts the server unless it runs. Rejects with LabError `conflict` if another process uses its ports or data. */
   async start(): Promise<void> {
     if (this.#server) return
     const { name, configFile, logFile } = this.#files
@@ -39,7 +39,7 @@ export class HostedServer {
     const { path } = config.storage
     if (path === undefined && !this.#memory)
       throw new LabError('usage', `${configFile} names no directory for the data`)
-    // A node has its data in memory, and here its images.
+    // A node stores its data in memory, and its images in this directory.
     if (config.own.dataDir) makeDirectory(config.own.dataDir, 0o700)
     this.#storage ??= path === undefined ? createCopyStorage() : createDirectoryStorage(path)
     const storage = this.#storage
@@ -57,21 +57,21 @@ export class HostedServer {
     }
   }
 
-  /** As after SIGTERM. */
+  /** Stops the server as SIGTERM does. */
   async stop(): Promise<void> {
     const server = this.#server
     this.#server = undefined
     await server?.close()
   }
 
-  /** As after SIGKILL: disk and sockets are gone from one moment to the next. */
+  /** Stops the server as SIGKILL does: its disk and sockets disappear at once. */
   async crash(): Promise<void> {
     const server = this.#server
     this.#server = undefined
     this.#storage?.kill()
     this.#shared?.crash()
     this.#network.cut()
-    // The closing server meets a dead disk and may say so; only its ports and timers have to go.
+    // Closing fails on the dead disk. Only ports and timers must be released.
     await server?.close(0).catch(() => undefined)
     await this.#storage?.release()
   }

@@ -6,7 +6,7 @@ import { LabError } from '../model/lab-error.js'
 import { NODE_LEASE_MS } from '../model/settings.js'
 import { HostedServer } from './hosted-server.js'
 
-/** The servers of a lab that share the process of its keeper. None runs until it is started. */
+/** The servers of a lab that share the process of its daemon. None runs until it is started. */
 export class HostedServers implements ServerHost {
   readonly #servers: ReadonlyMap<string, HostedServer>
   readonly #turns = new KeyedLock()
@@ -27,7 +27,7 @@ export class HostedServers implements ServerHost {
     )
   }
 
-  /** Does one thing after the other to each server. */
+  /** Runs actions on each server one at a time. */
   work(name: string, verb: HostedVerb): Promise<void> {
     const server = this.#servers.get(name)
     if (!server) throw new LabError('usage', `there is no cluster ${name} in this process; there is ${this.#names}`)
@@ -41,7 +41,7 @@ export class HostedServers implements ServerHost {
     return [...this.#servers.keys()].join(', ')
   }
 
-  /** All end as after SIGTERM, and none is started again. */
+  /** Stops all servers as SIGTERM does. None can be started afterwards. */
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all([...this.#servers].map(([name, server]) => this.#turns.run(name, () => server.stop())))

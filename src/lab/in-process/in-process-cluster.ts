@@ -12,7 +12,7 @@ import { findBehind } from '../status/node-view.js'
 import { NEAR_PAUSE_MS, waitFor } from '../requests/wait.js'
 
 /**
- * A cluster that does not run, as `stop` and `crash` return it: nobody serves requests, so it has no client.
+ * A stopped cluster, as returned by `stop` and `crash`. It serves no requests, so it has no client.
  *
  * @example
  * import { startLab, type StoppedCluster } from 'understudy-lab'
@@ -24,10 +24,10 @@ import { NEAR_PAUSE_MS, waitFor } from '../requests/wait.js'
  */
 export interface StoppedCluster {
   readonly name: string
-  /** Where it will listen again. */
+  /** Its address after a start. */
   readonly address: string
   readonly clusterAddress: string
-  /** Starts on the data that is there; see `LabCluster.start`. */
+  /** Starts with the existing data; see `LabCluster.start`. */
   start(): Promise<LabCluster>
 }
 
@@ -59,9 +59,9 @@ interface LabClusterOptions {
  */
 export class LabCluster implements ClusterAccess {
   readonly name: string
-  /** A PEM file with the certificate authority of its API; undefined without TLS. It is gone when the lab is closed. */
+  /** A PEM file with the CA certificate of its API. Undefined without TLS. Closing the lab deletes it. */
   readonly caFile: string | undefined
-  /** Its servers, `A1` first; one of them is active. */
+  /** Its servers, `A1` first. One of them is active. */
   readonly nodes: readonly LabNode[]
   readonly #clock: Clock
   readonly #timeoutMs: number
@@ -80,12 +80,12 @@ export class LabCluster implements ClusterAccess {
     this.#around = around
   }
 
-  /** Whether one of its servers runs at least. */
+  /** Whether at least one of its servers runs. */
   get isRunning(): boolean {
     return this.nodes.some((node) => node.isRunning)
   }
 
-  /** The server that is active; while none is, one that runs. A single one is it always. */
+  /** The active server, or a running one if none is active. For a single server, always that server. */
   get activeNode(): LabNode {
     const find = (isIt: (node: LabNode) => boolean) => this.nodes.find(isIt)
     const found = find(({ isActive }) => isActive) ?? find(({ isRunning }) => isRunning) ?? this.nodes[0]
@@ -93,7 +93,7 @@ export class LabCluster implements ClusterAccess {
     return found
   }
 
-  /** `http://127.0.0.1:port`, or `https` where its API speaks TLS: of the active node, and of a single one always the same. */
+  /** `http://127.0.0.1:port`, or `https` with TLS: of the active node. Constant for a single server. */
   get address(): string {
     return this.activeNode.address
   }
@@ -102,12 +102,12 @@ export class LabCluster implements ClusterAccess {
     return this.address
   }
 
-  /** `https://127.0.0.1:port`, as other clusters are told it; of the active node. */
+  /** `https://127.0.0.1:port`, the address for other clusters; of the active node. */
   get clusterAddress(): string {
     return this.activeNode.clusterAddress
   }
 
-  /** The APIs of its servers, where they are several. */
+  /** The API addresses of its servers, if there are several. */
   get nodeAddresses(): readonly string[] | undefined {
     return this.nodes.length > 1 ? this.nodes.map(({ address }) => address) : undefined
   }
@@ -116,26 +116,26 @@ export class LabCluster implements ClusterAccess {
     return this.nodes.map(({ clusterAddress }) => clusterAddress)
   }
 
-  /** As it was known last; `token` asks the server. Empty where none works, as on a DR secondary. */
+  /** The last known root token; `token` asks the server. Empty if none is valid, as on a DR secondary. */
   get rootToken(): string {
     return this.#keys.keysOf(this.name).rootToken
   }
 
-  /** Hex key shares that open the cluster: its own, or after joining those of its primary. */
+  /** Hex key shares that unseal the cluster: its own or, after a join, those of its primary. */
   get unsealKeys(): readonly string[] {
     return this.#keys.keysOf(this.name).unsealKeys
   }
 
-  /** How many of the shares open the cluster. */
+  /** How many key shares unseal the cluster. */
   get threshold(): number {
     return this.#keys.keysOf(this.name).threshold
   }
 
   /**
-   * Makes requests with the root token that works here now, through joins, promotions and failovers: where it is refused, the
-   * tokens of the other clusters are tried, and one is made of the key shares where none works. On a DR secondary it sends
-   * none. Requests go to the node that is active when they are made. Throws LabError: `usage` while the cluster is stopped,
-   * `interrupted` once the lab is closed.
+   * Sends requests with the root token that is valid here now, through joins, promotions and failovers. If the server rejects it,
+   * tries the tokens of the other clusters, then generates one from the key shares. On a DR secondary, sends no token. Uses the
+   * node that is active at the time of the request. Throws LabError: `usage` while the cluster is stopped, `interrupted` once the
+   * lab is closed.
    *
    * @example
    * await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
@@ -147,24 +147,24 @@ export class LabCluster implements ClusterAccess {
     return this.#client
   }
 
-  /** Makes requests without a token, or with the one that a call names. */
+  /** Sends requests without a token, or with the token of the call. */
   get anonymous(): ApiClient {
     const { name: cluster, caFile } = this
     this.#anonymous ??= createLabClient(() => this.address, { cluster, caFile, keys: this.#keys, ...this.#around })
     return this.#anonymous
   }
 
-  /** The root token that works here now, for other clients; undefined where none does, as on a DR secondary. */
+  /** Returns the root token that is valid now, for other clients. Undefined without one, as on a DR secondary. */
   async token(): Promise<string | undefined> {
     return this.#keys.findToken(this.name)
   }
 
-  /** Says what opens this cluster from now on; only where somebody outside of the lab changed it, as by `rekey`. */
+  /** Sets the keys of this cluster. Needed only if they were changed outside of the lab, for example by `rekey`. */
   useKeys(keys: Partial<ClusterKeys>): void {
     this.#keys.set(this.name, keys)
   }
 
-  /** Makes a new root token of the key shares. Rejects with LabError `timeout` where they do not open this cluster. */
+  /** Generates a root token from the key shares. Rejects with LabError `timeout` if they do not unseal this cluster. */
   async takeRoot(): Promise<void> {
     await this.#until(`a root token of ${this.name}`, async () => {
       this.useKeys({ rootToken: await generateRoot(this.anonymous, this.unsealKeys.slice(0, this.threshold)) })
@@ -172,15 +172,15 @@ export class LabCluster implements ClusterAccess {
     })
   }
 
-  /** The answer of `sys/replication/<kind>/status`, which needs no token. */
+  /** Returns the response of `sys/replication/<kind>/status`, which needs no token. */
   status(kind: Kind): Promise<Record<string, unknown>> {
     return statusOf(this.anonymous, kind)
   }
 
   /**
-   * Starts on the data that is there, and unseals it with the keys of the lab that fit: after a join those of its primary. Of
-   * several nodes all are started, and one is active when it resolves. Nothing happens when it runs. Rejects with the server's
-   * refusal where no key fits.
+   * Starts with the existing data, and unseals with the lab's keys that fit: after a join, those of the primary. Starts all nodes
+   * of several, and resolves when one is active. Does nothing if the cluster runs. Rejects with the error of the server if no key
+   * fits.
    */
   async start(): Promise<LabCluster> {
     await Promise.all(this.nodes.map((node) => node.launch()))
@@ -189,7 +189,7 @@ export class LabCluster implements ClusterAccess {
     return this
   }
 
-  /** Unseals every server that runs and is sealed; of several nodes one is active when it resolves. */
+  /** Unseals every running sealed server. With several nodes, resolves when one is active. */
   async open(): Promise<void> {
     const [first, ...others] = this.nodes.filter(({ isRunning }) => isRunning)
     await first?.unseal()
@@ -203,7 +203,7 @@ export class LabCluster implements ClusterAccess {
     }
   }
 
-  /** The active node, once there is one; `except`: another one than that. Rejects with LabError `timeout`. */
+  /** Waits for an active node, other than `except` if given. Rejects with LabError `timeout`. */
   async active(except?: LabNode): Promise<LabNode> {
     const find = () => this.nodes.find((node) => node.isActive && node !== except)
     const fact = async () => (find() ? undefined : 'none of its nodes is active')
@@ -212,28 +212,28 @@ export class LabCluster implements ClusterAccess {
     return find() ?? this.active(except)
   }
 
-  /** The active node of several gives up the lead. Resolves with the one that is active then. */
+  /** Makes the active one of several nodes step down. Resolves with the next active node. */
   async stepDown(): Promise<LabNode> {
     const before = await this.active()
     await this.client.write('sys/step-down')
     return this.nodes.length > 1 ? this.active(before) : before
   }
 
-  /** Ends as after SIGTERM, every node. The data stays. */
+  /** Stops every node as SIGTERM does. The data stays. */
   async stop(): Promise<StoppedCluster> {
     await Promise.all(this.nodes.map((node) => node.stop()))
     this.disconnect()
     return this
   }
 
-  /** Ends as after SIGKILL, every node, or with storage in memory as after a loss of power. What was durable stays. */
+  /** Stops every node as SIGKILL does; with storage in memory, as a power loss does. Durable data stays. */
   async crash(): Promise<StoppedCluster> {
     await Promise.all(this.nodes.map((node) => node.crash()))
     this.disconnect()
     return this
   }
 
-  /** Closes the connections of its clients; the next request makes new ones. */
+  /** Closes the connections of its clients. The next request opens new ones. */
   disconnect(): void {
     this.#client?.close()
     this.#anonymous?.close()

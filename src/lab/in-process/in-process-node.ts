@@ -12,19 +12,19 @@ import { askNode, type NodeView } from '../status/node-view.js'
 
 export type { NodeState, NodeView } from '../status/node-view.js'
 
-/** The remedy for a server that unseals by itself and has not: its keys are recovery keys, which open nothing. */
+/** What to do if an auto-unseal server is sealed: its keys are recovery keys and cannot unseal it. */
 const START_ANEW = 'it does so when it starts: stop it first'
 
-/** What a node is, wherever it runs. */
+/** The interface of a node in every kind of lab. */
 type LabServer = Pick<
   InProcessServer,
   'isRunning' | 'isActive' | 'ports' | 'apiAddress' | 'clusterAddress' | 'start' | 'stop' | 'crash'
 >
 
 interface LabNodeOptions {
-  /** `A1`. */
+  /** For example, `A1`. */
   readonly name: string
-  /** `A`. */
+  /** For example, `A`. */
   readonly cluster: string
   readonly server: LabServer
   readonly caFile: string | undefined
@@ -36,7 +36,7 @@ interface LabNodeOptions {
 }
 
 /**
- * One server of a cluster of a lab: `lab.node('A2')`, or one of `lab.A.nodes`.
+ * One server of a cluster of a lab: `lab.node('A2')`, or an element of `lab.A.nodes`.
  *
  * @example
  * import { type LabNode, startLab } from 'understudy-lab'
@@ -64,74 +64,74 @@ export class LabNode {
     return this.#options.server.isRunning
   }
 
-  /** Whether it is the one that serves; of a single one, whether it runs. */
+  /** Whether it is the active node. For a single server, whether it runs. */
   get isActive(): boolean {
     return this.#options.server.isActive
   }
 
-  /** `http://127.0.0.1:port`, or `https` where its API speaks TLS; the same after every start. */
+  /** `http://127.0.0.1:port`, or `https` with TLS. Does not change with restarts. */
   get address(): string {
     return this.#options.server.apiAddress
   }
 
-  /** Of its own, whatever stands in front of it. */
+  /** The ports of the node itself, not of the balancer. */
   get ports(): PortPair {
     return this.#options.server.ports
   }
 
-  /** `https://127.0.0.1:port`, as others are told it. */
+  /** `https://127.0.0.1:port`, the address for other clusters. */
   get clusterAddress(): string {
     return this.#options.server.clusterAddress
   }
 
-  /** Makes requests at this very node with the root token that works on its cluster. Throws LabError as that of a cluster does. */
+  /** Sends requests to this node with the valid root token of its cluster. Throws LabError as the client of a cluster does. */
   get client(): ApiClient {
     requireClient(this.name, this.isRunning, this.#options.closing, 'start()')
     this.#client ??= this.anonymous.with({ tokens: this.#options.keys.tokensOf(this.#options.cluster) })
     return this.#client
   }
 
-  /** Makes requests at this very node without a token, or with the one that a call names. */
+  /** Sends requests to this node without a token, or with the token of the call. */
   get anonymous(): ApiClient {
     this.#anonymous ??= createLabClient(() => this.address, this.#options)
     return this.#anonymous
   }
 
-  /** How it is now; asked over its API, without a token. */
+  /** Returns its current state, read over its API without a token. */
   status(): Promise<NodeView> {
     const { name, address: apiAddress, isRunning } = this
     return askNode({ name, apiAddress }, isRunning ? this.anonymous : undefined)
   }
 
-  /** Starts on what the cluster has, and unseals it. Nothing happens when it runs. Rejects with the refusal where no key fits. */
+  /** Starts with the data of the cluster, and unseals. No-op if it runs. Rejects with the error of the server if no key fits. */
   async start(): Promise<void> {
     await this.launch()
     await this.unseal()
   }
 
-  /** Starts and leaves it as it comes: sealed, unless it opens by itself. */
+  /** Starts without unsealing: it stays sealed, except with auto-unseal. */
   launch(): Promise<void> {
     return this.#options.server.start()
   }
 
-  /** Ends as after SIGTERM. */
+  /** Stops the node as SIGTERM does. */
   async stop(): Promise<void> {
     await this.#options.server.stop()
     this.disconnect()
   }
 
-  /** Ends as after SIGKILL: nothing is given up, and nobody is told. */
+  /** Stops the node as SIGKILL does: it neither releases its lease nor informs its peers. */
   async crash(): Promise<void> {
     await this.#options.server.crash()
     this.disconnect()
   }
 
-  /** Seals this one alone. */
+  /** Seals only this node. */
   async seal(): Promise<void> {
     await this.client.write('sys/seal')
   }
 
-  /** Opens it with the keys of the lab that fit, where it is sealed and its cluster is initialised. */
+  /** Unseals with the lab's keys that fit, if the node is sealed and its cluster is initialized. */
   async unseal(): Promise<void> {
     const { initialized, sealed, recovery_seal: opensItself } = await this.anonymous.read('sys/seal-status')
     if (initialized !== true || sealed !== true) return
@@ -149,14 +149,14 @@ export class LabNode {
     }
   }
 
-  /** Closes its connections; the next request makes new ones. */
+  /** Closes its connections. The next request opens new ones. */
   disconnect(): void {
     this.#client?.close()
     this.#anonymous?.close()
   }
 }
 
-/** Of all nodes of these clusters. Throws LabError `usage`, with the names there are. */
+/** Finds a node of these clusters. Throws LabError `usage` with the existing names if there is none. */
 export const nodeNamed = (clusters: readonly { readonly nodes: readonly LabNode[] }[], name: string): LabNode => {
   const all = clusters.flatMap(({ nodes }) => nodes)
   const found = all.find((node) => node.name === name)
@@ -164,13 +164,13 @@ export const nodeNamed = (clusters: readonly { readonly nodes: readonly LabNode[
   throw new LabError('usage', `there is no node ${name}; there are ${all.map((node) => node.name).join(', ')}`)
 }
 
-/** Throws the reason of the end of the lab, or LabError `usage` for what is stopped, with what brings it back. */
+/** Throws the reason why the lab was closed, or LabError `usage` with the start command if the target is stopped. */
 export const requireClient = (what: string, isRunning: boolean, closing: AbortSignal, start: string): void => {
   closing.throwIfAborted()
   if (!isRunning) throw new LabError('usage', `${what} is stopped and has no client; ${start} brings it back`)
 }
 
-/** A client without a token; who wants to know is told of what it changes. */
+/** Returns a client without a token. Its write requests are emitted as events. */
 export const createLabClient = (
   address: () => string,
   { cluster, caFile, keys, tell, exchange }: Pick<LabNodeOptions, 'cluster' | 'caFile' | 'keys' | 'tell' | 'exchange'>,

@@ -5,7 +5,7 @@ import type { LiveLab } from '../../live/live-lab.js'
 import { statusOf } from '../../requests/replication.js'
 import type { DrillContext } from '../drill-context.js'
 
-/** Mount, policy and AppRole for the clients of a load, so that they leave the data of the lab alone. */
+/** The mount, policy and AppRole of the load clients. They do not touch other data of the lab. */
 
 export const MOUNT = 'drill-load'
 const AUTH = `auth/${MOUNT}`
@@ -15,16 +15,16 @@ const TOKEN_TTL = '24h'
 export interface Accounts {
   readonly roleId: string
   readonly secretId: string
-  /** Where clients begin: clusters that accepted a login and a write. */
+  /** Initial clusters of the clients: those that accepted a login and a write. */
   readonly homes: readonly string[]
 }
 
-/** Bound on what replication needs to bring the mount to a cluster. */
+/** Maximum time for the mount to replicate to a cluster. */
 const ARRIVAL_MS = 10_000
 
 /**
- * Makes them on the primary, and waits until they are wherever clients are to begin. Without a wish these are all clusters
- * that accept writes; one that a filter keeps them from is left out.
+ * Creates the accounts on the primary, and waits until clients can use them on each initial cluster. Without `wanted`, these are
+ * all writable clusters except those on which the accounts do not arrive, for example because of a paths filter.
  */
 export const makeAccounts = async (context: DrillContext, wanted: readonly string[] | undefined): Promise<Accounts> => {
   const { lab } = context
@@ -63,7 +63,7 @@ export const login = async (
   return textOf(answer.auth, 'client_token')
 }
 
-/** Clusters that serve clients now. */
+/** Returns the clusters that serve clients now. */
 export const findActive = async (lab: LiveLab): Promise<string[]> => {
   await lab.followActiveNodes()
   const names = lab.clusters.map(({ name }) => name)
@@ -81,7 +81,7 @@ export const findActive = async (lab: LiveLab): Promise<string[]> => {
   return names.filter((_, index) => healths[index] === 200)
 }
 
-/** The active cluster that does not forward its writes. `preferred` counts when there are several. */
+/** Returns the active cluster that does not forward its writes. If there are several, prefers `preferred`. */
 export const findPrimary = async (lab: LiveLab, active: readonly string[], preferred?: string): Promise<string> => {
   const modes = await Promise.all(
     active.map((name) =>
@@ -113,7 +113,7 @@ const findObstacle = async (
   }
 }
 
-/** A second drill on the same lab finds it there. */
+/** Accepts an existing mount: an earlier drill on the same lab may have created it. */
 const ensure = async (root: ApiClient, path: string, body: object): Promise<void> => {
   const [, table = '', name = ''] = path.split('/')
   const there = await root.read(`sys/${table}`)

@@ -4,7 +4,7 @@ import type { LiveLab } from '../../live/live-lab.js'
 import type { ClientKind } from '../result.js'
 import type { Ledger } from './ledger.js'
 
-/** Sends one request of a client to the cluster at hand. */
+/** Sends one request of a client to its current cluster. */
 export type Send = (connection: ApiClient) => Promise<ApiAnswer>
 
 export interface LoadClientOptions {
@@ -13,19 +13,19 @@ export interface LoadClientOptions {
   readonly name: string
   readonly kind: ClientKind
   readonly action: 'write' | 'read'
-  /** Where it begins; from there on through all clusters of the lab. */
+  /** The initial cluster. On failures, the client tries all clusters of the lab in order. */
   readonly home: string
   readonly everyMs: number
   readonly patienceMs: number
-  /** Since the drill began. */
+  /** Milliseconds since the start of the drill. */
   readonly now: () => number
-  /** The next request, and the key of what it writes; undefined when there is nothing to ask for yet. */
+  /** Returns the next request, and the key that it writes. Undefined if there is nothing to request yet. */
   readonly next: () => { readonly send: Send; readonly key?: string } | undefined
 }
 
 /**
- * A client with a list of addresses: it stays with the cluster that serves it, and tries the next one when it is refused or
- * not answered. One request at a time; none is repeated.
+ * A client with a list of addresses: it uses one cluster until a request is rejected or gets no response, then the next cluster.
+ * It sends one request at a time and retries none.
  */
 export class LoadClient {
   readonly #options: LoadClientOptions
@@ -54,7 +54,6 @@ export class LoadClient {
     return this.#options.kind
   }
 
-  /** Whether its last request was accepted. */
   get isServed(): boolean {
     return this.#isServed
   }
@@ -63,7 +62,7 @@ export class LoadClient {
     this.#running = this.#run()
   }
 
-  /** Resolves when its last request has ended. */
+  /** Stops sending, and resolves when the last request has completed. */
   async stop(): Promise<void> {
     this.#stop.abort()
     await this.#running
@@ -102,7 +101,7 @@ export class LoadClient {
   }
 }
 
-/** A secret that is not there yet, as on a secondary that lags, is an answer like any other. */
+/** A missing secret counts as a response, since a secondary may lag. */
 const reasonOf = (answer: ApiAnswer): string => {
   const errors = errorsOf(answer)
   const isAnswer = answer.status < 400 || (answer.status === 404 && errors.length === 0)

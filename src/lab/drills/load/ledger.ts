@@ -1,22 +1,22 @@
 import type { ClientKind } from '../result.js'
 
-/** One request of a client of the load. */
+/** One request of a load client. */
 export interface Attempt {
   readonly client: string
   readonly kind: ClientKind
   readonly action: 'write' | 'read'
   readonly cluster: string
-  /** Since the drill began. */
+  /** Milliseconds since the start of the drill. */
   readonly sentMs: number
   readonly endedMs: number
   readonly isAccepted: boolean
-  /** Status and text of a refusal, or why there was no answer; empty when it was accepted. */
+  /** Status and text of the rejection, or the reason for the missing response. Empty if accepted. */
   readonly reason: string
-  /** The key of a write. */
+  /** The key that the request writes. */
   readonly key?: string
 }
 
-/** The answers that clients got, in the order in which they came. */
+/** The results of client requests, in the order of completion. */
 export class Ledger {
   readonly attempts: Attempt[] = []
 

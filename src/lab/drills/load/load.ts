@@ -14,7 +14,7 @@ interface HeldToken {
   readonly token: string
 }
 
-/** The clients of a drill, from before its first step to after its last. */
+/** The clients of a drill. They run from before its first step until after its last. */
 export class Load {
   readonly ledger = new Ledger()
   readonly #context: DrillContext
@@ -22,7 +22,7 @@ export class Load {
   readonly #accounts: Accounts
   readonly #tokens: HeldToken[] = []
   readonly #clients: LoadClient[] = []
-  /** Written last, for readers. */
+  /** The most recently written keys, for readers. */
   readonly #keys: string[] = []
   #written = 0
 
@@ -32,7 +32,7 @@ export class Load {
     this.#accounts = accounts
   }
 
-  /** Makes what the clients need and lets them begin; resolves when each has been served once. */
+  /** Creates what the clients need and starts them. Resolves when each client has had one request accepted. */
   static async start(context: DrillContext, plan: LoadPlan): Promise<Load> {
     const load = new Load(context, plan, await makeAccounts(context, plan.at))
     try {
@@ -44,12 +44,12 @@ export class Load {
     }
   }
 
-  /** Where clients began. */
+  /** The initial clusters of the clients. */
   get homes(): readonly string[] {
     return this.#accounts.homes
   }
 
-  /** Writers that were served last. */
+  /** Whether the last request of every writer was accepted. */
   get isServed(): boolean {
     return this.#clients.every(({ isServed, kind }) => isServed || kind === 'reader')
   }
@@ -58,7 +58,7 @@ export class Load {
     await Promise.all(this.#clients.map((client) => client.stop()))
   }
 
-  /** Tries each token at every cluster, its own first: it survived when one of them accepts it. */
+  /** Tries each token on every cluster, its own first. A token survived if one cluster accepts it. */
   async checkTokens(): Promise<TokensResult | null> {
     if (this.#tokens.length === 0) return null
     const lost: { name: string; reason: string }[] = []
@@ -133,7 +133,7 @@ export class Load {
     return login(this.#context.lab.anonymous(cluster), this.#accounts)
   }
 
-  /** A write to a key of its own, so that every one can be looked for at the end. */
+  /** Returns a write to a unique key, so that every write can be read back at the end. */
   #write(client: string, tokenFor: (connection: ApiClient) => Promise<string>): { send: Send; key: string } {
     const key = `${MOUNT}/${client}/${++this.#written}`
     const send = async (connection: ApiClient): Promise<ApiAnswer> => {

@@ -5,21 +5,21 @@ import type { Attempt, Ledger } from './ledger.js'
 type Write = Attempt & { readonly key: string }
 
 interface ReadBack {
-  /** Where it was looked for. */
+  /** The cluster from which the writes were read. */
   readonly cluster: string
   readonly looked: readonly Write[]
   readonly missing: readonly Write[]
-  /** Neither found nor found missing, such as when no answer came; with the last reason. */
+  /** Writes whose reads failed, with the last reason: neither found nor missing. */
   readonly unread: readonly Write[]
   readonly reason: string | undefined
 }
 
-/** A standby may be a moment behind what it is about. */
+/** A standby may lag behind the active node. */
 const NOT_FROM_A_COPY = { 'X-Vault-Forward': 'active-node' }
 const AT_ONCE = 16
 const TRIES = 3
 
-/** Looks for every one of these writes on a cluster. What is answered with something else than its value is missing. */
+/** Reads all of these writes back from a cluster. A response with a different value counts as missing. */
 export const readBack = async (lab: LiveLab, cluster: string, writes: readonly Write[]): Promise<ReadBack> => {
   const client = lab.withToken(cluster, await lab.rootToken(cluster))
   const missing: Write[] = []
@@ -55,7 +55,7 @@ export const readBack = async (lab: LiveLab, cluster: string, writes: readonly W
   }
 }
 
-/** Acknowledged writes that are not there, by a read of every write. */
+/** Returns the number of lost writes, from a read of every acknowledged write. */
 export const toRpo = ({ looked, missing, unread }: ReadBack): RpoResult => {
   const isMeasured = unread.length === 0
   const times = missing.map(({ endedMs }) => endedMs)
@@ -75,7 +75,7 @@ export const toRpo = ({ looked, missing, unread }: ReadBack): RpoResult => {
   }
 }
 
-/** When nobody could be asked, nothing is known. */
+/** The result if no cluster responded: unknown. */
 export const unmeasuredRpo = (ledger: Ledger): RpoResult => ({
   writesLost: null,
   acknowledged: ledger.acknowledged.length,

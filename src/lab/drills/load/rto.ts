@@ -2,22 +2,22 @@ import type { ClientKind, ClientRto, RtoResult } from '../result.js'
 import type { Attempt } from './ledger.js'
 
 /**
- * The time in which clients were not served, from what they were answered and nothing else. A client is interrupted from the
- * sending of its first request that failed to the answer of the next one that was accepted. Interruptions of several clients
- * that overlap are one of the lab.
+ * A period without service, computed from client results only. It starts when a client sends its first failing request, and ends
+ * with the response to its next accepted request. Overlapping interruptions of several clients count as one interruption of the
+ * lab.
  */
 interface Interruption {
   readonly client: string
   readonly kind: ClientKind
   readonly fromMs: number
-  /** Undefined when it never ended. */
+  /** Undefined if it never ended. */
   readonly toMs: number | undefined
-  /** The clusters that accepted the last request before it, and the first one after it. */
+  /** The clusters that accepted the last request before the interruption, and the first after it. */
   readonly before: string | undefined
   readonly after: string | undefined
 }
 
-/** In the order in which they began. `attempts` are those of several clients, in the order of their answers. */
+/** Returns interruptions sorted by start. `attempts` are those of several clients in the order of completion. */
 const findInterruptions = (attempts: readonly Attempt[]): Interruption[] => {
   const byClient = new Map<string, Attempt[]>()
   for (const attempt of attempts) {
@@ -53,7 +53,7 @@ const toInterruption = (failed: Attempt, before: string | undefined, next: Attem
   after: next?.cluster,
 })
 
-/** Groups of interruptions that overlap. */
+/** Groups overlapping interruptions. */
 const mergeInterruptions = (interruptions: readonly Interruption[]): (readonly Interruption[])[] => {
   const groups: Interruption[][] = []
   let untilMs = Number.NEGATIVE_INFINITY
@@ -72,8 +72,8 @@ interface Span {
 }
 
 /**
- * When clients move to another cluster, as in a failover, the interruption ends with the first write that this one accepts.
- * Else it is a disturbance, which lasts until its last client is served again.
+ * If clients move to another cluster, as in a failover, the interruption ends with the first write that this cluster accepts.
+ * Otherwise, it ends when its last client is served again.
  */
 const spanOf = (group: readonly Interruption[]): Span => {
   const fromMs = Math.min(...group.map((one) => one.fromMs))
@@ -88,7 +88,7 @@ const spanOf = (group: readonly Interruption[]): Span => {
 
 const lengthOf = ({ fromMs, toMs }: Span): number => (toMs ?? Number.POSITIVE_INFINITY) - fromMs
 
-/** The longest interruption of the lab, as a whole and for each kind of client alone. */
+/** Returns the longest interruption of the lab: in total, and per kind of client. */
 export const measureRto = (attempts: readonly Attempt[]): RtoResult => {
   const writes = attempts.filter(({ action }) => action === 'write')
   const span = longest(writes)

@@ -7,14 +7,14 @@ import type { DrillWatcher } from '../drill-watcher.js'
 import type { DrillContext } from '../drill-context.js'
 import { play } from '../verbs/verbs.js'
 
-/** The verdict on a drill as a whole. The first failure decides it. */
+/** The overall verdict on a drill. The first failure decides it. */
 interface Verdict {
   readonly verdict: DrillResult['verdict']
-  /** Why the drill could not be played to its end. */
+  /** Why the drill could not be completed. */
   readonly error: string | null
 }
 
-/** Plays the steps of one drill, in order; after the first that did not succeed the others are skipped. */
+/** Runs the steps of one drill in order. After the first failure, skips the remaining steps. */
 export class StepPlayer {
   readonly results: StepResult[] = []
   readonly #drill: string
@@ -45,12 +45,12 @@ export class StepPlayer {
     return this.#verdict.verdict === 'passed'
   }
 
-  /** Whether there are steps that were not reached, or cannot be played: clients have seen but a part of the drill. */
+  /** Whether some steps were not reached or cannot run, so that client results cover only part of the drill. */
   get isBrokenOff(): boolean {
     return this.#verdict.verdict === 'error' || this.results.some(({ outcome }) => outcome === 'skipped')
   }
 
-  /** Later failures do not change the verdict: they may follow from the first. */
+  /** Records the first failure. Later failures may follow from it and do not change the verdict. */
   fail(error: string | null = null): void {
     if (this.isPassed) this.#verdict = { verdict: error === null ? 'failed' : 'error', error }
   }
@@ -93,13 +93,13 @@ export class StepPlayer {
     return { phase, name, verb, detail, commands: [], startedMs, tookMs: 0, outcome: 'skipped' }
   }
 
-  /** The failure of a step, which is also that it was not refused although it should have been. */
+  /** Returns the failure of a step, including a success that the drill expected to fail. */
   async #findFailure(step: Step): Promise<string | undefined> {
     try {
       await play(this.#context, step)
     } catch (error) {
       this.#context.signal.throwIfAborted()
-      // The step cannot be played at all, which says nothing about the clusters.
+      // The step is invalid, which says nothing about the clusters.
       if (error instanceof LabError && error.code === 'usage') {
         this.fail(error.message)
         return error.message

@@ -19,26 +19,26 @@ import { expectationsOf, type Slo, wantedOf } from '../wanted.js'
 import { packageVersion } from '../../../base/package-version.js'
 
 export interface RunDrillOptions {
-  /** Shown in the result; whoever brings the lab up uses it. */
+  /** Recorded in the result. The code that starts the lab uses it. */
   readonly seed?: string | undefined
-  /** Bound on each wait that names none of its own; 60 s by default. */
+  /** Timeout of each wait that sets none, in milliseconds. Default: 60 s. */
   readonly timeoutMs?: number | undefined
-  /** Bounds for rto and rpo in addition to the drill's own. */
+  /** Limits for RTO and RPO in addition to those of the drill. */
   readonly slo?: Slo | undefined
   readonly signal?: AbortSignal | undefined
-  /** Lines of a shell that play it once more. */
+  /** Shell commands that rerun the drill. */
   readonly howToRepeat?: string | undefined
   readonly watcher?: DrillWatcher | undefined
 }
 
 const TIMEOUT_MS = 60_000
 
-/** How long clients that move may take at the end, before they are stopped. */
+/** Maximum time for moving clients to settle at the end. */
 const SETTLE_MS = 5000
 
 /**
- * Plays a drill on a lab that is up, and leaves the lab up. Resolves with what came of it, also when something that the drill
- * asserts is not so; rejects only when it is interrupted.
+ * Runs a drill on a running lab, and leaves the lab running. Resolves with the result even if an assertion of the drill fails.
+ * Rejects only if it is interrupted.
  */
 export const runDrill = async (lab: LiveLab, drill: Drill, options: RunDrillOptions = {}): Promise<DrillResult> => {
   const run = new DrillRun(lab, drill, options)
@@ -100,7 +100,7 @@ class DrillRun {
     }
   }
 
-  /** Roles are looked at by the sampler, the same for every kind of lab. */
+  /** Ignores role events: the sampler observes roles in the same way for every kind of lab. */
   #note({ time, kind, cluster, details, command }: LabEvent): void {
     if (kind === 'role') return
     this.#told.push({
@@ -127,7 +127,7 @@ class DrillRun {
     }
   }
 
-  /** An interruption that is about to end is measured to its end. */
+  /** Waits for a current interruption to end, so that it is measured completely. */
   async #settle(load: Load): Promise<void> {
     const served = async () => (load.isServed ? undefined : 'some clients are not served')
     await this.#context.wait('clients to be served', served, SETTLE_MS).catch(() => undefined)
@@ -154,7 +154,7 @@ class DrillRun {
     const results: ExpectationResult[] = []
     const own = this.#drill.expect.map(describeExpectation)
     const asked = expectationsOf(this.#options.slo ?? {})
-    // A bound that the drill has itself is not judged twice.
+    // Skips limits that the drill already has.
     const others = asked.filter((one) => !own.includes(describeExpectation(one)))
     for (const expectation of [...this.#drill.expect, ...others]) {
       this.#context.signal.throwIfAborted()
@@ -216,7 +216,7 @@ class DrillRun {
   }
 }
 
-/** Versions of the programs that a drill was played with. A server that does not answer is not listed. */
+/** Returns program versions. Servers that do not respond are absent. */
 const versionsOf = async (lab: LiveLab): Promise<DrillVersions> => {
   const servers = await Promise.all(
     lab.clusters.map(async ({ name }) => {

@@ -14,7 +14,7 @@ interface SamplerOptions {
   readonly now: () => number
 }
 
-/** Looks at the lab a few times a second: what clients were answered since, what secondaries lack, and who changed role. */
+/** Samples the lab a few times per second: client results since the last sample, lag, and role changes. */
 export class Sampler {
   readonly samples: Sample[] = []
   readonly events: DrillEvent[] = []
@@ -38,7 +38,7 @@ export class Sampler {
     await this.#running
   }
 
-  /** The last look begins after the end: what clients did since the one before is counted too. */
+  /** Takes the last sample after the end, so that it includes all client results. */
   async #run(): Promise<void> {
     const { clock, witness } = this.#options
     for (;;) {
@@ -69,7 +69,7 @@ export class Sampler {
     for (const testimony of testimonies) this.#noteRoles(testimony, atMs)
   }
 
-  /** A cluster that does not answer has the role that it had. */
+  /** A cluster that does not respond keeps its last known role. */
   #noteRoles({ name, statuses }: Testimony, atMs: number): void {
     if (!statuses) return
     for (const replication of KINDS) {

@@ -21,7 +21,7 @@ const CLIENT: Schema = {
   description: 'Of this kind of client alone.',
 }
 
-/** Expectations that the load measures: they have a place only at the end of a drill with a load. */
+/** Expectations that the load measures. They are valid only at the end of a drill with a load. */
 export const LOAD_EXPECTATIONS = {
   rto: {
     type: 'object',
@@ -81,7 +81,7 @@ export const LOAD_EXPECTATIONS = {
   },
 } as const satisfies Readonly<Record<string, Schema>>
 
-/** Expectations about the clusters, which can be checked at any time. */
+/** Expectations about the clusters. They can be checked at any time. */
 const FACT_EXPECTATIONS = {
   roots: facts('Clusters have the same merkle root, in full.', ['equal'], {
     equal: { type: 'array', minItems: 2, items: CLUSTER },

@@ -1,8 +1,6 @@
 import type { Schema } from '../../documents/schema.js'
 
-/** Forms that several parts of a drill have in common. */
-
-/** The spelling of a variable in a file. */
+/** Returns the spelling of a variable in a drill file. */
 export const variable = (name: string): string => ['$', '{', name, '}'].join('')
 
 export const CLUSTER: Schema = { type: 'string', pattern: '^[A-Z]$', title: 'the letter of a cluster, A to Z' }
@@ -15,7 +13,7 @@ export const CLUSTERS: Schema = {
   items: CLUSTER,
 }
 
-/** A cluster, one of its nodes, or a variable that names a node by what it was when the drill began. */
+/** A cluster, a node, or a variable that names a node by its role at the start of the drill. */
 const SERVER_PATTERN = '^([A-Z][1-9]?|\\$\\{[A-Z]\\.(active_node|standby_[1-9])\\})$'
 const NODE_FORMS = `a node such as A1, "${variable('A.active_node')}" or "${variable('A.standby_1')}"`
 
@@ -43,7 +41,7 @@ export const KIND: Schema = { type: 'string', enum: ['dr', 'performance'] }
 
 export const NAMES: Schema = { type: 'array', items: { type: 'string' } }
 
-/** A number as it is, or bounds of it. */
+/** An exact number, or bounds. */
 export const COUNT: Schema = {
   type: ['integer', 'object'],
   title: 'a number, or { at-least, at-most }',
@@ -52,9 +50,7 @@ export const COUNT: Schema = {
   properties: { 'at-least': { type: 'integer', minimum: 0 }, 'at-most': { type: 'integer', minimum: 0 } },
 }
 
-/**
- * A value to compare with; see `matcher.ts`. It has no type: a text, a number, a list, or a map of which every key must match.
- */
+/** A value to compare with, of any type; see `matcher.ts`. In a map, every key must match. */
 export const WANTED: Schema = {
   description: `What it must be: a value as it is; a map, each key of which must match (others may be there); or one of { at-least: 1 }, { at-most: 5 }, { contains: text or item }, { not: value }, { one-of: [values] }, { present: true or false }, which can be combined. "${variable('name')}" stands for what a step saved.`,
 }

@@ -21,7 +21,7 @@ const FAULT_FIELDS = Object.entries(LINK_FAULTS).flatMap(([fault, { fields }]) =
   fields.map((field) => ({ fault, ...field })),
 )
 
-/** The numbers of all faults: a key means what the fault makes of it. */
+/** The numeric parameters of all faults. The fault gives each key its meaning. */
 const FAULT_NUMBERS: Readonly<Record<string, Schema>> = Object.fromEntries(
   FAULT_FIELDS.map(({ key, unit }) => {
     const meanings = FAULT_FIELDS.filter((field) => field.key === key).map(({ fault, about }) => `${fault}: ${about}`)
@@ -30,7 +30,7 @@ const FAULT_NUMBERS: Readonly<Record<string, Schema>> = Object.fromEntries(
   }),
 )
 
-/** Verbs of steps, each with what it takes. A step has exactly one. */
+/** Verbs of steps with their parameters. A step has exactly one verb. */
 export const VERBS = {
   start: process('Starts servers on the data that is there, and unseals them with the keys that the lab holds.'),
   stop: process('Ends servers as SIGTERM does.'),

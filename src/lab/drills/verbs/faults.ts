@@ -28,7 +28,7 @@ export const heal = async (context: DrillContext, value: VerbValues['heal']): Pr
   if (found.length > 0) await context.lab.heal(found.map(({ id }) => id))
 }
 
-/** What stands behind the two clusters on the command line. */
+/** Returns the command line arguments after the two clusters. */
 const argumentsOf = (value: FaultValue): string =>
   LINK_FAULTS[value.name].fields
     .map(({ key, unit }, index) => {

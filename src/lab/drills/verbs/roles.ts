@@ -16,7 +16,7 @@ import { findLag, statusOf } from '../../requests/replication.js'
 import type { VerbValues } from '../drill.js'
 import type { DrillContext } from '../drill-context.js'
 
-/** Verbs that change who replicates what to whom. */
+/** Verbs that change replication roles. */
 
 export const promoteCluster = async (context: DrillContext, value: VerbValues['promote']): Promise<void> => {
   const { cluster, kind, force = false } = value
@@ -58,7 +58,7 @@ export const join = async (
   takeKeys(context, primary, secondary)
 }
 
-/** A cluster that joins is wiped: its primary's keys open it from then on, and its own root token is dead. */
+/** A join erases the secondary: from then on, its primary's keys unseal it, and its own root token is invalid. */
 const takeKeys = (context: DrillContext, primary: string, secondary: string): void => {
   const { unsealKeys, threshold } = context.lab.cluster(primary)
   context.lab.keepKeys(secondary, { unsealKeys, threshold, rootToken: '' })

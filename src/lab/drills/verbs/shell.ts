@@ -6,7 +6,7 @@ import { programFile, signal } from '../../processes/child-process.js'
 import type { DrillContext } from '../drill-context.js'
 
 interface ShellEnd {
-  /** Null when it did not end in time and was killed. */
+  /** Null if it timed out and was killed. */
   readonly status: number | null
   readonly output: string
 }
@@ -14,15 +14,15 @@ interface ShellEnd {
 const OUTPUT_CHARACTERS_MAX = 64 * 1024
 
 /**
- * Becomes the command, beside a process of the same group that waits for the other end of descriptor 3 to be closed, which is
- * also so when this process is killed: then it removes the directory and ends the group.
+ * Replaces the shell with the command, beside a guard process of the same group. When the other end of descriptor 3 closes, also
+ * because this process was killed, the guard removes the directory and kills the group.
  */
 const GUARDED =
   '{ read -r _ <&3; rm -rf -- "$1"; kill -KILL 0; } >/dev/null 2>&1 & exec 3<&-; exec /bin/sh "$1/.command"'
 
 /**
- * Runs a command of a shell with the environment of a cluster. `understudy` and, where no other is found, `vault` are this
- * program. It and all that it started end with the drill, however that ends.
+ * Runs a shell command with the environment of a cluster. `understudy`, and `vault` if PATH has none, run this program. The end
+ * of the drill kills the command and all processes it started, however the drill ends.
  */
 export const runCommand = async (
   context: DrillContext,
@@ -41,7 +41,7 @@ export const runCommand = async (
     ...(token === undefined ? {} : { VAULT_TOKEN: token }),
     PATH: `${process.env.PATH ?? ''}${path.delimiter}${shims}`,
   }
-  // As a file of its own: an argument would show what a drill has saved, such as a token, to all who list processes.
+  // Written to a file: process lists show arguments, and the command may contain saved values such as tokens.
   writeFileSync(path.join(shims, '.command'), command, { mode: 0o600 })
   const child = spawn('/bin/sh', ['-c', GUARDED, 'sh', shims], {
     env,
@@ -52,7 +52,7 @@ export const runCommand = async (
   const endAll = () => {
     if (isOver) return
     isOver = true
-    // The whole group: what the shell started would hold its output open. What left the group is not waited for.
+    // Kills the whole group, since child processes keep the output open. Does not wait for processes that left the group.
     if (child.pid !== undefined) signal(-child.pid, 'SIGKILL')
     for (const stream of child.stdio) stream?.destroy()
     rmSync(shims, { recursive: true, force: true })
@@ -69,7 +69,7 @@ const watch = async (
 ): Promise<ShellEnd> => {
   let output = ''
   let isLate = false
-  /** Its beginning is lost: of what is left the first line may be the end of a token, which nobody would know as one. */
+  /** The output was cut, so its first line may be the end of a token that cannot be recognized as one. */
   let isCut = false
   const outputs = [child.stdout, child.stderr].flatMap((stream) => stream ?? [])
   for (const stream of outputs)
@@ -90,7 +90,7 @@ const watch = async (
         child.once('error', reject)
         child.once('exit', resolve)
       }),
-      // Not all streams of the child: the one of its guard stays open.
+      // Does not wait for all streams of the child: the stream of the guard stays open.
       ...outputs.map((stream) => new Promise((resolve) => stream.once('close', resolve))),
     ])
     context.signal.throwIfAborted()

@@ -15,7 +15,7 @@ import { demoteCluster, disable, join, promoteCluster, revoke, setFilter, update
 import { runCommand } from './shell.js'
 import { waitForFact } from './wait.js'
 
-/** Does what a step says; rejects when it cannot be done, or does not come out as the step wants it. */
+/** Runs a step. Rejects if it cannot run, or if its result is not the expected one. */
 export const play = async (context: DrillContext, step: Step): Promise<void> => {
   const run = VERBS[step.verb] as (context: DrillContext, value: unknown) => Promise<void>
   await run(context, step.verb === 'checkpoint' ? step.with : await context.variables.resolve(step.with))
@@ -30,7 +30,7 @@ const onServers =
     }
   }
 
-/** Endpoints of the server that belong to labs. */
+/** Calls the lab endpoints of a server. */
 const onLabApi = (context: DrillContext, cluster: string, path: string, body: object): Promise<unknown> =>
   context.ok({ cluster, method: 'POST', path: `/_understudy/v1/${path}`, body, token: 'none' })
 

@@ -10,7 +10,7 @@ import { findPrimary } from '../../status/links.js'
 import { lagBetween, rolesNow } from '../links-now.js'
 import type { DrillContext } from '../drill-context.js'
 
-/** The verb `wait`: the same facts as elsewhere, asked until they hold. */
+/** Implements the verb `wait`: polls a fact until it holds. */
 export const waitForFact = async (context: DrillContext, value: WaitValue): Promise<void> => {
   const { cluster = '', within = '30s' } = value
   context.line(lineOf(context, value))
@@ -43,7 +43,7 @@ const findMissingOf = async (context: DrillContext, value: WaitValue): Promise<s
   }
 }
 
-/** A policy of its own, which no drill reads, is written and removed: it goes through all that a write goes through. */
+/** Writes and deletes a policy that no drill reads, which exercises the complete write path. */
 const findRefusal = async (context: DrillContext, cluster: string): Promise<string | undefined> => {
   const client = context.lab.withToken(cluster, await context.lab.rootToken(cluster))
   try {
@@ -55,7 +55,7 @@ const findRefusal = async (context: DrillContext, cluster: string): Promise<stri
   }
 }
 
-/** The first secondary whose merkle root differs from that of the cluster of this lab that it follows. */
+/** Finds the first secondary whose Merkle root differs from that of its primary in this lab. */
 const findDivergence = async ({ lab }: DrillContext): Promise<string | undefined> => {
   const clusters = await rolesNow(lab)
   for (const cluster of clusters) {
