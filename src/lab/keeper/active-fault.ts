@@ -2,22 +2,22 @@ import type { Direction, Passage } from '../proxy/direction.js'
 import { describeLinkFault, type Faults, type LinkFault, numbersOf } from '../proxy/link-faults.js'
 import { describeServerFault, type ServerFault } from './server-fault.js'
 
-/** Somebody's wish that something be wrong. */
+/** A request to inject a fault. */
 export type FaultRequest = LinkFaultRequest | ServerFaultRequest
 
 interface Wish {
-  /** Healed by itself after so long. */
+  /** Duration after which the fault is removed automatically, in milliseconds. */
   readonly forMs?: number | undefined
-  /** Neither listed nor told of: somebody is to find it. It is healed as any other. */
+  /** Hidden from lists and events, for exercises in which learners search for it. Healing works as for other faults. */
   readonly isHidden?: boolean | undefined
 }
 
 export interface LinkFaultRequest extends Wish {
   readonly between: readonly [string, string]
-  /** True when only traffic that the first of the two sends is met. */
+  /** True if the fault affects only traffic from the first of the two to the second. */
   readonly isOneWay: boolean
   readonly fault: LinkFault
-  /** Narrows it down to one proxy of the link, and to one direction of that, as toxiproxy's clients set it. */
+  /** Limits the fault to one proxy of the link and one direction of it, as Toxiproxy clients set it. */
   readonly at?: ToxicPlace | undefined
 }
 
@@ -25,7 +25,7 @@ interface ToxicPlace {
   readonly proxy: string
   readonly direction: Direction
   readonly toxic: string
-  /** The share of connections that are met, from 0 to 1. */
+  /** Fraction of affected connections, 0 to 1. */
   readonly toxicity: number
 }
 
@@ -34,13 +34,13 @@ interface ServerFaultRequest extends Wish {
   readonly fault: ServerFault
 }
 
-/** A fault that is set, until it is healed or its time is over. */
+/** A fault that is set until it is healed or expires. */
 export type ActiveFault = ActiveLinkFault | ActiveServerFault
 
 interface Active {
-  /** Small and counted, for people to name it. */
+  /** A small sequential number, easy to type. */
   readonly id: number
-  /** Milliseconds since the epoch; undefined: until it is healed. */
+  /** Milliseconds since the epoch. Undefined: until it is healed. */
   readonly untilMs?: number | undefined
 }
 
@@ -48,32 +48,32 @@ export interface ActiveLinkFault extends Active, Omit<LinkFaultRequest, 'forMs'>
 
 export interface ActiveServerFault extends Active, Omit<ServerFaultRequest, 'forMs'> {}
 
-/** Whether people are told of it. */
+/** Whether lists and events show the fault. */
 export const isShown = ({ isHidden }: ActiveFault): boolean => isHidden !== true
 
 export const isOfLink = (active: ActiveFault): active is ActiveLinkFault => 'between' in active
 
-/** The state of one direction of one proxy under all faults that meet it. */
+/** The state of one direction of one proxy under all faults that affect it. */
 interface DirectionState {
   readonly passage: Passage
   readonly faults: Faults
 }
 
-/** A proxy, through which `from` dials `to`. */
+/** A proxy through which `from` dials `to`. */
 interface ProxyPlace {
   readonly from: string
   readonly to: string
-  /** The nodes of these clusters, where they are several. */
+  /** The nodes of these clusters, if they have several. */
   readonly fromNode?: string | undefined
   readonly toNode?: string | undefined
   readonly name?: string | undefined
 }
 
-/** Whether a proxy is that through which the one dials the other; each is a cluster or a node. */
+/** Whether `one` dials `other` through this proxy. Each is a cluster or a node. */
 export const isBetween = ({ from, fromNode, to, toNode }: ProxyPlace, one: string, other: string): boolean =>
   [from, fromNode].includes(one) && [to, toNode].includes(other)
 
-/** Whether a fault meets what flows in this direction of the proxy through which `from` dials `to`. */
+/** Whether a fault affects traffic in this direction of the proxy through which `from` dials `to`. */
 export const meetsDirection = (
   { between: [one, other], isOneWay, at }: ActiveLinkFault,
   { name, ...place }: ProxyPlace,
@@ -85,7 +85,7 @@ export const meetsDirection = (
   return leads(one, other) || (!isOneWay && leads(other, one))
 }
 
-/** Of two faults of one name the newer one counts. A cut wins over bytes that wait. */
+/** Combines the faults of a direction. Of two faults with one name, the newer applies. `partition` overrides `hold`. */
 export const directionState = (
   active: readonly ActiveFault[],
   place: ProxyPlace,
@@ -98,7 +98,7 @@ export const directionState = (
   return { passage: isPartitioned ? 'partitioned' : isHeld ? 'held' : 'open', faults }
 }
 
-/** Whether the proxy through which `from` dials `to` is to listen at all. */
+/** Whether a fault prevents the proxy through which `from` dials `to` from listening. */
 export const isDown = (active: readonly ActiveFault[], place: ProxyPlace): boolean =>
   active.some((one) => isOfLink(one) && one.fault.name === 'down' && meetsDirection(one, place, 'up'))
 
@@ -108,10 +108,10 @@ const toFaults = (fault: LinkFault, toxicity = 1): Faults => {
   return { [fault.name]: toxicity === 1 ? numbers : { ...numbers, toxicity } }
 }
 
-/** Whom it concerns: `A <-> C`, `A -> C` when only what A sends is met, or a server by its cluster. */
+/** Describes the target: `A <-> C`, `A -> C` for traffic from A only, or the name of a server's cluster. */
 export const describePlace = (active: ActiveFault): string => (isOfLink(active) ? describeLink(active) : active.cluster)
 
-/** `latency 80 ms, give or take 20 ms`. */
+/** Describes the fault, for example `latency 80 ms, give or take 20 ms`. */
 export const describeFault = (active: ActiveFault): string =>
   isOfLink(active) ? describeLinkFault(active.fault) : describeServerFault(active.fault)
 

@@ -9,7 +9,7 @@ export interface Answer {
 
 interface Question {
   readonly method: 'GET' | 'POST'
-  /** With scheme, host and port. */
+  /** Scheme, host and port. */
   readonly url: string
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
@@ -18,8 +18,8 @@ interface Question {
 }
 
 /**
- * Sends one request to a cluster, without a token of the Vault API. The lab daemon runs for as long as its lab, so it loads no client
- * for everything. Certificates are not checked: a cluster is found by its port alone.
+ * Sends one request to a cluster without a Vault token. The lab daemon runs as long as its lab, so it does not load the complete
+ * API client. Does not verify certificates: the port alone identifies a cluster.
  */
 export const ask = async ({ method, url, body, headers, timeoutMs, agent }: Question): Promise<Answer> => {
   const isTls = url.startsWith('https:')

@@ -23,7 +23,7 @@ const plain: Words = ({ details }) =>
     .map(([key, value]) => `${key}=${isWord(value) ? value : JSON.stringify(value)}`)
     .join(' ')
 
-/** Whatever has blanks or quotes of its own is quoted. */
+/** Other values are quoted. */
 const isWord = (value: unknown): value is string => typeof value === 'string' && /^[^\s"'=\\]+$/.test(value)
 
 const WORDS: Readonly<Record<EventKind, Words>> = {
@@ -46,14 +46,14 @@ const WORDS: Readonly<Record<EventKind, Words>> = {
 
 const KIND_WIDTH = 14
 
-/** One line for people: `12:03:04.123 A role           dr: secondary -> primary`. */
+/** Formats an event as one line: `12:03:04.123 A role           dr: secondary -> primary`. */
 export const describeEvent = (event: LabEvent): string => {
   const time = event.time.slice('2000-01-01T'.length, -1)
   const there = event.virtualTime === undefined ? '' : ` (its clock: ${event.virtualTime})`
   return `${time} ${(event.cluster ?? '-').padEnd(2)} ${event.kind.padEnd(KIND_WIDTH)} ${wordsOf(event)}${there}`
 }
 
-/** Details come from files that anybody can have edited. */
+/** Reads details defensively: users can edit event files. */
 export const wordsOf = (event: LabEvent): string => {
   try {
     return WORDS[event.kind](event)

@@ -1,7 +1,7 @@
 import { LabError } from '../model/lab-error.js'
 import { type ActiveFault, isOfLink } from './active-fault.js'
 
-/** Those of the links between two places, in whatever order they are named; each is known by its names and those of its nodes. */
+/** Finds the faults of links between two ends, in any order. Each end is given by its names and the names of its nodes. */
 export const findBetween = (
   active: readonly ActiveFault[],
   ones: readonly string[],
@@ -11,7 +11,7 @@ export const findBetween = (
   return active.filter(isOfLink).filter(({ between: [from, to] }) => leads(from, to) || leads(to, from))
 }
 
-/** A fault that has healed by itself since it was listed, or that somebody else has healed, is healed as well. */
+/** Heals each fault. A fault that has expired or was healed since it was listed counts as healed. */
 export const healEach = async (
   heal: (id: number) => Promise<unknown>,
   chosen: readonly ActiveFault[],

@@ -7,13 +7,13 @@ import type { HostedVerb } from './server-host.js'
 
 const ANSWER_MS = 5000
 
-/** Of the socket file: there is no host. */
+/** The base URL of requests to the socket file. Its host is ignored. */
 const ROOT = 'http://lab'
 
-/** Nobody waits longer for an event to be noted than this. */
+/** Maximum time to wait for an event to be recorded. */
 const TELL_MS = 1000
 
-/** Talks to the lab daemon. Rejects with a conflict when none answers. */
+/** A client of the lab daemon. Requests reject with a conflict if the daemon does not respond. */
 export class KeeperClient {
   readonly #socket: string
 
@@ -29,23 +29,23 @@ export class KeeperClient {
     return (await this.#send('POST', '/faults', request)) as ActiveFault
   }
 
-  /** Heals one fault, or all. */
+  /** Heals one fault, or all if `id` is absent. */
   async heal(id?: number): Promise<readonly ActiveFault[]> {
     const path = id === undefined ? '/faults' : `/faults/${id}`
     return ((await this.#send('DELETE', path)) as { healed: ActiveFault[] }).healed
   }
 
-  /** Where toxiproxy's control listens on 127.0.0.1; null: nowhere. */
+  /** Returns the port of the Toxiproxy API on 127.0.0.1. Null: disabled. */
   async toxiproxyPort(): Promise<number | null> {
     return ((await this.#send('GET', '/toxiproxy')) as { port: number | null }).port
   }
 
-  /** Lets it listen on this port, or on a free one (0), or no longer (null). Rejects with a conflict when it is taken. */
+  /** Enables the Toxiproxy API on this port (0: a free one), or disables it (null). Rejects with a conflict if it is taken. */
   async setToxiproxyPort(port: number | null): Promise<number | null> {
     return ((await this.#send('POST', '/toxiproxy', { port })) as { port: number | null }).port
   }
 
-  /** Does something to a server that shares the process of the lab daemon. */
+  /** Runs an action on a server in the process of the lab daemon. */
   async work(cluster: string, verb: HostedVerb, timeoutMs: number): Promise<void> {
     await this.#send('POST', `/servers/${cluster}`, { verb }, timeoutMs)
   }
@@ -54,19 +54,19 @@ export class KeeperClient {
     return (await this.#send('POST', '/events', event, TELL_MS)) as LabEvent
   }
 
-  /** As `append`, for those who have other things to do: without a lab daemon nobody notes it, and nothing fails. */
+  /** Records an event like `append`, but ignores failures: without a lab daemon, the event is lost. */
   async tell(event: EventDraft): Promise<void> {
     await this.append(event).catch(() => undefined)
   }
 
-  /** Events that the lab daemon has in memory, after the one with this number. */
+  /** Returns the events in the lab daemon's memory after this number. */
   async events(after = 0): Promise<readonly LabEvent[]> {
     return ((await this.#send('GET', `/events?after=${after}`)) as { events: LabEvent[] }).events
   }
 
   /**
-   * Calls `onEvent` with everything that the lab daemon has after the event of this number and with what goes on happening.
-   * Resolves when `signal` is aborted or the lab daemon has ended the stream; rejects with a conflict when none answers.
+   * Calls `onEvent` with each event after this number, and then with new events. Resolves when `signal` is aborted or the lab
+   * daemon closes the stream. Rejects with a conflict if the daemon does not respond.
    */
   async follow(after: number, onEvent: (event: LabEvent) => void, signal: AbortSignal): Promise<void> {
     const call = { method: 'GET', url: `${ROOT}/events?after=${after}&follow=1`, socketPath: this.#socket }

@@ -24,18 +24,18 @@ import type { WatchedCluster } from './watch.js'
 
 interface Surroundings {
   readonly clock: Clock
-  /** Whose servers can have faults. */
+  /** The clusters whose servers can have faults. */
   readonly clusters: () => readonly WatchedCluster[]
-  /** Told of every fault that is set, healed or has had its time. */
+  /** Called for each fault that is set, healed or expired. */
   readonly tell: (event: EventDraft) => void
-  /** True when another keeper was here before, whose faults may still be set. */
+  /** True if an earlier daemon of this lab existed, whose faults may still be set. */
   readonly isSuccessor?: boolean
 }
 
 interface KeeperOptions extends Surroundings {
   readonly routes: readonly Route[]
   readonly random: Random
-  /** Whether a node was active when it was looked at last. */
+  /** Whether a node was active at the last check. */
   readonly isActive?: (node: string) => boolean
 }
 
@@ -43,15 +43,15 @@ type EndKind = 'fault-healed' | 'fault-expired'
 
 const DIRECTIONS: readonly Direction[] = ['up', 'down']
 
-/** Active faults at once. */
+/** Maximum number of active faults. */
 const FAULTS_MAX = 1000
 
-/** How soon a fault is healed again whose time came while its server did not answer. */
+/** Retry interval for a fault that expired while its server did not respond. */
 const HEAL_AGAIN_MS = 1000
 
 /**
- * Holds the links of a lab open, and what is wrong with them and with its servers, with the timers that heal. Whoever opens
- * it closes it.
+ * Owns the link proxies of a lab, the active faults of links and servers, and the timers that remove them. The caller must close
+ * it.
  */
 export class Keeper {
   readonly #around: Surroundings
@@ -69,12 +69,12 @@ export class Keeper {
     this.#servers = new ServerOrders({ isSuccessor: false, ...around })
   }
 
-  /** Rejects, with everything closed again, when one of the ports is taken. */
+  /** Opens the proxies. If a port is taken, closes them again and rejects. */
   static async open(options: KeeperOptions): Promise<Keeper> {
     return new Keeper(await openRoutes(options.routes, options), options)
   }
 
-  /** For links that somebody else has opened, and closes. */
+  /** Uses proxies that the caller has opened and closes. */
   static over(routes: readonly OpenRoute[], around: Surroundings): Keeper {
     return new Keeper(routes, around)
   }
@@ -83,12 +83,12 @@ export class Keeper {
     return this.#routes
   }
 
-  /** Takes over a proxy that is open. */
+  /** Adds an open proxy. */
   addProxy(name: string, address: string, link: Link): void {
     this.#routes = [...this.#routes, { name, isExtra: true, from: '', to: '', address, port: link.port, link }]
   }
 
-  /** Closes one that was added, and ends what was wrong with it. */
+  /** Closes an added proxy and removes its faults. */
   async removeProxy(name: string): Promise<void> {
     const found = this.#routes.find((route) => route.isExtra && route.name === name)
     if (!found) throw new LabError('usage', `the proxy ${name} belongs to the lab`)
@@ -101,7 +101,7 @@ export class Keeper {
     return this.#active
   }
 
-  /** How far a fault that people are told of moves the clock of a cluster. */
+  /** Returns the clock skew of a cluster that visible faults cause, in milliseconds. */
   skewMsOf(cluster: string): number {
     const skews = this.#active.flatMap((one) =>
       !isOfLink(one) && isShown(one) && one.cluster === cluster && one.fault.name === 'skew' ? [one.fault.ms] : [],
@@ -109,7 +109,7 @@ export class Keeper {
     return skews.at(-1) ?? 0
   }
 
-  /** Throws a usage error when there is no such link or cluster, and what the server says where it refuses. */
+  /** Sets a fault. Rejects with a usage error if the link or cluster does not exist, or with the error of the server. */
   async set(request: FaultRequest): Promise<ActiveFault> {
     if (this.#active.length >= FAULTS_MAX)
       throw new LabError('conflict', `${FAULTS_MAX} faults are set already; heal some first`)
@@ -126,7 +126,7 @@ export class Keeper {
     })
   }
 
-  /** A fault that is refused does not come here, and has no number. */
+  /** Registers a fault after the server has accepted it. A rejected fault gets no number. */
   #add(wish: Omit<ActiveLinkFault, 'id'> | Omit<ActiveServerFault, 'id'>, forMs: number | undefined): ActiveFault {
     const untilMs = forMs === undefined ? undefined : this.#around.clock.now() + forMs
     const active: ActiveFault = { id: ++this.#lastId, ...wish, untilMs }
@@ -139,16 +139,16 @@ export class Keeper {
   }
 
   /**
-   * Ends these faults, or all; returns those that there were. Throws when a server does not answer that should be well again:
-   * its faults stay, all others are gone.
+   * Removes these faults, or all, and returns them. Rejects if the server of a fault does not respond: that fault stays, and all
+   * others are removed.
    */
   heal(ids?: readonly number[]): Promise<readonly ActiveFault[]> {
     return this.#end(ids, 'fault-healed')
   }
 
   /**
-   * A server that was started again knows nothing of its faults: it is told once more. What cannot be told is tried later.
-   * One that may have faults which nobody knows of has none before.
+   * Sets the faults of a restarted server again, since a restart clears them. A failed attempt is repeated later. First clears a
+   * server that may have unknown faults.
    */
   remind(cluster: string): Promise<void> {
     const own = () => this.#active.filter((one): one is ActiveServerFault => !isOfLink(one) && one.cluster === cluster)
@@ -167,7 +167,7 @@ export class Keeper {
     this.#around.tell({ kind: 'note', cluster: server.name, details: { text } })
   }
 
-  /** Ends the fault that was set before, unless the new one is only for a time: then the old one comes back. */
+  /** Removes the previous fault, unless the new one is temporary: then the previous fault applies again afterwards. */
   #replace({ cluster, fault, untilMs }: ActiveServerFault): void {
     if (untilMs !== undefined) return
     const same = (one: ActiveFault) =>
@@ -183,7 +183,7 @@ export class Keeper {
     throw new LabError('usage', `there is no link between ${one} and ${other}`)
   }
 
-  /** A cluster of several nodes goes by its own name as well. */
+  /** The name of a multi-node cluster is also an end. */
   #hasEnd(name: string): boolean {
     return this.#routes.some(({ from, to }) => from === name || to === name)
   }
@@ -196,7 +196,7 @@ export class Keeper {
 
   async #end(ids: readonly number[] | undefined, kind: EndKind): Promise<readonly ActiveFault[]> {
     if (ids === undefined) {
-      // All there are, those that are on their way, and those that nobody knows of.
+      // Includes faults that are being set, and unknown faults of servers.
       await this.#servers.settled()
       for (const cluster of this.#servers.inDoubt)
         await this.#servers.inTurn(cluster, (server) => this.#clear(server)).catch(() => undefined)
@@ -220,7 +220,7 @@ export class Keeper {
     return healed
   }
 
-  /** Where two faults turn one knob, the one that stays takes it over. */
+  /** Removes a fault from a server. If another fault changes the same setting, applies that one again. */
   #endOnServer(ended: ActiveServerFault, kind: EndKind): Promise<void> {
     return this.#servers.inTurn(ended.cluster, async (server) => {
       if (!this.#active.includes(ended)) return
@@ -254,7 +254,7 @@ export class Keeper {
     await Promise.all(this.#routes.map(({ link }) => link.close()))
   }
 
-  /** Brings every proxy into the state that the active faults ask for; one change after the other. */
+  /** Applies the active faults to every proxy. Changes run one at a time. */
   #apply(): Promise<void> {
     this.#applied = this.#applied.then(() => this.#applyNow())
     return this.#applied

@@ -4,26 +4,26 @@ import type { Random } from '../../base/random.js'
 import { Link } from '../proxy/link.js'
 import type { NodeDoor, Route } from '../model/routes.js'
 
-/** Where a route listens, with the proxy that does. */
+/** The listening address of a route, and its proxy. */
 export interface OpenRoute extends Route {
   readonly link: Link
 }
 
-/** A proxy by its name, such as `A-B-cluster`: what A gets when it dials the cluster port of B. */
+/** A named proxy: A dials the cluster port of B through `A-B-cluster`. */
 export interface NamedProxy extends OpenRoute {
   readonly name: string
-  /** Made by somebody beside those of the lab. */
+  /** Created by a client, in addition to those of the lab. */
   readonly isExtra: boolean
 }
 
 interface Surroundings {
   readonly clock: Clock
   readonly random: Random
-  /** Of several nodes behind a balancer, asked anew for each connection. */
+  /** Whether a node behind a balancer is active. Evaluated for each connection. */
   readonly isActive?: ((node: string) => boolean) | undefined
 }
 
-/** Rejects, with everything closed again, when one of the ports is taken. Whoever opens them closes them. */
+/** Opens the proxies. If a port is taken, closes them again and rejects. The caller must close them. */
 export const openRoutes = async (routes: readonly Route[], around: Surroundings): Promise<OpenRoute[]> => {
   const results = await Promise.allSettled(routes.map((route) => openRoute(route, around)))
   const opened = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
@@ -41,7 +41,7 @@ const openRoute = async (route: Route, { clock, random, isActive = () => false }
   return { ...route, port: link.port, link }
 }
 
-/** The first stands for all while none is known to be active: it knows where to go. */
+/** Uses the first node while none is known to be active: it redirects or forwards. */
 const activeOf = (behind: readonly NodeDoor[], isActive: (node: string) => boolean) => ({
   host: '127.0.0.1',
   get port() {
@@ -49,13 +49,13 @@ const activeOf = (behind: readonly NodeDoor[], isActive: (node: string) => boole
   },
 })
 
-/** All of them are of the lab, in the order in which it opened them. */
+/** Names the proxies of a lab in the order in which it opened them. */
 export const nameProxies = (routes: readonly OpenRoute[]): NamedProxy[] =>
   routes.map((route, index) => ({ ...route, name: nameOf(routes, index), isExtra: false }))
 
 const ADDRESS_WORDS = ['api', 'cluster'] as const
 
-/** Between two clusters the addresses come in one order: that of the API, then that of the cluster port. */
+/** The addresses of a pair of clusters are in a fixed order: API first, then cluster port. */
 const nameOf = (routes: readonly Route[], index: number): string => {
   const { from, to } = routes[index] ?? { from: '', to: '' }
   const before = routes.slice(0, index).filter((route) => route.from === from && route.to === to).length

@@ -9,7 +9,7 @@ import { LabError } from '../model/lab-error.js'
 const AGAIN_MS = 500
 const PLACES = ['/usr/bin', '/usr/local/bin', '/usr/sbin']
 
-/** Throws LabError `usage`, with the package to install, where there is no etcd on this machine. */
+/** Finds etcd. Throws LabError `usage` with the package to install if it is not on this machine. */
 export const findEtcd = (searchPath: string): Pick<OwnEtcdPlan, 'program' | 'binder'> => {
   const directories = [...directoriesOf(searchPath), ...PLACES]
   const program = findProgram('etcd', directories)
@@ -20,7 +20,7 @@ export const findEtcd = (searchPath: string): Pick<OwnEtcdPlan, 'program' | 'bin
 
 export const etcdAddress = ({ ports: [client] }: OwnEtcdPlan): string => `http://127.0.0.1:${client}`
 
-/** Runs the etcd of a lab, and starts it again when it ends by itself. Whoever starts it closes it. */
+/** Runs the etcd of a lab, and restarts it if it exits. The caller must close it. */
 export class OwnEtcd {
   readonly #plan: OwnEtcdPlan
   readonly #clock: Clock
@@ -38,7 +38,7 @@ export class OwnEtcd {
     this.#run()
   }
 
-  /** Resolves when it is gone. */
+  /** Stops etcd, and resolves when it has exited. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('the lab goes down'))
     const child = this.#child

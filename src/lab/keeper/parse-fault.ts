@@ -4,7 +4,7 @@ import { boundsOf, LINK_FAULTS, type LinkFault, type LinkFaultName } from '../pr
 import type { FaultRequest } from './active-fault.js'
 import type { ServerFault } from './server-fault.js'
 
-/** Whether a value is good; the words say what is. */
+/** Whether a value is valid, and a description of valid values. */
 interface Rule {
   readonly isGood: (value: unknown) => boolean
   readonly words: string
@@ -23,7 +23,7 @@ const oneOf = (...texts: readonly string[]): Rule => ({
 })
 const optional = (rule: Rule): Rule => ({ ...rule, isOptional: true })
 
-/** Milliseconds: ten years. */
+/** Ten years, in milliseconds. */
 const LONG_MS_MAX = 10 * 365 * 24 * 3_600_000
 
 const TEXT: Rule = {
@@ -60,7 +60,7 @@ const WISH: Rules = { forMs: optional(number(0, LONG_MS_MAX)), isHidden: BOOLEAN
 
 type Given = Readonly<Record<string, unknown>>
 
-/** Checks a request to set a fault, and returns what is known of it. Throws a usage error that names what is wrong. */
+/** Validates a request to set a fault, and returns its known properties. Throws a usage error that names the problem. */
 export const parseFaultRequest = (value: unknown): FaultRequest => {
   if (!isRecord(value) || !isRecord(value.fault)) throw new LabError('usage', 'this is not a fault')
   const wish = pick(value, WISH)
@@ -70,7 +70,7 @@ export const parseFaultRequest = (value: unknown): FaultRequest => {
   }
   const { between } = value
   const at = isRecord(value.at) ? pick(value.at, AT) : undefined
-  // A proxy beside those of the lab is between no clusters.
+  // Proxies that clients have added have no clusters.
   const isName = at ? (name: unknown) => typeof name === 'string' : TEXT.isGood
   if (!Array.isArray(between) || between.length !== 2 || !between.every(isName))
     throw new LabError('usage', '"between" is the names of two clusters or nodes')

@@ -3,7 +3,7 @@ import { LabError } from '../model/lab-error.js'
 
 const BODY_BYTES_MAX = 64 * 1024
 
-/** The body of a request. Rejects with a usage error when it is too large, or ends before it is whole. */
+/** Reads the body of a request. Rejects with a usage error if it is too large or incomplete. */
 export const readBytes = async (request: http.IncomingMessage, bytesMax: number): Promise<Buffer> => {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -14,7 +14,7 @@ export const readBytes = async (request: http.IncomingMessage, bytesMax: number)
       chunks.push(chunk)
     }
   } catch (error) {
-    // Whoever sent it has gone away: nobody else is to notice.
+    // The client has disconnected, so only this request fails.
     throw request.complete || error instanceof LabError
       ? error
       : new LabError('usage', 'the body is not whole', { cause: error })
@@ -22,7 +22,7 @@ export const readBytes = async (request: http.IncomingMessage, bytesMax: number)
   return Buffer.concat(chunks)
 }
 
-/** The body of a request. Rejects with a usage error when it is no JSON, or too large. */
+/** Reads a JSON body. Rejects with a usage error if it is not JSON or too large. */
 export const readJson = async (request: http.IncomingMessage): Promise<unknown> => {
   const bytes = await readBytes(request, BODY_BYTES_MAX)
   try {

@@ -5,7 +5,7 @@ import { findLab } from '../model/lab-directory.js'
 import type { LabEvent } from '../events/event.js'
 import { readEvents } from '../events/event-file.js'
 
-/** Everything that is known to have happened: what the files of the lab tell, and what only its keeper has. */
+/** Returns all events of a lab: those in its files, and those only in the memory of its daemon. */
 export const listEvents = async (lab: LabRecord): Promise<LabEvent[]> => {
   const kept = await new KeeperClient(lab.keeper.socket).events().catch((): LabEvent[] => [])
   const known = new Map([...readEvents(lab.directory), ...kept].map((event) => [event.id, event]))
@@ -16,15 +16,15 @@ interface FollowOptions {
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly onEvent: (event: LabEvent) => void
-  /** Told why, once each time that the lab daemon goes away. */
+  /** Called with the reason each time that the connection to the lab daemon is lost. */
   readonly onLost: (reason: string) => void
 }
 
 const RETRY_MS = 250
 
 /**
- * Calls `onEvent` with what happens after the event of this number, until `signal` is aborted or the lab is gone. A lab daemon
- * that went away, or cut a slow reader off, is asked again until it is back.
+ * Calls `onEvent` with events after this number, until `signal` is aborted or the lab is removed. Reconnects if the lab daemon
+ * has exited or has disconnected a slow reader.
  */
 export const followEvents = async (lab: LabRecord, after: number, options: FollowOptions): Promise<void> => {
   const { clock, signal, onEvent, onLost } = options
@@ -49,7 +49,7 @@ export const followEvents = async (lab: LabRecord, after: number, options: Follo
   }
 }
 
-/** Whether the same lab is still there: another one of its name has another keeper. */
+/** Whether this lab still exists. A new lab with the same name has another daemon. */
 const isThere = ({ name, keeper }: LabRecord): boolean => {
   try {
     const lab = findLab(name)

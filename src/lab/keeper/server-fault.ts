@@ -7,22 +7,21 @@ import { type Answer, ask } from './ask.js'
 import type { WatchedCluster } from './watch.js'
 
 /**
- * A fault of one server. It is set through its own endpoints below `/_understudy/v1/`, which labs have. Times
- * in milliseconds.
+ * A fault of one server. It is set through the lab endpoints of the server below `/_understudy/v1/`. Times are in milliseconds.
  */
 export type ServerFault =
-  /** Replication stops when it enters this state; without a kind, that of both kinds. */
+  /** Replication stops in this state. Without `kind`, that of both kinds. */
   | { readonly name: 'hold-state'; readonly state: string; readonly kind?: Kind | undefined }
-  /** The server's clock shows another time. */
+  /** The server's clock is shifted. */
   | { readonly name: 'skew'; readonly ms: number }
-  /** Writes find no room or a broken device, or take so much longer. */
+  /** Writes fail with a full disk or a device error, or are delayed. */
   | { readonly name: 'disk'; readonly state: 'full' | 'fail' | 'slow'; readonly delayMs?: number | undefined }
-  /** A page of a merkle tree is wrong from now on. It stays so: replication or `reindex` mends it. */
+  /** Corrupts a page of a Merkle tree once. Replication or `reindex` repairs it. */
   | { readonly name: 'corrupt'; readonly tree: 'replicated' | 'local'; readonly page: number }
-  /** The activation token that was issued for this secondary has had its time. */
+  /** Expires the activation token that was issued for this secondary. */
   | { readonly name: 'expire-token'; readonly id: string; readonly kind?: Kind | undefined }
 
-/** Whether a fault happens once and cannot be taken back. */
+/** Whether a fault acts once and cannot be undone. */
 export const isDoneAtOnce = ({ name }: ServerFault): boolean => name === 'corrupt' || name === 'expire-token'
 
 const ANSWER_MS = 3000
@@ -64,11 +63,11 @@ const end = (fault: ServerFault): readonly Order[] => {
   }
 }
 
-/** The setting that a fault changes: of two faults of one setting the newer one counts. */
+/** Returns the setting that a fault changes. Of two faults of one setting, the newer applies. */
 export const knobOf = (fault: ServerFault): string =>
   fault.name === 'hold-state' ? `${fault.name} ${fault.state} ${fault.kind ?? ''}` : fault.name
 
-/** Whether the end of one touches the other. */
+/** Whether removing one fault affects the other. */
 export const isSameKnob = (one: ServerFault, other: ServerFault): boolean => {
   if (one.name !== 'hold-state' || other.name !== 'hold-state') return one.name === other.name
   return one.state === other.state && (one.kind === other.kind || !one.kind || !other.kind)
@@ -76,10 +75,10 @@ export const isSameKnob = (one: ServerFault, other: ServerFault): boolean => {
 
 type Server = Pick<WatchedCluster, 'name' | 'apiAddress' | 'labApiToken'>
 
-/** Rejects with the server's refusal, or with `remote` when it does not answer. */
+/** Sets a fault. Rejects with the error of the server, or with `remote` if it does not respond. */
 export const setServerFault = (server: Server, fault: ServerFault): Promise<void> => order(server, begin(fault))
 
-/** A server that does not run has no fault any more. */
+/** Removes a fault. Succeeds if the server is not running, since a stopped server has no faults. */
 export const endServerFault = async (server: Server, fault: ServerFault): Promise<void> => {
   try {
     await order(server, end(fault))
@@ -88,7 +87,7 @@ export const endServerFault = async (server: Server, fault: ServerFault): Promis
   }
 }
 
-/** Ends whatever is wrong with a server, whoever ordered it. Resolves to what was; rejects when it does not answer. */
+/** Removes all faults of a server, including unknown ones, and returns them. Rejects if it does not respond. */
 export const clearServer = async (server: Server): Promise<readonly ServerFault[]> => {
   const { json: faults } = await call(server, { method: 'GET', path: 'faults' })
   const { json: held } = await call(server, { method: 'GET', path: 'states' })
@@ -113,7 +112,7 @@ const statesIn = ({ states }: Answer['json']): ServerFault[] =>
     kind,
   }))
 
-/** Of several orders one that is taken is enough: which kind of replication it concerns is the server's to know. */
+/** Sends alternative requests until the server accepts one: only the server knows which kind of replication applies. */
 const order = async (server: Server, orders: readonly Order[]): Promise<void> => {
   let refusal: LabError | undefined
   for (const { path, body } of orders) {
@@ -154,7 +153,7 @@ const call = async ({ name, apiAddress, labApiToken }: Server, { method, path, b
   }
 }
 
-/** `clock +300000 ms`, `disk slow, 200 ms more`. */
+/** Describes a fault: `clock +300000 ms`, `disk slow, 200 ms more`. */
 export const describeServerFault = (fault: ServerFault): string => {
   switch (fault.name) {
     case 'hold-state':

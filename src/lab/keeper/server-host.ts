@@ -1,7 +1,7 @@
-/** Where a server that shares the process of the lab daemon reads and writes. */
+/** The files of a server in the process of the lab daemon. */
 export interface HostedFiles {
   readonly name: string
-  /** The cluster that it is one of several nodes of. */
+  /** The cluster of the server, if it is a node of a multi-node cluster. */
   readonly cluster?: string | undefined
   readonly configFile: string
   readonly logFile: string
@@ -10,8 +10,8 @@ export interface HostedFiles {
 export const HOSTED_VERBS = ['start', 'stop', 'crash'] as const
 export type HostedVerb = (typeof HOSTED_VERBS)[number]
 
-/** The servers of a lab that runs in one process, as its keeper works on them. */
+/** The servers of an in-process lab, as its daemon controls them. */
 export interface ServerHost {
-  /** Rejects with LabError where it cannot be done. What is so already is fine. */
+  /** Runs an action. Does nothing if the state is already reached. Rejects with LabError if the action fails. */
   work(name: string, verb: HostedVerb): Promise<void>
 }

@@ -6,13 +6,13 @@ import type { WatchedCluster } from './watch.js'
 
 interface ServerOrdersOptions {
   readonly clusters: () => readonly WatchedCluster[]
-  /** True when somebody else gave orders before, of whose faults nobody knows any more. */
+  /** True if an earlier daemon may have set faults that this one does not know. */
   readonly isSuccessor: boolean
 }
 
 /**
- * What is ordered of servers, one after the other for each of them. An order that got no answer may be carried out all the
- * same, as by a process that was frozen: such a server is in doubt, until all that is wrong with it was ended.
+ * Sends fault requests to servers, one at a time per server. A request without response may still take effect, for example after
+ * a suspended process resumes. Such a server is in doubt until all its faults are cleared.
  */
 export class ServerOrders {
   readonly #clusters: () => readonly WatchedCluster[]
@@ -24,7 +24,7 @@ export class ServerOrders {
     this.#inDoubt = new Set(isSuccessor ? clusters().map(({ name }) => name) : [])
   }
 
-  /** Throws a usage error when there is no such cluster. */
+  /** Returns a cluster. Throws a usage error if it does not exist. */
   require(cluster: string): WatchedCluster {
     const clusters = this.#clusters()
     const found = clusters.find(({ name }) => name === cluster)
@@ -36,20 +36,20 @@ export class ServerOrders {
   }
 
   /**
-   * What is told to a server and what is known of it change in one turn: a healed fault is not set again by whoever waited
-   * meanwhile.
+   * Runs work under the lock of a server, so that its faults and their record change together: a waiting request cannot set a
+   * healed fault again.
    */
   async inTurn<T>(cluster: string, work: (server: WatchedCluster) => Promise<T>): Promise<T> {
     const server = this.require(cluster)
     return this.#turns.run(cluster, () => work(server))
   }
 
-  /** Resolves when nothing is under way at any server. */
+  /** Resolves when no request to any server is in progress. */
   async settled(): Promise<void> {
     await Promise.all(this.#clusters().map(({ name }) => this.#turns.run(name, () => undefined)))
   }
 
-  /** In a turn. Rejects with the server's refusal, or with `remote` when it does not answer. */
+  /** Sets a fault, under the lock. Rejects with the error of the server, or with `remote` if it does not respond. */
   async set(server: WatchedCluster, fault: ServerFault): Promise<void> {
     try {
       await setServerFault(server, fault)
@@ -64,7 +64,7 @@ export class ServerOrders {
     return this.#inDoubt
   }
 
-  /** In a turn: ends whatever is wrong with the server. Resolves to what was, for people to read. */
+  /** Removes all faults of the server, under the lock. Resolves to their descriptions. */
   async clear(server: WatchedCluster): Promise<readonly string[]> {
     const ended = await clearServer(server)
     this.#inDoubt.delete(server.name)

@@ -5,11 +5,11 @@ import type { EventDraft } from '../events/event.js'
 import { changesBetween, mergeObservation, type Observation, type ObservedRole } from '../events/changes.js'
 import { ask } from './ask.js'
 
-/** A cluster as the lab daemon looks at it. */
+/** A cluster that the lab daemon monitors. */
 export interface WatchedCluster {
   readonly name: string
   readonly apiAddress: string
-  /** Token for its endpoints of labs. */
+  /** Token for its lab endpoints. */
   readonly labApiToken?: string | undefined
 }
 
@@ -17,18 +17,18 @@ interface WatchOptions {
   readonly clusters: readonly WatchedCluster[]
   readonly clock: Clock
   readonly tell: (event: EventDraft) => void
-  /** Called after each look at a server that answers. */
+  /** Called after each successful check of a server. */
   readonly onSeen?: ((cluster: string) => Promise<void>) | undefined
 }
 
 const PAUSE_MS = 1000
 const SILENT_AFTER_MS = 1000
-/** A server that says nothing is asked no second time until the first question has failed. */
+/** Timeout of a check. A server that does not respond gets no second request before that. */
 const GIVEN_UP_AFTER_MS = 60_000
 
 /**
- * Looks at every cluster about once a second, each by itself, and tells what has changed. One connection and one question
- * at a time: a server that is frozen does not find a queue when it goes on, and that it goes on is seen at once.
+ * Checks each cluster independently about once per second and reports changes. There is one connection with one request at a
+ * time, so a resumed server finds no queue of requests, and its resumption is noticed at once.
  */
 export class Watch {
   readonly #options: WatchOptions
@@ -49,7 +49,7 @@ export class Watch {
     this.#agent.destroy()
   }
 
-  /** As of the last look. */
+  /** Whether the node was active at the last check. */
   isActive(name: string): boolean {
     const { process, seal, node } = this.#known.get(name) ?? {}
     return process === 'running' && seal === 'unsealed' && node === 'active'
@@ -82,7 +82,7 @@ export class Watch {
       return await this.#ask(cluster)
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      // The connection may have been the one of a server that was stopped since, and another one runs.
+      // The connection may belong to a server that was stopped and replaced since.
       if (code === 'ECONNRESET' && !isAgain && !this.#stop.signal.aborted) return this.#observe(cluster, true)
       return { process: code === 'ECONNREFUSED' || code === 'ECONNRESET' ? 'stopped' : 'silent' }
     }

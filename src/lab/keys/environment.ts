@@ -5,11 +5,11 @@ import { LabError } from '../model/lab-error.js'
 import { generateRoot, statusOf } from '../requests/replication.js'
 import { sharesToTry, tokensToTry } from './candidates.js'
 
-/** Settings for a client of one cluster; without a token where nobody is served. */
+/** Settings for a client of one cluster. Without a token if the cluster does not serve clients. */
 export interface ClientEnvironment {
   readonly cluster: string
   readonly address: string
-  /** The certificate authority of the address, where that is no public one. */
+  /** The CA file of the address, unless a public CA signed its certificate. */
   readonly caFile: string | undefined
   readonly token: string | undefined
   /** Why there is no token. */
@@ -21,7 +21,7 @@ export type Role = (typeof ROLES)[number]
 
 const ANSWER_MS = 2000
 
-/** The first cluster that has this role now, whatever place it has in the topology. */
+/** Finds the first cluster that has this role now, independent of the topology. */
 export const findByRole = async <T extends ClusterAccess>(
   lab: { readonly name: string; readonly clusters: readonly T[] },
   role: Role,
@@ -34,9 +34,9 @@ export const findByRole = async <T extends ClusterAccess>(
 }
 
 /**
- * Asks the cluster what it is now: roles move, and with them the tokens that work. A token of another cluster is given when
- * it works here, as after a failover; where none does, the keys of the lab make one. `onToken` is told of a new one. Rejects
- * with ApiError if the cluster cannot tell, as while it restarts.
+ * Asks the cluster for its current role: roles move, and with them the valid tokens. Tries the tokens of other clusters, which
+ * may be valid after a failover, and then generates one from the lab's keys. `onToken` receives a new token. Rejects with
+ * ApiError if the cluster cannot respond, for example while it restarts.
  */
 export const environmentOf = async (
   lab: LabAccess,
@@ -71,8 +71,8 @@ export const environmentOf = async (
 }
 
 /**
- * The same at the address of one of several nodes. What works there is asked where `cluster` is now, at the active node: the
- * two may be cut from each other.
+ * Returns the same for the address of a single node. Reads the role at `cluster`, the active node, because the node may be
+ * partitioned from it.
  */
 export const environmentOfNode = async (
   lab: LabAccess,
@@ -86,7 +86,7 @@ export const environmentOfNode = async (
   return { ...(await environmentOf(lab, cluster, onToken)), address }
 }
 
-/** Why nobody is served there; undefined where somebody may be. */
+/** Returns why a cluster does not serve clients, or undefined if it may. */
 const whyClosed = async (client: ApiClient, name: string): Promise<string | undefined> => {
   const { json } = await client.send('GET', 'sys/health')
   if (json?.initialized !== true) return `${name} is not initialised`
@@ -99,13 +99,13 @@ const modeOf = (cluster: ClusterAccess, kind: Kind): Promise<string> =>
     () => 'unknown',
   )
 
-/** Makes a root token of key shares that the lab holds; undefined if none of them opens the cluster. */
+/** Generates a root token from key shares of the lab. Undefined if none of them unseals the cluster. */
 const makeToken = async (client: ApiClient, lab: LabAccess, cluster: ClusterAccess): Promise<string | undefined> => {
   for (const { unsealKeys, threshold } of sharesToTry(cluster, lab.clusters)) {
     try {
       return await generateRoot(client, unsealKeys.slice(0, threshold))
     } catch (error) {
-      // Shares of another cluster are refused: the next ones may fit.
+      // The shares of another cluster are rejected. The next ones may fit.
       if (!(error instanceof ApiError && error.status < 500)) throw error
     }
   }

@@ -8,13 +8,13 @@ import { KINDS, type Kind } from '../model/kinds.js'
 import { statusOf } from '../requests/replication.js'
 import { waitFor } from '../requests/wait.js'
 
-/** A cluster whose keys are kept here. */
+/** A cluster whose keys are stored here. */
 export interface KeyOwner {
   readonly name: string
   readonly apiAddress: string
   readonly clusterAddress: string
   readonly nodeAddresses?: readonly string[] | undefined
-  /** Of all its nodes, where it has several. */
+  /** The addresses of all nodes, if there are several. */
   readonly clusterAddresses?: readonly string[]
   readonly caFile?: string | undefined
   readonly isRunning: boolean
@@ -22,44 +22,44 @@ export interface KeyOwner {
 }
 
 interface Holding extends ClusterKeys {
-  /** Whether the token was good when it was last asked for; one of an earlier role may be good elsewhere. */
+  /** Whether the token was valid at the last check. A token of an earlier role may be valid elsewhere. */
   readonly isCurrent: boolean
 }
 
 type Role = Readonly<Record<string, unknown>>
 type Roles = Readonly<Record<Kind, Role>>
 
-/** A server that takes a new role makes no token for a moment. */
+/** Time in which a server that changes its role cannot generate a token. */
 const SETTLING_MS = 3000
 const CHANGES_KEYS = /^sys\/replication\/(?:(?:dr|performance)\/)?(?:primary|secondary)\/(?!secondary-token)[\w-]+$/
 
 /**
- * Which key shares and which root token open each cluster of a lab now. A secondary takes over the shares of its primary,
- * and a promoted one its tokens; roles move, so the servers are asked whenever a token is missing or refused.
+ * The key shares and root token that are valid on each cluster now. A secondary gets the shares of its primary, and a promoted
+ * cluster its tokens. Roles move, so the servers are asked when a token is missing or rejected.
  */
 export class KeyRing {
   readonly #owners: () => readonly KeyOwner[]
   readonly #clock: Clock
   readonly #exchange: Exchange | undefined
   readonly #holdings = new Map<string, Holding>()
-  /** All that were ever used: a join that fails leaves a cluster with the ones it had. */
+  /** All shares ever used: after a failed join, a cluster still has its earlier ones. */
   readonly #shares = new Map<string, Shares>()
   readonly #searches = new Map<string, Promise<string | undefined>>()
 
-  /** `exchange`: what carries requests to all of them, where no socket leads there. */
+  /** `exchange`: the transport for requests to all of them if they have no sockets. */
   constructor(owners: () => readonly KeyOwner[], clock: Clock, exchange?: Exchange) {
     this.#exchange = exchange
     this.#owners = owners
     this.#clock = clock
   }
 
-  /** As it was known last. The token is empty where none works, as on a DR secondary. */
+  /** Returns the last known keys. The token is empty if none is valid, as on a DR secondary. */
   keysOf(name: string): ClusterKeys {
     const { rootToken, unsealKeys, threshold, isCurrent } = this.#holdingOf(name)
     return { rootToken: isCurrent ? rootToken : '', unsealKeys, threshold }
   }
 
-  /** Changes the keys that are named; others stay as they are. */
+  /** Changes the given keys only. */
   set(name: string, { rootToken, unsealKeys, threshold }: Partial<ClusterKeys>): void {
     const known = this.#holdingOf(name)
     if (unsealKeys?.length) this.#shares.set(unsealKeys.join(), { unsealKeys, threshold: threshold ?? known.threshold })
@@ -71,7 +71,7 @@ export class KeyRing {
     })
   }
 
-  /** The clusters with all that is known of their keys, as operations want them. */
+  /** Returns the clusters with all known keys, as operations need them. */
   access(): readonly ClusterAccess[] {
     return this.#owners().map(({ name, apiAddress, nodeAddresses, caFile }): ClusterAccess => {
       const { rootToken, unsealKeys, threshold } = this.#holdingOf(name)
@@ -80,7 +80,7 @@ export class KeyRing {
     })
   }
 
-  /** For clients of one cluster. */
+  /** Returns the token source for clients of one cluster. */
   tokensOf(name: string): TokenSource {
     return {
       current: async () => this.keysOf(name).rootToken || this.findToken(name),
@@ -91,7 +91,7 @@ export class KeyRing {
     }
   }
 
-  /** A token that works on the cluster now; one is made of its key shares where none of the lab does. */
+  /** Returns a valid token of the cluster. If no token of the lab is valid, generates one from its key shares. */
   findToken(name: string): Promise<string | undefined> {
     return this.#findOnce(name, async () => {
       const owner = this.#owners().find((each) => each.name === name)
@@ -101,7 +101,7 @@ export class KeyRing {
     })
   }
 
-  /** After a change of roles: every running cluster is asked whom it follows, and takes over the keys of that cluster. */
+  /** After a change of roles, asks every running cluster for its primary, and assigns it the keys of that primary. */
   async follow(): Promise<void> {
     const roles = new Map<string, Roles>()
     await Promise.all(
@@ -115,14 +115,14 @@ export class KeyRing {
     for (const name of roles.keys()) this.#inherit(name, roles)
   }
 
-  /** Follows, and sees to a token wherever none is known to work. */
+  /** Updates the keys, and finds a token for each cluster without a valid one. */
   async settle(): Promise<void> {
     await this.follow()
     const open = this.#owners().filter(({ name }) => this.keysOf(name).rootToken === '')
     await Promise.all(open.map((owner) => this.#findOnce(owner.name, () => this.#search(owner))))
   }
 
-  /** A call through a client of the lab that may have changed who follows whom. */
+  /** Handles a request through a client of the lab that may have changed the replication roles. */
   async noteCall(name: string, path: string): Promise<void> {
     if (!CHANGES_KEYS.test(path)) return
     const holding = this.#holdingOf(name)
@@ -130,12 +130,12 @@ export class KeyRing {
     await this.follow()
   }
 
-  /** Returns the sets of shares to unseal a cluster with: its own, then all that were ever used in the lab. */
+  /** Returns the key shares to try when unsealing a cluster: its own, then all that were ever used in the lab. */
   candidatesFor(name: string): readonly Shares[] {
     return sharesToTry<Shares>(this.#holdingOf(name), this.#shares.values())
   }
 
-  /** Two ceremonies at once would disturb each other. */
+  /** Joins concurrent calls, because two root token generations at once would interfere. */
   #findOnce(name: string, find: () => Promise<string | undefined>): Promise<string | undefined> {
     const running = this.#searches.get(name)
     if (running) return running
@@ -172,7 +172,7 @@ export class KeyRing {
     return this.#holdingOf(name)
   }
 
-  /** Whose copy a cluster is: first by DR, which covers everything, then by performance. */
+  /** Returns the primary whose data a cluster copies: by DR, which covers everything, or else by performance replication. */
   #findPrimary(name: string, roles: ReadonlyMap<string, Roles>): string | undefined {
     for (const kind of KINDS) {
       const role = roles.get(name)?.[kind]
@@ -192,7 +192,7 @@ export class KeyRing {
   }
 }
 
-/** Whether a cluster is reached at an address: that of any node stands for all of them. */
+/** Whether an address belongs to a cluster: the address of any node counts. */
 export const isAt = (
   { clusterAddress, clusterAddresses = [clusterAddress] }: Pick<KeyOwner, 'clusterAddress' | 'clusterAddresses'>,
   address: unknown,
@@ -203,11 +203,11 @@ const rolesOf = async (client: ApiClient): Promise<Roles> => {
   return { dr: dr ?? {}, performance: performance ?? {} }
 }
 
-/** A DR secondary serves no token. */
+/** DR secondaries accept no tokens. */
 const isCopy = (roles: Roles | undefined): boolean =>
   roles?.dr.mode === 'secondary' || roles?.dr.mode === 'bootstrapping'
 
-/** Whether the server is active or a performance secondary: others are sealed, new or DR secondaries. */
+/** Whether the server is active or a performance secondary. Others are sealed, new or DR secondaries. */
 const servesTokens = async (client: ApiClient): Promise<boolean> => {
   const { status } = await client.send('GET', 'sys/health', { query: { standbyok: 'true', perfstandbyok: 'true' } })
   return status === 200

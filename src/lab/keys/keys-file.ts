@@ -5,7 +5,7 @@ import { readNamedText } from '../../base/named-file.js'
 import type { AttachedCluster, ClusterKeys, WiredClusters } from '../model/cluster.js'
 import { LabError } from '../model/lab-error.js'
 
-/** Keys of clusters by their letters, and where the file says that they are. */
+/** Keys by cluster letter, and the addresses in the file. */
 export interface KnownKeys {
   readonly topology: string | undefined
   readonly joined: readonly string[] | undefined
@@ -23,8 +23,8 @@ export const NO_KEYS: KnownKeys = { topology: undefined, joined: undefined, clus
 const OTHERS_MAY_READ = 0o044
 
 /**
- * Reads keys in one of three shapes: what `wire --keep` writes, `{"A": {...}, "B": {...}}`, or a list under `clusters`. What
- * stands for one cluster may be the answer to `operator init -format=json` as it is. `onWarning` is told of a file that others may read.
+ * Reads keys in one of three formats: the output of `wire --keep`, `{"A": {...}, "B": {...}}`, or a list under `clusters`. The
+ * entry of a cluster can be the output of `operator init -format=json`. Calls `onWarning` if other users can read the file.
  */
 export const readKeysFile = (file: string, onWarning: (text: string) => void): KnownKeys => {
   let text: string
@@ -82,7 +82,7 @@ const nodesOf = (value: unknown): Pick<AttachedCluster, 'nodes'> => {
   return { nodes: nodes.map(({ name, apiAddress }) => ({ name: String(name), apiAddress: String(apiAddress) })) }
 }
 
-/** The record of wired clusters, for their owner alone. Whoever reads it meanwhile reads the old one or the new one. */
+/** Writes the record of wired clusters, readable by its owner only. Concurrent readers see the old or the new version. */
 export const writeKeysFile = (file: string, wired: WiredClusters): void => {
   replaceFile(file, `${JSON.stringify(wired, undefined, 2)}\n`)
 }

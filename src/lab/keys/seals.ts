@@ -8,13 +8,13 @@ import { commandIn } from '../model/lab-directory.js'
 import { nameSilent } from '../requests/unreachable.js'
 import { waitFor } from '../requests/wait.js'
 
-/** Sealing and unsealing with what a lab holds, wherever its clusters run. Both say what was done. */
+/** Seals and unseals clusters with keys of the lab, wherever they run. The functions return a description of what was done. */
 
 export const unsealCluster = async (lab: LabAccess, cluster: ClusterAccess): Promise<string> => {
   const client = clientOf({ ...cluster, rootToken: '' })
   try {
     const { isSealed, isAuto } = await sealOf(client)
-    // It has tried when it started, and does not again: nothing is to be waited for.
+    // Auto-unseal runs only when a server starts and is not retried, so waiting is useless.
     if (isSealed && isAuto)
       throw new LabError(
         'remote',
@@ -27,7 +27,7 @@ export const unsealCluster = async (lab: LabAccess, cluster: ClusterAccess): Pro
   }
 }
 
-/** Of a server that has just started: waits for one that opens by itself, and opens another one. */
+/** Unseals a server that has just started, or waits until auto-unseal has done so. */
 export const unsealWithAny = async (
   client: ApiClient,
   lab: Pick<LabAccess, 'clusters'>,
@@ -45,7 +45,7 @@ const sealOf = async (client: ApiClient): Promise<{ readonly isSealed: boolean; 
   return { isSealed: sealed === true, isAuto: recoverySeal === true }
 }
 
-/** The cluster's own keys first; a cluster that followed another one since has that one's. */
+/** Tries the cluster's own keys first, then those of clusters from which it may have replicated. */
 const tryKeys = async (client: ApiClient, lab: Pick<LabAccess, 'clusters'>, cluster: ClusterAccess): Promise<void> => {
   let refusal = ''
   for (const { unsealKeys, threshold } of sharesToTry(cluster, lab.clusters)) {
@@ -63,10 +63,10 @@ const tryKeys = async (client: ApiClient, lab: Pick<LabAccess, 'clusters'>, clus
   throw new LabError('remote', `${describeServer(cluster.name)} stays sealed: ${why}`)
 }
 
-/** A machine that starts much at once is slow. */
+/** Allows for a machine that is slow because it starts many processes. */
 const AUTO_UNSEAL_MS = 15_000
 
-/** Waits for a server that has just started and opens by itself; its keys are recovery keys, which open nothing. */
+/** Waits for auto-unseal after a start. The keys of such a server are recovery keys and cannot unseal it. */
 export const waitForAutoUnseal = async (client: ApiClient, name: string, mend: string): Promise<void> => {
   const fact = async () => ((await sealOf(client)).isSealed ? 'it is sealed' : undefined)
   await waitFor(systemClock, `cluster ${name} to unseal itself`, fact, AUTO_UNSEAL_MS).catch((error: unknown) => {

@@ -4,8 +4,8 @@ import type { PortPair } from '../model/ports.js'
 import { Link } from '../proxy/link.js'
 
 /**
- * A load balancer in front of a cluster. It has its ports before the cluster has any, because the cluster tells others these
- * instead of its own. Whoever opens it closes it.
+ * A load balancer in front of a cluster. Its ports are reserved before those of the cluster, because the cluster advertises them.
+ * The caller must close it.
  */
 export class Balancer {
   readonly ports: PortPair
@@ -28,7 +28,7 @@ export class Balancer {
     }
   }
 
-  /** Each new connection is led to the ports that are told for it, as those of the active one of several servers. */
+  /** Calls `choose` for each new connection and connects it to these ports, such as those of the active node. */
   leadTo(choose: () => PortPair): void {
     this.#api.choose = () => choose().api
     this.#cluster.choose = () => choose().cluster
@@ -39,7 +39,7 @@ export class Balancer {
   }
 }
 
-/** One port, and where it leads. */
+/** One listening port and its target. */
 interface Door {
   readonly link: Link
   choose: () => number

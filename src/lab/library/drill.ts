@@ -5,7 +5,7 @@ import type { DrillResult } from '../drills/result.js'
 import { runDrill, type RunDrillOptions } from '../drills/run/run-drill.js'
 import { type DrivenLab, openInProcessLab } from '../live/in-process-driver.js'
 
-/** Plays a drill on a lab of a test. */
+/** Runs a drill on a lab of a test. */
 export const playDrill = async (
   lab: DrivenLab,
   drill: string | object,

@@ -3,8 +3,8 @@ import type { LabEvent } from '../events/event.js'
 import type { LocalEvents } from '../live/local-events.js'
 
 /**
- * The events of a lab, for `for await`. Whoever iterates gets every event from then on, in order, until it breaks off
- * or the lab is closed; meanwhile the clusters are looked at for changes of role, state and seal.
+ * The events of a lab, for `for await`. Each loop receives all events from its start, in order, until it ends or the lab is
+ * closed. During a loop, the clusters are polled for changes of role, state and seal.
  */
 export class EventStream implements AsyncIterable<LabEvent> {
   readonly #source: LocalEvents
@@ -20,7 +20,7 @@ export class EventStream implements AsyncIterable<LabEvent> {
     const emitter = new EventEmitter()
     const unsubscribe = this.#source.subscribe((event) => emitter.emit('event', event))
     this.#open.add(emitter)
-    // Listens from here on, not from the first step of the loop.
+    // Listens from now on, not from the first iteration.
     const events = on(emitter, 'event', { close: ['close'] })
     const end = () => {
       unsubscribe()
@@ -30,7 +30,7 @@ export class EventStream implements AsyncIterable<LabEvent> {
     return iterate(events, end)
   }
 
-  /** Ends every loop over it. */
+  /** Ends all loops over it. */
   close(): void {
     this.#isClosed = true
     for (const emitter of [...this.#open]) emitter.emit('close')

@@ -9,15 +9,15 @@ import type { Topology } from '../model/topology.js'
 
 type Status = Readonly<Record<string, unknown>>
 
-/** A cluster that can be asked how it is. */
+/** A cluster whose state can be queried. */
 export interface SeenCluster extends KeyOwner {
   status(kind: Kind): Promise<Status>
 }
 
 /**
- * The reason why a lab is not replicated, naming the cluster; undefined when every secondary streams and has its
- * primary's root. A cluster follows nobody where its replication has no primary, where the topology gives it one and it is
- * disabled, or where a primary knows it and it does not run.
+ * Returns why a lab is not replicated, naming the cluster. Undefined if every secondary streams and has its primary's Merkle
+ * root. Also reports a secondary without a primary, a secondary of the topology with disabled replication, and a stopped
+ * secondary that a primary knows.
  */
 export const findUnreplicated = async (
   clusters: readonly SeenCluster[],
@@ -56,17 +56,17 @@ const findUnreplicatedKind = async (
   return findLag(primary.anonymous, cluster.anonymous, kind)
 }
 
-/** What takes its place in the set of performance replication meanwhile is the primary that it is a copy of. */
+/** While it is a DR secondary, its DR primary represents it in the performance replication set. */
 const isDrSecondary = async (cluster: SeenCluster): Promise<boolean> =>
   (await cluster.status('dr')).mode === 'secondary'
 
-/** The finding for a secondary whose primary is not of this lab: nothing more is known of that primary. */
+/** Returns the problem of a secondary whose primary is outside this lab, of which only the connection is known. */
 const findUnconnected = ({ state, connection_state: connection, primary_cluster_addr: address }: Status) =>
   state === 'stream-wals' && connection === 'ready'
     ? undefined
     : `it is cut off from ${address} (${state}, ${connection})`
 
-/** A cluster that does not run and that a primary counts on. */
+/** Finds a stopped cluster that a primary knows as its secondary. */
 const findAwaited = async (
   cluster: SeenCluster,
   clusters: readonly SeenCluster[],
@@ -81,7 +81,7 @@ const findAwaited = async (
   return undefined
 }
 
-/** All that is wrong in a lab, in words that name the cluster; empty when it is well. */
+/** Returns all problems of a lab, naming the clusters. Empty if it is healthy. */
 export const findProblems = async (
   clusters: readonly SeenCluster[],
   faultyLinks: readonly string[],

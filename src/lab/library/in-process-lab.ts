@@ -26,21 +26,20 @@ import { NEAR_PAUSE_MS, waitFor } from '../requests/wait.js'
 export type { InProcessLabOptions } from './options.js'
 export type { ActivateOptions, OperationOptions, WaitOptions } from './operable-lab.js'
 
-/** A lab at one moment, in memory. */
+/** The state of a lab at one time, in memory. */
 interface InProcessSnapshot {
   readonly moment: Moment
   readonly keys: ReadonlyMap<string, ClusterKeys>
   readonly skewMs: number
 }
 
-/** `A2`. */
+/** For example, `A2`. */
 type NodeName<Names extends string> = `${Names}${number}`
 
 const TIMEOUT_MS = 30_000
 
 /**
- * Clusters that run in this process, over real sockets of this machine, as `startLab` starts them. Whoever starts it
- * closes it.
+ * Clusters that run in this process and communicate over real local sockets, as `startLab` starts them. The caller must close it.
  *
  * @example
  * import { InProcessLab, listTopologies } from 'understudy-lab'
@@ -92,7 +91,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     })
   }
 
-  /** Starts the clusters, initialises them, joins them as the topology says, and waits until they are replicated. */
+  /** Starts the clusters, initializes and joins them as the topology describes, and waits until they are replicated. */
   static async start<N extends string>(
     topology: Topology,
     options: InProcessLabOptions = {},
@@ -103,7 +102,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
       seed === undefined ? createSystemRandom() : createSeededRandom(`${seed}:${name}`)
     const whole = nodes === undefined ? topology : withNodes(topology, nodes)
     requireSharedMemory(whole)
-    // Most of the time to import the library would go into what only a server needs.
+    // Imported here, because loading the server takes most of the library's import time.
     const parts = await import('./server-parts.js')
     const provisions = await parts.Provisions.make(whole, { clock: systemClock, randomFor })
     let lab: InProcessLab<N> | undefined
@@ -118,7 +117,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   }
 
   /**
-   * The link between two clusters, or two nodes. Throws LabError `usage`, with the names there are, where there are no such two.
+   * Returns the link between two clusters or two nodes. Throws LabError `usage` with the existing names if there is none.
    *
    * @example
    * lab.link('A', 'C').setFault('latency', { ms: 80 })
@@ -131,26 +130,26 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     return this.#links.between(one, other)
   }
 
-  /** One server, such as `A2`. Throws LabError `usage`, with the names there are. */
+  /** Returns a server such as `A2`. Throws LabError `usage` with the existing names if there is none. */
   node(name: NodeName<Names>): LabNode {
     return nodeNamed(this.clusters, name)
   }
 
-  /** Every proxy between two of the servers. */
+  /** The proxies between all pairs of servers. */
   get routes(): readonly OpenRoute[] {
     return this.#links.routes
   }
 
-  /** Opens every link again, without faults but for the latency that the topology gives it. */
+  /** Heals every link and removes its faults. The latency of the topology stays. */
   heal(): void {
     this.#links.all().clearFaults()
   }
 
   /**
-   * Plays a drill on this lab, as it stands: one of the catalogue by name, a file, or what such a file says as an object. It
-   * resolves with what came of it, also where something that the drill asserts is not so (`verdict`), and leaves the lab as the
-   * drill left it. Rejects with LabError `usage` for a drill that is not known, is wrong, or needs clusters that are not there,
-   * and with `interrupted` when the lab is closed meanwhile.
+   * Runs a drill on the current lab: a bundled drill by name, a file, or the content of such a file as an object. Resolves with
+   * the result even if an assertion of the drill fails (`verdict`), and leaves the lab as the drill left it. Rejects with
+   * LabError `usage` for a drill that is unknown, invalid, or needs missing clusters, and with `interrupted` if the lab is
+   * closed.
    *
    * @example
    * const { verdict, rto } = await lab.drill('dr-failover', { slo: { rtoMs: 60_000 } })
@@ -162,8 +161,8 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   }
 
   /**
-   * The events from now on: calls through clients of the lab, faults of its links, and changes of process, seal, role
-   * and state of its clusters, which are looked at while somebody iterates. Ends when the lab is closed.
+   * The events from now on: requests through clients of the lab, link faults, and changes of process, seal, role and state of its
+   * clusters, which are polled during iteration. Ends when the lab is closed.
    *
    * @example
    * for await (const { kind, cluster } of lab.events) if (kind === 'role' && cluster === 'B') break
@@ -172,14 +171,14 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     return this.#stream
   }
 
-  /** Where events of this lab are told, for those who work on it in their own way. */
+  /** The event log of this lab, for code that drives the lab itself. */
   get localEvents(): LocalEvents {
     return this.#events
   }
 
   /**
-   * All clusters at one moment, with their keys and the clock of the lab. It is good for this lab, as long as that is open. A
-   * cluster of several nodes needs one that is active: rejects with LabError `conflict` where none runs.
+   * Captures all clusters at one time, with their keys and the clock of the lab. Valid for this lab while it is open. Rejects
+   * with LabError `conflict` if a multi-node cluster has no active node.
    */
   async snapshot(): Promise<InProcessSnapshot> {
     const keys = this.clusters.map(({ name }): [string, ClusterKeys] => [name, this.keys.keysOf(name)])
@@ -189,9 +188,9 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   }
 
   /**
-   * The lab as it was right after its start, or when a snapshot of it was taken: data, keys, clocks, and which servers run. Of
-   * several nodes the same one need not be active. Links and disks are healed. Resolves when every secondary that streamed then
-   * streams again and has its primary's merkle root.
+   * Restores the lab to its state after the start, or to a snapshot: data, keys, clocks, and running servers. Another node may be
+   * active than before. Heals links and disks. Resolves when every secondary that streamed then streams again and has its
+   * primary's Merkle root.
    */
   async reset(to: InProcessSnapshot | undefined = this.#begin): Promise<void> {
     if (!to) throw new LabError('usage', 'the lab has not started')
@@ -200,14 +199,14 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     if (!isOwn) throw new LabError('usage', 'the snapshot is of another lab')
     this.heal()
     for (const server of this.#servers) server.mendDisk()
-    // What one of several nodes is given, the others get from it.
+    // The nodes of a cluster share data, so restoring one restores all.
     await Promise.all(this.#severals.map((cluster) => cluster.start()))
     await loadMoment(to.moment)
     this.clock.advance(to.skewMs - this.clock.skewMs)
     for (const [name, keys] of to.keys) this.keys.set(name, keys)
     const isClosed = (server: InProcessServer) => server.isSealed && then.get(server) === 'open'
     const closed = this.#servers.filter(isClosed).map(({ cluster }) => this.cluster(cluster as Names))
-    // Nodes that are open already may not have all of the data yet.
+    // Nodes that are already unsealed may not have all of the data yet.
     await Promise.all([...new Set([...closed, ...this.#severals])].map((cluster) => cluster.start()))
     await Promise.all(this.#severals.map((cluster) => putToRest(cluster, then)))
     const find = () => findUnreplicatedSince(to.moment)
@@ -222,8 +221,8 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   }
 
   /**
-   * Ends all servers, connections, waits and timers of the lab, and removes its data; nothing of it starts again. Closing it
-   * again does nothing more.
+   * Closes all servers, connections, waits and timers of the lab, and deletes its data. The lab cannot be started again. Further
+   * calls have no effect.
    */
   close(): Promise<void> {
     this.#closed ??= this.#end()
@@ -234,7 +233,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     this.#closing.abort(new LabError('interrupted', 'the lab was closed'))
     this.#stream.close()
     this.#events.close()
-    // A cut link would hold up whoever says goodbye.
+    // A partitioned link would delay the graceful close of connections.
     this.#links.all().clearFaults()
     const ends = await Promise.allSettled(this.#servers.map((server) => server.end()))
     for (const cluster of this.clusters) cluster.disconnect()

@@ -12,7 +12,7 @@ import type { Provisions } from './provisions.js'
 
 type ServerParts = typeof import('./server-parts.js')
 
-/** The parts that are made before the first server. */
+/** The components that exist before the first server. */
 export interface Foundation {
   readonly parts: ServerParts
   readonly provisions: Provisions
@@ -24,7 +24,7 @@ interface Around extends Foundation {
   readonly clock: LabClock
 }
 
-/** The servers of one cluster of a lab in this process; none of them is started. */
+/** Creates the servers of one cluster in this process, without starting them. */
 export const createServers = (
   topology: Topology,
   cluster: string,

@@ -3,7 +3,7 @@ import { parseDurationMs } from '../../base/duration.js'
 import { LabError } from '../model/lab-error.js'
 
 /**
- * The time that all clusters of a lab see. Timers run in real time.
+ * The clock of all clusters of a lab. Timers run in real time.
  *
  * @example
  * import { type LabClock, startLab } from 'understudy-lab'
@@ -14,15 +14,15 @@ import { LabError } from '../model/lab-error.js'
  * console.log(clock.skewMs) // 1860000
  */
 export interface LabClock extends Clock {
-  /** How far what the clocks show was moved. */
+  /** Current shift of the clocks, in milliseconds. */
   readonly skewMs: number
-  /** Moves what the clocks show: a number of milliseconds, or a text with a unit such as `31m`. */
+  /** Shifts the clocks: by a number of milliseconds, or by a duration with a unit such as `31m`. */
   advance(duration: string | number): void
 }
 
 /**
- * Milliseconds of a number of them, or of a duration with a unit: of a text without one nobody knows whether it means seconds
- * or milliseconds. Throws LabError `usage`.
+ * Returns milliseconds, from a number of milliseconds or a duration with a unit. Throws LabError `usage` for a string without a
+ * unit, which is ambiguous.
  */
 export const requireMs = (duration: string | number): number => {
   if (typeof duration === 'string' && /^[+-]?\d+$/.test(duration)) throw missingUnit(duration)

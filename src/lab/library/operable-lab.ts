@@ -13,7 +13,7 @@ import { findProblems, findUnreplicated, type SeenCluster } from './findings.js'
 import { KeyRing } from '../keys/key-ring.js'
 
 /**
- * How one cluster comes to follow another.
+ * Options for making a cluster a secondary of another.
  *
  * @example
  * import { type ActivateOptions, startLab } from 'understudy-lab'
@@ -24,12 +24,12 @@ import { KeyRing } from '../keys/key-ring.js'
  */
 export interface ActivateOptions {
   readonly kind: Kind
-  /** Paths that a performance secondary does not get, or the only ones it gets: mounts such as `kv/`, or namespaces. */
+  /** The paths that a performance secondary does not get, or the only ones it gets: mounts such as `kv/`, or namespaces. */
   readonly filter?: { readonly mode: 'allow' | 'deny'; readonly paths: readonly string[] } | undefined
 }
 
 /**
- * Of an operation: for those who want to know what it calls.
+ * Options of an operation that reports its requests.
  *
  * @example
  * import { type OperationOptions, startLab } from 'understudy-lab'
@@ -39,12 +39,12 @@ export interface ActivateOptions {
  * await lab.switchover('A', 'B', told) // prints each call as `vault write ...`
  */
 export interface OperationOptions {
-  /** Told of each call as the command line that makes it by hand. */
+  /** Called with the equivalent command line of each request. */
   readonly onCall?: ((line: string) => void) | undefined
 }
 
 /**
- * How long a lab waits for a fact before it gives up with LabError `timeout`.
+ * The maximum time that a lab waits for a condition. Then it rejects with LabError `timeout`.
  *
  * @example
  * import { startLab, type WaitOptions } from 'understudy-lab'
@@ -54,17 +54,17 @@ export interface OperationOptions {
  * await lab.converged(patient)
  */
 export interface WaitOptions {
-  /** Milliseconds; by default the `timeoutMs` of the lab. */
+  /** Milliseconds. Default: the `timeoutMs` of the lab. */
   readonly timeoutMs?: number | undefined
 }
 
-/** What is not as in a process of its own. */
+/** Overrides for labs without separate processes. */
 interface Around {
   readonly clock?: Clock
   readonly exchange?: Exchange
 }
 
-/** The operations that work over the API of the clusters alone, wherever the clusters of a test run. */
+/** The operations that only need the API of the clusters, wherever the clusters of a test run. */
 export abstract class OperableLab<Names extends string, C extends SeenCluster> {
   abstract readonly clusters: readonly C[]
   readonly topology: Topology
@@ -73,7 +73,7 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
   readonly #closing: AbortSignal | undefined
   readonly #clock: Clock
 
-  /** Waits end with the reason of `closing` when it is aborted. `around`: with what it waits, and reaches its clusters. */
+  /** Waits reject with the reason of `closing` when it is aborted. `around`: the clock and transport to use. */
   protected constructor(topology: Topology, timeoutMs: number, closing?: AbortSignal, around: Around = {}) {
     const { clock = systemClock, exchange } = around
     this.#clock = clock
@@ -83,10 +83,10 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
     this.keys = new KeyRing(() => this.clusters, clock, exchange)
   }
 
-  /** Pairs of clusters whose link is known to be cut or to have a fault. */
+  /** Returns the pairs of clusters whose link is partitioned or has a fault. */
   protected abstract findFaultyLinks(): readonly string[]
 
-  /** The same as `lab.A`, for names that are only known when the program runs. Throws LabError `usage`. */
+  /** Returns `lab.A` for names that are known only at run time. Throws LabError `usage`. */
   cluster(name: Names): C {
     const found = this.clusters.find((cluster) => cluster.name === name)
     if (found) return found
@@ -95,9 +95,9 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
   }
 
   /**
-   * The primary is lost, and its DR secondary takes over. A primary that is alive after all is demoted first, so that there
-   * are never two. With `force` it is left alone, and the secondary takes over also when it may lack something. Rejects with
-   * the refusal (ApiError) or with LabError.
+   * Fails over from a lost primary to its DR secondary. If the primary is still running, demotes it first, so that there are
+   * never two. With `force`, does not touch the primary, and promotes the secondary even if it may lack data. Rejects with the
+   * error of the server (ApiError) or with LabError.
    *
    * @example
    * await lab.A.crash()
@@ -111,19 +111,19 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
     await this.#operate([lost, to], options, (book) => failOver(book, { lost, to, isForced: force }))
   }
 
-  /** Primary and DR secondary change places while both are well: nothing is lost. Rejects as `failover` does. */
+  /** Switches the roles of a healthy primary and its DR secondary without data loss. Rejects as `failover` does. */
   async switchover(primary: Names, secondary: Names, options: OperationOptions = {}): Promise<void> {
     await this.#operate([primary, secondary], options, (book) => switchOver(book, primary, secondary))
   }
 
-  /** A former primary that runs again follows its successor as a DR secondary. Rejects as `failover` does. */
+  /** Makes a restarted former primary a DR secondary of its successor. Rejects as `failover` does. */
   async rejoin(former: Names, primary: Names, options: OperationOptions = {}): Promise<void> {
     await this.#operate([former, primary], options, (book) => rejoin(book, former, primary))
   }
 
   /**
-   * Makes one cluster a secondary of another and waits until it is replicated; everything on it is wiped. Rejects with
-   * LabError `remote` where it takes part in replication of this kind already.
+   * Makes one cluster a secondary of another and waits until it is replicated. Erases its data. Rejects with LabError `remote` if
+   * replication of this kind is already enabled on it.
    *
    * @example
    * await lab.activate('A', 'C', { kind: 'performance', filter: { mode: 'deny', paths: ['EU/'] } })
@@ -139,15 +139,15 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
     await this.#operate([primary, secondary], options, (book) => activate(book, primary, secondary, kind, text))
   }
 
-  /** A one-time token that a DR secondary takes for an operation, such as `secondary/promote`. */
+  /** Returns a one-time DR operation token for an operation such as `secondary/promote`. */
   async operationToken(secondary: Names, options: OperationOptions = {}): Promise<string> {
     return this.#operate([secondary], options, (book) => operationToken(book, secondary))
   }
 
   /**
-   * Waits until every secondary streams and has its primary's merkle root. One that follows nobody although it is a secondary,
-   * or is one by the topology, is not replicated, and neither is one that is stopped while its primary runs. Rejects with
-   * LabError `timeout`, which names the cluster and what is still false.
+   * Waits until every secondary streams and has its primary's Merkle root. A secondary without a primary is not replicated, nor
+   * is a stopped one whose primary runs. Rejects with LabError `timeout`, which names the cluster and the condition that is still
+   * false.
    */
   async converged(options: WaitOptions = {}): Promise<void> {
     const timeoutMs = this.#boundOf(options)
@@ -157,9 +157,9 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
   }
 
   /**
-   * Waits until nothing is wrong: every cluster runs and is unsealed, no link has a fault, every secondary streams and has
-   * the merkle root of its primary once it has all changes, and no two are primaries of one set. Rejects with LabError
-   * `timeout`, which names what is wrong.
+   * Waits until the lab is healthy: every cluster runs and is unsealed, no link has a fault, every secondary streams and, once it
+   * has all changes, has its primary's Merkle root, and no two clusters are primaries of one set. Rejects with LabError
+   * `timeout`, which names the problem.
    */
   async healthy(options: WaitOptions = {}): Promise<void> {
     const timeoutMs = this.#boundOf(options)
@@ -170,12 +170,12 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
     await waitFor(this.#clock, 'the lab to be healthy', find, timeoutMs, this.#closing)
   }
 
-  /** The problems at this moment, in words that name the cluster; empty when the lab is well. */
+  /** Returns the current problems, naming the clusters. Empty if the lab is healthy. */
   problems(): Promise<string[]> {
     return findProblems(this.clusters, this.findFaultyLinks(), this.#clock)
   }
 
-  /** The lab as operations and drills work on it. Its clusters are what is known of them at the moment they are asked for. */
+  /** Returns the lab for operations and drills. Its clusters always reflect the current knowledge. */
   access(): LabAccess {
     const keys = this.keys
     return {
@@ -186,7 +186,7 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
     }
   }
 
-  /** Throws LabError `usage` with the names there are for one that is not known, and where one is named twice. */
+  /** Throws LabError `usage` with the existing names if a name is unknown or occurs twice. */
   protected requireDifferent(names: readonly Names[]): void {
     for (const name of names) this.cluster(name)
     if (new Set(names).size < names.length) throw new LabError('usage', 'name two clusters')
@@ -199,7 +199,7 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
     throw new LabError('usage', `timeoutMs is a number of milliseconds, not ${timeoutMs}`)
   }
 
-  /** Runs an operation with the code of the command of its name. */
+  /** Runs an operation with the code of the command of the same name. */
   async #operate<T>(
     names: readonly Names[],
     { onCall, ...others }: OperationOptions,

@@ -5,7 +5,7 @@ import { NODE_COUNTS, type NodeCount } from '../model/topology.js'
 import { type LabSettings, requireKeys, requireSettings } from '../model/settings.js'
 
 /**
- * How a lab is started. An option or a setting that is not known is an error of types, and LabError `usage`.
+ * Options for starting a lab. An unknown option or setting is a type error, and a LabError `usage` at run time.
  *
  * @example
  * import { startLab, type StartLabOptions } from 'understudy-lab'
@@ -14,22 +14,22 @@ import { type LabSettings, requireKeys, requireSettings } from '../model/setting
  * await using lab = await startLab('four', options)
  */
 export interface InProcessLabOptions {
-  /** True for a lab in virtual time, whose options are SimulatedLabOptions. */
+  /** True for a lab in virtual time, with SimulatedLabOptions. */
   readonly simulated?: false | undefined
-  /** Makes identifiers, keys and faults repeatable. Without it they are the system's random numbers. */
+  /** Makes identifiers, keys and faults reproducible. By default, they use the system's random numbers. */
   readonly seed?: number | string | undefined
-  /** `memory` by default; `disk` is LevelDB in a temporary directory; or what each cluster, or each of several nodes, is to have. */
+  /** `memory` (default), `disk` (LevelDB in a temporary directory), or a function that returns the storage of each server. */
   readonly storage?: 'memory' | 'disk' | ((cluster: string) => ServerStorage) | undefined
-  /** Servers of each cluster, one of which is active: 1, 3 or 5; as the topology says by default, which is 1. */
+  /** Number of servers per cluster, one of them active: 1, 3 or 5. Default: as in the topology, or 1. */
   readonly nodes?: NodeCount | undefined
   /** Settings of the stanza `understudy`, for all clusters. */
   readonly settings?: LabSettings | undefined
-  /** Key shares of each cluster, and how many of them open it; 1 by default. */
+  /** Number of key shares of each cluster, and the unseal threshold. Default: 1. */
   readonly shares?: number | undefined
   readonly threshold?: number | undefined
-  /** Bound on each wait in milliseconds; 30 000 by default. */
+  /** Timeout of each wait, in milliseconds. Default: 30 000. */
   readonly timeoutMs?: number | undefined
-  /** Log of the servers; none by default. */
+  /** Log of the servers. Default: none. */
   readonly log?: Log | undefined
 }
 
@@ -45,7 +45,7 @@ const KNOWN: { readonly [Name in keyof InProcessLabOptions]-?: true } = {
   log: true,
 }
 
-/** Throws LabError `usage` for what is not known or cannot be: JavaScript has no compiler to say it. */
+/** Throws LabError `usage` for unknown or invalid options, which the compiler does not catch in JavaScript. */
 export const requireOptions = (options: InProcessLabOptions): void => {
   if (typeof options !== 'object' || options === null)
     throw new LabError('usage', `the options of a lab are an object, not ${options === null ? 'null' : typeof options}`)

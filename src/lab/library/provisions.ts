@@ -9,28 +9,28 @@ import { newSealKey } from '../model/seal-key.js'
 import { planOf, type Topology } from '../model/topology.js'
 import { Balancer } from './balancer.js'
 
-/** The certificates, seal key and load balancer that one cluster has beside its server. */
+/** The certificates, seal key and load balancer of one cluster. */
 interface Provision {
   readonly tls?: LabTls | undefined
-  /** The key that it unseals itself with. */
+  /** The auto-unseal key file. */
   readonly sealKeyFile?: string | undefined
   readonly balancer?: Balancer | undefined
 }
 
 interface ProvisionsOptions {
   readonly clock: Clock
-  /** For what a cluster alone is to know, by its name. */
+  /** Returns the random source for the secrets of one cluster. */
   readonly randomFor: (name: string) => Random
 }
 
-/** The needs of a topology in this process beside its servers: certificates, seal keys, load balancers, and files. */
+/** The resources of an in-process lab besides its servers: certificates, seal keys, load balancers, and files. */
 export class Provisions {
   readonly #provisions = new Map<string, Provision>()
   #directory: string | undefined
 
   private constructor() {}
 
-  /** Rejects with everything removed again. */
+  /** Creates the resources. Removes all of them and rejects if one fails. */
   static async make(topology: Topology, options: ProvisionsOptions): Promise<Provisions> {
     const provisions = new Provisions()
     try {
@@ -46,7 +46,7 @@ export class Provisions {
     return this.#provisions.get(name) ?? {}
   }
 
-  /** For files that end with the lab. */
+  /** Returns the directory for files that are deleted with the lab. */
   directory(): string {
     this.#directory ??= makeTemporaryDirectory('in-process')
     return this.#directory

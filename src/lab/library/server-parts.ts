@@ -1,4 +1,4 @@
-/** Parts of a server in this process, to be imported when the first one is started. */
+/** Components of an in-process server, imported when the first server starts. */
 export { createCopyStorage, createDirectoryStorage, createMemoryStorage } from '../../server/data/server-storage.js'
 export { SharedMemory } from '../../server/data/shared-memory.js'
 export { Provisions } from './provisions.js'

@@ -9,14 +9,14 @@ interface FreshLab {
   readonly topology: Topology
 }
 
-/** Initialises the clusters of a lab, which run, and joins them as its topology says. Every server is open afterwards. */
+/** Initializes the running clusters of a lab and joins them as its topology describes. Afterwards, all are unsealed. */
 export const wireLab = async (
   { clusters, topology }: FreshLab,
   keys: KeyRing,
   given: Omit<WireOptions, 'plans' | 'onProgress'>,
 ): Promise<void> => {
   const options: WireOptions = { ...given, plans: topology.plans, onProgress: () => undefined }
-  // Those of a secondary seal themselves when it joins.
+  // The nodes of a secondary seal themselves when it joins.
   const openAll = async (known: readonly ClusterAccess[]) => {
     for (const one of known) keys.set(one.name, one)
     await Promise.all(clusters.filter(({ nodes }) => nodes.length > 1).map((cluster) => cluster.open()))

@@ -4,10 +4,10 @@ import { LabError } from '../../model/lab-error.js'
 
 const STREAMS_MAX = 32
 
-/** A reader that is so far behind is cut off; it comes back with the last number it has seen. */
+/** Unsent bytes after which a slow reader is disconnected. It reconnects with the last event number that it received. */
 const BEHIND_BYTES_MAX = 1024 * 1024
 
-/** Readers that are told every event as it happens: one line of JSON each, for as long as they stay. */
+/** Readers that receive each event immediately as one line of JSON, until they disconnect. */
 export class EventStreams {
   readonly #log: EventLog
   readonly #open = new Set<http.ServerResponse>()
@@ -16,7 +16,7 @@ export class EventStreams {
     this.#log = log
   }
 
-  /** Sends the events after this number, then new ones as they come. Throws a conflict when there are too many readers. */
+  /** Sends events after this number, then new ones. Throws a conflict if there are too many readers. */
   add(response: http.ServerResponse, after: number): void {
     if (this.#open.size >= STREAMS_MAX) throw new LabError('conflict', `${STREAMS_MAX} readers follow already`)
     response.writeHead(200, { 'Content-Type': 'application/x-ndjson' })

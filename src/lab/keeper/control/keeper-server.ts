@@ -14,15 +14,15 @@ import type { ToxiproxyControl } from '../toxiproxy/toxiproxy-control.js'
 
 const STATUS = { usage: 400, conflict: 409, remote: 500, timeout: 500, interrupted: 500 } as const
 
-/** The answer to a request: a status and a body, or nothing where the answer goes on by itself. */
+/** Status and body of a response. Undefined if the handler streams the response itself. */
 type Reply = { readonly status: number; readonly body: unknown } | undefined
 
-/** The parts that the API controls. */
+/** The components that the API controls. */
 interface Kept {
   readonly keeper: Keeper
   readonly log: EventLog
   readonly toxiproxy: ToxiproxyControl
-  /** In a lab that runs in one process. */
+  /** Only in an in-process lab. */
   readonly servers?: ServerHost | undefined
 }
 
@@ -32,20 +32,19 @@ interface Control extends Kept {
 
 interface Incoming {
   readonly method: string
-  /** The query, without its question mark. */
+  /** The query without its question mark. */
   readonly query: string
   readonly request: http.IncomingMessage
   readonly response: http.ServerResponse
 }
 
 /**
- * The lab daemon's control: HTTP with JSON bodies on a socket file that only its owner can open.
- *
- * `GET /faults` lists, `POST /faults` sets one (a FaultRequest), `DELETE /faults` heals all, `DELETE /faults/<id>` one.
- * `GET /toxiproxy` says where toxiproxy's control listens (`port`, null: nowhere), `POST /toxiproxy` sets it.
- * `POST /servers/<cluster>` does something (`verb`) to a server that shares the process.
- * `GET /` lists all of these, and `/openapi.json` describes them.
- * `GET /events?after=<id>` lists what is kept, with `&follow=1` as lines that go on; `POST /events` adds one (an EventDraft).
+ * The control API of the lab daemon: HTTP with JSON bodies on a socket file that only its owner can open.
+ * `GET /faults` lists faults, `POST /faults` sets one (a FaultRequest), `DELETE /faults` heals all, `DELETE /faults/<id>` one.
+ * `GET /toxiproxy` returns the port of the Toxiproxy API (`port`, null if disabled), and `POST /toxiproxy` sets it. `POST
+ * /servers/<cluster>` runs an action (`verb`) on a server in this process. `GET /` lists all of these, and `/openapi.json`
+ * describes them. `GET /events?after=<id>` lists the events in memory, and with `&follow=1` streams new ones as lines. `POST
+ * /events` adds one (an EventDraft).
  */
 export const serveKeeper = async (kept: Kept, socket: string): Promise<{ close(): Promise<void> }> => {
   const streams = new EventStreams(kept.log)
@@ -59,7 +58,7 @@ export const serveKeeper = async (kept: Kept, socket: string): Promise<{ close()
       .then((reply) => reply && send(response, reply.status, reply.body))
       .catch(() => response.destroy())
   })
-  // A lab daemon that was killed leaves its socket behind.
+  // A killed lab daemon leaves its socket file behind.
   if (existsSync(socket)) unlinkSync(socket)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

@@ -11,30 +11,30 @@ import type { HostedFiles, ServerHost } from '../server-host.js'
 import { ToxiproxyControl } from '../toxiproxy/toxiproxy-control.js'
 import { Watch, type WatchedCluster } from '../watch.js'
 
-/** The configuration that the lab daemon reads at its start. */
+/** The configuration that the lab daemon reads when it starts. */
 export interface KeeperConfig {
   readonly lab: string
-  /** Of the lab: events are written there. */
+  /** The directory of the lab. Event files are in it. */
   readonly directory: string
   readonly socket: string
   readonly routes: readonly Route[]
   readonly clusters: readonly WatchedCluster[]
-  /** Where toxiproxy's control listens; null: nowhere. */
+  /** Port of the Toxiproxy API. Null: disabled. */
   readonly toxiproxyPort: number | null
-  /** In a lab that runs in one process. */
+  /** Only in an in-process lab. */
   readonly servers?: readonly HostedFiles[]
-  /** In a lab whose clusters have several nodes, as processes. */
+  /** Only in a lab of processes with multi-node clusters. */
   readonly etcd?: OwnEtcdPlan | undefined
 }
 
 interface Surroundings {
   readonly clock: Clock
   readonly random: Random
-  /** Servers that share this process. */
+  /** The servers in this process. */
   readonly servers?: ServerHost
 }
 
-/** Holds the links of a lab, notes what happens in it, and answers on its socket, until it is closed. */
+/** Runs the link proxies of a lab, records its events and serves its socket, until it is closed. */
 export const runKeeper = async (
   { lab, directory, socket, routes, clusters, toxiproxyPort, etcd }: KeeperConfig,
   { clock, random, servers }: Surroundings,

@@ -4,8 +4,8 @@ import type { NamedProxy } from '../open-routes.js'
 type Place = Pick<NamedProxy, 'name' | 'from' | 'to' | 'fromNode' | 'toNode'>
 
 /**
- * The faults of links as Prometheus reads them, 0 for a link that has none: links of clusters and of nodes by their ends, those
- * of proxies that somebody made by the name of the proxy. A fault that somebody is to find is not told.
+ * Formats link faults as Prometheus metrics, 0 for a link without a fault. Links of clusters and nodes are labeled by their ends,
+ * and links of proxies that clients added by proxy name. Hidden faults are omitted.
  */
 export const linkMetrics = (proxies: readonly Place[], active: readonly ActiveFault[]): string => {
   const faults = active.filter(isOfLink).filter(isShown)

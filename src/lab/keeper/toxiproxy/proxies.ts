@@ -10,7 +10,7 @@ import { linkMetrics } from './link-metrics.js'
 import { parseToxic, type Toxic, toLinkFault, toToxic } from './toxics.js'
 import { ToxiproxyError } from './toxiproxy-error.js'
 
-/** A proxy as toxiproxy 2 shows it. */
+/** A proxy in the format of Toxiproxy 2. */
 interface ShownProxy {
   readonly name: string
   readonly listen: string
@@ -21,13 +21,13 @@ interface ShownProxy {
 
 type Given = Readonly<Record<string, unknown>>
 
-/** Proxies that clients make beside those of the lab. */
+/** Maximum number of proxies that clients add. */
 const EXTRA_PROXIES_MAX = 64
 const DIRECTIONS: readonly Direction[] = ['up', 'down']
 
 /**
- * The proxies of a lab as toxiproxy's clients see them. Toxics are faults of the lab daemon, so `fault ls` shows them and `heal`
- * ends them; faults that were set for a whole link show up as toxics of each of its proxies.
+ * The proxies of a lab as Toxiproxy clients see them. Toxics are faults of the lab daemon, so `fault ls` lists them and `heal`
+ * removes them. A fault of a whole link appears as a toxic of each of its proxies.
  */
 export class Proxies {
   readonly #keeper: Keeper
@@ -42,7 +42,7 @@ export class Proxies {
     return this.#keeper.proxies.map((proxy) => this.#show(proxy))
   }
 
-  /** For Prometheus. */
+  /** Returns the metrics for Prometheus. */
   metrics(): string {
     return linkMetrics(this.#keeper.proxies, this.#keeper.active)
   }
@@ -70,7 +70,7 @@ export class Proxies {
     return this.show(name)
   }
 
-  /** The addresses of the lab's own proxies stay as they are. */
+  /** Updates a proxy. The addresses of the lab's own proxies cannot be changed. */
   async update(name: string, given: Given): Promise<ShownProxy> {
     const proxy = this.#require(name)
     const shown = this.#show(proxy)
@@ -94,7 +94,7 @@ export class Proxies {
     await this.#keeper.removeProxy(name)
   }
 
-  /** As far as it gets: what went wrong with one is thrown when the others before it are there. */
+  /** Creates proxies in order. If one fails, keeps those before it and throws. */
   async populate(all: readonly Given[]): Promise<readonly ShownProxy[]> {
     const populated: ShownProxy[] = []
     for (const given of all) {
@@ -210,7 +210,7 @@ export class Proxies {
   }
 }
 
-/** Whether toxiproxy has a name for the fault: it knows no cuts and no held states. */
+/** Whether Toxiproxy has an equivalent. It has none for partitions and held states. */
 const isToxic = (active: ActiveFault): boolean =>
   isOfLink(active) && (active.fault.name === 'down' || toToxic(active, 'up') !== undefined)
 
@@ -225,14 +225,14 @@ const targetOf = (upstream: string): { host: string; port: number } => {
   try {
     if (host !== undefined) return parseHostPort(upstream)
   } catch {
-    // Below: the port is none.
+    // The checks below reject an invalid port.
   }
   throw new ToxiproxyError(400, `bad request body: upstream is a host and a port, not ${upstream}`)
 }
 
 const LOCAL_HOSTS: readonly string[] = ['', 'localhost', '127.0.0.1', '0.0.0.0', '[::]', '[::1]', '::']
 
-/** Proxies listen on 127.0.0.1 whatever they are told; a host of another machine is refused. No port chooses a free one. */
+/** Returns the port. Proxies listen on 127.0.0.1 only: other hosts are rejected. Without a port, chooses a free one. */
 const portOf = (listen: string): number => {
   if (listen === '') return 0
   const [, host = '', port = ''] = /^(.*):(\d{1,5})$/.exec(listen) ?? []

@@ -11,7 +11,7 @@ import {
 import type { ActiveLinkFault } from '../active-fault.js'
 import { ToxiproxyError } from './toxiproxy-error.js'
 
-/** A toxic as toxiproxy 2 shows it. Times in milliseconds but for a slicer's delay, in microseconds; rates in kB/s. */
+/** A toxic in the format of Toxiproxy 2. Times in milliseconds, except the slicer's delay in microseconds. Rates in kB/s. */
 export interface Toxic {
   readonly name: string
   readonly type: string
@@ -20,10 +20,10 @@ export interface Toxic {
   readonly attributes: Readonly<Record<string, number>>
 }
 
-/** Milliseconds, kB/s or bytes: no timer waits longer. */
+/** Milliseconds, kB/s or bytes. The longest delay of a timer. */
 const MOST = DELAY_MS_MAX
 
-/** Attributes of a fault in the units of toxiproxy; undefined for a fault that toxiproxy does not have. */
+/** Returns a fault's attributes in Toxiproxy units. Undefined if Toxiproxy has no equivalent. */
 const attributesOf = (fault: LinkFault): Readonly<Record<string, number>> | undefined => {
   const { fields } = LINK_FAULTS[fault.name]
   const numbers = numbersOf(fault)
@@ -38,7 +38,7 @@ const findType = (type: unknown): FaultName | undefined => TOXIC_NAMES.find((nam
 const defaultsOf = (type: FaultName): Readonly<Record<string, number>> =>
   Object.fromEntries(LINK_FAULTS[type].fields.map(({ toxic }) => [toxic.attribute, 0]))
 
-/** Undefined for what toxiproxy has no name for. One that was set for a whole link is named by its number. */
+/** Returns the toxic of a fault, or undefined without an equivalent. The fault of a whole link is named by its number. */
 export const toToxic = ({ id, fault, at }: ActiveLinkFault, direction: Direction): Toxic | undefined => {
   const attributes = attributesOf(fault)
   const stream = direction === 'up' ? 'upstream' : 'downstream'
@@ -53,7 +53,7 @@ export const toToxic = ({ id, fault, at }: ActiveLinkFault, direction: Direction
   )
 }
 
-/** A toxic as a client sends it, with what it leaves out as toxiproxy has it; `known` is the one it changes. */
+/** Parses a toxic. Missing values get the defaults of Toxiproxy, or those of `known` in an update. */
 export const parseToxic = (value: Readonly<Record<string, unknown>>, known?: Toxic): Toxic => {
   const type = known?.type ?? value.type
   const found = findType(type)

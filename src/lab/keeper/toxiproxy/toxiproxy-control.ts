@@ -1,7 +1,7 @@
 import type { Proxies } from './proxies.js'
 import { serveToxiproxy, type ToxiproxyServer } from './toxiproxy-server.js'
 
-/** Toxiproxy's control, which listens where and when somebody wants it to. */
+/** The Toxiproxy API of a lab, which can be enabled and disabled. */
 export class ToxiproxyControl {
   readonly #proxies: Proxies
   #server: ToxiproxyServer | undefined
@@ -10,12 +10,12 @@ export class ToxiproxyControl {
     this.#proxies = proxies
   }
 
-  /** Null: it does not listen. */
+  /** Null if the API is disabled. */
   get port(): number | null {
     return this.#server?.port ?? null
   }
 
-  /** Null ends it. Rejects with a conflict, with everything as before, when the port is taken. */
+  /** Changes the port; null disables the API. If the port is taken, changes nothing and rejects with a conflict. */
   async listenOn(port: number | null): Promise<void> {
     if (port !== null && port === this.port) return
     const next = port === null ? undefined : await serveToxiproxy(this.#proxies, port)

@@ -1,4 +1,4 @@
-/** A refusal in the words of toxiproxy, with its HTTP status. */
+/** An error with the message and HTTP status of Toxiproxy. */
 export class ToxiproxyError extends Error {
   override readonly name = 'ToxiproxyError'
   readonly status: number

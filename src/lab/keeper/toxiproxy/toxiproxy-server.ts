@@ -4,7 +4,7 @@ import { readJson } from '../read-json.js'
 import type { Proxies } from './proxies.js'
 import { ToxiproxyError } from './toxiproxy-error.js'
 
-/** Whose API this is. Clients ask for it to tell old ones from new. */
+/** The Toxiproxy version that this API implements. Clients check it. */
 const VERSION = '2.12.0'
 
 interface Reply {
@@ -32,10 +32,10 @@ const updateProxy: Answer = async ({ proxies, proxy, body }) => ok(await proxies
 const updateToxic: Answer = async ({ proxies, proxy, toxic, body }) =>
   ok(await proxies.updateToxic(proxy, toxic, await body()))
 
-/** A text is one for Prometheus. */
+/** Returns the content type. Text bodies are Prometheus metrics. */
 const typeOf = (body: unknown): string => (typeof body === 'string' ? 'text/plain; version=0.0.4' : 'application/json')
 
-/** Method and path, with `*` for a name. */
+/** Handlers by method and path. `*` stands for a name. */
 const ROUTES: Readonly<Record<string, Answer>> = {
   'GET /version': () => ok({ version: VERSION }),
   'GET /metrics': ({ proxies }) => ok(proxies.metrics()),
@@ -69,7 +69,7 @@ export interface ToxiproxyServer {
   close(): Promise<void>
 }
 
-/** Toxiproxy's control on 127.0.0.1, for clients that know it. Rejects with a conflict when the port is taken. */
+/** Serves the Toxiproxy API on 127.0.0.1. Rejects with a conflict if the port is taken. */
 export const serveToxiproxy = async (proxies: Proxies, port: number): Promise<ToxiproxyServer> => {
   const server = http.createServer((request, response) => {
     answer(proxies, request)
@@ -112,8 +112,8 @@ const answer = async (proxies: Proxies, request: http.IncomingMessage): Promise<
 const LOCAL_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/
 
 /**
- * A page in a browser reaches this port as well, and must not: neither as what it is, nor under a name of its own that leads
- * here, where it can say of itself what it likes.
+ * Rejects requests from web pages. A page can reach this port directly, or through a DNS name of its own that resolves to
+ * 127.0.0.1 (DNS rebinding), for which it controls the headers.
  */
 const requireNoPage = ({ host = '', origin, 'user-agent': agent = '' }: http.IncomingHttpHeaders): void => {
   if (agent.startsWith('Mozilla/')) throw new ToxiproxyError(403, 'User agent not allowed')
