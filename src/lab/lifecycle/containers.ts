@@ -16,8 +16,8 @@ import type { ProcessVerb, ServerVerb, VerbOptions } from '../model/server-verbs
 import { docker, statesOf } from '../containers/docker.js'
 
 /**
- * Does one thing to servers that somebody else runs: to those of clusters, or to nodes, by their names; to all when none is
- * named. Beyond their API they can be reached where they are containers of this machine.
+ * Runs an action on externally managed servers: on those of the named clusters or nodes, or on all without names. Actions beyond
+ * the API require that they are local containers.
  */
 export const workOnAttached = async (
   lab: AttachedLab,
@@ -27,7 +27,7 @@ export const workOnAttached = async (
   host: LabHost,
 ): Promise<void> => {
   const places = choosePlaces<AttachedServer, AttachedCluster>(lab, names)
-  // Of several nodes none answers before most of them run.
+  // A multi-node cluster does not respond before most of its nodes run, so all are started first.
   const containers = verb === 'start' ? places.flatMap(({ server }) => server.container ?? []) : []
   if (containers.length > 1) await docker('start', ...containers)
   for (const { cluster, server } of places) {
@@ -40,7 +40,7 @@ export const workOnAttached = async (
 
 interface Work {
   readonly lab: AttachedLab
-  /** The keys of a cluster, at one of its servers. */
+  /** The keys of the cluster, at the address of one server. */
   readonly place: AttachedServer & ClusterAccess
   readonly container: string
   readonly options: VerbOptions
@@ -55,7 +55,7 @@ const containerOf = ({ name }: AttachedLab, server: AttachedServer, verb: Server
   )
 }
 
-/** A container that does not run cannot be killed or frozen: that is a conflict, as with processes. */
+/** Rejects with a conflict if the container is not running, as for processes: it cannot be killed or paused. */
 const requireRunning = async ({ lab, place, container }: Work): Promise<void> => {
   const state = (await statesOf([container])).get(container)
   if (state === 'running' || state === 'paused') return
@@ -86,7 +86,7 @@ const stop = async ({ place, container, options }: Work): Promise<string> => {
 
 const STOP_SECONDS = 15
 
-/** The exit of a container is seen a moment after the signal. */
+/** Docker reports the exit of a container shortly after the signal. */
 const crash = async (work: Work): Promise<string> => {
   await requireRunning(work)
   await docker('kill', work.container)

@@ -9,19 +9,18 @@ import type { LabHost } from '../processes/lab-host.js'
 import type { ProcessFacts } from '../model/process-table.js'
 
 interface DownOptions {
-  /** Leaves data and keys, so that the servers can be started again. */
+  /** Keeps data and keys, so that the servers can be started again. */
   readonly keep: boolean
   readonly onProgress: (text: string) => void
-  /** Aborted to have what is left killed at once. */
+  /** When aborted, remaining processes are killed immediately. */
   readonly hurry?: AbortSignal | undefined
 }
 
 const STOP_MS = 15_000
 
 /**
- * Stops every server of a lab and removes what it left, however far its start had come and whether its record can be read or
- * not. One that is attached is only forgotten. Undefined when there was no such lab; one that another command changes at this
- * moment is a conflict.
+ * Stops every server of a lab and deletes its files, even after an incomplete start or with a damaged record. An attached lab is
+ * only unregistered. Returns undefined if the lab does not exist. Throws a conflict if another command is changing it.
  */
 export const downLab = async (
   name: string,
@@ -61,7 +60,7 @@ const findReadable = (name: string): AnyLab | undefined => {
   }
 }
 
-/** The servers first, over links without faults, so that they can say goodbye to one another; then the lab daemon. */
+/** Stops the servers first, over fault-free links so that they can close connections to one another, then the lab daemon. */
 export const stopLab = async (
   lab: LabRecord,
   options: Pick<DownOptions, 'onProgress' | 'hurry'>,

@@ -6,22 +6,22 @@ import { findConfigFiles, findLab } from '../model/lab-directory.js'
 import { listLabs } from '../model/state-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
 
-/** A lab as a list shows it; what its record does not tell is undefined. */
+/** A lab as listed. Values missing in its record are undefined. */
 export interface LabListing {
   readonly name: string
   readonly topology: string | undefined
-  /** `incomplete`: whoever started it is gone. `damaged`: its record cannot be read. */
+  /** `incomplete`: the process that started it no longer exists. `damaged`: its record cannot be read. */
   readonly state: 'running' | 'partly running' | 'stopped' | 'failed' | 'incomplete' | 'damaged' | 'busy' | 'attached'
-  /** The process that has it in its hands: a command that changes it, else its keeper; undefined when there is none. */
+  /** Process ID of the command that is changing the lab, else of its daemon. Undefined if there is neither. */
   readonly owner: number | undefined
   /** ISO 8601. */
   readonly createdAt: string | undefined
-  /** Undefined where the record does not tell. */
+  /** Undefined if the record does not contain it. */
   readonly clusters: number | undefined
   readonly servers: number
-  /** Processes; none for a lab that is attached. */
+  /** Number of running processes. 0 for an attached lab. */
   readonly running: number
-  /** Advice for people; empty when nothing is to be known or done. */
+  /** Advice. Empty if there is none. */
   readonly note: string
 }
 
@@ -58,7 +58,7 @@ const describe = (name: string, host: LabHost): LabListing => {
   return { ...base, state: running < files.length ? 'partly running' : 'running', note: '' }
 }
 
-/** Ports of servers that run, by the name of their lab. */
+/** Returns the ports of running servers, with the name of their lab. */
 export const findLabPorts = ({ servers }: LabHost): ReadonlyMap<number, string> => {
   const clusters = listLabs().flatMap((name) => {
     const lab = read(name)
@@ -70,7 +70,7 @@ export const findLabPorts = ({ servers }: LabHost): ReadonlyMap<number, string> 
   return new Map(running.flatMap(({ ports, lab }) => [ports.api, ports.cluster].map((port) => [port, lab] as const)))
 }
 
-/** Whether its servers run is not for this machine to know: `status` asks them. */
+/** Describes an attached lab without the state of its servers, which only `status` queries. */
 const describeAttached = ({ name, topology, createdAt, clusters }: AttachedLab): LabListing => ({
   name,
   topology,
@@ -83,7 +83,7 @@ const describeAttached = ({ name, topology, createdAt, clusters }: AttachedLab):
   note: `run by somebody else; "understudy status --name ${name}" asks them`,
 })
 
-/** The lab daemon is no cluster. */
+/** Excludes the log of the lab daemon. */
 const isOfServer = (file: string): boolean => path.basename(file).startsWith('server-')
 
 const read = (name: string): AnyLab | undefined | 'damaged' => {

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
 import { type LabRecord, serversIn } from '../model/cluster.js'
 
-/** Whose lines they are: a cluster by its letter, or `keeper`. */
+/** The writer of a log: the letter of a cluster, or `keeper`. */
 interface LogSource {
   readonly name: string
   readonly logFile: string
@@ -11,14 +11,14 @@ interface LogSource {
 
 export interface LogLine {
   readonly source: string
-  /** Milliseconds since the epoch: its own time, or that of the line before it where it has none. */
+  /** Milliseconds since the epoch. A line without a time has that of the previous line. */
   readonly atMs: number
   readonly text: string
 }
 
 const TIME = /^(\d{4}-\d\d-\d\dT[\d:.]+Z)|"(?:@timestamp|time)":\s*(?:"([^"]+)"|(\d+))/
 
-/** The files of a lab's log: of all servers or of those that are named, and with `isKeeperWanted` of the lab daemon. */
+/** Returns the log files of all or the named servers, and with `isKeeperWanted` those of the lab daemon. */
 export const logSources = (
   { clusters, keeper, etcd }: LabRecord,
   names: readonly string[],
@@ -31,7 +31,7 @@ export const logSources = (
   ...(isKeeperWanted && etcd ? [{ name: 'etcd', logFile: etcd.logFile }] : []),
 ]
 
-/** Copies the logs into a directory; returns the files. */
+/** Copies the logs into a directory and returns the paths. */
 export const exportLogs = (sources: readonly LogSource[], directory: string): string[] => {
   makeDirectory(directory)
   return sources
@@ -43,7 +43,7 @@ export const exportLogs = (sources: readonly LogSource[], directory: string): st
     })
 }
 
-/** Reads logs on and on: each time what was written since the last. A file that was exchanged or cut is begun anew. */
+/** Reads logs incrementally: each call returns what was written since the last. Restarts a replaced or truncated file. */
 export class LogReader {
   readonly #tails: readonly LogTail[]
 
@@ -51,7 +51,7 @@ export class LogReader {
     this.#tails = sources.map((source) => new LogTail(source))
   }
 
-  /** New whole lines, merged by their times; lines of one file keep their order. */
+  /** Returns new complete lines, merged by time. Lines of one file keep their order. */
   read(): LogLine[] {
     return this.#tails.flatMap((tail) => tail.read()).sort((one, other) => one.atMs - other.atMs)
   }
@@ -130,16 +130,16 @@ const timeOf = (text: string): number | undefined => {
   return Number.isNaN(ms) ? undefined : ms
 }
 
-/** Whether a line tells of the request of this id. */
+/** Whether a line belongs to the request with this ID. */
 export const isOfRequest = ({ text }: LogLine, id: string): boolean => fieldsOf(text)?.request_id === id
 
-/** A line of JSON with who wrote it, whatever fields it has of its own; one that is none, such as the banner of a start, becomes a message. */
+/** Adds the source to a JSON line, replacing any field of that name. Other lines, such as a start banner, become a message. */
 export const toJsonLine = ({ source, text }: LogLine): string => {
   const from = source === 'keeper' ? { source } : { cluster: source }
   return JSON.stringify({ ...from, ...(fieldsOf(text) ?? { message: text }), ...from })
 }
 
-/** A line for people: who wrote it, and then time, level, message and fields. */
+/** Formats a line as text: source, time, level, message and fields. */
 export const toTextLine = ({ source, text }: LogLine): string => {
   const { time, level, message, ...fields } = fieldsOf(text) ?? {}
   if (time === undefined) return `${source} ${text}`

@@ -13,7 +13,7 @@ import { unsealWithAny } from '../keys/seals.js'
 import { openCluster } from '../wiring/wire.js'
 import { requireLab, saveLab } from '../model/lab-directory.js'
 
-/** A server of a lab whose process runs, and which is a cluster by itself or has its data elsewhere. */
+/** A running server that is a cluster by itself, or whose data is outside the process. */
 interface Place {
   readonly lab: LabRecord
   readonly cluster: ClusterRecord
@@ -25,7 +25,7 @@ interface Bounds {
   readonly timeoutMs: number
 }
 
-/** Opens a server that was just started and answers. One without data, as on a new machine, becomes a cluster of its own. */
+/** Unseals a server that has just started and responds. A server without data, as on a new machine, is initialized first. */
 export const openStarted = async (
   { lab, cluster, server }: Place,
   client: ApiClient,
@@ -54,7 +54,7 @@ export const openStarted = async (
   return `${describeServer(server.name)} had no data, and is a new cluster at ${server.apiAddress}`
 }
 
-/** A server that runs already: one that was left sealed, as by a start that was interrupted, is opened. */
+/** Unseals a running server that was left sealed, for example by an interrupted start. */
 export const openRunning = async (place: Place, client: ApiClient, bounds: Bounds): Promise<string> => {
   await waitForAnswer(bounds.clock, client, place.server.name, bounds.timeoutMs)
   const { initialized, sealed, recovery_seal: isAuto } = await client.read('sys/seal-status')

@@ -21,25 +21,25 @@ import { planKeeper } from '../processes/keeper-process.js'
 import { labDirectory } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
 
-/** The wishes that a lab is planned from. */
+/** The requirements for planning a lab. */
 export interface LabPlan {
   readonly name: string
   readonly topology: Topology
   readonly settings: LabSettings
   readonly logLevel?: string | undefined
   readonly dataDir?: string | undefined
-  /** The address that the APIs listen on; 127.0.0.1 unless said otherwise. */
+  /** The address on which the APIs listen. Default: 127.0.0.1. */
   readonly apiHost?: string | undefined
-  /** All servers in the process of the lab daemon. */
+  /** Whether all servers run in the process of the lab daemon. */
   readonly isInProcess?: boolean | undefined
-  /** The image that it goes on from; without one it begins empty. */
+  /** The image to restore. Without one, the lab starts empty. */
   readonly image?: { readonly directory: string; readonly manifest: Manifest } | undefined
 }
 
 const LOOPBACK = '127.0.0.1'
 const RANDOM_WORD_BYTES = 12
 
-/** Where everything of a lab will lie and listen; nothing is made yet. */
+/** Chooses all paths and ports of a lab. Creates nothing. */
 export const planLab = async (
   { name, topology, settings, dataDir, apiHost = LOOPBACK, image, isInProcess }: LabPlan,
   ports: ReadonlyMap<string, PortPair>,
@@ -86,8 +86,8 @@ export const planLab = async (
 }
 
 /**
- * Ports of proxies and balancers, chosen all at once, and none that a server of the lab is to have: nobody listens on those
- * yet, and they look free.
+ * Chooses the ports of proxies and balancers together, excluding those reserved for servers of the lab: these are not in use yet
+ * and look free.
  */
 const choosePorts = async (
   topology: Topology,
@@ -103,7 +103,7 @@ const choosePorts = async (
 
 const ETCD_PORTS = 2
 
-/** The etcd that nodes share. Undefined where no cluster has such. Throws LabError `usage` where nodes need the program, and it is missing. */
+/** Plans the etcd that nodes share. Undefined if none do. Throws LabError `usage` if the etcd program is needed but missing. */
 const planEtcd = ({ directory, dataRoot, free, topology }: Places): OwnEtcdPlan | undefined => {
   const several = topology.clusters.filter((name) => serversOf(topology, name).length > 1)
   if (several.length === 0) return undefined
@@ -118,7 +118,7 @@ const planEtcd = ({ directory, dataRoot, free, topology }: Places): OwnEtcdPlan 
   }
 }
 
-/** An address can lead to one server only, and that of a lab that was moved leads to where it went. */
+/** Rejects ambiguous routes: one address can lead to one server only, and the old address of a moved lab to its new one. */
 const refuseConfusion = (servers: readonly ServerRecord[]): void => {
   for (const { name, ports } of servers) {
     for (const port of [ports.api, ports.cluster]) {
@@ -138,7 +138,7 @@ interface Places {
   readonly dataRoot: string
   readonly random: Random
   readonly topology: Topology
-  /** Ports that nobody has; what takes one takes it out. */
+  /** Free ports. Choosing one removes it. */
   readonly free: number[]
   readonly imaged: readonly ImagedServer[]
 }
@@ -198,10 +198,10 @@ const planServer = (
 
 const randomWord = (random: Random): string => random.bytes(RANDOM_WORD_BYTES).toString('hex')
 
-/** Where the certificates of a lab lie. */
+/** Returns the directory of the certificates of a lab. */
 export const tlsDirectory = (directory: string): string => path.join(directory, 'tls')
 
-/** How the servers of these clusters are reached, by their names. */
+/** Returns how the servers of these clusters can be reached, by server name. */
 export const reachesOf = (clusters: readonly ClusterRecord[], topology: Topology): Map<string, Reach> =>
   new Map(
     clusters.flatMap((cluster) =>
@@ -212,7 +212,7 @@ export const reachesOf = (clusters: readonly ClusterRecord[], topology: Topology
     ),
   )
 
-/** The settings that the topology gives the servers of a cluster. */
+/** Returns the settings of a cluster's servers from the topology. */
 export const settingsOf = (topology: Topology, cluster: string): LabSettings => {
   const { version, license, settings } = planOf(topology, cluster)
   return {

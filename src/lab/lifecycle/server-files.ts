@@ -13,7 +13,7 @@ import { makeDirectories } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
 import { hostOf, type LabPlan, reachesOf, settingsOf, tlsDirectory } from './plan.js'
 
-/** Configuration, certificates and seal keys: all that the servers of a lab read. */
+/** Writes all files that the servers of a lab read: configuration, certificates and seal keys. */
 export const writeFiles = async (
   lab: LabRecord,
   { topology, settings, logLevel, apiHost, image }: LabPlan,
@@ -57,7 +57,7 @@ export const writeFiles = async (
   }
 }
 
-/** Where several nodes have their data. */
+/** Returns the data location that several nodes share. */
 const sharedBy = (
   { etcd }: LabRecord,
   { nodes, caFile }: ClusterRecord,
@@ -68,7 +68,7 @@ const sharedBy = (
   return { peers: { apiAddresses: nodes.map(({ apiAddress }) => apiAddress), caFile, etcdAddress: hostOf(etcdPort) } }
 }
 
-/** Routes from the addresses that the servers of others had when the lab was saved to those that they have now. */
+/** Returns routes from the server addresses at the time of the snapshot to the current ones. */
 const formerRoutesOf = ({ clusters, keeper }: LabRecord, { name: own }: ClusterRecord, from: string): string[] =>
   serversOfLab({ clusters: clusters.filter(({ name }) => name !== own) }).flatMap(({ name, formerly }) => {
     if (!formerly) return []

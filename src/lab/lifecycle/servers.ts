@@ -27,8 +27,8 @@ import { openNode } from '../nodes/nodes.js'
 import { openRunning, openStarted } from './open-server.js'
 
 /**
- * Does one thing to some clusters of a lab, or to all when none is named; says of each what was done. What is so already is
- * fine. `start` unseals with the keys that the lab holds, also those of another cluster that this one has followed since.
+ * Runs an action on some clusters of a lab, or on all without names, and reports each result. A state that is already reached is
+ * not an error. `start` unseals with keys of the lab, including those of clusters from which this one has replicated.
  */
 export const workOnServers = async (
   name: string,
@@ -63,7 +63,7 @@ export const workOnServers = async (
   }
 }
 
-/** A lab daemon that was killed takes every link with it; the next one has the same ports. */
+/** Restarts a killed lab daemon on the same ports, since all links are down without it. */
 const ensureKeeper = async (lab: LabRecord, { timeoutMs, onProgress }: VerbOptions, host: LabHost): Promise<void> => {
   const { keeper, launched } = await startKeeper(lab, host, timeoutMs)
   if (!launched) return
@@ -74,16 +74,16 @@ const ensureKeeper = async (lab: LabRecord, { timeoutMs, onProgress }: VerbOptio
 interface Work {
   readonly lab: LabRecord
   readonly cluster: ClusterRecord
-  /** The cluster's only one, or one of its nodes. */
+  /** The single server of the cluster, or one of its nodes. */
   readonly server: ServerRecord
   readonly options: VerbOptions
   readonly host: LabHost
-  /** Where it was started a moment ago. */
+  /** Set if the server was just started. */
   readonly launched?: Launched | undefined
 }
 
 interface Launched {
-  /** Resolves when it is gone by itself. */
+  /** Resolves when the process exits by itself. */
   readonly ended: Promise<Ending>
 }
 
@@ -92,7 +92,7 @@ const findProcess = ({ lab, server, host }: Work) => findServer(lab, server, hos
 const keepProcess = ({ lab, server }: Work, process: ServerRecord['process']): void =>
   saveLab(withProcess(lab, server.name, process))
 
-/** `cluster A`, or `node A2`. */
+/** Returns `cluster A` or `node A2`. */
 const nameOf = ({ server }: Work): string => describeServer(server.name)
 
 const notRunning = (work: Work): LabError => {
@@ -100,7 +100,7 @@ const notRunning = (work: Work): LabError => {
   return new LabError('conflict', `${nameOf(work)} is not running; "${command}" starts it`)
 }
 
-/** Sends a signal to a server that runs. */
+/** Sends a signal to a running server. */
 const send = (name: NodeJS.Signals, done: string) => async (work: Work) => {
   const running = findProcess(work)
   if (!running) throw notRunning(work)
@@ -108,7 +108,7 @@ const send = (name: NodeJS.Signals, done: string) => async (work: Work) => {
   return `${nameOf(work)} ${done}`
 }
 
-/** Nodes that have the data each answer once enough of them are there: all are started before the first is waited for. */
+/** Starts all nodes before it waits for the first: nodes with data of their own respond only once enough of them run. */
 const launchPeers = async (
   name: string,
   servers: readonly ServerRecord[],
@@ -134,7 +134,7 @@ const launch = async (work: Work): Promise<Launched> => {
 const start = async (work: Work): Promise<string> => {
   const { cluster, server } = work
   const running = work.launched ? undefined : findProcess(work)
-  // Nobody answers for one that is frozen, and nodes with data of their own open when enough of them run.
+  // A suspended server does not respond, and nodes with data of their own unseal only once enough of them run.
   if (running && (running.isFrozen || server.etcdPort !== undefined)) return `${nameOf(work)} is running`
   const client = clientOf({ ...cluster, apiAddress: server.apiAddress, rootToken: '' })
   try {
@@ -170,7 +170,7 @@ const stop = async (work: Work): Promise<string> => {
   return `${nameOf(work)} is stopped`
 }
 
-/** A server that shares the process of the lab ends, and the others go on. */
+/** Stops or crashes one server in the process of the lab daemon. The others continue. */
 const endHosted = async (work: Work, verb: 'stop' | 'crash'): Promise<void> => {
   const { lab, server, options } = work
   await new KeeperClient(lab.keeper.socket).work(server.name, verb, options.timeoutMs)
@@ -188,7 +188,7 @@ const crash = async (work: Work): Promise<string> => {
   return `${nameOf(work)} was killed`
 }
 
-/** Freezing a process freezes all that runs in it, the lab daemon with the links, too. */
+/** Suspends or resumes the process. In an in-process lab, that would include the lab daemon and the links. */
 const freeze = (verb: 'pause' | 'resume', signal: NodeJS.Signals, done: string) => {
   const sendSignal = send(signal, done)
   return async (work: Work) => {
@@ -197,7 +197,7 @@ const freeze = (verb: 'pause' | 'resume', signal: NodeJS.Signals, done: string) 
   }
 }
 
-/** What it has in memory as a server of the lab's own process is gone with it anyway. */
+/** Deletes the data of a server. The memory of a hosted server is released with it. */
 const wipe = async (work: Work): Promise<string> => {
   if (work.lab.isInProcess) throw cannot('"wipe"', 'in-process')
   const { name, dataDir } = work.server
@@ -207,7 +207,7 @@ const wipe = async (work: Work): Promise<string> => {
   return `${nameOf(work)} has no data any more`
 }
 
-/** The keys of the cluster, at one of its servers. */
+/** Returns the keys of the cluster at the address of one of its servers. */
 const atServer = ({ cluster, server }: Work): ClusterRecord => ({
   ...cluster,
   name: server.name,
@@ -219,7 +219,7 @@ const VERBS: Readonly<Record<ServerVerb, (work: Work) => Promise<string>>> = {
   stop,
   restart: async (work) => {
     await stop(work)
-    // The record of the lab says by now that the server is gone.
+    // Read again, because the record now shows that the server is stopped.
     const lab = requireLab(work.lab.name)
     return start({ ...work, lab, ...findRecords(lab, work.server.name) })
   },

@@ -4,8 +4,8 @@ import { listLabs } from '../model/state-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
 
 /**
- * Why a server of a lab of this machine does not answer, with the command that mends it. Undefined where the address is
- * none of a lab's, or its server runs.
+ * Explains why a local lab server does not respond, with the command that fixes it. Undefined if the address belongs to no lab,
+ * or the server is running.
  */
 export const explainSilence = (url: string, { servers }: Pick<LabHost, 'servers'>): string | undefined => {
   for (const lab of listLabs().map(findReadable)) {

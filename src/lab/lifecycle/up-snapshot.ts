@@ -14,14 +14,14 @@ interface UpSnapshotOptions {
   readonly dataDir?: string | undefined
   readonly foreground?: boolean | undefined
   readonly inProcess?: boolean | undefined
-  /** Where nothing is said: the ports that the lab had, or random ones when any of those is taken. */
+  /** Default: the previous ports of the lab, or random ports if any of them is taken. */
   readonly portChoice?: ((topology: Topology) => () => Promise<ReadonlyMap<string, PortPair>>) | undefined
   readonly onProgress: (text: string) => void
   readonly signal?: AbortSignal | undefined
   readonly hurry?: AbortSignal | undefined
 }
 
-/** Brings a lab up as it was when a snapshot of it was saved. All of the file is checked before anything is started. */
+/** Starts a lab in the state of a saved snapshot. Validates the complete file before it starts anything. */
 export const upSnapshot = async (nameOrFile: string, options: UpSnapshotOptions, host: LabHost): Promise<LabRecord> => {
   labDirectory(options.name)
   const directory = openingDirectory(host)

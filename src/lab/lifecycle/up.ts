@@ -35,23 +35,23 @@ import type { LabHost } from '../processes/lab-host.js'
 interface UpOptions extends WireOptions {
   readonly name: string
   readonly topology: Topology
-  /** Asked only once the name is known to be free: a lab that runs already has its ports taken. */
+  /** Called only after the name is known to be free, since a running lab uses its own ports. */
   readonly choosePorts: () => Promise<ReadonlyMap<string, PortPair>>
   readonly settings: LabSettings
   readonly logLevel?: string | undefined
-  /** Where the data goes, in a directory of this lab's own; the lab's directory by default. */
+  /** The parent of the data directory of this lab. Default: the directory of the lab. */
   readonly dataDir?: string | undefined
-  /** The address that the APIs listen on; 127.0.0.1 unless said otherwise. */
+  /** The address on which the APIs listen. Default: 127.0.0.1. */
   readonly apiHost?: string | undefined
-  /** A token that is root on every cluster that serves anybody, beside the one that is made. */
+  /** An additional root token on every cluster that serves clients. */
   readonly rootToken?: string | undefined
-  /** All servers in one process, that of the lab daemon. */
+  /** Whether all servers run in the process of the lab daemon. */
   readonly isInProcess?: boolean | undefined
-  /** The image that it goes on from; without one it begins empty. */
+  /** The image to restore. Without one, the lab starts empty. */
   readonly image?: LabPlan['image']
-  /** Servers and keeper end with this process, however it ends. */
+  /** Whether servers and lab daemon stop when this process ends in any way. */
   readonly isForeground?: boolean | undefined
-  /** Aborted to have the servers killed at once while a failed start is taken down. */
+  /** When aborted, the cleanup of a failed start kills the servers immediately. */
   readonly hurry?: AbortSignal | undefined
 }
 
@@ -59,9 +59,9 @@ const EXIT_CONFLICT = 5
 const ENDING_HEARD_MS = 50
 
 /**
- * Brings a topology up as processes of their own and waits until it is replicated. The name is claimed and every server
- * recorded before the first one is started; what failed, or was interrupted through `signal`, is taken down again, and only
- * its logs stay. Throws a conflict when there is a lab of that name.
+ * Starts a topology as separate processes and waits until it is replicated. Claims the name and records every server before it
+ * starts the first. After a failure, or an interruption through `signal`, removes everything except the logs. Throws a conflict
+ * if a lab of that name exists.
  */
 export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecord> => {
   const { name } = options
@@ -89,10 +89,10 @@ export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecor
   }
 }
 
-/** Ports are chosen some time before servers listen on them, and somebody else may have begun to meanwhile. */
+/** Number of attempts: another process may take a port between its choice and the start of the server. */
 const PORT_TRIES = 3
 
-/** Refuses an image with a frozen server: one server of a process cannot be frozen without the others. */
+/** Rejects an image with a suspended server: servers that share a process cannot be suspended separately. */
 const refuseFrozen = ({ isInProcess, image }: UpOptions): void => {
   const frozen =
     isInProcess && imagedServers(image?.manifest.clusters ?? []).find(({ process }) => process === 'paused')
@@ -151,7 +151,7 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
     await new KeeperClient(keeper.socket).tell({ kind: 'lab-up', details: { topology: lab.topology } })
     return lab
   } catch (error) {
-    // A server that ended explains what the others then failed with; that it did may be heard a moment later.
+    // The exit of one server explains the errors of the others, but may be reported slightly later.
     await host.clock.sleep(ENDING_HEARD_MS)
     const reason: unknown = failure.signal.aborted ? failure.signal.reason : error
     await takeDown(lab, options, host)
@@ -165,7 +165,7 @@ const beginWith = async (lab: LabRecord, options: UpOptions, wire: WireOptions):
   const open = await Promise.all(lab.clusters.map((cluster) => openCluster(cluster, wire)))
   await openAll(open, wire)
   const made = await makeTopology(open, options.topology, wire)
-  // Those of a secondary seal themselves when it joins.
+  // The nodes of a secondary seal themselves when it joins.
   await openAll(made, wire)
   return giveRootToken(made, options.rootToken)
 }
@@ -184,10 +184,10 @@ const goOnFrom = async (
   return clusters
 }
 
-/** Keeps the image that `reset` goes back to. */
+/** Stores the image for `reset`. */
 const keepStart = async (lab: LabRecord, { image }: UpOptions, host: LabHost): Promise<void> => {
   const start = startDirectory(lab)
-  // Nodes that joined one another have taken note of it.
+  // The record of a join is part of the data of nodes with data of their own.
   if (!image || lab.clusters.some(isOfPeers)) await takeLabImage(lab, start, host)
   else if (image.directory !== start) cpSync(image.directory, start, { recursive: true })
 }
@@ -211,7 +211,7 @@ const lastLines = ({ name, logFile }: ServerRecord): string => {
   return lines === '' ? '' : `\n--- last log lines of cluster ${name}\n${lines}`
 }
 
-/** A lab that came up and is of no use all the same: it is taken down as a start that failed is. Resolves with what to say of it. */
+/** Removes a lab that started but is unusable, like one whose start failed. Resolves with the message for the user. */
 export const abandonLab = async (
   lab: LabRecord,
   error: unknown,
@@ -227,7 +227,7 @@ export const abandonLab = async (
   }
 }
 
-/** Takes a lab down whose start failed: only its logs stay, and a record that says so. */
+/** Removes a lab whose start failed. Its logs and a record of the failure stay. */
 const takeDown = async (
   lab: LabRecord,
   { onProgress, hurry }: Pick<UpOptions, 'onProgress' | 'hurry'>,

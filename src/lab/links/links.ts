@@ -12,10 +12,10 @@ import type { Link } from '../proxy/link.js'
 import { requireKeys } from '../model/settings.js'
 import type { Topology } from '../model/topology.js'
 
-/** As events name it. */
+/** The name in events. */
 type LinkChange = 'fault-set' | 'fault-healed'
 
-/** Without types nobody says that a fault is misspelt, and a link with one would be as whole as before. */
+/** Rejects unknown faults: in JavaScript, a misspelled fault would otherwise have no effect. */
 const requireFault = (name: FaultName, fault: object): void => {
   const { fields = [] } = Object.hasOwn(LINK_FAULTS, name) ? LINK_FAULTS[name] : {}
   requireKeys('fault', { [name]: fault }, TOXIC_NAMES)
@@ -35,8 +35,8 @@ const requireFault = (name: FaultName, fault: object): void => {
 }
 
 /**
- * The network between two clusters of a lab, whichever of them dials. A fault acts on one way or on both, which is the
- * default: `up` is what the dialling side sends, which is the secondary, and `down` what it receives.
+ * The network between two clusters of a lab in both dial directions. A fault affects one way, or both by default: `up` is traffic
+ * from the dialing side (the secondary), and `down` traffic to it.
  *
  * @example
  * import { type LabLink, startLab } from 'understudy-lab'
@@ -58,24 +58,24 @@ export class LabLink {
     this.#tell = tell
   }
 
-  /** Whether the link has no fault and passes everything. */
+  /** Whether the link has no fault and passes all traffic. */
   get isClear(): boolean {
     return this.#proxies.every((proxy) => proxy.isClear)
   }
 
-  /** Cuts the cable: no byte and no end of a connection passes. */
+  /** Drops all traffic, including connection ends, as a cut cable does. */
   partition(way: Way = 'both'): void {
     for (const proxy of this.#proxies) proxy.partition(way)
     this.#tell('fault-set', { fault: { name: 'partition' }, way })
   }
 
-  /** Ends `partition`. What was sent meanwhile passes now. */
+  /** Ends `partition`. Data sent in the meantime is delivered. */
   heal(way: Way = 'both'): void {
     for (const proxy of this.#proxies) proxy.heal(way)
     this.#tell('fault-healed', { way })
   }
 
-  /** Bytes wait until `release`. */
+  /** Buffers all data until `release`. */
   hold(way: Way = 'both'): void {
     for (const proxy of this.#proxies) proxy.hold(way)
     this.#tell('fault-set', { fault: { name: 'hold' }, way })
@@ -87,7 +87,7 @@ export class LabLink {
     this.#tell('fault-healed', { way })
   }
 
-  /** Puts a fault in the place of one of that name. Throws LabError `usage` for one that is not known or lacks a number. */
+  /** Sets a fault, replacing one of the same name. Throws LabError `usage` if it is unknown or lacks a number. */
   setFault<N extends FaultName>(name: N, fault: NonNullable<Faults[N]>, way: Way = 'both'): void {
     requireFault(name, fault)
     for (const proxy of this.#proxies) proxy.setFault(name, fault, way)
@@ -100,42 +100,42 @@ export class LabLink {
     this.#tell('fault-healed', { way })
   }
 
-  /** Resets what is connected now; new connections pass. */
+  /** Resets current connections. New connections pass. */
   resetConnections(): void {
     for (const proxy of this.#proxies) proxy.resetConnections()
   }
 }
 
-/** The network of one cluster, whose servers run one after the other. */
+/** The network of one cluster, whose server processes run one after the other. */
 export interface ClusterNetwork {
-  /** The network of a new process. Its sockets end with it. */
+  /** Returns the network of a new process. Its sockets close with it. */
   begin(): Network
-  /** The end of the process: its connections are destroyed, and what is left of it gets no new ones. */
+  /** Ends the process: destroys its connections, and prevents it from opening more. */
   cut(): void
 }
 
 interface LinksOptions {
   readonly clock: Clock
   readonly random: Random
-  /** The topology whose links may have a latency that is no fault. */
+  /** The topology, which can define a permanent latency of links. */
   readonly topology: Topology
 }
 
 /**
- * The links of a lab. Every address of another cluster is dialled through a proxy of this pair of clusters, and one that is
- * not to be reached leads nowhere.
+ * The links of a lab. Each address of another cluster is dialed through a proxy for this pair of clusters. Hidden addresses are
+ * unreachable.
  */
 export class Links {
   #reaches: ReadonlyMap<string, Reach> = new Map()
   #routes: readonly OpenRoute[] = []
   readonly #tell: (between: readonly string[], what: LinkChange, details: object) => void
 
-  /** Whoever wants to know is told what is set on a link and healed. */
+  /** `tell` is called for each fault that is set or healed. */
   constructor(tell: (between: readonly string[], what: LinkChange, details: object) => void = () => undefined) {
     this.#tell = tell
   }
 
-  /** Opens a proxy for each cluster that dials and each address that it may dial. */
+  /** Opens a proxy for each dialing cluster and each address that it can dial. */
   async open(reaches: ReadonlyMap<string, Reach>, { topology, ...around }: LinksOptions): Promise<void> {
     this.#routes = await openRoutes(planLinks(reaches, [], topology), around)
     this.#reaches = reaches
@@ -154,7 +154,7 @@ export class Links {
     return this.#routes
   }
 
-  /** Pairs of clusters whose link is cut, held or has a fault, such as `A-C`; within a cluster pairs of nodes. */
+  /** Returns pairs of clusters with a faulty link, such as `A-C`. Within a cluster, pairs of nodes. */
   findFaulty(): string[] {
     const faulty = this.#routes.filter(({ link }) => !link.isClear).map(pairOf)
     return [...new Set(faulty)]
@@ -191,7 +191,7 @@ export class Links {
     await Promise.all(routes.map(({ link }) => link.close()))
   }
 
-  /** The address that a server reaches when it dials `address`. */
+  /** Returns the proxy address for `address` when dialed by this server. */
   #addressFor(name: string, address: string): string {
     if (hiddenFrom(this.#reaches, name).includes(address)) return NOWHERE
     return this.#routes.find((route) => isRouteOf(route, name) && route.address === address)?.link.address ?? address
@@ -201,7 +201,7 @@ export class Links {
 const pairOf = ({ from, fromNode = from, to, toNode = to }: Route): string =>
   (from === to ? [fromNode, toNode] : [from, to]).sort().join('-')
 
-/** The sockets that a process has open, so that they end together when it is killed. */
+/** The open sockets of a process, which are closed together when it is killed. */
 class ProcessSockets {
   readonly #open = new Set<Duplex>()
   #isGone = false

@@ -21,16 +21,16 @@ import type { Topology } from '../model/topology.js'
 import { topologyOf } from '../topology/catalogue.js'
 import { workOnAttached } from '../lifecycle/containers.js'
 
-/** Servers that somebody else runs, by the lab's record of them. Where they are containers of this machine they are also stopped and started. */
+/** Drives externally managed servers. If they are local containers, it can also stop and start them. */
 class AttachedDriver implements LabDriver {
   readonly kind: 'attached' | 'docker'
   readonly name: string
   readonly topology: Topology
   readonly events: LocalEvents
   readonly #host: LabHost
-  /** Of faults within servers, for as long as the handle is open. */
+  /** Holds the server faults while the handle is open. */
   readonly #keeper: Keeper
-  /** Where clusters of several nodes were active when that was asked last. */
+  /** The last known active nodes of multi-node clusters. */
   #active: ReadonlyMap<string, string> = new Map()
 
   constructor(lab: AttachedLab, host: LabHost) {
@@ -83,7 +83,7 @@ class AttachedDriver implements LabDriver {
     return done.at(-1) ?? ''
   }
 
-  /** The links between its clusters do not go through the lab. */
+  /** Supports server faults only: the links between these clusters do not go through the lab. */
   async setFault(request: FaultRequest): Promise<ActiveFault> {
     if ('between' in request) throw cannot('a fault of a link', this.kind)
     return this.#keeper.set(request)
@@ -102,7 +102,7 @@ class AttachedDriver implements LabDriver {
     await this.#keeper.heal()
   }
 
-  /** Read again each time: other commands may change it meanwhile. */
+  /** Reads the record each time, since other commands may change it. */
   #record(): AttachedLab {
     const lab = requireAnyLab(this.name)
     if (isAttached(lab)) return lab

@@ -11,7 +11,7 @@ import { unsealCluster } from '../keys/seals.js'
 import type { Topology } from '../model/topology.js'
 import type { LocalEvents } from './local-events.js'
 
-/** The lab that is driven: its clusters run in this process, and so do its proxies. */
+/** The lab to drive. Its clusters and proxies run in this process. */
 export interface DrivenLab {
   readonly topology: Topology
   readonly clusters: readonly LabCluster[]
@@ -114,6 +114,6 @@ class InProcessDriver implements LabDriver {
   }
 }
 
-/** A lab that runs in this process. Its faults end with the handle, the lab itself with whoever started it. */
+/** Opens a handle of a lab in this process. Closing it removes its faults. The creator of the lab closes the lab itself. */
 export const openInProcessLab = (lab: DrivenLab, name = lab.topology.name): LiveLab =>
   new LiveLab(new InProcessDriver(lab, name))

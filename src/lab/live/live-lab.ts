@@ -11,48 +11,45 @@ import type { Topology } from '../model/topology.js'
 import type { LabKind, ProcessVerb, ServerVerb } from '../model/server-verbs.js'
 
 /**
- * A lab that is up, whatever it is made of: what drills, snapshots and probes work on. A kind of lab is a `LabDriver`; what
- * can be done over the API of the clusters alone is the same for all and stands in `LiveLab`.
+ * A running lab of any kind, as drills, snapshots and probes use it. Each kind of lab has a `LabDriver`. Actions that need only
+ * the API of the clusters are the same for all, and are in `LiveLab`.
  */
 
-/** Where events of a lab go, and come from. */
+/** The event log of a lab. */
 export interface LabEvents {
-  /** Rejects never: an event that could not be kept is no reason to stop what it tells of. */
+  /** Records an event. Never rejects: a lost event must not stop the action. */
   append(draft: EventDraft): Promise<void>
-  /** Calls back with every event from now on, until the returned function is called. */
+  /** Calls the listener for each new event, until the returned function is called. */
   subscribe(listener: (event: LabEvent) => void): () => void
 }
 
-/**
- * The part of a live lab in which kinds of labs differ. An action that a kind does not have rejects with a LabError `usage`
- * that says so; `cannot` makes one.
- */
+/** The operations that differ between kinds of labs. An unsupported action rejects with LabError `usage`, created by `cannot`. */
 export interface LabDriver {
   readonly kind: LabKind
   readonly name: string
   readonly topology: Topology
-  /** For waits and measurements: real time, also where the clusters live in a time of their own. */
+  /** The clock for waits and measurements: real time, even if the clusters run in virtual time. */
   readonly clock: Clock
   readonly events: LabEvents
-  /** The names of nodes, where a cluster has several. */
+  /** Names of all nodes of multi-node clusters. */
   nodes?(): readonly string[]
-  /** As they are known now; keys change with joins and promotions. */
+  /** The current knowledge about clusters. Joins and promotions change their keys. */
   clusters(): readonly ClusterAccess[]
-  /** Looks which of several nodes are active, where that is not known at any moment: `clusters()` has their addresses then. */
+  /** Finds the active nodes, if they are not tracked continuously. Afterwards, `clusters()` returns their addresses. */
   followActiveNodes?(): Promise<void>
-  /** Remembers what opens a cluster from now on. */
+  /** Stores new keys of a cluster. */
   keepKeys(cluster: string, keys: Partial<ClusterKeys>): void
-  /** Does one thing to the server of a cluster and says what was done. `start` unseals with the keys that the lab holds. */
+  /** Runs an action on a server and returns a description. `start` unseals with the keys of the lab. */
   work(verb: ProcessVerb, cluster: string, timeoutMs: number): Promise<string>
   setFault(request: FaultRequest): Promise<ActiveFault>
   faults(): Promise<readonly ActiveFault[]>
-  /** Heals these faults, or all; resolves with those that there were. */
+  /** Removes these faults, or all, and resolves with the removed faults. */
   heal(ids?: readonly number[]): Promise<readonly ActiveFault[]>
-  /** Lets go of what the driver itself holds. The lab stays up. */
+  /** Releases the resources of the driver. The lab stays up. */
   close(): Promise<void>
 }
 
-/** A handle of a lab that is up. Whoever opens it closes it; that leaves the lab as it is. */
+/** A handle of a running lab. The caller must close it, which does not affect the lab. */
 export class LiveLab implements LabAccess {
   readonly #driver: LabDriver
   readonly #anonymous = new Map<string, ApiClient>()
@@ -86,7 +83,7 @@ export class LiveLab implements LabAccess {
     return this.#driver.clusters()
   }
 
-  /** A cluster, or one of its nodes as if it were one by itself. Throws a usage error that names those there are. */
+  /** Returns a cluster, or one of its nodes as a cluster. Throws a usage error with the existing names. */
   cluster(name: string): ClusterAccess {
     const found = this.clusters.find((cluster) => cluster.name === name)
     if (found) return found
@@ -103,24 +100,24 @@ export class LiveLab implements LabAccess {
     return of && apiAddress !== undefined ? { ...of, name, apiAddress, nodeAddresses: undefined } : undefined
   }
 
-  /** Of several nodes it asks the one that is active when it asks, as far as that is known. */
+  /** Returns a client that sends each request to the last known active node. */
   #clientOf(name: string, rootToken: string): ApiClient {
     const cluster = this.cluster(name)
     const client = clientOf({ ...cluster, rootToken })
     return cluster.nodeAddresses ? client.with({ address: () => this.cluster(name).apiAddress }) : client
   }
 
-  /** Looks which of several nodes are active, for whoever asks clusters from now on. */
+  /** Finds the active nodes. Later requests to clusters go to them. */
   async followActiveNodes(): Promise<void> {
     await this.#driver.followActiveNodes?.()
   }
 
-  /** A cluster, or a node of one, which drivers know by name. Throws a usage error for anything else. */
+  /** Throws a usage error unless the name is that of a cluster or a node. */
   requirePlace(name: string): void {
     if (!this.#driver.nodes?.().includes(name)) this.cluster(name)
   }
 
-  /** Without a token. One client for each cluster, closed with the lab. */
+  /** Returns a client without a token: one per cluster, closed with the handle. */
   anonymous(name: string): ApiClient {
     const known = this.#anonymous.get(name)
     if (known) return known
@@ -130,8 +127,8 @@ export class LiveLab implements LabAccess {
   }
 
   /**
-   * With a root token that works there now, found among those of the lab or made from its keys. Rejects with `remote` where
-   * there can be none, such as on a DR secondary.
+   * Returns a client with a valid root token, found among those of the lab or generated from its keys. Rejects with `remote` if
+   * there is none, as on a DR secondary.
    */
   async root(name: string): Promise<ApiClient> {
     const token = await this.rootToken(name)
@@ -150,7 +147,7 @@ export class LiveLab implements LabAccess {
     return token
   }
 
-  /** With a token of one's own, over the connections of `anonymous`. */
+  /** Returns a client with this token, over the connections of `anonymous`. */
   withToken(name: string, token: string): ApiClient {
     return this.#clientOf(name, token)
   }
@@ -159,13 +156,13 @@ export class LiveLab implements LabAccess {
     this.#driver.keepKeys(this.cluster(name).name, keys)
   }
 
-  /** Operations of `operations/` on this lab. */
+  /** Returns a runbook for operations on this lab. */
   runbook(options: Omit<RunbookOptions, 'clock' | 'rootTokenOf'>): Runbook {
     const tell = (event: EventDraft) => this.events.append(event)
     return new Runbook(this, { tell, ...options, clock: this.clock, rootTokenOf: (name) => this.rootToken(name) })
   }
 
-  /** Does one thing to a cluster, and says what was done. */
+  /** Runs an action on a cluster and returns a description. */
   work(verb: ServerVerb, name: string, timeoutMs: number): Promise<string> {
     this.requirePlace(name)
     if (verb === 'seal') return sealCluster(this, this.cluster(name))
@@ -181,7 +178,7 @@ export class LiveLab implements LabAccess {
     return this.#driver.faults()
   }
 
-  /** Heals these faults, or all. */
+  /** Removes these faults, or all. */
   heal(ids?: readonly number[]): Promise<readonly ActiveFault[]> {
     return this.#driver.heal(ids)
   }

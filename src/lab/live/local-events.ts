@@ -3,7 +3,7 @@ import { type EventDraft, type LabEvent, timesOf } from '../events/event.js'
 import { Watch, type WatchedCluster } from '../keeper/watch.js'
 import type { LabEvents } from './live-lab.js'
 
-/** Events of a lab that has no keeper: whoever listens hears them, and clusters are looked at while somebody does. */
+/** Events of a lab without a daemon: sent to listeners only. Clusters are polled while there is a listener. */
 export class LocalEvents implements LabEvents {
   readonly #lab: string
   readonly #clock: Clock
@@ -13,7 +13,7 @@ export class LocalEvents implements LabEvents {
   #watch: Watch | undefined
   #lastId = 0
 
-  /** The skew is that of all clusters. */
+  /** `skewMs` applies to all clusters. */
   constructor(lab: string, clock: Clock, clusters: () => readonly WatchedCluster[], skewMs: () => number = () => 0) {
     this.#lab = lab
     this.#clock = clock

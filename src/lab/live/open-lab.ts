@@ -5,7 +5,7 @@ import type { LiveLab } from './live-lab.js'
 import { openAttachedLab } from './attached-driver.js'
 import { openProcessLab } from './process-driver.js'
 
-/** The lab of this name, whoever runs its servers. */
+/** Opens the lab of this name, of any kind. */
 export const openLab = (name: string, host: LabHost): LiveLab => {
   const lab = requireAnyLab(name)
   return isAttached(lab) ? openAttachedLab(lab, host) : openProcessLab(name, host)

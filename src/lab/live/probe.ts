@@ -6,17 +6,17 @@ import { statusOf } from '../requests/replication.js'
 import { describeSilence } from '../requests/unreachable.js'
 import { waitFor } from '../requests/wait.js'
 
-/** How long what was written on the primary took to one other cluster, in milliseconds. */
+/** Time from a write on the primary until it is visible on another cluster, in milliseconds. */
 export interface LagFigures {
   readonly cluster: string
-  /** How it is seen there: the value is read, or a DR secondary, which serves nobody, says how far its log is. */
+  /** How it is observed: by a read, or by the WAL position of a DR secondary, which serves no reads. */
   readonly by: 'read' | 'wal'
   readonly samples: number
   readonly minMs: number
   readonly p50Ms: number
   readonly p95Ms: number
   readonly maxMs: number
-  /** Written and not seen there before the next patience ran out. */
+  /** Number of writes that were not visible within the timeout. */
   readonly missed: number
 }
 
@@ -27,16 +27,16 @@ export interface ProbeResult {
   readonly durationMs: number
   readonly writes: number
   readonly clusters: readonly LagFigures[]
-  /** Clusters that cannot be asked, and why. */
+  /** Clusters that cannot be measured, with reasons. */
   readonly skipped: readonly { readonly cluster: string; readonly why: string }[]
 }
 
 interface ProbeOptions {
   readonly durationMs: number
-  /** Bound on one write's way to one cluster. */
+  /** Timeout of one write on one cluster, in milliseconds. */
   readonly patienceMs: number
   readonly onProgress: (text: string) => void
-  /** Ends it early; what was measured counts. */
+  /** Stops the measurement early. Completed measurements count. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -45,7 +45,7 @@ interface Watcher {
   readonly by: 'read' | 'wal'
   readonly lagsMs: number[]
   missed: number
-  /** Whether what was written is there. */
+  /** Whether the write is visible. */
   see(word: string, wal: number): Promise<boolean>
 }
 
@@ -55,8 +55,8 @@ const PROGRESS_MS = 1000
 const SETTLE_MS = 10_000
 
 /**
- * Writes on the performance primary, one value after the other, and looks for each on every other cluster. What a
- * performance secondary serves is read there; a DR secondary is asked for the position of its log.
+ * Writes values on the performance primary one by one, and waits for each on every other cluster. Performance secondaries are
+ * read. DR secondaries are asked for their WAL position.
  */
 export const probeLab = async (lab: LiveLab, options: ProbeOptions): Promise<ProbeResult> => {
   const { clock } = lab
@@ -133,7 +133,7 @@ const planProbe = async (lab: LiveLab): Promise<Plan> => {
   const watchers: Watcher[] = []
   for (const role of roles) {
     if (role === primary) continue
-    // The copy of a performance secondary follows that one's log, which the primary's positions say nothing of.
+    // A DR secondary of a performance secondary follows a different WAL, to which the primary's positions do not apply.
     if (isCopy(role) && role.dr.cluster_id === primary.dr.cluster_id) watchers.push(walWatcher(lab, role.name))
     else if (isCopy(role))
       skipped.push({ cluster: role.name, why: `is a DR secondary of another cluster than ${primary.name}` })
@@ -159,11 +159,11 @@ const walWatcher = (lab: LiveLab, cluster: string): Watcher => {
   return { cluster, by: 'wal', lagsMs: [], missed: 0, see }
 }
 
-/** The position that the value has at the latest: asked after it was written, and only where a copy is watched. */
+/** Returns an upper bound of the value's WAL position: read after the write, and only if a DR secondary is measured. */
 const lastWalOf = async (lab: LiveLab, primary: string, watchers: readonly Watcher[]): Promise<number> =>
   watchers.some(({ by }) => by === 'wal') ? Number((await statusOf(lab.anonymous(primary), 'dr')).last_wal) : 0
 
-/** A new mount takes a moment to be known everywhere, which is no lag of values; nor is it when somebody never has it. */
+/** Waits until all clusters know the new mount, which is not part of the lag. Skips clusters that never get it. */
 const settle = async (
   lab: LiveLab,
   watchers: readonly Watcher[],
@@ -228,7 +228,7 @@ const figuresOf = ({ cluster, by, lagsMs, missed }: Watcher): LagFigures => {
   }
 }
 
-/** Of sorted figures, to a tenth: the smallest that so much of them do not exceed. 0 when there are none. */
+/** Returns a quantile of sorted values, rounded to a tenth. 0 without values. */
 const quantile = (sorted: readonly number[], share: number): number => {
   const index = Math.max(0, Math.ceil(share * sorted.length) - 1)
   return Math.round((sorted[index] ?? 0) * 10) / 10

@@ -14,7 +14,7 @@ import { topologyOf } from '../topology/catalogue.js'
 import type { EventDraft, LabEvent } from '../events/event.js'
 import { followEvents } from '../keeper/reading.js'
 
-/** A lab of processes, by its record: other commands may change it meanwhile, so the record is read again each time. */
+/** Drives a lab of processes from its record. Reads the record each time, since other commands may change it. */
 class ProcessDriver implements LabDriver {
   readonly kind = 'process'
   readonly name: string
@@ -68,7 +68,7 @@ class ProcessDriver implements LabDriver {
     const addresses = new Map(
       clusters.map(({ name, apiAddress, clusterAddress }) => [name, { apiAddress, clusterAddress }]),
     )
-    // Read again: other commands may have changed it while a node took over.
+    // Read again, since other commands may have changed it during the failover of nodes.
     const lab = requireLab(this.name)
     saveLab({ ...lab, clusters: lab.clusters.map((one) => ({ ...one, ...addresses.get(one.name) })) })
   }
@@ -98,7 +98,7 @@ const describeTopology = (lab: LabRecord): Topology => {
   return known ?? { name: lab.topology, about: '', clusters: lab.clusters.map(({ name }) => name), links: [] }
 }
 
-/** A lab of processes that is up. Throws a usage error when there is none of that name, a conflict when it failed to start. */
+/** Opens a running lab of processes. Throws a usage error if it does not exist, a conflict if its start failed. */
 export const openProcessLab = (name: string, host: LabHost): LiveLab => {
   const lab = requireLab(name)
   if (lab.state !== 'running')
@@ -106,7 +106,7 @@ export const openProcessLab = (name: string, host: LabHost): LiveLab => {
   return new LiveLab(new ProcessDriver(lab, host))
 }
 
-/** Events of a lab whose keeper notes them. */
+/** Events of a lab whose daemon records them. */
 class KeptEvents implements LabEvents {
   readonly #lab: LabRecord
   readonly #clock: Clock
@@ -138,7 +138,7 @@ class KeptEvents implements LabEvents {
     this.#following.clear()
   }
 
-  /** Follows from the last event that is there already: earlier ones are history, and are read as such. */
+  /** Follows new events only. Earlier events are in the files. */
   async #follow(onEvent: (event: LabEvent) => void, signal: AbortSignal): Promise<void> {
     const past = await this.#keeper.events().catch(() => [])
     const onLost = () => undefined

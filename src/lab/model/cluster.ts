@@ -17,11 +17,10 @@ import type { Topology } from './topology.js'
  * console.log(unsealKeys.slice(0, threshold), rootToken)
  */
 export interface ClusterKeys {
-  /** Empty where no token works, as on a DR secondary. */
+  /** Empty if no token is valid, as on a DR secondary. */
   readonly rootToken: string
-  /** Key shares in hex: those of the cluster itself or, after it joined, of its primary. */
+  /** Key shares in hex: those of the cluster itself or, after a join, of its primary. */
   readonly unsealKeys: readonly string[]
-  /** How many shares unseal the cluster. */
   readonly threshold: number
 }
 
@@ -29,100 +28,100 @@ export interface ClusterKeys {
 export interface ClusterAccess extends ClusterKeys {
   readonly name: string
   readonly apiAddress: string
-  /** The APIs of all its servers, where they are several. */
+  /** The API addresses of all its servers, if there are several. */
   readonly nodeAddresses?: readonly string[] | undefined
-  /** The certificate authority of its address, where that is no public one. */
+  /** The CA file of its address, unless a public CA signed its certificate. */
   readonly caFile?: string | undefined
-  /** What carries requests to it, where no socket leads there. */
+  /** The transport to the cluster if it has no socket. */
   readonly exchange?: Exchange | undefined
-  /** Token for the endpoints of labs, where not only this machine reaches them. */
+  /** Token for the lab endpoints, if they are reachable from other machines. */
   readonly labApiToken?: string | undefined
 }
 
-/** A server that runs as a process of this machine. */
+/** A server that runs as a local process. */
 export interface ServerRecord {
-  /** Of its cluster, or `A2` where it is one of several nodes. */
+  /** The name of its cluster, or `A2` for one of several nodes. */
   readonly name: string
   readonly apiAddress: string
   readonly clusterAddress: string
   readonly ports: PortPair
-  /** Of its own etcd for those of the other nodes, where each has the data. */
+  /** Peer port of its own etcd, if each node has its own data. */
   readonly etcdPort?: number | undefined
   readonly dataDir: string
   readonly logFile: string
-  /** Its name holds a random word, by which the process is known as this cluster's server. */
+  /** A random word in its name identifies the process as this server. */
   readonly configFile: string
-  /** The process as it was started last; null before the first start. */
+  /** The most recent process. Null before the first start. */
   readonly process: ProcessIdentity | null
-  /** In a lab that was loaded at other ports than it was saved at. */
+  /** Set if a snapshot of the lab was loaded on other ports. */
   readonly formerly?: Formerly | undefined
 }
 
 /**
- * A cluster whose servers are processes of this machine; part of `lab.json`, readable by its owner alone. Its own addresses and
- * files are those of its single server, or of the first of several.
+ * A cluster whose servers are local processes. Part of `lab.json`, which only its owner can read. Its own addresses and files are
+ * those of its single server, or of the first of several.
  */
 export interface ClusterRecord extends ClusterAccess, ServerRecord {
-  /** Its servers, where they are several. */
+  /** Its servers, if there are several. */
   readonly nodes?: readonly ServerRecord[] | undefined
-  /** Where others reach it, when that is not at its own ports: `host:port` of API and cluster port. */
+  /** Address for other clusters, if it is not its own: `host:port` of API and cluster port. */
   readonly balancer?: PortPair | undefined
-  /** The key that it unseals itself with. */
+  /** The auto-unseal key file. */
   readonly sealKeyFile?: string | undefined
 }
 
-/** `host:port` of a server that was moved, under which others know it still. */
+/** Former addresses (`host:port`) of a moved server. Other servers may still use them. */
 export interface Formerly {
   readonly api: readonly string[]
   readonly cluster: readonly string[]
-  /** Addresses that nobody was to reach. */
+  /** Addresses that no other server could reach. */
   readonly hidden: readonly string[]
 }
 
-/** Clusters that stand in a topology; `topology` is its name. */
+/** The clusters of a topology. `topology` is its name. */
 export interface WiredClusters {
   readonly topology: string
-  /** The topology as it was when the clusters were joined: its file may have changed since. */
+  /** The topology when the clusters were joined. Its file may have changed since. */
   readonly plan?: Topology | undefined
   readonly clusters: readonly ClusterAccess[]
-  /** Links that were made, as `linkName` has them; all of the topology where nothing is said. Roles may have moved since. */
+  /** Completed links, by `linkName`. Default: all of the topology. Roles may have changed since. */
   readonly joined?: readonly string[] | undefined
 }
 
-/** Clusters that belong together, wherever they run. */
+/** The clusters of a lab, wherever they run. */
 export interface LabAccess {
   readonly name: string
   readonly clusters: readonly ClusterAccess[]
 }
 
-/** An etcd of one member that belongs to a lab. */
+/** A single-member etcd of a lab. */
 export interface OwnEtcdPlan {
-  /** The file of the program. */
+  /** The path of the program. */
   readonly program: string
-  /** The program that ends it when the lab daemon ends in whatever way; none where the system has no such. */
+  /** The program that stops etcd when the lab daemon ends in any way. Absent on systems without one. */
   readonly binder?: string | undefined
   readonly dataDir: string
   readonly logFile: string
-  /** For clients and for peers, of 127.0.0.1. */
+  /** Client and peer port on 127.0.0.1. */
   readonly ports: readonly [number, number]
 }
 
-/** The background process of a lab, which holds its links; see `keeper/`. */
+/** The background process of a lab, which runs its link proxies; see `keeper/`. */
 export interface KeeperRecord {
   readonly configFile: string
   readonly logFile: string
-  /** Where its control listens. */
+  /** The socket file of its control API. */
   readonly socket: string
   readonly routes: readonly Route[]
   readonly process: ProcessIdentity | null
-  /** Where toxiproxy's control listens; absent or null: nowhere. */
+  /** Port of the Toxiproxy API. Absent or null: disabled. */
   readonly toxiproxyPort?: number | null
 }
 
-/** `starting` until everything is replicated; `failed` when that went wrong and only logs are left. */
+/** `starting` until everything is replicated. `failed` if the start failed and only logs are left. */
 type LabState = 'starting' | 'running' | 'failed'
 
-/** A lab whose servers are processes that were started by it. */
+/** A lab that started its servers as processes. */
 export interface LabRecord extends WiredClusters {
   readonly apiVersion: 'understudy/v1'
   readonly name: string
@@ -131,35 +130,35 @@ export interface LabRecord extends WiredClusters {
   readonly createdAt: string
   /** The process that started it. */
   readonly owner: ProcessIdentity
-  /** Set while an image is loaded: should that be interrupted, clusters are of different moments. */
+  /** Set while an image is loaded: after an interruption, the data of the clusters is inconsistent. */
   readonly isLoading?: boolean | undefined
-  /** Where the lab is remembered, and its logs. */
+  /** The directory of the lab's record and logs. */
   readonly directory: string
-  /** Where the data of all clusters lies: the same directory unless somebody chose another. */
+  /** The parent directory of all data. Default: the directory of the lab. */
   readonly dataRoot: string
   readonly keeper: KeeperRecord
-  /** The etcd that the nodes of its clusters share, which the lab daemon runs. */
+  /** The etcd that the nodes of its clusters share. The lab daemon runs it. */
   readonly etcd?: OwnEtcdPlan | undefined
-  /** The servers share the process of the lab daemon. `process` of a cluster is that one, or null while its server is stopped. */
+  /** The servers share the process of the lab daemon. `process` is that process, or null while a server is stopped. */
   readonly isInProcess?: boolean | undefined
   readonly clusters: readonly ClusterRecord[]
 }
 
-/** The servers of a cluster, of which there may be one. */
+/** Returns all servers of a cluster, or its single server. */
 export const serversIn = <S>(cluster: S & { readonly nodes?: readonly S[] | undefined }): readonly S[] =>
   cluster.nodes ?? [cluster]
 
 export const serversOfLab = ({ clusters }: Pick<LabRecord, 'clusters'>): readonly ServerRecord[] =>
   clusters.flatMap(serversIn)
 
-/** On which a server listens, and its own etcd. */
+/** Returns the ports on which a server and its etcd listen. */
 export const portsOf = ({ ports, etcdPort }: Pick<ServerRecord, 'ports' | 'etcdPort'>): number[] => [
   ports.api,
   ports.cluster,
   ...(etcdPort === undefined ? [] : [etcdPort]),
 ]
 
-/** The lab with the process that a server runs in now. */
+/** Returns the lab with the current process of a server. */
 export const withProcess = (lab: LabRecord, server: string, process: ServerRecord['process']): LabRecord => {
   const change = <T extends ServerRecord>(one: T): T => (one.name === server ? { ...one, process } : one)
   const clusters = lab.clusters.map((cluster) =>
@@ -168,25 +167,25 @@ export const withProcess = (lab: LabRecord, server: string, process: ServerRecor
   return { ...lab, clusters }
 }
 
-/** Whether it is the name of one of several servers of a cluster. */
+/** Whether this is the name of a node in a multi-node cluster. */
 export const isNode = (name: string): boolean => /\d$/.test(name)
 
-/** `cluster A`, or `node A2` by the name of one of several. */
+/** Returns `cluster A`, or `node A2` for the name of a node. */
 export const describeServer = (name: string): string => `${isNode(name) ? 'node' : 'cluster'} ${name}`
 
-/** A server that somebody else runs. */
+/** An externally managed server. */
 export interface AttachedServer extends Pick<ClusterAccess, 'name' | 'apiAddress'> {
-  /** Its container on this machine, by which it can be stopped and started; none where it runs elsewhere. */
+  /** Its local container, which can be stopped and started. Absent if it runs elsewhere. */
   readonly container?: string | undefined
 }
 
-/** A cluster that somebody else runs. Its own address and container are those of its single server, or of the first of several. */
+/** An externally managed cluster. Its own address and container are those of its single server, or of the first node. */
 export interface AttachedCluster extends ClusterAccess, AttachedServer {
-  /** Its servers, where they are several. */
+  /** Its servers, if there are several. */
   readonly nodes?: readonly AttachedServer[] | undefined
 }
 
-/** A lab of servers that somebody else runs: it knows where they are and how to open them, and starts and ends none of them. */
+/** A lab of externally managed servers. It stores their addresses and keys, and neither starts nor stops them. */
 export interface AttachedLab extends WiredClusters {
   readonly apiVersion: 'understudy/v1'
   readonly name: string
@@ -199,7 +198,7 @@ export interface AttachedLab extends WiredClusters {
 
 export type AnyLab = LabRecord | AttachedLab
 
-/** The lab with these keys of a cluster; those that are left out stay. */
+/** Returns the lab with new keys of a cluster. Absent keys do not change. */
 export const withClusterKeys = (lab: AnyLab, name: string, keys: Partial<ClusterKeys>): AnyLab => {
   const set = <T extends ClusterAccess>(cluster: T): T => (cluster.name === name ? { ...cluster, ...keys } : cluster)
   return isAttached(lab) ? { ...lab, clusters: lab.clusters.map(set) } : { ...lab, clusters: lab.clusters.map(set) }
@@ -207,7 +206,7 @@ export const withClusterKeys = (lab: AnyLab, name: string, keys: Partial<Cluster
 
 export const isAttached = (lab: AnyLab): lab is AttachedLab => lab.state === 'attached'
 
-/** With a client that is closed when the work is done, however it ends. `timeoutMs`: of each request. */
+/** Runs work with a client that is closed afterwards in any case. `timeoutMs`: timeout of each request. */
 export const withClient = async <T>(
   cluster: Parameters<typeof clientOf>[0],
   work: (client: ApiClient) => Promise<T>,
@@ -221,14 +220,14 @@ export const withClient = async <T>(
   }
 }
 
-/** The same without a token, of which status reads need none. */
+/** Runs work with a client without a token, which is sufficient for status requests. */
 export const withAnonymousClient = <T>(
   cluster: Parameters<typeof clientOf>[0],
   work: (client: ApiClient) => Promise<T>,
   timeoutMs?: number,
 ): Promise<T> => withClient({ ...cluster, rootToken: '' }, work, timeoutMs)
 
-/** Maximum time of a call by default. A demotion drains for `demote_drain_timeout`, 10 s by default, before it answers. */
+/** Default timeout of a request. A demotion responds after up to `demote_drain_timeout`, 10 s by default. */
 const CALL_MS = 30_000
 
 export const clientOf = (

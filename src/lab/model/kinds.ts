@@ -1,5 +1,5 @@
 /**
- * The two kinds of replication, as paths of the API name them.
+ * The two kinds of replication, as in API paths.
  *
  * @example
  * import { type Kind, startLab } from 'understudy-lab'
@@ -12,5 +12,5 @@ export type Kind = 'dr' | 'performance'
 
 export const KINDS: readonly Kind[] = ['dr', 'performance']
 
-/** How people speak of the two kinds. */
+/** The two kinds of replication in messages. */
 export const KIND_WORDS: Readonly<Record<Kind, string>> = { dr: 'DR', performance: 'performance' }

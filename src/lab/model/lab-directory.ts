@@ -7,8 +7,8 @@ import { LabError } from './lab-error.js'
 import { LAB_NAME, labsDirectory, listLabs } from './state-directory.js'
 
 /**
- * Where a lab is remembered, in a directory for the owner's eyes only. It holds `lab.json`, a claim while a command changes the
- * lab, and for each cluster a directory with configuration, log and data.
+ * Returns the directory of a lab, readable by its owner only. It contains `lab.json`, a claim while a command changes the lab,
+ * and one directory per cluster with configuration, log and data.
  */
 export const labDirectory = (name: string): string => {
   if (!LAB_NAME.test(name)) {
@@ -21,8 +21,8 @@ export const labDirectory = (name: string): string => {
 }
 
 /**
- * Makes a directory and those above it. One by one, because the recursive form never returns where the system takes back
- * what it has just allowed, as below `/proc`.
+ * Creates a directory and its parents, one at a time: the recursive call never returns on file systems that create a directory
+ * and then deny its existence, as below `/proc`.
  */
 export const makeDirectories = (directory: string, mend = 'set XDG_STATE_HOME to a directory of your own'): void => {
   const there = statSync(directory, { throwIfNoEntry: false })
@@ -45,7 +45,7 @@ export const saveLab = (lab: AnyLab): void => {
   replaceFile(recordFile(lab.name), `${JSON.stringify(lab, undefined, 2)}\n`)
 }
 
-/** Undefined when there is no such lab. Throws a conflict that names the command to mend it when its record is damaged. */
+/** Returns undefined if the lab does not exist. Throws a conflict with the command that fixes it if its record is damaged. */
 export const findLab = (name: string): AnyLab | undefined => {
   const file = recordFile(name)
   if (!existsSync(file)) return undefined
@@ -56,10 +56,10 @@ export const findLab = (name: string): AnyLab | undefined => {
 
 const ELSEWHERE = "its servers are somebody else's, so this has to be done where they run"
 
-/** A lab with servers of its own. One that is attached is refused with the reason why what is asked is not for it. */
+/** Returns a lab with its own servers. Rejects an attached lab with the reason why the command does not apply. */
 export const requireLab = (name: string, why = ELSEWHERE): LabRecord => refuseFailed(requireOwnLab(name, why))
 
-/** As `requireLab`, and also one whose start failed, of which nothing is left but its logs. */
+/** Returns the same, and also a lab whose start failed, of which only logs are left. */
 export const requireOwnLab = (name: string, why = ELSEWHERE): LabRecord => {
   const lab = requireRecord(name)
   if (isAttached(lab)) throw new LabError('usage', `the lab "${name}" is attached: ${why}`)
@@ -84,9 +84,9 @@ const requireRecord = (name: string): AnyLab => {
   throw new LabError('usage', text.includes(';') ? text : `${text}; start one with "understudy up pr-dr"`)
 }
 
-/** Says that there is no such lab, and which one may have been meant. */
+/** Returns the message that the lab does not exist, with the nearest known name. */
 export const describeMissing = (name: string): string => {
-  // The claim of the command that asks makes a directory of that name.
+  // The claim of the calling command creates a directory of that name.
   const others = listLabs().filter((one) => one !== name)
   const meant = nearest(name, others)
   const hint = meant ? `; did you mean "${meant}"?` : others.length > 0 ? `; there is ${others.join(', ')}` : ''
@@ -105,11 +105,11 @@ const parse = (text: string): AnyLab | undefined => {
   }
 }
 
-/** A command of ours as somebody types it for this lab. */
+/** Returns an Understudy command line for this lab. */
 export const commandIn = (lab: string, words: string): string =>
   `understudy ${words}${lab === 'default' ? '' : ` --name ${lab}`}`
 
-/** Configuration files of servers and of the lab daemon below a lab's directory, also where its record is damaged or was never written. */
+/** Finds the configuration files of servers and lab daemon, even if the record of the lab is damaged or missing. */
 export const findConfigFiles = (name: string): string[] => {
   const directory = labDirectory(name)
   if (!existsSync(directory)) return []
@@ -118,14 +118,14 @@ export const findConfigFiles = (name: string): string[] => {
     .map((file) => path.join(directory, file))
 }
 
-/** Removes what a failed start leaves, but for its logs. */
+/** Removes the files of a failed start, except its logs. */
 export const removeData = (lab: LabRecord): void => {
   for (const { dataDir } of [...serversOfLab(lab), ...(lab.etcd ? [lab.etcd] : [])])
     rmSync(dataDir, { recursive: true, force: true })
   if (lab.dataRoot !== labDirectory(lab.name)) rmSync(lab.dataRoot, { recursive: true, force: true })
 }
 
-/** Everything of a lab but the claim of whoever removes it. */
+/** Removes all files of a lab except the claim of the calling process. */
 export const removeLab = (name: string): void => {
   const directory = labDirectory(name)
   for (const entry of existsSync(directory) ? readdirSync(directory) : []) {

@@ -1,7 +1,7 @@
 /**
- * Kinds of failures in a lab: `usage` is a mistake of the caller, `remote` a refusal of a cluster, `timeout` a fact
- * that did not come true, `conflict` something that is taken, `interrupted` an end that somebody asked for. The exit
- * codes of the command line tell the same apart.
+ * Kinds of failures in a lab: `usage` is an error of the caller, `remote` an error from a cluster, `timeout` a condition that
+ * stayed false, `conflict` a resource in use, and `interrupted` a requested end. The exit codes of the command line distinguish
+ * the same kinds.
  *
  * @example
  * import { LabError, type LabErrorCode, startLab } from 'understudy-lab'
@@ -14,7 +14,7 @@
 export type LabErrorCode = 'usage' | 'remote' | 'timeout' | 'conflict' | 'interrupted'
 
 /**
- * The error of everything that a lab does; `code` tells kinds apart, the message is for people.
+ * The error of all lab functions. `code` is its kind, and the message is for users.
  *
  * @example
  * import { LabError, startLab } from 'understudy-lab'
@@ -36,7 +36,7 @@ export class LabError extends Error {
   }
 }
 
-/** Somebody asked the command to end before it was done. */
+/** The command was interrupted before it finished. */
 export class Interrupted extends LabError {
   readonly signal: NodeJS.Signals
 

@@ -11,16 +11,16 @@ export interface PortPair {
 const PORT_BASE = 8200
 const PORTS_PER_CLUSTER = 10
 
-/** Of a cluster, or of one of its nodes: each has the two ports behind those of the node before it. */
+/** Returns the port offset of a cluster or a node. Each node has the two ports after those of the previous node. */
 const offsetOf = (server: string): number => {
   const node = Number(server.slice(1) || '1')
   return PORTS_PER_CLUSTER * (server.charCodeAt(0) - 'A'.charCodeAt(0)) + 2 * (node - 1)
 }
 
-/** How far the last port of these servers lies behind the first. */
+/** Returns the offset of the last port of these clusters from the first. */
 export const lastPortOffset = (clusters: readonly string[]): number => Math.max(...clusters.map(offsetOf)) + 1
 
-/** Ports by convention: API = base + 10 x place of the cluster (A = 0) + 2 x place of the node, cluster port = API + 1. Fails when one is taken. */
+/** Returns API ports = base + 10 x cluster index (A = 0) + 2 x node index; cluster port = API + 1. Fails if one is taken. */
 export const fixedPorts = async (
   clusters: readonly string[],
   base = PORT_BASE,
@@ -47,14 +47,14 @@ interface PortRange {
   readonly last: number
 }
 
-/** Below the range that systems give to outgoing connections, any of which could take a port before its server does. */
+/** Below the ephemeral port range of common systems, whose outgoing connections could take a port before its server does. */
 const RANDOM_RANGE: PortRange = { first: 12_000, last: 32_000 }
 const TRIES = 200
 const PORT_MAX = 65_535
 
 /**
- * Where random ports are taken from: between a choice and its server another job of the machine may choose the same port,
- * unless it has a range of its own. Fails with `usage` when the text is no range `first-last` of two ports at least.
+ * Returns the range of random ports. Another job on this machine may choose the same port before the server starts, unless it has
+ * a different range. Throws `usage` unless the text is a range `first-last` of at least two ports.
  */
 export const randomRange = (text = process.env.UNDERSTUDY_RANDOM_PORTS): PortRange => {
   if (text === undefined || text === '') return RANDOM_RANGE
@@ -65,8 +65,8 @@ export const randomRange = (text = process.env.UNDERSTUDY_RANDOM_PORTS): PortRan
 }
 
 /**
- * Ports that were free a moment ago, each cluster port one above its API port. All are kept open until the last is known, so
- * that no two are the same. `given`: those that somebody is to have who does not listen yet.
+ * Returns ports that are currently free, each cluster port one above its API port. Keeps all of them open until the last is
+ * chosen, so that they differ. `given`: ports that are reserved but not in use yet.
  */
 export const randomPorts = async (
   clusters: readonly string[],
@@ -83,7 +83,7 @@ export const randomPorts = async (
   }
 }
 
-/** So many ports that were free a moment ago, and are none of those that are given to others. */
+/** Returns the given number of free ports, excluding reserved ones. */
 export const randomSinglePorts = async (
   count: number,
   random: Random = createSystemRandom(),
@@ -111,7 +111,7 @@ const takePair = async (random: Random, servers: net.Server[], given: ReadonlySe
   throw new LabError('conflict', `no two neighbouring ports between ${first} and ${last} are free`)
 }
 
-/** Whether a port of this machine could be bound a moment ago. */
+/** Whether a local port can currently be bound. */
 export const isFree = async (port: number): Promise<boolean> => {
   try {
     const server = await listen(port)

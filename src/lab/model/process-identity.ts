@@ -1,6 +1,6 @@
 import type { ProcessTable } from './process-table.js'
 
-/** Tells one process from all others of this machine, also when its number is given out again. */
+/** Identifies a process uniquely on this machine, even if its process ID is reused. */
 export interface ProcessIdentity {
   readonly pid: number
   readonly startTime: string

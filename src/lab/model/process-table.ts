@@ -1,22 +1,22 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** A process as the system tells of it. `startTime` differs between two processes that had one number after another. */
+/** A process as the system reports it. `startTime` distinguishes processes that reuse an ID. */
 export interface ProcessFacts {
   readonly pid: number
   readonly startTime: string
   readonly isFrozen: boolean
-  /** Whether it was started with this very argument. */
+  /** Whether exactly this argument is on its command line. */
   hasArgument(argument: string): boolean
 }
 
 export interface ProcessTable {
-  /** Undefined when there is no such process; one that has ended and was not reaped yet is none. */
+  /** Returns undefined if the process does not exist or is a zombie. */
   find(pid: number): ProcessFacts | undefined
   list(): ProcessFacts[]
 }
 
-/** Processes of this machine: from `/proc` where there is one, else from `ps`. */
+/** Reads the processes of this machine from `/proc` if it exists, else from `ps`. */
 export const createProcessTable = (): ProcessTable => (bootId() === undefined ? psTable : procTable)
 
 const readText = (file: string): string | undefined => {
@@ -29,7 +29,7 @@ const readText = (file: string): string | undefined => {
 
 const bootId = (): string | undefined => readText('/proc/sys/kernel/random/boot_id')?.trim()
 
-/** `pid (name) state ...`: the name may hold brackets and blanks, so fields are counted behind the last bracket. */
+/** `pid (name) state ...`: the name may contain parentheses and spaces, so fields are counted after the last parenthesis. */
 const STATE_FIELD = 0
 const START_FIELD = 19
 

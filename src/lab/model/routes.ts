@@ -2,24 +2,24 @@ import type { PortPair } from './ports.js'
 import type { ClusterPlan, Topology } from './topology.js'
 
 /**
- * One proxy of a lab: what cluster `from` gets when it dials an address of cluster `to`. Every cluster has its own proxy for
- * every address of every other one, so that a link can be cut between two clusters and nobody else.
+ * One proxy of a lab, through which cluster `from` reaches an address of cluster `to`. Each ordered pair of clusters has one
+ * proxy per address, so that a link fault affects only this pair.
  */
 export interface Route {
   readonly from: string
   readonly to: string
-  /** The node of `from` whose proxy it is, and the node of `to` that it leads to, where these are several. */
+  /** With several nodes: the node of `from` that uses the proxy, and the node of `to` that it leads to. */
   readonly fromNode?: string | undefined
   readonly toNode?: string | undefined
-  /** `host:port`, as `to` has and tells it. */
+  /** `host:port` as `to` advertises it. */
   readonly address: string
-  /** Where the proxy listens on 127.0.0.1. */
+  /** The port of the proxy on 127.0.0.1. */
   readonly port: number
-  /** Where it leads, `host:port`, when that is not the address itself. */
+  /** The target, `host:port`, if it differs from the address. */
   readonly target?: string | undefined
-  /** Several nodes, with a port of 127.0.0.1 each: it leads to the one that is active. */
+  /** The local ports of several nodes. The proxy leads to the active one. */
   readonly behind?: readonly NodeDoor[] | undefined
-  /** Every byte takes so long, each way. */
+  /** Permanent latency in each direction, in milliseconds. */
   readonly latencyMs?: number | undefined
   readonly jitterMs?: number | undefined
 }
@@ -29,18 +29,18 @@ export interface NodeDoor {
   readonly port: number
 }
 
-/** How a server is reached by the others. */
+/** How other servers reach a server. */
 export interface Reach {
-  /** The cluster that it is one of several nodes of; without one it is a cluster by itself. */
+  /** The cluster of which it is one of several nodes. Absent for a single server. */
   readonly cluster?: string | undefined
   readonly ports: PortPair
-  /** Addresses of its own that nobody reaches. */
+  /** Its ports that other servers cannot reach. */
   readonly hidden: readonly number[]
-  /** Ports in front of it which lead to its own. */
+  /** The ports of the balancer in front of it. */
   readonly balancer?: PortPair | undefined
 }
 
-/** The reach of a server with these ports: the plan of its cluster says which of them are hidden. */
+/** Returns the reach of a server with these ports. The plan of its cluster defines which of them are hidden. */
 export const reachOf = (
   { reach = 'direct' }: Pick<ClusterPlan, 'reach'>,
   ports: PortPair,
@@ -50,13 +50,13 @@ export const reachOf = (
   return { ports, hidden, balancer }
 }
 
-/** The part of a reach that says which cluster a server is one of several nodes of. */
+/** Returns the cluster property of a reach, for a node of a multi-node cluster. */
 export const nodeOf = (cluster: string, server: string): Pick<Reach, 'cluster'> =>
   server === cluster ? {} : { cluster }
 
 type Distance = Pick<Route, 'latencyMs' | 'jitterMs'>
 
-/** The latency that the link of two clusters always has. */
+/** Returns the permanent latency of the link between two clusters. */
 const distanceOf = ({ links }: Pick<Topology, 'links'>, from: string, to: string): Distance => {
   const link = links.find(
     ({ primary, secondary }) => (primary === from && secondary === to) || (primary === to && secondary === from),
@@ -64,13 +64,13 @@ const distanceOf = ({ links }: Pick<Topology, 'links'>, from: string, to: string
   return { latencyMs: link?.latencyMs, jitterMs: link?.jitterMs }
 }
 
-/** The `from` of routes that lead to a balancer: no cluster of the lab dials through them. */
+/** The `from` of routes to a balancer: no cluster of the lab dials through them. */
 const OUTSIDE = 'outside'
 
-/** A port on which nothing listens: it belongs to the system, and to a service that is no longer run. */
+/** An address on which nothing listens: port 1 is reserved for an obsolete service. */
 export const NOWHERE = '127.0.0.1:1'
 
-/** Routes between all servers, with ports from a list of free ones; with those that the system chooses after its end. */
+/** Plans routes between all servers with the given free ports. When these are used up, the system chooses ports. */
 export const planLinks = (
   reaches: ReadonlyMap<string, Reach>,
   free: readonly number[],
@@ -88,7 +88,7 @@ export const planLinks = (
   )
 }
 
-/** Links, and balancers, which listen for others as well. */
+/** Plans links and balancers. Balancers also serve clients outside the lab. */
 export const planRoutes = (
   reaches: ReadonlyMap<string, Reach>,
   free: readonly number[],
@@ -111,7 +111,7 @@ const balancerRoutes = (balancer: PortPair, servers: readonly (readonly [string,
     return behind.length > 1 ? { ...route, behind } : { ...route, target: `127.0.0.1:${behind[0]?.port}` }
   })
 
-/** API and cluster port: the address that others have, and where it leads. A balancer in front of several nodes knows that itself. */
+/** Returns the advertised API and cluster addresses, and their targets. A balancer of several nodes chooses its target itself. */
 const doorsOf = ({ ports, balancer, cluster }: Reach): Pick<Route, 'address' | 'target'>[] =>
   [
     { shown: balancer?.api, own: ports.api },
@@ -122,23 +122,23 @@ const doorsOf = ({ ports, balancer, cluster }: Reach): Pick<Route, 'address' | '
       : { address: `127.0.0.1:${shown}`, target: `127.0.0.1:${own}` },
   )
 
-/** How many proxies servers need. */
+/** Returns the number of proxies for this number of servers. */
 export const routeCount = (servers: number): number => servers * (servers - 1) * 2
 
-/** Whether the route is that of this server. */
+/** Whether this server dials through the route. */
 export const isRouteOf = ({ from, fromNode = from }: Route, server: string): boolean => fromNode === server
 
-/** The routes of a server as it is configured with them (`dial_routes`). */
+/** Returns the routes of a server in the format of the setting `dial_routes`. */
 export const dialRoutesOf = (routes: readonly Route[], server: string): string[] =>
   routes.filter((route) => isRouteOf(route, server)).map(({ address, port }) => `${address}=127.0.0.1:${port}`)
 
-/** The addresses that a server must not reach: those of its own cluster are not among them. */
+/** Returns the addresses that a server must not reach. Those of its own cluster are not included. */
 export const hiddenFrom = (reaches: ReadonlyMap<string, Reach>, server: string): string[] => {
   const own = reaches.get(server)?.cluster ?? server
   const others = [...reaches].filter(([to, { cluster = to }]) => cluster !== own)
   return others.flatMap(([, { hidden }]) => hidden.map((port) => `127.0.0.1:${port}`))
 }
 
-/** Routes of them that lead nowhere. */
+/** Returns routes for the hidden addresses, to an address on which nothing listens. */
 export const hiddenRoutesOf = (reaches: ReadonlyMap<string, Reach>, server: string): string[] =>
   hiddenFrom(reaches, server).map((address) => `${address}=${NOWHERE}`)

@@ -8,14 +8,14 @@ export type ServerVerb = ProcessVerb | 'unseal' | 'seal'
 
 export interface VerbOptions {
   readonly onProgress: (text: string) => void
-  /** Bound on each wait. */
+  /** Timeout of each wait, in milliseconds. */
   readonly timeoutMs: number
 }
 
 /** Where the servers of a lab run. */
 export type LabKind = 'process' | 'in-process' | 'docker' | 'attached'
 
-/** Returns the error for an action that this kind of lab does not have. */
+/** Returns the error for an action that this kind of lab does not support. */
 export const cannot = (what: string, kind: LabKind): LabError =>
   new LabError('usage', `${what} cannot be done to ${KIND_TEXTS[kind]}`)
 

@@ -3,8 +3,8 @@ import { homedir, userInfo } from 'node:os'
 import path from 'node:path'
 
 /**
- * Everything that is remembered from one command to the next. A relative path would be another place in every directory that
- * a command is typed in, and its labs lost: one in XDG_STATE_HOME is ignored, as its specification wants, and so is an empty HOME.
+ * Returns the directory of all persistent state. As its specification requires, a relative XDG_STATE_HOME is ignored: it would
+ * name a different directory, and thus other labs, in each working directory. An empty HOME is also ignored.
  */
 export const stateDirectory = (): string => {
   const { XDG_STATE_HOME: wanted = '' } = process.env
@@ -17,7 +17,7 @@ export const labsDirectory = (): string => path.join(stateDirectory(), 'labs')
 
 export const LAB_NAME = /^[A-Za-z0-9][\w.-]*$/
 
-/** Names of all labs that have left anything behind, whole or damaged. */
+/** Returns the names of all labs with files, intact or damaged. */
 export const listLabs = (): string[] => {
   try {
     return readdirSync(labsDirectory(), { withFileTypes: true })

@@ -4,7 +4,7 @@ import type { PortPair } from './ports.js'
 import type { LabSettings } from './settings.js'
 
 /**
- * One replication link. Clusters are named by place, because roles move. Times are milliseconds.
+ * One replication link. Clusters are named by their initial position, since roles move. Times are in milliseconds.
  *
  * @example
  * import { type Link, startLab } from 'understudy-lab'
@@ -16,17 +16,17 @@ export interface Link {
   readonly kind: Kind
   readonly primary: string
   readonly secondary: string
-  /** `token`, unless said otherwise: a wrapping token, which the secondary unwraps at the API of its primary. */
+  /** `token` (default): a wrapping token, which the secondary unwraps at the API of its primary. */
   readonly activation?: 'token' | 'public-key'
-  /** Which mounts and namespaces go over a performance link. */
+  /** The mounts and namespaces that a performance link replicates. */
   readonly filter?: { readonly mode: 'allow' | 'deny'; readonly paths: readonly string[] }
-  /** Each way, always. */
+  /** Permanent latency in each direction. */
   readonly latencyMs?: number
   readonly jitterMs?: number
 }
 
 /**
- * How a cluster is opened; the keys of a seal that opens by itself (`auto`) are recovery keys.
+ * How a cluster is unsealed. With auto-unseal (`auto`), its keys are recovery keys.
  *
  * @example
  * import { type SealPlan, startLab } from 'understudy-lab'
@@ -42,7 +42,7 @@ export interface SealPlan {
 }
 
 /**
- * Written once a cluster is open: before others follow it, so that they get it with their first copy.
+ * Data that is written when a cluster is unsealed, before secondaries join, so that they receive it with their first copy.
  *
  * @example
  * import { type Seed, startLab } from 'understudy-lab'
@@ -59,12 +59,12 @@ export interface Seed {
   readonly mounts?: Readonly<Record<string, MountSeed | null>>
   readonly policies?: Readonly<Record<string, string>>
   readonly approle?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>>
-  /** By paths as `vault kv put` takes them. */
+  /** By paths as in `vault kv put`. */
   readonly secrets?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
 }
 
 /**
- * A secrets engine of seed data; `kv`, version 2, unless said otherwise.
+ * A secrets engine of seed data. Default: `kv`, version 2.
  *
  * @example
  * import type { MountSeed, Seed } from 'understudy-lab'
@@ -81,7 +81,7 @@ export interface MountSeed {
 }
 
 /**
- * The settings of one cluster in a topology. Ports are for labs of processes; a lab in this process chooses free ones.
+ * The settings of one cluster in a topology. Ports apply to labs of processes. A lab in this process chooses free ones.
  *
  * @example
  * import { type ClusterPlan, startLab } from 'understudy-lab'
@@ -90,26 +90,26 @@ export interface MountSeed {
  * await using lab = await startLab({ name: 'one', about: '', clusters: ['A'], links: [], plans: { A: old } })
  */
 export interface ClusterPlan {
-  /** Servers of the cluster, one of which is active; 1 unless said otherwise. */
+  /** Number of servers of the cluster, one of them active. Default: 1. */
   readonly nodes?: NodeCount
-  /** Where its data lies when it has several servers, as processes: see `NodeStorage`. */
+  /** Data location of several servers in labs of processes: see `NodeStorage`. */
   readonly storage?: NodeStorage
   readonly seal?: SealPlan
   readonly license?: 'enterprise' | 'plus' | 'none'
-  /** The version it reports. */
+  /** The version that it reports. */
   readonly version?: string
-  /** Whether the cluster's API speaks TLS with a certificate of the lab. */
+  /** Whether the cluster's API uses TLS with a certificate of the lab. */
   readonly tls?: boolean
   /** Settings of the stanza `understudy`. */
   readonly settings?: LabSettings
   readonly ports?: PortPair
-  /** How others reach the cluster: `direct` unless said otherwise; `cluster-port` leaves its API out. */
+  /** How others reach the cluster: `direct` (default), `load-balancer`, or `cluster-port` (without its API). */
   readonly reach?: 'direct' | 'load-balancer' | 'cluster-port'
   readonly seed?: Seed
 }
 
 /**
- * Clusters and who follows whom, as a topology file says it.
+ * The clusters and replication links of a topology file.
  *
  * @example
  * import { startLab, type Topology } from 'understudy-lab'
@@ -130,20 +130,20 @@ export interface Topology {
   readonly name: string
   readonly about: string
   readonly clusters: readonly string[]
-  /** In the order in which they are made: a performance link before the DR link of the same secondary. */
+  /** In creation order: a performance link before the DR link of the same secondary. */
   readonly links: readonly Link[]
-  /** The plans of clusters that are not as all are. */
+  /** The plans of clusters with non-default settings. */
   readonly plans?: Readonly<Record<string, ClusterPlan>>
 }
 
 export const planOf = ({ plans = {} }: Topology, cluster: string): ClusterPlan => plans[cluster] ?? {}
 
-/** Where several nodes of a cluster have their data. */
+/** Data locations of multi-node clusters. */
 export const NODE_STORAGES = ['etcd', 'raft'] as const
 
 /**
- * Where several nodes of a cluster have their data: in one etcd that the lab runs beside them (`etcd`, the default), or with
- * each of them, which join the first one by `retry_join` and need a quorum (`raft`). For labs of processes.
+ * Data location of a multi-node cluster: in one etcd that the lab runs (`etcd`, the default), or in each node (`raft`), in which
+ * case nodes join the first one by `retry_join` and need a quorum. For labs of processes.
  *
  * @example
  * import { type NodeStorage, type Topology } from 'understudy-lab'
@@ -154,22 +154,21 @@ export const NODE_STORAGES = ['etcd', 'raft'] as const
  */
 export type NodeStorage = (typeof NODE_STORAGES)[number]
 
-/** Throws LabError `usage` where nodes are to have their data with each of them: nodes in one process share memory. */
+/** Throws LabError `usage` if each node is to have its own data: nodes in one process share memory. */
 export const requireSharedMemory = (topology: Topology): void => {
   const apart = topology.clusters.find((name) => hasPeers(topology, name))
   if (apart !== undefined)
     throw new LabError('usage', `the nodes of cluster ${apart} have storage "raft", which they need processes for`)
 }
 
-/** Whether a cluster has several nodes of which each has the data. */
+/** Whether a cluster has several nodes with data of their own. */
 export const hasPeers = (topology: Topology, cluster: string): boolean =>
   serversOf(topology, cluster).length > 1 && planOf(topology, cluster).storage === 'raft'
 
-/** How many servers a cluster may have. */
 export const NODE_COUNTS = [1, 3, 5] as const
 
 /**
- * How many servers a cluster may have.
+ * The possible numbers of servers of a cluster.
  *
  * @example
  * import { type NodeCount, startLab } from 'understudy-lab'
@@ -181,14 +180,14 @@ export const NODE_COUNTS = [1, 3, 5] as const
  */
 export type NodeCount = (typeof NODE_COUNTS)[number]
 
-/** Throws LabError `usage` where a cluster has several servers. `what` does not have them. */
+/** Throws LabError `usage` if a cluster has several servers, which `what` does not support. */
 export const requireSingle = (topology: Topology, what: string): void => {
   const several = topology.clusters.find((name) => serversOf(topology, name).length > 1)
   if (several !== undefined)
     throw new LabError('usage', `cluster ${several} has several nodes, and ${what} has one of each`)
 }
 
-/** The same topology with so many servers in every cluster. Throws LabError `usage` where a cluster has the name of a node then. */
+/** Returns the topology with this number of servers per cluster. Throws LabError `usage` if a cluster has the name of a node. */
 export const withNodes = (topology: Topology, nodes: NodeCount): Topology => {
   const plans = Object.fromEntries(
     topology.clusters.map((name) => {
@@ -201,7 +200,7 @@ export const withNodes = (topology: Topology, nodes: NodeCount): Topology => {
   return { ...topology, plans }
 }
 
-/** Clusters that have the name of a node of another one. */
+/** Finds clusters that have the name of a node of another cluster. */
 export const findNameClashes = (
   clusters: readonly string[],
   nodesOf: (cluster: string) => number,
@@ -212,11 +211,11 @@ export const findNameClashes = (
       .map((node) => ({ cluster: node, text: `cluster ${node} has the name of a node of cluster ${name}` })),
   )
 
-/** The servers of all clusters, by name. */
+/** Returns the names of all servers of all clusters. */
 export const allServersOf = (topology: Topology): readonly string[] =>
   topology.clusters.flatMap((name) => serversOf(topology, name))
 
-/** The servers of a cluster by name: the cluster's own where it is a single one, else `A1`, `A2` and so on. */
+/** Returns the server names of a cluster: the cluster's name for a single server, else `A1`, `A2` and so on. */
 export const serversOf = (topology: Topology, cluster: string): readonly string[] =>
   nodeNamesOf(cluster, planOf(topology, cluster).nodes ?? 1)
 

@@ -13,16 +13,16 @@ interface Named {
   readonly name: string
 }
 
-/** A cluster that lists its servers where they are several, and is its own where there is one. */
+/** A cluster that lists its servers if there are several, or is its own single server. */
 type ClusterOf<S> = ClusterAccess & S & { readonly nodes?: readonly S[] | undefined }
 
-/** One server, and the cluster that it belongs to. */
+/** One server and its cluster. */
 interface Place<S, C = ClusterOf<S>> {
   readonly cluster: C
   readonly server: S
 }
 
-/** The servers of clusters that are named, or nodes by their own names; all where none is named. LabError `usage` for a name that is neither. */
+/** Returns the servers of the named clusters, or the named nodes. Without names, all. LabError `usage` for an unknown name. */
 export const choosePlaces = <S extends Named, C extends ClusterOf<S> = ClusterOf<S>>(
   lab: Pick<AnyLab, 'name'> & { readonly clusters: readonly C[] },
   names: readonly string[],
@@ -35,7 +35,7 @@ export const choosePlaces = <S extends Named, C extends ClusterOf<S> = ClusterOf
   })
 }
 
-/** The server of this name, with its cluster. */
+/** Returns the server of this name with its cluster. */
 export const findRecords = (lab: LabRecord, name: string): Place<ServerRecord, ClusterRecord> => {
   for (const cluster of lab.clusters) {
     const server = serversIn(cluster).find((one) => one.name === name)
@@ -47,7 +47,7 @@ export const findRecords = (lab: LabRecord, name: string): Place<ServerRecord, C
 export const chooseServers = (lab: LabRecord, names: readonly string[]): ServerRecord[] =>
   choosePlaces<ServerRecord>(lab, names).map(({ server }) => server)
 
-/** One of several nodes by its name. */
+/** Returns the node of this name in a multi-node cluster. */
 export const findNode = (
   clusters: readonly ClusterOfNodes[],
   name: string,
@@ -56,7 +56,7 @@ export const findNode = (
     .flatMap((cluster) => (cluster.nodes ?? []).map((server) => ({ cluster, server })))
     .find(({ server }) => server.name === name)
 
-/** The nodes of a cluster that has several; any other name as it is. */
+/** Returns the node names of a multi-node cluster. Any other name is returned unchanged. */
 export const serverNames = ({ clusters }: LabRecord, name: string): readonly string[] =>
   clusters.find((cluster) => cluster.name === name)?.nodes?.map((node) => node.name) ?? [name]
 

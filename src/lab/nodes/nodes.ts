@@ -23,10 +23,10 @@ interface WaitOptions {
 
 const ANSWER_MS = 1000
 
-/** While one of several nodes takes over, it is waited for so long. */
+/** Maximum time to wait while another node becomes active. */
 const TAKE_OVER_MS = 5 * NODE_LEASE_MS
 
-/** One of several servers of a cluster, whoever runs it. Of those that a lab runs the address of the cluster port is known. */
+/** A node of a cluster. The address of its cluster port is known if a lab of this machine runs it. */
 export type NodeAccess = Pick<ServerRecord, 'name' | 'apiAddress'> &
   Partial<Pick<ServerRecord, 'clusterAddress' | 'etcdPort'>>
 
@@ -35,8 +35,8 @@ export interface ClusterOfNodes extends ClusterAccess {
 }
 
 /**
- * The lab with every cluster at the addresses of the node that is active, which is waited for while another one may become so;
- * as it is where it has one server alone, or none that could.
+ * Returns the lab with every cluster at the address of its active node, and waits while one is becoming active. A cluster with a
+ * single server, or without candidates, is unchanged.
  */
 export const atActiveNodes = async <L extends { readonly clusters: readonly ClusterOfNodes[] }>(
   lab: L,
@@ -76,7 +76,7 @@ export const atSpeaker = async (cluster: ClusterOfNodes): Promise<ClusterAccess>
 
 interface AskedNodes {
   readonly active: NodeAccess | undefined
-  /** May become active. */
+  /** The nodes that may become active. */
   readonly candidates: readonly NodeAccess[]
   readonly answering: readonly NodeAccess[]
 }
@@ -96,7 +96,7 @@ const askNodes = async (cluster: ClusterOfNodes): Promise<AskedNodes> => {
   }
 }
 
-/** As it says itself; undefined where none does. */
+/** Returns the node that reports to be active. Undefined if none does. */
 export const findActive = async (cluster: ClusterOfNodes): Promise<NodeAccess | undefined> =>
   (await askNodes(cluster)).active
 
@@ -136,8 +136,8 @@ interface Opening {
 }
 
 /**
- * Unseals one node with what the lab holds, as soon as it has joined its cluster, and waits until it has applied so much.
- * LabError `conflict` for one that was removed from its cluster.
+ * Unseals a node with keys of the lab once it has joined its cluster, and waits until it has applied `appliedIndex`. LabError
+ * `conflict` if it was removed from its cluster.
  */
 export const openNode = async (
   { lab, cluster, node, appliedIndex = 0 }: Opening,
@@ -162,8 +162,8 @@ export const openNode = async (
 }
 
 /**
- * A member without a vote counts for no quorum, which a user who kills others takes for granted. A DR secondary tells of votes
- * only whoever has an operation token.
+ * Waits until all members can vote: otherwise the cluster tolerates fewer lost nodes than the user expects. A DR secondary
+ * reports votes only with an operation token.
  */
 const waitForVotes = (cluster: ClusterOfNodes, { clock, timeoutMs, signal }: WaitOptions): Promise<void> =>
   withClient(cluster, async (client) => {

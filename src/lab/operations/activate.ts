@@ -4,7 +4,7 @@ import { activationToken, authorityOf, findMissingMode, freeId, idOf, REPLICATIO
 import { lineOf } from './lines.js'
 import type { Runbook } from './runbook.js'
 
-/** Makes one cluster a secondary of another; everything on it is wiped. A filter holds mounts or namespaces back. */
+/** Makes one cluster a secondary of another, which erases its data. A filter excludes mounts or namespaces. */
 export const activate = async (
   runbook: Runbook,
   primary: string,
@@ -34,7 +34,7 @@ export const activate = async (
   runbook.say(`${secondary} is a ${kind} secondary of ${primary} and replicated`)
 }
 
-/** Asked before anything is changed: on the way there the primary forgets the secondary of that name. */
+/** Checked before any change, since activation makes the primary revoke an existing secondary of that name. */
 const refuseReplicating = async (runbook: Runbook, name: string, kind: Kind): Promise<void> => {
   if (kind === 'performance' && (await runbook.status(name, 'dr')).mode === 'secondary')
     throw new LabError(

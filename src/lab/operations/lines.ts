@@ -1,6 +1,6 @@
 import { quoteForShell, shellWord } from '../../base/shell.js'
 
-/** Command lines that make the calls of operations, drills and pages. Shell variables stand for secrets, since lines end in logs. */
+/** Command lines equivalent to the requests of operations, drills and pages. Shell variables replace secrets. */
 
 const SECRETS: Readonly<Record<string, string>> = {
   dr_operation_token: 'DR_OPERATION_TOKEN',
@@ -17,7 +17,7 @@ interface Request {
   readonly body?: unknown
 }
 
-/** Returns the command line that makes a request to an address. */
+/** Returns the command line for a request to an address. */
 export const lineOf = ({ method, path, body }: Request, address: string): string => {
   if (path.startsWith('/')) return curlLine(method, `${address}${path}`, body)
   const at = shellWord(`-address=${address}`)
@@ -32,7 +32,7 @@ export const lineOf = ({ method, path, body }: Request, address: string): string
   return `echo ${quoteForShell(JSON.stringify(conceal(body)))} | vault ${verb} ${at} ${shellWord(path)} -`
 }
 
-/** Returns the command line that decodes the operation token of a completed ceremony. */
+/** Returns the command line that decodes a generated operation token. */
 export const decodingLine = (address: string): string =>
   `DR_OPERATION_TOKEN="$(vault operator generate-root ${shellWord(`-address=${address}`)} -dr-token -decode="$ENCODED_TOKEN" -otp="$OTP")"`
 
@@ -52,7 +52,7 @@ const pair = (key: string, value: unknown): string => {
   return secret ? `${key}="$${secret}"` : `${shellWord(key)}=${shellWord(String(value))}`
 }
 
-/** Replaces the values of secret keys, however deep they lie, by the variables that stand for them. */
+/** Replaces the values of secret keys at any depth by shell variables. */
 const conceal = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(conceal)
   if (typeof value !== 'object' || value === null) return value

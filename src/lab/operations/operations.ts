@@ -5,11 +5,11 @@ import { activationToken, authorityOf, demote, freeId, idOf, promote, REPLICATIO
 import type { Runbook } from './runbook.js'
 
 /**
- * The operations on a replicated lab that people get wrong by hand: each is a few calls in the right order, with a wait for
- * the fact that the next one needs.
+ * Operations on a replicated lab that are error-prone by hand: each sends several requests in the right order, and waits for the
+ * condition that the next request needs.
  */
 
-/** A one-time token that a DR secondary takes for an operation, from the key shares that the lab holds. */
+/** Generates a one-time DR operation token from the key shares of the lab. */
 export const operationToken = async (runbook: Runbook, name: string): Promise<string> => {
   const attempt = {
     cluster: name,
@@ -41,12 +41,12 @@ export const operationToken = async (runbook: Runbook, name: string): Promise<st
   throw new LabError('remote', `none of the keys that the lab holds makes an operation token on ${name}`)
 }
 
-/** Cancels the attempt of a set of shares that made no token: shares of another cluster, or too few, leave it open. */
+/** Cancels a token generation that the shares did not complete: the shares of another cluster, or too few, leave it open. */
 const cancelAttempt = async (runbook: Runbook, name: string): Promise<void> => {
   try {
     await runbook.call({ cluster: name, method: 'DELETE', path: `${OPERATION_TOKEN}/attempt` })
   } catch (error) {
-    // A cluster that is no DR secondary refuses this call as it refused the attempt.
+    // A cluster that is not a DR secondary rejects this request as it rejected the attempt.
     if (!(error instanceof ApiError)) throw error
   }
 }
@@ -63,9 +63,9 @@ const describeMode = (status: Status): string => {
 }
 
 /**
- * The primary is lost: its DR secondary takes over. Where the primary is alive after all, that is planned: it is demoted
- * first, so that there are never two. With `isForced` it is left alone, and the secondary takes over also when it may lack
- * something. Resolves with whether the one that is said to be lost was a primary that is alive.
+ * Fails over to the DR secondary of a lost primary. If the primary is still running, demotes it first, so that there are never
+ * two. With `isForced`, does not touch the primary, and promotes the secondary even if it may lack data. Resolves with whether
+ * the supposedly lost cluster is a running primary.
  */
 export const failOver = async (
   runbook: Runbook,
@@ -91,13 +91,13 @@ export const failOver = async (
   return living === lost
 }
 
-/** Who does not answer in this time counts as lost. */
+/** A cluster that does not respond within this time counts as lost. */
 const ALIVE_MS = 2000
 
 const ask = (runbook: Runbook, name: string): Promise<Status> =>
   runbook.status(name, 'dr', ALIVE_MS).catch((): Status => ({}))
 
-/** Another DR primary of the replication set of `to` that is alive. */
+/** Finds another running DR primary in the replication set of `to`. */
 const findOtherPrimary = async (runbook: Runbook, lost: string, to: string): Promise<string | undefined> => {
   const { cluster_id: set } = await runbook.status(to, 'dr')
   if (set === undefined) return undefined
@@ -106,7 +106,7 @@ const findOtherPrimary = async (runbook: Runbook, lost: string, to: string): Pro
   return others.find((_, at) => statuses[at]?.mode === 'primary' && statuses[at].cluster_id === set)
 }
 
-/** A primary that was demoted and is alive may have what its secondary lacks: it says so when it is demoted, and not after. */
+/** Rejects if a demoted, running primary may have data that its secondary lacks: it reports this only when it is demoted. */
 const refuseLoss = async (
   runbook: Runbook,
   { lost, ours, to }: { readonly lost: string; readonly ours: Status; readonly to: string },
@@ -120,7 +120,7 @@ const refuseLoss = async (
   )
 }
 
-/** Demoting a primary that its secondary is cut off from would leave writes behind; two primaries are to be asked for. */
+/** Rejects if the secondary is disconnected: a demotion would lose writes. Two primaries must be requested explicitly. */
 const requirePlannable = async (
   runbook: Runbook,
   { living, lost, to }: { readonly living: string; readonly lost: string; readonly to: string },
@@ -139,12 +139,12 @@ const requirePlannable = async (
     )
 }
 
-/** Primary and DR secondary change places while both are well: nothing is lost. */
+/** Switches the roles of a healthy primary and its DR secondary without data loss. */
 export const switchOver = async (runbook: Runbook, from: string, to: string): Promise<void> => {
   await requireDrSecondary(runbook, to)
   await requireDrPrimary(runbook, from)
   const token = await operationToken(runbook, to)
-  // A demotion waits for whoever is connected: what the other one lacks beyond that would be lost.
+  // A demotion drains only to connected secondaries, so data could be lost without a connection.
   await runbook.need(`${to} to stream from ${from}`, () => findCut(runbook, from, to))
   await handOver(runbook, { from, to, token })
   runbook.say(`${to} is the DR primary now`)
@@ -155,8 +155,8 @@ export const switchOver = async (runbook: Runbook, from: string, to: string): Pr
 }
 
 /**
- * Demotes the one and promotes the other. Between the two there is no primary: whoever is left there is told. One that lacks
- * something is not promoted: until the one before is asked to be demoted, nobody knows that for sure.
+ * Demotes one cluster and promotes the other. Between the two steps there is no primary, and an error at that point says so. A
+ * secondary that lacks data is not promoted. Only the demotion shows that reliably.
  */
 const handOver = async (
   runbook: Runbook,
@@ -174,10 +174,10 @@ const handOver = async (
   })
 }
 
-/** The warning of a demotion that names secondaries that lack something. */
+/** The warning of a demotion that names secondaries with missing data. */
 const SHORTFALL = /^Not every secondary has everything/
 
-/** The secondary lacks something: the primary that was just demoted is promoted again, and nothing is lost. Always rejects. */
+/** Promotes the demoted primary again if the secondary lacks data, so that nothing is lost. Always rejects. */
 const takeBack = async (
   runbook: Runbook,
   { from, to, shortfall }: { readonly from: string; readonly to: string; readonly shortfall: string },
@@ -190,7 +190,7 @@ const takeBack = async (
   )
 }
 
-/** Why a DR secondary does not get what its primary writes; undefined when it does. */
+/** Returns why a DR secondary does not receive its primary's writes. Undefined if it does. */
 const findCut = async (runbook: Runbook, primary: string, secondary: string): Promise<string | undefined> => {
   const ours = await runbook.status(primary, 'dr')
   const theirs = await runbook.status(secondary, 'dr')
@@ -200,7 +200,7 @@ const findCut = async (runbook: Runbook, primary: string, secondary: string): Pr
   return state === 'stream-wals' && connection === 'ready' ? undefined : `its state is ${state}, ${connection}`
 }
 
-/** A former primary that is back after a failover follows its successor. */
+/** Makes a former primary that is back after a failover a secondary of its successor. */
 export const rejoin = async (runbook: Runbook, name: string, primary: string): Promise<void> => {
   const { mode } = await runbook.status(name, 'dr')
   await requireDrPrimary(runbook, primary)
@@ -208,7 +208,7 @@ export const rejoin = async (runbook: Runbook, name: string, primary: string): P
   await follow(runbook, name, primary)
 }
 
-/** Asked before anything is changed: whoever is demoted for a cluster that cannot lead leaves the lab without a primary. */
+/** Checked before any change: otherwise, a demotion in favor of an unsuitable cluster would leave the lab without a primary. */
 const requireDrPrimary = async (runbook: Runbook, name: string): Promise<void> => {
   const status = await runbook.status(name, 'dr')
   if (status.mode !== 'primary')

@@ -4,21 +4,21 @@ import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import type { Runbook } from './runbook.js'
 
-/** Single changes of role, of which operations are made: one call, and a wait for what it brings about. */
+/** Single role changes, from which operations are built: one request, and a wait for its effect. */
 
 export const REPLICATION = 'sys/replication'
 
-/** The id of a secondary at its primary: what it is, and where it stands in the lab. */
+/** Returns the ID of a secondary at its primary: kind of replication and initial position. */
 export const idOf = (kind: Kind, secondary: string): string =>
   `${kind === 'dr' ? 'dr' : 'perf'}-${secondary.toLowerCase()}`
 
 interface PromoteOptions {
-  /** An operation token, of DR. */
+  /** A DR operation token. */
   readonly token?: string | undefined
   readonly isForced: boolean
 }
 
-/** Promotes a secondary. For performance replication a root token is used. */
+/** Promotes a secondary. Performance replication uses a root token instead. */
 export const promote = async (
   runbook: Runbook,
   name: string,
@@ -38,7 +38,7 @@ export const promote = async (
   await runbook.wait(`${name} to be the ${role} primary`, () => findMissingMode(runbook, name, kind, 'primary'))
 }
 
-/** Resolves to the warnings of the answer: one of them names each secondary that lacks something. */
+/** Demotes a primary. Resolves to the warnings of the response: one of them names each secondary that lacks data. */
 export const demote = async (runbook: Runbook, name: string, kind: Kind): Promise<readonly string[]> => {
   const { warnings } = await runbook.call({
     cluster: name,
@@ -51,7 +51,7 @@ export const demote = async (runbook: Runbook, name: string, kind: Kind): Promis
   return textsOfJson(warnings)
 }
 
-/** An id that the cluster had before, and with it its filter: it is the same cluster that comes back. */
+/** Revokes an existing secondary with this ID, including its filter: the same cluster is joining again. */
 export const freeId = async (runbook: Runbook, primary: string, kind: Kind, id: string): Promise<void> => {
   const known = (await runbook.status(primary, kind)).known_secondaries
   if (Array.isArray(known) && known.includes(id)) await onPrimary(runbook, primary, kind, 'revoke-secondary', id)
@@ -85,10 +85,10 @@ export const findMissingMode = async (
   return mode === wanted ? undefined : `its mode is ${mode}`
 }
 
-/** The certificate authority for the other cluster, which redeems the token at the API of this one. */
+/** Returns the CA certificate for the other cluster, which redeems the token at the API of this one. */
 export const authorityOf = (runbook: Runbook, primary: string): Record<string, string> => {
   const cluster = runbook.cluster(primary)
   if (cluster.caFile === undefined) return {}
-  // A server of this machine can read the file; what somebody else runs may be anywhere.
+  // A local server can read the file. An external server may run on another machine.
   return 'dataDir' in cluster ? { ca_file: cluster.caFile } : { ca_cert: readNamedText(cluster.caFile) }
 }

@@ -13,43 +13,43 @@ import { nameSilent } from '../requests/unreachable.js'
 import { waitFor } from '../requests/wait.js'
 import { decodingLine, lineOf } from './lines.js'
 
-/** One request of an operation, as a runbook would have it. Names in `<angle brackets>` stand for what is not known yet. */
+/** One request of an operation. Names in `<angle brackets>` stand for values that are not known yet. */
 export interface Step {
   readonly cluster: string
   readonly method: 'PUT' | 'GET' | 'DELETE'
   readonly path: string
   readonly body?: Readonly<Record<string, string | boolean | readonly string[]>>
-  /** Sent with the root token of the cluster; what operators do with key shares or a batch token needs none. */
+  /** Sent with the root token of the cluster. Requests with key shares or a batch token need none. */
   readonly isAuthenticated?: boolean
 }
 
 export interface RunbookOptions {
   readonly clock: Clock
-  /** Bound on each wait. */
+  /** Timeout of each wait, in milliseconds. */
   readonly timeoutMs: number
   readonly onProgress: (text: string) => void
-  /** Called with the command line that makes each call by hand; shell variables stand for secrets. */
+  /** Called with the equivalent command line of each request. Shell variables replace secrets. */
   readonly onCall?: ((line: string) => void) | undefined
-  /** Told of each call that was made, without its secrets. */
+  /** Called for each completed request, without secrets. */
   readonly tell?: ((event: EventDraft) => Promise<void>) | undefined
-  /** Told of every answer, and with null of none. */
+  /** Called for each response, and with null if there was none. */
   readonly onAnswer?: ((step: Step, status: number | null, tookMs: number) => void) | undefined
-  /** Only shows what would be done. */
+  /** Prints the requests without sending them. */
   readonly isDryRun?: boolean | undefined
-  /** Resolves to a root token that works on a cluster now. */
+  /** Resolves to a root token that is valid on a cluster now. */
   readonly rootTokenOf: (cluster: string) => Promise<string>
 }
 
 type Body = Record<string, unknown>
 
 /**
- * Does the calls of an operation one after the other and shows them. A dry run only shows them: it asks the clusters how
- * they are, so that it shows what would be called on this lab and is refused where that would be, and changes nothing.
+ * Runs the requests of an operation one by one and prints them. A dry run only prints them: it reads the state of the clusters to
+ * choose the requests for this lab and to detect errors, but changes nothing.
  */
 export class Runbook {
   readonly lab: LabAccess
   readonly #options: RunbookOptions
-  /** The statuses that the calls which a dry run did not make would have brought about, by cluster and kind. */
+  /** The replication status that the skipped requests of a dry run would have caused, by cluster and kind. */
   readonly #supposed = new Map<string, Status>()
 
   constructor(lab: LabAccess, options: RunbookOptions) {
@@ -57,7 +57,7 @@ export class Runbook {
     this.#options = options
   }
 
-  /** A dry run answers nothing. A server that restarts after a change of role is asked again. */
+  /** Sends a request. A dry run returns an empty response. Retries while a server restarts after a role change. */
   async call(step: Step): Promise<Body> {
     const cluster = await this.#speaker(step.cluster)
     this.#options.onCall?.(lineOf(step, cluster.apiAddress))
@@ -90,13 +90,13 @@ export class Runbook {
     }
   }
 
-  /** Waits for a fact about the servers; a dry run has nothing to wait for. */
+  /** Waits for a condition about the servers. Skipped in a dry run. */
   async wait(what: string, fact: () => Promise<string | undefined>): Promise<void> {
     const { clock, timeoutMs, isDryRun } = this.#options
     if (!isDryRun) await waitFor(clock, what, fact, timeoutMs)
   }
 
-  /** A fact that must hold before anything is changed. A dry run asks for it once, and is refused where it does not hold. */
+  /** Waits for a precondition of a change. A dry run checks it once and rejects if it does not hold. */
   async need(what: string, fact: () => Promise<string | undefined>): Promise<void> {
     if (!this.isDryRun) return this.wait(what, fact)
     const missing = await fact()
@@ -104,8 +104,8 @@ export class Runbook {
   }
 
   /**
-   * How a cluster replicates now; in a dry run, how it would after the calls so far. With `timeoutMs` it is asked once, and has
-   * so long to answer.
+   * Returns the replication status of a cluster. In a dry run, as it would be after the requests so far. With `timeoutMs`, sends
+   * one request with this timeout.
    */
   async status(name: string, kind: Kind, timeoutMs?: number): Promise<Status> {
     const supposed = this.#supposed.get(`${name} ${kind}`)
@@ -116,7 +116,7 @@ export class Runbook {
     return timeoutMs === undefined && !this.isDryRun ? this.#throughRestart(cluster, ask) : namingSilent(cluster, ask)
   }
 
-  /** Of several nodes the one that is active, or may become so: any of them may have died since. */
+  /** Returns the active one of several nodes, or one that may become active. Checked each time, since nodes fail. */
   #speaker(name: string): Promise<ClusterAccess> {
     return atSpeaker(this.cluster(name))
   }
@@ -126,7 +126,7 @@ export class Runbook {
     return namingSilent(cluster, () => throughRestart(wait, ask))
   }
 
-  /** Why a secondary is behind; undefined when it is replicated. */
+  /** Returns why a secondary is behind. Undefined if it is replicated. */
   findLag(primary: string, secondary: string, kind: Kind): Promise<string | undefined> {
     return findLagBetween(
       () => this.status(primary, kind),
@@ -135,27 +135,27 @@ export class Runbook {
     )
   }
 
-  /** Tells a dry run what a call brings about. */
+  /** Tells a dry run the effect of a request. */
   suppose(name: string, kind: Kind, status: Status): void {
     if (this.isDryRun) this.#supposed.set(`${name} ${kind}`, status)
   }
 
-  /** Shows the command that decodes an operation token by hand. */
+  /** Prints the command that decodes an operation token. */
   async showDecoding(name: string): Promise<void> {
     this.#options.onCall?.(decodingLine((await this.#speaker(name)).apiAddress))
   }
 
-  /** Says what comes, and what it means; in a dry run too. */
+  /** Prints the next action and its meaning, also in a dry run. */
   announce(text: string): void {
     this.#options.onProgress(text)
   }
 
-  /** Says what is done. */
+  /** Prints a completed action. */
   say(text: string): void {
     if (!this.#options.isDryRun) this.#options.onProgress(text)
   }
 
-  /** A command of ours that goes on with this lab, for whoever is told of it. */
+  /** Returns an Understudy command line for this lab, for messages. */
   line(words: string): string {
     return commandIn(this.lab.name, words)
   }

@@ -3,7 +3,7 @@ import { LabError } from '../model/lab-error.js'
 import { type ClusterOfNodes, findActive } from '../nodes/nodes.js'
 import type { Runbook } from './runbook.js'
 
-/** Has the active node of a cluster give up the lead, and waits for another one. Rejects with LabError `usage` where there is none. */
+/** Makes the active node step down, and waits for another. Rejects with LabError `usage` if the cluster has one server. */
 export const stepDown = async (runbook: Runbook, cluster: ClusterAccess & ClusterOfNodes): Promise<void> => {
   const { name } = cluster
   if (!cluster.nodes) throw new LabError('usage', `cluster ${name} has one server: there is nobody to take over`)

@@ -14,14 +14,14 @@ interface ServerFiles {
   readonly configFile: string
 }
 
-/** The end of a process: its exit status, or the signal that ended it. */
+/** The exit status of a process, or the signal that ended it. */
 export type Ending = number | NodeJS.Signals
 
 const LOG_LINES_SHOWN = 15
 
 /**
- * For glibc, as in the image: memory of large bodies goes back to the system when it is freed. Left to itself the allocator
- * keeps chunks of up to 32 MiB for another time.
+ * glibc settings, as in the image: freed memory of large bodies returns to the system at once. By default, the allocator retains
+ * chunks of up to 32 MiB for reuse.
  */
 const ALLOCATOR = {
   MALLOC_MMAP_THRESHOLD_: '131072',
@@ -36,11 +36,11 @@ export const writeServerConfig = (plan: ServerPlan & { ports: PortPair }, files:
 
 export interface Launched {
   readonly pid: number
-  /** Resolves when it is gone while this process lives. */
+  /** Resolves when the process ends. Only while this process runs. */
   readonly ended: Promise<Ending>
 }
 
-/** The process of a server whose configuration is written. */
+/** Starts the process of a server. Its configuration must exist. */
 export const launchServer = (
   name: string,
   files: Pick<ServerFiles, 'configFile' | 'logFile'>,
@@ -49,13 +49,13 @@ export const launchServer = (
 
 interface LaunchOptions {
   readonly nodeOptions?: readonly string[]
-  /** The compiled file, below `dist`. */
+  /** The compiled file below `dist`. */
   readonly program?: string
-  /** The program ends when this process does, however that ends: see `endWithParent`. */
+  /** The program ends when this process ends in any way: see `endWithParent`. */
   readonly isTied?: boolean | undefined
 }
 
-/** This program once more, as a process of its own that outlives this one and writes to a log file. */
+/** Starts this program as a separate process that outlives this one and writes to a log file. */
 export const launchProgram = (
   args: readonly string[],
   what: string,
@@ -82,7 +82,7 @@ export const launchProgram = (
   }
 }
 
-/** A lab's servers are configured by their file alone, whatever the shell that starts them has set for others. */
+/** Removes server settings from the environment: only their configuration file configures the servers of a lab. */
 const withoutServerVariables = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !/^(VAULT_|UNDERSTUDY_)/.test(name)))
 
@@ -95,7 +95,7 @@ export const isRunning = (pid: number): boolean => {
   }
 }
 
-/** False when there is no such process. */
+/** Sends a signal. Returns false if the process does not exist. */
 export const signal = (pid: number, name: NodeJS.Signals): boolean => {
   try {
     return process.kill(pid, name)
@@ -104,13 +104,13 @@ export const signal = (pid: number, name: NodeJS.Signals): boolean => {
   }
 }
 
-/** The end of a server's log, to be shown when it failed. */
+/** Returns the end of a server's log, for error messages. */
 export const lastLogLines = (logFile: string): string => {
   if (!existsSync(logFile)) return ''
   return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LOG_LINES_SHOWN).join('\n')
 }
 
-/** The compiled program of this package, also when this code itself runs from its sources. */
+/** Returns the compiled program of this package, even when this code runs from source. */
 export const programFile = (program = 'main.js'): string => {
   let directory = path.dirname(fileURLToPath(import.meta.url))
   while (!existsSync(path.join(directory, 'package.json'))) {

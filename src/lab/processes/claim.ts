@@ -6,8 +6,8 @@ import { isAlive, type ProcessIdentity } from '../model/process-identity.js'
 import type { ProcessTable } from '../model/process-table.js'
 
 /**
- * The work of the holder of a claim, as the refusal of others names it. What operates a lab leaves its processes alone: others
- * may end and start them meanwhile, as disasters do, but not operate it as well.
+ * What the holder of a claim is doing, for error messages. `operated` does not control processes: other commands may stop and
+ * start them meanwhile, but not operate the lab.
  */
 type Doing = 'started' | 'stopped' | 'changed' | 'operated'
 
@@ -29,9 +29,9 @@ const TRIES = 10
 const NO_ROOM: readonly string[] = ['ENOSPC', 'EDQUOT']
 
 /**
- * Holds a lab while one command changes it: of two at once one wins, and the other ends with a conflict that names the
- * process. A claim is a numbered file that is linked into place, so it is there whole or not at all; one whose process is
- * gone counts for nothing. Release removes it.
+ * Locks a lab while one command changes it. A concurrent command fails with a conflict that names the process. A claim is a
+ * numbered file that is linked into place, so it always exists completely or not at all. Claims of processes that no longer exist
+ * are ignored. Release removes it.
  */
 export const claimLab = (name: string, doing: Doing, me: ProcessIdentity, table: ProcessTable): { release(): void } => {
   for (let tries = 0; tries < TRIES; tries++) {
@@ -41,13 +41,13 @@ export const claimLab = (name: string, doing: Doing, me: ProcessIdentity, table:
   throw new LabError('conflict', `the lab "${name}" is being changed by others; try again`)
 }
 
-/** The process that changes a lab at this moment. */
+/** Returns the process that is changing a lab. */
 export const findHolder = (name: string, table: ProcessTable): Holder | undefined =>
   readClaims(name, CLAIM_PREFIX)
     .map(({ holder }) => holder)
     .find((holder) => holder && isAlive(table, holder))
 
-/** Undefined when somebody was faster. */
+/** Returns undefined if another process was faster. */
 const tryClaim = (name: string, holder: Holder, table: ProcessTable): number | undefined => {
   const prefix = prefixOf(holder.doing)
   refuseWhenHeld(name, readClaims(name, prefix), table)
@@ -62,7 +62,7 @@ const tryClaim = (name: string, holder: Holder, table: ProcessTable): number | u
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
     if (['EEXIST', 'ENOENT'].includes(code)) return undefined
-    // Nobody else can claim it either; to take a lab down is what makes room, and a failover needs none.
+    // No other process can claim it either. Removing a lab frees disk space, and operations such as a failover need none.
     if (NO_ROOM.includes(code) && (holder.doing === 'stopped' || holder.doing === 'operated')) return number - 1
     rmSync(draft, { force: true })
     removeEmpty(directory)
@@ -70,7 +70,7 @@ const tryClaim = (name: string, holder: Holder, table: ProcessTable): number | u
   } finally {
     rmSync(draft, { force: true })
   }
-  // Two may have begun from different lists, when a third let go between them: the lower number stays.
+  // Two processes may have started from different lists if a third released its claim: the lower number wins.
   const below = readClaims(name, prefix).filter((claim) => claim.number < number)
   try {
     refuseWhenHeld(name, below, table)
@@ -86,7 +86,7 @@ const refuseWhenHeld = (name: string, claims: readonly Claim[], table: ProcessTa
   if (holder) throw new LabError('conflict', `the lab "${name}" is being ${holder.doing} by process ${holder.pid}`)
 }
 
-/** Takes older claims, whose holders are gone, along; and the directory, when nothing else is left in it. */
+/** Removes the claim and older claims of ended processes, and the directory if nothing else is left in it. */
 const release = (name: string, prefix: string, number: number): void => {
   for (const claim of readClaims(name, prefix))
     if (claim.number <= number) rmSync(fileOf(name, prefix, claim.number), { force: true })
@@ -97,7 +97,7 @@ const removeEmpty = (directory: string): void => {
   try {
     rmdirSync(directory)
   } catch {
-    // There is a lab in it, or somebody else's claim.
+    // The directory contains a lab or another claim.
   }
 }
 

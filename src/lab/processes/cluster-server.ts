@@ -6,8 +6,8 @@ import type { ProcessIdentity } from '../model/process-identity.js'
 import type { ProcessFacts } from '../model/process-table.js'
 
 /**
- * The process that the server of a cluster runs in; undefined when it does not run. In a lab that runs in one process that is
- * the lab daemon's, where the record says that the server was started in that very one.
+ * Returns the process of a cluster's server, or undefined if it is not running. In an in-process lab, that is the lab daemon, if
+ * the record shows that it started the server.
  */
 export const findServer = (
   { isInProcess, keeper }: Pick<LabRecord, 'isInProcess' | 'keeper'>,
@@ -21,11 +21,11 @@ export const findServer = (
 
 interface LaunchedServer {
   readonly process: ProcessIdentity | null
-  /** Resolves when it is gone by itself. */
+  /** Resolves when the process exits by itself. */
   readonly ended: Promise<Ending>
 }
 
-/** Starts the server of a cluster: as a process of its own, or within that of the lab, whose keeper runs. */
+/** Starts the server of a cluster: as a separate process, or in the running daemon of an in-process lab. */
 export const launchCluster = async (
   { isInProcess, keeper }: Pick<LabRecord, 'isInProcess' | 'keeper'>,
   server: ServerRecord,

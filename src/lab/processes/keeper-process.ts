@@ -13,22 +13,21 @@ import { type Launched, lastLogLines, launchProgram } from './child-process.js'
 import { waitFor } from '../requests/wait.js'
 import type { LabHost } from './lab-host.js'
 
-/** Paths of sockets are short by the system's rule (104 bytes on some). */
+/** The system limits the length of socket paths (104 bytes on some systems). */
 const SOCKET_PATH_MAX = 100
 
-/** The lab daemon, a program of its own; see `cli/keeper-entrypoint.ts`. */
+/** The program of the lab daemon; see `cli/keeper-entrypoint.ts`. */
 export const KEEPER_PROGRAM = path.join('bundle', 'keeper.cjs')
 
-/** The lab daemon with the servers of the lab in its process; see `cli/host-entrypoint.ts`. */
+/** The lab daemon with the servers in its process; see `cli/host-entrypoint.ts`. */
 const HOST_PROGRAM = path.join('cli', 'host-entrypoint.js')
 
-/** Node 20 can be told to compile what runs often later: by bytes of bytecode that have run, ten times the default. */
+/** Delays optimization in Node 20: the budget is bytes of executed bytecode, here ten times the default. */
 const OPTIMISES_LATE = process.versions.node.startsWith('20.') ? ['--interrupt-budget=1320000'] : []
 
 /**
- * The lab daemon only passes bytes on: little memory is enough, and young garbage is collected in small pieces. The compiler
- * that optimises brings 3 MB of node's own code into memory, and the data of time zones 1 MB more; a lab at rest needs
- * neither, and all times are in UTC.
+ * The lab daemon mainly copies bytes: it needs little memory and collects garbage in small steps. The optimizing compiler would
+ * load 3 MB of Node code, and time zone data another 1 MB. An idle lab needs neither, and all times are in UTC.
  */
 export const KEEPER_NODE_OPTIONS = [
   '--max-semi-space-size=1',
@@ -48,7 +47,7 @@ export const planKeeper = (directory: string, word: string, routes: readonly Rou
   }
 }
 
-/** Starts the lab daemon that has none running, on the ports it always had, and waits until it answers. */
+/** Starts the lab daemon on its recorded ports and waits until it responds. None may be running. */
 export const startKeeper = async (
   lab: LabRecord,
   { clock, servers }: LabHost,
@@ -80,7 +79,7 @@ export const startKeeper = async (
   void launched.ended.then((ending) => {
     failure.abort(new LabError('remote', `the lab daemon ended (${ending})\n${lastLogLines(keeper.logFile)}`))
   })
-  // One that is only starting has cut no link, which is what its silence means later.
+  // While the daemon starts, its silence does not yet mean that the links are down.
   const answers = () =>
     new KeeperClient(keeper.socket).list().then(
       () => undefined,
@@ -99,7 +98,7 @@ const hostedFilesOf = (cluster: ClusterRecord): HostedFiles[] =>
     ...(cluster.nodes ? { cluster: cluster.name } : {}),
   }))
 
-/** Removes the directory of the lab daemon's socket where that lies outside the lab's directory. */
+/** Removes the directory of the daemon's socket if it is outside the lab's directory. */
 export const removeSocket = ({ socket }: KeeperRecord, directory: string): void => {
   if (path.dirname(socket) !== directory) rmSync(path.dirname(socket), { recursive: true, force: true })
 }

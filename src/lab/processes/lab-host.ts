@@ -4,7 +4,7 @@ import { identify, type ProcessIdentity } from '../model/process-identity.js'
 import { createProcessTable, type ProcessTable } from '../model/process-table.js'
 import { ServerProcesses } from './server-processes.js'
 
-/** This machine, as the lab's commands work on it. */
+/** This machine, as used by lab commands. */
 export interface LabHost {
   readonly clock: Clock
   readonly table: ProcessTable

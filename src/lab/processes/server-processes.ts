@@ -3,9 +3,8 @@ import { type ProcessIdentity, identify } from '../model/process-identity.js'
 import type { ProcessFacts, ProcessTable } from '../model/process-table.js'
 
 /**
- * Finds and signals the servers of labs, and nothing else. A process is a lab's server when it was started with that
- * server's configuration file, whose name holds a random word; a recorded number alone says nothing, since numbers are given
- * out again.
+ * Finds and signals only server processes of labs. A process is a lab's server if its command line contains that server's
+ * configuration file, whose name contains a random word. A recorded process ID alone is not sufficient, since IDs are reused.
  */
 export class ServerProcesses {
   readonly #table: ProcessTable
@@ -16,7 +15,7 @@ export class ServerProcesses {
     this.#clock = clock
   }
 
-  /** The server with this configuration file: the recorded process if it is that, else whatever process is. */
+  /** Finds the server with this configuration file: first the recorded process, then any other. */
   find(configFile: string, recorded?: ProcessIdentity): ProcessFacts | undefined {
     const isOurs = (facts: ProcessFacts) => facts.hasArgument(configArgument(configFile))
     const known = recorded && this.#table.find(recorded.pid)
@@ -24,13 +23,13 @@ export class ServerProcesses {
     return this.#table.list().find(isOurs)
   }
 
-  /** Servers by their configuration files, looked up together. */
+  /** Finds several servers by configuration file in one lookup. */
   findAll(configFiles: readonly string[]): ProcessFacts[] {
     const wanted = configFiles.map(configArgument)
     return this.#table.list().filter((facts) => wanted.some((argument) => facts.hasArgument(argument)))
   }
 
-  /** False when it is gone, or its number belongs to somebody else by now. */
+  /** Sends a signal. Returns false if the process no longer exists or its ID was reused. */
   signal({ pid, startTime }: ProcessIdentity, name: NodeJS.Signals): boolean {
     if (this.#table.find(pid)?.startTime !== startTime) return false
     try {
@@ -45,8 +44,8 @@ export class ServerProcesses {
   }
 
   /**
-   * Asks servers to stop, wakes those that are frozen so that they can, and waits until all are gone. What is still there
-   * after `graceMs`, or when `hurry` is aborted, is killed. `onSlow` is told once, after a second, how many are left.
+   * Stops servers, resuming suspended ones, and waits until all have exited. Kills the rest after `graceMs`, or when `hurry` is
+   * aborted. Calls `onSlow` once after one second with the number of remaining servers.
    */
   async stop(processes: readonly ProcessIdentity[], options: StopOptions): Promise<void> {
     const { graceMs, hurry, onSlow } = options

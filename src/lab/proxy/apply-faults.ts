@@ -12,16 +12,16 @@ interface PipeOptions {
   readonly direction: LinkDirection
   readonly clock: Clock
   readonly random: Random
-  /** Ends the connection on both sides, at once. */
+  /** Ends the connection on both sides immediately. */
   readonly reset: () => void
 }
 
 /**
- * Carries what `source` sends to `sink` under the faults of a direction, in order. What meets a direction without any, with nothing
- * waiting before it, is written to the sink at once; everything else waits its turn in a queue.
+ * Copies data from `source` to `sink` in order, with the faults of a direction. Without faults or waiting data, chunks are
+ * written to the sink at once. Other chunks wait in a queue.
  */
 export class Pipe {
-  /** Resolves when the source's end was passed on, behind all that it had sent, or either side is gone. */
+  /** Resolves when the source's end was forwarded after all its data, or either side is closed. */
   readonly finished: Promise<void>
   readonly #options: PipeOptions
   readonly #queue: ChunkQueue
@@ -35,8 +35,8 @@ export class Pipe {
   }
 
   /**
-   * To be called with everything that the source sends. Returns whether it may be read on; where not, it is resumed in time.
-   * Until then, or until this returns true, the memory of `bytes` is not to be used again.
+   * Accepts a chunk from the source. Returns false if reading must pause; the source is resumed later. The memory of `bytes` must
+   * not be reused until then, or until this returns true.
    */
   take(bytes: Buffer): boolean {
     const { direction, sink } = this.#options
@@ -109,7 +109,7 @@ const delay = async (chunk: Chunk, { latency, bandwidth }: Faults, { clock, rand
   if (bandwidth) await clock.sleep((chunk.bytes.length / bandwidth.bytesPerSecond) * 1000)
 }
 
-/** In chunks of about the size that is asked for; what they have in common is the order. */
+/** Writes data in chunks of about the configured size, in order. */
 const passSliced = async (
   bytes: Buffer,
   { averageBytes, variationBytes = 0, delayMs = 0 }: NonNullable<Faults['slicer']>,
@@ -124,10 +124,10 @@ const passSliced = async (
   }
 }
 
-/** From 0 to 1. */
+/** Returns a random fraction from 0 to 1. */
 const drawShare = (random: Random): number => random.bytes(2).readUInt16BE() / 0xffff
 
-/** What waits for the kernel to take it is dropped with a socket that is destroyed: it is not yet over then. */
+/** Waits until the kernel has accepted all data: destroying the socket earlier would drop the rest. */
 const untilEnded = (sink: net.Socket): Promise<void> => new Promise((resolve) => sink.end(() => resolve()))
 
 const untilDrained = async (sink: net.Socket): Promise<void> => {

@@ -7,12 +7,12 @@ export interface Chunk {
 }
 
 /**
- * A sender is read no further while so much of what it sent waits here: back-pressure passes through the link. A link with a
- * latency of 250 ms still carries 16 MiB in a second.
+ * Reading from a sender pauses at this number of queued bytes, which propagates back-pressure. A link with a latency of 250 ms
+ * still transfers 16 MiB per second.
  */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024
 
-/** Data that one side of a connection has sent and the other has not been given yet, with the time at which it came. */
+/** Data that one side has sent and the other has not received yet, with arrival times. */
 export class ChunkQueue {
   readonly #source: net.Socket
   readonly #clock: Clock
@@ -33,12 +33,12 @@ export class ChunkQueue {
     source.on('close', end)
   }
 
-  /** Whether everything that came was taken, and whoever takes it has done so with each chunk. */
+  /** Whether all data was taken and each chunk was processed completely. */
   get isIdle(): boolean {
     return this.#isAwaited && this.#chunks.length === 0
   }
 
-  /** Returns whether the source may be read on; where not, it is resumed when there is room. */
+  /** Adds a chunk. Returns false if reading must pause; the source is resumed when there is space. */
   push(bytes: Buffer): boolean {
     this.#chunks.push({ bytes, arrivedMs: this.#clock.monotonic() })
     this.#waitingBytes += bytes.length
@@ -46,7 +46,7 @@ export class ChunkQueue {
     return this.#waitingBytes < WAITING_BYTES_MAX
   }
 
-  /** The oldest chunk; undefined when the source has ended and all was taken. */
+  /** Returns the oldest chunk. Undefined if the source has ended and the queue is empty. */
   async next(): Promise<Chunk | undefined> {
     while (this.#chunks.length === 0 && !this.#isEnded) {
       this.#isAwaited = true

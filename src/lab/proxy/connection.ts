@@ -13,13 +13,13 @@ interface ConnectionOptions {
   readonly random: Random
 }
 
-/** As much as Node reads at once. */
+/** The size of one read in Node. */
 const READ_BYTES = 64 * 1024
 
-/** The types of Node give `onread` to its functions that connect, which pass it on to here. */
+/** Node's types declare `onread` only for connect functions, although the socket constructor accepts it. */
 type TargetOptions = net.SocketConstructorOpts & Required<Pick<net.ConnectOpts, 'onread'>>
 
-/** Two sockets and a pipe each way. */
+/** Two sockets with one pipe in each direction. */
 export class Connection {
   readonly #dialler: net.Socket
   readonly #target: net.Socket
@@ -27,7 +27,7 @@ export class Connection {
 
   constructor({ dialler, target, directions, clock, random }: ConnectionOptions) {
     this.#dialler = dialler
-    // Most of what passes comes from the target: it is read into one buffer, and no new memory is taken for every chunk.
+    // Most data comes from the target, so it is read into one buffer instead of new memory for each chunk.
     const options: TargetOptions = {
       allowHalfOpen: true,
       onread: {
@@ -58,20 +58,20 @@ export class Connection {
     return this.#finished
   }
 
-  /** Ends it at once on both sides, with RST where the kernel still can. */
+  /** Closes both sides immediately, with RST if the kernel allows it. */
   reset(): void {
     resetSocket(this.#dialler)
     resetSocket(this.#target)
   }
 
-  /** Through a cut link nobody reaches the target, so it is dialled only when the way there is whole. */
+  /** Dials the target only while this direction is open: a partition prevents new connections. */
   async #connect(target: { host: string; port: number }, direction: LinkDirection): Promise<void> {
     while (direction.passage === 'partitioned' && !this.#dialler.destroyed) await direction.change()
     if (!this.#dialler.destroyed) this.#target.connect(target)
   }
 }
 
-/** A socket that has said goodbye, or was never connected, cannot be reset: Node would keep it open, and the process alive. */
+/** Closes a socket. Node cannot reset a socket that is ending or never connected, and would keep it and the process alive. */
 const resetSocket = (socket: net.Socket): void => {
   if (socket.connecting || socket.writableEnded) socket.destroy()
   else socket.resetAndDestroy()

@@ -1,7 +1,7 @@
 import { LabError } from '../model/lab-error.js'
 
 /**
- * One way of a link: `up` carries what the dialling side sends, `down` what it receives.
+ * One direction of a link: `up` is traffic from the dialing side, `down` traffic to it.
  *
  * @example
  * import { type Direction, startLab } from 'understudy-lab'
@@ -13,7 +13,7 @@ import { LabError } from '../model/lab-error.js'
 export type Direction = 'up' | 'down'
 
 /**
- * One way of a link, or both.
+ * One direction of a link, or both.
  *
  * @example
  * import { startLab, type Way } from 'understudy-lab'
