@@ -11,12 +11,12 @@ import {
   type TopologyName,
 } from './index.js'
 
-/** Labs for tests in vitest: one for each file, in which every test begins with the state right after the start. */
+/** Labs for vitest: one lab per file, reset to its initial state before each test. */
 
 type AnyTopology = TopologyName | TopologyFile | Topology
 
 /**
- * The fixtures that each test is given.
+ * The fixtures of each test.
  *
  * @example
  * import { type LabFixtures, labTest } from 'understudy-lab/vitest'
@@ -26,14 +26,14 @@ type AnyTopology = TopologyName | TopologyFile | Topology
  */
 export interface LabFixtures<T extends AnyTopology> {
   readonly lab: Lab<ClustersOf<T>>
-  /** Where the lab of a test comes from; ends with the file. */
+  /** The source of the test's lab. Closed at the end of the file. */
   readonly labs: FreshLabs<T>
 }
 
 /**
- * `test` of vitest with the fixture `lab`, a lab of this topology (a name, a file or an object): one for each file, in which every test begins with
- * the state right after the start. It starts when the first test asks for it. A test fails with the LabError of
- * `startLab` when it cannot be started.
+ * `test` of vitest with the fixture `lab`, a lab of this topology (a name, a file or an object): one lab per file, which starts
+ * with the first test that uses it and is reset to its initial state for each test. If the lab cannot start, the test fails with
+ * the LabError of `startLab`.
  *
  * @example
  * import { expect } from 'vitest'
@@ -63,7 +63,7 @@ export const labTest = <const T extends AnyTopology>(topology: T, options: Start
   })
 }
 
-/** For JavaScript, which has no compiler: the same lab is reset for each test, which a simulated one cannot be. */
+/** Rejects simulated labs, which cannot be reset. JavaScript has no compiler to detect this. */
 const requireReal = (options: object): void => {
   if (!('simulated' in options) || options.simulated !== true) return
   throw new LabError(
@@ -73,8 +73,7 @@ const requireReal = (options: object): void => {
 }
 
 /**
- * A lab that is handed out again and again, as if it were new: for test runners other than vitest, and hooks of one's
- * own.
+ * A reusable lab that is in its initial state each time, for other test runners and custom hooks.
  *
  * @example
  * import { FreshLabs } from 'understudy-lab/vitest'
@@ -92,11 +91,11 @@ export class FreshLabs<const T extends AnyTopology> {
 
   constructor(topology: T, options: StartLabOptions) {
     requireReal(options)
-    // The compiler has said already what it knows of the names; `startLab` looks at what is there.
+    // The compiler has checked the names. `startLab` validates the value.
     this.#start = async () => (await startLab(topology as Topology, options)) as Lab<ClustersOf<T>>
   }
 
-  /** In the state right after the start: the first time it is started, then it is reset. */
+  /** Returns the lab in its initial state: starts it first, and resets it on later calls. */
   async next(): Promise<Lab<ClustersOf<T>>> {
     const used = this.#lab
     this.#lab ??= this.#startOnce()
@@ -105,14 +104,14 @@ export class FreshLabs<const T extends AnyTopology> {
     return lab
   }
 
-  /** Also ends a lab that is still starting. */
+  /** Also closes a lab that is still starting. */
   async close(): Promise<void> {
     const lab = this.#lab
     this.#lab = undefined
     await (await lab?.catch(() => undefined))?.close()
   }
 
-  /** A lab that failed to start is tried again the next time. */
+  /** After a failed start, the next call tries again. */
   async #startOnce(): Promise<Lab<ClustersOf<T>>> {
     try {
       return await this.#start()

@@ -1,7 +1,7 @@
 /// <reference types="node" preserve="true" />
 /**
- * Containers of the image for tests that have Docker: `UnderstudyContainer` is one server, `UnderstudyLab` a topology on one
- * network. The package `testcontainers` is to be installed beside this one.
+ * Test containers of the image, which require Docker: `UnderstudyContainer` is one server, `UnderstudyLab` a topology on one
+ * network. Requires the package `testcontainers`.
  */
 export { StartedUnderstudyContainer, UnderstudyContainer } from './understudy-container.js'
 export {

@@ -2,17 +2,17 @@ import { AbstractStartedContainer, GenericContainer, type StartedTestContainer, 
 import { ApiClient } from '../client/api-client.js'
 import { requireSettings, type LabSettings } from '../lab/model/settings.js'
 
-/** The image that is taken where none is named: the one that `npm run image` builds. */
+/** The default image: the one that `npm run image` builds. */
 export const DEFAULT_IMAGE = 'understudy'
 
-/** In a container. */
+/** API port inside the container. */
 export const API_PORT = 8200
 
 const STARTUP_MS = 60_000
 
 /**
- * One open server in a container, in memory, with a root token: `server -dev`. Start rejects with the error of
- * testcontainers, such as where the image is not there.
+ * One unsealed server with in-memory storage and a root token in a container: `server -dev`. Start rejects with the error of
+ * testcontainers, for example if the image does not exist.
  *
  * @example
  * import { UnderstudyContainer } from 'understudy-lab/testcontainers'
@@ -31,13 +31,13 @@ export class UnderstudyContainer extends GenericContainer {
       .withStartupTimeout(STARTUP_MS)
   }
 
-  /** Instead of `root`. */
+  /** Sets the root token. Default: `root`. */
   withRootToken(token: string): this {
     this.#rootToken = token
     return this
   }
 
-  /** Settings of the stanza `understudy`. Throws LabError `usage` for one that is not known. */
+  /** Sets settings of the stanza `understudy`. Throws LabError `usage` for an unknown one. */
   withSettings(settings: LabSettings): this {
     requireSettings(settings)
     const variables = Object.entries(settings).map(([name, value]) => [
@@ -54,7 +54,7 @@ export class UnderstudyContainer extends GenericContainer {
 }
 
 /**
- * A server that runs in a container, with its address on this machine. `stop` ends and removes it.
+ * A running server in a container, with its address on this machine. `stop` stops and removes it.
  *
  * @example
  * import { type StartedUnderstudyContainer, UnderstudyContainer } from 'understudy-lab/testcontainers'
@@ -65,7 +65,7 @@ export class UnderstudyContainer extends GenericContainer {
  */
 export class StartedUnderstudyContainer extends AbstractStartedContainer {
   readonly rootToken: string
-  /** With the root token. */
+  /** A client with the root token. */
   readonly client: ApiClient
 
   constructor(started: StartedTestContainer, rootToken: string) {
@@ -74,7 +74,7 @@ export class StartedUnderstudyContainer extends AbstractStartedContainer {
     this.client = new ApiClient({ address: this.address, token: rootToken })
   }
 
-  /** `http://host:port`, as VAULT_ADDR has it. */
+  /** `http://host:port`, the value for VAULT_ADDR. */
   get address(): string {
     return addressOf(this)
   }

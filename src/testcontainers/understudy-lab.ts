@@ -14,7 +14,7 @@ import { loadTopology } from '../lab/topology/catalogue.js'
 import { addressOf, API_PORT, DEFAULT_IMAGE } from './understudy-container.js'
 
 /**
- * How a lab of containers is started. An option or a setting that is not known is LabError `usage`.
+ * Options of a lab in containers. An unknown option or setting causes LabError `usage`.
  *
  * @example
  * import { UnderstudyLab, type UnderstudyLabOptions } from 'understudy-lab/testcontainers'
@@ -23,11 +23,11 @@ import { addressOf, API_PORT, DEFAULT_IMAGE } from './understudy-container.js'
  * await using lab = await new UnderstudyLab('pr', options).start()
  */
 export interface UnderstudyLabOptions {
-  /** `understudy` by default. */
+  /** Default: `understudy`. */
   readonly image?: string | undefined
   /** Settings of the stanza `understudy`, for all clusters. */
   readonly settings?: LabSettings | undefined
-  /** Bound on each wait in milliseconds; 60 000 by default. */
+  /** Timeout of each wait in milliseconds. Default: 60 000. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -36,9 +36,9 @@ const STOP_MS = 20_000
 const OPTIONS = ['image', 'settings', 'timeoutMs'] as const satisfies readonly (keyof UnderstudyLabOptions)[]
 
 /**
- * A topology as containers on one network, a container for each cluster, whose name in lower case is its name on the
- * network. Start rejects with LabError: `usage` for a topology, an option or a setting that is not known, `timeout`
- * with the fact that was still false, or with the error of testcontainers; what was started is stopped then.
+ * A topology as containers on one network: one container per cluster, with the lower-case cluster name as its host name. Start
+ * rejects with LabError (`usage` for an unknown topology, option or setting, `timeout` with the condition that was still false)
+ * or with the error of testcontainers, and then stops the started containers.
  *
  * @example
  * import { UnderstudyLab } from 'understudy-lab/testcontainers'
@@ -51,7 +51,7 @@ export class UnderstudyLab {
   readonly #topology: Topology
   readonly #options: UnderstudyLabOptions
 
-  /** A topology of the package by its name, one of a file, or an object. */
+  /** `topology`: the name of a bundled topology, a file, or an object. */
   constructor(topology: string | Topology, options: UnderstudyLabOptions = {}) {
     requireKeys('option of a lab', options, OPTIONS)
     requireSettings(options.settings ?? {})
@@ -114,7 +114,7 @@ export class UnderstudyLab {
 }
 
 /**
- * A lab of containers that runs. Whoever starts it stops it.
+ * A running lab of containers. The caller must stop it.
  *
  * @example
  * import { type StartedUnderstudyLab, UnderstudyLab } from 'understudy-lab/testcontainers'
@@ -141,7 +141,7 @@ export class StartedUnderstudyLab extends OperableLab<string, ContainerCluster> 
     this.clusters = [...containers].map(([name, container]) => new ContainerCluster(name, container, this.keys))
   }
 
-  /** Opens the servers, which are new, and joins them. */
+  /** Initializes, unseals and joins the new servers. */
   async wire(): Promise<void> {
     const addresses = new Map(this.clusters.map(({ name, address }) => [name, address]))
     const { wired } = await wireClusters(this.topology, addresses, undefined, {
@@ -165,7 +165,7 @@ export class StartedUnderstudyLab extends OperableLab<string, ContainerCluster> 
     return this.stop()
   }
 
-  /** The network between the containers is Docker's own. */
+  /** Returns none: the network between the containers belongs to Docker. */
   protected override findFaultyLinks(): readonly string[] {
     return []
   }
@@ -184,14 +184,14 @@ export class StartedUnderstudyLab extends OperableLab<string, ContainerCluster> 
  */
 export class ContainerCluster {
   readonly name: string
-  /** For `exec`, logs, and whatever else testcontainers can do. Stopped, it has to be started on the same port. */
+  /** For `exec`, logs, and other functions of testcontainers. If you stop it, start it again on the same port. */
   readonly container: StartedTestContainer
-  /** `http://host:port`, as this machine reaches it. */
+  /** `http://host:port`, as reachable from this machine. */
   readonly address: string
   readonly isRunning = true
-  /** Without a token, or with the one that a call names. */
+  /** A client without a token, or with the token of the call. */
   readonly anonymous: ApiClient
-  /** With the root token that works here now, through joins, promotions and failovers; with none on a DR secondary. */
+  /** A client with the valid root token, through joins, promotions and failovers. On a DR secondary, without a token. */
   readonly client: ApiClient
   readonly #keys: KeyRing
 
@@ -212,7 +212,7 @@ export class ContainerCluster {
     return this.address
   }
 
-  /** As the other containers reach it. */
+  /** The address for the other containers. */
   get clusterAddress(): string {
     return clusterAddressOf(this.name)
   }
@@ -221,12 +221,12 @@ export class ContainerCluster {
     return this.#keys.keysOf(this.name).unsealKeys
   }
 
-  /** The root token that works here now, for other clients; undefined where none does, as on a DR secondary. */
+  /** Returns the root token that is valid now, for other clients. Undefined without one, as on a DR secondary. */
   token(): Promise<string | undefined> {
     return this.#keys.findToken(this.name)
   }
 
-  /** The answer of `sys/replication/<kind>/status`, which needs no token. */
+  /** Returns the response of `sys/replication/<kind>/status`, which needs no token. */
   status(kind: Kind): Promise<Record<string, unknown>> {
     return statusOf(this.anonymous, kind)
   }

@@ -187,7 +187,7 @@ const goOnFrom = async (
 /** Stores the image for `reset`. */
 const keepStart = async (lab: LabRecord, { image }: UpOptions, host: LabHost): Promise<void> => {
   const start = startDirectory(lab)
-  // The record of a join is part of the data of nodes with data of their own.
+  // Peer nodes have stored their joins, so the given image no longer matches them.
   if (!image || lab.clusters.some(isOfPeers)) await takeLabImage(lab, start, host)
   else if (image.directory !== start) cpSync(image.directory, start, { recursive: true })
 }

@@ -27,7 +27,7 @@ export type Way = Direction | 'both'
 
 const DIRECTIONS: readonly Direction[] = ['up', 'down']
 
-/** Throws LabError `usage` for none of them: JavaScript has no compiler to say it. */
+/** Throws LabError `usage` for an unknown direction, which the compiler does not catch in JavaScript. */
 export const directionsOf = (way: Way): readonly Direction[] => {
   if (way === 'both') return DIRECTIONS
   if (DIRECTIONS.includes(way)) return [way]
@@ -35,7 +35,7 @@ export const directionsOf = (way: Way): readonly Direction[] => {
 }
 
 /**
- * How a direction treats traffic. `held`: bytes wait, a reset passes. `partitioned`: neither bytes nor the end of a
- * connection pass, as when the cable is cut; what TCP would send again arrives after healing.
+ * How a direction treats traffic. `held`: data waits, resets pass. `partitioned`: neither data nor connection ends pass, as with
+ * a cut cable; data that TCP would retransmit arrives after healing.
  */
 export type Passage = 'open' | 'held' | 'partitioned'

@@ -1,7 +1,7 @@
 import type { Passage } from './direction.js'
 import { arePartial, type Faults, faultsFor } from './link-faults.js'
 
-/** One direction of a link, shared by all its connections: they look here before everything they pass on. */
+/** One direction of a link, shared by its connections, which check it before forwarding anything. */
 export class LinkDirection {
   #passage: Passage = 'open'
   #faults: Faults = {}
@@ -18,17 +18,17 @@ export class LinkDirection {
     return this.#faults
   }
 
-  /** Whether this direction passes everything at once and as it is. */
+  /** Whether this direction forwards all data immediately and unchanged. */
   get isClear(): boolean {
     return this.#isClear
   }
 
-  /** Faults for one connection, which draws its lot when they are asked for. */
+  /** Returns the faults of one connection. `lot` draws its random number, and is called only if needed. */
   faultsFor(lot: () => number): Faults {
     return this.#arePartial ? faultsFor(this.#faults, lot()) : this.#faults
   }
 
-  /** Bytes that were passed on this way so far, over all connections. */
+  /** The bytes forwarded in this direction so far, over all connections. */
   get passedBytes(): number {
     return this.#passedBytes
   }

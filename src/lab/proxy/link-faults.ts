@@ -1,11 +1,11 @@
-/** Faults of a link under the names of toxiproxy; `partition`, `hold` and `down` are our own. */
+/** Link faults, with the names of Toxiproxy. `partition`, `hold` and `down` exist only in Understudy. */
 
-/** A fault of some connections: each draws a lot when it begins, from 0 to 1, and those below are met. Absent: all. */
+/** A fault of some connections: each draws a number from 0 to 1 at its start, and those below are affected. Absent: all. */
 type Toxic<Fault> = Readonly<Fault> & { readonly toxicity?: number }
 
 /**
- * Faults of one direction. An absent one is off. Times are milliseconds, sizes bytes; `toxicity` is the share of
- * connections that a fault meets, from 0 to 1, and all of them when it is absent.
+ * Faults of one direction. Absent ones are off. Times are in milliseconds, sizes in bytes. `toxicity` is the fraction of affected
+ * connections, from 0 to 1. Default: all.
  *
  * @example
  * import { type Faults, startLab } from 'understudy-lab'
@@ -15,33 +15,33 @@ type Toxic<Fault> = Readonly<Fault> & { readonly toxicity?: number }
  * lab.link('A', 'C').setFault('bandwidth', narrow)
  */
 export interface Faults {
-  /** Every chunk arrives this much later, give or take the jitter; order is kept. */
+  /** Delays each chunk by this time plus or minus the jitter. Keeps the order. */
   readonly latency?: Toxic<{ ms: number; jitterMs?: number }>
   readonly bandwidth?: Toxic<{ bytesPerSecond: number }>
-  /** Nothing passes; the connection is closed after so long. 0: never. */
+  /** Drops all data, and closes the connection after this time. 0: never. */
   readonly timeout?: Toxic<{ ms: number }>
-  /** Both sides of a connection are reset so long after its first chunk. */
+  /** Resets both sides of a connection this long after its first chunk. */
   readonly reset_peer?: Toxic<{ ms: number }>
-  /** The connection is closed after so many bytes of this direction. */
+  /** Closes the connection after this number of bytes in this direction. */
   readonly limit_data?: Toxic<{ bytes: number }>
-  /** Data is cut into chunks of about this size, with a pause between them. */
+  /** Splits data into chunks of about this size, with a pause between them. */
   readonly slicer?: Toxic<{ averageBytes: number; variationBytes?: number; delayMs?: number }>
-  /** The end of a connection passes so much later. */
+  /** Delays the close of a connection. */
   readonly slow_close?: Toxic<{ ms: number }>
 }
 
-/** Whether a lot is needed to tell whom these faults meet. */
+/** Whether the faults affect only some connections, so that a random number is needed. */
 export const arePartial = (faults: Faults): boolean =>
   Object.values(faults as Record<string, { toxicity?: number }>).some(({ toxicity }) => toxicity !== undefined)
 
-/** The faults that meet the connection with this lot. */
+/** Returns the faults that affect the connection with this random number. */
 export const faultsFor = (faults: Faults, lot: number): Faults =>
   Object.fromEntries(
     Object.entries(faults as Record<string, { toxicity?: number }>).filter(([, { toxicity = 1 }]) => lot < toxicity),
   )
 
 /**
- * The name of a fault of a link, which is toxiproxy's.
+ * The name of a link fault, as in Toxiproxy.
  *
  * @example
  * import { type FaultName, startLab } from 'understudy-lab'
@@ -54,7 +54,7 @@ export type FaultName = keyof Faults
 
 type Numbers<N extends FaultName> = Omit<NonNullable<Faults[N]>, 'toxicity'>
 
-/** A fault of a link with its numbers, such as `{ name: 'latency', ms: 80 }`. */
+/** A link fault with its numbers, such as `{ name: 'latency', ms: 80 }`. */
 export type LinkFault =
   | { readonly name: 'partition' | 'hold' | 'down' }
   | { [N in FaultName]: { readonly name: N } & Numbers<N> }[FaultName]
@@ -63,33 +63,33 @@ export type LinkFaultName = LinkFault['name']
 
 type FaultNumbers = Readonly<Record<string, number | undefined>>
 
-/** A number of a fault. */
+/** A numeric parameter of a fault. */
 interface FaultField {
   readonly name: string
   readonly unit: 'ms' | 'bytes' | 'bytes/s'
-  /** Smallest value; 0 by default. */
+  /** Minimum. Default: 0. */
   readonly least?: number
   readonly isOptional?: true
-  /** The command line takes 0. */
+  /** The command line accepts 0 despite the minimum. */
   readonly isZeroTyped?: true
-  /** Key in a step of a drill, and placeholder of the command line. */
+  /** Key in a drill step, and placeholder on the command line. */
   readonly key: 'delay' | 'jitter' | 'after' | 'bytes' | 'bytes-per-second' | 'variation'
-  /** Meaning, for help texts. */
+  /** Description for help texts. */
   readonly about: string
-  /** Attribute of the toxic, and how much of `unit` is one unit of toxiproxy; 1 by default. */
+  /** Attribute of the toxic, and the factor from `unit` to Toxiproxy's unit. Default: 1. */
   readonly toxic: { readonly attribute: string; readonly scale?: number }
 }
 
 interface LinkFaultRow {
   readonly about: string
-  /** Value of the first field on the command line. */
+  /** Example for the first field on the command line. */
   readonly example?: string
-  /** On the command line the first is an argument, and each of the others an option. */
+  /** On the command line, the first field is an argument and the others are options. */
   readonly fields: readonly FaultField[]
   readonly describe?: (numbers: FaultNumbers) => string
 }
 
-/** What each fault takes and how it is described; `apply-faults.ts` has what it does. */
+/** Parameters and descriptions of each fault. `apply-faults.ts` implements them. */
 export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
   partition: { about: 'cut the cable: nothing passes, not even the end of a connection', fields: [] },
   hold: { about: 'let bytes wait until it is healed', fields: [] },
@@ -117,7 +117,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
       {
         name: 'bytesPerSecond',
         unit: 'bytes/s',
-        // One byte a day lets nothing pass, as a rate of 0 does in toxiproxy.
+        // One byte per day blocks all data, as a rate of 0 does in Toxiproxy.
         least: 1e-5,
         key: 'bytes-per-second',
         about: 'the rate',
@@ -203,7 +203,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
   },
 }
 
-/** The faults with numbers, which are those of toxiproxy. */
+/** The faults with numbers, which Toxiproxy supports too. */
 export const TOXIC_NAMES = (Object.keys(LINK_FAULTS) as LinkFaultName[]).filter(
   (name): name is FaultName => LINK_FAULTS[name].fields.length > 0,
 )
@@ -217,15 +217,15 @@ export const makeLinkFault = (name: LinkFaultName, read: (field: FaultField) => 
 /** Returns the numbers of a fault by the names of its fields. */
 export const numbersOf = ({ name: _, ...numbers }: LinkFault): FaultNumbers => numbers
 
-/** `latency 80 ms, give or take 20 ms`. */
+/** Describes a fault, for example `latency 80 ms, give or take 20 ms`. */
 export const describeLinkFault = (fault: LinkFault): string =>
   [fault.name, LINK_FAULTS[fault.name].describe?.(numbersOf(fault))].filter(Boolean).join(' ')
 
-/** No timer waits longer, in milliseconds. */
+/** Maximum delay of a timer, in milliseconds. */
 export const DELAY_MS_MAX = 2 ** 31 - 1
 const BYTES_MAX = 2 ** 40
 
-/** Returns the smallest and the largest value of a field. */
+/** Returns the minimum and maximum of a field. */
 export const boundsOf = ({ unit, least = 0 }: FaultField): readonly [number, number] => [
   least,
   unit === 'ms' ? DELAY_MS_MAX : BYTES_MAX,

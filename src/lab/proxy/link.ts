@@ -7,18 +7,18 @@ import type { FaultName, Faults } from './link-faults.js'
 import { LinkDirection } from './link-direction.js'
 
 interface LinkOptions {
-  /** Port on 127.0.0.1; 0 chooses a free one. */
+  /** Port on 127.0.0.1. 0 chooses a free one. */
   readonly port?: number
   readonly target: { readonly host: string; readonly port: number }
   readonly clock: Clock
   readonly random: Random
-  /** A latency that is no fault: it stays when faults are healed. */
+  /** Permanent latency, which is not a fault and stays when faults are removed. */
   readonly distance?: Faults['latency'] | undefined
 }
 
 /**
- * A TCP proxy between two clusters, to be put on the address that one of them advertises. Connections pass untouched until
- * a fault is set; every fault also meets connections that stand already. Whoever opens it closes it.
+ * A TCP proxy between two clusters, for an address that one of them advertises. It copies data unchanged until a fault is set.
+ * Faults also affect existing connections. The caller must close it.
  */
 export class Link {
   readonly #options: LinkOptions
@@ -57,17 +57,17 @@ export class Link {
     return this.#connections.size
   }
 
-  /** Bytes passed each way since the link was opened: what the clusters said, TLS and all, without what TCP adds. */
+  /** Bytes forwarded in each direction since the link was opened: payload including TLS, without TCP overhead. */
   get passedBytes(): Readonly<Record<Direction, number>> {
     return { up: this.#directions.up.passedBytes, down: this.#directions.down.passedBytes }
   }
 
-  /** How often somebody has connected so far. */
+  /** Number of incoming connections so far. */
   get dialCount(): number {
     return this.#dialCount
   }
 
-  /** Whether traffic passes as if nothing stood here. */
+  /** Whether traffic passes without any fault. */
   get isClear(): boolean {
     const { distance } = this.#options
     const isOpen = ({ passage, faults: { latency, ...others } }: LinkDirection) =>
@@ -75,7 +75,7 @@ export class Link {
     return this.#server !== undefined && isOpen(this.#directions.up) && isOpen(this.#directions.down)
   }
 
-  /** Nothing listens any more, and what was connected is reset. */
+  /** Stops listening, and resets current connections. */
   async down(): Promise<void> {
     const server = this.#server
     this.#server = undefined
@@ -83,7 +83,7 @@ export class Link {
     if (server) await new Promise((done) => server.close(done))
   }
 
-  /** Listens again, on the same port; never once it is closed, whoever heals it then. */
+  /** Listens again on the same port. Does nothing after `close`. */
   async up(): Promise<void> {
     if (this.#server || this.#isClosed) return
     const server = net.createServer({ allowHalfOpen: true }, (dialler) => this.#accept(dialler))
@@ -96,7 +96,7 @@ export class Link {
     if (this.#isClosed) await this.down()
   }
 
-  /** Cuts the cable: no byte and no end of a connection passes. */
+  /** Drops all traffic, including connection ends, as a cut cable does. */
   partition(way: Way = 'both'): void {
     this.#setPassage(way, 'partitioned')
   }
@@ -105,7 +105,7 @@ export class Link {
     this.#setPassage(way, 'open')
   }
 
-  /** Bytes wait until `release`. */
+  /** Buffers all data until `release`. */
   hold(way: Way = 'both'): void {
     this.#setPassage(way, 'held')
   }
@@ -114,7 +114,7 @@ export class Link {
     this.#setPassage(way, 'open')
   }
 
-  /** Everything that one direction is to do from now on. */
+  /** Sets the complete behavior of one direction. */
   setDirection(
     direction: Direction,
     { passage, faults }: { readonly passage: Passage; readonly faults: Faults },
@@ -123,7 +123,7 @@ export class Link {
     this.#directions[direction].setPassage(passage)
   }
 
-  /** Sets one fault and leaves the others. */
+  /** Sets one fault and keeps the others. */
   setFault<N extends FaultName>(name: N, fault: NonNullable<Faults[N]>, way: Way = 'both'): void {
     for (const direction of directionsOf(way)) {
       const state = this.#directions[direction]
@@ -131,13 +131,13 @@ export class Link {
     }
   }
 
-  /** Removes every fault, and opens what is held or partitioned. */
+  /** Removes every fault, and ends `hold` and `partition`. */
   clearFaults(way: Way = 'both'): void {
     for (const direction of directionsOf(way)) this.#directions[direction].setFaults(this.#withDistance({}))
     this.#setPassage(way, 'open')
   }
 
-  /** Resets what is connected now; new connections pass. */
+  /** Resets current connections. New connections pass. */
   resetConnections(): void {
     for (const connection of this.#connections) connection.reset()
   }

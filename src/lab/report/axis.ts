@@ -1,7 +1,7 @@
 import { formatNumber } from '../texts/format.js'
 import { type Markup, markup } from './markup.js'
 
-/** Where the drawing of a curve lies in its picture. All lengths are pixels of the picture. */
+/** The position of a chart in its figure. All lengths are pixels. */
 export interface Frame {
   readonly left: number
   readonly top: number
@@ -9,7 +9,7 @@ export interface Frame {
   readonly height: number
   /** The end of the time axis. */
   readonly endMs: number
-  /** The end of the other one. */
+  /** The end of the value axis. */
   readonly highest: number
 }
 
@@ -21,7 +21,7 @@ export const toY = ({ top, height, highest }: Frame, value: number): number =>
 
 export const round = (value: number): number => Math.round(value * 10) / 10
 
-/** Steps of 1, 2 or 5 times a power of ten, at most `count` of them up to `end`. */
+/** Returns ticks at steps of 1, 2 or 5 times a power of ten, at most `count` up to `end`. */
 const findTicks = (end: number, count: number): number[] => {
   const rough = end / Math.max(count, 1)
   const power = 10 ** Math.floor(Math.log10(rough))
@@ -29,14 +29,14 @@ const findTicks = (end: number, count: number): number[] => {
   return Array.from({ length: Math.floor(end / step + 1e-9) + 1 }, (_, index) => Number((index * step).toPrecision(12)))
 }
 
-/** The least round number that is at least `value`, so that a curve ends below a line with a number. */
+/** Returns the smallest round number that is at least `value`, so that a curve stays below a labeled line. */
 export const roundUp = (value: number): number => {
   const ticks = findTicks(Math.max(value, 1), 4)
   const step = ticks[1] ?? 1
   return Math.max(Math.ceil(value / step) * step, step)
 }
 
-/** Seconds of the drill below, with lines through the drawing. */
+/** Draws the time axis with the seconds of the drill, and vertical grid lines. */
 export const drawTimeAxis = (frame: Frame): Markup => {
   const { left, top, width, height, endMs } = frame
   const bottom = top + height
@@ -47,7 +47,7 @@ export const drawTimeAxis = (frame: Frame): Markup => {
   })}`
 }
 
-/** The axis at the left, with the count. */
+/** Draws the value axis on the left, with the counts. */
 export const drawValueAxis = (frame: Frame): Markup => {
   const { left, width, highest } = frame
   return markup`${findTicks(highest, 4).map((value) => {

@@ -7,13 +7,13 @@ import { drawOutage, drawPhases, endOf } from './phases.js'
 
 interface Point {
   readonly atMs: number
-  /** Undefined: nobody knows. */
+  /** Undefined: unknown. */
   readonly value: number | undefined
 }
 
 interface Curve {
   readonly name: string
-  /** How it is drawn; see the style. */
+  /** The CSS class; see `style.ts`. */
   readonly look: string
   readonly points: readonly Point[]
 }
@@ -24,7 +24,7 @@ const TOP = 26
 const HEIGHT = 170
 const BELOW = 26
 
-/** How far each secondary was behind, in entries of the log. */
+/** Draws the lag of each secondary, in log entries. */
 export const lagFigure = (result: DrillResult): Figure | undefined => {
   const links = [...new Set(result.samples.flatMap(({ lag }) => Object.keys(lag)))].sort()
   if (links.length === 0) return undefined
@@ -44,7 +44,7 @@ export const lagFigure = (result: DrillResult): Figure | undefined => {
   )
 }
 
-/** `A>B dr` as people read it. */
+/** Formats `A>B dr` for readers. */
 const nameLink = (link: string): string =>
   link
     .replace('>', ' → ')
@@ -61,7 +61,7 @@ const describeLag = ({ name, points }: Curve): string => {
   return `${name}: at most ${formatNumber(most.value)} ${entries} behind, at ${formatOffset(most.atMs)}`
 }
 
-/** Answers to the clients of the load, by success, over time. */
+/** Draws the results of client requests over time, by success. */
 export const requestFigure = (result: DrillResult): Figure | undefined => {
   const { samples } = result
   const total = (count: Count) => samples.reduce((sum, sample) => sum + count(sample), 0)
@@ -89,7 +89,7 @@ const COUNTS: readonly { readonly name: string; readonly look: string; readonly 
   },
 ]
 
-/** A sample counts since the one before it, the first since the beginning. */
+/** Converts samples to rates. A sample counts since the previous one, the first since the start. */
 const toRates = (samples: readonly Sample[], count: Count): Point[] =>
   samples.map((sample, index) => {
     const ms = sample.atMs - (samples[index - 1]?.atMs ?? 0)
@@ -124,7 +124,7 @@ const drawCurves = (result: DrillResult, title: string, curves: readonly Curve[]
   }
 }
 
-/** A count is of the time since the one before it: a line of steps, interrupted where nothing is known. */
+/** Draws a step curve, since each count covers the time since the previous sample. Unknown values are gaps. */
 const drawCurve = (frame: Frame, look: string, points: readonly Point[]): Markup => {
   let isOpen = false
   const line = points.map(({ atMs, value }, index) => {

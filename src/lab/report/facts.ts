@@ -5,7 +5,7 @@ import { drawCommands, drawTable, section } from './parts.js'
 
 type Figure = { readonly value: string; readonly label: string; readonly about: string; readonly isGood?: boolean }
 
-/** RTO, RPO and tokens, large, each against what was asked of it. */
+/** Draws RTO, RPO and tokens in large type, each with its limit. */
 export const drawFigures = (result: DrillResult): Markup | undefined => {
   const figures = [rtoFigure(result), rpoFigure(result), tokensFigure(result)].filter((one) => one !== undefined)
   if (figures.length === 0) return undefined
@@ -52,7 +52,7 @@ const tokensFigure = ({ tokens }: DrillResult): Figure | undefined =>
 
 const CLIENTS = { 'old-token': 'writers with an old token', 'new-login': 'writers that log in anew', reader: 'readers' }
 
-/** The interruption as each kind of client saw it. */
+/** Draws the interruption for each kind of client. */
 export const drawInterruptions = ({ rto }: DrillResult): Markup | undefined => {
   if (!rto) return undefined
   const rows = Object.entries(CLIENTS).flatMap(([kind, name]) => {
@@ -74,7 +74,7 @@ export const drawInterruptions = ({ rto }: DrillResult): Markup | undefined => {
 
 const offset = (ms: number | null): string => (ms === null ? '–' : formatOffset(ms))
 
-/** Every write that was acknowledged and is gone, and every token. */
+/** Draws a table of lost acknowledged writes, and one of lost tokens. */
 export const drawLosses = ({ rpo, tokens }: DrillResult): Markup | undefined => {
   const lost = rpo?.lost ?? []
   const dead = tokens?.lost ?? []
@@ -91,7 +91,7 @@ export const drawLosses = ({ rpo, tokens }: DrillResult): Markup | undefined => 
   )
 }
 
-/** With what it ran, and how to do so again. */
+/** Draws the environment of the drill, and the commands that repeat it. */
 export const drawRepeat = ({ seed, versions, runner, topology, startedAt, howToRepeat }: DrillResult): Markup => {
   const servers = Object.entries(versions.servers).map(([name, version]) => `${name} ${version}`)
   const facts = [

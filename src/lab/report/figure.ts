@@ -1,6 +1,6 @@
 import { type Markup, markup } from './markup.js'
 
-/** A drawing with what it shows in words, for whoever cannot see it or wants the figure. */
+/** A drawing, and a text alternative for readers who cannot see it or need the numbers. */
 export interface Figure {
   readonly title: string
   readonly about: string
@@ -8,14 +8,14 @@ export interface Figure {
   readonly drawing: Markup
 }
 
-/** A page on a desk or on paper, or on a telephone. Letters keep their size, so a drawing is made for either. */
+/** The page width: desktop and paper, or phone. Text size is constant, so each drawing has two versions. */
 export type Page = 'wide' | 'narrow'
 
 type Widths = Readonly<Record<Page, number>>
 
 const FULL: Widths = { wide: 920, narrow: 340 }
 
-/** Draws a figure for a wide and for a narrow page; the page shows the one that fits. */
+/** Draws a figure for wide and narrow pages. CSS shows the matching version. */
 export const drawBoth = (
   title: string,
   heightOn: (page: Page) => number,

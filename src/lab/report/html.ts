@@ -13,7 +13,7 @@ import { topologyFigure } from './topology.js'
 
 const VERDICTS = { passed: 'Passed', failed: 'Failed', error: 'Not completed' } as const
 
-/** One page that fetches nothing, runs nothing, and can be kept, printed and mailed. */
+/** Renders a self-contained page without external resources or scripts, which can be archived, printed and mailed. */
 export const toHtml = (result: DrillResult): string => {
   const policy = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; base-uri 'none'; form-action 'none'`
   return `<!doctype html>\n<html lang="en">\n<head>\n${drawHead(result, policy).text}\n<style>${STYLE}</style>\n</head>\n${drawBody(result).text}\n</html>\n`
@@ -81,7 +81,7 @@ const drawTopology = ({ before, after }: DrillResult): Markup | undefined => {
 const drawCurves = (result: DrillResult): Markup[] =>
   [requestFigure(result), lagFigure(result)].filter((figure) => figure !== undefined).map(renderFigure)
 
-/** The steps have a section of their own. */
+/** Excludes steps, which have their own section. */
 const drawEvents = ({ events: all }: DrillResult): Markup | undefined => {
   const events = all.filter(({ kind }) => kind !== 'drill')
   if (events.length === 0) return undefined
@@ -94,7 +94,7 @@ const drawEvents = ({ events: all }: DrillResult): Markup | undefined => {
   return markup`<figure><h3>Events</h3>${drawTable(['time', 'cluster', 'event', 'details'], rows)}</figure>`
 }
 
-/** `from sealed, to unsealed`. */
+/** Returns, for example, `from sealed, to unsealed`. */
 const describeDetails = ({ details }: DrillEvent): string =>
   Object.entries(details)
     .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)

@@ -1,7 +1,7 @@
 import type { DrillResult } from '../drills/result.js'
 import { type Markup, markup } from './markup.js'
 
-/** For CI: a suite with one test case for every step and every expectation. */
+/** Renders JUnit XML for CI: a suite with one test case per step and per expectation. */
 export const toJunit = (result: DrillResult): string => {
   const { drill, steps, expectations, startedAt, durationMs, error } = result
   const count = (outcome: string) => steps.filter((step) => step.outcome === outcome).length

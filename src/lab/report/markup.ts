@@ -1,4 +1,4 @@
-/** Text that is markup already. Made by `markup` alone, so that nothing else reaches a report unescaped. */
+/** Trusted markup. Only `markup` creates it, so that all other text in a report is escaped. */
 export class Markup {
   readonly text: string
 
@@ -7,10 +7,10 @@ export class Markup {
   }
 }
 
-/** A value in a template: text is escaped, markup and lists of it stay, undefined and false leave nothing. */
+/** A template value: text is escaped, markup and lists of it are inserted, undefined and false produce nothing. */
 type Part = Markup | string | number | undefined | false | readonly Part[]
 
-/** A template of HTML, SVG or XML in which every value is escaped. */
+/** Builds HTML, SVG or XML from a template. Escapes every value. */
 export const markup = (strings: TemplateStringsArray, ...parts: readonly Part[]): Markup =>
   new Markup(strings.reduce((text, piece, index) => `${text}${render(parts[index - 1])}${piece}`))
 
@@ -29,7 +29,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Characters that XML cannot hold in any spelling: control characters, and halves of pairs. */
+/** Characters that XML cannot represent even escaped: control characters and unpaired surrogates. */
 const FORBIDDEN =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to look for
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g

@@ -2,14 +2,14 @@ import type { DrillResult } from '../drills/result.js'
 import { type Frame, round, toX } from './axis.js'
 import { type Markup, markup } from './markup.js'
 
-/** Where the time axis of a drill ends. */
+/** Returns the end of the time axis of a drill. */
 export const endOf = ({ durationMs, steps, samples }: DrillResult): number =>
   Math.max(durationMs, ...steps.map(({ startedMs, tookMs }) => startedMs + tookMs), samples.at(-1)?.atMs ?? 0, 1)
 
-/** A stripe that is narrower has its shade and no number. */
+/** Narrower stripes are shaded without a number. */
 const NUMBER_WIDTH = 16
 
-/** Each step of the drill as a shaded stripe with its number above, the same in every drawing. */
+/** Draws each step of the drill as a shaded stripe with its number above, identical in all charts. */
 export const drawPhases = (result: DrillResult, frame: Frame): Markup => {
   const { top, height } = frame
   let free = 0
@@ -24,7 +24,7 @@ export const drawPhases = (result: DrillResult, frame: Frame): Markup => {
   })}`
 }
 
-/** The time in which writes were not accepted. */
+/** Draws the time in which writes were not accepted. */
 export const drawOutage = ({ rto }: DrillResult, frame: Frame): Markup | undefined => {
   if (!rto || rto.fromMs === null) return undefined
   const x = toX(frame, rto.fromMs)

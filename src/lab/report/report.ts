@@ -7,7 +7,7 @@ import { conceal } from '../texts/conceal.js'
 import { toHtml } from './html.js'
 import { toJunit } from './junit.js'
 
-/** The files of a report. All three are made before the first is written. */
+/** The files of a report. All contents are created before the first file is written. */
 const FILES: readonly { readonly name: string; readonly make: (result: DrillResult) => string }[] = [
   { name: 'report.json', make: (result) => `${JSON.stringify(result, undefined, 2)}\n` },
   { name: 'junit.xml', make: toJunit },
@@ -15,8 +15,8 @@ const FILES: readonly { readonly name: string; readonly make: (result: DrillResu
 ]
 
 /**
- * Writes what came of a drill into a directory, for a machine, for CI and for people, and resolves to the files. Tokens and
- * key shares that got into a text are left out. What an earlier report left there is replaced.
+ * Writes the result of a drill into a directory, as JSON, JUnit XML and HTML, and returns the files. Removes tokens and key
+ * shares from texts. Replaces an earlier report.
  */
 export const writeReport = (directory: string, result: DrillResult): readonly string[] => {
   const fit = conceal(result)
@@ -32,7 +32,7 @@ export const writeReport = (directory: string, result: DrillResult): readonly st
   return files.map(({ file }) => file)
 }
 
-/** Makes the directory: before a drill begins, so that nobody plays one whose report has no place. */
+/** Creates the directory before the drill starts, so that an unwritable directory is detected early. */
 export const prepareReport = (directory: string): void => {
   try {
     makeDirectory(directory)

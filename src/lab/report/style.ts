@@ -1,4 +1,4 @@
-/** The look of a report: its whole style, since a report fetches nothing. */
+/** The complete style of a report, which loads no external files. */
 export const STYLE = `
 :root { color-scheme: light dark; --paper: #fff; --soft: #f5f6f8; --line: #d8dce3; --ink: #1a1f29; --faint: #5b6474;
   --good: #136c3a; --good-soft: #e4f4ea; --bad: #ae1f23; --bad-soft: #fdeaea; --phase: #eef1f6; --phase-odd: #e2e7ef;

@@ -9,13 +9,13 @@ const BELOW = 26
 const EVENTS = 22
 const RIGHT = 70
 
-/** One line a step; on a narrow page its name stands above its bar. */
+/** One line per step. On narrow pages, its name is above its bar. */
 const LAYOUTS = {
   wide: { left: 284, row: 26, barTop: 6, nameAbove: false, letters: 38 },
   narrow: { left: 8, row: 42, barTop: 22, nameAbove: true, letters: 44 },
 } as const
 
-/** Which step ran when, and below them every event. */
+/** Draws the time of each step, and all events below. */
 export const timelineFigure = (result: DrillResult, endMs: number): Figure => {
   const { steps, events } = result
   const title = 'Steps and events over time'

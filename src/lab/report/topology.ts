@@ -8,7 +8,7 @@ interface Size {
   readonly boxHeight: number
   readonly gapX: number
   readonly gapY: number
-  /** How many letters fit into a box. */
+  /** Maximum number of characters in a box. */
   readonly letters: number
 }
 
@@ -19,7 +19,7 @@ const SIZES: Readonly<Record<Page, Size>> = {
 const MARGIN = 4
 const KIND_LOOK = { dr: 'link-dr', performance: 'link-performance' } as const
 
-/** Who followed whom: one drawing a moment. */
+/** Draws the replication topology at one time. */
 export const topologyFigure = (title: string, picture: Picture): Figure => {
   const places = placeClusters(picture)
   const count = (of: (place: Place) => number) => Math.max(0, ...places.map(of)) + 1
@@ -52,7 +52,7 @@ const drawCluster = (cluster: PictureCluster, place: Place | undefined, size: Si
   return markup`<rect class="${look}" x="${x}" y="${y}" width="${size.boxWidth}" height="${size.boxHeight}" rx="6"/><text class="name" x="${x + 10}" y="${y + 22}">${shorten(cluster.name, size.letters - 5)}</text><text class="role" x="${x + 10}" y="${y + 38}">${lines[0]}</text><text class="state" x="${x + 10}" y="${y + 53}">${lines[1]}</text>`
 }
 
-/** From the edge of one box to the edge of the other; within a column and backwards round the outside. */
+/** Draws an arrow between the edges of two boxes. Within a column and backwards, it goes around the outside. */
 const drawLink = (link: PictureLink, from: Place | undefined, to: Place | undefined, size: Size): Markup => {
   if (!from || !to) return markup``
   const { boxWidth, boxHeight, gapX } = size
@@ -79,7 +79,7 @@ const shorten = (text: string, letters: number): string =>
 
 const shortenRole = (role: string): string => role.replace('performance', 'perf.')
 
-/** The picture as sentences. */
+/** Describes the topology in sentences. */
 const describePicture = ({ clusters, links }: Picture): string => {
   const roles = clusters.map((cluster) => `${cluster.name}: ${describeRole(cluster)}, ${describeHealth(cluster)}`)
   const follows = links.map(
@@ -89,7 +89,7 @@ const describePicture = ({ clusters, links }: Picture): string => {
   return `${[...roles, ...follows].join('; ')}.`
 }
 
-/** Where a cluster stands: its distance from the primary at the left, and its line. */
+/** The position of a cluster: its distance from the leftmost primary, and its row. */
 interface Place {
   readonly name: string
   readonly column: number
@@ -97,14 +97,14 @@ interface Place {
 }
 
 /**
- * Primaries at the left, behind each what follows it, so that no arrow crosses a cluster. A cluster stands behind the first
- * that it follows; what follows nobody begins a tree of its own.
+ * Places primaries on the left and secondaries to the right of their primary, so that no arrow crosses a cluster. A cluster with
+ * two primaries is placed at the first. A cluster without a primary starts a new tree.
  */
 const placeClusters = ({ clusters, links }: Picture): readonly Place[] => {
   const places = new Map<string, Place>()
   let nextRow = 0
   const place = (name: string, column: number): void => {
-    // Taken before its followers are, so that two that follow each other end here.
+    // Registered before its secondaries, so that the recursion ends for two clusters that replicate from each other.
     places.set(name, { name, column, row: nextRow })
     const first = nextRow
     for (const follower of followersOf(links, name)) if (!places.has(follower)) place(follower, column + 1)
@@ -121,7 +121,7 @@ const followersOf = (links: readonly PictureLink[], name: string): readonly stri
   ...new Set(links.filter(({ primary }) => primary === name).map(({ secondary }) => secondary)),
 ]
 
-/** The text below the name of a cluster: the role that decides whom it serves. */
+/** Returns the text below the name of a cluster: the role that determines its clients. */
 const describeRole = ({ dr, performance }: PictureCluster): string => {
   if (dr.mode === 'secondary') return 'DR secondary'
   if (performance.mode === 'secondary') return 'performance secondary'
@@ -132,7 +132,7 @@ const describeRole = ({ dr, performance }: PictureCluster): string => {
 
 const isPrimary = (cluster: PictureCluster): boolean => describeRole(cluster) === 'primary'
 
-/** The status of `sys/health` in words, and for a secondary whether it follows. */
+/** Describes the status of `sys/health`, and for a secondary whether it is connected. */
 const describeHealth = ({ health, dr, performance }: PictureCluster): string => {
   if (health === null) return 'does not answer'
   const sealed: Readonly<Record<number, string>> = { 501: 'not initialised', 503: 'sealed' }

@@ -7,7 +7,7 @@ import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { waitFor } from './wait.js'
 
-/** The steps that set replication up, as an operator would call them. Each is one or a few requests. */
+/** The steps that set up replication, as an operator would run them: one or a few requests each. */
 
 const LEAST_WAIT_MS = 1000
 
@@ -17,7 +17,7 @@ interface Seal {
   readonly threshold: number
 }
 
-/** Initialises and unseals a new server. `onSeal` is told the keys as soon as they exist: nothing that fails later loses them. */
+/** Initializes and unseals a new server. Calls `onSeal` with the keys at once, so that a later failure cannot lose them. */
 export const initialise = async (
   client: ApiClient,
   shares: number,
@@ -32,7 +32,7 @@ export const initialise = async (
   return seal
 }
 
-/** Initialises a server that unseals by itself: its shares are recovery keys. */
+/** Initializes a server with auto-unseal: its shares are recovery keys. */
 export const initialiseAuto = async (client: ApiClient, shares: number, threshold: number): Promise<Seal> => {
   const made = await client.write('sys/init', { recovery_shares: shares, recovery_threshold: threshold })
   return { rootToken: textOfJson(made.root_token), unsealKeys: textsOfJson(made.recovery_keys), threshold }
@@ -46,7 +46,7 @@ export const enablePrimary = async (client: ApiClient, kind: Kind): Promise<void
   await client.write(`sys/replication/${kind}/primary/enable`)
 }
 
-/** An activation token for a secondary called `id`. */
+/** Returns an activation token for a secondary with this ID. */
 export const secondaryToken = async (client: ApiClient, kind: Kind, id: string): Promise<string> => {
   const answer = await client.write(`sys/replication/${kind}/primary/secondary-token`, { id })
   const wrapped = answer.wrap_info as { token?: unknown } | null
@@ -55,7 +55,7 @@ export const secondaryToken = async (client: ApiClient, kind: Kind, id: string):
   return wrapped.token
 }
 
-/** An activation token for `below` alone, which made its public key and need not reach the API of the primary. */
+/** Returns an activation token that only `below` can decrypt. The secondary need not reach the API of the primary. */
 export const encryptedToken = async (above: ApiClient, below: ApiClient, kind: Kind, id: string): Promise<string> => {
   const made = await below.write(`sys/replication/${kind}/secondary/generate-public-key`)
   const { secondary_public_key } = (made.data ?? {}) as { secondary_public_key?: string }
@@ -64,7 +64,7 @@ export const encryptedToken = async (above: ApiClient, below: ApiClient, kind: K
   return textOfJson((answer.data as { token?: unknown } | null)?.token)
 }
 
-/** Everything on the secondary is wiped. `caPem`: what the API of the primary is verified with. */
+/** Enables a secondary, which erases its data. `caPem`: the CA certificate of the primary's API. */
 export const enableSecondary = async (client: ApiClient, kind: Kind, token: string, caPem?: string): Promise<void> => {
   await client.write(`sys/replication/${kind}/secondary/enable`, { token, ...(caPem ? { ca_cert: caPem } : {}) })
 }
@@ -75,9 +75,9 @@ export const statusOf = async (client: ApiClient, kind: Kind): Promise<Record<st
 }
 
 /**
- * The reason why a secondary is behind; undefined when it streams and has its primary's merkle root. While the primary is
- * being written to the two are hardly ever asked at a moment when they agree: then it is enough that the secondary has all
- * that the primary had when it was asked first.
+ * Returns why a secondary is behind, or undefined if it streams and has its primary's Merkle root. During writes to the primary,
+ * the roots rarely match at the same time: then it is sufficient that the secondary has all that the primary had at the first
+ * request.
  */
 export const findLag = (primary: ApiClient, secondary: ApiClient, kind: Kind): Promise<string | undefined> =>
   findLagBetween(
@@ -86,7 +86,7 @@ export const findLag = (primary: ApiClient, secondary: ApiClient, kind: Kind): P
     kind,
   )
 
-/** The reason why a secondary is behind, as `findLag`, for clusters whose status is asked for in another way. */
+/** Returns the same as `findLag`, for clusters whose status is read in another way. */
 export const findLagBetween = async (
   askPrimary: () => Promise<Status>,
   askSecondary: () => Promise<Status>,
@@ -105,22 +105,22 @@ export const findLagBetween = async (
   return `merkle roots differ: ${textOfJson(ours.merkle_root)} and ${textOfJson(theirs.merkle_root)}`
 }
 
-/** Whether a secondary has taken over what its primary had when that was asked. */
+/** Whether a secondary has everything that its primary had when its status was read. */
 export const hasAll = (secondary: Status, primary: Status, kind: Kind): boolean =>
   Number(secondary.last_remote_wal) >= Number(primary[kind === 'dr' ? 'last_dr_wal' : 'last_performance_wal'])
 
-/** A number of a status, such as the end of a log; 0 for anything else than a number from 0 on. */
+/** Returns a number of a status, such as the end of a log. 0 unless it is a non-negative number. */
 export const countOf = (value: unknown): number =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : 0
 
-/** The mode of a status, or `unknown` if the status names none. */
+/** Returns the mode of a status, or `unknown` if the status contains none. */
 export const modeOf = ({ mode }: Status): string => (typeof mode === 'string' && mode !== '' ? mode : 'unknown')
 
 export type Status = Readonly<Record<string, unknown>>
 
 type Call = (path: string, body?: Readonly<Record<string, string>>) => Promise<Record<string, unknown>>
 
-/** A root token of a performance secondary, from the shares of its primary: its own died in the wipe. */
+/** Generates a root token on a performance secondary with its primary's shares: the join invalidated its own. */
 export const generateRoot = async (client: ApiClient, keys: readonly string[]): Promise<string> => {
   await client.delete('sys/generate-root/attempt')
   const token = await giveShares((path, body) => client.write(path, body), 'sys/generate-root', keys)
@@ -128,20 +128,20 @@ export const generateRoot = async (client: ApiClient, keys: readonly string[]): 
   return token
 }
 
-/** Where an operation token is made, share by share. */
+/** The path for generating an operation token with key shares. */
 export const OPERATION_TOKEN = 'sys/replication/dr/secondary/generate-operation-token'
-/** In the refusal of an attempt while another one is open. */
+/** Text of the error while another generation is in progress. */
 const IN_PROGRESS = 'already in progress'
 
 /**
- * An operation token of a DR secondary. Undefined when the shares are not those of this cluster. Throws LabError `conflict` when
- * somebody else is at it.
+ * Generates a DR operation token. Undefined if the shares do not belong to this cluster. Throws LabError `conflict` if another
+ * generation is in progress.
  */
 export const generateOperationToken = async (call: Call, keys: readonly string[]): Promise<string | undefined> => {
   try {
     return await giveShares(call, OPERATION_TOKEN, keys)
   } catch (error) {
-    // An attempt that somebody left open keeps the next one from beginning; wrong shares end it by themselves.
+    // An abandoned generation blocks new ones. Wrong shares would end it anyway.
     if (!(error instanceof ApiError && error.status === 400)) throw error
     if (!error.errors.some((text) => text.includes(IN_PROGRESS))) return undefined
     const text = `an operation token is being made there already: DELETE ${OPERATION_TOKEN}/attempt cancels that`
@@ -149,7 +149,7 @@ export const generateOperationToken = async (call: Call, keys: readonly string[]
   }
 }
 
-/** The ceremony of sharing a secret out: an attempt, then one share after the other. */
+/** Runs a token generation: starts it, then submits one share after the other. */
 const giveShares = async (call: Call, path: string, keys: readonly string[]): Promise<string | undefined> => {
   const attempt = await call(`${path}/attempt`)
   for (const key of keys) {
@@ -160,7 +160,7 @@ const giveShares = async (call: Call, path: string, keys: readonly string[]): Pr
   return undefined
 }
 
-/** Waits until the server answers at all. */
+/** Waits until the server responds with any status. */
 export const waitForAnswer = (
   clock: Clock,
   client: ApiClient,
@@ -179,7 +179,7 @@ export const waitForAnswer = (
     signal,
   )
 
-/** Waits until several servers answer, without a token. */
+/** Waits until several servers respond. Sends no token. */
 export const waitForAnswers = async (
   clusters: readonly ClusterAccess[],
   {

@@ -1,12 +1,12 @@
 import { ApiError } from '../../client/api-client.js'
 
-/** Waits until a fact holds: undefined when it does, else what is still false. */
+/** Waits until a fact holds. A fact resolves with undefined if it holds, else with what is still false. */
 type Wait = (fact: () => Promise<string | undefined>) => Promise<void>
 
 /**
- * Asks a server once more for as long as it says that it restarts, as it does for a moment after each change of role, or that
- * none of its nodes is active, as while another one takes over, or that it is still being given an image by a command that
- * was ended: none of them has done anything. Rejects with any other failure at once, and as the wait does.
+ * Retries a request while the server restarts after a role change, while no node is active during a failover, or while it still
+ * loads an image of an interrupted command. In none of these cases was the request executed. Rejects immediately with any other
+ * error, and as the wait does.
  */
 export const throughRestart = async <T>(wait: Wait, ask: () => Promise<T>): Promise<T> => {
   let outcome: (() => T) | undefined
@@ -27,7 +27,7 @@ export const throughRestart = async <T>(wait: Wait, ask: () => Promise<T>): Prom
   return outcome()
 }
 
-/** What the text of a refusal says, and what it means. */
+/** Texts of temporary errors, and their meaning. */
 const PASSING = [
   ['is restarting', 'it is restarting after a replication change'],
   ['active cluster node not found', 'none of its nodes is active'],

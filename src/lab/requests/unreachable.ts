@@ -5,13 +5,13 @@ import { LabError } from '../model/lab-error.js'
 
 const HINT = 'is it the authority of this lab?'
 
-/** Why a cluster was not reached, in words; undefined for an error that is none of its silence. */
+/** Describes why a cluster was unreachable. Returns undefined for any other error. */
 export const describeSilence = (error: unknown): string | undefined =>
   error instanceof ApiUnreachable
     ? `does not answer (${linkText(error.cause, { isTls: error.url.startsWith('https:'), authorityHint: HINT })})`
     : undefined
 
-/** An error that names the cluster that was not reached, and what to do; any other error as it is. */
+/** Returns an error with the unreachable cluster and the next action. Returns any other error unchanged. */
 export const nameSilent = (
   { name, apiAddress }: Pick<ClusterAccess, 'name' | 'apiAddress'>,
   error: unknown,

@@ -2,19 +2,18 @@ import type { Clock } from '../../base/clock.js'
 import { type Wait, whileWaiting } from '../../base/waits.js'
 import { LabError } from '../model/lab-error.js'
 
-/** A fact to wait for: undefined when it holds, else what is still false, for people. */
+/** A condition: resolves with undefined if it holds, else with a description of what is still false. */
 type Fact = () => Promise<string | undefined>
 
 const PAUSE_MS = 25
 
-/** For a fact that costs next to nothing to ask for, because it is in this process. */
+/** Interval for cheap conditions within this process, in milliseconds. */
 export const NEAR_PAUSE_MS = 5
 
 /**
- * Waits until `fact` holds: until it resolves with undefined, and not with what is still false. Gives up after
- * `timeoutMs` milliseconds with LabError `timeout`, which says what was still false, whether or not that answers. A
- * fact that throws is false for now: the server may not answer yet. Rejects with the reason of `signal` when it is
- * aborted.
+ * Waits until `fact` holds, which means that it resolves with undefined instead of what is still false. After `timeoutMs`
+ * milliseconds, throws LabError `timeout` with what was still false, even if `fact` does not respond. A fact that throws counts
+ * as false, since the server may not respond yet. Rejects with the reason of `signal` if it is aborted.
  *
  * @example
  * import { startLab, systemClock, waitFor } from 'understudy-lab'
@@ -58,13 +57,13 @@ const untilTrue = async (
   }
 }
 
-/** So long at least a fact may take, also one that is asked for at the last moment. */
+/** Minimum time for one evaluation, even shortly before the timeout. */
 const FACT_MS_MIN = 250
 
-/** Why the time of a fact is no longer watched. A reason that is made anew has a stack, which costs more than the rest. */
+/** A shared reason for ending the timeout: creating an error with a stack for each evaluation would be expensive. */
 const TOLD = new LabError('interrupted', 'the fact was told')
 
-/** Asks the fact once. One that says nothing until the end, as of a server that is paused, is waited for no longer. */
+/** Evaluates the fact once, with a timeout, since a suspended server never responds. */
 const told = async (clock: Clock, fact: Fact, leftMs: number, before = ''): Promise<string | undefined> => {
   const isTold = new AbortController()
   const silence = before === '' ? 'no answer' : `${before}; no answer since then`

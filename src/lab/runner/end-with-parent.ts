@@ -1,4 +1,4 @@
-/** For a program that was launched tied to another: it is told to stop when that one is gone. */
+/** Stops this program when the process that started it ends. */
 export const endWithParent = (): void => {
   if (process.connected) process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
 }

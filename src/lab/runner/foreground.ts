@@ -7,8 +7,8 @@ const NOT_FOUND = 127
 const BY_SIGNAL = 128
 
 /**
- * Runs a program in the place of this one: same input and output, signals passed on. Resolves to its exit
- * status as a shell would tell it: 128 + n when signal n ended it, 127 when there is no such program, 126 when it cannot run.
+ * Runs a program in the foreground with the same standard streams, and forwards signals. Resolves to its exit status as in a
+ * shell: 128 + n after signal n, 127 if the program does not exist, 126 if it cannot run.
  */
 export const runInForeground = (
   command: string,

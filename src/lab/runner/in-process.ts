@@ -15,24 +15,24 @@ import { AT_REST, collect, eachOf, isStreaming, type ServerImage } from './serve
 import { configOf, type ServerPlan } from './server-plan.js'
 
 interface InProcessOptions extends ServerPlan {
-  /** Free ones are chosen at the first start where none are given. */
+  /** Default: free ports, chosen at the first start. */
   readonly ports?: PortPair | undefined
-  /** Ports of the load balancer in front of the server; others are told these instead. */
+  /** Ports of the load balancer in front of the server, which it advertises. */
   readonly balancer?: PortPair | undefined
   readonly storage: ServerStorage
-  /** What it shares with the other nodes of its cluster; its storage is a copy of that. */
+  /** The storage that the nodes of its cluster share. The server works on a copy of it. */
   readonly shared?: SharedMemory | undefined
   readonly network: ClusterNetwork
   readonly clock: Clock
-  /** Goes on where it was after a crash, so that no identifier and no nonce comes twice. */
+  /** Continues after a crash, so that no identifier or nonce repeats. */
   readonly random: Random
   readonly log?: Log | undefined
 }
 
-/** How often other ports are chosen when somebody else was faster. */
+/** Number of attempts with other ports if another process takes the chosen ones. */
 const PORT_TRIES = 5
 
-/** One server in this process, on real ports of 127.0.0.1 that it keeps, and the data that outlives it. */
+/** One server in this process. It keeps its ports on 127.0.0.1 and its data across restarts. */
 export class InProcessServer {
   readonly #options: InProcessOptions
   #ports: PortPair | undefined
@@ -46,7 +46,7 @@ export class InProcessServer {
     this.#ports = options.ports
   }
 
-  /** Of the server: that of its cluster, unless it is one of several nodes. */
+  /** The name of the server: that of its cluster, unless it is one of several nodes. */
   get name(): string {
     return this.#options.node ?? this.#options.name
   }
@@ -55,7 +55,7 @@ export class InProcessServer {
     return this.#options.name
   }
 
-  /** The only one of its cluster, or the active one of its nodes. */
+  /** Whether it is the single server or the active node of its cluster. */
   get isActive(): boolean {
     return this.#server !== undefined && this.#server.node?.isServing !== false
   }
@@ -64,33 +64,33 @@ export class InProcessServer {
     return this.#server !== undefined
   }
 
-  /** Known from the first start on, at the latest. */
+  /** Known after the first start at the latest. */
   get ports(): PortPair {
     if (!this.#ports) throw new LabError('usage', `${this.name} was never started`)
     return this.#ports
   }
 
-  /** The cluster address as other clusters are told it. */
+  /** The advertised cluster address. */
   get clusterAddress(): string {
     return `https://127.0.0.1:${(this.#options.balancer ?? this.ports).cluster}`
   }
 
-  /** The API address as clients are told it. */
+  /** The advertised API address. */
   get apiAddress(): string {
     return `${this.#options.tls ? 'https' : 'http'}://127.0.0.1:${this.ports.api}`
   }
 
-  /** True of a server that runs and serves nobody until it is unsealed. */
+  /** Whether the server runs and is sealed. */
   get isSealed(): boolean {
     return this.#server !== undefined && (this.#server.runtime?.seal.isSealed ?? true)
   }
 
-  /** The status of replication as a read shows it; empty while there is none. */
+  /** Returns the replication status as in the API. Empty if there is none. */
   replicationStatus(kind: Kind): Readonly<Record<string, unknown>> {
     return this.#server?.replicationStatus(kind) ?? {}
   }
 
-  /** Starts on what the last one left. Nothing happens when it runs. Throws LabError `interrupted` after `end`. */
+  /** Starts with the existing data. Does nothing if it runs. Throws LabError `interrupted` after `end`. */
   start(): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#isOver) throw new LabError('interrupted', 'the lab was closed')
@@ -100,7 +100,7 @@ export class InProcessServer {
     })
   }
 
-  /** Ends as after SIGTERM. */
+  /** Stops the server as SIGTERM does. */
   stop(): Promise<void> {
     return this.#inTurn(async () => {
       const server = this.#server
@@ -109,13 +109,13 @@ export class InProcessServer {
     })
   }
 
-  /** Stops the server for good. */
+  /** Stops the server permanently. */
   end(): Promise<void> {
     this.#isOver = true
     return this.stop()
   }
 
-  /** Ends as after SIGKILL: disk and sockets are gone from one moment to the next, and nothing is put in order. */
+  /** Stops the server as SIGKILL does: its disk and sockets disappear at once, without cleanup. */
   crash(): Promise<void> {
     return this.#inTurn(async () => {
       const server = this.#server
@@ -124,13 +124,13 @@ export class InProcessServer {
       storage.kill()
       this.#shared?.crash()
       network.cut()
-      // The closing server meets a dead disk and may say so; only its ports and timers have to go.
+      // Closing fails on the dead disk. Only ports and timers must be released.
       await server?.close(0).catch(() => undefined)
       await storage.release()
     })
   }
 
-  /** Nothing is written from now on, until the image is taken or `releaseFromImage`. */
+  /** Blocks writes until the image is taken or `releaseFromImage` is called. */
   async pauseForImage(): Promise<void> {
     await this.#server?.images.pause()
   }
@@ -139,7 +139,7 @@ export class InProcessServer {
     this.#server?.images.release()
   }
 
-  /** Takes the image of the server; of one that runs, only after `pauseForImage`. */
+  /** Takes the image of the server. If it runs, call `pauseForImage` first. */
   async takeImage(): Promise<ServerImage> {
     const cut = this.#server?.images.cut()
     if (!cut) {
@@ -159,17 +159,17 @@ export class InProcessServer {
     }
   }
 
-  /** A fault of its disk is over. */
+  /** Ends a disk fault. */
   mendDisk(): void {
     if (this.#server) this.#server.labState.disk.state = 'ok'
   }
 
-  /** Its clock shows what it showed when the image was taken, and it is held where it was. */
+  /** Restores the clock and the held states of an image. */
   behaveAs({ state }: ServerImage): void {
     this.#server?.images.behaveAs(state)
   }
 
-  /** The server serves and follows nobody from now on, until `loadImage`, and a fault of its disk is over. */
+  /** Stops serving and replicating until `loadImage`, and ends a disk fault. */
   async stopForImage({ isRunning }: ServerImage): Promise<void> {
     this.mendDisk()
     if (isRunning) await this.#server?.images.stop()
@@ -188,7 +188,7 @@ export class InProcessServer {
     if (isRunning) await this.start()
   }
 
-  /** Runs `work` after every start or end that is under way: no server comes up behind the back of whoever ends it. */
+  /** Runs `work` after pending starts and stops, so that no server starts unnoticed during a shutdown. */
   #inTurn(work: () => Promise<void>): Promise<void> {
     return this.#turns.run('', work)
   }

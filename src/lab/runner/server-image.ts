@@ -1,19 +1,19 @@
 import type { Entry, ImageState } from '../../server/lab/cluster-image.js'
 import type { Kind } from '../model/kinds.js'
 
-/** All of the data of a server at one moment, in memory. */
+/** All data of a server at one time, in memory. */
 export interface ServerImage {
   readonly isRunning: boolean
   readonly state: ImageState
   readonly chunks: readonly (readonly Entry[])[]
-  /** The kinds of replication that streamed to it. */
+  /** The kinds of replication in which it streamed from a primary. */
   readonly streams: readonly Kind[]
 }
 
-/** Of a server that does not run. */
+/** The state of a stopped server. */
 export const AT_REST: ImageState = { skewMs: 0, holds: [], isSealed: true }
 
-/** Of a status read of replication: whether the secondary gets what its primary writes. */
+/** Whether a replication status shows a connected, streaming secondary. */
 export const isStreaming = ({ mode, state, connection_state }: Readonly<Record<string, unknown>>): boolean =>
   mode === 'secondary' && state === 'stream-wals' && connection_state === 'ready'
 

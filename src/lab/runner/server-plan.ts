@@ -1,43 +1,43 @@
 import type { PortPair } from '../model/ports.js'
 import { LAB_SETTINGS, type LabSettings, NODE_SETTINGS } from '../model/settings.js'
 
-/** Settings of a server of a lab, wherever it runs. */
+/** Settings of a server in any kind of lab. */
 export interface ServerPlan {
-  /** Of the cluster. */
+  /** The name of the cluster. */
   readonly name: string
-  /** Of the server, where it is one of several nodes of the cluster. */
+  /** The name of the server, if it is one of several nodes. */
   readonly node?: string | undefined
-  /** `host:port` of the cluster port as other clusters are told it, when something stands in front of it. */
+  /** Advertised cluster address, `host:port`, if the server is behind a proxy. */
   readonly advertised?: string | undefined
-  /** The address that its API listens on; 127.0.0.1 unless said otherwise. */
+  /** The address on which its API listens. Default: 127.0.0.1. */
   readonly apiHost?: string | undefined
-  /** `host:port` of the API as others are told it, when something stands in front of it. */
+  /** Advertised API address, `host:port`, if the server is behind a proxy. */
   readonly advertisedApi?: string | undefined
   readonly tls?: { readonly certFile: string; readonly keyFile: string } | undefined
-  /** The file of the key that it unseals itself with; with key shares otherwise. */
+  /** The auto-unseal key file. Without one, key shares unseal the server. */
   readonly sealKeyFile?: string | undefined
-  /** Settings of the stanza `understudy`, on top of those that labs have. */
+  /** Settings of the stanza `understudy`, in addition to the default settings of labs. */
   readonly settings: LabSettings
-  /** The URL of the etcd that the nodes of its cluster share; without one, and without peers, they share memory. */
+  /** URL of the etcd that the nodes of its cluster share. Without it and `peers`, they share memory. */
   readonly etcd?: string | undefined
-  /** The other nodes, where each has the data. */
+  /** The other nodes, if each has its own data. */
   readonly peers?: PeersPlan | undefined
   /** Routes to the addresses of other clusters (`dial_routes`). */
   readonly dialRoutes?: readonly string[] | undefined
   readonly logLevel?: string | undefined
 }
 
-/** How a node whose data is its own finds the others, and is found by them. */
+/** How a node with its own data and the other nodes reach each other. */
 interface PeersPlan {
-  /** The APIs of all nodes: which of them it joins. */
+  /** The APIs of all nodes. The node joins through one of them. */
   readonly apiAddresses: readonly string[]
-  /** With which their certificates are verified. */
+  /** The CA file for verifying their certificates. */
   readonly caFile?: string | undefined
-  /** `host:port` of its own etcd for those of the others. */
+  /** Peer address of its own etcd, `host:port`. */
   readonly etcdAddress: string
 }
 
-/** The configuration as its file would have it; without a path the data lies in memory. */
+/** Returns the configuration in the format of its file. Without a path, the data is in memory. */
 export const configOf = (
   {
     name,

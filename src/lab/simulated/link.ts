@@ -3,7 +3,7 @@ import { LabError } from '../model/lab-error.js'
 import type { LabLink } from '../links/links.js'
 import { refuse } from './not-offered.js'
 
-/** Two sides, and the servers of each. */
+/** The two ends of a link, with the servers of each. */
 type Sides = readonly [SideOfLink, SideOfLink]
 
 interface SideOfLink {
@@ -21,8 +21,8 @@ const NOT_OFFERED: Readonly<Record<Exclude<keyof LabLink, keyof SimulatedLink>, 
 }
 
 /**
- * The network between two clusters of a simulated lab, or two nodes. What is named by its sender acts on what that one sends
- * alone; on both ways otherwise.
+ * The network between two clusters or two nodes of a simulated lab. With a sender, methods affect only its traffic; without one,
+ * both directions.
  *
  * @example
  * import { type SimulatedLink, startLab } from 'understudy-lab'
@@ -44,7 +44,7 @@ export class SimulatedLink {
     refuse(SimulatedLink.prototype, 'a link of a simulated lab', NOT_OFFERED)
   }
 
-  /** `ownMs`: the latency that it always has. */
+  /** `ownMs`: permanent latency, in milliseconds. */
   constructor(network: Network, sides: Sides, ownMs: number) {
     this.#network = network
     this.#sides = sides
@@ -52,24 +52,24 @@ export class SimulatedLink {
     this.setLatency(0)
   }
 
-  /** Nothing arrives from now on; what is sent meanwhile waits. */
+  /** Stops delivery. Data sent in the meantime waits. */
   partition(sender?: string): void {
     for (const [from, to] of this.#ways(sender)) this.#network.cut(from, to)
   }
 
-  /** Ends `partition`. What was sent meanwhile arrives now. */
+  /** Ends `partition`. Data sent in the meantime is delivered. */
   heal(sender?: string): void {
     for (const [from, to] of this.#ways(sender)) this.#network.mend(from, to)
   }
 
-  /** Whatever is sent takes so many milliseconds longer from now on, on top of what the topology gives the link; 0 ends it. */
+  /** Delays delivery by this number of milliseconds, in addition to the latency of the topology. 0 ends the delay. */
   setLatency(ms: number, sender?: string): void {
     if (!(ms >= 0 && ms < Number.POSITIVE_INFINITY))
       throw new LabError('usage', `a latency is a number of milliseconds from 0 on, not ${ms}`)
     for (const [from, to] of this.#ways(sender)) this.#network.slow(from, to, this.#ownMs + ms)
   }
 
-  /** Whether everything arrives, as soon as it can. */
+  /** Whether all data is delivered without delay. */
   get isClear(): boolean {
     return this.#ways().every(
       ([from, to]) => !this.#network.isCut(from, to) && this.#network.slowMs(from, to) === this.#ownMs,

@@ -1,8 +1,8 @@
 import { LabError } from '../model/lab-error.js'
 
 /**
- * Has each of these names throw LabError `usage` with the reason when it is read: who asks without types for what other labs
- * have is told what is not there.
+ * Makes each of these names throw LabError `usage` with the reason when it is read, for callers without types that use features
+ * of other labs.
  */
 export const refuse = (on: object, whose: string, reasons: Readonly<Record<string, string>>): void => {
   for (const [name, why] of Object.entries(reasons))

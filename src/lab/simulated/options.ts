@@ -3,8 +3,8 @@ import { type LabSettings, requireKeys, requireSettings } from '../model/setting
 import { NODE_COUNTS, type NodeCount, planOf, type Topology } from '../model/topology.js'
 
 /**
- * How a simulated lab is started: its clusters are on a simulated network, disk and clock, and need no port, no file and no
- * real time. The same seed and the same calls have the same history each time.
+ * Options of a simulated lab: its clusters use a simulated network, disk and clock, and need no ports, files or real time. The
+ * same seed and the same calls produce the same history.
  *
  * @example
  * import { type SimulatedLabOptions, startLab } from 'understudy-lab'
@@ -14,16 +14,16 @@ import { NODE_COUNTS, type NodeCount, planOf, type Topology } from '../model/top
  */
 export interface SimulatedLabOptions {
   readonly simulated: true
-  /** Of it follow identifiers, keys, and what takes how long; 1 by default. */
+  /** Determines identifiers, keys and delays. Default: 1. */
   readonly seed?: number | string | undefined
-  /** Servers of each cluster, one of which is active: 1, 3 or 5; as the topology says by default, which is 1. */
+  /** Number of servers per cluster, one of them active: 1, 3 or 5. Default: as in the topology, or 1. */
   readonly nodes?: NodeCount | undefined
   /** Settings of the stanza `understudy`, for all clusters. */
   readonly settings?: LabSettings | undefined
-  /** Key shares of each cluster, and how many of them open it; 1 by default. */
+  /** Number of key shares of each cluster, and the unseal threshold. Default: 1. */
   readonly shares?: number | undefined
   readonly threshold?: number | undefined
-  /** Bound on each wait in virtual milliseconds; 120 000 by default. */
+  /** Timeout of each wait in virtual milliseconds. Default: 120 000. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -37,13 +37,13 @@ const KNOWN: { readonly [Name in keyof SimulatedLabOptions]-?: true } = {
   timeoutMs: true,
 }
 
-/** Of other labs, and why a simulated one has it not. */
+/** Options of other labs, and why a simulated lab does not support them. */
 const WITHOUT: Readonly<Record<string, string>> = {
   storage: 'its disks are simulated',
   log: 'its servers log nothing',
 }
 
-/** Throws LabError `usage` for what is not known or cannot be. */
+/** Throws LabError `usage` for unknown or invalid options. */
 export const requireSimulatedOptions = (options: SimulatedLabOptions): void => {
   for (const [name, why] of Object.entries(WITHOUT))
     if (Object.hasOwn(options, name)) throw new LabError('usage', `a simulated lab takes no option "${name}": ${why}`)
@@ -58,7 +58,7 @@ export const requireSimulatedOptions = (options: SimulatedLabOptions): void => {
   requireSettings(settings)
 }
 
-/** Throws LabError `usage` for a topology with something that needs sockets or files. */
+/** Throws LabError `usage` for a topology that requires sockets or files. */
 export const requireSimulable = (topology: Topology): void => {
   if (topology.links.some(({ jitterMs = 0 }) => jitterMs > 0))
     throw new LabError('usage', `a link of the topology ${topology.name} has jitterMs, which no simulated lab has`)

@@ -6,7 +6,7 @@ import type { LabSettings } from '../model/settings.js'
 const PORT_BASE = 8200
 const PORTS_PER_CLUSTER = 10
 
-/** The servers of the cluster at this place of a lab: their names, and configurations with addresses that nobody listens on. */
+/** Returns the server names of the cluster at this index, and configurations with addresses on which nothing listens. */
 export const simulatedServersOf = (cluster: string, index: number, count: number, settings: LabSettings) =>
   Array.from({ length: count }, (_, at) => {
     const node = count > 1 ? `${cluster}${at + 1}` : undefined
@@ -16,7 +16,7 @@ export const simulatedServersOf = (cluster: string, index: number, count: number
   })
 
 const readConfig = (plan: Parameters<typeof configOf>[0], ports: Parameters<typeof configOf>[1]): ServerConfig => {
-  // What a client reads may be on any node, and it is not to be behind on one.
+  // Any node may serve a client's reads, so performance standbys, which may lag, are off.
   const text = JSON.stringify({ ...configOf(plan, ports), disable_performance_standby: true })
   const env = { VAULT_LOCAL_CONFIG: text, VAULT_RAFT_NODE_ID: plan.node ?? plan.name }
   const { config, problems } = loadServerConfig([], env)

@@ -35,25 +35,25 @@ export interface SimulatedLabCluster
     | ('name' | 'isRunning' | 'rootToken' | 'unsealKeys' | 'threshold' | 'client' | 'anonymous')
     | ('token' | 'useKeys' | 'takeRoot' | 'status' | 'open')
   > {
-  /** Its servers, `A1` first; one of them is active. */
+  /** Its servers, `A1` first. One of them is active. */
   readonly nodes: readonly SimulatedLabNode[]
-  /** The server that is active; while none is, one that runs. A single one is it always. */
+  /** The active server, or a running one if none is active. For a single server, always that server. */
   readonly activeNode: SimulatedLabNode
-  /** The active node, once there is one; `except`: another one than that. Rejects with LabError `timeout`. */
+  /** Waits for an active node, other than `except` if given. Rejects with LabError `timeout`. */
   active(except?: SimulatedLabNode): Promise<SimulatedLabNode>
-  /** Starts on the data that is there, and unseals it with the keys of the lab that fit. */
+  /** Starts with the existing data, and unseals with the keys of the lab that fit. */
   start(): Promise<SimulatedLabCluster>
-  /** Ends as after SIGTERM, every node. The data stays. */
+  /** Stops every node as SIGTERM does. The data stays. */
   stop(): Promise<Pick<SimulatedLabCluster, 'name' | 'start'>>
-  /** Ends as after SIGKILL, every node. What was durable stays. */
+  /** Stops every node as SIGKILL does. Durable data stays. */
   crash(): Promise<Pick<SimulatedLabCluster, 'name' | 'start'>>
-  /** The active node of several gives up the lead. Resolves with the one that is active then. */
+  /** Makes the active one of several nodes step down. Resolves with the next active node. */
   stepDown(): Promise<SimulatedLabNode>
 }
 
 /**
- * A lab in virtual time, with its clusters by name: `lab.A`. It has clients, operations, links and a clock; addresses, TLS,
- * drills, snapshots and events are for labs that are not simulated, and who asks for them all the same gets LabError `usage`.
+ * A lab in virtual time, with its clusters by name: `lab.A`. It has clients, operations, links and a clock. Addresses, TLS,
+ * drills, snapshots and events are unsupported: using them throws LabError `usage`.
  *
  * @example
  * import type { SimulatedLab } from 'understudy-lab'
@@ -70,8 +70,8 @@ export type SimulatedLab<Names extends string = string> = Omit<
 > & {
   readonly clock: SimulatedLabClock
   readonly clusters: readonly SimulatedLabCluster[]
-  /** The same as `lab.A`, for names that are only known when the program runs. Throws LabError `usage`. */
+  /** Returns `lab.A` for names that are known only at run time. Throws LabError `usage`. */
   cluster(name: Names): SimulatedLabCluster
-  /** One server, such as `A2`. Throws LabError `usage`, with the names there are. */
+  /** Returns a server such as `A2`. Throws LabError `usage` with the existing names if there is none. */
   node(name: `${Names}${number}`): SimulatedLabNode
 } & (string extends Names ? unknown : Readonly<Record<Names, SimulatedLabCluster>>)

@@ -17,9 +17,9 @@ import type { Exchange } from '../../client/exchange.js'
 import type { SimulatedNode } from '../../server/simulated/node.js'
 
 const TIMEOUT_MS = 120_000
-/** To notice a dead peer costs no time here, and to ask it often does. */
+/** Detecting a dead peer costs no time here, but frequent keepalives cost processing. */
 const SETTINGS: LabSettings = { keepalive_time: '5s', keepalive_timeout: '5s' }
-/** How long a message, a step of a disk, and a trip to the log that nodes share take at most. */
+/** Maximum delay of a message, a disk operation, and a request to the shared log, in milliseconds. */
 const DELAYS = { networkDelayMsMax: 2, diskDelayMsMax: 1, logDelayMsMax: 1 }
 
 const NOT_OFFERED: Readonly<Record<Exclude<keyof InProcessLab, keyof VirtualLab>, string>> = {
@@ -65,7 +65,7 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
     })
   }
 
-  /** Starts the clusters, initialises them, joins them as the topology says, and waits until they are replicated. */
+  /** Starts the clusters, initializes and joins them as the topology describes, and waits until they are replicated. */
   static async start<N extends string>(given: Topology, options: SimulatedLabOptions): Promise<VirtualLab<N>> {
     requireSimulatedOptions(options)
     const { seed = 1, nodes, settings } = options
@@ -87,14 +87,14 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
     }
   }
 
-  /** All that has happened until now: how much, and a hash that is the same for the same seed and the same calls. */
+  /** The number of events so far, and their hash, which is the same for the same seed and the same calls. */
   get history(): { readonly hash: string; readonly events: number } {
     const { hash, events } = this.#world.history
     return { hash, events }
   }
 
   /**
-   * The link between two clusters, or two nodes. Throws LabError `usage`, with the names there are, where there are no such two.
+   * Returns the link between two clusters or two nodes. Throws LabError `usage` with the existing names if there is none.
    *
    * @example
    * lab.link('A', 'B').partition()
@@ -113,12 +113,12 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
     return made
   }
 
-  /** One server, such as `A2`. Throws LabError `usage`, with the names there are. */
+  /** Returns a server such as `A2`. Throws LabError `usage` with the existing names if there is none. */
   node(name: `${Names}${number}`): LabNode {
     return nodeNamed(this.clusters, name)
   }
 
-  /** Opens every link again, without latency. */
+  /** Heals every link and removes its latency. */
   heal(): void {
     for (const link of this.#links.values()) {
       link.heal()
@@ -126,7 +126,7 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
     }
   }
 
-  /** Ends all servers and waits; nothing of the lab goes on. Closing it again does nothing more. */
+  /** Closes all servers and waits. Further calls have no effect. */
   async close(): Promise<void> {
     const closed = new LabError('interrupted', 'the lab was closed')
     this.#closing.abort(closed)
@@ -154,7 +154,7 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
     return { name, servers: [name] }
   }
 
-  /** The latency that the topology gives the link between two clusters. */
+  /** Returns the latency of the link between two clusters in the topology. */
   #ownMsOf(one: string, other: string): number {
     const found = this.topology.links.find((link) => isLinkOf(link, one, other) || isLinkOf(link, other, one))
     return found?.latencyMs ?? 0
@@ -173,7 +173,7 @@ const isLinkOf = ({ primary, secondary }: Link, one: string, other: string): boo
 
 const NOTHING = Buffer.alloc(0)
 
-/** Carries requests to the servers of a world; time passes until they are answered. */
+/** Carries requests to simulated servers. Virtual time passes until the response. */
 const exchangeWith =
   (world: SimulatedWorld, time: VirtualTime): Exchange =>
   async ({ method, url, headers, body = NOTHING, timeoutMs }) => {
@@ -195,7 +195,7 @@ const exchangeWith =
     throw new Error(late.signal.aborted ? `no answer within ${timeoutMs} virtual ms` : 'nobody answers')
   }
 
-/** One server of a simulated lab, as the clusters of a lab work on theirs. */
+/** Adapts a server of a simulated lab to the interface of lab clusters. */
 class SimulatedServer {
   readonly #node: SimulatedNode
   readonly #time: VirtualTime

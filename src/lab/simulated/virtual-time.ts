@@ -5,8 +5,8 @@ import { LabError } from '../model/lab-error.js'
 import { requireMs } from '../library/lab-clock.js'
 
 /**
- * The time of a simulated lab. It passes while somebody of the test waits for an answer, a fact or this clock, as fast as
- * what falls due can be done, and stands still otherwise.
+ * The clock of a simulated lab. While the test waits for a response, a condition or this clock, time advances as fast as due work
+ * can run. Otherwise it stands still.
  *
  * @example
  * import { type SimulatedLabClock, startLab } from 'understudy-lab'
@@ -16,11 +16,11 @@ import { requireMs } from '../library/lab-clock.js'
  * await clock.advance('31m') // whatever falls due in half an hour has happened
  */
 export interface SimulatedLabClock extends Clock {
-  /** Lets time pass: a number of milliseconds, or a text with a unit such as `31m`. Resolves when all that falls due in it has happened. */
+  /** Advances time by a number of milliseconds, or a duration with a unit such as `31m`. Resolves after all work due in it. */
   advance(duration: string | number): Promise<void>
 }
 
-/** Has time pass for as long as somebody waits, and no longer. */
+/** Advances time only while a caller waits. */
 export class VirtualTime implements SimulatedLabClock {
   readonly #clock: SimulatedClock
   readonly #waiting = new Set<(error: unknown) => void>()
@@ -31,13 +31,13 @@ export class VirtualTime implements SimulatedLabClock {
     this.#clock = clock
   }
 
-  /** Nothing is begun any more, and what is under way is given up. */
+  /** Rejects all current and future waits. */
   close(error: LabError): void {
     this.#closed = error
     this.#giveUp(error)
   }
 
-  /** Has time pass until this ends. Several may be under way at once. Rejects when nothing is left that could end it. */
+  /** Advances time until `begin` completes. Calls may overlap. Rejects if no scheduled work is left that could complete it. */
   async passUntil<T>(begin: () => Promise<T>): Promise<T> {
     if (this.#closed) throw this.#closed
     let giveUp: (error: unknown) => void = () => undefined
@@ -79,7 +79,7 @@ export class VirtualTime implements SimulatedLabClock {
     await this.sleep(ms)
   }
 
-  /** One thing after the other, each to its end before the next. A timer that throws ends all that wait. */
+  /** Runs due work one by one, each to completion. A timer that throws rejects all waits. */
   async #pass(): Promise<void> {
     this.#isPassing = true
     for (let idle = 0; idle < IDLE_TURNS_MAX; ) {

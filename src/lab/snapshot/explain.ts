@@ -7,7 +7,7 @@ const FAULTS = {
   wrong: 'is damaged: it is not as it was written',
 } as const
 
-/** Returns the error to throw for a file of another party: it names the file. */
+/** Returns the error to throw for a file that another user provided, with the name of the file. */
 export const explain = (error: unknown, file: string): unknown => {
   if (error instanceof SealedFileError) return new LabError('usage', `${file} ${FAULTS[error.fault]}`, { cause: error })
   if (error instanceof Error && error.name === 'LogicalError')

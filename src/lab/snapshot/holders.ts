@@ -14,19 +14,19 @@ import { topologyOf } from '../topology/catalogue.js'
 import { openCluster } from '../wiring/wire.js'
 
 interface HolderOptions {
-  /** Bound on each wait. */
+  /** Timeout of each wait, in milliseconds. */
   readonly timeoutMs: number
   readonly clock: Clock
   readonly signal?: AbortSignal | undefined
 }
 
-/** Whether each of several servers has the data, in an etcd of its own. */
+/** Whether a cluster has several servers, each with its data in an etcd of its own. */
 export const isOfPeers = ({ nodes = [] }: ClusterRecord): boolean =>
   nodes.some(({ etcdPort }) => etcdPort !== undefined)
 
 /**
- * The cluster at the server that has all of its data: the only one, or the active one of several, which is waited for while
- * another one may become so. LabError `conflict` where none does.
+ * Returns the cluster at the server that has all of its data: the single server or the active node. Waits while a node is
+ * becoming active. LabError `conflict` if none becomes active.
  */
 export const findHolder = async (cluster: ClusterRecord, clock: Clock): Promise<ClusterRecord> => {
   if (!cluster.nodes) return cluster
@@ -46,9 +46,9 @@ const at = (cluster: ClusterRecord, server: ServerRecord): ClusterRecord => ({
 })
 
 /**
- * The cluster at the server that is to be given an image, for all of its servers, which run. Of several it is the active one.
- * Where none can be, since they are new, the first is given it before the others join, if each of them has the data; otherwise
- * the cluster is initialised, with keys that are gone with what the image replaces.
+ * Returns the cluster at the server that receives the image for all of its running servers: with several nodes, the active one.
+ * If the nodes are new and each has its own data, the first one receives it before the others join. New nodes with shared data
+ * are initialized first, with temporary keys that the image replaces.
  */
 export const makeReceiver = async (
   lab: LabRecord,
@@ -74,6 +74,6 @@ export const makeReceiver = async (
   return findHolder(cluster, options.clock)
 }
 
-/** What does not open yet is tried again by whoever waits for an active node. */
+/** Ignores errors: the caller waits for an active node, and retries then. */
 const unsealOne = (lab: LabRecord, cluster: ClusterRecord): Promise<void> =>
   withAnonymousClient(cluster, (client) => unsealWithAny(client, lab, cluster)).catch(() => undefined)

@@ -5,20 +5,20 @@ import { findLagBetween } from '../requests/replication.js'
 import type { InProcessServer } from '../runner/in-process.js'
 import { isStreaming, type ServerImage } from '../runner/server-image.js'
 
-/** All clusters of a lab in this process at one moment, in memory. */
+/** All clusters of an in-process lab at one time, in memory. */
 export type Moment = readonly ClusterMoment[]
 
 interface ClusterMoment {
-  /** The data, taken at the server that had it all: the only one of its cluster, or the active one. */
+  /** The data, from the server that has all of it: the single server or the active node. */
   readonly image: ServerImage
-  /** The servers of the cluster, each as it was. */
+  /** The servers of the cluster with their states. */
   readonly servers: ReadonlyMap<InProcessServer, ServerState>
 }
 
-/** Whether a server that is not to serve is sealed, or does not run at all. */
+/** Whether a server serves requests, is sealed, or is stopped. */
 type ServerState = 'open' | 'sealed' | 'stopped'
 
-/** Takes the images of all clusters, which stop writing before the first is read. */
+/** Takes the images of all clusters. All of them stop writing before the first is read. */
 export const takeMoment = async (clusters: readonly (readonly InProcessServer[])[]): Promise<Moment> => {
   const sources = clusters.map(holderOf)
   try {
@@ -40,7 +40,7 @@ const holderAt = (servers: readonly InProcessServer[], at: number): InProcessSer
   return found
 }
 
-/** The server that has all of the data of its cluster, and can be given other data for all of them. */
+/** Returns the server that has all data of its cluster, and through which that data can be replaced. */
 const holderOf = (servers: readonly InProcessServer[]): InProcessServer => {
   const found = servers.length > 1 ? servers.find(({ isActive }) => isActive) : servers[0]
   if (found) return found
@@ -52,10 +52,10 @@ const stateOf = (server: InProcessServer): ServerState =>
   server.isRunning ? (server.isSealed ? 'sealed' : 'open') : 'stopped'
 
 /**
- * Loads the images into their clusters, all of which stand still before the first has its data. A single server that ran then
- * runs afterwards; of several nodes one has to be active before, and those that run take over the data from it. Servers are
- * sealed where nobody has their keys. A primary is there before its secondaries dial it: those that do not reach it would try
- * again only after a pause.
+ * Loads the images into their clusters. All clusters stop before the first gets its data. A single server runs afterwards if it
+ * ran in the image. A cluster with several nodes must have an active one, from which the other running nodes copy the data.
+ * Servers without known keys stay sealed. Primaries start before their secondaries, whose failed connections would be retried
+ * only after a pause.
  */
 export const loadMoment = async (moment: Moment): Promise<void> => {
   const all = moment.map(({ image, servers }) => {
@@ -70,7 +70,7 @@ export const loadMoment = async (moment: Moment): Promise<void> => {
   for (const { known, image } of all) for (const server of known) server.behaveAs(image)
 }
 
-/** Seals or stops the nodes that were not open then; one is active when it resolves. */
+/** Seals or stops the nodes that were sealed or stopped in the image. Afterwards, one is active. */
 export const putToRest = async (
   cluster: LabCluster,
   then: ReadonlyMap<InProcessServer, ServerState>,
@@ -83,14 +83,14 @@ export const putToRest = async (
   await cluster.active()
 }
 
-/** A primary of disaster recovery may itself be a secondary of performance replication, never the other way round. */
+/** A DR primary may be a performance secondary. A performance primary is never a DR secondary. */
 const TURNS: readonly ((image: ServerImage) => boolean)[] = [
   ({ streams }) => streams.length === 0,
   ({ streams }) => streams.includes('performance') && !streams.includes('dr'),
   ({ streams }) => streams.includes('dr'),
 ]
 
-/** The first secondary that streamed when the images were taken and does not again, and why; undefined when all do. */
+/** Finds the first secondary that streamed in the image and does not stream now, with the reason. Undefined if all stream. */
 export const findUnreplicatedSince = async (moment: Moment): Promise<string | undefined> => {
   const clusters = moment.map(({ servers }) => [...servers.keys()])
   for (const [at, { image }] of moment.entries()) {
@@ -116,7 +116,7 @@ const findUnreplicated = async (
   const primaries = clusters.find((one) =>
     one.some(({ clusterAddress }) => clusterAddress === status.primary_cluster_addr),
   )
-  // Of a primary that is not of this lab nothing more is known.
+  // Only the connection to a primary outside this lab is known.
   if (!primaries) return undefined
   const primary = primaries.find(isActive)
   if (!primary) return 'none of the nodes of its primary is active'

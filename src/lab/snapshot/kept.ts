@@ -4,10 +4,10 @@ import { stateDirectory } from '../model/state-directory.js'
 
 export const SNAPSHOT_SUFFIX = '.snapshot'
 
-/** Where those are that have a name alone. */
+/** Returns the directory of named snapshots. */
 export const snapshotsDirectory = (): string => path.join(stateDirectory(), 'snapshots')
 
-/** Names of those that are kept. */
+/** Returns the names of stored snapshots. */
 export const listSnapshots = (): string[] => {
   try {
     return readdirSync(snapshotsDirectory())

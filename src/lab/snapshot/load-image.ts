@@ -27,15 +27,15 @@ import { makeReceiver } from './holders.js'
 import { type ImagedCluster, type ImagedServer, imagedServers, imageFile, type Manifest } from './manifest.js'
 
 export interface LoadOptions {
-  /** Bound on each wait. */
+  /** Timeout of each wait, in milliseconds. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * Puts an image into the clusters of a lab, all of whose servers run. Everything is checked before anything is touched; all
- * clusters stand still before the first has new data, and go on as they were when that fails. Of several nodes one is given the
- * data, and the others have it from there. Resolves when what streamed streams.
+ * Loads an image into the clusters of a lab whose servers all run. Validates everything first. All clusters stop before the first
+ * gets new data, and resume unchanged if stopping fails. With several nodes, one gets the data and the others copy it. Resolves
+ * when all secondaries that streamed in the image stream again.
  */
 export const loadLabImage = async (
   lab: LabRecord,
@@ -52,7 +52,7 @@ export const loadLabImage = async (
   try {
     await new KeeperClient(lab.keeper.socket).heal()
     await stopAll(work, options, host)
-    // Not before: what an earlier command offered may be on its way still.
+    // Only now, because an image from an earlier command may still be in use.
     for (const { cluster } of work) offer(imageFile(directory, cluster.name), path.join(cluster.dataDir, IMAGE_IN))
     saveLab({ ...lab, isLoading: true })
     await Promise.all(work.map(({ client }) => post(client, 'load')))
@@ -79,7 +79,7 @@ const imagedOf = (manifest: Manifest, { name }: Pick<ClusterRecord, 'name'>): Im
   throw new LabError('conflict', `the snapshot has no cluster ${name}: it is of another lab`)
 }
 
-/** A cluster whose role changes at this moment has nothing that could be stopped; it has in a moment. */
+/** Retries while a cluster is changing its role, since it cannot be stopped then. */
 const stopAll = async (
   work: readonly { readonly cluster: ClusterRecord; readonly client: ApiClient }[],
   { timeoutMs, signal }: LoadOptions,
@@ -97,7 +97,7 @@ const stopAll = async (
   throw failed.reason
 }
 
-/** The server only reads it and takes it away. */
+/** Links the image for the server, which only reads and then deletes it. */
 const offer = (from: string, to: string): void => {
   rmSync(to, { force: true })
   try {
@@ -118,7 +118,7 @@ const withKeys = (lab: LabRecord, manifest: Manifest): LabRecord => {
 
 const isToRun = ({ process, isSealed }: ImagedServer): boolean => process === 'running' && !isSealed
 
-/** Those first that were given the data: the other nodes have it from them, or join them then. */
+/** Unseals the servers that received the data first: the other nodes copy it from them, or join them. */
 const openAll = async (
   lab: LabRecord,
   receivers: readonly ClusterRecord[],
@@ -143,7 +143,7 @@ const restoreFaults = async ({ keeper }: LabRecord, { faults }: Manifest): Promi
   for (const fault of faults) await client.set(fault as FaultRequest)
 }
 
-/** Waits for secondaries to stream. One that is cut, or follows a server that does not run, streams when that is over. */
+/** Waits for secondaries to stream. Skips those with a partitioned link or a stopped primary. */
 const waitForStreams = async (
   lab: LabRecord,
   manifest: Manifest,
@@ -169,7 +169,7 @@ const waitForStreams = async (
   )
 }
 
-/** Single ones are sealed by their image, and have done nothing meanwhile. */
+/** The image seals single servers itself. Only nodes must be sealed or stopped here. */
 const putToRest = async (
   lab: LabRecord,
   manifest: Manifest,

@@ -17,41 +17,41 @@ import { LAB_NAME } from '../model/state-directory.js'
 import type { Topology } from '../model/topology.js'
 
 /**
- * All of a lab at one moment, as a directory: this manifest and an image of each cluster. It holds keys and tokens, so it
- * lies where only its owner reads it, or within a file that is sealed.
+ * A lab at one time, as a directory with this manifest and an image of each cluster. It contains keys and tokens, so it is
+ * readable by its owner only, or inside an encrypted file.
  */
 export interface Manifest {
   readonly kind: 'LabImage'
   readonly lab: string
   readonly topology: Topology
-  /** ISO 8601; of the lab. */
+  /** Creation time of the lab. ISO 8601. */
   readonly createdAt: string
   /** ISO 8601. */
   readonly savedAt: string
-  /** How long no cluster wrote anything. */
+  /** Time during which no cluster wrote, in milliseconds. */
   readonly pausedMs: number
   readonly clusters: readonly ImagedCluster[]
-  /** Times that were left are `forMs`. */
+  /** Remaining durations are in `forMs`. */
   readonly faults: readonly SavedFault[]
 }
 
-/** A server as it was. */
+/** The state of a server. */
 export interface ImagedServer {
   readonly name: string
   readonly process: 'running' | 'paused' | 'stopped'
   readonly isSealed: boolean
   readonly ports: PortPair
-  /** Where the others know it. */
+  /** Its addresses as known to other servers. */
   readonly formerly: Formerly
 }
 
-/** What it says of a server is of its only one; where it has several, one of them was active. */
+/** Server values are those of the single server. If there were several, one of them was active. */
 export interface ImagedCluster
   extends ImagedServer,
     Pick<ClusterAccess, 'name' | 'rootToken' | 'unsealKeys' | 'threshold'> {
-  /** Its servers, where they are several. */
+  /** Its servers, if there are several. */
   readonly nodes?: readonly ImagedServer[] | undefined
-  /** Hex; of an auto-unseal seal. */
+  /** Auto-unseal key in hex. */
   readonly sealKey?: string | undefined
   /** Kinds of replication in which it streamed from its primary. */
   readonly streams: readonly ('dr' | 'performance')[]
@@ -73,7 +73,7 @@ export const readManifest = (directory: string): Manifest => {
     const found: unknown = JSON.parse(readFileSync(manifestFile(directory), 'utf8'))
     if (isManifest(found)) return found
   } catch {
-    // Said below, as for one that makes no sense.
+    // Reported below, like a value with an invalid form.
   }
   throw new LabError('conflict', `${directory} holds no whole image of a lab`)
 }
@@ -145,13 +145,13 @@ const MANIFEST = hasAll({
   faults: isListOf(isFault),
 })
 
-/** Whether a value has the form of a manifest. Whether its topology makes sense is told by `parseTopology`. */
+/** Whether a value has the form of a manifest. `parseTopology` validates its topology. */
 export const isManifest = (value: unknown): value is Manifest => MANIFEST(value)
 
 export const imagedServers = (clusters: readonly ImagedCluster[]): readonly ImagedServer[] =>
   clusters.flatMap<ImagedServer>(serversIn<ImagedServer>)
 
-/** Addresses under which others know a server by now, and those that they must not reach. */
+/** Returns the addresses by which others know a server, and those that they must not reach. */
 export const formerlyOf = ({ balancer }: Pick<ClusterRecord, 'balancer'>, server: ServerRecord): Formerly => {
   const { ports, formerly } = server
   const at = (port: number | undefined): string[] => (port === undefined ? [] : [`127.0.0.1:${port}`])

@@ -22,10 +22,10 @@ import { type LoadOptions, loadLabImage } from './load-image.js'
 import { isOfPeers } from './holders.js'
 import { formerlyOf, type ImagedCluster, type ImagedServer, type Manifest, readManifest } from './manifest.js'
 
-/** Where the image lies of how a lab was right after `up`, or of the snapshot that it was loaded from. */
+/** Returns the directory of the start image: the lab after `up`, or the loaded snapshot. */
 export const startDirectory = ({ directory }: Pick<LabRecord, 'directory'>): string => path.join(directory, 'start')
 
-/** Brings a lab back to how it was right after `up`, or as it was loaded: data, keys, faults, clocks and processes. */
+/** Restores a lab to its state after `up`, or to the loaded snapshot: data, keys, faults, clocks and processes. */
 export const resetLab = async (
   name: string,
   options: LoadOptions,
@@ -43,7 +43,7 @@ export const resetLab = async (
   return manifest
 }
 
-/** Brings a lab that is there to the moment of an image, which is its start from then on. */
+/** Loads an image into an existing lab. It becomes the start image of the lab. */
 export const loadOver = async (
   name: string,
   directory: string,
@@ -59,10 +59,10 @@ export const loadOver = async (
   return loaded
 }
 
-/** The servers run with their own addresses and seal keys: an image that needs others is for a new lab. */
+/** Rejects an image with other addresses or seal keys than those of the running servers: it requires a new lab. */
 const requireFit = (lab: LabRecord, { clusters, createdAt }: Manifest): void => {
   const isSame = clusters.length === lab.clusters.length && lab.clusters.every((cluster) => fits(cluster, clusters))
-  // Nodes that have joined one another know those of their own lab alone.
+  // Peer nodes know only the nodes of their own lab.
   const isOther = lab.clusters.some(isOfPeers) && lab.createdAt !== createdAt
   if (isSame && !isOther) return
   const text = `the lab "${lab.name}" is not the one of the snapshot, or has moved since`
@@ -90,8 +90,8 @@ const isKnownAs = (known: Formerly, saved: readonly ImagedServer[], { name }: Se
 }
 
 /**
- * Loads an image into a lab that is there. Servers that do not run, or are frozen, are started anew: single ones on empty
- * directories, and a node that was removed from its cluster, since it joins with such a one alone.
+ * Loads an image into an existing lab. First restarts stopped and suspended servers: single servers with empty directories, and
+ * also nodes that were removed from their cluster, since these can join only with an empty one.
  */
 const loadInto = async (
   name: string,
@@ -126,7 +126,7 @@ const withAllRunning = async (
     serversIn<ServerRecord>(cluster).map((server) => ({ cluster, server, found: findServer(lab, server, host) })),
   )
   const launch = async ({ cluster, server }: (typeof servers)[number], isEmpty: boolean) => {
-    // With its old data it would follow and be followed before it is given the new.
+    // With its old data, it would replicate before it gets the new data.
     if (isEmpty) rmSync(server.dataDir, { recursive: true, force: true })
     const { process } = await launchCluster(lab, server, host, { timeoutMs })
     lab = withProcess(lab, server.name, process)

@@ -7,12 +7,12 @@ import { openingDirectory, packSnapshot, prepareSnapshot, snapshotPath, unpackSn
 import { takeLabImage } from './take-image.js'
 
 interface SaveOptions {
-  /** Takes the place of one that is there. */
+  /** Replaces an existing snapshot. */
   readonly isForced: boolean
   readonly signal?: AbortSignal | undefined
 }
 
-/** Keeps a lab as it is at this moment, under a name or in a file. `pausedMs`: how long its writes waited. */
+/** Saves the current state of a lab, under a name or in a file. `pausedMs`: how long writes waited. */
 export const saveSnapshot = async (
   name: string,
   nameOrFile: string,
@@ -34,7 +34,7 @@ export const saveSnapshot = async (
   }
 }
 
-/** With the image of a snapshot, which was checked. It is there until the work ends. */
+/** Runs work with the validated image of a snapshot. Deletes the image afterwards. */
 export const withSnapshot = async <T>(
   nameOrFile: string,
   host: LabHost,

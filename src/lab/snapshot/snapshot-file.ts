@@ -24,8 +24,8 @@ import { parseTopology } from '../topology/parse.js'
 import { imagedServers, imageFile, isManifest, type Manifest, readManifest, writeManifest } from './manifest.js'
 
 /**
- * A lab in one file. What opens its clusters lies in it sealed, by a key of its own in a file beside it that only its owner
- * reads: without that one the file tells names and nothing else.
+ * The unencrypted header of a snapshot file. The keys and data of the lab are encrypted with a key in a separate file, readable
+ * by its owner only. Without that key, only names can be read.
  */
 interface SnapshotHeader {
   readonly format: 'understudy-lab-snapshot'
@@ -39,18 +39,18 @@ interface SnapshotHeader {
 }
 
 const VERSION = 1
-/** No buffer of Node.js 20 holds more. */
+/** Maximum size of a buffer in Node.js 20. */
 const FILE_BYTES_MAX = 2 ** 31
 const NAME = /^[A-Za-z0-9][\w.-]*$/
 
-/** Where snapshots are opened, each in a directory of its own. */
+/** Returns the parent directory for unpacking snapshots. */
 export const openingDirectory = (host: Pick<LabHost, 'me' | 'table'>): string => {
   const place = snapshotsDirectory()
   makeDirectories(place)
   return workDirectory(place, host)
 }
 
-/** The working directory of this process alone; directories of processes that are gone are removed. */
+/** Returns a working directory for this process. Deletes those of processes that no longer exist. */
 const workDirectory = (place: string, { me, table }: Pick<LabHost, 'me' | 'table'>): string => {
   for (const name of readdirSync(place)) {
     const [, pid] = /^\.understudy-(\d+)$/.exec(name) ?? []
@@ -59,7 +59,7 @@ const workDirectory = (place: string, { me, table }: Pick<LabHost, 'me' | 'table
   return path.join(place, `.understudy-${me.pid}`)
 }
 
-/** A name is kept among the others; what has a slash or ends in `.snapshot` is a file. */
+/** Returns the path of a snapshot: a file if it has a slash or ends in `.snapshot`, else a stored name. */
 export const snapshotPath = (nameOrFile: string): string => {
   if (/[/\\]/.test(nameOrFile) || nameOrFile.endsWith(SNAPSHOT_SUFFIX)) return path.resolve(nameOrFile)
   if (NAME.test(nameOrFile)) return path.join(snapshotsDirectory(), `${nameOrFile}${SNAPSHOT_SUFFIX}`)
@@ -69,8 +69,8 @@ export const snapshotPath = (nameOrFile: string): string => {
 export const keyPath = (file: string): string => `${file}.key`
 
 /**
- * Checks, before a lab is paused for a snapshot, that there is no other of that name, and a place to write it. Returns
- * a directory beside it for all that is not whole yet, which the caller that saves removes.
+ * Checks before a lab is paused that no snapshot has this name and that the directory is writable. Returns a directory for
+ * incomplete files, which the caller must delete.
  */
 export const prepareSnapshot = (file: string, isForced: boolean, host: Pick<LabHost, 'me' | 'table'>): string => {
   if (!file.endsWith(SNAPSHOT_SUFFIX))
@@ -87,7 +87,7 @@ export const prepareSnapshot = (file: string, isForced: boolean, host: Pick<LabH
   }
 }
 
-/** Packs an image of a lab, which lies on the same disk. The key is there before the file is, and the file whole or not at all. */
+/** Packs an image on the same disk. Writes the key before the file, and the file atomically. */
 export const packSnapshot = async (directory: string, file: string, signal?: AbortSignal): Promise<SnapshotHeader> => {
   const manifest = readManifest(directory)
   const key = createSystemRandom().bytes(SEAL_KEY_BYTES)
@@ -104,7 +104,7 @@ export const packSnapshot = async (directory: string, file: string, signal?: Abo
   replaceFile(keyPath(draft), `${key.toString('hex')}\n`)
   await writeSealedFile(draft, header, key, pack(directory, manifest))
   signal?.throwIfAborted()
-  // Whoever is killed between the two leaves a key that does not fit.
+  // A crash between the two leaves a key that does not match the file.
   renameSync(keyPath(draft), keyPath(file))
   renameSync(draft, file)
   return header
@@ -122,7 +122,7 @@ function* packed(bytes: Buffer): Generator<Buffer> {
   yield bytes
 }
 
-/** The header of a snapshot file. Throws for a file that is none, or was made by another version. */
+/** Reads the header of a snapshot file. Throws if it is not a snapshot, or of another version. */
 export const readSnapshotHeader = async (file: string): Promise<SnapshotHeader> => {
   const found = statSync(file, { throwIfNoEntry: false })
   if (!found) throw new LabError('usage', missing(file))
@@ -146,7 +146,7 @@ export const readSnapshotHeader = async (file: string): Promise<SnapshotHeader> 
   return header as SnapshotHeader
 }
 
-/** Removes a snapshot and its key. Of a file that was named itself its beginning tells that it is one. */
+/** Removes a snapshot and its key. Checks the header of an explicitly named file first. */
 export const removeSnapshot = async (nameOrFile: string): Promise<string> => {
   const file = snapshotPath(nameOrFile)
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw new LabError('usage', missing(file))
@@ -163,8 +163,8 @@ const missing = (file: string): string => {
 }
 
 /**
- * Whoever has sealed a snapshot may be anybody, for the key comes along, and names in it become those of files, and settings
- * those of servers: its topology is judged as a file with one is.
+ * Validates the topology like that of a user's file. A snapshot is untrusted input, since its key accompanies it, and its names
+ * and settings become file names and server settings.
  */
 const judged = (manifest: unknown, file: string): Manifest => {
   if (!isManifest(manifest)) throw new LabError('conflict', `${file} is damaged: its manifest has another form`)
@@ -179,7 +179,7 @@ const judged = (manifest: unknown, file: string): Manifest => {
   return { ...manifest, topology }
 }
 
-/** Opens and checks all of it into a directory that is made anew. Nothing is left there when it fails. */
+/** Decrypts and validates a snapshot into an empty directory. Deletes the directory on failure. */
 export const unpackSnapshot = async (file: string, directory: string): Promise<Manifest> => {
   const header = await readSnapshotHeader(file)
   const key = readKey(file, header)
@@ -204,8 +204,8 @@ export const unpackSnapshot = async (file: string, directory: string): Promise<M
 }
 
 /**
- * Reads all of a snapshot and keeps nothing. Rejects when it was cut or changed; without its key only a cut can be told, and
- * of those not every one.
+ * Reads a complete snapshot without storing it. Rejects if it was truncated or changed. Without its key, detects only some
+ * truncations.
  */
 export const checkSnapshot = async (file: string): Promise<'whole' | 'its key is missing'> => {
   const header = await readSnapshotHeader(file)

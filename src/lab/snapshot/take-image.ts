@@ -24,7 +24,7 @@ import { formerlyOf, type ImagedCluster, imageFile, type Manifest, type SavedFau
 
 const PAUSE_WAIT_MS = 5000
 
-/** Every cluster at one moment: all stop writing before the first is read. The directory is made anew. */
+/** Captures every cluster at one time: all stop writing before the first is read. Empties the directory first. */
 export const takeLabImage = async (
   lab: LabRecord,
   directory: string,
@@ -74,7 +74,7 @@ export const takeLabImage = async (
 }
 
 interface ClusterState extends Pick<ImagedCluster, 'process' | 'nodes'> {
-  /** At the server that has its data. */
+  /** The cluster at the server that has its data. */
   readonly cluster: ClusterRecord
 }
 
@@ -120,7 +120,7 @@ const takeRunning = async (
       await post(index, 'pause')
       return undefined
     }
-    // A cluster whose role changes at this moment has nothing to pause; it has in a moment.
+    // Retries while a cluster is changing its role, since it cannot pause then.
     await Promise.all(
       clusters.map(({ name }, index) =>
         waitFor(clock, `cluster ${name} to pause its writes`, () => pause(index), PAUSE_WAIT_MS, signal),
@@ -150,7 +150,7 @@ const moveFile = (from: string, to: string): void => {
   }
 }
 
-/** None when nobody holds the links: then all of them are cut, which is no fault that anybody set. */
+/** Empty without a lab daemon: all links are down then, which is not an injected fault. */
 const faultsOf = async ({ keeper }: LabRecord, { clock }: LabHost): Promise<SavedFault[]> => {
   const active = await new KeeperClient(keeper.socket).list().catch(() => [])
   return active.map((fault) => {

@@ -19,18 +19,18 @@ interface DrillLabOptions {
   readonly timeoutMs: number
   readonly onProgress: (text: string) => void
   readonly signal?: AbortSignal | undefined
-  /** Aborted to have what is left killed at once. */
+  /** When aborted, remaining processes are killed immediately. */
   readonly hurry?: AbortSignal | undefined
 }
 
-/** A lab that was brought up for one drill. */
+/** A lab that was started for one drill. */
 export interface DrillLab {
   readonly lab: LiveLab
-  /** Lets go of it; with `keep` the servers go on, where they can. */
+  /** Releases the lab. With `keep`, its servers continue to run if the runner supports that. */
   end(options: { readonly keep: boolean }): Promise<void>
 }
 
-/** Brings up what a drill is played on. What a runner cannot do is a usage error. */
+/** Starts the lab of a drill. Throws a usage error if the runner does not support the drill. */
 export const bringUp = async (drill: Drill, runner: Runner, options: DrillLabOptions): Promise<DrillLab> => {
   if (drill.runners.length > 0 && !drill.runners.includes(runner))
     throw new LabError('usage', `the drill ${drill.name} is played on ${drill.runners.join(' or ')}, not on ${runner}`)

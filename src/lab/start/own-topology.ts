@@ -7,7 +7,7 @@ import type { ClusterPlan, Topology } from '../model/topology.js'
 import { loadTopology } from '../topology/catalogue.js'
 import { findTopologyProblems } from '../topology/judge.js'
 
-/** What a lab has under a name of its own, where its clusters are fields beside it. */
+/** Names of lab members. Clusters are properties of the lab too, so they cannot have these names. */
 const OF_LABS: { readonly [Name in Extract<keyof InProcessLab | keyof VirtualLab, string>]-?: true } = {
   access: true,
   activate: true,
@@ -43,7 +43,7 @@ const KNOWN: { readonly [Name in keyof Topology]-?: true } = {
   plans: true,
 }
 
-/** A topology by name, from a file, or an object. All else is a LabError `usage`: JavaScript has no compiler. */
+/** Returns a topology from a name, a file or an object. Throws LabError `usage` for other values from JavaScript. */
 export const requireTopologyOf = (given: string | Topology): Topology => {
   if (typeof given === 'string') return loadTopology(given)
   if (typeof given !== 'object' || given === null || Array.isArray(given))
@@ -85,7 +85,7 @@ const isLink = (link: unknown): boolean => {
 const isListOfNames = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === 'string' && name !== '')
 
-/** `then` would have a lab taken for a promise. */
+/** `then` is reserved, since a lab with it would be treated as a promise. */
 const isReserved = (name: string): boolean => name === 'then' || name in OF_LABS || name in {}
 
 const wrong = (text: string): LabError => new LabError('usage', text)

@@ -1,35 +1,35 @@
 import type { NodeView } from './node-view.js'
 
-/** The state of one cluster in one kind of replication, as it tells it. */
+/** The state of a cluster in one kind of replication, as it reports it. */
 export interface RoleView {
   readonly mode: string
   readonly state: string
   readonly connectionState: string
-  /** Of the replication set. */
+  /** The ID of the replication set. */
   readonly clusterId: string
-  /** In full, 40 hexadecimal digits; empty when it takes no part. */
+  /** 40 hexadecimal digits. Empty if replication is disabled. */
   readonly merkleRoot: string
-  /** The end of its own log for a primary; how far it has come with its primary's for a secondary. */
+  /** Primary: end of its own log. Secondary: position in the log of its primary. */
   readonly lastWal: number
-  /** Of a primary: what its secondaries of this kind are to reach. */
+  /** Primary: the position that its secondaries of this kind must reach. */
   readonly lastKindWal: number
-  /** The cluster address of the primary, its own for a primary; empty when there is none. */
+  /** The cluster address of the primary; on a primary, its own. Empty if there is none. */
   readonly primaryAddress: string
-  /** Of a secondary: the id that its primary knows it by; empty otherwise. */
+  /** Secondary: its ID at the primary. Empty otherwise. */
   readonly secondaryId: string
-  /** Of a primary: the ids of the secondaries that it has let in, connected or not. */
+  /** Primary: IDs of its registered secondaries, connected or not. */
   readonly knownSecondaries: readonly string[]
-  /** Of a primary: the ids of the secondaries that are connected with it. */
+  /** Primary: IDs of its connected secondaries. */
   readonly connectedSecondaries: readonly string[]
-  /** Of a secondary: when it last heard from its primary, RFC 3339; empty otherwise. */
+  /** Secondary: time of the last message from its primary, RFC 3339. Empty otherwise. */
   readonly lastHeartbeat: string
-  /** Of a secondary: it has what its primary lost, and follows none until it is told to. */
+  /** Secondary: it has data that its primary lost, and does not replicate until an operator decides. */
   readonly isAhead?: boolean | undefined
-  /** Of a secondary: how old what it shows is, in milliseconds, as far as it knows. */
+  /** Secondary: the age of its data in milliseconds, as far as it knows. */
   readonly ageMs: number
 }
 
-/** Of a cluster that does not say. */
+/** The role of a cluster that reports none. */
 export const NO_ROLE: RoleView = {
   mode: '-',
   state: '',
@@ -48,27 +48,27 @@ export const NO_ROLE: RoleView = {
 
 export type ProcessState = 'running' | 'paused' | 'stopped' | 'elsewhere'
 
-/** One of several servers of a cluster. */
+/** A node of a multi-node cluster. */
 export interface NodeRow extends NodeView {
   readonly process: ProcessState
   readonly pid: number | null
 }
 
-/** One cluster, as its own address answers; of several nodes that of the active one. */
+/** One cluster, as reported at its address: with several nodes, by the active one. */
 export interface ClusterView {
   readonly name: string
   readonly apiAddress: string
-  /** `elsewhere`: whether it runs cannot be seen from here. */
+  /** `elsewhere`: its process cannot be observed from this machine. */
   readonly process: ProcessState
   readonly pid: number | null
-  /** The status of `sys/health`; null when nothing answered in time. */
+  /** The status code of `sys/health`. Null without a timely response. */
   readonly health: number | null
   readonly isInitialised: boolean
   readonly isSealed: boolean
   readonly dr: RoleView
   readonly performance: RoleView
-  /** Its servers, where they are several. */
+  /** Its servers, if there are several. */
   readonly nodes?: readonly NodeRow[] | undefined
-  /** Its problems in words; empty when it is well. */
+  /** Descriptions of its problems. Empty if it is healthy. */
   readonly problems: readonly string[]
 }

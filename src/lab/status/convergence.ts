@@ -6,8 +6,8 @@ import type { Survey } from './survey.js'
 const KINDS: readonly Kind[] = ['dr', 'performance']
 
 /**
- * The first reason why a lab is not converged; undefined when each secondary has all that its primary has. A secondary that
- * follows nobody, or nobody of the lab, is not converged either.
+ * Returns the first reason why a lab is not converged. Undefined if each secondary has all data of its primary. A secondary
+ * without a primary in the lab is not converged.
  */
 export const findUnconverged = ({ clusters }: Pick<Survey, 'clusters'>): string | undefined => {
   for (const cluster of clusters) {

@@ -8,14 +8,14 @@ import type { FollowView } from './links.js'
 const HEADER = ['cluster', 'state', 'lag', 'heartbeat', 'wal', 'merkle root', 'address', 'process']
 const ROOT_SHOWN = 12
 
-/** The clusters of a lab as a tree of who follows whom, with what each says; rows of a table, the header first. */
+/** Draws the clusters of a lab as a tree of replication, with their states. Returns table rows, starting with the header. */
 export const drawSurvey = (survey: Survey, nowMs: number): string[][] => {
   const placed = new Set<string>()
   const rootOf = (link: FollowView) => survey.clusters.find(({ name }) => name === link.primary)?.[link.kind].merkleRoot
   const rows = (view: ClusterView, lead: string, indent: string, link?: FollowView): string[][] => {
     placed.add(view.name)
     const below = followersOf(survey, view.name).filter(({ view: { name } }) => !placed.has(name))
-    // Whoever is drawn below another one is not drawn again below this one.
+    // A cluster that is drawn below another one is not drawn again.
     for (const { view: follower } of below) placed.add(follower.name)
     return [
       toRow(`${lead}${view.name}`, view, link && { ...link, primaryRoot: rootOf(link) ?? '' }, nowMs),
@@ -30,12 +30,12 @@ export const drawSurvey = (survey: Survey, nowMs: number): string[][] => {
   const following = new Set(survey.links.filter(({ primary }) => primary !== null).map(({ secondary }) => secondary))
   const roots = survey.clusters.filter(({ name }) => !following.has(name))
   const tree = roots.flatMap((view) => rows(view, '', '', linkOf(survey, view.name)))
-  // Two that follow one another have no root.
+  // Clusters that replicate from each other are in no tree yet.
   const left = survey.clusters.filter(({ name }) => !placed.has(name))
   return [HEADER, ...tree, ...left.flatMap((view) => (placed.has(view.name) ? [] : rows(view, '', '')))]
 }
 
-/** A cluster that follows one in two ways is drawn once. */
+/** Returns the secondaries of a cluster. One with both kinds of replication is listed once. */
 const followersOf = ({ clusters, links }: Survey, primary: string): { link: FollowView; view: ClusterView }[] => {
   const own = links.filter((link) => link.primary === primary)
   return clusters.flatMap((view) => {
@@ -47,7 +47,7 @@ const followersOf = ({ clusters, links }: Survey, primary: string): { link: Foll
 const linkOf = ({ links }: Survey, name: string): FollowView | undefined =>
   links.find(({ secondary }) => secondary === name)
 
-/** `DR ──▶`, `DR ──✂──▶`, `performance ──80 ms──▶`. */
+/** Draws `DR ──▶`, `DR ──✂──▶` or `performance ──80 ms──▶`. */
 const drawArrow = ({ kind, faults }: FollowView, all: readonly ActiveFault[]): string => {
   const signs = all.filter(isOfLink).flatMap((one) => (faults.includes(one.id) ? [signOf(one.fault)] : []))
   const sign = signs.includes(CUT) ? CUT : [...new Set(signs)].join(', ')
@@ -68,7 +68,7 @@ export const signOf = (fault: LinkFault): string => {
   }
 }
 
-/** Below its cluster; in the column of logs what it has applied of that of the nodes, which is not the one that clusters replicate. */
+/** Draws a node below its cluster. The log column is its applied index in the node log, not in the replication log. */
 const nodeRow = (indent: string, { name, state, appliedIndex, apiAddress, process, pid }: NodeRow): string[] => [
   `${indent}${name}`,
   process === 'paused' ? process : state,
@@ -115,11 +115,11 @@ const describeState = (view: ClusterView): string => {
     return [`${KIND_WORDS[kind]} ${mode}${more.length > 0 ? `: ${more.join(', ')}` : ''}`]
   })
   if (roles.length > 0) return roles.join('; ')
-  // As of several nodes none of which is active.
+  // For example, if none of several nodes is active.
   return KINDS.every((kind) => view[kind].mode === '-') ? 'roles not known' : 'no replication'
 }
 
-/** `0`, or `12 entries, 3.4 s`; `12 entries` of one that has heard from nobody. */
+/** Returns `0`, or `12 entries, 3.4 s`, or `12 entries` without contact to a primary. */
 const describeLag = ({ lagEntries, lagSeconds }: FollowView): string => {
   if (lagEntries === null) return '?'
   if (lagEntries === 0) return '0'

@@ -2,25 +2,25 @@ import { type ActiveFault, isOfLink } from '../keeper/active-fault.js'
 import { KINDS, type Kind } from '../model/kinds.js'
 import type { ClusterView } from './cluster-view.js'
 
-/** A cluster that follows another one, or would. */
+/** A secondary and its primary, if it has one. */
 export interface FollowView {
   readonly kind: Kind
-  /** Null where no cluster of the lab is its primary now. */
+  /** Null if its primary is not a cluster of the lab. */
   readonly primary: string | null
   readonly secondary: string
   readonly state: string
   readonly connectionState: string
-  /** Changes that it has not yet taken over; null where that cannot be told, since its primary does not answer. */
+  /** Number of changes not replicated yet. Null if the primary does not respond. */
   readonly lagEntries: number | null
-  /** How far back in time it is; 0 when it has everything; null where it lacks something and has heard from nobody. */
+  /** Age of its data in seconds: 0 if it has everything, null if it lacks data and has heard from no primary. */
   readonly lagSeconds: number | null
-  /** RFC 3339; empty when it never heard from its primary. */
+  /** RFC 3339. Empty without contact to a primary. */
   readonly lastHeartbeat: string
-  /** Ids of the faults between the two. */
+  /** IDs of the faults between the two. */
   readonly faults: readonly number[]
 }
 
-/** The part of a view that tells of replication. */
+/** The replication part of a cluster view. */
 export type RoleHolder = Pick<ClusterView, 'name' | Kind>
 
 export const findLinks = (
@@ -61,9 +61,9 @@ const describe = (
 }
 
 /**
- * Whom a secondary follows. In a split brain its replication set has several primaries: the one counts at whose address it
- * is, and where that tells nothing, as behind a load balancer, the one that is connected with it. One that is at the address of
- * no primary and known to none follows nobody: its own was demoted, and what took its place has not let it in.
+ * Finds the primary of a secondary. In a split brain, its set has several primaries: chooses the one at its primary address or,
+ * if that is ambiguous (load balancer), the one to which it is connected. Returns undefined if it has no primary's address and no
+ * primary knows it: its primary was demoted, and the successor has not admitted it.
  */
 export const findPrimary = <T extends RoleHolder>(
   secondary: RoleHolder,
@@ -78,7 +78,7 @@ export const findPrimary = <T extends RoleHolder>(
   return likely.find((one) => one[kind].connectedSecondaries.includes(secondaryId))
 }
 
-/** What takes its first copy has not told its id. */
+/** During its first copy, a secondary has not reported its ID. */
 const mayKnow = ({ knownSecondaries }: RoleHolder[Kind], secondaryId: string): boolean =>
   secondaryId === '' || knownSecondaries.includes(secondaryId)
 

@@ -1,8 +1,8 @@
 import type { ApiClient } from '../../client/api-client.js'
 
 /**
- * How one server of a cluster is: a single one is `active` while it is open. The others as the nodes of a cluster call
- * them; `removed` was taken out of its cluster, `stopped` does not run, and `silent` does not answer.
+ * The state of one server of a cluster. A single server is `active` while it is unsealed. Nodes report their own state.
+ * `removed`: no longer a member, `stopped`: not running, `silent`: not responding.
  *
  * @example
  * import { type NodeView, startLab } from 'understudy-lab'
@@ -16,9 +16,9 @@ export interface NodeView {
   readonly apiAddress: string
   readonly state: NodeState
   readonly isActive: boolean
-  /** Whether it is a standby that answers reads from its own copy. */
+  /** Whether it is a standby that serves reads from its own copy. */
   readonly isPerformanceStandby: boolean
-  /** How many entries of the log that the nodes share it has applied; null where that is not known, or there is none. */
+  /** Number of applied entries of the shared node log. Null if unknown or without such a log. */
   readonly appliedIndex: number | null
 }
 
@@ -46,7 +46,7 @@ const STATES = [
  */
 export type NodeState = (typeof STATES)[number]
 
-/** As a server tells it; one of an earlier version does not say of which kind a standby is. */
+/** The state that a server reports. Earlier versions do not report the kind of standby. */
 interface NodePlace {
   readonly state: string
   readonly is_active: boolean
@@ -54,7 +54,7 @@ interface NodePlace {
   readonly applied_index: number
 }
 
-/** Asks a server what it is among those of its cluster; without a client it is stopped. */
+/** Asks a server for its state among the nodes of its cluster. Without a client, it is stopped. */
 export const askNode = async (
   node: Pick<NodeView, 'name' | 'apiAddress'>,
   client: ApiClient | undefined,
@@ -78,7 +78,7 @@ export const askNode = async (
   return seal.sealed === true ? without('sealed') : { ...without('active'), isActive: true }
 }
 
-/** Why a node is not open with all that is known; undefined when it is. What it has to apply yet may seal it, as a join does. */
+/** Returns why a node is not ready with all known data. Undefined if it is. Pending entries may still seal it, such as a join. */
 export const findBehind = ({ state, appliedIndex }: NodeView, wanted: number): string | undefined => {
   if (state !== 'active' && state !== 'standby') return `it is ${state}`
   return (appliedIndex ?? 0) >= wanted ? undefined : `it has applied ${appliedIndex} of ${wanted} entries`

@@ -2,11 +2,11 @@ import { textOfJson } from '../../base/json-print.js'
 import type { ApiClient } from '../../client/api-client.js'
 import { statusOf } from '../requests/replication.js'
 
-/** How far a server must be for somebody to go on. */
+/** Levels of readiness to wait for. */
 export const READINESS = ['answering', 'unsealed', 'active', 'replicated'] as const
 export type Readiness = (typeof READINESS)[number]
 
-/** The condition that is still false; undefined when the server is that far. A DR secondary serves nobody: it is not `active`. */
+/** Returns the unmet condition. Undefined if the level is reached. A DR secondary is not `active`, since it serves no clients. */
 export const findMissing = async (client: ApiClient, wanted: Readiness): Promise<string | undefined> => {
   const { status, json } = await client.send('GET', 'sys/health')
   if (wanted === 'answering') return json ? undefined : `${client.address} does not speak this protocol`
@@ -25,7 +25,7 @@ const findInactive = (status: number, { replication_dr_mode }: Record<string, un
     : `sys/health answers ${status}`
 }
 
-/** A secondary streams from its primary; a primary has every secondary that it knows connected. */
+/** Checks that a secondary streams from its primary, or that all known secondaries of a primary are connected. */
 const findUnreplicated = async (client: ApiClient, kind: 'dr' | 'performance'): Promise<string | undefined> => {
   const status = await statusOf(client, kind)
   if (status.mode === 'bootstrapping') return `${kind}: the first copy is on its way`

@@ -4,13 +4,13 @@ import { KINDS, type Kind } from '../model/kinds.js'
 import { countOf, type Status, statusOf } from '../requests/replication.js'
 import type { RoleView } from './cluster-view.js'
 
-/** The roles of a cluster in both kinds, as it tells them now; one that does not answer has the mode `-`. Never rejects. */
+/** Returns the current roles of a cluster in both kinds. Mode `-` if it does not respond. Never rejects. */
 export const askRoles = async (client: ApiClient): Promise<Record<Kind, RoleView>> => {
   const [dr, performance] = await Promise.all(KINDS.map((kind) => statusOf(client, kind).catch((): Status => ({}))))
   return rolesOf(client, { dr: dr ?? {}, performance: performance ?? {} })
 }
 
-/** The same of statuses that were read already. A primary that names no address is asked where it is. */
+/** Returns the same from statuses that were already read. Queries the address of a primary that reports none. */
 export const rolesOf = async (
   client: ApiClient,
   statuses: Readonly<Record<Kind, Status>>,
@@ -20,7 +20,7 @@ export const rolesOf = async (
   return { dr: roleOf('dr', statuses.dr, own), performance: roleOf('performance', statuses.performance, own) }
 }
 
-/** Where the others find the cluster; empty where it does not say. */
+/** Returns the advertised cluster address. Empty if the cluster reports none. */
 const clusterAddressOf = (client: ApiClient): Promise<string> =>
   client.send('GET', 'sys/leader').then(
     ({ json }) => textOfJson(json?.leader_cluster_address ?? ''),
@@ -41,13 +41,13 @@ const roleOf = (kind: Kind, status: Status, own: string): RoleView => {
     merkleRoot: text('merkle_root'),
     lastWal: countOf(mode === 'secondary' ? status.last_remote_wal : status.last_wal),
     lastKindWal: countOf(status[`last_${kind}_wal`]),
-    // A primary names an address only where it was given one for its secondaries.
+    // A primary reports an address only if one was set for its secondaries.
     primaryAddress: address === '' && mode === 'primary' ? own : address,
     secondaryId: text('secondary_id'),
     knownSecondaries: textsOfJson(status.known_secondaries),
     connectedSecondaries: connected.map((row) => textOfJson(row.node_id)),
     lastHeartbeat: mode === 'secondary' ? timeOf(heard.last_heartbeat) : '',
-    // One that was detached knows no address.
+    // A detached secondary has no primary address.
     isAhead: text('connection_state') === 'shutdown' && textsOfJson(status.known_primary_cluster_addrs).length > 0,
     ageMs: countOf(heard.replication_primary_canary_age_ms),
   }
@@ -56,6 +56,6 @@ const roleOf = (kind: Kind, status: Status, own: string): RoleView => {
 const rowsOf = (value: unknown): Record<string, unknown>[] =>
   Array.isArray(value) ? value.filter((row) => typeof row === 'object' && row !== null) : []
 
-/** Empty unless it is a time. */
+/** Returns an empty string unless the value is a time. */
 const timeOf = (value: unknown): string =>
   typeof value === 'string' && Number.isFinite(Date.parse(value)) ? value : ''

@@ -5,17 +5,17 @@ import { hasAll, type Status } from '../requests/replication.js'
 import type { ClusterView } from './cluster-view.js'
 import type { FollowView } from './links.js'
 
-/** How a cluster tells its replication at this moment. */
+/** Reads the current replication status of a cluster. */
 type Ask = (cluster: string, kind: Kind) => Promise<Status>
 
-/** Between two looks: an answer may be of the moment at which a change was on its way. */
+/** Pause between two checks: a response may be from the middle of a change. */
 const PAUSE_MS = 50
 const ROOT_SHOWN = 12
 
 /**
- * Secondaries that say they have every change of their primary and have another merkle root, in words: their data is not
- * the same, and no waiting mends that. Roots of one survey may be of different moments, so where they differ both are
- * asked again, and only what differs while the primary stands still is told.
+ * Describes secondaries that have every change of their primary but another Merkle root: their data differs, and waiting does not
+ * help. Roots from one survey may be of different times, so different ones are read again. Reports only differences that remain
+ * while the primary does not change.
  */
 export const findDifferentRoots = async (
   links: readonly FollowView[],

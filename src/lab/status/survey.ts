@@ -23,7 +23,7 @@ import { findLinks, type FollowView } from './links.js'
 import { findDifferentRoots } from './roots.js'
 import { askRoles } from './role-view.js'
 
-/** The part of the view that a cluster itself answers, wherever it runs. */
+/** The part of a cluster view that the cluster reports itself. */
 type ClusterAnswer = Pick<ClusterView, 'health' | 'isInitialised' | 'isSealed' | 'dr' | 'performance' | 'problems'>
 
 export interface Survey {
@@ -31,17 +31,17 @@ export interface Survey {
   readonly name: string
   readonly topology: string
   readonly clusters: readonly ClusterView[]
-  /** Who follows whom now. */
+  /** The current replication topology. */
   readonly links: readonly FollowView[]
-  /** Set on its links; null when the lab daemon, which holds them, does not answer. */
+  /** The faults of its links. Null if the lab daemon does not respond. */
   readonly faults: readonly ActiveFault[] | null
-  /** All that is wrong, of clusters and between them. */
+  /** All problems of clusters, and between clusters. */
   readonly problems: readonly string[]
 }
 
 const ANSWER_MS = 1000
 const AHEAD_WAYS = 'recover or reindex with force gives up what only it has, promote keeps it'
-/** Asks all clusters of a lab at once, each for a second at most. */
+/** Queries all clusters of a lab concurrently, with a timeout of one second each. */
 export const surveyLab = async (lab: AnyLab, host: LabHost): Promise<Survey> => {
   const [faults, clusters] = await Promise.all(isAttached(lab) ? surveyAttached(lab) : surveyOwn(lab, host))
   const links = findLinks(clusters, faults ?? [], host.clock.now())
@@ -80,7 +80,7 @@ const processOf = (lab: LabRecord, server: ServerRecord, host: LabHost): Pick<Cl
   return { process: found ? (found.isFrozen ? 'paused' : 'running') : 'stopped', pid: found?.pid ?? null }
 }
 
-/** Asks each node what it is, and the active one, or else one that answers, for the cluster. */
+/** Queries the state of each node, and the cluster state at the active node, or else at one that responds. */
 const surveyNodes = async <S extends Pick<ClusterAccess, 'name' | 'apiAddress'>>(
   cluster: ClusterAccess,
   servers: readonly S[],
@@ -114,7 +114,7 @@ const findNodeProblems = (nodes: readonly NodeRow[]): string[] => {
   return nodes.some(({ isActive }) => isActive) ? texts : ['has no active node', ...texts]
 }
 
-/** Links of an attached lab are not the lab's, so it sets no faults on them. */
+/** The lab has no proxies for the links of attached clusters, so it has no faults. */
 const surveyAttached = (lab: AttachedLab): Parts => [
   Promise.resolve([]),
   statesOf(
@@ -158,7 +158,7 @@ const surveyCluster = async (
   }
 }
 
-/** Asks a cluster for its state, and judges it. Rejects where it does not answer. */
+/** Returns the state of a cluster with its problems. Rejects if it does not respond. */
 export const askCluster = async (client: ApiClient): Promise<ClusterAnswer> => {
   const [health, roles] = await Promise.all([client.send('GET', 'sys/health'), askRoles(client)])
   const isInitialised = health.json?.initialized === true

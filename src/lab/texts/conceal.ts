@@ -1,13 +1,13 @@
-/** Fields of answers that hold one secret. */
+/** Response fields that contain one secret. */
 const FIELDS = 'token|client_token|encoded_token|encoded_root_token|root_token|otp|secret_id'
 
-/** Tokens, shares and activation tokens are replaced by names, so that the line still says what belongs there. */
+/** Tokens, shares and activation tokens are replaced by placeholders that show what was there. */
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/\b(dr_operation_token|token|key|secret_id|password|otp|nonce)=(?!['"]?[<$])('[^']*'|\S+)/g, "$1='<$1>'"],
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, '<activation token>'],
   [/\bhv[bsr]\.[\w-]{8,}/g, '<token>'],
   [/\b[sb]\.[A-Za-z0-9]{24,}\b/g, '<token>'],
-  // As the command line prints them, as text, as a table and as JSON.
+  // As printed by the command line: text, table and JSON.
   [/\b((?:Unseal|Recovery) Key \d+(?: \([^)]*\))?:\s*)\S+/gi, '$1<key share>'],
   [/^(\s*(?:(?:Initial )?Root Token|Encoded Token|OTP):?\s+)\S+\s*$/gim, '$1<token>'],
   [new RegExp(`^(\\s*(?:${FIELDS})\\s+)\\S+\\s*$`, 'gim'), '$1<token>'],
@@ -19,8 +19,8 @@ const concealText = (text: string): string =>
   PATTERNS.reduce((left, [pattern, name]) => left.replace(pattern, name), text)
 
 /**
- * A copy in which no text holds a token or a key share: a report is handed on and kept for years. Whoever writes a result
- * leaves them out already; this is for what somebody else's answer or command brings along.
+ * Returns a copy without tokens and key shares, since reports are shared and stored for years. Results already omit their own
+ * secrets. This removes those in responses and in the output of commands.
  */
 export const conceal = <T>(value: T): T => concealValue(value) as T
 

@@ -5,15 +5,15 @@ import { LabError } from '../model/lab-error.js'
 import type { Topology } from '../model/topology.js'
 import { parseTopology, readTopology } from './parse.js'
 
-/** The topologies that ship with the package, as files beside this one. */
+/** The topologies that ship with the package. Their files are in this directory. */
 export const TOPOLOGY_NAMES = ['single', 'dr', 'pr', 'pr-dr', 'four', 'six', 'filtered', 'lb', 'pubkey'] as const
 
-/** The text of the file of a topology that ships with the package. */
+/** Returns the text of the file of a bundled topology. */
 export const topologyText = (name: string): string =>
   readFileSync(new URL(`./files/${name}.yaml`, import.meta.url), 'utf8')
 
 /**
- * All topologies that ship with the package.
+ * Returns all topologies that ship with the package.
  *
  * @example
  * import { listTopologies } from 'understudy-lab'
@@ -22,11 +22,11 @@ export const topologyText = (name: string): string =>
  */
 export const listTopologies = (): Topology[] => TOPOLOGY_NAMES.map((name) => readTopology(topologyText(name)))
 
-/** The topology of this name among those that ship with the package. */
+/** Returns the bundled topology of this name. */
 export const findTopology = (name: string): Topology | undefined =>
   TOPOLOGY_NAMES.some((known) => known === name) ? readTopology(topologyText(name)) : undefined
 
-/** The topology of this name; an unknown name is a usage error with the nearest known one. */
+/** Returns the bundled topology of this name. Throws a usage error with the nearest known name if there is none. */
 export const requireTopology = (name: string): Topology => {
   const topology = findTopology(name)
   if (topology) return topology
@@ -39,12 +39,12 @@ export const requireTopology = (name: string): Topology => {
   )
 }
 
-/** A topology of one's own from a YAML file. Throws a usage error that names file, line and column. */
+/** Reads a topology from a YAML file of the user. Throws a usage error with file, line and column. */
 export const readTopologyFile = (file: string): Topology => parseTopology(readDocumentFile(file), file)
 
 /**
- * By name, or from a file: what has a slash or ends like a YAML file is one. Throws LabError `usage` with the nearest
- * name, or with file, line and column of what is wrong.
+ * Loads a topology by name or from a file, which has a slash or a YAML extension. Throws LabError `usage` with the nearest name,
+ * or with file, line and column of the problem.
  *
  * @example
  * import { loadTopology, startLabOf } from 'understudy-lab'
@@ -55,11 +55,11 @@ export const readTopologyFile = (file: string): Topology => parseTopology(readDo
 export const loadTopology = (nameOrFile: string): Topology =>
   isDocumentFile(nameOrFile) ? readTopologyFile(nameOrFile) : requireTopology(nameOrFile)
 
-/** The name of a topology, also where it is a file. */
+/** Returns the name of a topology, which may be given as a file. */
 export const topologyName = (nameOrFile: string): string =>
   isDocumentFile(nameOrFile) ? readTopologyFile(nameOrFile).name : nameOrFile
 
-/** The topology that a lab was made from: it stands in its record; for older records it is looked up by its name. */
+/** Returns the topology of a lab from its record, or for older records by name. */
 export const topologyOf = (lab: {
   readonly topology: string
   readonly plan?: Topology | undefined

@@ -1,7 +1,7 @@
 import { drawTree } from './picture.js'
 import { type ClusterPlan, type Link, planOf, type Topology } from '../model/topology.js'
 
-/** A topology as a picture, with what is special about its clusters and links below it. */
+/** Returns a topology diagram, followed by special properties of its clusters and links. */
 export const describeTopology = (topology: Topology): string => {
   const { name, about, clusters, links } = topology
   const notes = [

@@ -1,6 +1,6 @@
 import type { ClusterPlan, Link, Topology } from '../model/topology.js'
 
-/** A topology as the text of a file, in JSON, which is YAML: what `parseTopology` reads and judges. */
+/** Returns a topology as JSON text, a subset of YAML, which `parseTopology` can read and validate. */
 export const topologyDocument = ({ name, about, clusters, links, plans = {} }: Topology): string =>
   JSON.stringify({
     apiVersion: 'understudy/v1',

@@ -5,7 +5,7 @@ import type { Problem } from '../documents/yaml-document.js'
 type Path = readonly (string | number)[]
 type PlaceOf = (path: Path) => { readonly line: number; readonly column: number }
 
-/** The parts of a topology file that are judged, once its form is right. */
+/** The parts of a topology file that are validated after the schema. */
 interface Judged {
   readonly defaults?: Planned
   readonly clusters: Readonly<Record<string, Planned | null>>
@@ -30,7 +30,7 @@ interface JudgedLink {
 
 const SHARES_MAX = 255
 
-/** Problems that no schema can describe: values that do not go together. */
+/** Finds problems that a schema cannot describe: inconsistent values. */
 export const findTopologyProblems = (file: Judged, placeOf: PlaceOf): Problem[] => {
   const { clusters, links = [], defaults } = file
   const names = Object.keys(clusters)

@@ -8,7 +8,7 @@ import type { ClusterPlan, Link, NodeCount, NodeStorage, SealPlan, Seed, Topolog
 import { findTopologyProblems } from './judge.js'
 import { TOPOLOGY_SCHEMA } from './schema.js'
 
-/** A file as its schema lets it through. */
+/** The content of a topology file that passed schema validation. */
 interface TopologyFile {
   readonly name: string
   readonly about?: string
@@ -43,7 +43,7 @@ interface LinkFile {
   readonly jitter?: string
 }
 
-/** Throws a usage error with a line for everything that is wrong: `file:line:column: what`. */
+/** Parses a topology. Throws a usage error with one `file:line:column: problem` line per problem. */
 export const parseTopology = (text: string, file: string): Topology => {
   const { document, problems } = readYaml(text)
   refuseProblems(file, problems)
@@ -53,7 +53,7 @@ export const parseTopology = (text: string, file: string): Topology => {
   return toTopology(given)
 }
 
-/** For files that were checked before they were shipped. */
+/** Parses a bundled file, without validation. */
 export const readTopology = (text: string): Topology => toTopology(loadYaml().parse(text) as TopologyFile)
 
 const toTopology = ({ name, about = '', defaults = {}, clusters, links = [] }: TopologyFile): Topology => {
@@ -88,7 +88,7 @@ const toLink = ({ latency, jitter, ...rest }: LinkFile): Link => ({
   ...(jitter === undefined ? {} : { jitterMs: parseDurationMs(jitter) ?? 0 }),
 })
 
-/** The node at a path of keys and positions, or the nearest one above it. */
+/** Returns the node at a path of keys and indexes, or its nearest ancestor. */
 const nodeAt = (document: YamlDocument, path: readonly (string | number)[]): unknown => {
   const { isMap, isSeq } = loadYaml()
   let node: unknown = document.root
@@ -107,7 +107,7 @@ const nodeAt = (document: YamlDocument, path: readonly (string | number)[]): unk
 
 const at = (document: YamlDocument, path: readonly (string | number)[]) => document.placeOf(nodeAt(document, path))
 
-/** Settings are the server's own, and so are their names. */
+/** The server defines the settings, so their names are validated with its list. */
 const findSettingProblems = (document: YamlDocument): Problem[] => {
   const { isMap } = loadYaml()
   const clusters = nodeAt(document, ['clusters'])

@@ -3,7 +3,7 @@ import { KIND_WORDS } from '../model/kinds.js'
 import type { Link } from '../model/topology.js'
 import { topologyOf } from './catalogue.js'
 
-/** A lab as it was made: a tree from the primary down, with addresses. */
+/** Draws a lab as it was created: a tree of primaries and secondaries, with addresses. */
 export const drawLab = (lab: WiredClusters): string =>
   drawTree(
     lab.clusters.map(({ name }) => name),
@@ -11,7 +11,7 @@ export const drawLab = (lab: WiredClusters): string =>
     (name) => lab.clusters.find((cluster) => cluster.name === name)?.apiAddress ?? '',
   )
 
-/** One line per cluster, so that it reads the same in a terminal, a log and a mail. */
+/** Draws one line per cluster, readable in terminals, logs and mails. */
 export const drawTree = (
   clusters: readonly string[],
   links: readonly Link[],

@@ -16,7 +16,7 @@ const PORT: Schema = { type: 'integer', minimum: 1, maximum: 65_535 }
 const MOUNT_PATH: Schema = { type: 'string', pattern: '^[^/\\s].*$', title: 'a path without a slash in front' }
 const SCALARS = ['string', 'integer', 'number', 'boolean'] as const
 
-/** By their names, each a map of its own. */
+/** Returns the schema of a map from names to maps. */
 const mapOf = (
   { description, title }: Pick<Schema, 'description' | 'title'>,
   propertyNames: NonNullable<Schema['propertyNames']>,
@@ -68,7 +68,7 @@ const SEED: Schema = {
   },
 }
 
-/** Nothing that ends a line before its end, and nothing that steers a terminal. */
+/** No line breaks except at the end, and no terminal control characters. */
 const ONE_LINE = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*\\n?$'
 
 const PLAN: Readonly<Record<string, Schema>> = {
@@ -109,7 +109,7 @@ const PLAN: Readonly<Record<string, Schema>> = {
   },
 }
 
-/** `kind: Topology`. The parser checks files with this very schema, and what it cannot say in words of its own. */
+/** `kind: Topology`. The parser validates files with this schema, and then with rules that it cannot express. */
 export const TOPOLOGY_SCHEMA: Schema & { readonly $schema: string } = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'a topology',

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../client/api-client.js'
 import type { MountSeed, Seed } from '../model/topology.js'
 
-/** Writes what a cluster begins with. Nothing of it may be there yet, but for what its primary has. */
+/** Writes the seed data of a cluster. Fails if any of it exists, except data received from its primary. */
 export const seedCluster = async (client: ApiClient, seed: Seed): Promise<void> => {
   const { mounts = {}, policies = {}, approle = {}, secrets = {} } = seed
   for (const [path, mount] of Object.entries(mounts)) {
@@ -35,7 +35,7 @@ const seedSecrets = async (
   >
   const paths = [...Object.keys(seeded).map((path) => `${trim(path)}/`), ...Object.keys(there)]
   for (const [path, fields] of Object.entries(secrets)) {
-    // The longest one wins, as in the server's own table.
+    // The longest matching mount wins, as in the server.
     const mount = paths.filter((one) => path.startsWith(one)).sort((one, other) => other.length - one.length)[0] ?? ''
     const isVersioned = there[mount]?.options?.version === '2'
     if (isVersioned) await client.write(`${mount}data/${path.slice(mount.length)}`, { data: fields })

@@ -1,23 +1,22 @@
 /**
- * What the page of a lab is told, as plain data: facts and words, and no secret. The page itself imports nothing of ours but
- * these types.
+ * The data for the page of a lab: JSON-compatible values without secrets. The page imports only these types from the lab code.
  */
 export interface PageSurvey {
   readonly lab: string
-  /** When the clusters were asked, in milliseconds since the epoch. */
+  /** Time of the query, in milliseconds since the epoch. */
   readonly atMs: number
   readonly topology: string
-  /** As the lab was made: clusters keep the places that this gives them, whoever leads later. */
+  /** The initial topology. It determines the positions of clusters, even after role changes. */
   readonly planned: readonly PlannedLink[]
   readonly clusters: readonly PageCluster[]
-  /** Who follows whom now. */
+  /** The current replication topology. */
   readonly links: readonly PageLink[]
-  /** Null when the lab daemon, which holds the links, does not answer. */
+  /** Null if the lab daemon, which owns the links, does not respond. */
   readonly faults: readonly PageFault[] | null
   readonly problems: readonly string[]
-  /** False where nobody notes what happens, as in a lab of servers that somebody else runs. */
+  /** False if no daemon records events, as for an attached lab. */
   readonly hasEvents: boolean
-  /** What can be done to this lab from the page; nothing where the page is only for looking. */
+  /** The actions that the page supports on this lab. Empty if the page is read-only. */
   readonly verbs: readonly PageVerb[]
 }
 
@@ -46,37 +45,37 @@ export interface PageCluster {
   readonly isSealed: boolean
   readonly dr: PageRole
   readonly performance: PageRole
-  /** Null where it does not say. */
+  /** Null if the server does not report it. */
   readonly requests: PageRequests | null
-  /** Its servers, where they are several. */
+  /** Its servers, if there are several. */
   readonly nodes: readonly PageNode[] | null
   readonly problems: readonly string[]
 }
 
-/** One of several servers of a cluster. */
+/** A node of a multi-node cluster. */
 export interface PageNode {
-  /** `A2` of the cluster `A`. */
+  /** For example, `A2` of the cluster `A`. */
   readonly name: string
   readonly apiAddress: string
   readonly process: PageProcess
-  /** `active`, `standby`, `performance-standby`, `sealed`, `taking-over`, `stopped`, `silent` and others that nodes have on the way. */
+  /** `active`, `standby`, `performance-standby`, `sealed`, `taking-over`, `stopped`, `silent` or a transient state of a node. */
   readonly state: string
   readonly isActive: boolean
-  /** How many entries of the log that the nodes share it has applied; null where that is not known. */
+  /** Number of applied entries of the shared node log. Null if unknown. */
   readonly appliedIndex: number | null
 }
 
-/** Counted since the server was started; of several the one that is active. */
+/** Counts since the start of the server: with several nodes, of the active one. */
 export interface PageRequests {
   readonly server: string
   readonly handled: number
-  /** Part of those. */
+  /** The rejected ones of these. */
   readonly refused: number
 }
 
 export interface PageLink {
   readonly kind: PageKind
-  /** Null where no cluster of the lab is its primary now. */
+  /** Null if its primary is not a cluster of the lab. */
   readonly primary: string | null
   readonly secondary: string
   readonly state: string
@@ -87,12 +86,12 @@ export interface PageLink {
 
 export interface PageFault {
   readonly id: number
-  /** The ends of its link, clusters or nodes of one; null for a fault of a server. */
+  /** The two ends of its link: clusters or nodes. Null for a server fault. */
   readonly between: readonly [string, string] | null
   readonly isCut: boolean
-  /** Short enough for an arrow: a pair of scissors, or `80 ms`. */
+  /** A label that fits on an arrow: a pair of scissors, or `80 ms`. */
   readonly sign: string
-  /** `A <-> C, latency 80 ms`. */
+  /** For example, `A <-> C, latency 80 ms`. */
   readonly text: string
 }
 
@@ -103,46 +102,46 @@ export interface PageEvent {
   readonly cluster: string | null
   readonly kind: string
   readonly text: string
-  /** The line of a shell that does the same. */
+  /** The equivalent shell command. */
   readonly command: string | null
-  /** Of a drill: what begins or has ended. */
+  /** The start or end of a drill step. */
   readonly step: { readonly name: string; readonly phase: string } | null
 }
 
-/** What somebody can have done. Those of servers and of clusters are the words of the command line. */
+/** The actions of the page. Those on servers and clusters have the same names as on the command line. */
 export type PageVerb =
   | ('start' | 'stop' | 'crash' | 'pause' | 'resume' | 'seal' | 'unseal')
   | ('cut' | 'latency' | 'heal')
   | ('promote' | 'demote' | 'failover' | 'switchover' | 'rejoin' | 'step-down')
   | ('drill' | 'save' | 'load' | 'reset')
 
-/** Something to be done, with what its verb takes. */
+/** An action with the parameters of its verb. */
 export interface PageAction {
   readonly verb: PageVerb
-  /** The cluster or node, the two ends of a link, or who hands over and who takes over; none for what concerns the lab. */
+  /** The cluster or node, the ends of a link, or the old and new primary. Empty for actions on the lab. */
   readonly clusters: readonly string[]
   readonly kind?: PageKind
-  /** Of a latency. */
+  /** Latency in milliseconds. */
   readonly ms?: number
   readonly isForced?: boolean
-  /** Of a drill or a snapshot. */
+  /** Name of a drill or a snapshot. */
   readonly name?: string
 }
 
-/** What would be done. */
+/** What an action would do. */
 export interface PagePlan {
   readonly title: string
-  /** Whether somebody has to say once more that it is wanted. */
+  /** Whether the user must confirm the action. */
   readonly isDestructive: boolean
-  /** What becomes of the lab by it. */
+  /** The effect on the lab. */
   readonly consequence: string
-  /** The line of a shell that does the same; null where only the calls do. */
+  /** The equivalent shell command. Null if only requests are equivalent. */
   readonly command: string | null
-  /** The calls that it makes, or the steps of a drill. */
+  /** The requests that it sends, or the steps of a drill. */
   readonly lines: readonly string[]
 }
 
-/** What there is to choose from. */
+/** The available choices. */
 export interface PageChoices {
   readonly drills: readonly PageDrillChoice[]
   readonly snapshots: readonly string[]
@@ -151,25 +150,25 @@ export interface PageChoices {
 interface PageDrillChoice {
   readonly name: string
   readonly purpose: string
-  /** What it was written for; on another one it may expect what is not so. */
+  /** The topology for which it was written. On others, its expectations may not hold. */
   readonly topology: string
 }
 
 export interface PageLine {
-  /** `call`: a line of a shell that makes it by hand. */
+  /** `call`: the shell command that is equivalent to a request. */
   readonly kind: 'said' | 'call'
   readonly text: string
 }
 
-/** Something that is done from the page, and what came of it. */
+/** An action from the page, with its result. */
 export interface PageWork {
   readonly id: number
   readonly title: string
   readonly command: string | null
   readonly state: 'running' | 'done' | 'failed' | 'stopped'
-  /** The newest at the end. */
+  /** Oldest first. */
   readonly lines: readonly PageLine[]
-  /** What came of it, or why nothing did; empty while it runs. */
+  /** The result or the error. Empty while it runs. */
   readonly outcome: string
   /** Null while it runs. */
   readonly tookMs: number | null
@@ -198,7 +197,7 @@ export interface PageStep {
 }
 
 /**
- * Names of what is sent, each with JSON of one kind: a PageSurvey, PageEvents, a PageWork that is new or has changed, why there
- * is no lab, why there is no place for one more page, nothing.
+ * Names of messages, each with one kind of JSON data: a PageSurvey, PageEvents, a new or changed PageWork, why there is no lab,
+ * why no more pages can connect, nothing.
  */
 export const PAGE_MESSAGES = ['survey', 'events', 'work', 'gone', 'full', 'reset'] as const

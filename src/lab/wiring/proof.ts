@@ -9,16 +9,16 @@ import { waitFor } from '../requests/wait.js'
 
 interface ProofOptions {
   readonly clock: Clock
-  /** Bound on each wait. */
+  /** Timeout of each wait, in milliseconds. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined
-  /** All of its topology by default. */
+  /** Default: all links of the topology. */
   readonly links?: readonly Link[]
 }
 
 /**
- * Shows that a lab replicates: writes a secret on the primary of each link and looks for it on the other side. What a
- * performance secondary serves is read there; a DR secondary serves nobody, so its merkle root is compared.
+ * Verifies replication: writes a secret on the primary of each link and checks for it on the secondary. Performance secondaries
+ * are read. DR secondaries serve no reads, so their Merkle root is compared.
  */
 export const proveReplication = async (
   lab: WiredClusters,

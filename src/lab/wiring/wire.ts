@@ -21,27 +21,27 @@ import type { ClusterPlan, Link, Topology } from '../model/topology.js'
 import { seedCluster } from '../topology/seed.js'
 import { waitFor } from '../requests/wait.js'
 
-/** How servers that run already, wherever they run, are opened and joined. */
+/** Options for unsealing and joining running servers. */
 export interface WireOptions {
   readonly shares: number
   readonly threshold: number
-  /** Plans of some clusters from a topology; a plan's seal is taken instead of shares and threshold. */
+  /** Plans of some clusters. The seal of a plan overrides shares and threshold. */
   readonly plans?: Readonly<Record<string, ClusterPlan>> | undefined
-  /** Bound on each wait. */
+  /** Timeout of each wait, in milliseconds. */
   readonly timeoutMs: number
   readonly clock: Clock
   readonly onProgress: (text: string) => void
-  /** Told of the keys of each cluster that is initialised, before anything else can fail. */
+  /** Called with the keys of each initialized cluster, before any other step can fail. */
   readonly onKeys?: ((cluster: ClusterAccess) => void) | undefined
-  /** Ends every wait when it is aborted. */
+  /** Aborts every wait. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** The id of a secondary at its primary: what it is, and where it stands in the lab. */
+/** Returns the ID of a secondary at its primary: kind of replication and initial position. */
 export const secondaryIdOf = (link: Link): string =>
   `${link.kind === 'dr' ? 'dr' : 'perf'}-${link.secondary.toLowerCase()}`
 
-/** Waits for a new server, initialises and unseals it. */
+/** Waits for a new server, initializes and unseals it. */
 export const openCluster = async <T extends ClusterAccess>(cluster: T, options: WireOptions): Promise<T> => {
   const client = clientOf(cluster)
   await waitForAnswer(options.clock, client, cluster.name, options.timeoutMs, options.signal)
@@ -57,7 +57,7 @@ export const openCluster = async <T extends ClusterAccess>(cluster: T, options: 
   return { ...cluster, ...seal }
 }
 
-/** Makes a topology of clusters that are open: what each begins with is written as soon as it can be. */
+/** Joins unsealed clusters to a topology. Writes the seed data of each as early as possible. */
 export const makeTopology = async <T extends ClusterOfNodes>(
   open: readonly T[],
   { links, plans = {} }: Topology,
@@ -78,7 +78,7 @@ export const makeTopology = async <T extends ClusterOfNodes>(
   return joined
 }
 
-/** Makes a token of this name on every cluster that serves anybody; it takes the place of the one that was made. */
+/** Creates a root token with this value on every cluster that serves clients. It replaces the generated one. */
 export const giveRootToken = async <T extends ClusterAccess>(
   clusters: readonly T[],
   token: string | undefined,
@@ -101,7 +101,7 @@ export const giveRootToken = async <T extends ClusterAccess>(
   return made
 }
 
-/** Makes the links in their order. A secondary takes over the shares of its primary, and its old root token is dead. */
+/** Creates the links in order. A secondary gets the shares of its primary, and its old root token becomes invalid. */
 export const joinClusters = async <T extends ClusterOfNodes>(
   clusters: readonly T[],
   links: readonly Link[],
@@ -157,7 +157,7 @@ const connect = async <T extends ClusterOfNodes>(
   const { clock, timeoutMs, onProgress, signal } = options
   const caPem = primary.caFile === undefined ? undefined : readNamedText(primary.caFile)
   const what = `${secondary.name} to follow ${primary.name} (${link.kind})`
-  /** Another of several nodes may become active at any time, and those that are not seal themselves when their cluster joins. */
+  /** Unseals nodes during the wait: any node may become active, and standbys seal themselves when their cluster joins. */
   const wait = (
     withBelow: typeof withAnonymousClient<string | undefined>,
     fact: (above: ApiClient, below: ApiClient) => Promise<string | undefined>,
@@ -177,7 +177,7 @@ const connect = async <T extends ClusterOfNodes>(
   return { ...secondary, rootToken, unsealKeys: keys, threshold: primary.threshold }
 }
 
-/** A secondary may restart once more while it settles into its role; it is asked again until it has. */
+/** Generates a root token. Retries, since a secondary may restart again while it settles into its role. */
 const newRootToken = async (
   cluster: ClusterOfNodes,
   keys: readonly string[],
@@ -194,8 +194,8 @@ const newRootToken = async (
 }
 
 /**
- * Issues an activation token and uses it; a primary that is still restarting is asked again. What an earlier try left is
- * taken into account: it may have joined although its answer never came, or failed after it had taken the id.
+ * Issues an activation token and uses it. Retries while the primary restarts. Handles results of earlier attempts: the secondary
+ * may have joined without a response, or may have failed after its ID was registered.
  */
 export const joinSecondary = async (
   above: ApiClient,

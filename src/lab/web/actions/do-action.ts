@@ -13,20 +13,20 @@ import { findDrill, playDrill, stepsOf } from './drill-action.js'
 import { findRoleAction } from './role-actions.js'
 import type { Told } from './told.js'
 
-/** Bound on each wait, as the command line has it. */
+/** Timeout of each wait in milliseconds, as on the command line. */
 const TIMEOUT_MS = 30_000
 
-/** What an action is done with. */
+/** The context of an action. */
 interface Means {
   readonly lab: LiveLab
   readonly host: LabHost
   readonly told: Told
   readonly signal: AbortSignal
-  /** The line of a shell that does the same. */
+  /** The equivalent shell command. */
   readonly command: string | null
 }
 
-/** Does an action by the code of the command line, and says what came of it. Rejects as the command would end. */
+/** Runs an action with the code of the command line, and returns its result. Rejects as the command would fail. */
 export const doAction = async (action: PageAction, means: Means): Promise<string> => {
   const { verb } = action
   return verb in OTHERS ? OTHERS[verb as keyof typeof OTHERS](action, means) : workOn(verb as ServerVerb, action, means)
@@ -38,7 +38,7 @@ const workOn = async (verb: ServerVerb, { clusters }: PageAction, { lab, host, t
   return said.at(-1) ?? ''
 }
 
-/** The last that is said is what came of it. */
+/** The last message is the result. */
 const listen = (told: Told) => {
   const said: string[] = []
   const say = (text: string) => {
@@ -48,7 +48,7 @@ const listen = (told: Told) => {
   return { said, say }
 }
 
-/** The calls that an action would make, or the steps of a drill; none where a command is all there is to it. */
+/** Returns the requests that an action would send, or the steps of a drill. Empty if the action is a single command. */
 export const linesOf = async (action: PageAction, { lab }: Pick<Means, 'lab'>): Promise<readonly string[]> => {
   for (const name of action.clusters) lab.requirePlace(name)
   if (action.verb === 'drill') return stepsOf(findDrill(action.name ?? '', lab)).map(describeStep)

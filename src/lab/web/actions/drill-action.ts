@@ -11,7 +11,7 @@ import { topologyName } from '../../topology/catalogue.js'
 import type { PageChoices, PageDrill, PageStep } from '../page-facts.js'
 import type { Told } from './told.js'
 
-/** A drill that ships with the package; one's own are files, which the page does not reach. */
+/** Returns a bundled drill. The page cannot access drill files. */
 export const findDrill = (name: string, lab: LiveLab): Drill => {
   if (!listDrillNames().includes(name)) throw new LabError('usage', `there is no drill "${name}"`)
   const drill = loadDrill(name)
@@ -19,7 +19,7 @@ export const findDrill = (name: string, lab: LiveLab): Drill => {
   return drill
 }
 
-/** Those that can be played on this lab. */
+/** Returns the drills that can run on this lab. */
 export const drillsFor = (lab: LiveLab): PageChoices['drills'] =>
   listDrills()
     .filter((drill) => fits(drill, lab))
@@ -38,14 +38,14 @@ export const stepsOf = ({ setup, steps }: Drill): readonly Step[] => [...setup, 
 
 const nameOf = (step: Step): string => step.name ?? describeStep(step)
 
-/** Plays a drill and tells each step of it; says what came of it, and rejects where it did not pass. */
+/** Runs a drill, reports each step, and returns the result. Rejects if the drill did not pass. */
 export const playDrill = async (
   lab: LiveLab,
   drill: Drill,
   { told, command, timeoutMs, signal }: DrillOptions,
 ): Promise<string> => {
   await requireRoles(drill, lab)
-  // Loaded only here: who looks on does not need it.
+  // Imported here, since viewing the page does not need it.
   const [{ runDrill }, { complaintOf, summaryOf }] = await Promise.all([
     import('../../drills/run/run-drill.js'),
     import('../../drills/summary.js'),
@@ -67,7 +67,7 @@ interface DrillOptions {
   readonly signal: AbortSignal
 }
 
-/** How far a drill has come, as the page shows it. */
+/** The progress of a drill, as shown on the page. */
 class Score {
   readonly #told: Told
   #drill: PageDrill
@@ -107,7 +107,7 @@ class Score {
 
 const WAITING = { state: 'waiting', tookMs: null, error: null, commands: [] } as const
 
-/** A step that writes a thousand times has shown what it does long before. */
+/** Maximum number of commands shown per step: a step may write thousands of times. */
 const COMMANDS_MAX = 20
 
 const toStep = ({ name, outcome, tookMs, error, commands }: StepResult): PageStep => ({

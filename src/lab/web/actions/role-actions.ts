@@ -5,7 +5,7 @@ import type { Runbook } from '../../operations/runbook.js'
 import { KIND_WORDS } from '../../model/kinds.js'
 import type { PageAction, PageVerb } from '../page-facts.js'
 
-/** What changes roles: by calls of the API alone, in a runbook that can be asked first what it would call. */
+/** Actions that change roles through API requests only, in a runbook that also supports dry runs. */
 
 type RoleAction = (book: Runbook, action: PageAction) => Promise<void>
 

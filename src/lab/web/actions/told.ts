@@ -1,9 +1,9 @@
 import type { PageDrill } from '../page-facts.js'
 
-/** Told of what is done, while it is done. */
+/** Receives the progress of an action. */
 export interface Told {
   say(text: string): void
-  /** A line of a shell that stands for what is called. */
+  /** A shell command equivalent to a request. */
   call(line: string): void
   show(drill: PageDrill): void
 }

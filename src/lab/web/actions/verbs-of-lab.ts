@@ -4,14 +4,14 @@ import type { PageVerb } from '../page-facts.js'
 const ROLES: readonly PageVerb[] = ['promote', 'demote', 'failover', 'switchover', 'rejoin']
 const SEALS: readonly PageVerb[] = ['seal', 'unseal']
 const PROCESSES: readonly PageVerb[] = ['start', 'stop', 'crash']
-/** A process that serves several clusters is not frozen for one of them. */
+/** A process that runs several clusters cannot be suspended for one of them. */
 const FREEZES: readonly PageVerb[] = ['pause', 'resume']
 const LINKS: readonly PageVerb[] = ['cut', 'latency', 'heal']
 const NODES: readonly PageVerb[] = ['step-down']
-/** What nodes share is in no snapshot. */
+/** Snapshots do not include data that nodes share. */
 const WHOLE: readonly PageVerb[] = ['save', 'load', 'reset']
 
-/** What can be done to a lab at all: what somebody else runs is not started, and links that are not the lab's are not cut. */
+/** Returns the actions that a lab supports: external servers cannot be started, and external links cannot have faults. */
 export const verbsOf = (lab: AnyLab): readonly PageVerb[] => {
   const nodes = lab.clusters.some((cluster) => cluster.nodes) ? NODES : []
   if (!isAttached(lab)) {

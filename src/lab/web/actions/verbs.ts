@@ -3,18 +3,18 @@ import { KIND_WORDS } from '../../model/kinds.js'
 import { commandIn } from '../../model/lab-directory.js'
 import type { PageAction, PageVerb } from '../page-facts.js'
 
-/** What a verb takes, and what it is called. */
+/** The parameters and labels of a verb. */
 interface VerbWords {
-  /** How many clusters it is given. */
+  /** Number of clusters that it takes. */
   readonly clusters: 0 | 1 | 2
   readonly needs?: readonly ('kind' | 'ms' | 'name')[]
-  /** Something is lost or stops that does not come back by itself: it is asked for twice. */
+  /** It loses data, or stops something permanently, so it requires confirmation. */
   readonly isDestructive?: true
-  /** Two such at once would spoil one another. */
+  /** It cannot run concurrently with another action of this kind. */
   readonly isAlone?: true
   readonly canBeStopped?: true
   readonly title: (action: PageAction) => string
-  /** What stands behind the name of the program; none where only calls do the same. */
+  /** Arguments after the program name. Absent if only API requests are equivalent. */
   readonly line?: (action: PageAction, lab: string) => string
   readonly consequence: (action: PageAction) => string
 }
@@ -111,7 +111,7 @@ export const VERBS: Readonly<Record<PageVerb, VerbWords>> = {
     isAlone: true,
     canBeStopped: true,
     title: (action) => `run the drill ${action.name}`,
-    // Without a name it would bring up a lab of its own.
+    // Without a name, the command would start a new lab.
     line: (action, lab) => `drill run ${named(action)}${lab === 'default' ? ' --name default' : ''}`,
     consequence: () => 'It is played on this lab, which stays as the drill leaves it; a reset brings it back.',
   }),
@@ -140,7 +140,7 @@ export const VERBS: Readonly<Record<PageVerb, VerbWords>> = {
   }),
 }
 
-/** The line of a shell that does the same; null where there is none. */
+/** Returns the equivalent shell command. Null if there is none. */
 export const commandOf = (action: PageAction, lab: string): string | null => {
   const { line } = VERBS[action.verb]
   return line ? commandIn(lab, line(action, lab)) : null

@@ -9,7 +9,7 @@ import { drillsFor } from './drill-action.js'
 import { verbsOf } from './verbs-of-lab.js'
 import { commandOf, VERBS } from './verbs.js'
 
-/** At once; more than any number of people do. */
+/** Maximum number of concurrent actions, more than users need. */
 const RUNNING_MAX = 8
 
 const LINES_MAX = 100
@@ -22,8 +22,8 @@ interface Running {
 }
 
 /**
- * Where everything is done that somebody asks for on the page: it goes on when the page is closed, and everybody who looks is
- * told of it. Whoever opens it ends it: drills are stopped then, and all else is done to its end.
+ * Runs the actions that users request on the page. They continue when the page is closed, and all viewers see their progress. The
+ * caller must dispose of it, which stops drills and waits for other actions.
  */
 export class Workbench implements AsyncDisposable {
   readonly #name: string
@@ -38,7 +38,7 @@ export class Workbench implements AsyncDisposable {
     this.#tell = tell
   }
 
-  /** What an action would do. Rejects where it would be refused. */
+  /** Returns what an action would do. Rejects if the action is not possible. */
   async plan(action: PageAction): Promise<PagePlan> {
     this.#requireVerb(action)
     const { title, consequence, isDestructive = false } = VERBS[action.verb]
@@ -57,7 +57,7 @@ export class Workbench implements AsyncDisposable {
     return { drills: drillsFor(lab), snapshots: listSnapshots() }
   }
 
-  /** Begins an action and returns at once; `tell` hears of all that comes of it. Throws where it is refused as it stands. */
+  /** Starts an action and returns at once. `tell` receives its progress. Throws if the action is not possible. */
   begin(action: PageAction): PageWork {
     this.#requireVerb(action)
     const { title, canBeStopped = false } = VERBS[action.verb]
@@ -74,7 +74,7 @@ export class Workbench implements AsyncDisposable {
     return begun
   }
 
-  /** Throws a usage error where nothing of this number runs, or it is not to be stopped in the middle. */
+  /** Throws a usage error if no action has this number, or it cannot be stopped. */
   stop(id: number): void {
     const running = this.#running.get(id)
     if (!running) throw new LabError('usage', `there is nothing that runs as ${id}`)
@@ -83,7 +83,7 @@ export class Workbench implements AsyncDisposable {
     running.stop.abort()
   }
 
-  /** Titles of what runs. */
+  /** Titles of running actions. */
   get unfinished(): readonly string[] {
     return [...this.#running.values()].map(({ action }) => VERBS[action.verb].title(action))
   }

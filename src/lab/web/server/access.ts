@@ -5,9 +5,9 @@ import type { Random } from '../../../base/random.js'
 const SECRET_BYTES = 32
 
 /**
- * Who may look at the page: whoever opens the link first has a session from then on, and the link is worth nothing any more.
- * Sessions live in a cookie that scripts cannot read and in the memory of this process. Cookies are shared by all ports of an
- * address, so each port has a name of its own.
+ * Access to the page: the first browser that opens a link gets a session, which invalidates the link. Sessions are in a cookie
+ * that scripts cannot read, and in the memory of this process. All ports of an address share cookies, so the cookie name contains
+ * the port.
  */
 export class Access {
   readonly #random: Random
@@ -20,14 +20,14 @@ export class Access {
     this.#cookie = `understudy_page_${port}`
   }
 
-  /** A token for one link. */
+  /** Returns the token of a single-use link. */
   newToken(): string {
     const token = this.#newSecret()
     this.#tokens.add(hashOf(token))
     return token
   }
 
-  /** The value of `Set-Cookie` for a token that was not used yet; undefined for any other. */
+  /** Returns the `Set-Cookie` value for an unused token. Undefined for any other. */
   redeem(token: string): string | undefined {
     if (!takeFrom(this.#tokens, token)) return undefined
     const session = this.#newSecret()
@@ -58,9 +58,9 @@ const takeFrom = (hashes: Set<string>, secret: string): boolean => {
 }
 
 /**
- * Why a request is refused, whoever sends it; undefined when it is not. A name that somebody made point to this machine is
- * none of ours, and nothing but the page itself may ask for what it shows, also not a page at another port of this machine.
- * `isEntry`: a link from anywhere may lead to the page itself.
+ * Returns why a request is rejected, independent of its sender. Rejects foreign host names that resolve to this machine (DNS
+ * rebinding), and requests from other origins, including other ports of this machine. `isEntry`: links from any site may open the
+ * page itself.
  */
 export const findStranger = (headers: IncomingHttpHeaders, port: number, isEntry: boolean): string | undefined => {
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`]

@@ -9,12 +9,12 @@ import type { Survey } from '../../status/survey.js'
 import { topologyOf } from '../../topology/catalogue.js'
 import type { PageCluster, PageEvent, PageFault, PageNode, PageRequests, PageRole, PageSurvey } from '../page-facts.js'
 
-/** What is known besides a survey. `verbs`: what can be done from the page. */
+/** Additional facts. `verbs`: the actions that the page supports. */
 interface Besides extends Pick<PageSurvey, 'atMs' | 'verbs'> {
   readonly requests: ReadonlyMap<string, PageRequests | null>
 }
 
-/** What of a survey the page shows. */
+/** Returns the part of a survey that the page shows. */
 export const describeSurvey = (lab: AnyLab, survey: Survey, { atMs, verbs, requests }: Besides): PageSurvey => ({
   lab: survey.name,
   atMs,

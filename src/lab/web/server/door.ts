@@ -6,40 +6,40 @@ import { LabError } from '../../model/lab-error.js'
 import { atSpeaker, type ClusterOfNodes } from '../../nodes/nodes.js'
 import { json, type Reply } from './reply.js'
 
-/** To which clusters the page leads, and what may be asked of them. */
+/** The clusters to which the page forwards requests, and the permitted requests. */
 export interface Door {
-  /** As the lab is now; throws a LabError where there is none. */
+  /** Returns the current lab. Throws a LabError if there is none. */
   readonly lab: () => AnyLab
   readonly isReadOnly: boolean
 }
 
 const PLACE = /^\/_understudy\/v1\/clusters\/([^/]+)\/((?:_understudy\/)?v1)\/(.+)$/
 
-/** Of our own endpoints that of a server which asks for the token of the cluster, and is for reading. */
+/** The only Understudy endpoint that is forwarded: it is read-only, and requires a token of the cluster. */
 const OWN = '_understudy/v1/audit'
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'DELETE'])
 
 /**
- * To find out who somebody is, to end that, and to look up a token changes nothing that is to be looked at. Of a method whose
- * mount has slashes nobody can tell a login from a user or a role of that name.
+ * Writes that do not change inspected data: login, logout and token lookup. If the mount has slashes, a login cannot be
+ * distinguished from a user or role of that name.
  */
 const ALSO_READS = /^auth\/(?:[^/]+\/login(?:\/[^/]+)?|token\/(?:revoke-self|lookup-accessor))$/
 
-/** A role change answers once it is done. */
+/** A role change responds only when it is complete. */
 const ANSWER_MS = 60_000
 
-/** As much as the largest secret of a cluster. */
+/** The size of the largest secret of a cluster. */
 const BODY_BYTES_MAX = 1024 * 1024
 
-/** What a cluster is told of a request: who asks, and where. */
+/** Request headers that are forwarded: token and namespace. */
 const PASSED = ['x-vault-token', 'x-vault-namespace'] as const
 
 export const isOfDoor = (pathname: string): boolean => pathname.startsWith('/_understudy/v1/clusters/')
 
 /**
- * Hands a request on to the public API of a cluster, or to what it has for its page, as whoever sent it: with the token that came with it or with none, never
- * with one of ours. Answers as the cluster does, and with 502 where that gives no answer.
+ * Forwards a request to the public API of a cluster, or to its audit endpoint, with the token of the request or none, never with
+ * a token of the lab. Returns the response of the cluster, or 502 if it does not respond.
  */
 export const answerDoor = async (door: Door, request: http.IncomingMessage, query: string): Promise<Reply> => {
   const { method = '', url = '' } = request
@@ -57,7 +57,7 @@ export const answerDoor = async (door: Door, request: http.IncomingMessage, quer
       headers: answered,
       bytes,
     } = await withAnonymousClient(cluster, (client) => client.send(method, `/${root}/${path}`, call), ANSWER_MS)
-    // Whatever it says that it is, the browser is not to take it for a page.
+    // Independent of the content type of the cluster, the browser must not render it as a page.
     const type = /^application\/json\b/.test(answered['content-type'] ?? '') ? 'application/json' : 'text/plain'
     return { status, headers: { 'Content-Type': `${type}; charset=utf-8` }, body: bytes }
   } catch (error) {
@@ -78,12 +78,12 @@ const pairOf = (name: string, value: string | string[] | undefined): [string, st
 
 interface Place {
   readonly name: string
-  /** `v1`, or that of our own endpoints. */
+  /** `v1`, or the root of Understudy endpoints. */
   readonly root: string
   readonly path: string
 }
 
-/** Throws a usage error for a path that would be another one once it is read again. */
+/** Parses a path. Throws a usage error if decoding it again would yield a different path. */
 const parsePlace = (pathname: string): Place => {
   const [, name, root = '', rest] = PLACE.exec(pathname) ?? []
   const isThere = root === 'v1' || `${root}/${rest}` === OWN
@@ -93,7 +93,7 @@ const parsePlace = (pathname: string): Place => {
     if (!path.some((part) => part === '.' || part === '..' || part.includes('/')))
       return { name: decodeURIComponent(name), root, path: path.join('/') }
   } catch {
-    // Below: it is no path either.
+    // Rejected below.
   }
   throw new LabError('usage', 'this is no path')
 }

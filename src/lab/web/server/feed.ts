@@ -18,28 +18,28 @@ import { verbsOf } from '../actions/verbs-of-lab.js'
 import type { PAGE_MESSAGES, PageEvent, PageRequests, PageWork } from '../page-facts.js'
 import type { ClusterOfNodes, NodeAccess } from '../../nodes/nodes.js'
 
-/** Lag grows without any event. */
+/** Polling interval: lag changes without events. */
 const LOOK_EVERY_MS = 1000
 
-/** Nobody reads more of them on a page. */
+/** Maximum number of events for a page. */
 const EVENTS_KEPT = 1000
 
-/** What was done from the page, for those who come later. */
+/** Number of actions that new viewers receive. */
 const WORKS_KEPT = 20
 
-/** A page that was loaded asks for the feed within this time. */
+/** Time in which a loaded page connects to the feed. */
 const EXPECTED_MS = 3000
 
 const VIEWERS_MAX = 32
 
-/** A reader that is so far behind is cut off; a browser comes back by itself. */
+/** Unsent bytes after which a slow viewer is disconnected. Browsers reconnect automatically. */
 const BEHIND_BYTES_MAX = 4 * 1024 * 1024
 
 type Message = (typeof PAGE_MESSAGES)[number]
 
 /**
- * What is sent to everybody who has the page open, as server-sent events: how all clusters are, each second and whenever
- * something happens, and what happens. Clusters are asked only while somebody looks.
+ * Server-sent events for all viewers of the page: the state of all clusters, each second and after each event, and the events.
+ * Clusters are queried only while there are viewers.
  */
 export class Feed {
   readonly #name: string
@@ -49,7 +49,7 @@ export class Feed {
   #events: readonly PageEvent[] = []
   #works: readonly PageWork[] = []
   #wake = new AbortController()
-  /** What was sent last of the clusters, and when. */
+  /** The last cluster state that was sent, and its time. */
   #last = { text: '', atMs: Number.NEGATIVE_INFINITY }
   #expectedUntilMs = Number.NEGATIVE_INFINITY
 
@@ -59,13 +59,13 @@ export class Feed {
     this.#isReadOnly = isReadOnly
   }
 
-  /** Until `signal` is aborted; every viewer is let go then. */
+  /** Runs until `signal` is aborted, then disconnects all viewers. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#look(signal), this.#listen(signal)])
     for (const viewer of this.#viewers) viewer.destroy()
   }
 
-  /** A page is loaded now: the clusters are asked while the browser reads it, and the picture is there with the feed. */
+  /** Queries the clusters while the browser loads the page, so that the diagram is available when it connects. */
   expect(): void {
     this.#expectedUntilMs = this.#clock.monotonic() + EXPECTED_MS
     this.#wake.abort()
@@ -74,7 +74,7 @@ export class Feed {
   /** `after`: the number of the last event that the viewer has. */
   add(response: http.ServerResponse, after: number): void {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' })
-    // A browser tells its page no more of a refusal than that there was one.
+    // An error status would not reach the page: EventSource reports only that the connection failed.
     if (this.#viewers.size >= VIEWERS_MAX) {
       response.end(encode('full', { reason: `${VIEWERS_MAX} pages are open already` }))
       return
@@ -90,7 +90,7 @@ export class Feed {
     else this.#wake.abort()
   }
 
-  /** Something is done, or has come a step further; everybody who looks is told. */
+  /** Sends the start or progress of an action to all viewers. */
   tellWork(work: PageWork): void {
     const isKnown = this.#works.some(({ id }) => id === work.id)
     this.#works = isKnown
@@ -127,7 +127,7 @@ export class Feed {
     }
   }
 
-  /** A lab that is gone may come again, with a lab daemon that counts anew. */
+  /** A removed lab may be created again, with a lab daemon that numbers events from the start. */
   async #listen(signal: AbortSignal): Promise<void> {
     let socket = ''
     while (!signal.aborted) {
@@ -183,7 +183,7 @@ export class Feed {
   }
 }
 
-/** JSON has no line ends of its own, which would end a message. */
+/** JSON text contains no line breaks, which would end a message. */
 const encode = (message: Message, value: unknown): string => {
   const last = message === 'events' ? (value as readonly PageEvent[]).at(-1)?.id : undefined
   const id = message === 'reset' ? 0 : last
@@ -192,7 +192,7 @@ const encode = (message: Message, value: unknown): string => {
 
 const ANSWER_MS = 1000
 
-/** How many requests each server has had, by name; null for one that does not say, as a server of another kind. */
+/** Returns the request counts of each server by name. Null for a server that reports none, such as one of another product. */
 const askRequests = async (lab: AnyLab): Promise<ReadonlyMap<string, PageRequests | null>> => {
   const servers = (lab.clusters as readonly ClusterOfNodes[]).flatMap((cluster) =>
     serversIn<NodeAccess>(cluster).map((server) => ({ cluster, server })),

@@ -15,8 +15,8 @@ const STATUS = { usage: 400, conflict: 409, remote: 502, timeout: 504, interrupt
 export const isOfActions = (pathname: string): boolean => pathname === ROOT || pathname.startsWith(`${ROOT}/`)
 
 /**
- * What somebody with the page asks to be done. `GET` lists what there is to choose from, `POST` begins an action, `POST plan`
- * says what it would do, `DELETE <id>` stops it. Refusals have their reasons in `errors`.
+ * Handles actions of the page. `GET` lists the choices, `POST` starts an action, `POST plan` returns what it would do, `DELETE
+ * <id>` stops it. Error responses have their reasons in `errors`.
  */
 export const answerActions = async (
   workbench: Workbench | undefined,
@@ -27,7 +27,7 @@ export const answerActions = async (
   const route = Object.hasOwn(ROUTES, name) ? ROUTES[name] : undefined
   if (!route) return refuse(pathname === ROOT ? 405 : 404, `there is no ${request.method} ${pathname}`)
   if (!workbench) return refuse(403, 'this page is only to look at')
-  // A form of another site can send anything but this.
+  // A form of another site cannot send this content type.
   if (request.method === 'POST' && !/^application\/json\b/.test(request.headers['content-type'] ?? ''))
     return refuse(415, 'an action is sent as application/json')
   try {
@@ -49,7 +49,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
   },
 }
 
-/** What a cluster refuses, or does not answer, is none of our mistakes. */
+/** Maps errors of clusters, including missing responses, to statuses other than 500. */
 const statusOf = (error: unknown): number => {
   if (error instanceof LabError) return STATUS[error.code]
   return error instanceof ApiError || error instanceof ApiUnreachable ? 502 : 500
@@ -57,13 +57,13 @@ const statusOf = (error: unknown): number => {
 
 const refuse = (status: number, text: string): Reply => json(status, { errors: [text] })
 
-/** An hour: whoever wants more means a cut. */
+/** One hour. For longer delays, use a partition. */
 const LATENCY_MS_MAX = 3_600_000
 
-/** Of drills that ship with the package, and of snapshots that are kept: the page reaches no files. */
+/** Names of bundled drills and stored snapshots. The page cannot access files. */
 const NAME = /^[A-Za-z0-9][\w.-]{0,99}$/
 
-/** An action as a page may ask for it; whatever is none is a usage error that says why. */
+/** Parses an action. Throws a usage error with the reason if it is invalid. */
 const parseAction = (value: unknown): PageAction => {
   const { verb, clusters = [], kind, ms, isForced, name, ...others } = asObject(value)
   const [stranger] = Object.keys(others)

@@ -11,17 +11,17 @@ import { type Reply, refusal } from './reply.js'
 import type { Feed } from './feed.js'
 
 interface PageOptions {
-  /** 0: a free one. */
+  /** 0 chooses a free port. */
   readonly port: number
   readonly random: Random
   readonly feed: Feed
-  /** Absent where the page is only to look at. */
+  /** Absent if the page is read-only. */
   readonly workbench?: Workbench | undefined
   readonly door: Door
 }
 
 export interface PageServer extends AsyncDisposable {
-  /** A link that works once. */
+  /** Returns a single-use link. */
   newLink(): string
 }
 
@@ -30,8 +30,8 @@ const HEADERS = { ...PAGE_HEADERS, 'Cache-Control': 'no-store' }
 const CONNECTIONS_MAX = 100
 
 /**
- * Serves the page of a lab on 127.0.0.1, to whoever opens one of its links. Rejects with a conflict when the port is taken.
- * Whoever opens it closes it; the feed is somebody else's.
+ * Serves the page of a lab on 127.0.0.1 to browsers that open one of its links. Rejects with a conflict if the port is taken. The
+ * caller must close the server, and owns the feed.
  */
 export const servePage = async ({ port, random, feed, workbench, door }: PageOptions): Promise<PageServer> => {
   const files = readFiles()
@@ -72,7 +72,7 @@ interface Page extends Pick<PageOptions, 'workbench' | 'door'> {
   readonly port: number
 }
 
-/** Undefined where the answer goes on by itself. */
+/** Returns undefined if the handler streams the response itself. */
 const answer = async (
   { access, feed, workbench, door, files, port }: Page,
   request: http.IncomingMessage,
@@ -103,8 +103,8 @@ const answer = async (
 const NO_SESSION = 'Open the link that "understudy web" printed. Each link works once, in one browser.'
 
 /**
- * A browser that only looks what may come next takes nothing away from whoever comes. The page is not redirected to by HTTP: of
- * a link on another site that would be a request from there, with which the cookie is not sent.
+ * Ignores prefetches, which must not use up a link. Does not use an HTTP redirect to the page: after a link on another site, the
+ * browser would treat it as a cross-site request and omit the cookie.
  */
 const enter = (access: Access, token: string, headers: http.IncomingHttpHeaders): Reply => {
   if (headers['sec-purpose'] !== undefined) return refusal(503, 'open the link to enter')

@@ -1,6 +1,6 @@
 import type http from 'node:http'
 
-/** An answer of the page's server. */
+/** A response of the page server. */
 export interface Reply {
   readonly status: number
   readonly headers: http.OutgoingHttpHeaders
