@@ -141,7 +141,7 @@ export const generateOperationToken = async (call: Call, keys: readonly string[]
   try {
     return await giveShares(call, OPERATION_TOKEN, keys)
   } catch (error) {
-    // An abandoned generation blocks new ones. Wrong shares would end it anyway.
+    // An abandoned generation blocks new ones. Wrong shares end a generation with another error.
     if (!(error instanceof ApiError && error.status === 400)) throw error
     if (!error.errors.some((text) => text.includes(IN_PROGRESS))) return undefined
     const text = `an operation token is being made there already: DELETE ${OPERATION_TOKEN}/attempt cancels that`

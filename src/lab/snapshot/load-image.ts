@@ -143,7 +143,7 @@ const restoreFaults = async ({ keeper }: LabRecord, { faults }: Manifest): Promi
   for (const fault of faults) await client.set(fault as FaultRequest)
 }
 
-/** Waits for secondaries to stream. Skips those with a partitioned link or a stopped primary. */
+/** Waits for secondaries to stream, unless the image has faults or stopped servers, with which they may not stream. */
 const waitForStreams = async (
   lab: LabRecord,
   manifest: Manifest,

@@ -33,7 +33,7 @@ export interface Survey {
   readonly clusters: readonly ClusterView[]
   /** The current replication topology. */
   readonly links: readonly FollowView[]
-  /** The faults of its links. Null if the lab daemon does not respond. */
+  /** The active faults. Null if the lab daemon does not respond. */
   readonly faults: readonly ActiveFault[] | null
   /** All problems of clusters, and between clusters. */
   readonly problems: readonly string[]

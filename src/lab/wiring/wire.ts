@@ -78,7 +78,7 @@ export const makeTopology = async <T extends ClusterOfNodes>(
   return joined
 }
 
-/** Creates a root token with this value on every cluster that serves clients. It replaces the generated one. */
+/** Creates a root token with this value on every cluster that serves clients. Returns the clusters with this token. */
 export const giveRootToken = async <T extends ClusterAccess>(
   clusters: readonly T[],
   token: string | undefined,
@@ -157,7 +157,7 @@ const connect = async <T extends ClusterOfNodes>(
   const { clock, timeoutMs, onProgress, signal } = options
   const caPem = primary.caFile === undefined ? undefined : readNamedText(primary.caFile)
   const what = `${secondary.name} to follow ${primary.name} (${link.kind})`
-  /** Unseals nodes during the wait: any node may become active, and standbys seal themselves when their cluster joins. */
+  /** Finds the active nodes again for each attempt: another node may become active, and standbys are sealed by a join. */
   const wait = (
     withBelow: typeof withAnonymousClient<string | undefined>,
     fact: (above: ApiClient, below: ApiClient) => Promise<string | undefined>,
