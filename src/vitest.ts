@@ -104,14 +104,14 @@ export class FreshLabs<const T extends AnyTopology> {
     return lab
   }
 
-  /** Also closes a lab that is still starting. */
+  /** Closes the lab, even if it is still starting. */
   async close(): Promise<void> {
     const lab = this.#lab
     this.#lab = undefined
     await (await lab?.catch(() => undefined))?.close()
   }
 
-  /** After a failed start, the next call tries again. */
+  /** Starts the lab unless it is started. After a failed start, the next call tries again. */
   async #startOnce(): Promise<Lab<ClustersOf<T>>> {
     try {
       return await this.#start()

@@ -22,26 +22,26 @@ export interface Machine {
   /** Rejects with the reason if the storage engine does not work on this machine. */
   probeStorage(): Promise<void>
   isPortFree(port: number): Promise<boolean>
-  /** Ports of running servers -> the name of their lab. */
+  /** Returns the ports of running servers, with the name of their lab. */
   findLabPorts(): ReadonlyMap<number, string>
   /** Returns undefined if the directory is writable or can be created, else the reason. */
   findWriteProblem(directory: string): string | undefined
   freeBytes(directory: string): number
-  /** The version of the Docker server. Undefined if it does not respond. */
+  /** Returns the version of the Docker server. Undefined if it does not respond. */
   findDocker(): Promise<string | undefined>
   /** Whether the Docker client is installed, even if the server does not respond. */
   hasDocker(): boolean
-  /** The version of the `etcd` program in PATH. Undefined if it is missing or fails. */
+  /** Returns the version of the `etcd` program in PATH. Undefined if it is missing or fails. */
   findEtcd(): Promise<string | undefined>
-  /** Labs with records, files or processes on this machine. */
+  /** Returns the labs with records, files or processes on this machine. */
   listLabs(): LabListing[]
-  /** Servers and lab daemons whose lab directory no longer exists, so no lab lists them. */
+  /** Returns the servers and lab daemons whose lab directory no longer exists, so no lab lists them. */
   findOrphans(): Orphan[]
-  /** Temporary directories of Understudy processes that no longer exist. */
+  /** Returns temporary directories of Understudy processes that no longer exist. */
   findLeftDirectories(): string[]
-  /** Memory available to programs. */
+  /** Returns the bytes of memory available to programs. */
   freeMemoryBytes(): number
-  /** Maximum number of open files per process. Undefined if the system does not report it. */
+  /** Returns the maximum number of open files per process. Undefined if the system does not report it. */
   findOpenFilesMax(): number | undefined
 }
 

@@ -6,7 +6,7 @@ import { LabError } from '../model/lab-error.js'
 import type { Drill } from './drill.js'
 import { readDrillFile } from './parse.js'
 
-/** The directory of the drill files that ship with the package. */
+/** Returns the directory of the bundled drill files. */
 const directory = (): string => fileURLToPath(new URL('./catalogue/', import.meta.url))
 
 export const listDrillNames = (): string[] => {

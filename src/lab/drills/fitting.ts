@@ -37,7 +37,7 @@ const requireNodes = ({ name, topology }: Drill, lab: Pick<LiveLab, 'clusters' |
   }
 }
 
-/** Checked before any start or change: only labs with link proxies support link faults, not containers or attached servers. */
+/** Throws before any change if the drill injects link faults but the kind of lab has no link proxies (containers, attached). */
 export const requireLinks = ({ name, setup, steps }: Drill, kind: LabKind): void => {
   if (kind !== 'docker' && kind !== 'attached') return
   const faulty = [...setup, ...steps].find(({ verb }) => verb === 'fault')

@@ -1,7 +1,7 @@
 import { formatMs } from '../texts/format.js'
 import type { DrillResult } from './result.js'
 
-/** The mark of a passed or failed condition. */
+/** Returns the mark of a passed or failed condition. */
 export const mark = (isWell: boolean): string => (isWell ? '✓' : '✗')
 
 const UNMEASURED = 'not measured'

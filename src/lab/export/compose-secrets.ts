@@ -20,7 +20,7 @@ export const hasSecrets = ({ isTls, isAutoSealed, followsTls }: Place): boolean 
 
 export const SECRETS = 'secrets'
 
-/** A service that creates secrets and exits with status 0 before the servers start. It is idempotent and runs with every `up`. */
+/** Returns a service that creates secrets and exits before the servers start. It is idempotent and runs with every `up`. */
 export const secretsOf = (own: readonly Place[], image: string): Record<string, Service> => {
   if (!own.some(hasSecrets)) return {}
   const tls = own.filter(({ isTls }) => isTls).map(({ service }) => service)

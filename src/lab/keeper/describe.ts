@@ -23,7 +23,7 @@ const plain: Words = ({ details }) =>
     .map(([key, value]) => `${key}=${isWord(value) ? value : JSON.stringify(value)}`)
     .join(' ')
 
-/** Other values are quoted. */
+/** Whether a value needs no quotes. */
 const isWord = (value: unknown): value is string => typeof value === 'string' && /^[^\s"'=\\]+$/.test(value)
 
 const WORDS: Readonly<Record<EventKind, Words>> = {

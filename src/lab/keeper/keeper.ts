@@ -183,7 +183,7 @@ export class Keeper {
     throw new LabError('usage', `there is no link between ${one} and ${other}`)
   }
 
-  /** The name of a multi-node cluster is also an end. */
+  /** Whether a link has this end: a node, or a cluster by its own name. */
   #hasEnd(name: string): boolean {
     return this.#routes.some(({ from, to }) => from === name || to === name)
   }

@@ -55,7 +55,7 @@ export const nameProxies = (routes: readonly OpenRoute[]): NamedProxy[] =>
 
 const ADDRESS_WORDS = ['api', 'cluster'] as const
 
-/** The addresses of a pair of clusters are in a fixed order: API first, then cluster port. */
+/** Returns the name of a proxy. The addresses of a pair of clusters are in a fixed order: API first, then cluster port. */
 const nameOf = (routes: readonly Route[], index: number): string => {
   const { from, to } = routes[index] ?? { from: '', to: '' }
   const before = routes.slice(0, index).filter((route) => route.from === from && route.to === to).length

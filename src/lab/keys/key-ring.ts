@@ -101,7 +101,7 @@ export class KeyRing {
     })
   }
 
-  /** After a change of roles, asks every running cluster for its primary, and assigns it the keys of that primary. */
+  /** Asks every running cluster for its primary after a change of roles, and assigns it the keys of that primary. */
   async follow(): Promise<void> {
     const roles = new Map<string, Roles>()
     await Promise.all(
@@ -203,7 +203,7 @@ const rolesOf = async (client: ApiClient): Promise<Roles> => {
   return { dr: dr ?? {}, performance: performance ?? {} }
 }
 
-/** DR secondaries accept no tokens. */
+/** Whether a cluster is a DR secondary, which accepts no tokens. */
 const isCopy = (roles: Roles | undefined): boolean =>
   roles?.dr.mode === 'secondary' || roles?.dr.mode === 'bootstrapping'
 

@@ -56,7 +56,7 @@ const findUnreplicatedKind = async (
   return findLag(primary.anonymous, cluster.anonymous, kind)
 }
 
-/** While it is a DR secondary, its DR primary represents it in the performance replication set. */
+/** Whether a cluster is a DR secondary, which its DR primary represents in the performance replication set. */
 const isDrSecondary = async (cluster: SeenCluster): Promise<boolean> =>
   (await cluster.status('dr')).mode === 'secondary'
 

@@ -9,6 +9,6 @@ export const settingsOf = ({ license, version, settings }: ClusterPlan): LabSett
   ...settings,
 })
 
-/** An invalid lease is left for the server to reject. */
+/** Returns the lease in milliseconds. The server rejects a lease that cannot be parsed here. */
 export const leaseMsOf = ({ leader_lease = NODE_SETTINGS.leader_lease }: LabSettings): number =>
   parseDurationMs(String(leader_lease)) ?? 0

@@ -86,7 +86,7 @@ const stop = async ({ place, container, options }: Work): Promise<string> => {
 
 const STOP_SECONDS = 15
 
-/** Docker reports the exit of a container shortly after the signal. */
+/** Kills a container, and waits until Docker reports its exit, shortly after the signal. */
 const crash = async (work: Work): Promise<string> => {
   await requireRunning(work)
   await docker('kill', work.container)

@@ -34,7 +34,7 @@ export const activate = async (
   runbook.say(`${secondary} is a ${kind} secondary of ${primary} and replicated`)
 }
 
-/** Checked before any change, since activation makes the primary revoke an existing secondary of that name. */
+/** Throws before any change if the cluster already replicates: activation would revoke an existing secondary of that name. */
 const refuseReplicating = async (runbook: Runbook, name: string, kind: Kind): Promise<void> => {
   if (kind === 'performance' && (await runbook.status(name, 'dr')).mode === 'secondary')
     throw new LabError(

@@ -208,7 +208,7 @@ export const rejoin = async (runbook: Runbook, name: string, primary: string): P
   await follow(runbook, name, primary)
 }
 
-/** Checked before any change: otherwise, a demotion in favor of an unsuitable cluster would leave the lab without a primary. */
+/** Throws before any change if the cluster is not a DR primary: a demotion in its favor would leave the lab without a primary. */
 const requireDrPrimary = async (runbook: Runbook, name: string): Promise<void> => {
   const status = await runbook.status(name, 'dr')
   if (status.mode !== 'primary')

@@ -169,7 +169,7 @@ const waitForStreams = async (
   )
 }
 
-/** The image seals single servers itself. Only nodes must be sealed or stopped here. */
+/** Seals or stops servers as in the image. Single servers are already sealed by the image. */
 const putToRest = async (
   lab: LabRecord,
   manifest: Manifest,

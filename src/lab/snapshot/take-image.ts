@@ -150,7 +150,7 @@ const moveFile = (from: string, to: string): void => {
   }
 }
 
-/** Empty without a lab daemon: all links are down then, which is not an injected fault. */
+/** Returns the active faults. Empty without a lab daemon: all links are down then, which is not an injected fault. */
 const faultsOf = async ({ keeper }: LabRecord, { clock }: LabHost): Promise<SavedFault[]> => {
   const active = await new KeeperClient(keeper.socket).list().catch(() => [])
   return active.map((fault) => {

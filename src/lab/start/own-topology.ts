@@ -85,7 +85,7 @@ const isLink = (link: unknown): boolean => {
 const isListOfNames = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === 'string' && name !== '')
 
-/** `then` is reserved, since a lab with it would be treated as a promise. */
+/** Whether a name is reserved. A lab with `then` would be treated as a promise. */
 const isReserved = (name: string): boolean => name === 'then' || name in OF_LABS || name in {}
 
 const wrong = (text: string): LabError => new LabError('usage', text)

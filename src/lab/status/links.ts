@@ -78,7 +78,7 @@ export const findPrimary = <T extends RoleHolder>(
   return likely.find((one) => one[kind].connectedSecondaries.includes(secondaryId))
 }
 
-/** During its first copy, a secondary has not reported its ID. */
+/** Whether a primary may know a secondary. During its first copy, a secondary has not reported its ID. */
 const mayKnow = ({ knownSecondaries }: RoleHolder[Kind], secondaryId: string): boolean =>
   secondaryId === '' || knownSecondaries.includes(secondaryId)
 

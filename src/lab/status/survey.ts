@@ -114,7 +114,7 @@ const findNodeProblems = (nodes: readonly NodeRow[]): string[] => {
   return nodes.some(({ isActive }) => isActive) ? texts : ['has no active node', ...texts]
 }
 
-/** The lab has no proxies for the links of attached clusters, so it has no faults. */
+/** Surveys an attached lab. It has no proxies for its links, and thus no link faults. */
 const surveyAttached = (lab: AttachedLab): Parts => [
   Promise.resolve([]),
   statesOf(

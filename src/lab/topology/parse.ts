@@ -107,7 +107,7 @@ const nodeAt = (document: YamlDocument, path: readonly (string | number)[]): unk
 
 const at = (document: YamlDocument, path: readonly (string | number)[]) => document.placeOf(nodeAt(document, path))
 
-/** The server defines the settings, so their names are validated with its list. */
+/** Validates the names of settings with the server's list. */
 const findSettingProblems = (document: YamlDocument): Problem[] => {
   const { isMap } = loadYaml()
   const clusters = nodeAt(document, ['clusters'])

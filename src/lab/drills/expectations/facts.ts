@@ -169,7 +169,7 @@ const sorted = (value: unknown): unknown =>
     ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
     : value
 
-/** DR secondaries accept no tokens, so their metrics are read from an Understudy endpoint. */
+/** Reads the metrics of a cluster: with a token or, on a DR secondary, which accepts none, from an Understudy endpoint. */
 const askMetrics = async (context: DrillContext, cluster: string): Promise<ApiAnswer> => {
   const { mode } = await statusOf(context.lab.anonymous(cluster), 'dr')
   if (mode === 'secondary') return context.lab.anonymous(cluster).send('GET', '/_understudy/v1/metrics')

@@ -132,8 +132,8 @@ interface KeptFind {
 }
 
 /**
- * Stored compressed in the directory of the lab, so that a reader of the directory does not see the answer by accident. It is not
- * encrypted.
+ * Returns the file of the record in the directory of the lab. It is compressed, so that a reader of the directory does not see
+ * the answer by accident. It is not encrypted.
  */
 const fileOf = (lab: string): string => path.join(labDirectory(lab), 'find')
 

@@ -3,7 +3,7 @@ import type { LinkFault } from '../../proxy/link-faults.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import type { Mystery, Place, Told } from './mystery.js'
 
-/** A fault of the link between a primary and its secondary. */
+/** Returns a fault of the link between a primary and its secondary. */
 const onLink = (name: string, fault: LinkFault, isOneWay: boolean, tell: (place: Place) => Told): Mystery => ({
   name,
   fits: () => true,

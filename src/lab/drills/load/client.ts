@@ -101,7 +101,7 @@ export class LoadClient {
   }
 }
 
-/** A missing secret counts as a response, since a secondary may lag. */
+/** Returns why a response failed, or an empty string. A missing secret is no failure, since a secondary may lag. */
 const reasonOf = (answer: ApiAnswer): string => {
   const errors = errorsOf(answer)
   const isAnswer = answer.status < 400 || (answer.status === 404 && errors.length === 0)

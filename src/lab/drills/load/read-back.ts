@@ -75,7 +75,7 @@ export const toRpo = ({ looked, missing, unread }: ReadBack): RpoResult => {
   }
 }
 
-/** The result if no cluster responded: unknown. */
+/** Returns the result if no cluster responded: unknown. */
 export const unmeasuredRpo = (ledger: Ledger): RpoResult => ({
   writesLost: null,
   acknowledged: ledger.acknowledged.length,

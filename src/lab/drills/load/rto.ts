@@ -72,8 +72,8 @@ interface Span {
 }
 
 /**
- * If clients move to another cluster, as in a failover, the interruption ends with the first write that this cluster accepts.
- * Otherwise, it ends when its last client is served again.
+ * Returns the span of a group. If clients move to another cluster, as in a failover, it ends with the first write that this
+ * cluster accepts. Otherwise, it ends when the last client is served again.
  */
 const spanOf = (group: readonly Interruption[]): Span => {
   const fromMs = Math.min(...group.map((one) => one.fromMs))

@@ -104,7 +104,7 @@ export const DRILL_SCHEMA: Schema = {
   },
 }
 
-/** The schema for editors. Only here does it state that a step has one verb and an expectation one name. */
+/** Returns the schema for editors. Only this one states that a step has one verb and an expectation one name. */
 export const drillSchemaDocument = (): object => {
   const exactlyOne = (names: readonly string[]) => ({ oneOf: names.map((name) => ({ required: [name] })) })
   const { setup, steps, expect, ...properties } = DRILL_SCHEMA.properties ?? {}

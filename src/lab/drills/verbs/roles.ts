@@ -58,7 +58,7 @@ export const join = async (
   takeKeys(context, primary, secondary)
 }
 
-/** A join erases the secondary: from then on, its primary's keys unseal it, and its own root token is invalid. */
+/** Assigns the primary's keys to a secondary: a join erases it and invalidates its own root token. */
 const takeKeys = (context: DrillContext, primary: string, secondary: string): void => {
   const { unsealKeys, threshold } = context.lab.cluster(primary)
   context.lab.keepKeys(secondary, { unsealKeys, threshold, rootToken: '' })

@@ -38,7 +38,7 @@ const workOn = async (verb: ServerVerb, { clusters }: PageAction, { lab, host, t
   return said.at(-1) ?? ''
 }
 
-/** The last message is the result. */
+/** Collects and forwards messages. The last one is the result. */
 const listen = (told: Told) => {
   const said: string[] = []
   const say = (text: string) => {

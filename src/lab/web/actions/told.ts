@@ -3,7 +3,7 @@ import type { PageDrill } from '../page-facts.js'
 /** Receives the progress of an action. */
 export interface Told {
   say(text: string): void
-  /** A shell command equivalent to a request. */
+  /** Receives a shell command equivalent to a request. */
   call(line: string): void
   show(drill: PageDrill): void
 }

@@ -127,7 +127,7 @@ export class Feed {
     }
   }
 
-  /** A removed lab may be created again, with a lab daemon that numbers events from the start. */
+  /** Follows the events of the lab. A removed lab may be created again, with a daemon that numbers events from the start. */
   async #listen(signal: AbortSignal): Promise<void> {
     let socket = ''
     while (!signal.aborted) {
@@ -183,7 +183,7 @@ export class Feed {
   }
 }
 
-/** JSON text contains no line breaks, which would end a message. */
+/** Formats a message. JSON text contains no line breaks, which would end it. */
 const encode = (message: Message, value: unknown): string => {
   const last = message === 'events' ? (value as readonly PageEvent[]).at(-1)?.id : undefined
   const id = message === 'reset' ? 0 : last
