@@ -29,9 +29,9 @@ interface Wiring {
 const linkName = ({ kind, primary, secondary }: Link): string => `${kind} ${primary} ${secondary}`
 
 /**
- * Wires a topology from running servers at the given addresses (`A`, or `A1` and so on for nodes, which join one another through
- * their configuration): initializes and unseals each, and joins the clusters. If the record shows an earlier run, only unseals
- * what that run initialized, and completes the steps that it did not reach.
+ * Wires a topology from running servers: initializes and unseals each, and joins the clusters. Servers have addresses by name:
+ * `A`, or `A1` and so on for nodes, which join one another through their configuration. If the record shows an earlier run, only
+ * unseals what that run initialized, and completes the steps that it did not reach.
  */
 export const wireClusters = async (
   topology: Topology,

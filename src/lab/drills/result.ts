@@ -87,9 +87,9 @@ export interface ExpectationResult {
 /** The time during which clients were not served. */
 export interface RtoResult {
   /**
-   * The longest interruption, in milliseconds: from the first write that failed to the first write that another cluster accepted
-   * or, if clients stayed on their cluster, until the last of them was served again. Zero if no write failed. Null if no write
-   * was accepted afterwards.
+   * The longest interruption, in milliseconds, from the first write that failed. It ends with the first write that another
+   * cluster accepted. If clients stayed on their cluster, it ends when the last of them was served again. Zero if no write
+   * failed. Null if no write was accepted afterwards.
    */
   readonly ms: number | null
   readonly sloMs?: number

@@ -24,10 +24,10 @@ type KubernetesObject = StatefulSet | Service | ConfigMap | Secret | ReturnType<
 const SEAL_KEY = 'SEAL_KEY'
 
 /**
- * Exports a topology as Kubernetes objects. Each cluster has a StatefulSet with its configuration, a headless Service for the
- * other clusters, and a Service for clients, which routes only to pods that serve clients. The nodes of a cluster are replicas
- * that join one another. Since pods restart, servers unseal themselves with the key of their cluster from a Secret. Certificates
- * are in another Secret. A Job initializes and joins the clusters.
+ * Exports a topology as Kubernetes objects. Each cluster has a StatefulSet with its configuration and a headless Service for the
+ * other clusters. A second Service routes clients only to pods that serve them. The nodes of a cluster are replicas that join one
+ * another. Since pods restart, servers unseal themselves with the key of their cluster from a Secret. Certificates are in another
+ * Secret. A Job initializes and joins the clusters.
  */
 const kubernetesObjects = async (source: ExportSource, options: KubernetesOptions): Promise<KubernetesObject[]> => [
   sealKeys(source, options),

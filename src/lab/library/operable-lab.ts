@@ -157,8 +157,8 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
   }
 
   /**
-   * Waits until the lab is healthy: every cluster runs and is unsealed, no link has a fault, every secondary streams and, once it
-   * has all changes, has its primary's Merkle root, and no two clusters are primaries of one set. Rejects with LabError
+   * Waits until the lab is healthy: all clusters run and are unsealed, no link has a fault, and no replication set has two
+   * primaries. Every secondary streams and, once it has all changes, has its primary's Merkle root. Rejects with LabError
    * `timeout`, which names the problem.
    */
   async healthy(options: WaitOptions = {}): Promise<void> {

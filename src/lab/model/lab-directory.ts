@@ -21,8 +21,8 @@ export const labDirectory = (name: string): string => {
 }
 
 /**
- * Creates a directory and its parents, one at a time: the recursive call never returns on file systems that create a directory
- * and then deny its existence, as below `/proc`.
+ * Creates a directory and its parents, one at a time. The recursive call never returns on some file systems, such as `/proc`,
+ * which create a directory and then deny its existence.
  */
 export const makeDirectories = (directory: string, mend = 'set XDG_STATE_HOME to a directory of your own'): void => {
   const there = statSync(directory, { throwIfNoEntry: false })

@@ -5,7 +5,7 @@ import { activationToken, authorityOf, demote, freeId, idOf, promote, REPLICATIO
 import type { Runbook } from './runbook.js'
 
 /**
- * Operations on a replicated lab that are error-prone by hand: each sends several requests in the right order, and waits for the
+ * Operations on a replicated lab that are error-prone by hand. Each sends several requests in the right order, and waits for the
  * condition that the next request needs.
  */
 

@@ -76,7 +76,7 @@ export const statusOf = async (client: ApiClient, kind: Kind): Promise<Record<st
 
 /**
  * Returns why a secondary is behind, or undefined if it streams and has its primary's Merkle root. During writes to the primary,
- * the roots rarely match at the same time: then it is sufficient that the secondary has all that the primary had at the first
+ * the roots rarely match at the same time. Then it is sufficient that the secondary has all that the primary had at the first
  * request.
  */
 export const findLag = (primary: ApiClient, secondary: ApiClient, kind: Kind): Promise<string | undefined> =>

@@ -4,9 +4,8 @@ import { ApiError } from '../../client/api-client.js'
 type Wait = (fact: () => Promise<string | undefined>) => Promise<void>
 
 /**
- * Retries a request while the server restarts after a role change, while no node is active during a failover, or while it still
- * loads an image of an interrupted command. In none of these cases was the request executed. Rejects immediately with any other
- * error, and as the wait does.
+ * Retries a request while the server restarts after a role change, no node is active, or an image of an interrupted command is
+ * still loading. In none of these cases was the request executed. Rejects immediately with any other error, and as the wait does.
  */
 export const throughRestart = async <T>(wait: Wait, ask: () => Promise<T>): Promise<T> => {
   let outcome: (() => T) | undefined

@@ -90,8 +90,8 @@ const isKnownAs = (known: Formerly, saved: readonly ImagedServer[], { name }: Se
 }
 
 /**
- * Loads an image into an existing lab. First restarts stopped and suspended servers: single servers with empty directories, and
- * also nodes that were removed from their cluster, since these can join only with an empty one.
+ * Loads an image into an existing lab. First restarts stopped and suspended servers, single ones with empty directories. Also
+ * restarts nodes that were removed from their cluster: they can join only with an empty directory.
  */
 const loadInto = async (
   name: string,

@@ -61,8 +61,8 @@ const describe = (
 }
 
 /**
- * Finds the primary of a secondary. In a split brain, its set has several primaries: chooses the one at its primary address or,
- * if that is ambiguous (load balancer), the one to which it is connected. Returns undefined if it has no primary's address and no
+ * Finds the primary of a secondary. In a split brain, its set has several primaries: chooses the one at its primary address. If
+ * that is ambiguous (load balancer), chooses the one to which it is connected. Undefined if it has no primary's address and no
  * primary knows it: its primary was demoted, and the successor has not admitted it.
  */
 export const findPrimary = <T extends RoleHolder>(

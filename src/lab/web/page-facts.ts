@@ -197,7 +197,7 @@ export interface PageStep {
 }
 
 /**
- * Names of messages, each with one kind of JSON data: a PageSurvey, PageEvents, a new or changed PageWork, why there is no lab,
- * why no more pages can connect, nothing.
+ * Names of messages with their JSON data: a PageSurvey, PageEvents, a new or changed PageWork, the reason why there is no lab,
+ * the reason why no more pages can connect, and nothing.
  */
 export const PAGE_MESSAGES = ['survey', 'events', 'work', 'gone', 'full', 'reset'] as const

@@ -38,8 +38,8 @@ const PASSED = ['x-vault-token', 'x-vault-namespace'] as const
 export const isOfDoor = (pathname: string): boolean => pathname.startsWith('/_understudy/v1/clusters/')
 
 /**
- * Forwards a request to the public API of a cluster, or to its audit endpoint, with the token of the request or none, never with
- * a token of the lab. Returns the response of the cluster, or 502 if it does not respond.
+ * Forwards a request to the public API of a cluster, or to its audit endpoint. Forwards the token of the request, if any, and
+ * never a token of the lab. Returns the response of the cluster, or 502 if it does not respond.
  */
 export const answerDoor = async (door: Door, request: http.IncomingMessage, query: string): Promise<Reply> => {
   const { method = '', url = '' } = request

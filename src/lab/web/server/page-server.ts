@@ -103,8 +103,8 @@ const answer = async (
 const NO_SESSION = 'Open the link that "understudy web" printed. Each link works once, in one browser.'
 
 /**
- * Ignores prefetches, which must not use up a link. Does not use an HTTP redirect to the page: after a link on another site, the
- * browser would treat it as a cross-site request and omit the cookie.
+ * Ignores prefetches, which must not use up a link. Does not redirect to the page by HTTP: after a link on another site, this
+ * would be a cross-site request, for which the browser omits the cookie.
  */
 const enter = (access: Access, token: string, headers: http.IncomingHttpHeaders): Reply => {
   if (headers['sec-purpose'] !== undefined) return refusal(503, 'open the link to enter')
