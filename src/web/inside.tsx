@@ -78,7 +78,7 @@ const Entrance = ({ isOpen, ...login }: LoginProps & { readonly isOpen: boolean 
   if (textOf(partOf(partOf(value ?? {}, 'data'), 'dr'), 'mode') === 'secondary')
     return isOpen ? null : (
       <p class="hint">
-        A DR secondary lets nobody log in before it is promoted. What can be done to it is under Replication.
+        A DR secondary accepts no login before it is promoted. Its actions are under Replication.
       </p>
     )
   return <Login {...login} />

@@ -48,7 +48,7 @@ export const Overview = ({ state, isHidden, onAsk }: OverviewProps) => {
 const Verdict = ({ state: { survey, gone, connection } }: { readonly state: PageState }) => {
   const [first, ...more] = gone === undefined ? (survey?.problems ?? []) : [gone]
   if (!survey && gone === undefined) return <p class="verdict">looking at the clusters …</p>
-  if (connection !== 'live') return <p class="verdict">this is how it was when somebody answered last</p>
+  if (connection !== 'live') return <p class="verdict">this is the last known state</p>
   return (
     <p class={`verdict ${first === undefined ? 'well' : 'bad'}`} aria-live="polite">
       {first === undefined ? '✓ nothing is wrong' : `! ${first}`}

@@ -19,7 +19,7 @@ it('hides a fault that only its symptoms show, and judges when it is mended', as
   expect((await find('--seed', '6')).status, 'one at a time').toBe(5)
   const early = await find('--check')
   expect(early.status).toBe(3)
-  expect(early.stderr).toContain('Not yet: C answers and serves nobody')
+  expect(early.stderr).toContain('Not yet: C answers and serves no client')
   expect((await home.run('unseal', 'C', ...NAMED)).status).toBe(0)
   const judged = await find('--check')
   expect(judged.status, judged.stderr).toBe(0)

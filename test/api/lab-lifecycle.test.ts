@@ -50,7 +50,7 @@ describe('a lab', () => {
       },
       host,
     ).finally(() => vi.unstubAllEnvs())
-    expect(told).toContain(`port ${holder.port} was taken (process ${process.pid}) meanwhile: choosing ports anew`)
+    expect(told).toContain(`port ${holder.port} was taken (process ${process.pid}) meanwhile: choosing other ports`)
     expect([clusters[0]?.ports.api !== holder.port, choices]).toEqual([true, []])
     expect(home.servers()).toHaveLength(1)
     expect((await home.run('down', 'one')).status).toBe(0)

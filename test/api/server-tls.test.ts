@@ -223,7 +223,7 @@ describe('a TLS listener', () => {
     const program = await start()
     at.write('cert.pem', 'nonsense')
     program.signal('SIGHUP')
-    await program.untilPrinted('files could not be read anew')
+    await program.untilPrinted('files could not be reloaded')
     const socket = await handshake(api, { ca: made.ca })
     expect(await ask(socket)).toBe('HTTP/1.1 200 OK')
     socket.destroy()

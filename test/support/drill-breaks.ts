@@ -224,7 +224,7 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
   {
     drill: 'merkle-corruption',
     what: 'nobody builds the tree anew',
-    change: without('the tree is built anew from the data', 'it is clean again', 'and C follows on'),
+    change: without('the tree is rebuilt from the data', 'it is clean again', 'and C follows on'),
     fails: /merkle-check on C/,
   },
   {

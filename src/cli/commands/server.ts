@@ -105,9 +105,9 @@ const reload = async (server: RunningServers, log: PinoLog, args: readonly strin
     if (config) log.setLevel(config.log.level)
     else log.error('the configuration cannot be used; the log level stays', { problems })
     await server.reload()
-    log.info('files were read anew')
+    log.info('files reloaded')
   } catch (error) {
-    log.error('files could not be read anew', { error })
+    log.error('files could not be reloaded', { error })
   }
 }
 

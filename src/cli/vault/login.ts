@@ -55,7 +55,7 @@ const loginByToken = async ({ api, io, args, isInteractive }: LoginCall): Promis
   const [first = '', ...more] = args
   const isPair = first.startsWith('token=')
   if (more.length > 0) throw localError(`Too many arguments (expected 0-1, got ${args.length})`)
-  if (first === '' && !isInteractive) throw localError('A token is needed, and there is nobody to ask')
+  if (first === '' && !isInteractive) throw localError('A token is required, and standard input is not a terminal')
   const given = first === '' ? await io.ask('Token (will be hidden): ') : isPair ? first.slice('token='.length) : first
   const token = (await readText(given, io)).trim()
   if (!token) throw localError('A token must be supplied')
@@ -96,7 +96,7 @@ const loginByPassword = async ({ api, io, args, flags, isInteractive }: LoginCal
   const { username, password, ...rest } = await readData(args, io)
   const user = textOf(username) || io.env.USER || ''
   if (user === '') throw localError('A user is needed: username=...')
-  if (password === undefined && !isInteractive) throw localError('A password is needed, and there is nobody to ask')
+  if (password === undefined && !isInteractive) throw localError('A password is required, and standard input is not a terminal')
   const secretWord = password ?? (await io.ask('Password (will be hidden): '))
   const path = `auth/${cleanPath(flags.path || 'userpass')}/login/${user}`
   const reply = await api.request('Error authenticating', 'PUT', path, { body: { ...rest, password: secretWord } })

@@ -115,7 +115,7 @@ const decideWhetherNew = async (
     const isNew = (await client.read('sys/init')).initialized !== true
     if (isNew !== isKnown) return isNew
     const text = isNew
-      ? `${where} has lost its data, though its keys are kept: to begin anew, remove the kept keys and the data of all clusters`
+      ? `${where} has lost its data, though its keys are kept: to start over, remove the kept keys and the data of all clusters`
       : `${where} is initialised already, and its keys are not known here: give --keep with the file of the run that did it, or a server without data`
     throw new LabError('remote', text)
   } finally {

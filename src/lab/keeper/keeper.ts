@@ -163,7 +163,7 @@ export class Keeper {
   async #clear(server: WatchedCluster): Promise<void> {
     const ended = await this.#servers.clear(server)
     if (ended.length === 0) return
-    const text = `${ended.join(', ')}: of nobody who is known, and ended`
+    const text = `${ended.join(', ')}: of no known lab, and stopped`
     this.#around.tell({ kind: 'note', cluster: server.name, details: { text } })
   }
 

@@ -51,7 +51,7 @@ const containerOf = ({ name }: AttachedLab, server: AttachedServer, verb: Server
   if (server.container !== undefined) return server.container
   throw new LabError(
     'usage',
-    `the lab "${name}" is attached: it cannot ${verb} ${describeServer(server.name)}, which somebody else runs at ${server.apiAddress}; do it there, or attach with --compose when it is a container of this machine`,
+    `the lab "${name}" is attached: it cannot ${verb} ${describeServer(server.name)}, which the lab does not run, at ${server.apiAddress}; do it there, or attach with --compose when it is a container of this machine`,
   )
 }
 

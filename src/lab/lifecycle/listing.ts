@@ -80,7 +80,7 @@ const describeAttached = ({ name, topology, createdAt, clusters }: AttachedLab):
   clusters: clusters.length,
   servers: clusters.length,
   running: 0,
-  note: `run by somebody else; "understudy status --name ${name}" asks them`,
+  note: `existing servers; "understudy status --name ${name}" asks them`,
 })
 
 /** Excludes the log of the lab daemon. */

@@ -80,7 +80,7 @@ export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecor
         const taken = options.signal?.aborted ? undefined : await findTakenPort(planned)
         if (taken === undefined || left === 1) throw error
         options.onProgress(
-          `port ${taken} was taken${describeOwner(findPortOwner(taken))} meanwhile: choosing ports anew`,
+          `port ${taken} was taken${describeOwner(findPortOwner(taken))} meanwhile: choosing other ports`,
         )
       }
     }

@@ -54,7 +54,7 @@ export const findLab = (name: string): AnyLab | undefined => {
   return lab
 }
 
-const ELSEWHERE = "its servers are somebody else's, so this has to be done where they run"
+const ELSEWHERE = "the lab does not run its servers, so do this where they run"
 
 /** Returns a lab with its own servers. Rejects an attached lab with the reason why the command does not apply. */
 export const requireLab = (name: string, why = ELSEWHERE): LabRecord => refuseFailed(requireOwnLab(name, why))
@@ -73,7 +73,7 @@ const refuseFailed = <T extends AnyLab>(lab: T): T => {
   const [logs, up, down] = [commandIn(lab.name, 'logs'), commandIn(lab.name, 'up'), `understudy down ${lab.name}`]
   throw new LabError(
     'conflict',
-    `the lab "${lab.name}" failed to start, and nothing of it runs: "${logs}" has what its servers said, "${up}" with a topology starts it anew, "${down}" removes it`,
+    `the lab "${lab.name}" failed to start, and nothing of it runs: "${logs}" has what its servers said, "${up}" with a topology starts it again, "${down}" removes it`,
   )
 }
 

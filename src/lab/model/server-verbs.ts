@@ -23,5 +23,5 @@ const KIND_TEXTS: Readonly<Record<LabKind, string>> = {
   process: 'a lab of processes',
   'in-process': 'a lab that runs in one process',
   docker: 'a lab of containers',
-  attached: 'a lab of servers that somebody else runs',
+  attached: 'a lab of existing servers',
 }

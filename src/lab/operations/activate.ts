@@ -46,6 +46,6 @@ const refuseReplicating = async (runbook: Runbook, name: string, kind: Kind): Pr
   const disable = { method: 'PUT', path: `${REPLICATION}/${kind}/${mode}/disable` }
   throw new LabError(
     'remote',
-    `${name} is a ${kind} ${mode} already; to begin anew, first: ${lineOf(disable, runbook.cluster(name).apiAddress)}`,
+    `${name} is a ${kind} ${mode} already; to start over, first: ${lineOf(disable, runbook.cluster(name).apiAddress)}`,
   )
 }

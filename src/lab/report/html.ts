@@ -51,7 +51,7 @@ const RUNNERS = {
   process: 'servers as processes',
   'in-process': 'servers in one process',
   docker: 'servers in containers',
-  attached: 'servers of somebody else',
+  attached: 'existing servers',
 } as const
 
 const drawExpectations = ({ expectations }: DrillResult): Markup => {

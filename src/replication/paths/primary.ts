@@ -19,7 +19,7 @@ export const primaryPaths = (prefix: string, kind: Kind, context: PathContext): 
       pattern: `${prefix}/primary/demote`,
       kind,
       fields: {},
-      summary: 'Make this primary a secondary that follows nobody.',
+      summary: 'Make this primary a secondary without a primary.',
     },
     (current) => demote(current, kind),
   ),

@@ -90,7 +90,7 @@ export class RoleRecords {
   }
 
   async #wipe(drafts: Records, material: WipeMaterial | undefined): Promise<void> {
-    if (!material) throw new Error('a wipe needs the keys to start anew with')
+    if (!material) throw new Error('a wipe needs the keys of the new data')
     this.#isLeaving = true
     const records = KINDS.filter((kind) => drafts[kind].mode !== 'disabled').map((kind) => ({
       key: recordKey(kind),

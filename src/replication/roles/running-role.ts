@@ -159,7 +159,7 @@ export class RunningRole {
     const { kind, dataPlane, host } = this.#options
     if (!record.credentials) return
     if (record.ahead) {
-      host.log.error('ahead of the primary, which was put back in time; following nobody until told to', {
+      host.log.error('ahead of the primary, which was restored to an earlier state; replication stops until an operator decides', {
         kind,
         ...record.ahead,
       })

@@ -31,7 +31,7 @@ export const WARNINGS = {
   reindexing: 'The merkle trees are being rebuilt in the background; the status shows the progress.',
   damaged: (damage: readonly string[]) =>
     `The data of this cluster is damaged: ${damage.join('; ')}. Keys may be missing. Put its files back as they were, let ` +
-    'a secondary take its place, or give it a copy anew.',
+    'a secondary take its place, or give it a full copy.',
   recovering: 'Replication is being restarted from its stored state.',
   stillConnected: (ids: readonly string[]) =>
     `Secondaries were connected and are cut off; they need new activation tokens: ${ids.join(', ')}.`,

@@ -124,7 +124,7 @@ export const encryptionPaths = (keys: KeyStore): PathSpec[] => {
       pattern: 'rewrap/:name',
       fields: REWRAP_FIELDS,
       operations: { update: rewrapAll },
-      summary: 'Encrypts ciphertexts anew with the latest version, without showing what is in them.',
+      summary: 'Encrypts ciphertexts again with the latest version, without showing what is in them.',
     }),
   ]
 }

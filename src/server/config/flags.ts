@@ -69,7 +69,7 @@ const FLAGS: Readonly<Record<string, FlagKind>> = {
   'log-file': { value: 'path', help: 'Where the log goes; standard error by default' },
   'log-rotate-bytes': {
     value: 'bytes',
-    help: 'Accepted without effect: logs are not rotated; SIGHUP opens the file anew',
+    help: 'Accepted without effect: logs are not rotated; SIGHUP reopens the file',
   },
   'log-rotate-duration': { value: 'duration', help: 'Accepted without effect' },
   'log-rotate-max-files': { value: 'count', help: 'Accepted without effect' },

@@ -124,7 +124,7 @@ const openSound = async (place: string, log: Log): Promise<EngineSource> => {
     await source.close()
   } catch (error) {
     if (!(error instanceof LogicalError) || error.code !== 'internal') throw error
-    log.warn('the copy of the shared storage is damaged and read anew', { error })
+    log.warn('the copy of the shared storage is damaged and is read again', { error })
   }
   await rm(place, { recursive: true, force: true })
   return openGenerations(place, log)

@@ -38,7 +38,7 @@ const COMMAND = 'understudy fault latency A B 80ms'
 /** Returns a body of the public API, which has its own document. */
 const publicBody = (example: JsonObject) => ({ schema: { type: 'object' } as JsonObject, example })
 const HANDED_ON =
-  'The public API of a cluster of the lab, at its active node, with the token and namespace of whoever asks'
+  'The public API of a cluster of the lab, at its active node, with the token and namespace of the request'
 const READ = publicBody({ initialized: true, sealed: false, standby: false })
 
 /** The operations of a lab's page below `/_understudy/v1/`. A read-only page has only events and reads of clusters. */

@@ -152,7 +152,7 @@ export const SERVER_OPERATIONS = {
     body: { schema: object({ tree: oneOf('replicated', 'local'), page: whole }), example: { tree: 'local', page: 7 } },
   },
   'POST faults/expire-token': {
-    summary: 'Ends an activation token that nobody used yet',
+    summary: 'Expires an unused activation token',
     isLabOnly: true,
     body: { schema: object({ kind, id: text }), example: { kind: 'dr', id: 'b' } },
   },
@@ -170,7 +170,7 @@ export const SERVER_OPERATIONS = {
   },
   'POST image/release': { summary: 'Writes go on without an image', isLabOnly: true },
   'POST image/stop': {
-    summary: 'The cluster serves and follows nobody from now on, until an image is loaded or five seconds have passed',
+    summary: 'The cluster serves no client and stops replication, until an image is loaded or five seconds have passed',
     isLabOnly: true,
   },
   'POST image/load': {

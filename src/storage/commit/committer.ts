@@ -220,7 +220,7 @@ export class Committer {
 
   async #follow(entry: LogEntry): Promise<void> {
     const { log } = this
-    if (!(log instanceof SharedCommitLog)) throw new Error('a store by itself follows nobody')
+    if (!(log instanceof SharedCommitLog)) throw new Error('a store without a shared log follows no leader')
     // A commit from the time when this store was the leader may have applied the entry already.
     if (entry.index <= log.applied.index) return
     const operations = decodeBatch(entry)

@@ -42,7 +42,7 @@ export const compareTrees = async (
   let done = 0
   const damage: string[] = []
   const onStranger = (key: string) => {
-    if (damage.length < STRANGERS_MAX) damage.push(`a key that nobody writes: ${JSON.stringify(key)}`)
+    if (damage.length < STRANGERS_MAX) damage.push(`an unknown key: ${JSON.stringify(key)}`)
   }
   const sums = await sumData(engine, snapshot, onStranger, (entries) => {
     signal?.throwIfAborted()

@@ -90,14 +90,14 @@ export const destroySecretId = (role: string, accessor: string): Act => ({
   method: 'POST',
   path: `${role}/secret-id-accessor/destroy`,
   fixed: { secret_id_accessor: accessor },
-  consequence: 'Nobody logs in with it any more. Tokens that it got stay.',
+  consequence: 'Logins with it fail. Its tokens stay valid.',
   isDestructive: true,
 })
 export const deleteRole = (role: string): Act => ({
   label: 'Delete the role …',
   method: 'DELETE',
   path: role,
-  consequence: 'Nobody logs in with it any more. Tokens that it got stay.',
+  consequence: 'Logins with it fail. Its tokens stay valid.',
   isDestructive: true,
 })
 

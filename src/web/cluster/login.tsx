@@ -68,7 +68,7 @@ export const Login = ({ ask, onSession }: LoginProps) => {
       <p role="alert" class="error">
         {problem}
       </p>
-      <p class="hint">The token stays in the memory of this page: it is gone when the page is closed or loaded anew.</p>
+      <p class="hint">The token stays in the memory of this page: it is gone when the page is closed or reloaded.</p>
     </form>
   )
 }

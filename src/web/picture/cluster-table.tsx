@@ -67,7 +67,7 @@ const Followers = ({ survey }: { readonly survey: PageSurvey }) => (
       {survey.links.map((link) => (
         <tr key={`${link.kind} ${link.secondary}`}>
           <th scope="row">{link.secondary}</th>
-          <td>{link.primary ?? 'nobody that answers'}</td>
+          <td>{link.primary ?? 'none that answers'}</td>
           <td>{KIND_WORDS[link.kind]}</td>
           <td>{[link.state, link.connectionState].filter((word) => word !== '').join(', ')}</td>
           <td>{lagOf(link)}</td>

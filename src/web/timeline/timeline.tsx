@@ -69,7 +69,7 @@ export const Timeline = ({ events, clusters, hasEvents }: TimelineProps) => {
 }
 
 const nothingText = (hasEvents: boolean | undefined, count: number): string => {
-  if (hasEvents === false) return 'Nobody notes what happens in a lab of servers that somebody else runs.'
+  if (hasEvents === false) return 'A lab of servers that it does not run has no lab daemon, which records events.'
   return count === 0 ? 'nothing has happened yet' : 'none of the events is of this kind'
 }
 

@@ -270,7 +270,7 @@ it('the lab daemon heals a fault on a server that did not answer before', async 
   await keeper.remind('A')
   expect([told, keeper.active]).toEqual([['5ms', '0s'], []])
   expect(events).toEqual([
-    { kind: 'note', cluster: 'A', details: { text: 'clock +5 ms: of nobody who is known, and ended' } },
+    { kind: 'note', cluster: 'A', details: { text: 'clock +5 ms: of no known lab, and stopped' } },
   ])
   await keeper.remind('A')
   expect(told).toEqual(['5ms', '0s'])

@@ -225,7 +225,7 @@ describe('examining data', () => {
     [
       'whose key became another',
       (map) => map.set('dlogicbl/a', bytes('a')),
-      /^a key that nobody writes: "logicbl\/a"$/,
+      /^an unknown key: "logicbl\/a"$/,
     ],
     ['whose index alone is wrong', (map) => map.delete(raw('logical/a')), undefined],
   ])('an examination reports what %s has lost', async (_name, spoil, expected) => {

@@ -24,7 +24,7 @@ interface AttachFlags {
 /** `understudy attach`: registers externally managed servers as a lab, so that the lab commands work on them. */
 export const attachCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('attach')
-    .description('make a lab of servers that somebody else runs; "down" of it only forgets it')
+    .description('make a lab of existing servers; "down" only forgets it')
     .argument('<name>', 'name of the lab')
     .argument(
       '[clusters...]',

@@ -27,7 +27,7 @@ const SEEDS = 10_000
 export const findCommand = (output: Output, finish: (status: number) => void): Command =>
   new Command('find')
     .description(
-      'hide a fault in a lab that is up, for somebody to find and mend; --check ends with 3 until that is done',
+      'hide a fault in a running lab, to be found and fixed; --check ends with 3 until it is fixed',
     )
     .addOption(nameOption())
     .option('--seed <seed>', 'chooses the fault: the same in every lab of the same topology')

@@ -29,7 +29,7 @@ export const eventsCommand = (output: Output, clock: Clock = systemClock): Comma
     .option('--since <duration>', 'only of the last so long, such as 10m')
     .addHelpText('after', examples('events --since 10m', 'events -f --name drill --json'))
     .action(async (flags: EventFlags) => {
-      const lab = requireOwnLab(flags.name, 'what happens in it is noted by nobody')
+      const lab = requireOwnLab(flags.name, 'no lab daemon records its events')
       const sinceMs = flags.since === undefined ? 0 : clock.now() - parseTimeout(flags.since)
       const print = (event: LabEvent) => output.data(flags.json ? JSON.stringify(event) : describeEvent(event))
       const past = await listEvents(lab)

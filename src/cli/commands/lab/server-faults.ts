@@ -60,7 +60,7 @@ export const serverFaultCommands = (set: SetServerFault): Command[] => [
       return set(cluster, { name: 'corrupt', tree: flags.tree, page }, flags)
     }),
   new Command('expire-token')
-    .description('end an activation token that nobody has used yet, by the id of its secondary')
+    .description('expire an unused activation token, by the ID of its secondary')
     .argument('<id>', 'of the secondary, as it was given to secondary-token')
     .option('--cluster <cluster>', 'the primary that made it; found by itself otherwise')
     .addOption(kindOption())

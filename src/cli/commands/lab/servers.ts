@@ -12,7 +12,7 @@ const ABOUT: Readonly<Record<ServerVerb, string>> = {
   crash: 'kill servers with SIGKILL',
   pause: 'freeze servers with SIGSTOP: they are there and say nothing',
   resume: 'let frozen servers go on',
-  wipe: 'remove the data of stopped servers, as on a new machine; one of several nodes with raft storage joins anew at its start',
+  wipe: 'remove the data of stopped servers, as on a new machine; a node with raft storage then joins again when it starts',
   seal: 'seal servers',
   unseal: 'unseal servers with the keys that the lab holds',
 }

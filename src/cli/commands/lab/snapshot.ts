@@ -111,7 +111,7 @@ const save = async (given: string, flags: Flags, output: Output, host: LabHost):
   )
   output.progress(`all clusters were read at one moment; writes waited for ${pausedMs} ms`)
   output.data(flags.json ? JSON.stringify({ file, key: keyPath(file), pausedMs }, undefined, 2) : file)
-  output.progress(`its key is in ${keyPath(file)}; whoever is to load it needs both files`)
+  output.progress(`its key is in ${keyPath(file)}; loading the snapshot needs both files`)
 }
 
 const load = async (given: string, flags: Flags, output: Output, host: LabHost): Promise<void> => {

@@ -60,7 +60,7 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
     .addOption(
       new Option(
         '--bind <address>',
-        'where the APIs listen; on 0.0.0.0 whoever reaches this machine reaches the lab, but not its faults',
+        'where the APIs listen; on 0.0.0.0, every host that reaches this machine reaches the lab, but not its faults',
       )
         .choices(['127.0.0.1', '0.0.0.0'])
         .default('127.0.0.1'),
@@ -197,7 +197,7 @@ const describeLab = (lab: LabRecord, sentences: readonly string[]): string => {
   const rows = lab.clusters.map(({ name, apiAddress, rootToken, nodes }) => [
     name,
     nodes ? nodes.map((node) => node.apiAddress).join(' ') : apiAddress,
-    rootToken || '(none: a DR secondary serves nobody)',
+    rootToken || '(none: a DR secondary accepts no token)',
   ])
   const isAutoSealed = (name: string) => lab.clusters.find((one) => one.name === name)?.sealKeyFile !== undefined
   return [

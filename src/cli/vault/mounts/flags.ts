@@ -17,7 +17,7 @@ export const USER_LOCKOUT_FLAGS = {
   'user-lockout-threshold': flag.text('Failed logins that lock a user out.'),
   'user-lockout-duration': flag.text('How long a user stays locked out.'),
   'user-lockout-counter-reset-duration': flag.text('Silence after which failed logins are forgotten.'),
-  'user-lockout-disable': flag.bool('Lock nobody out.'),
+  'user-lockout-disable': flag.bool('Disable the user lockout.'),
 } as const
 
 export const ENABLE_FLAGS = {

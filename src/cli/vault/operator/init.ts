@@ -89,6 +89,6 @@ const describeKeys = (keys: JsonMap): string => {
     isAuto
       ? `Success! The server is initialised, with ${count} recovery key shares of which ${needed} are needed.`
       : `The server is initialised, with ${count} key shares of which ${needed} unseal it.`,
-    'Nobody can show these values again: keep them safe, and apart from one another.',
+    'These values cannot be shown again: keep them safe, and apart from one another.',
   ].join('\n')
 }

@@ -14,7 +14,7 @@ import { readShare } from './seal.js'
 
 const FLAGS = {
   init: flag.bool('Start a rekey.'),
-  cancel: flag.bool('End the rekey; with -verify only begin its verification anew.'),
+  cancel: flag.bool('End the rekey; with -verify only restart its verification.'),
   status: flag.bool('Print how far the rekey is; with -verify its verification.'),
   verify: flag.bool('With -init: the new shares must be shown before they count. Else: show one of them.'),
   'key-shares': flag.int('Number of new shares.', { aliases: ['n'], fallback: '5' }),
@@ -87,7 +87,7 @@ const start = async (call: RekeyCall, { base }: Target): Promise<number> => {
 
 const cautions = (flags: RekeyCall['flags']): string[] => {
   if (flags['pgp-keys'].length === 0)
-    return ['The new keys are shown once, and nobody can show them again. With -pgp-keys they would be encrypted.']
+    return ['The new keys are shown only once. With -pgp-keys they would be encrypted.']
   if (flags.backup) return []
   return ['The new keys are encrypted and shown once. With -backup a copy of them would stay with the cluster.']
 }
@@ -154,7 +154,7 @@ const afterwards = (body: JsonMap, { n, t }: JsonMap): string[] => {
           `There are ${made}. They count as soon as that many were shown with -verify; until then the old ones do.`,
           `Verification nonce: ${textOf(body.verification_nonce)}`,
         ]
-      : [`Success! There are ${made}; the old ones are void. Nobody can show the new ones again: keep them apart.`]
+      : [`Success! There are ${made}; the old ones are void. The new ones cannot be shown again: keep them apart.`]
   return [...(body.backup === true ? [kept] : []), ...texts].flatMap((text) => ['', ...wrapText(text, COLUMNS)])
 }
 

@@ -76,7 +76,7 @@ export const readShare = async (
   given: string | undefined,
   prompt = 'Unseal Key (will be hidden): ',
 ): Promise<string> => {
-  if (given === undefined && !isInteractive) throw localError('A key is needed, and there is nobody to ask')
+  if (given === undefined && !isInteractive) throw localError('A key is required, and standard input is not a terminal')
   const text = given === '-' ? (await io.readStdin()).toString('utf8') : (given ?? (await io.ask(prompt)))
   if (text.trim() === '') throw localError('A key must be supplied')
   return text.trim()

@@ -34,7 +34,7 @@ export const findTrouble = async (lab: LiveLab): Promise<string | undefined> => 
       .send('GET', 'sys/health')
       .catch(() => undefined)
     if (!health) return `${name} does not answer`
-    if (health.status === 503) return `${name} answers and serves nobody`
+    if (health.status === 503) return `${name} answers and serves no client`
   }
   const [head, ...others] = await findHeads(lab)
   if (head === undefined) return 'no cluster accepts writes'

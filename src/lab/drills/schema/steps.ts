@@ -39,7 +39,7 @@ export const VERBS = {
   pause: process('Freezes servers as SIGSTOP does. Not within one process.'),
   resume: process('Lets frozen servers go on.'),
   wipe: process(
-    'Removes the data of servers that are stopped. With storage "raft" one of several nodes joins the others anew when it starts.',
+    'Removes the data of servers that are stopped. With storage "raft" a node joins the others again when it starts.',
   ),
   seal: process('Seals clusters.'),
   unseal: process('Unseals clusters with the keys that the lab holds.'),
@@ -135,7 +135,7 @@ export const VERBS = {
   },
   demote: {
     type: 'object',
-    description: 'Makes a primary a secondary that follows nobody, and waits until it says so.',
+    description: 'Makes a primary a secondary without a primary, and waits until it reports that role.',
     additionalProperties: false,
     required: ['cluster', 'kind'],
     properties: { cluster: CLUSTER, kind: KIND },

@@ -43,7 +43,7 @@ export const VERBS: Readonly<Record<PageVerb, VerbWords>> = {
   crash: destructive(server('crash', 'It is killed in the middle of what it does. Its data stays as it is then.')),
   pause: destructive(server('pause', 'It is frozen: connections stay open, and nothing answers.')),
   resume: server('resume', 'It goes on where it was frozen.'),
-  seal: destructive(server('seal', 'It forgets its keys and serves nobody until it is unsealed.')),
+  seal: destructive(server('seal', 'It forgets its keys and serves no client until it is unsealed.')),
   unseal: server('unseal', 'The keys that the lab holds open it.'),
   cut: {
     clusters: 2,
@@ -62,7 +62,7 @@ export const VERBS: Readonly<Record<PageVerb, VerbWords>> = {
     clusters: 2,
     title: (action) => `heal the link between ${both(action, ' and ')}`,
     line: (action) => `heal ${both(action, ' ')}`,
-    consequence: () => 'Every fault of the link ends, those that somebody hid as well.',
+    consequence: () => 'Every fault of the link ends, hidden ones as well.',
   },
   promote: destructive({
     clusters: 1,
@@ -77,7 +77,7 @@ export const VERBS: Readonly<Record<PageVerb, VerbWords>> = {
     clusters: 1,
     needs: ['kind'],
     title: (action) => `demote ${one(action)} from ${role(action)} primary to secondary`,
-    consequence: () => 'It takes no more writes, and follows nobody until it is told whom.',
+    consequence: () => 'It accepts no more writes, and has no primary until it is told one.',
   }),
   failover: destructive({
     clusters: 2,

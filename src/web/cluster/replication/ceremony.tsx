@@ -76,7 +76,7 @@ export const Ceremony = ({ token, onToken }: CeremonyProps) => {
       )}
       {encoded !== '' && (
         <OneSecret
-          label="One-time password of whoever began"
+          label="One-time password of the attempt"
           button="Open the token"
           onSubmit={(secret) => step(Promise.resolve().then(() => open(encoded, secret)))}
         />

@@ -7,7 +7,7 @@ export const KINDS: readonly Kind[] = ['dr', 'performance']
 export const KIND_TITLES: Readonly<Record<Kind, string>> = { dr: 'Disaster recovery', performance: 'Performance' }
 
 /** Warning of each role change: the server is unavailable for a moment. */
-const PAUSE = 'The cluster answers nobody for a moment.'
+const PAUSE = 'The cluster does not answer for a moment.'
 
 const ADDRESS: Field = {
   name: 'primary_cluster_addr',
@@ -58,14 +58,14 @@ const primaryActs = (root: string): readonly Act[] => [
     label: 'Demote …',
     method: 'POST',
     path: `${root}/primary/demote`,
-    consequence: 'It takes no more writes, and follows nobody until it is told whom.',
+    consequence: 'It accepts no more writes, and has no primary until it is told one.',
     isDestructive: true,
   },
   {
     label: 'Disable …',
     method: 'POST',
     path: `${root}/primary/disable`,
-    consequence: 'Its secondaries follow nobody any more. Coming back takes a full copy of all data.',
+    consequence: 'Its secondaries lose their primary. To join again, they take a full copy of all data.',
     isDestructive: true,
   },
 ]
@@ -95,7 +95,7 @@ const secondaryActs = (root: string): readonly Act[] => [
     label: 'Disable …',
     method: 'POST',
     path: `${root}/secondary/disable`,
-    consequence: 'It follows nobody any more, and keeps what it has.',
+    consequence: 'It has no primary any more, and keeps its data.',
     isDestructive: true,
   },
 ]
