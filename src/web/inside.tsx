@@ -77,9 +77,7 @@ const Entrance = ({ isOpen, ...login }: LoginProps & { readonly isOpen: boolean 
   if (!value && error === '') return null
   if (textOf(partOf(partOf(value ?? {}, 'data'), 'dr'), 'mode') === 'secondary')
     return isOpen ? null : (
-      <p class="hint">
-        A DR secondary accepts no login before it is promoted. Its actions are under Replication.
-      </p>
+      <p class="hint">A DR secondary accepts no login before it is promoted. Its actions are under Replication.</p>
     )
   return <Login {...login} />
 }

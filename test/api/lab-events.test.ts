@@ -50,7 +50,7 @@ it('tells what commands and clusters did, while it happens and after the lab dae
     ]),
   )
   const promote = past.find(({ kind, details }) => kind === 'call' && String(details.path).endsWith('/promote'))
-  expect(promote?.command).toContain(`dr_operation_token='<operation token>'`)
+  expect(promote?.command).toContain('dr_operation_token="$DR_OPERATION_TOKEN"')
 
   expect((await home.run('start', ...NAMED)).status).toBe(0)
   await until(() => parse(follower.stdout).filter(({ kind }) => kind === 'keeper-started').length === 2)

@@ -96,7 +96,8 @@ const loginByPassword = async ({ api, io, args, flags, isInteractive }: LoginCal
   const { username, password, ...rest } = await readData(args, io)
   const user = textOf(username) || io.env.USER || ''
   if (user === '') throw localError('A user is needed: username=...')
-  if (password === undefined && !isInteractive) throw localError('A password is required, and standard input is not a terminal')
+  if (password === undefined && !isInteractive)
+    throw localError('A password is required, and standard input is not a terminal')
   const secretWord = password ?? (await io.ask('Password (will be hidden): '))
   const path = `auth/${cleanPath(flags.path || 'userpass')}/login/${user}`
   const reply = await api.request('Error authenticating', 'PUT', path, { body: { ...rest, password: secretWord } })

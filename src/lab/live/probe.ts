@@ -140,7 +140,8 @@ const planProbe = async (lab: LiveLab): Promise<Plan> => {
     else if (role.performance.mode !== 'secondary') skipped.push({ cluster: role.name, why: 'follows nobody' })
     else watchers.push(await readWatcher(lab, role.name))
   }
-  if (watchers.length === 0) throw new LabError('remote', `${primary.name} has no secondary: there is no lag to measure`)
+  if (watchers.length === 0)
+    throw new LabError('remote', `${primary.name} has no secondary: there is no lag to measure`)
   return { primary: primary.name, watchers, skipped }
 }
 

@@ -54,7 +54,7 @@ export const findLab = (name: string): AnyLab | undefined => {
   return lab
 }
 
-const ELSEWHERE = "the lab does not run its servers, so do this where they run"
+const ELSEWHERE = 'the lab does not run its servers, so do this where they run'
 
 /** Returns a lab with its own servers. Rejects an attached lab with the reason why the command does not apply. */
 export const requireLab = (name: string, why = ELSEWHERE): LabRecord => refuseFailed(requireOwnLab(name, why))

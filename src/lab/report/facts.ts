@@ -50,7 +50,11 @@ const tokensFigure = ({ tokens }: DrillResult): Figure | undefined =>
       }
     : undefined
 
-const CLIENTS = { 'old-token': 'writers with an old token', 'new-login': 'writers that log in again', reader: 'readers' }
+const CLIENTS = {
+  'old-token': 'writers with an old token',
+  'new-login': 'writers that log in again',
+  reader: 'readers',
+}
 
 /** Draws the interruption for each kind of client. */
 export const drawInterruptions = ({ rto }: DrillResult): Markup | undefined => {

@@ -159,10 +159,13 @@ export class RunningRole {
     const { kind, dataPlane, host } = this.#options
     if (!record.credentials) return
     if (record.ahead) {
-      host.log.error('ahead of the primary, which was restored to an earlier state; replication stops until an operator decides', {
-        kind,
-        ...record.ahead,
-      })
+      host.log.error(
+        'ahead of the primary, which was restored to an earlier state; replication stops until an operator decides',
+        {
+          kind,
+          ...record.ahead,
+        },
+      )
       return
     }
     const hooks = new SecondaryRole({

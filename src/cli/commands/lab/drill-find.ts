@@ -26,9 +26,7 @@ const SEEDS = 10_000
 /** `understudy drill find`: injects a hidden fault for participants to find. */
 export const findCommand = (output: Output, finish: (status: number) => void): Command =>
   new Command('find')
-    .description(
-      'hide a fault in a running lab, to be found and fixed; --check ends with 3 until it is fixed',
-    )
+    .description('hide a fault in a running lab, to be found and fixed; --check ends with 3 until it is fixed')
     .addOption(nameOption())
     .option('--seed <seed>', 'chooses the fault: the same in every lab of the same topology')
     .option('--check', 'judge by facts and by traffic whether it is mended, and then tell what it was')

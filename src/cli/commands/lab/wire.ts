@@ -127,7 +127,10 @@ const readKept = (file: string | undefined, output: Output): WiredClusters | und
  */
 const describe = (wired: WiredClusters, proof: readonly string[], keep: string | undefined): string => {
   if (keep) return [drawLab(wired), '', `keys and tokens are in ${keep}`, '', ...proof].join('\n')
-  const rows = wired.clusters.map(({ name, rootToken }) => [name, rootToken || '(none: a DR secondary accepts no token)'])
+  const rows = wired.clusters.map(({ name, rootToken }) => [
+    name,
+    rootToken || '(none: a DR secondary accepts no token)',
+  ])
   const topology = topologyOf(wired)
   const isAutoSealed = (name: string) => topology !== undefined && planOf(topology, name).seal?.type === 'auto'
   const keys = describeKeys(wired.clusters, isAutoSealed)
