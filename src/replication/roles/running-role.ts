@@ -159,13 +159,10 @@ export class RunningRole {
     const { kind, dataPlane, host } = this.#options
     if (!record.credentials) return
     if (record.ahead) {
-      host.log.error(
-        'ahead of the primary, which was restored to an earlier state; replication stops until an operator decides',
-        {
-          kind,
-          ...record.ahead,
-        },
-      )
+      host.log.error('ahead of the primary, which lost entries; replication is stopped', {
+        kind,
+        ...record.ahead,
+      })
       return
     }
     const hooks = new SecondaryRole({

@@ -123,13 +123,10 @@ export class SecondaryRole implements SecondaryHooks {
     const { epoch, forkIndex: commonIndex, lastIndex: index } = surplus
     const ahead = { epoch, index, commonIndex, primaryIndex, sinceMs: host.clock.now() }
     await this.#update((record) => ({ ...record, ahead }))
-    host.log.error(
-      'ahead of the primary, which was restored to an earlier state; replication stops until an operator decides',
-      {
-        kind,
-        ...ahead,
-      },
-    )
+    host.log.error('ahead of the primary, which lost entries; replication is stopped', {
+      kind,
+      ...ahead,
+    })
   }
 
   beforeFiltered(): Promise<void> {

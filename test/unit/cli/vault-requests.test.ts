@@ -640,7 +640,7 @@ describe('the caller’s own mistakes end with 1 and ask nothing', () => {
     ['policy write n /nowhere.hcl', 'Error opening policy file'],
     ['operator generate-root -decode=AA', 'Missing otp'],
     ['operator generate-root -recovery-token -init', 'no recovery tokens'],
-    ['operator unseal -non-interactive', 'nobody to ask'],
+    ['operator unseal -non-interactive', 'standard input is not a terminal'],
     ['agent -config=x', 'use the agent of the reference'],
     ['plugin list', 'vault plugin is refused: auth methods and secret engines are built in'],
     ['plugin info -version=1 auth approle', 'built in'],
