@@ -13,7 +13,6 @@ import type { Answer, DirectAnswer } from './message/direct-answer.js'
 import { Exchanges } from './connection/exchanges.js'
 import { createApp } from './express-app.js'
 import { FastLane } from './connection/fast-lane.js'
-import { awaitAnswers } from './connection/half-closed.js'
 import { HttpFace, type HttpFaceOptions } from './http-face.js'
 import { Handshakes } from './connection/handshakes.js'
 import { MessageGate } from './connection/message-gate.js'
@@ -195,6 +194,22 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
       await closed
     },
   }
+}
+
+/**
+ * Delays the socket's `end` event until the last response. A client may half-close a connection after its last request.
+ * Node's server does not know about messages in the fast lane, so it would close the connection before they are answered.
+ */
+const awaitAnswers = (socket: Socket, gate: MessageGate): void => {
+  const listener = socket.listeners('end').at(-1) as (() => void) | undefined
+  if (!listener) return
+  const pass = () => {
+    const answer = gate.dueAnswer
+    if (answer) answer.once('close', pass)
+    else if (!socket.destroyed) listener.call(socket)
+  }
+  socket.off('end', listener)
+  socket.on('end', pass)
 }
 
 const createNodeServer = (classes: ServerOptions, limits: HttpLimits, tls: HttpServerOptions['tls']) => {

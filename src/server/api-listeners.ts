@@ -1,10 +1,10 @@
+import os from 'node:os'
 import { AnswerRoom } from '../http/limits/answer-room.js'
 import type { AnswerPlace } from '../logical/request.js'
 import { BodyRoom } from '../http/limits/body-room.js'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../http/http-server.js'
 import type { ListenerConfig, ServerConfig } from './config/config.js'
 import { parseForwardedFor, parseProxyProtocol } from './believed-proxies.js'
-import { ownHeadersOf } from './own-headers.js'
 import { serveOwnPage } from './own-page.js'
 import { readTls } from './tls-files.js'
 
@@ -75,3 +75,15 @@ export class ApiListeners {
     await Promise.all(this.#open.map((server) => server.close(drainMs)))
   }
 }
+
+/** Returns the configured headers that identify the server in each API response: alternating names and values. */
+const ownHeadersOf = ({
+  responseHeaders: { hasHostname, hasNodeId },
+  storage: { label, nodeId },
+}: Pick<ServerConfig, 'responseHeaders' | 'storage'>): readonly string[] => [
+  ...(hasHostname ? ['X-Vault-Hostname', printable(os.hostname())] : []),
+  ...(hasNodeId && label === 'raft' ? ['X-Vault-Raft-Node-ID', printable(nodeId)] : []),
+]
+
+/** Replaces characters that are not allowed in a header. */
+const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, '?')

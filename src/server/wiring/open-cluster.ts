@@ -1,11 +1,17 @@
+import { createApproleType } from '../../auth/approle/backend.js'
+import { createUserpassType } from '../../auth/userpass/backend.js'
 import type { Route } from '../../core/mounts/router.js'
 import { ForActiveNode } from '../../core/pipeline/for-active-node.js'
 import { Consistency } from '../../core/pipeline/consistency.js'
 import { type MountEntry, routePath } from '../../core/mounts/mount-entry.js'
 import { RequestHandler } from '../../core/pipeline/request-handler.js'
+import type { BackendType } from '../../logical/backend.js'
 import { findPath } from '../../logical/dispatch.js'
 import type { Request, Response } from '../../logical/request.js'
-import { createBackendTypes } from './backend-types.js'
+import { kvType } from '../../secrets/kv/backend.js'
+import { createTransitType } from '../../secrets/transit/backend.js'
+import type { ServerConfig } from '../config/config.js'
+import type { ShellView } from '../parts/shell-view.js'
 import { coreCaches } from './caches.js'
 import { type CoreServices, closeCoreServices, createCoreServices, openCoreServices } from './core-services.js'
 import { createCoreTables } from './core-tables.js'
@@ -15,7 +21,6 @@ import { isForwardable } from '../../replication/forwarding/forwardable.js'
 import type { OpenClusterOptions } from './open-cluster-options.js'
 import { ReplicationParts } from './replication-parts.js'
 import { createSystemFamilies } from './system-families.js'
-import { writeStandardOutput } from './standard-output.js'
 
 /** An unsealed cluster: core services, replication, and the request pipeline. */
 export class OpenCluster {
@@ -174,6 +179,31 @@ export class OpenCluster {
     this.#options.log.debug('a request of a secondary is executed', { request_id: id, operation })
     return this.pipeline.handleForwarded(request)
   }
+}
+
+/** Creates the types that can be mounted. `generic` is the old name of KV version 1. */
+const createBackendTypes = (
+  config: ServerConfig,
+  { passwords, standIns }: Pick<ShellView, 'passwords' | 'standIns'>,
+): ReadonlyMap<string, BackendType> => {
+  const { userLockout, own } = config
+  const approle = createApproleType({ tidyIntervalMs: own.approleTidyIntervalMs, lockout: userLockout.approle })
+  const userpass = createUserpassType({ passwords, lockout: userLockout.userpass })
+  const transit = createTransitType(standIns?.makePrivateKey)
+  const types = [kvType, { ...kvType, name: 'generic' }, transit, approle, userpass]
+  return new Map(types.map((type) => [type.name, type]))
+}
+
+/** Maximum bytes waiting for a reader of standard output before lines are rejected. */
+const BACKLOG_BYTES_MAX = 1 << 20
+
+/**
+ * Writes audit lines to standard output. Rejects them while no reader consumes them, since waiting would block every
+ * request.
+ */
+const writeStandardOutput = async (text: string): Promise<void> => {
+  if (process.stdout.writableLength > BACKLOG_BYTES_MAX) throw new Error('nobody reads standard output')
+  process.stdout.write(text)
 }
 
 const placeOf = ({ mount, path, request }: Route & { readonly request: Request }) =>

@@ -21,6 +21,7 @@ import { wrappingPaths } from '../../core/system/wrapping-paths.js'
 import { aclOf } from '../../core/tokens/token-rights.js'
 import type { Backend, PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
+import type { JsonObject } from '../../logical/json.js'
 import type { Request, TokenView } from '../../logical/request.js'
 import type { PathContext } from '../../replication/roles/context.js'
 import { isOperationAllowed } from '../../replication/paths/guard.js'
@@ -31,7 +32,7 @@ import { readMetrics } from './metric-reading.js'
 import type { OpenClusterOptions } from './open-cluster-options.js'
 import { createPathServices } from './path-services.js'
 import type { ReplicationParts } from './replication-parts.js'
-import { sanitizeConfig } from '../config/sanitized-config.js'
+import type { ServerConfig } from '../config/config.js'
 import { prepareRestored } from './restore.js'
 import { planRestoration, takeSnapshot } from './snapshots.js'
 import { KEYS } from '../../storage/keys/key-families.js'
@@ -166,6 +167,29 @@ const serverFamilies = (
     },
   }),
 ]
+
+/** Returns the configuration for sys/config/state/sanitized, without secrets and references to them. */
+const sanitizeConfig = (config: ServerConfig): JsonObject => ({
+  api_addr: config.apiAddress,
+  cluster_addr: config.clusterAddress,
+  cluster_name: config.clusterName,
+  default_lease_ttl: config.defaultLeaseTtlSeconds,
+  max_lease_ttl: config.maxLeaseTtlSeconds,
+  disable_mlock: true,
+  listeners: config.listeners.map(({ address, tls }) => ({
+    type: 'tcp',
+    config: { address, tls_disable: tls === undefined },
+  })),
+  log_format: config.log.format ?? 'json',
+  log_level: config.log.level,
+  seals: [{ type: config.seal.type === 'shamir' ? 'shamir' : config.seal.name, disabled: false }],
+  storage: {
+    type: config.storage.label,
+    cluster_addr: config.clusterAddress,
+    redirect_addr: config.apiAddress,
+    disable_clustering: config.disableClustering,
+  },
+})
 
 /** Returns the access rules of the request's token, and the prefix for the request's paths in them. */
 const aclOfRequest = (

@@ -1,6 +1,7 @@
 /** Every command there is, by name. */
+import { textsOfJson } from '../../../base/json-print.js'
 import { auditCommands } from '../audit.js'
-import type { Command } from '../command.js'
+import { type Command, defineCommand } from '../command.js'
 import { dataCommands } from '../data.js'
 import { kvDeleteCommands } from '../kv/delete.js'
 import { kvMetadataCommands } from '../kv/metadata.js'
@@ -11,6 +12,8 @@ import { licenseCommands } from '../license.js'
 import { loginCommands } from '../login.js'
 import { authCommands } from '../mounts/auth.js'
 import { secretsCommands } from '../mounts/secrets.js'
+import { remoteError } from '../model/cli-error.js'
+import { isMap, type JsonMap } from '../model/json-map.js'
 import { namespaceCommands } from '../namespace.js'
 import { generateRootCommand } from '../operator/generate-root.js'
 import { autopilotCommands } from '../operator/autopilot.js'
@@ -21,9 +24,31 @@ import { rekeyCommand } from '../operator/rekey.js'
 import { sealCommands } from '../operator/seal.js'
 import { policyCommands } from '../policy.js'
 import { refusedCommands } from '../refused.js'
+import { formatTable } from '../render/columns.js'
+import { goText } from '../render/go-text.js'
 import { statusCommand } from '../status.js'
 import { tokenCommands } from '../token.js'
-import { versionHistoryCommand } from '../version-history.js'
+
+const versionHistoryCommand = defineCommand({
+  name: 'version-history',
+  summary: 'List the versions that the cluster has run, and since when',
+  run: async ({ api, out }) => {
+    const query = { list: 'true' }
+    const options = { query, isInRoot: true } as const
+    const secret = await api.find('Error reading version history', 'GET', 'sys/version-history', options)
+    const versions = textsOfJson(secret?.data?.keys)
+    const info = isMap(secret?.data?.key_info) ? secret.data.key_info : {}
+    if (!secret || versions.length === 0) throw remoteError('No version history found')
+    if (!out.isTable) return out.secret(secret)
+    const rows = versions.map((version) => [
+      version,
+      cell(info[version], 'timestamp_installed'),
+      cell(info[version], 'build_date'),
+    ])
+    out.line(formatTable(['Version', 'Installation Time', 'Build Date'], rows))
+    return 0
+  },
+})
 
 const ALL: readonly Command[] = [
   statusCommand,
@@ -58,3 +83,6 @@ const WORDS: ReadonlySet<string> = new Set(['server', 'version', ...ALL.map(({ n
 
 /** Returns true if a command begins with this word. */
 export const isVaultWord = (word: string): boolean => WORDS.has(word)
+
+const cell = (entry: JsonMap[string], key: string): string =>
+  isMap(entry) && entry[key] !== undefined && entry[key] !== null ? goText(entry[key]) : ''
