@@ -202,7 +202,7 @@ const BACKLOG_BYTES_MAX = 1 << 20
  * request.
  */
 const writeStandardOutput = async (text: string): Promise<void> => {
-  if (process.stdout.writableLength > BACKLOG_BYTES_MAX) throw new Error('nobody reads standard output')
+  if (process.stdout.writableLength > BACKLOG_BYTES_MAX) throw new Error('standard output is not being read')
   process.stdout.write(text)
 }
 
