@@ -1,5 +1,6 @@
 import os from 'node:os'
 import { AnswerRoom } from '../http/limits/answer-room.js'
+import type { Rendered } from '../logical/incoming.js'
 import type { AnswerPlace } from '../logical/request.js'
 import { BodyRoom } from '../http/limits/body-room.js'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../http/http-server.js'

@@ -15,10 +15,11 @@ import type { ShellView } from '../parts/shell-view.js'
 import { coreCaches } from './caches.js'
 import { type CoreServices, closeCoreServices, createCoreServices, openCoreServices } from './core-services.js'
 import { createCoreTables } from './core-tables.js'
-import { devServerOf } from './dev-server.js'
 import { isAnsweredAlone } from '../rules/answered-alone.js'
 import { isForwardable } from '../../replication/forwarding/forwardable.js'
+import type { DevServer } from '../../replication/host/host.js'
 import type { OpenClusterOptions } from './open-cluster-options.js'
+import type { ShellView } from '../parts/shell-view.js'
 import { ReplicationParts } from './replication-parts.js'
 import { createSystemFamilies } from './system-families.js'
 
@@ -212,3 +213,15 @@ const placeOf = ({ mount, path, request }: Route & { readonly request: Request }
 const handOn = async (): Promise<never> => {
   throw new ForActiveNode()
 }
+
+/** Reads and sets the root token of a -dev server, for another one that replicates with it. */
+const devServerOf = ({ tokens }: Pick<CoreServices, 'tokens'>, shell: Pick<ShellView, 'devSecrets'>): DevServer => ({
+  findRootToken() {
+    const id = shell.devSecrets?.rootToken
+    const entry = id === undefined ? undefined : tokens.find(id)
+    return entry?.policies.includes('root') ? id : undefined
+  },
+  async plantRootToken(id) {
+    if (!tokens.find(id)) await tokens.createRoot(id)
+  },
+})
