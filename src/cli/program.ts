@@ -1,10 +1,9 @@
 import path from 'node:path'
-import { Command, CommanderError, Option } from 'commander'
+import { Argument, Command, CommanderError, Option } from 'commander'
 import { systemClock } from '../base/clock.js'
 import { ApiUnreachable } from '../client/api-client.js'
 import { LabError } from '../lab/model/lab-error.js'
 import { DEFAULT_REPORTED_VERSION } from '../server/config/config.js'
-import { completionCommand } from './commands/completion.js'
 import { runConfigShow } from './commands/config.js'
 import { doctorCommand } from './commands/doctor.js'
 import { healthcheckCommand } from './commands/healthcheck.js'
@@ -27,13 +26,14 @@ import { topologyCommand } from './commands/lab/topology.js'
 import { toxiproxyCommand } from './commands/lab/toxiproxy.js'
 import { upCommand } from './commands/lab/up.js'
 import { webCommand } from './commands/lab/web.js'
+import { SCRIPTS, type Shell } from './commands/scripts.js'
 import { asksForHelp, describeServerCommand } from './commands/server-help.js'
 import { storageCommand } from './commands/storage.js'
 import { waitCommand } from './commands/wait.js'
 import { wireCommand } from './commands/lab/wire.js'
 import { commandTerm, examples } from './terminal/help.js'
 import { EXIT, exitCodeOf } from './terminal/exit-codes.js'
-import { FORMATS, ProcessOutput } from './terminal/output.js'
+import { FORMATS, type Output, ProcessOutput } from './terminal/output.js'
 import { keepTelling } from './terminal/patience.js'
 import { StopSignals } from './terminal/stop-signals.js'
 import { describeUnexpected } from './terminal/unexpected.js'
@@ -198,6 +198,18 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
   teachManners(program, output)
   return program
 }
+
+/** `understudy completion bash`: prints a script that a shell loads once. The script then calls `__complete`. */
+const completionCommand = (output: Output): Command =>
+  new Command('completion')
+    .description('print a script that completes commands, options and names in a shell')
+    .addArgument(new Argument('<shell>').choices(Object.keys(SCRIPTS)))
+    .addHelpText(
+      'after',
+      '\nExamples:\n  source <(understudy completion bash)\n  understudy completion zsh > "$HOME/.zfunc/_understudy"\n' +
+        '  understudy completion fish > "$HOME/.config/fish/completions/understudy.fish"',
+    )
+    .action((shell: Shell) => output.data(SCRIPTS[shell]))
 
 /** Applies the options and behavior that all commands share. */
 const teachManners = (program: Command, output: ProcessOutput): void => {

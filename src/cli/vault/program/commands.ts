@@ -8,7 +8,6 @@ import { kvMetadataCommands } from '../kv/metadata.js'
 import { kvReadCommands } from '../kv/read.js'
 import { kvWriteCommands } from '../kv/write.js'
 import { leaseCommands } from '../lease.js'
-import { licenseCommands } from '../license.js'
 import { loginCommands } from '../login.js'
 import { authCommands } from '../mounts/auth.js'
 import { secretsCommands } from '../mounts/secrets.js'
@@ -49,6 +48,23 @@ const versionHistoryCommand = defineCommand({
     return 0
   },
 })
+
+const STATUS = 'sys/license/status'
+const DR_STATUS = 'sys/replication/dr/secondary/license/status'
+
+const licenseCommands: readonly Command[] = [
+  defineCommand({
+    name: 'license get',
+    summary: 'Print what the server says about its licence',
+    flags: { 'dr-token': flag.text('Operation token, for a DR secondary.') },
+    run: async ({ api, out, flags: { 'dr-token': token } }) => {
+      const path = token ? DR_STATUS : STATUS
+      const options = token ? { query: { dr_operation_token: token } } : {}
+      const { secret } = await api.request('Error retrieving license', 'GET', path, options)
+      return out.secret(found(secret, path))
+    },
+  }),
+]
 
 const ALL: readonly Command[] = [
   statusCommand,
