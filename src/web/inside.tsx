@@ -1,15 +1,17 @@
 import type { ComponentType } from 'preact'
 import { useCallback, useMemo } from 'preact/hooks'
+import { ActButton } from './cluster/act-button.js'
 import { Audit } from './cluster/audit.js'
 import { apiAt } from './cluster/api.js'
-import { type Call, get, partOf, textOf } from './cluster/call.js'
+import { Browse, Facts } from './cluster/browse.js'
+import { type Call, get, list, partOf, textOf } from './cluster/call.js'
+import { NEW_TOKEN, revokeToken } from './cluster/core-acts.js'
 import { Gate } from './cluster/gate.js'
 import { Kv } from './cluster/kv/kv.js'
 import { Login, type LoginProps } from './cluster/login.js'
 import { MeansProvider, useRead } from './cluster/means.js'
 import { Mounts } from './cluster/mounts.js'
 import { Policies } from './cluster/policies.js'
-import { Tokens } from './cluster/tokens.js'
 import { AppRoles } from './cluster/approles.js'
 import { hashOf, type Place } from './cluster/place.js'
 import { Replication } from './cluster/replication/replication.js'
@@ -21,6 +23,29 @@ interface View {
   /** True for a view that needs no sign-in. */
   readonly isOpen?: true
 }
+
+const lookUp = (accessor: string): Call => ({
+  method: 'POST',
+  path: 'auth/token/lookup-accessor',
+  body: JSON.stringify({ accessor }),
+})
+
+/** The tokens of this cluster by accessor. Shows their properties, but not the tokens. */
+const Tokens = () => (
+  <Browse
+    title="Tokens, by accessor"
+    call={list('auth/token/accessors')}
+    acts={(again) => <ActButton act={NEW_TOKEN} onDone={again} />}
+    detail={(accessor, onGone) => (
+      <>
+        <Facts call={lookUp(accessor)} />
+        <p class="acts">
+          <ActButton act={revokeToken(accessor)} onDone={onGone} />
+        </p>
+      </>
+    )}
+  />
+)
 
 const VIEWS: Readonly<Record<string, View>> & { readonly replication: View } = {
   replication: { title: 'Replication', view: Replication, isOpen: true },
