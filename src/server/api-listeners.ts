@@ -1,13 +1,16 @@
 import os from 'node:os'
+import { type Cidr, parseCidrOrAddress } from '../base/cidr.js'
+import { readNamedFile } from '../base/named-file.js'
+import type { ForwardedForSettings } from '../http/connection/client-address.js'
+import type { ProxyProtocolSettings } from '../http/connection/proxied-connections.js'
+import type { TlsSettings } from '../http/connection/tls.js'
 import { AnswerRoom } from '../http/limits/answer-room.js'
 import type { Rendered } from '../logical/incoming.js'
 import type { AnswerPlace } from '../logical/request.js'
 import { BodyRoom } from '../http/limits/body-room.js'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../http/http-server.js'
-import type { ListenerConfig, ServerConfig } from './config/config.js'
-import { parseForwardedFor, parseProxyProtocol } from './believed-proxies.js'
-import { serveOwnPage } from './own-page.js'
-import { readTls } from './tls-files.js'
+import type { ListenerConfig, ListenerTls, ServerConfig } from './config/config.js'
+import { PAGE_HEADERS, readPageFiles } from './page-files.js'
 
 /** Options specific to each listener. */
 type OfListener = 'tls' | 'limits' | 'forwardedFor' | 'proxyProtocol' | 'chrootNamespace' | 'withheld'
@@ -88,3 +91,63 @@ const ownHeadersOf = ({
 
 /** Replaces characters that are not allowed in a header. */
 const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, '?')
+
+const ROOT = '/ui/'
+
+/** Redirects the bare address, and the addresses of Vault's UI, to the page. */
+const redirect: Rendered = {
+  ...{ status: 307, contentType: 'text/html; charset=utf-8', body: '' },
+  headers: { ...PAGE_HEADERS, Location: ROOT, Vary: 'Accept' },
+}
+
+/**
+ * Serves the server's own page, from the same files as a lab's page. The files are public, since they contain no data of the
+ * server; the page gets its data through the API. They are read on first use. Without them there is no page.
+ */
+const serveOwnPage = (): ((path: string, accept: string) => Rendered | undefined) => {
+  let files: ReturnType<typeof readPageFiles> | undefined
+  const findFiles = () => {
+    try {
+      files ??= readPageFiles()
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      files = new Map()
+    }
+    return files
+  }
+  return (path, accept) => {
+    if (path !== '/' && path !== '/ui' && !path.startsWith(ROOT)) return undefined
+    const all = findFiles()
+    const file = path.startsWith(ROOT) ? all.get(path.slice(ROOT.length)) : undefined
+    if (file) return { status: 200, ...file, headers: PAGE_HEADERS }
+    return all.size > 0 && /\btext\/html\b/.test(accept) ? redirect : undefined
+  }
+}
+
+/** Reads the files named in a listener's configuration, relative to the working directory. */
+const readTls = (tls: ListenerTls): TlsSettings => ({
+  cert: readNamedFile(tls.certFile),
+  key: readNamedFile(tls.keyFile),
+  clientCa: tls.clientCaFile && !tls.disableClientCerts ? readNamedFile(tls.clientCaFile) : undefined,
+  mustPresentCertificate: tls.requireClientCert,
+  maxVersion: tls.maxVersion === 'TLSv1.2' ? 'TLSv1.2' : undefined,
+  ciphers: tls.ciphers,
+  minVersion: tls.minVersion === 'TLSv1.3' ? 'TLSv1.3' : 'TLSv1.2',
+})
+
+/** Returns the proxies that a listener trusts; undefined if none are configured. */
+const parseForwardedFor = (config: ListenerConfig['forwardedFor']): ForwardedForSettings | undefined => {
+  const authorizedAddrs = parseBlocks(config.authorizedAddresses)
+  if (authorizedAddrs.length === 0) return undefined
+  const { hopSkips, rejectNotPresent, rejectNotAuthorized } = config
+  return { authorizedAddrs, hopSkips, rejectNotPresent, rejectNotAuthorized }
+}
+
+/** Returns the proxies whose PROXY protocol headers a listener trusts; undefined if it reads none. */
+const parseProxyProtocol = (config: ListenerConfig['proxyProtocol']): ProxyProtocolSettings | undefined =>
+  config && {
+    authorizedAddrs: config.behavior === 'use_always' ? undefined : parseBlocks(config.authorizedAddresses),
+    refusesOthers: config.behavior === 'deny_unauthorized',
+  }
+
+const parseBlocks = (texts: readonly string[]): Cidr[] => texts.flatMap((text) => parseCidrOrAddress(text) ?? [])

@@ -1,8 +1,9 @@
-/** Every command there is, by name. */
+/** All commands by name. */
 import { textsOfJson } from '../../../base/json-print.js'
 import { auditCommands } from '../audit.js'
 import { type Command, defineCommand } from '../command.js'
-import { dataCommands } from '../data.js'
+import { dataCommands, found } from '../data.js'
+import { flag } from '../flags.js'
 import { kvDeleteCommands } from '../kv/delete.js'
 import { kvMetadataCommands } from '../kv/metadata.js'
 import { kvReadCommands } from '../kv/read.js'
