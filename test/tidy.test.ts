@@ -109,6 +109,9 @@ const TEST_CALL = /^(?:it|test)(?:$|\.(?:each|for|skipIf|runIf|skip|only|fails|c
 /** A test name whose first word needs the name of a `describe` before it. */
 const FRAGMENT = /^(?:is|are|was|has|have|with|does|goes|gets|of|and|but|or|says)\b/
 
+/** Words that hide who acts, and British spellings. */
+const UNCLEAR = /\b(?:somebody|nobody|whoever|anew|licence[sd]?|\w+(?:ialise|ganise|ognise)[sd]?)\b/gi
+
 /** Has to have a name for those whose type it is part of, which none of them says. */
 const UNNAMED = ['src/cli/vault/flags.ts: Flag']
 
@@ -132,6 +135,9 @@ interface Source {
   /** What is declared here and can be imported. */
   readonly exports: readonly string[]
 }
+
+/** Returns a page without its code, quotations and comments. */
+const proseOf = (page: string): string => page.replace(/```[\s\S]*?```|`[^`]*`|"[^"\n]*"|<!--[\s\S]*?-->/g, '')
 
 const roomOf = (file: string): string => {
   const [first = '', ...rest] = path.relative(path.join(root, 'src'), file).split(path.sep)
@@ -251,6 +257,14 @@ describe('the code', () => {
     expect(silent.map((room) => path.relative(root, room))).toEqual([])
     const long = [...rooms].filter((room) => readFileSync(path.join(room, 'README.md'), 'utf8').split('\n').length > 11)
     expect(long.map((room) => path.relative(root, room))).toEqual([])
+  })
+
+  it('the pages for users name the actor, in American English', () => {
+    const pages = readdirSync(path.join(root, 'docs'), 'utf8').map((name) => path.join('docs', name))
+    const wrong = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...pages.filter((name) => name.endsWith('.md'))]
+      .map((page) => ({ page, text: proseOf(readFileSync(path.join(root, page), 'utf8')) }))
+      .flatMap(({ page, text }) => (text.match(UNCLEAR) ?? []).map((word) => `${page}: ${word}`))
+    expect(wrong).toEqual([])
   })
 
   it('the pages of src name only files that exist', () => {

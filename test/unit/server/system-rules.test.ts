@@ -33,7 +33,7 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['needs `sudo` besides the capability of the operation', named(namesOf(({ access }) => access === 'sudo'))],
   ['exists in the root namespace alone', named(namesOf(({ isRootOnly }) => isRootOnly))],
   ['is not audited', named(namesOf(({ isUnaudited }) => isUnaudited))],
-  ['is served while not initialised or sealed', servedWhile('sealed')],
+  ['is served while not initialized or sealed', servedWhile('sealed')],
   ['is answered by a standby itself, and not by the active node for it', servedWhile('standby')],
   ['is served while the cluster restarts for a new role', servedWhile('restarting')],
   ['is served by a performance secondary before its first copy', servedWhile('bootstrapping')],
