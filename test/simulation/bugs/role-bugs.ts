@@ -92,12 +92,6 @@ export const ROLE_BUGS: readonly Bug[] = [
     needs: ({ failovers }) => failovers.includes('asked'),
   },
   {
-    name: 'a full disk ends who forgets the former primary',
-    file: 'replication/roles/former-primary.ts',
-    from: '      (error: unknown) => {\n',
-    to: "      (error: unknown) => {\n        if (kind === 'dr') throw error\n",
-  },
-  {
     name: 'losses are listed below another mount',
     file: 'replication/roles/losses.ts',
     from: 'const mount = place && paths.get(place.uuid)',
