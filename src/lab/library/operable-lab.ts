@@ -213,7 +213,7 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
       timeoutMs: this.timeoutMs,
       onProgress: () => undefined,
       onCall,
-      rootTokenOf: async (cluster) => (await keys.findToken(cluster)) ?? '',
+      rootTokenOf: async ({ name }) => (await keys.findToken(name)) ?? '',
     })
     try {
       return await work(book)

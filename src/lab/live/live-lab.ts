@@ -141,9 +141,14 @@ export class LiveLab implements LabAccess {
   }
 
   async rootToken(name: string): Promise<string> {
-    const keep = (rootToken: string) => this.#driver.keepKeys(name, { rootToken })
-    const { token, note } = await environmentOf(this, this.cluster(name), keep)
-    if (token === undefined) throw new LabError('remote', note ?? `no token works on ${name}`)
+    return this.#rootTokenAt(this.cluster(name))
+  }
+
+  /** Returns a root token for a cluster at the address of one of its nodes. */
+  async #rootTokenAt(cluster: ClusterAccess): Promise<string> {
+    const keep = (rootToken: string) => this.#driver.keepKeys(cluster.name, { rootToken })
+    const { token, note } = await environmentOf(this, cluster, keep)
+    if (token === undefined) throw new LabError('remote', note ?? `no token works on ${cluster.name}`)
     return token
   }
 
@@ -159,7 +164,8 @@ export class LiveLab implements LabAccess {
   /** Returns a runbook for operations on this lab. */
   runbook(options: Omit<RunbookOptions, 'clock' | 'rootTokenOf'>): Runbook {
     const tell = (event: EventDraft) => this.events.append(event)
-    return new Runbook(this, { tell, ...options, clock: this.clock, rootTokenOf: (name) => this.rootToken(name) })
+    const rootTokenOf = (cluster: ClusterAccess) => this.#rootTokenAt(cluster)
+    return new Runbook(this, { tell, ...options, clock: this.clock, rootTokenOf })
   }
 
   /** Runs an action on a cluster and returns a description. */

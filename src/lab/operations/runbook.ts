@@ -37,7 +37,7 @@ export interface RunbookOptions {
   /** Prints the requests without sending them. */
   readonly isDryRun?: boolean | undefined
   /** Resolves to a root token that is valid on a cluster now. */
-  readonly rootTokenOf: (cluster: string) => Promise<string>
+  readonly rootTokenOf: (cluster: ClusterAccess) => Promise<string>
 }
 
 type Body = Record<string, unknown>
@@ -64,7 +64,7 @@ export class Runbook {
     if (this.#options.isDryRun) return {}
     const client = clientOf({ ...cluster, rootToken: '' })
     const { rootTokenOf } = this.#options
-    const ask = async () => this.#ask(client, step, step.isAuthenticated ? await rootTokenOf(cluster.name) : '')
+    const ask = async () => this.#ask(client, step, step.isAuthenticated ? await rootTokenOf(cluster) : '')
     try {
       const answer = await this.#throughRestart(cluster, ask)
       await this.#options.tell?.(eventOf(step, cluster.apiAddress))

@@ -1,9 +1,7 @@
-import { KIND_WORDS, type Kind } from '../model/kinds.js'
+import { KIND_WORDS, KINDS, type Kind } from '../model/kinds.js'
 import type { ClusterView } from './cluster-view.js'
 import { findPrimary } from './links.js'
 import type { Survey } from './survey.js'
-
-const KINDS: readonly Kind[] = ['dr', 'performance']
 
 /**
  * Returns the first reason why a lab is not converged. Undefined if each secondary has all data of its primary. A secondary

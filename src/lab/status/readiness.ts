@@ -1,5 +1,6 @@
 import { textOfJson } from '../../base/json-print.js'
 import type { ApiClient } from '../../client/api-client.js'
+import { KINDS, type Kind } from '../model/kinds.js'
 import { statusOf } from '../requests/replication.js'
 
 /** Levels of readiness to wait for. */
@@ -14,7 +15,7 @@ export const findMissing = async (client: ApiClient, wanted: Readiness): Promise
   if (json.sealed === true) return 'it is sealed'
   if (wanted === 'unsealed') return undefined
   if (wanted === 'active') return findInactive(status, json)
-  const missing = await Promise.all((['dr', 'performance'] as const).map((kind) => findUnreplicated(client, kind)))
+  const missing = await Promise.all(KINDS.map((kind) => findUnreplicated(client, kind)))
   return missing.find((text) => text !== undefined)
 }
 
@@ -26,7 +27,7 @@ const findInactive = (status: number, { replication_dr_mode }: Record<string, un
 }
 
 /** Checks that a secondary streams from its primary, or that all known secondaries of a primary are connected. */
-const findUnreplicated = async (client: ApiClient, kind: 'dr' | 'performance'): Promise<string | undefined> => {
+const findUnreplicated = async (client: ApiClient, kind: Kind): Promise<string | undefined> => {
   const status = await statusOf(client, kind)
   if (status.mode === 'bootstrapping') return `${kind}: the first copy is on its way`
   if (status.mode === 'secondary') {

@@ -38,7 +38,6 @@ export const operationCommands = (output: Output, makeHost: () => LabHost = this
   const operate = async (flags: Flags, work: (book: Runbook) => Promise<void>): Promise<void> => {
     const host = makeHost()
     await using lab = openLab(flags.name, host)
-    await lab.followActiveNodes()
     const book = lab.runbook({
       timeoutMs: parseTimeout(flags.timeout),
       onProgress: output.progress,
