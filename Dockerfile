@@ -1,4 +1,4 @@
-# The image of one Understudy server; see docs/containers.md.
+# The image of one Understudy server; see docs/how-to/run-in-containers.md.
 #
 # BASE is any glibc system with Node 20 or newer, npm and a shell. Where no image can be pulled, `npm run image` makes one
 # from the machine's own Node and names it here.

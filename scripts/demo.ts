@@ -20,7 +20,8 @@ const main = async (): Promise<number> => {
   if (built !== 0) return built
   const shown = (await up()) || (await run(process.execPath, [PROGRAM, 'status', '--name', NAME]))
   const down = await run(process.execPath, [PROGRAM, 'down', '--name', NAME])
-  if (shown === 0) console.log('That lab is gone; `understudy up pr-dr` brings up one that stays: docs/lab.md.')
+  if (shown === 0)
+    console.log('That lab is gone; `understudy up pr-dr` brings up one that stays: docs/how-to/run-a-lab.md.')
   return shown || down
 }
 

@@ -260,7 +260,9 @@ describe('the code', () => {
   })
 
   it('the pages for users name the actor, in American English', () => {
-    const pages = readdirSync(path.join(root, 'docs'), 'utf8').map((name) => path.join('docs', name))
+    const pages = readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => !name.includes('node_modules'))
+      .map((name) => path.join('docs', name))
     const wrong = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...pages.filter((name) => name.endsWith('.md'))]
       .map((page) => ({ page, text: proseOf(readFileSync(path.join(root, page), 'utf8')) }))
       .flatMap(({ page, text }) => (text.match(UNCLEAR) ?? []).map((word) => `${page}: ${word}`))

@@ -161,16 +161,18 @@ const isMisspelt = (program: Command, command: string): boolean =>
 export const makeProgram = (output: ProcessOutput, finish: (status: number) => void): Command => {
   const program = new Command('understudy')
     .description(
-      'Rehearse replication and failover with clusters that speak the Vault HTTP API. An independent simulator.',
+      'Rehearse replication and failover on simulated clusters that serve the Vault HTTP API. An independent simulator.',
     )
     .addHelpText(
       'after',
-      `${examples('up pr-dr --prove', 'server -dev')}\n\nunderstudy COMMAND --help says more of one.`,
+      `${examples('up pr-dr --prove', 'server -dev')}\n\nunderstudy COMMAND --help describes one command.`,
     )
   program.command('server').description('run one server (-config=PATH or -dev)')
-  program.command('vault').description('the compatibility command line: a client of any server')
-  const config = program.command('config').description('look at the configuration of a server')
-  config.command('show').description('show what a server would run with, and with --origin where each value came from')
+  program.command('vault').description('compatible client for any server')
+  const config = program.command('config').description('inspect the configuration of a server')
+  config
+    .command('show')
+    .description('print the effective configuration of a server; --origin adds the source of each value')
   config.addHelpText('after', examples('config show -config=server.hcl', 'config show --origin -dev'))
   const lab = [
     ...[
@@ -202,7 +204,7 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
 /** `understudy completion bash`: prints a script that a shell loads once. The script then calls `__complete`. */
 const completionCommand = (output: Output): Command =>
   new Command('completion')
-    .description('print a script that completes commands, options and names in a shell')
+    .description('print a completion script for a shell')
     .addArgument(new Argument('<shell>').choices(Object.keys(SCRIPTS)))
     .addHelpText(
       'after',
@@ -214,15 +216,15 @@ const completionCommand = (output: Output): Command =>
 /** Applies the options and behavior that all commands share. */
 const teachManners = (program: Command, output: ProcessOutput): void => {
   program
-    .option('-q, --quiet', 'no progress on standard error')
-    .option('-v, --verbose', 'every HTTP call on standard error')
+    .option('-q, --quiet', 'suppress progress messages')
+    .option('-v, --verbose', 'print every HTTP call on standard error')
   for (const command of everyCommand(program)) {
     command
       .exitOverride()
       .configureHelp({ subcommandTerm: commandTerm, showGlobalOptions: true })
       .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'understudy: ')) })
     if (isListed(command, '--json') && !isListed(command, '--output')) {
-      command.addOption(new Option('-o, --output <format>', 'how data is printed').choices([...FORMATS]))
+      command.addOption(new Option('-o, --output <format>', 'output format').choices([...FORMATS]))
     }
   }
   program.hook('preAction', (_, command) => {

@@ -107,7 +107,7 @@ describe('the files for Prometheus and Grafana', () => {
   it('the Prometheus and Grafana files query only metrics that a server reports', async () => {
     const told = (await metricsOf('A')) + (await metricsOf('B')) + (await metricsOfLinks())
     const asked = new Set(
-      `${read('alerts.yaml')} ${read('dashboard.json')} ${read('../monitoring.md')}`.match(
+      `${read('alerts.yaml')} ${read('dashboard.json')} ${read('../how-to/monitor.md')} ${read('../reference/metrics.md')}`.match(
         /\b(?:vault|understudy)_[a-z]+_[a-z_]+|\bunderstudy_nodes\b/g,
       ),
     )
@@ -175,7 +175,7 @@ describe('the files for Prometheus and Grafana', () => {
   it.skipIf(PROMETHEUS === undefined)(
     `Prometheus loads the documented configuration, and its alerts fire${PROMETHEUS === undefined ? ' (not run: there is none)' : ''}`,
     async () => {
-      const [told = ''] = /(?<=```yaml\n).*?(?=```)/s.exec(read('../monitoring.md')) ?? []
+      const [told = ''] = /(?<=```yaml\n).*?(?=```)/s.exec(read('../how-to/monitor.md')) ?? []
       const config = parse(told) as { scrape_configs: { job_name: string }[] }
       const host = (address: string) => new URL(address).host
       const targets: Readonly<Record<string, readonly string[]>> = {

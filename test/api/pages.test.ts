@@ -86,7 +86,7 @@ const runInTerminal = (program: string, file: string, at: Desk) =>
 const having = (language: string): Page[] => PAGES.filter((page) => blocksToRun(page, language).length > 0)
 
 /** What is typed at the front door and behind it; the commands of the longer pages are the same ones. */
-const TYPED = ['README.md', 'docs/drills.md', 'docs/lab.md', 'docs/test-in-ci.md']
+const TYPED = ['README.md', 'docs/how-to/write-a-drill.md', 'docs/how-to/run-a-lab.md', 'docs/how-to/test-in-ci.md']
 
 /** The README on every level, and with it two guides a day outside of the nightly level. */
 const isReadme = ({ name }: Page): boolean => name === 'README.md'

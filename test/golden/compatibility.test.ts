@@ -3,9 +3,9 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type OpenServerProcess, startOpenServerProcess } from '../support/server-process.js'
 
-/** The tables of docs/compatibility.md, held against what a running server says and does. */
+/** The tables of docs/reference/compatibility.md, held against what a running server says and does. */
 
-const page = readFileSync(path.join(import.meta.dirname, '..', '..', 'docs', 'compatibility.md'), 'utf8')
+const page = readFileSync(path.join(import.meta.dirname, '..', '..', 'docs', 'reference', 'compatibility.md'), 'utf8')
 
 const PROPERTIES = 'auth/approle/role/{role_name}/{property}'
 

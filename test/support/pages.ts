@@ -24,8 +24,11 @@ const BLOCK = /(?:^<!-- not run from the page: (?<reason>[^\n]+?) -->\n)?^```(?<
 
 /** The README and every guide, with their blocks. */
 export const readPages = (): Page[] =>
-  ['README.md', ...readdirSync(path.join(ROOT, 'docs')).map((name) => `docs/${name}`)]
-    .filter((name) => name.endsWith('.md'))
+  [
+    'README.md',
+    ...readdirSync(path.join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`),
+  ]
+    .filter((name) => name.endsWith('.md') && !name.includes('node_modules'))
     .map((name) => readPage(name, readFileSync(path.join(ROOT, name), 'utf8')))
 
 export const readPage = (name: string, text: string): Page => ({

@@ -18,7 +18,7 @@ interface DoctorFlags {
  */
 export const doctorCommand = (output: Output): Command =>
   new Command('doctor')
-    .description('check that this machine can run a lab; status 1 when something is missing')
+    .description('check that this machine can run a lab; exit code 1 if a requirement is missing')
     .option('--topology <name>', `whose ports are looked at: ${TOPOLOGY_NAMES.join(', ')}`, 'four')
     .option('--port-base <port>', 'first API port', '8200')
     .option('--json', 'print JSON')

@@ -20,8 +20,8 @@ const DEFAULT_ADDRESSES = ['http://127.0.0.1:8200', 'https://127.0.0.1:8200']
  */
 export const healthcheckCommand = (output: Output): Command =>
   new Command('healthcheck')
-    .description('succeed when the server in this container answers, sealed or not')
-    .addOption(new Option('--addr <url>', 'the server to ask; else what listens in this container'))
+    .description('succeed if the server in this container responds, sealed or not')
+    .addOption(new Option('--addr <url>', 'server (default: the server of this container)'))
     .addHelpText('after', examples('healthcheck', 'healthcheck --addr http://127.0.0.1:8200'))
     .action(async (flags: { addr?: string }) => {
       const addresses = flags.addr ? [flags.addr] : addressesOfThisContainer(process.env)

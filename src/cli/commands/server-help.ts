@@ -10,11 +10,11 @@ export const describeServerCommand = (): string =>
   [
     'Usage: understudy server [options]',
     '',
-    'run one server until it is told to stop, with -config=PATH or -dev; one dash or two, -flag=value or -flag value',
+    'run one server, with -config=PATH or -dev; flags: one or two dashes, -flag=value or -flag value',
     '',
     'Options:',
     describeServerFlags(),
-    '  -h, -help  Print this',
+    '  -h, -help  print this help',
     examples('server -dev -dev-root-token-id=root', 'server -config=/etc/understudy -log-level=debug'),
   ].join('\n')
 
@@ -23,14 +23,14 @@ export const describeConfigShow = (): string =>
   [
     'Usage: understudy config show [options]',
     '',
-    'show what a server would run with; status 1 when such a server would not start',
+    'print the effective configuration of a server; exit code 1 if the server would not start',
     '',
     'Options:',
-    '  --origin  with the flag, variable, file and line that each value came from',
-    '  --json    print JSON, with origins, warnings and problems',
-    '  -h, -help  Print this',
+    '  --origin  add the flag, variable, file and line of each value',
+    '  --json    print JSON with sources, warnings and problems',
+    '  -h, -help  print this help',
     '',
-    'And those of server:',
+    'Options of server:',
     describeServerFlags(),
     examples('config show -config=server.hcl', 'config show --origin -dev -data-dir=./data'),
   ].join('\n')

@@ -23,7 +23,9 @@ interface AdoptFlags {
 
 /** `understudy storage list|verify|adopt`: shows and verifies the data directory of a stopped server. */
 export const storageCommand = (output: Output): Command => {
-  const command = new Command('storage').description('look at the data directory of a stopped server').exitOverride()
+  const command = new Command('storage')
+    .description('inspect and recover the data directory of a stopped server')
+    .exitOverride()
   command.addCommand(listCommand(output).exitOverride())
   command.addCommand(verifyCommand(output).exitOverride())
   command.addCommand(adoptCommand(output).exitOverride())
@@ -32,7 +34,7 @@ export const storageCommand = (output: Output): Command => {
 
 const listCommand = (output: Output): Command =>
   new Command('list')
-    .description('list generation, category, key, length and SHA-256 of everything stored')
+    .description('list generation, category, key, length and SHA-256 of every stored entry')
     .requiredOption('--data-dir <path>', 'the data directory')
     .option('--json', 'print JSON')
     .addHelpText('after', examples('storage list --data-dir ./data', 'storage list --data-dir ./data --json'))
@@ -58,11 +60,11 @@ const listCommand = (output: Output): Command =>
 
 const verifyCommand = (output: Output): Command =>
   new Command('verify')
-    .description('check the log, the merkle trees and, given keys, every value; status 2 when something is wrong')
+    .description('verify the log, the Merkle trees and, with keys, every value; exit code 2 if something is damaged')
     .requiredOption('--data-dir <path>', 'the data directory')
-    .option('--root-key-file <file>', 'the root key, to open every value with')
-    .option('--unseal-key-file <file>', 'unseal keys, one per line, to find the root key with')
-    .option('--generation <n>', 'which generation; by default the live one', parseGeneration)
+    .option('--root-key-file <file>', 'root key, to decrypt every value')
+    .option('--unseal-key-file <file>', 'unseal keys, one per line, to decrypt the root key')
+    .option('--generation <n>', 'generation (default: the live one)', parseGeneration)
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -81,14 +83,12 @@ const verifyCommand = (output: Output): Command =>
 
 const adoptCommand = (output: Output): Command =>
   new Command('adopt')
-    .description(
-      'make a generation the live one, as it is on disk; nothing is removed but, with --force, a log that is damaged',
-    )
+    .description('make a generation the live one; removes nothing, except a damaged log with --force')
     .requiredOption('--data-dir <path>', 'the data directory')
-    .requiredOption('--generation <n>', 'its number, as `storage list` shows it', parseGeneration)
+    .requiredOption('--generation <n>', 'number of the generation, as `storage list` prints it', parseGeneration)
     .option(
       '--force',
-      'also one that is damaged, whose log is given up to where it is broken, or one that holds nothing: the server that starts on it is not initialized',
+      'adopt a damaged generation and cut its log where it is broken, or adopt an empty one: its server is not initialized',
     )
     .addHelpText(
       'after',

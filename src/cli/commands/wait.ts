@@ -36,16 +36,16 @@ interface WaitFlags {
  */
 export const waitCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('wait')
-    .description('wait until a server, or every cluster of a lab, is as far as is asked')
-    .option('--addr <url>', 'one server; without it the lab is meant')
+    .description('wait until a server, or every cluster of a lab, reaches a state')
+    .option('--addr <url>', 'one server (default: the lab)')
     .option('--name <lab>', 'name of the lab', 'default')
     .option('--cluster <cluster>', 'only this cluster of the lab, or a node such as A2')
     .addOption(
-      new Option('--for <state>', 'how far; a lab can be waited for until it is converged or healthy as well')
+      new Option('--for <state>', 'state; converged and healthy apply to a lab only')
         .choices([...READINESS, ...Object.keys(OF_LAB)])
         .default('replicated'),
     )
-    .option('--timeout <duration>', 'bound, such as 30s', '30s')
+    .option('--timeout <duration>', 'maximum time, such as 30s', '30s')
     .addHelpText(
       'after',
       examples(

@@ -91,11 +91,11 @@ interface LinkFaultRow {
 
 /** Parameters and descriptions of each fault. `apply-faults.ts` implements them. */
 export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
-  partition: { about: 'cut the cable: nothing passes, not even the end of a connection', fields: [] },
+  partition: { about: 'block all traffic, including the end of a connection', fields: [] },
   hold: { about: 'let bytes wait until it is healed', fields: [] },
-  down: { about: 'refuse connections and reset those there are', fields: [] },
+  down: { about: 'refuse new connections and reset existing ones', fields: [] },
   latency: {
-    about: 'delay everything, such as 80ms (--jitter 20ms)',
+    about: 'delay all traffic, such as 80ms (--jitter 20ms)',
     example: '80ms',
     fields: [
       { name: 'ms', unit: 'ms', key: 'delay', about: 'the delay', toxic: { attribute: 'latency' } },
@@ -104,14 +104,14 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
         unit: 'ms',
         isOptional: true,
         key: 'jitter',
-        about: 'give or take so much',
+        about: 'maximum deviation',
         toxic: { attribute: 'jitter' },
       },
     ],
     describe: ({ ms, jitterMs }) => `${ms} ms${jitterMs ? `, give or take ${jitterMs} ms` : ''}`,
   },
   bandwidth: {
-    about: 'let so much pass, such as 256kB/s',
+    about: 'limit the rate, such as 256kB/s',
     example: '256kB/s',
     fields: [
       {
@@ -127,7 +127,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
     describe: ({ bytesPerSecond }) => `${bytesPerSecond} bytes/s`,
   },
   timeout: {
-    about: 'let nothing pass and close connections after a time; 0 never closes',
+    about: 'block all traffic and close connections after a time; 0 never closes them',
     example: '5s',
     fields: [
       {
@@ -135,7 +135,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
         unit: 'ms',
         isZeroTyped: true,
         key: 'after',
-        about: 'when connections are closed; 0s: never',
+        about: 'time until connections are closed; 0s: never',
         toxic: { attribute: 'timeout' },
       },
     ],
@@ -150,20 +150,20 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
         unit: 'ms',
         isZeroTyped: true,
         key: 'after',
-        about: 'when connections are reset',
+        about: 'time until connections are reset',
         toxic: { attribute: 'timeout' },
       },
     ],
     describe: ({ ms }) => `after ${ms} ms`,
   },
   limit_data: {
-    about: 'close connections after so many bytes, such as 64kB',
+    about: 'close connections after a number of bytes, such as 64kB',
     example: '64kB',
-    fields: [{ name: 'bytes', unit: 'bytes', key: 'bytes', about: 'how many', toxic: { attribute: 'bytes' } }],
+    fields: [{ name: 'bytes', unit: 'bytes', key: 'bytes', about: 'number of bytes', toxic: { attribute: 'bytes' } }],
     describe: ({ bytes }) => `${bytes} bytes`,
   },
   slicer: {
-    about: 'cut what passes into pieces of about so many bytes (--variation 8B, --delay 1ms between them)',
+    about: 'split traffic into pieces of about this size (--variation 8B, --delay 1ms between pieces)',
     example: '64B',
     fields: [
       {
@@ -171,7 +171,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
         unit: 'bytes',
         least: 1,
         key: 'bytes',
-        about: 'the size of a piece',
+        about: 'size of a piece',
         toxic: { attribute: 'average_size' },
       },
       {
@@ -179,7 +179,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
         unit: 'bytes',
         isOptional: true,
         key: 'variation',
-        about: 'give or take so much',
+        about: 'maximum deviation',
         toxic: { attribute: 'size_variation' },
       },
       {
@@ -188,7 +188,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
         isOptional: true,
         isZeroTyped: true,
         key: 'delay',
-        about: 'the pause between two pieces',
+        about: 'pause between two pieces',
         toxic: { attribute: 'delay', scale: 1 / 1000 },
       },
     ],
@@ -196,9 +196,9 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
       `${averageBytes} bytes${variationBytes ? `, give or take ${variationBytes} bytes` : ''}${delayMs ? `, ${delayMs} ms apart` : ''}`,
   },
   slow_close: {
-    about: 'let the end of a connection pass a time later',
+    about: 'delay the end of a connection',
     example: '2s',
-    fields: [{ name: 'ms', unit: 'ms', key: 'after', about: 'how much later', toxic: { attribute: 'delay' } }],
+    fields: [{ name: 'ms', unit: 'ms', key: 'after', about: 'delay', toxic: { attribute: 'delay' } }],
     describe: ({ ms }) => `after ${ms} ms`,
   },
 }

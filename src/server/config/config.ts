@@ -218,6 +218,6 @@ export interface OwnSettings {
 
 /**
  * Below 1.21 and with `+ent`: for later versions, clients also send, read and test fields that this server lacks
- * (docs/compatibility.md).
+ * (docs/reference/compatibility.md).
  */
 export const DEFAULT_REPORTED_VERSION = '1.20.4+ent'

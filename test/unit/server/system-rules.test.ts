@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { Condition, PathRules } from '../../../src/logical/path-rules.js'
 import { systemRules } from '../../../src/server/rules/system-rules.js'
 
-/** The table of rules in docs/compatibility.md, held against the one that the server goes by. */
+/** The table of rules in docs/reference/compatibility.md, held against the one that the server goes by. */
 
 const { rows } = systemRules({ unauthenticatedMetrics: false, own: { allowGenerateRootUnauthenticated: true } })
 
@@ -61,7 +61,10 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
 ]
 
 test('the page says of every path what the server goes by', () => {
-  const page = readFileSync(path.join(import.meta.dirname, '..', '..', '..', 'docs', 'compatibility.md'), 'utf8')
+  const page = readFileSync(
+    path.join(import.meta.dirname, '..', '..', '..', 'docs', 'reference', 'compatibility.md'),
+    'utf8',
+  )
   const [, table = ''] = /<!-- rules: begin -->([\s\S]*)<!-- rules: end -->/.exec(page) ?? []
   const lines = RULES.map(([rule, names]) => `| ${rule} | ${names.join(' ')} |`)
   expect(table.trim().split('\n')).toEqual(['| rule | paths below `sys/` |', '|---|---|', ...lines])

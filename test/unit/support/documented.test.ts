@@ -31,6 +31,30 @@ it.each([
   expect(names.filter((name) => !WORDS.has(name))).toEqual([])
 })
 
+/** The anchor of a heading, as GitHub and the site make it. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\w\s-]/g, '')
+    .trim()
+    .replaceAll(/\s/g, '-')
+
+const anchorsIn = (text: string): readonly string[] =>
+  [...text.replaceAll(/^```[\s\S]*?^```/gm, '').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading))
+
+it('the pages link only to files and headings that exist', () => {
+  const lost = readPages().flatMap(({ name, text }) =>
+    [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)]
+      .filter(([, target = '', anchor]) => {
+        const file = target === '' ? path.join(ROOT, name) : path.resolve(ROOT, path.dirname(name), target)
+        if (!existsSync(file)) return true
+        return anchor !== undefined && !anchorsIn(readFileSync(file, 'utf8')).includes(anchor)
+      })
+      .map(([link]) => `${name}: ${link}`),
+  )
+  expect(lost).toEqual([])
+})
+
 it.each(['CONTRIBUTING.md', 'SECURITY.md'])('%s names only files that are there', (page) => {
   const text = readFileSync(path.join(ROOT, page), 'utf8')
   const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, target = '']) => target)

@@ -24,22 +24,22 @@ interface AttachFlags {
 /** `understudy attach`: registers externally managed servers as a lab, so that the lab commands work on them. */
 export const attachCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('attach')
-    .description('make a lab of existing servers; "down" only forgets it')
+    .description('register running servers as a lab; "down" unregisters it and stops no server')
     .argument('<name>', 'name of the lab')
     .argument(
       '[clusters...]',
-      'where each cluster is, such as A=http://127.0.0.1:8200, or each node of one: A1=..., A2=...',
+      'address of each cluster, such as A=http://127.0.0.1:8200, or of each node: A1=..., A2=...',
     )
     .option(
       '--keys <file>',
-      'root tokens and key shares: what "wire --keep" writes, or {"A": {...}} with those of "operator init"',
+      'root tokens and key shares: the file of "wire --keep", or {"A": {...}} with the output of "operator init"',
     )
     .option(
       '--compose <directory>',
-      'containers of the compose file there: finds addresses and keys, and stops and starts them',
+      'use the containers of the compose file in this directory: read addresses and keys, start and stop containers',
     )
-    .option('--project <name>', 'with --compose: the name that the containers were started under')
-    .option('--topology <name>', 'the topology that they were made as')
+    .option('--project <name>', 'with --compose: project name of the containers')
+    .option('--topology <name>', 'topology of the servers')
     .addOption(caCertOption())
     .option('--json', 'print the lab as JSON')
     .addHelpText(

@@ -22,15 +22,15 @@ export const composeCommand = (output: Output): Command => {
   const command = exportCommand(
     'compose',
     {
-      about: 'export topologies for Docker compose',
+      about: 'export topologies for Docker Compose',
       after: examples('compose export pr-dr', 'compose export -f mine.yaml --output lab/'),
     },
     (command) =>
       command
-        .description('print a compose file that brings a topology up by itself, replicated and restartable')
+        .description('print a compose file that starts a topology and sets up replication')
         .option(
           '--hosts <places>',
-          'on several machines, by addresses that all reach, such as A=10.0.0.1,B=10.0.0.2; A2=10.0.0.3 is of a node',
+          'export for several machines, with addresses that all machines can reach, such as A=10.0.0.1,B=10.0.0.2; A2=10.0.0.3 for a node',
         )
         .addHelpText(
           'after',
@@ -71,9 +71,9 @@ interface SecretsFlags {
 const addSecrets = (compose: Command, output: Output): void => {
   compose
     .command('secrets')
-    .description('make certificates and seal keys where they are not there yet, as a container of an export does')
-    .argument('<directory>', 'where they go')
-    .option('--tls <hosts>', 'what servers with TLS are called by, such as a,b')
+    .description('generate missing certificates and seal keys, as a container of an export does')
+    .argument('<directory>', 'directory for the files')
+    .option('--tls <hosts>', 'host names of the servers with TLS, such as a,b')
     .option('--seal <clusters>', 'clusters that unseal themselves, such as A,B')
     .addHelpText('after', examples('compose secrets /vault/secrets --tls a,b', 'compose secrets keys/ --seal A,B'))
     .action(async (directory: string, { tls, seal }: SecretsFlags) => {

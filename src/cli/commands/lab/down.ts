@@ -28,12 +28,12 @@ interface Ended {
 /** `understudy down`: stops the servers and removes their data. Succeeds if the lab does not exist. */
 export const downCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('down')
-    .description('stop a lab and remove its data, also what an interrupted start left')
-    .argument('[lab]', 'name of the lab; the same as --name')
+    .description('stop a lab and remove its data; also removes the remains of an interrupted start')
+    .argument('[lab]', 'name of the lab; same as --name')
     .addOption(nameOption())
     .option('--all', 'all labs')
-    .option('--keep', 'leave data and keys; "understudy start" goes on with them')
-    .option('--json', 'print JSON: what became of each lab')
+    .option('--keep', 'keep data and keys; "understudy start" restarts the lab')
+    .option('--json', 'print the result for each lab as JSON')
     .addHelpText('after', '\nExamples:\n  understudy down\n  understudy down --all')
     .action(async (given: string | undefined, flags: DownFlags, command: Command) => {
       requireOneChoice(given, flags, command.getOptionValueSource('name') === 'cli')

@@ -26,11 +26,11 @@ const SEEDS = 10_000
 /** `understudy drill find`: injects a hidden fault for participants to find. */
 export const findCommand = (output: Output, finish: (status: number) => void): Command =>
   new Command('find')
-    .description('hide a fault in a running lab, to be found and fixed; --check ends with 3 until it is fixed')
+    .description('inject a hidden fault in a running lab; --check exits with 3 until it is fixed')
     .addOption(nameOption())
-    .option('--seed <seed>', 'chooses the fault: the same in every lab of the same topology')
-    .option('--check', 'judge by facts and by traffic whether it is mended, and then tell what it was')
-    .addOption(new Option('--give-up', 'tell what it is and how it is mended').conflicts(['check', 'seed']))
+    .option('--seed <seed>', 'selects the fault: the same in every lab of the same topology')
+    .option('--check', 'check state and client traffic; if the fault is fixed, reveal it')
+    .addOption(new Option('--give-up', 'reveal the fault and its fix').conflicts(['check', 'seed']))
     .option('--json', 'print JSON')
     .addHelpText('after', examples('drill find --seed 7', 'drill find --check'))
     .action(async (flags: FindFlags) => {

@@ -15,7 +15,7 @@ import type { DrillRunFlags } from './drill-run.js'
 
 /** `understudy drill ...`: scripted rehearsals and their reports. */
 export const drillCommand = (output: Output, finish: (status: number) => void): Command => {
-  const command = new Command('drill').description('rehearse on a lab, and measure what clients noticed')
+  const command = new Command('drill').description('run drills and measure client impact')
   for (const make of [listCommand, showCommand, validateCommand, schemaCommand]) command.addCommand(make(output))
   return command
     .addCommand(runCommand(output, finish))
@@ -25,15 +25,15 @@ export const drillCommand = (output: Output, finish: (status: number) => void): 
 
 const runCommand = (output: Output, finish: (status: number) => void): Command =>
   new Command('run')
-    .description('play a drill on a lab of its own, and judge it; 3 when something that it asserts is not so')
-    .argument('<drill>', 'a name, or a file that ends in .yaml')
-    .option('--slo <bounds>', 'what is wanted beyond what the drill says, such as rto=60s,rpo=0')
-    .option('--report <directory>', 'write report.json, junit.xml and report.html there')
-    .addOption(new Option('--on <runner>', 'where its servers run').choices([...RUNNERS]).default('process'))
-    .option('--name <lab>', 'play it on a lab that is up, and leave that up')
-    .option('--seed <seed>', 'makes identifiers, keys and faults repeatable, with --on in-process')
-    .option('--keep', 'leave the lab up at the end')
-    .option('--step', 'wait for the return key before each step')
+    .description('run a drill on a new lab; exit code 3 if an expectation is false')
+    .argument('<drill>', 'name, or file that ends in .yaml')
+    .option('--slo <bounds>', 'limits in addition to those of the drill, such as rto=60s,rpo=0')
+    .option('--report <directory>', 'write report.json, junit.xml and report.html to this directory')
+    .addOption(new Option('--on <runner>', 'where the servers run').choices([...RUNNERS]).default('process'))
+    .option('--name <lab>', 'run the drill on this running lab')
+    .option('--seed <seed>', 'make identifiers, keys and faults reproducible; requires --on in-process')
+    .option('--keep', 'keep the lab after the drill')
+    .option('--step', 'wait for Enter before each step')
     .addOption(timeoutOption())
     .option('--json', 'print the result as JSON')
     .addHelpText(
@@ -51,7 +51,7 @@ const runCommand = (output: Output, finish: (status: number) => void): Command =
 
 const listCommand = (output: Output): Command =>
   new Command('list')
-    .description('list the drills that ship with the package')
+    .description('list the included drills')
     .option('--json', 'print JSON')
     .addHelpText('after', examples('drill list', 'drill list --json'))
     .action((flags: { json?: true }) => {
@@ -76,9 +76,9 @@ const listCommand = (output: Output): Command =>
 
 const showCommand = (output: Output): Command =>
   new Command('show')
-    .description('show what a drill does and what it expects')
-    .argument('<drill>', 'a name, or a file that ends in .yaml')
-    .option('--yaml', 'print its file, to start one of your own from')
+    .description('show the steps and expectations of a drill')
+    .argument('<drill>', 'name, or file that ends in .yaml')
+    .option('--yaml', 'print the drill file, to start your own from')
     .addHelpText('after', examples('drill show dr-failover', 'drill show dr-failover --yaml > our-failover.yaml'))
     .action((name: string, flags: { yaml?: true }) => {
       const drill = loadDrill(name)
@@ -87,7 +87,7 @@ const showCommand = (output: Output): Command =>
 
 const validateCommand = (output: Output): Command =>
   new Command('validate')
-    .description('check a drill file; what is wrong is told with line and column')
+    .description('validate a drill file; errors include line and column')
     .argument('<file>')
     .addHelpText('after', examples('drill validate our-failover.yaml', 'drill validate drills/quarterly.yaml'))
     .action((file: string) => {

@@ -25,18 +25,19 @@ interface EnvFlags {
   readonly shell: Shell
 }
 
-const roleOption = (): Option => new Option('--role <role>', 'the cluster that has this role now').choices([...ROLES])
+const roleOption = (): Option =>
+  new Option('--role <role>', 'select the cluster that has this role now').choices([...ROLES])
 
 /** `understudy env`: prints the environment variables with which clients reach a cluster. */
 export const envCommand = (output: Output): Command =>
   new Command('env')
     .description(
-      'print the environment of a client of one cluster, for eval; asks the cluster what works there now, and which node is active',
+      'print the client environment of a cluster for eval: address of the active node, and a token that works',
     )
-    .argument('[cluster]', 'A, B, ..., or a node such as A2; A by default')
+    .argument('[cluster]', 'A, B, ..., or a node such as A2 (default: A)')
     .addOption(nameOption())
     .addOption(roleOption())
-    .addOption(new Option('--shell <shell>', 'whose lines are printed').choices([...SHELLS]).default('bash'))
+    .addOption(new Option('--shell <shell>', 'syntax of the printed lines').choices([...SHELLS]).default('bash'))
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExamples:\n  eval "$(understudy env A)"\n  eval "$(understudy env --role dr-primary)"')
     .action(async (cluster: string | undefined, flags: EnvFlags) => {
@@ -75,7 +76,7 @@ export const execCommand = (finish: (status: number) => void): Command =>
 export const shellCommand = (finish: (status: number) => void): Command =>
   new Command('shell')
     .description('open a shell with the environment of one cluster')
-    .argument('[cluster]', 'A, B, ...; A by default')
+    .argument('[cluster]', 'A, B, ... (default: A)')
     .addOption(nameOption())
     .addOption(roleOption())
     .addHelpText('after', '\nExamples:\n  understudy shell A\n  understudy shell --role performance-primary')

@@ -22,11 +22,11 @@ interface EventFlags {
  */
 export const eventsCommand = (output: Output, clock: Clock = systemClock): Command =>
   new Command('events')
-    .description('list what happened in a lab: commands, faults, changes of processes, seals, roles and replication')
+    .description('list the events of a lab: commands, faults, and changes of processes, seals, roles and replication')
     .addOption(nameOption())
-    .option('-f, --follow', 'go on with what happens until interrupted')
+    .option('-f, --follow', 'follow the events until interrupted')
     .option('--json', 'print one JSON object per line')
-    .option('--since <duration>', 'only of the last so long, such as 10m')
+    .option('--since <duration>', 'only events of this period, such as 10m')
     .addHelpText('after', examples('events --since 10m', 'events -f --name drill --json'))
     .action(async (flags: EventFlags) => {
       const lab = requireOwnLab(flags.name, 'no lab daemon records its events')

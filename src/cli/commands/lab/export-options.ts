@@ -27,11 +27,11 @@ export const exportCommand = (
 /** Adds the arguments and options of every `... export`. */
 const withExportOptions = (command: Command): Command =>
   command
-    .argument('[topology]', 'a topology that ships with the program')
-    .option('-f, --file <file>', 'a topology of your own, as a YAML file')
-    .option('-o, --output <directory>', 'where the files go; a single file is printed otherwise')
-    .option('--image <image>', 'the image of the servers', 'understudy')
-    .option('--force', 'replace files that are there')
+    .argument('[topology]', 'an included topology')
+    .option('-f, --file <file>', 'your own topology file (YAML)')
+    .option('-o, --output <directory>', 'directory for the files (default: print a single file)')
+    .option('--image <image>', 'image of the servers', 'understudy')
+    .option('--force', 'replace existing files')
 
 /** Reads the topology, and warns of the parts that an export omits. */
 export const readSource = (name: string | undefined, { file }: ExportFlags, output: Output): ExportSource => {

@@ -36,19 +36,19 @@ type HoldFlags = FaultFlags & { readonly state?: string; readonly kind?: Kind }
 export const faultCommand = (output: Output, clock: Clock = systemClock): Command => {
   const command = new Command('fault')
     .description(
-      'set faults on links and servers, and list them; a cluster of several nodes stands for each, A2 for one',
+      'inject and list faults of links and servers; in a cluster with several nodes, A is all nodes and A2 is one',
     )
     .configureHelp({ subcommandTerm: commandTerm })
     .exitOverride()
   for (const name of Object.keys(LINK_FAULTS) as LinkFaultName[])
     command.addCommand((name === 'hold' ? makeHold(output) : linkFaultCommand(name, output)).exitOverride())
   for (const one of serverFaultCommands(setterOf(output)))
-    command.addCommand(one.addOption(nameOption()).addOption(jsonOption('the fault with its id')).exitOverride())
+    command.addCommand(one.addOption(nameOption()).addOption(jsonOption('the fault with its ID')).exitOverride())
   command.addCommand(releaseCommand(output).exitOverride())
   command.addCommand(
     new Command('ls')
       .alias('list')
-      .description('list active faults; those that are done at once, corrupt and expire-token, are none afterwards')
+      .description('list active faults; the one-shot faults corrupt and expire-token are not listed')
       .addOption(nameOption())
       .option('--json', 'print JSON')
       .addHelpText('after', examples('fault ls', 'fault ls --name drill --json'))
@@ -77,7 +77,7 @@ const linkFaultCommand = (name: LinkFaultName, output: Output): Command => {
   const [first, ...others] = fields
   const command = new Command(name)
     .description(about)
-    .argument('<cluster>', 'or a node, such as A2')
+    .argument('<cluster>', 'a cluster, or a node such as A2')
     .argument('<other>', 'the other end of the link')
   if (first) command.argument(`<${first.unit === 'bytes/s' ? 'rate' : first.key}>`, first.about)
   const typed = `fault ${name} A B${example ? ` ${example}` : ''}`
@@ -101,9 +101,9 @@ const linkFaultCommand = (name: LinkFaultName, output: Output): Command => {
 const addLinkFlags = (command: Command): Command =>
   command
     .addOption(nameOption())
-    .option('--one-way', 'only what the first cluster sends to the other')
-    .option('--for <duration>', 'heal it after so long')
-    .addOption(jsonOption('the fault with its id'))
+    .option('--one-way', 'only traffic from the first cluster to the second')
+    .option('--for <duration>', 'remove the fault after this time')
+    .addOption(jsonOption('the fault with its ID'))
 
 const jsonOption = (what: string): Option => new Option('--json', `print JSON: ${what}`)
 
@@ -111,10 +111,12 @@ const jsonOption = (what: string): Option => new Option('--json', `print JSON: $
 const makeHold = (output: Output): Command =>
   addLinkFlags(
     new Command('hold')
-      .description('let the bytes of a link wait, or with --state the replication of one cluster, until it is released')
-      .argument('<cluster>', 'all its nodes, or one such as A2')
+      .description('hold the traffic of a link, or the replication of a cluster (--state), until it is released')
+      .argument('<cluster>', 'cluster (all nodes), or a node such as A2')
       .argument('[other]', 'the other end of the link')
-      .addOption(new Option('--state <state>', 'hold replication of the cluster there').choices([...STATES]))
+      .addOption(
+        new Option('--state <state>', 'hold the replication of the cluster in this state').choices([...STATES]),
+      )
       .addOption(kindOption()),
   )
     .addHelpText('after', examples('fault hold A C', 'fault hold C --state merkle-sync'))
@@ -170,13 +172,11 @@ const setAndSay = async (
 /** `understudy heal`: clears one fault, those of a link or a server, or all. */
 export const healCommand = (output: Output): Command =>
   new Command('heal')
-    .description(
-      'end faults: one by its id, those between two clusters or nodes, those of a cluster or node, or with --all every one',
-    )
-    .argument('[what...]', 'an id, or one or two clusters or nodes')
+    .description('remove faults: by ID, of a link, of a cluster or node, or all faults (--all)')
+    .argument('[what...]', 'an ID, or one or two clusters or nodes')
     .addOption(nameOption())
-    .option('--all', 'every fault')
-    .addOption(jsonOption('the faults that were ended'))
+    .option('--all', 'all faults')
+    .addOption(jsonOption('the removed faults'))
     .addHelpText('after', examples('heal 3', 'heal A B', 'heal A2', 'heal --all'))
     .action(async (what: string[], flags: HealFlags & { all?: true }) => {
       const keeper = keeperOf(flags.name)
@@ -199,12 +199,12 @@ type HealFlags = Pick<FaultFlags, 'name' | 'json'>
 /** `understudy release`, and `understudy fault release`: resumes a held link, or the held replication of a cluster. */
 export const releaseCommand = (output: Output): Command =>
   new Command('release')
-    .description('let go on what "fault hold" holds: the link between two clusters, or the replication of one')
-    .argument('<cluster>', 'all its nodes, or one such as A2')
+    .description('release a link, or the replication of a cluster, that "fault hold" holds')
+    .argument('<cluster>', 'cluster (all nodes), or a node such as A2')
     .argument('[other]', 'the other end of the link')
     .addOption(nameOption())
-    .addOption(new Option('--state <state>', 'only in this state').choices([...STATES]))
-    .addOption(jsonOption('the faults that were ended'))
+    .addOption(new Option('--state <state>', 'release only this state').choices([...STATES]))
+    .addOption(jsonOption('the removed faults'))
     .addHelpText('after', examples('release C', 'release C --state merkle-sync', 'release A C'))
     .action(async (cluster: string, other: string | undefined, flags: HealFlags & { state?: string }) => {
       const { name, state } = flags

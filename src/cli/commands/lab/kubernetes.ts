@@ -22,9 +22,9 @@ export const kubernetesCommand = (output: Output): Command =>
     },
     (command) =>
       command
-        .description('print a topology as StatefulSets, Services and a Job that wires them, for kubectl apply')
-        .option('--prefix <name>', 'in front of the names of all objects', 'understudy')
-        .option('--namespace <namespace>', 'of all objects; that of kubectl otherwise')
+        .description('print a topology as StatefulSets, Services and a Job that sets up replication, for kubectl apply')
+        .option('--prefix <name>', 'prefix of the object names', 'understudy')
+        .option('--namespace <namespace>', 'namespace of the objects (default: the namespace of kubectl)')
         .addHelpText(
           'after',
           examples(

@@ -31,15 +31,15 @@ const LOOK_MS = 100
 /** `understudy logs`: shows the logs of servers, merged by time. Also works for a lab whose start failed. */
 export const logsCommand = (output: Output, clock: Clock = systemClock): Command =>
   new Command('logs')
-    .description('print the logs of servers, merged by time; text on a terminal, else JSON')
-    .argument('[clusters...]', 'A, B, ...; all by default')
+    .description('print server logs, merged by time; text on a terminal, JSON otherwise')
+    .argument('[clusters...]', 'A, B, ... (default: all)')
     .addOption(nameOption())
-    .option('-f, --follow', 'go on with what is logged from now on, until the lab is gone')
-    .option('--since <duration>', 'only of the last so long, such as 1m')
-    .option('--all', 'the log of the lab daemon as well')
-    .option('--request-id <id>', 'only what tells of this request; servers log requests with up --log-level debug')
-    .option('--export <directory>', 'copy the log files there instead')
-    .option('--json', 'print JSON, one object a line')
+    .option('-f, --follow', 'follow the logs until the lab is removed')
+    .option('--since <duration>', 'only entries of this period, such as 1m')
+    .option('--all', 'include the log of the lab daemon')
+    .option('--request-id <id>', 'only entries of this request; requires up --log-level debug')
+    .option('--export <directory>', 'copy the log files to this directory')
+    .option('--json', 'print JSON, one object per line')
     .addHelpText(
       'after',
       '\nExamples:\n  understudy logs A C --since 1m\n  understudy logs -f\n  understudy logs --all --export ci-artifacts/',

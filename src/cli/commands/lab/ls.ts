@@ -8,9 +8,7 @@ import { surveyLab } from '../../../lab/status/survey.js'
 /** `understudy ls`: lists every lab that has files on this machine. */
 export const lsCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('ls')
-    .description(
-      'list labs: topology, state, age, owner, servers, health, and what to do about those that are not well',
-    )
+    .description('list labs with topology, state, age, owner, servers, health and problems')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExamples:\n  understudy ls\n  understudy ls --json')
     .action(async (flags: { json?: true }) => {

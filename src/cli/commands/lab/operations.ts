@@ -31,8 +31,8 @@ export const operationCommands = (output: Output, makeHost: () => LabHost = this
       .description(about)
       .addOption(nameOption())
       .addOption(timeoutOption())
-      .option('--explain', 'print each call as the command that does it by hand')
-      .option('--dry-run', 'print the calls that would be made on the lab as it is now, and make none')
+      .option('--explain', 'print the equivalent command for each API call')
+      .option('--dry-run', 'print the API calls without making them')
       .addHelpText('after', `\nExamples:\n${examples.map((line) => `  understudy ${line}`).join('\n')}`)
   /** Runs one operation at a time per lab, because each creates tokens that invalidate those of another. */
   const operate = async (flags: Flags, work: (book: Runbook) => Promise<void>): Promise<void> => {
@@ -53,13 +53,13 @@ export const operationCommands = (output: Output, makeHost: () => LabHost = this
     }
   }
   return [
-    make('failover', 'the DR secondary takes over from a primary that is lost; one that is alive is demoted first', [
+    make('failover', 'promote the DR secondary in place of the primary; a primary that is alive is demoted first', [
       'failover A B',
       'failover A B --force --explain',
     ])
-      .argument('<lost>', 'the primary that is lost')
+      .argument('<lost>', 'the lost primary')
       .argument('<to>', 'its DR secondary')
-      .option('--force', 'also when it may lack what the primary had, and without demoting a primary that is alive')
+      .option('--force', 'promote even if data may be lost, and do not demote a primary that is alive')
       .action((lost: string, to: string, flags: Flags) =>
         operate(flags, async (book) => {
           requireTwo(book, lost, to)
@@ -69,7 +69,7 @@ export const operationCommands = (output: Output, makeHost: () => LabHost = this
           )
         }),
       ),
-    make('switchover', 'primary and DR secondary change places, without losing anything', [
+    make('switchover', 'exchange the roles of a primary and its DR secondary without data loss', [
       'switchover A B',
       'switchover A B --dry-run',
     ])
@@ -81,7 +81,7 @@ export const operationCommands = (output: Output, makeHost: () => LabHost = this
           await switchOver(book, primary, secondary)
         }),
       ),
-    make('rejoin', 'a former primary follows its successor', ['rejoin A B', 'rejoin A B --explain'])
+    make('rejoin', 'make a former primary a secondary of its successor', ['rejoin A B', 'rejoin A B --explain'])
       .argument('<former>')
       .argument('<primary>')
       .action((former: string, primary: string, flags: Flags) =>
@@ -90,21 +90,24 @@ export const operationCommands = (output: Output, makeHost: () => LabHost = this
           await rejoin(book, former, primary)
         }),
       ),
-    make('activate', 'make one cluster a secondary of another; it is wiped', [
+    make('activate', 'make a cluster a secondary of another; removes its data', [
       'activate A C --kind performance',
       'activate A C --kind performance --filter deny:EU/',
     ])
       .argument('<primary>')
       .argument('<secondary>')
-      .addOption(new Option('--kind <kind>', 'of replication').choices(['dr', 'performance']).default('performance'))
-      .option('--filter <mode:paths>', 'allow or deny, and mounts or namespaces with commas between, such as deny:EU/')
+      .addOption(new Option('--kind <kind>', 'replication kind').choices(['dr', 'performance']).default('performance'))
+      .option(
+        '--filter <mode:paths>',
+        'path filter: allow or deny, then mounts or namespaces separated by commas, such as deny:EU/',
+      )
       .action((primary: string, secondary: string, flags: Flags) =>
         operate(flags, async (book) => {
           requireTwo(book, primary, secondary)
           await activate(book, primary, secondary, flags.kind, parseFilter(flags))
         }),
       ),
-    make('step-down', 'the active node of a cluster gives up the lead, and another one takes over', [
+    make('step-down', 'make the active node of a cluster step down, so that another node becomes active', [
       'step-down A',
       'step-down A --explain',
     ])
@@ -115,7 +118,7 @@ export const operationCommands = (output: Output, makeHost: () => LabHost = this
           if (place) await stepDown(book, place)
         }),
       ),
-    make('token', 'make a one-time token; `dr-operation` is the one a DR secondary takes', [
+    make('token', 'generate a one-time token; `dr-operation`: a DR operation token', [
       'token dr-operation B',
       'token dr-operation B --explain',
     ])

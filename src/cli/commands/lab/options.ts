@@ -7,7 +7,7 @@ import { LabError } from '../../../lab/model/lab-error.js'
 export const nameOption = (): Option => new Option('--name <lab>', 'name of the lab').default('default')
 
 export const timeoutOption = (): Option =>
-  new Option('--timeout <duration>', 'bound on each wait, such as 30s').default('30s')
+  new Option('--timeout <duration>', 'maximum time to wait for each step, such as 30s').default('30s')
 
 export const parseTimeout = (text: string): number => {
   const ms = parseDurationMs(text)
@@ -15,7 +15,7 @@ export const parseTimeout = (text: string): number => {
   return ms
 }
 
-export const caCertOption = (): Option => new Option('--ca-cert <file>', 'certificate authority of the servers, PEM')
+export const caCertOption = (): Option => new Option('--ca-cert <file>', 'CA certificate of the servers (PEM)')
 
 /** Returns the absolute path of an existing file. */
 export const requireReadable = (file: string): string => {

@@ -18,9 +18,9 @@ interface ProbeFlags {
 /** `understudy probe`: measures how long writes on the primary take to reach the other clusters. */
 export const probeCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('probe')
-    .description('write on the primary and measure when each other cluster has it: lag min, p50, p95, max')
+    .description('write on the primary and measure the replication delay of each other cluster: min, p50, p95, max')
     .addOption(nameOption())
-    .option('--for <duration>', 'how long; Ctrl-C ends it early, with the figures so far', '10s')
+    .option('--for <duration>', 'duration; Ctrl-C ends the measurement early', '10s')
     .addOption(timeoutOption())
     .option('--json', 'print JSON')
     .addHelpText('after', examples('probe --for 30s', 'probe --name drill --json'))

@@ -19,29 +19,29 @@ export type SetServerFault = (
 export const STATES = ['bootstrapping', 'merkle-diff', 'merkle-sync', 'reindex', 'apply'] as const
 
 export const kindOption = (): Option =>
-  new Option('--kind <kind>', 'of replication; both by default').choices(['dr', 'performance'])
+  new Option('--kind <kind>', 'replication kind (default: both)').choices(['dr', 'performance'])
 
-const EACH = 'all its nodes, or one such as A2'
+const EACH = 'cluster (all nodes), or a node such as A2'
 const PAGE_MAX = 255
 const SLOW = '200ms'
 
 /** Returns the server faults with their own commands. `hold` also applies to links. */
 export const serverFaultCommands = (set: SetServerFault): Command[] => [
   new Command('skew')
-    .description('let the clock of a server show another time, such as +5m or -30s')
+    .description('shift the clock of a server, such as +5m or -30s')
     .argument('<cluster>', EACH)
     .argument('<skew>')
     // A time that begins with "-" is not a flag.
     .allowUnknownOption()
-    .option('--for <duration>', 'put it right after so long')
+    .option('--for <duration>', 'remove the fault after this time')
     .addHelpText('after', examples('fault skew B +5m', 'fault skew B -30s --for 1m'))
     .action((cluster: string, text: string, flags) => set(cluster, { name: 'skew', ms: skew(text) }, flags)),
   new Command('disk')
-    .description('let a server find its disk full, broken (fail) or slow')
+    .description('simulate a full, failing or slow disk')
     .argument('<cluster>', EACH)
     .addArgument(new Command().createArgument('<how>').choices(['full', 'fail', 'slow']))
-    .option('--delay <duration>', `what each write takes longer on a slow one; ${SLOW} by default`)
-    .option('--for <duration>', 'put it right after so long')
+    .option('--delay <duration>', `additional time of each write on a slow disk (default: ${SLOW})`)
+    .option('--for <duration>', 'remove the fault after this time')
     .addHelpText('after', examples('fault disk A full --for 30s', 'fault disk A slow --delay 500ms'))
     .action((cluster: string, state: 'full' | 'fail' | 'slow', flags) => {
       if (flags.delay !== undefined && state !== 'slow') throw new LabError('usage', '--delay goes with slow')
@@ -49,8 +49,8 @@ export const serverFaultCommands = (set: SetServerFault): Command[] => [
       return set(cluster, { name: 'disk', state, ...delay }, flags)
     }),
   new Command('corrupt')
-    .description('damage a page of a merkle tree of a server, as a broken disk would')
-    .argument('<cluster>', 'its active node, or one such as A2')
+    .description('damage a page of a Merkle tree of a server')
+    .argument('<cluster>', 'cluster (active node), or a node such as A2')
     .addOption(new Option('--tree <tree>', 'which').choices(['replicated', 'local']).default('replicated'))
     .option('--page <number>', `0 to ${PAGE_MAX}`, '0')
     .addHelpText('after', examples('fault corrupt B', 'fault corrupt B --tree replicated --page 7'))
@@ -61,8 +61,8 @@ export const serverFaultCommands = (set: SetServerFault): Command[] => [
     }),
   new Command('expire-token')
     .description('expire an unused activation token, by the ID of its secondary')
-    .argument('<id>', 'of the secondary, as it was given to secondary-token')
-    .option('--cluster <cluster>', 'the primary that made it; found by itself otherwise')
+    .argument('<id>', 'ID of the secondary, as given to secondary-token')
+    .option('--cluster <cluster>', 'the primary that generated the token (default: found automatically)')
     .addOption(kindOption())
     .addHelpText(
       'after',

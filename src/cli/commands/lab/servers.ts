@@ -6,15 +6,15 @@ import type { Output } from '../../terminal/output.js'
 import { nameOption, parseTimeout, timeoutOption } from './options.js'
 
 const ABOUT: Readonly<Record<ServerVerb, string>> = {
-  start: 'start stopped or killed servers again, on their data, and unseal them',
-  stop: 'stop servers as SIGTERM does; data stays',
+  start: 'start stopped or killed servers with their data, and unseal them',
+  stop: 'stop servers with SIGTERM and keep their data',
   restart: 'stop, start and unseal servers',
   crash: 'kill servers with SIGKILL',
-  pause: 'freeze servers with SIGSTOP: they are there and say nothing',
-  resume: 'let frozen servers go on',
-  wipe: 'remove the data of stopped servers, as on a new machine; a node with raft storage then joins again when it starts',
+  pause: 'suspend servers with SIGSTOP: they stop responding',
+  resume: 'resume suspended servers',
+  wipe: 'remove the data of stopped servers; a node with raft storage joins again when it starts',
   seal: 'seal servers',
-  unseal: 'unseal servers with the keys that the lab holds',
+  unseal: 'unseal servers with the keys of the lab',
 }
 
 /** Verbs that require a name, because they would otherwise affect every server. */

@@ -34,22 +34,22 @@ interface Flags {
 /** `understudy snapshot save|load|list|show|remove`: saves a whole lab to one file, and restores it. */
 export const snapshotCommand = (output: Output, makeHost: () => LabHost = thisHost): Command => {
   const snapshot = new Command('snapshot')
-    .description('keep a lab as it is at one moment, and bring it back')
+    .description('save and restore the state of a lab')
     .addHelpText('after', examples('snapshot save before-the-drill', 'snapshot load before-the-drill'))
   const add = (name: string, about: string) => snapshot.command(name).description(about).exitOverride()
-  add('save', 'keep all clusters of a lab at one moment, with keys, faults and clocks')
-    .argument('<snapshot>', 'a name, or a file that ends in .snapshot')
+  add('save', 'save a consistent snapshot of all clusters, with keys, faults and clocks')
+    .argument('<snapshot>', 'name, or file that ends in .snapshot')
     .addOption(nameOption())
-    .option('--force', 'take the place of one that is there')
+    .option('--force', 'replace an existing snapshot')
     .option('--json', 'print JSON')
     .addHelpText('after', examples('snapshot save before-the-drill', 'snapshot save ./class.snapshot --name one'))
     .action(async (given: string, flags: Flags) => save(given, flags, output, makeHost()))
-  add('load', 'bring a lab back as it was kept: over the lab that is up, or as a new one')
-    .argument('<snapshot>', 'a name, or a file')
+  add('load', 'restore a snapshot: replace the running lab, or create a lab')
+    .argument('<snapshot>', 'name, or file')
     .addOption(nameOption())
     .addOption(timeoutOption())
     .addOption(
-      new Option('--ports <choice>', 'of a new lab; those that it had by default').choices(['fixed', 'random']),
+      new Option('--ports <choice>', 'ports of a new lab (default: the saved ports)').choices(['fixed', 'random']),
     )
     .option('--port-base <port>', 'first API port with --ports fixed')
     .option('--json', 'print JSON')
@@ -58,7 +58,7 @@ export const snapshotCommand = (output: Output, makeHost: () => LabHost = thisHo
       examples('snapshot load before-the-drill', 'snapshot load ./class.snapshot --name two --ports random'),
     )
     .action(async (given: string, flags: Flags) => load(given, flags, output, makeHost()))
-  add('list', 'list the snapshots that are kept')
+  add('list', 'list the snapshots')
     .option('--json', 'print JSON')
     .addHelpText('after', examples('snapshot list', 'snapshot list --json'))
     .action(async (flags: Flags) => {
@@ -67,8 +67,8 @@ export const snapshotCommand = (output: Output, makeHost: () => LabHost = thisHo
       if (all.length === 0) return output.progress('there are no snapshots; "understudy snapshot save NAME" makes one')
       output.data(formatTable([['snapshot', 'lab', 'topology', 'saved', 'size'], ...all.map(toRow)]))
     })
-  add('show', 'show what a snapshot says of itself, and whether it is whole')
-    .argument('<snapshot>', 'a name, or a file')
+  add('show', 'verify a snapshot and show its contents')
+    .argument('<snapshot>', 'name, or file')
     .option('--json', 'print JSON')
     .addHelpText('after', examples('snapshot show before-the-drill', 'snapshot show ./class.snapshot --json'))
     .action(async (given: string, flags: Flags) => {
@@ -79,7 +79,7 @@ export const snapshotCommand = (output: Output, makeHost: () => LabHost = thisHo
       output.data(formatTable(Object.entries(found).map(([key, value]) => [key, String(value)])))
     })
   add('remove', 'remove a snapshot and its key')
-    .argument('<snapshot>', 'a name, or a file')
+    .argument('<snapshot>', 'name, or file')
     .addHelpText('after', examples('snapshot remove before-the-drill', 'snapshot remove ./class.snapshot'))
     .action(async (given: string) => output.progress(`removed ${await removeSnapshot(given)} and its key`))
   return snapshot
@@ -88,7 +88,7 @@ export const snapshotCommand = (output: Output, makeHost: () => LabHost = thisHo
 /** `understudy reset`: restores a lab to its state after `up`, or after `snapshot load`. */
 export const resetCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('reset')
-    .description('bring a lab back to how it was right after "up", or as it was loaded')
+    .description('return a lab to its state after "up", or to the loaded snapshot')
     .addOption(nameOption())
     .addOption(timeoutOption())
     .option('--json', 'print JSON')

@@ -21,10 +21,10 @@ interface StatusFlags {
  */
 export const statusCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('status')
-    .description('show who follows whom in a lab, how far, and what is wrong; status 2 when anything is')
+    .description('show the replication topology of a lab, the lag and the problems; exit code 2 if there are problems')
     .addOption(nameOption())
-    .option('-w, --watch', 'show it again and again, until q or Ctrl-C; without a terminal, what changes as lines')
-    .option('--json', 'print JSON; with --watch one object per line')
+    .option('-w, --watch', 'refresh until q or Ctrl-C; without a terminal, print changes as lines')
+    .option('--json', 'print JSON; with --watch, one object per line')
     .addHelpText('after', examples('status', 'status --watch', 'status --name drill --json'))
     .action(async (flags: StatusFlags) => {
       const host = makeHost()

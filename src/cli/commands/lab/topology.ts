@@ -19,13 +19,13 @@ import { formatTable, type Output, textWidth } from '../../terminal/output.js'
  */
 export const topologyCommand = (output: Output): Command => {
   const topology = new Command('topology')
-    .description('list and show topologies, and check those of your own')
+    .description('list, show and validate topologies')
     .addHelpText(
       'after',
       examples('topology list', 'topology show pr-dr --yaml > mine.yaml', 'topology validate mine.yaml'),
     )
   const add = (name: string, about: string) => topology.command(name).description(about).exitOverride()
-  add('list', 'list the topologies that ship with the program')
+  add('list', 'list the included topologies')
     .option('--json', 'print JSON')
     .addHelpText('after', examples('topology list', 'topology list --json'))
     .action((flags: { json?: true }) => {
@@ -39,9 +39,9 @@ export const topologyCommand = (output: Output): Command => {
             ),
       )
     })
-  add('show', 'show a topology as a picture, or as the file to start your own from')
-    .argument('<topology>', 'a name, or a YAML file')
-    .option('--yaml', 'print its file')
+  add('show', 'show a topology as a diagram or as a file')
+    .argument('<topology>', 'name, or YAML file')
+    .option('--yaml', 'print the topology file')
     .option('--json', 'print JSON')
     .addHelpText('after', examples('topology show six', 'topology show pr-dr --yaml > mine.yaml'))
     .action((name: string, flags: { json?: true; yaml?: true }) => {
@@ -49,7 +49,7 @@ export const topologyCommand = (output: Output): Command => {
       const found = loadTopology(name)
       output.data(flags.json ? printJson(found) : describeTopology(found))
     })
-  add('validate', 'check topology files; each problem with file, line and column')
+  add('validate', 'validate topology files; errors include file, line and column')
     .argument('<files...>', 'YAML files')
     .addHelpText('after', examples('topology validate mine.yaml', 'topology validate labs/*.yaml'))
     .action((files: string[]) => {

@@ -20,10 +20,10 @@ interface ToxiproxyFlags {
 /** `understudy toxiproxy`: lets toxiproxy clients control the links of a lab. */
 export const toxiproxyCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('toxiproxy')
-    .description("serve toxiproxy's HTTP API for the links of a lab on 127.0.0.1, without a password; off by default")
+    .description('serve the toxiproxy HTTP API for the links of a lab on 127.0.0.1, without a password')
     .addOption(nameOption())
-    .option('--port <port>', 'where; 0 chooses a free one', String(DEFAULT_PORT))
-    .option('--off', 'serve it no longer')
+    .option('--port <port>', 'port; 0 selects a free port', String(DEFAULT_PORT))
+    .option('--off', 'stop serving the API')
     .addHelpText('after', examples('toxiproxy', 'toxiproxy --port 0 --name drill', 'toxiproxy --off'))
     .action(async ({ name, port, off }: ToxiproxyFlags) => {
       const wanted = off ? null : port === '0' ? 0 : parsePort(port)

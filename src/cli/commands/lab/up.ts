@@ -36,39 +36,51 @@ interface UpFlags extends TopologyFlags {
 /** `understudy up`: starts a topology of real server processes. Replication is set up when the command returns. */
 export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('up')
-    .description('bring a topology of clusters up and wait until it is replicated; without one, list them')
+    .description('start a lab and wait until it is replicated; without a topology, list the topologies')
     .argument('[topology]', TOPOLOGY_NAMES.join(', '))
-    .option('-f, --file <file>', 'a topology of your own, as a YAML file')
+    .option('-f, --file <file>', 'your own topology file (YAML)')
     .addOption(nameOption())
     .addOption(timeoutOption())
     .addOption(
-      new Option('--ports <choice>', 'fixed (8200 + 10 x cluster, the default) or random').choices(['fixed', 'random']),
+      new Option('--ports <choice>', 'fixed (default: 8200 + 10 x cluster) or random').choices(['fixed', 'random']),
     )
-    .option('--port-base <port>', 'first API port with --ports fixed; 8200 by default')
-    .option('--shamir <shares/threshold>', 'key shares of each cluster, such as 5/3; 1/1 by default')
-    .addOption(new Option('--seal <type>', 'auto: each cluster unseals by itself').choices(['shamir', 'auto']))
-    .option('--nodes <count>', 'servers of each cluster, one of which is active: 1, 3 or 5; processes need etcd')
+    .option('--port-base <port>', 'first API port with --ports fixed (default: 8200)')
+    .option('--shamir <shares/threshold>', 'key shares and threshold of each cluster, such as 5/3 (default: 1/1)')
+    .addOption(new Option('--seal <type>', 'auto: each cluster unseals itself').choices(['shamir', 'auto']))
+    .option(
+      '--nodes <count>',
+      'servers in each cluster, of which one is active: 1, 3 or 5; requires etcd unless --in-process or --storage raft',
+    )
     .addOption(
-      new Option('--storage <type>', 'of several nodes: one etcd of the lab, or raft: each has the data').choices([
-        ...NODE_STORAGES,
-      ]),
+      new Option(
+        '--storage <type>',
+        'storage of clusters with several nodes: etcd (shared) or raft (every node stores the data)',
+      ).choices([...NODE_STORAGES]),
     )
-    .option('--tls', 'the API of each cluster speaks TLS, with certificates of a CA of the lab')
-    .option('--root-token <token>', 'a root token of your choice, on every cluster that serves anybody')
-    .option('--in-process', 'all clusters in one process: a quicker start and less memory; none of them can be paused')
-    .option('--foreground', 'stay until interrupted, then take the lab down')
+    .option('--tls', 'serve the APIs over TLS, with certificates of a lab CA')
+    .option('--root-token <token>', 'root token of every cluster except DR secondaries')
+    .option('--in-process', 'run all clusters in one process: faster start, less memory, no pause')
+    .option('--foreground', 'run until interrupted, then remove the lab')
     .addOption(
       new Option(
         '--bind <address>',
-        'where the APIs listen; on 0.0.0.0, every host that reaches this machine reaches the lab, but not its faults',
+        'address on which the APIs listen; with 0.0.0.0, other hosts can reach the APIs but not the faults',
       )
         .choices(['127.0.0.1', '0.0.0.0'])
         .default('127.0.0.1'),
     )
-    .option('--data-dir <directory>', 'where the data goes, in a directory of its own there')
-    .addOption(new Option('--log-level <level>', 'of the servers').choices(['trace', 'debug', 'info', 'warn', 'error']))
-    .option('--snapshot <name>', 'go on from a snapshot, by its name or its file')
-    .option('--prove', 'write a secret and show where it arrives')
+    .option('--data-dir <directory>', 'store the data in a new subdirectory of this directory')
+    .addOption(
+      new Option('--log-level <level>', 'log level of the servers').choices([
+        'trace',
+        'debug',
+        'info',
+        'warn',
+        'error',
+      ]),
+    )
+    .option('--snapshot <name>', 'start from a snapshot: its name or its file')
+    .option('--prove', 'write a secret and verify that it is replicated')
     .option('--json', 'print the lab as JSON')
     .addHelpText(
       'after',

@@ -15,10 +15,10 @@ interface WebFlags {
 /** `understudy web`: serves one page for all clusters of a lab until it is interrupted, which is the normal end. */
 export const webCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('web')
-    .description('serve a page on 127.0.0.1 that shows all clusters of a lab and steers them, and print its link')
+    .description('serve a web page on 127.0.0.1 that shows and controls a lab, and print its link')
     .argument('[lab]', 'name of the lab', 'default')
-    .option('--port <port>', 'where it listens; a free port unless said otherwise')
-    .option('--read-only', 'only to look at: nothing can be done from the page')
+    .option('--port <port>', 'port (default: a free port)')
+    .option('--read-only', 'disable all actions of the page')
     .addHelpText('after', examples('web', 'web drill --port 8299 --read-only'))
     .action(async (name: string, { port, readOnly = false }: WebFlags) => {
       requireAnyLab(name)

@@ -34,16 +34,16 @@ interface WireFlags {
  */
 export const wireCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('wire')
-    .description('initialise, unseal and join servers that run already, and prove that they replicate')
+    .description('initialize, unseal and join running servers, and verify replication')
     .argument(
       '<clusters...>',
-      'where each cluster is, such as A=http://a:8200, or each node of one, such as A1=http://a1:8200',
+      'address of each cluster, such as A=http://a:8200, or of each node, such as A1=http://a1:8200',
     )
     .requiredOption('--topology <name>', 'dr, pr, pr-dr, ..., or a YAML file')
-    .addOption(new Option('--timeout <duration>', 'bound on each wait, such as 30s').default('60s'))
-    .option('--keep <file>', 'where keys and tokens are kept, so that a second run opens the same clusters again')
+    .addOption(new Option('--timeout <duration>', 'maximum time to wait for each step, such as 30s').default('60s'))
+    .option('--keep <file>', 'file for keys and tokens, which a second run uses')
     .addOption(caCertOption())
-    .option('--name <lab>', 'leave a lab of this name behind, as "attach" does')
+    .option('--name <lab>', 'register the servers as a lab with this name, as "attach" does')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',

@@ -1,0 +1,208 @@
+import type { Command, Option } from 'commander'
+import { parseDocument } from 'yaml'
+import { makeProgram } from '../../src/cli/program.js'
+import { ProcessOutput } from '../../src/cli/terminal/output.js'
+import { COMMANDS } from '../../src/cli/vault/program/commands.js'
+import type { Schema } from '../../src/lab/documents/schema.js'
+import { drillText, listDrillNames } from '../../src/lab/drills/catalogue.js'
+import { EXPECTATIONS, LOAD_EXPECTATIONS } from '../../src/lab/drills/schema/expectations.js'
+import { VERBS } from '../../src/lab/drills/schema/steps.js'
+import { describeServerFlags } from '../../src/server/config/flags.js'
+
+/** The pages that `npm run reference` writes, by their file in the repository. A unit test compares them with the files. */
+export const referencePages = (): ReadonlyMap<string, string> =>
+  new Map([
+    ['docs/reference/commands.md', commandsPage()],
+    ['docs/reference/drill-file.md', drillPage()],
+  ])
+
+const GENERATED = '<!-- `npm run reference` writes this page from the program. Do not edit it. -->'
+
+/** One row of a table. A vertical bar in a cell is escaped. */
+const row = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string[] =>
+  rows.length === 0 ? [] : [row(head), `|${'---|'.repeat(head.length)}`, ...rows.map(row), '']
+
+const code = (text: string): string => `\`${text}\``
+
+const sentence = (text: string): string =>
+  text === '' ? '' : `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
+
+const commandsPage = (): string => {
+  const program = makeProgram(new ProcessOutput(() => 0), () => {})
+  const flags = describeServerFlags()
+    .split('\n')
+    .flatMap((line) => /^ {2}(-\S+) {2,}(.*)$/.exec(line)?.slice(1, 3) ?? [])
+  return [
+    '# Commands',
+    '',
+    GENERATED,
+    '',
+    'This page is for operators and authors of scripts. It lists every command and flag of `understudy`.',
+    '',
+    ...table(['flag of every command', 'effect'], program.options.map(optionRow)),
+    'See [Output and exit codes](exit-codes.md) for what commands print, and [Run a lab](../how-to/run-a-lab.md) for their use.',
+    '',
+    ...program.commands
+      .filter((command) => !['server', 'vault'].includes(command.name()))
+      .flatMap((command) => describeCommand(command, '')),
+    '## `server`',
+    '',
+    'Run one server. Its flags have one or two dashes: `-flag=value` or `-flag value`. See [Settings](settings.md).',
+    '',
+    ...table(
+      ['flag', 'effect'],
+      flags.flatMap((flag, index) => (index % 2 === 0 ? [[code(flag), flags[index + 1] ?? '']] : [])),
+    ),
+    '## `vault`',
+    '',
+    'A compatible client for any server. `understudy vault COMMAND -h` prints the flags of a command.',
+    '',
+    ...table(
+      ['command', 'effect'],
+      [...COMMANDS.values()].map(({ name, summary }) => [code(name), summary]),
+    ),
+  ]
+    .join('\n')
+    .trimEnd()
+    .concat('\n')
+}
+
+const optionRow = (option: Option): readonly string[] => {
+  const preset = option.defaultValue === undefined ? [] : [`default: ${code(String(option.defaultValue))}`]
+  return [code(option.flags), withNotes(option.description, [...valuesOf(option), ...preset])]
+}
+
+const valuesOf = ({ argChoices }: { readonly argChoices?: readonly string[] }): string[] =>
+  argChoices ? [`values: ${argChoices.map(code).join(', ')}`] : []
+
+const withNotes = (text: string, notes: readonly string[]): string =>
+  notes.length === 0 ? text : `${text} (${notes.join('; ')})`.trim()
+
+/** Describes a command and those below it. */
+const describeCommand = (command: Command, above: string): string[] => {
+  const name = `${above}${command.name()}`
+  const args = command.registeredArguments.map((argument) => {
+    const dots = argument.variadic ? '...' : ''
+    return argument.required ? `<${argument.name()}${dots}>` : `[${argument.name()}${dots}]`
+  })
+  const rows = [
+    ...command.registeredArguments
+      .filter(({ description, argChoices }) => description !== '' || argChoices)
+      .map((argument, index) => [code(args[index] ?? ''), withNotes(argument.description, valuesOf(argument))]),
+    ...command.options.map(optionRow),
+  ]
+  return [
+    `${above === '' ? '##' : '###'} ${code([name, ...args].join(' '))}`,
+    '',
+    sentence(command.description()),
+    '',
+    ...table(['argument or flag', 'effect'], rows),
+    ...command.commands.flatMap((below) => describeCommand(below, `${name} `)),
+  ]
+}
+
+/** What the bundled drills do not use. */
+const MORE_EXAMPLES: Readonly<Record<string, string>> = {
+  pause: 'pause: A',
+  resume: 'resume: A',
+  seal: 'seal: B',
+  unseal: 'unseal: [A, B]',
+  skew: 'skew: { cluster: B, by: 5m }',
+  disk: 'disk: { cluster: A, state: slow, delay: 200ms }',
+  run: 'run: { cluster: A, command: vault kv get kv/app, prints: hello }',
+  writes: 'writes: { on: B, lost: 0 }',
+}
+
+/** The first use of each verb and expectation in the bundled drills, as YAML. */
+const findExamples = (): ReadonlyMap<string, string> => {
+  const examples = new Map(Object.entries(MORE_EXAMPLES))
+  const keep = (entries: unknown): void => {
+    if (!Array.isArray(entries)) return
+    for (const entry of entries as Record<string, unknown>[])
+      for (const [name, value] of Object.entries(entry)) {
+        if (!examples.has(name)) examples.set(name, `${name}: ${inLine(value)}`)
+        if (name === 'checkpoint') keep(value)
+      }
+  }
+  for (const name of listDrillNames()) {
+    const { setup, steps, expect } = parseDocument(drillText(name)).toJS() as Record<string, unknown>
+    for (const entries of [setup, steps, expect]) keep(entries)
+  }
+  return examples
+}
+
+/** A value of YAML in one line. */
+const inLine = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(inLine).join(', ')}]`
+  if (value !== null && typeof value === 'object')
+    return `{ ${Object.entries(value)
+      .map(([key, inner]) => `${key}: ${inLine(inner)}`)
+      .join(', ')} }`
+  if (typeof value !== 'string') return String(value)
+  return /^[\w./+-][\w ./+-]*$/.test(value) ? value : JSON.stringify(value)
+}
+
+const drillPage = (): string => {
+  const examples = findExamples()
+  const describe = ([name, schema]: readonly [string, Schema]): string[] => [
+    `### ${code(name)}`,
+    '',
+    sentence(schema.description ?? ''),
+    '',
+    '```yaml',
+    `- ${examples.get(name)}`,
+    '```',
+    '',
+    ...table(
+      ['field', 'value', 'effect'],
+      Object.entries(schema.properties ?? {}).map(([field, inner]) => [
+        code(field) + (schema.required?.includes(field) ? ' (required)' : ''),
+        formOf(inner),
+        [
+          sentence(inner.description ?? ''),
+          inner.default === undefined ? '' : `Default: ${code(String(inner.default))}.`,
+        ]
+          .filter((text) => text !== '')
+          .join(' '),
+      ]),
+    ),
+  ]
+  const atEnd = Object.entries<Schema>(LOAD_EXPECTATIONS)
+  return [
+    '# Drill file',
+    '',
+    GENERATED,
+    '',
+    'This page is for authors of drills. It lists every step and every expectation, with its fields and an example.',
+    'See [Write a drill](../how-to/write-a-drill.md) for a whole file, and `understudy drill schema` for a JSON Schema.',
+    '',
+    '## Steps',
+    '',
+    ...Object.entries<Schema>(VERBS).flatMap(describe),
+    '## Expectations about clients',
+    '',
+    'The load measures these expectations. They are checked at the end of the drill.',
+    '',
+    ...atEnd.flatMap(describe),
+    '## Expectations about clusters',
+    '',
+    'These expectations are checked at the end, or in a step `checkpoint`.',
+    '',
+    ...Object.entries<Schema>(EXPECTATIONS)
+      .filter(([name]) => !(name in LOAD_EXPECTATIONS))
+      .flatMap(describe),
+  ]
+    .join('\n')
+    .trimEnd()
+    .concat('\n')
+}
+
+/** What a value looks like, in a few words. */
+const formOf = ({ title, enum: choices, type, items }: Schema): string => {
+  if (choices) return choices.map(code).join(', ')
+  if (title) return title
+  if (type === 'array' && items) return `list: ${formOf(items)}`
+  return type === undefined ? 'any value' : [type].flat().join(' or ').replace('object', 'map')
+}
