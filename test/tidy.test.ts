@@ -261,7 +261,7 @@ describe('the code', () => {
 
   it('the pages for users name the actor, in American English', () => {
     const pages = readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-      .filter((name) => !name.includes('node_modules'))
+      .filter((name) => !/node_modules|\.vitepress/.test(name))
       .map((name) => path.join('docs', name))
     const wrong = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...pages.filter((name) => name.endsWith('.md'))]
       .map((page) => ({ page, text: proseOf(readFileSync(path.join(root, page), 'utf8')) }))

@@ -28,7 +28,7 @@ export const readPages = (): Page[] =>
     'README.md',
     ...readdirSync(path.join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`),
   ]
-    .filter((name) => name.endsWith('.md') && !name.includes('node_modules'))
+    .filter((name) => name.endsWith('.md') && !/node_modules|\.vitepress/.test(name))
     .map((name) => readPage(name, readFileSync(path.join(ROOT, name), 'utf8')))
 
 export const readPage = (name: string, text: string): Page => ({
