@@ -110,9 +110,9 @@ const LIBRARIES = [
 const required = await Promise.all(LIBRARIES.map(({ file, out, plugins }) => buildForRequire(file, out, plugins)))
 
 /** In one file and in the older form of modules, which takes less memory in a process that does little. */
-const keeper = await build({
+const daemon = await build({
   ...COMMON,
-  entryPoints: [{ in: path.join(dist, 'cli/keeper-entrypoint.js'), out: 'keeper' }],
+  entryPoints: [{ in: path.join(dist, 'cli/lab-daemon-entrypoint.js'), out: 'lab-daemon' }],
   outdir: BUNDLE,
   outExtension: { '.js': '.cjs' },
   format: 'cjs',
@@ -158,7 +158,7 @@ const write = async (file: string, contents: string | Uint8Array): Promise<void>
 const built = [
   ...program.outputFiles,
   ...required.flatMap((library) => library.outputFiles),
-  ...keeper.outputFiles,
+  ...daemon.outputFiles,
   ...page.outputFiles,
 ]
 await Promise.all(built.map(({ path: file, contents }) => write(file, contents)))
@@ -193,7 +193,7 @@ for (const { name, file } of ENTRIES) {
 
 /** The licenses of the packages that are part of a bundle, which ask to be handed on with it. */
 const licenses = async (): Promise<string> => {
-  const inputs = [program, ...required, keeper, page].flatMap(({ metafile }) => Object.keys(metafile.inputs))
+  const inputs = [program, ...required, daemon, page].flatMap(({ metafile }) => Object.keys(metafile.inputs))
   const folders = inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [])
   const texts = [...new Set(folders)].sort().map(async (folder) => {
     const { name, version, license } = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8')) as {

@@ -5,7 +5,7 @@ import type { Bench, CpuRow } from './figures/context.js'
 import { measureCpu } from './figures/cpu.js'
 import { measureFanOut } from './figures/fan-out.js'
 import { measureFilters } from './figures/filters.js'
-import { measureKeeper } from './figures/keeper.js'
+import { measureLabDaemon } from './figures/lab-daemon.js'
 import { measureLab } from './figures/lab.js'
 import { measureLibrary } from './figures/library.js'
 import { measureNodes } from './figures/nodes.js'
@@ -36,7 +36,7 @@ const PARTS = {
   start: measureStart,
   scale: measureScale,
   lab: measureLab,
-  keeper: measureKeeper,
+  daemon: measureLabDaemon,
   library: measureLibrary,
   simulated: measureSimulated,
   page: measurePage,

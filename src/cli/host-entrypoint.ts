@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { systemClock } from '../base/clock.js'
 import { createLooseRandom } from '../base/loose-random.js'
 import { HostedServers } from '../lab/hosted/hosted-servers.js'
-import { type KeeperConfig, runKeeper } from '../lab/keeper/control/run-keeper.js'
+import { type LabDaemonConfig, runLabDaemon } from '../lab/daemon/control/run-lab-daemon.js'
 import { endWithParent } from '../lab/runner/end-with-parent.js'
 import { StopSignals } from './terminal/stop-signals.js'
 
@@ -13,14 +13,14 @@ import { StopSignals } from './terminal/stop-signals.js'
 const main = async (file: string): Promise<void> => {
   // SIGHUP is ignored, so that the lab continues when its terminal is closed.
   const signals = new StopSignals(() => process.exit(0))
-  const config = JSON.parse(readFileSync(file, 'utf8')) as KeeperConfig
+  const config = JSON.parse(readFileSync(file, 'utf8')) as LabDaemonConfig
   const servers = new HostedServers(config.servers ?? [])
-  const keeper = await runKeeper(config, { clock: systemClock, random: createLooseRandom(), servers })
+  const daemon = await runLabDaemon(config, { clock: systemClock, random: createLooseRandom(), servers })
   const stopped = new Promise<void>((resolve) => signals.onStop(() => resolve()))
   endWithParent()
   await stopped
   await servers.close()
-  await keeper.close()
+  await daemon.close()
   process.exit()
 }
 

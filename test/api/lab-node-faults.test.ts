@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { ActiveFault } from '../../src/lab/keeper/active-fault.js'
+import type { ActiveFault } from '../../src/lab/daemon/active-fault.js'
 import { LabHome } from '../support/lab-home.js'
 
 /** Faults of a lab whose clusters have several nodes: each by its name, and all of a cluster by that of the cluster. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { KeeperClient } from '../../src/lab/keeper/keeper-client.js'
+import { LabDaemonClient } from '../../src/lab/daemon/lab-daemon-client.js'
 import { describeOwnApi } from '../../src/server/own-api/document.js'
 import { LabHome } from '../support/lab-home.js'
 import { ask, askRaw, Listener } from '../support/page-client.js'
@@ -268,7 +268,7 @@ describe('what is sent', () => {
   })
 
   it('the event stream resumes after the last event that the browser has seen', async () => {
-    await new KeeperClient(home.record('default').keeper.socket).append({
+    await new LabDaemonClient(home.record('default').keeper.socket).append({
       kind: 'note',
       details: { text: 'a line\nand\r\n\r\nanother, data: x\u2028' },
     })

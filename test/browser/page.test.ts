@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { KeeperClient } from '../../src/lab/keeper/keeper-client.js'
+import { LabDaemonClient } from '../../src/lab/daemon/lab-daemon-client.js'
 import { LabPage } from '../support/lab-page.js'
 import { Listener } from '../support/page-client.js'
 import { tellOneStory } from '../support/story.js'
@@ -57,7 +57,7 @@ describe('the page of a lab', () => {
 
   it('the lab page shows hostile text as text', async () => {
     const text = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
-    await new KeeperClient(lab.home.record('default').keeper.socket).append({ kind: 'note', details: { text } })
+    await new LabDaemonClient(lab.home.record('default').keeper.socket).append({ kind: 'note', details: { text } })
     await lab.event('note', '<img src=x onerror=')
     expect(await lab.page.title()).toBe('default · Understudy')
     expect(await lab.page.locator('img, .timeline script').count()).toBe(0)

@@ -90,7 +90,7 @@ it('drills on nodes are played again and again on a lab that is up', { timeout: 
   await until(async () => (await home.run('status')).status === 0)
 })
 
-it('the etcd of a lab ends with its keeper, however that ends, and comes back with it', {
+it('the etcd of a lab ends with its lab daemon, however that ends, and comes back with it', {
   timeout: 300_000,
 }, async () => {
   await using home = new LabHome()

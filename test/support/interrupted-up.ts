@@ -5,11 +5,11 @@ import type { LabHome } from './lab-home.js'
 import type { Program } from './program.js'
 
 const UP_MS = 2500
-const WAYS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL', 'a server', 'the keeper'] as const
-const STATUS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, 'a server': 2, 'the keeper': 2 } as const
+const WAYS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL', 'a server', 'the lab daemon'] as const
+const STATUS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, 'a server': 2, 'the lab daemon': 2 } as const
 
 /**
- * Starts a lab and ends it at a random moment: by a signal to the command, or by killing one of its servers or its keeper. Afterwards
+ * Starts a lab and ends it at a random moment: by a signal to the command, or by killing one of its servers or its lab daemon. Afterwards
  * `down` finds whatever is left. Returns what was done, for the message of a failure.
  */
 export const interruptUp = async (home: LabHome, name: string, random: Random): Promise<string> => {
@@ -18,7 +18,7 @@ export const interruptUp = async (home: LabHome, name: string, random: Random): 
   const story = `${way} after ${delayMs} ms`
   await using up = home.begin('up', 'dr', '--ports', 'random', '--name', name)
   await Promise.race([systemClock.sleep(delayMs), up.exit])
-  if (way === 'a server' || way === 'the keeper') killOne(home, name, way)
+  if (way === 'a server' || way === 'the lab daemon') killOne(home, name, way)
   else up.signal(way)
   const status = await up.end()
   if (way === 'SIGKILL') return story
@@ -39,10 +39,10 @@ const checkEnd = (
   expect([status, up.stderr], story).toEqual([STATUS[way], expect.stringContaining('logs are kept in')])
 }
 
-const killOne = (home: LabHome, name: string, which: 'a server' | 'the keeper'): void => {
+const killOne = (home: LabHome, name: string, which: 'a server' | 'the lab daemon'): void => {
   try {
     const { clusters, keeper } = home.record(name)
-    const pid = (which === 'the keeper' ? keeper : clusters.at(-1))?.process?.pid
+    const pid = (which === 'the lab daemon' ? keeper : clusters.at(-1))?.process?.pid
     if (pid !== undefined) process.kill(pid, 'SIGKILL')
   } catch {
     // The lab has no record yet, or the server is gone already.

@@ -46,7 +46,7 @@ export class LabHome implements AsyncDisposable {
     return existsSync(this.labs) ? readdirSync(this.labs) : []
   }
 
-  /** Everything that runs with a configuration file below this directory: servers and keepers. */
+  /** Everything that runs with a configuration file below this directory: servers and lab daemons. */
   processes(): number[] {
     return this.#started('')
   }

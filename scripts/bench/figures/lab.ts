@@ -19,8 +19,8 @@ const WRITERS = 16
 const REST_MS = 1000
 const TIMES_ASKED = 3
 
-/** What the keeper costs while all that is written goes through its links. */
-const measureKeeper = async (bench: Bench, { keeper, clusters }: UpLab): Promise<void> => {
+/** What the lab daemon costs while all that is written goes through its links. */
+const measureLabDaemon = async (bench: Bench, { keeper, clusters }: UpLab): Promise<void> => {
   const [primary] = clusters
   if (!primary) return
   const client = new ApiClient({ address: primary.apiAddress, token: primary.rootToken })
@@ -56,7 +56,7 @@ const withLab = async (
   }
 }
 
-/** Labs by the command line: from the start of a command until it has said what it says, and what the keeper takes. */
+/** Labs by the command line: from the start of a command until it has said what it says, and what the lab daemon takes. */
 export const measureLab = async (bench: Bench): Promise<undefined> => {
   const { program, add, note } = bench
   const timeOf = async (...args: string[]): Promise<number> => {
@@ -71,7 +71,7 @@ export const measureLab = async (bench: Bench): Promise<undefined> => {
       for (let count = 0; count < TIMES_ASKED; count++) add('15c', await timeOf('status', '--name', name))
       await systemClock.sleep(REST_MS)
       add('16a', residentMb(lab.keeper.process.pid))
-      await measureKeeper(bench, lab)
+      await measureLabDaemon(bench, lab)
       for (const cluster of lab.clusters)
         note(`memory of lab cluster ${cluster.name}`, residentMb(cluster.process.pid), 'MB')
       add('15d', (await timeOf('reset', '--name', name)) / 1000)

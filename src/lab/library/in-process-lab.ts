@@ -3,7 +3,7 @@ import { createSeededRandom, createSystemRandom, type Random } from '../../base/
 import type { ClusterKeys } from '../model/cluster.js'
 import { LabCluster } from '../in-process/in-process-cluster.js'
 import { LabNode, nodeNamed } from '../in-process/in-process-node.js'
-import type { OpenRoute } from '../keeper/open-routes.js'
+import type { OpenRoute } from '../daemon/open-routes.js'
 import { LabError } from '../model/lab-error.js'
 import { OperableLab } from './operable-lab.js'
 import { type InProcessLabOptions, requireOptions } from './options.js'

@@ -1,10 +1,10 @@
 import { type AnyLab, isAttached, type LabRecord, serversOfLab } from '../model/cluster.js'
 import { LabError } from '../model/lab-error.js'
-import { KeeperClient } from '../keeper/keeper-client.js'
+import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { claimLab } from '../processes/claim.js'
 import { findConfigFiles, findLab, removeData, removeLab } from '../model/lab-directory.js'
 import { listLabs } from '../model/state-directory.js'
-import { removeSocket } from '../processes/keeper-process.js'
+import { removeSocket } from '../processes/lab-daemon-process.js'
 import type { LabHost } from '../processes/lab-host.js'
 import type { ProcessFacts } from '../model/process-table.js'
 
@@ -67,7 +67,7 @@ export const stopLab = async (
   host: LabHost,
 ): Promise<void> => {
   const { keeper } = lab
-  const control = new KeeperClient(keeper.socket)
+  const control = new LabDaemonClient(keeper.socket)
   await control.tell({ kind: 'lab-down', details: {} })
   await control.heal().catch(() => undefined)
   await stopAll(host.servers.findAll(serversOfLab(lab).map(({ configFile }) => configFile)), options, host)

@@ -18,17 +18,17 @@ export interface LogLine {
 
 const TIME = /^(\d{4}-\d\d-\d\dT[\d:.]+Z)|"(?:@timestamp|time)":\s*(?:"([^"]+)"|(\d+))/
 
-/** Returns the log files of all or the named servers, and with `isKeeperWanted` those of the lab daemon. */
+/** Returns the log files of all or the named servers, and with `isDaemonWanted` those of the lab daemon. */
 export const logSources = (
   { clusters, keeper, etcd }: LabRecord,
   names: readonly string[],
-  isKeeperWanted: boolean,
+  isDaemonWanted: boolean,
 ): LogSource[] => [
   ...clusters.flatMap((cluster) =>
     serversIn(cluster).filter(({ name }) => names.length === 0 || names.includes(name) || names.includes(cluster.name)),
   ),
-  ...(isKeeperWanted ? [{ name: 'keeper', logFile: keeper.logFile }] : []),
-  ...(isKeeperWanted && etcd ? [{ name: 'etcd', logFile: etcd.logFile }] : []),
+  ...(isDaemonWanted ? [{ name: 'keeper', logFile: keeper.logFile }] : []),
+  ...(isDaemonWanted && etcd ? [{ name: 'etcd', logFile: etcd.logFile }] : []),
 ]
 
 /** Copies the logs into a directory and returns the paths. */

@@ -11,13 +11,13 @@ import {
   serversOfLab,
 } from '../model/cluster.js'
 import { nodeOf, planRoutes, type Reach, reachOf, routeCount } from '../model/routes.js'
-import { findEtcd } from '../keeper/own-etcd.js'
+import { findEtcd } from '../daemon/own-etcd.js'
 import { LabError } from '../model/lab-error.js'
 import { type PortPair, randomSinglePorts } from '../model/ports.js'
 import type { LabSettings } from '../model/settings.js'
 import { allServersOf, hasPeers, planOf, requireSharedMemory, serversOf, type Topology } from '../model/topology.js'
 import { type ImagedServer, imagedServers, type Manifest } from '../snapshot/manifest.js'
-import { planKeeper } from '../processes/keeper-process.js'
+import { planLabDaemon } from '../processes/lab-daemon-process.js'
 import { labDirectory } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
 
@@ -79,7 +79,7 @@ export const planLab = async (
     directory,
     dataRoot,
     ...(etcd ? { etcd } : {}),
-    keeper: planKeeper(directory, randomWord(random), routes),
+    keeper: planLabDaemon(directory, randomWord(random), routes),
     ...(isInProcess ? { isInProcess } : {}),
     clusters,
   }

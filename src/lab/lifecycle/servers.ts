@@ -10,7 +10,7 @@ import {
   type ServerRecord,
   withProcess,
 } from '../model/cluster.js'
-import { KeeperClient } from '../keeper/keeper-client.js'
+import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { LabError } from '../model/lab-error.js'
 import { waitForAnswer } from '../requests/replication.js'
 import { type Ending, lastLogLines } from '../processes/child-process.js'
@@ -21,7 +21,7 @@ import { claimLab } from '../processes/claim.js'
 import { stopAll } from './down.js'
 import { commandIn, requireAnyLab, requireLab, saveLab } from '../model/lab-directory.js'
 import { findServer, launchCluster } from '../processes/cluster-server.js'
-import { startKeeper } from '../processes/keeper-process.js'
+import { startLabDaemon } from '../processes/lab-daemon-process.js'
 import type { LabHost } from '../processes/lab-host.js'
 import { openNode } from '../nodes/nodes.js'
 import { openRunning, openStarted } from './open-server.js'
@@ -42,7 +42,7 @@ export const workOnServers = async (
     const known = requireAnyLab(name)
     if (isAttached(known)) return await workOnAttached(known, verb, clusters, options, host)
     const chosen = chooseServers(known, clusters)
-    if (verb === 'start' || verb === 'restart') await ensureKeeper(requireLab(name), options, host)
+    if (verb === 'start' || verb === 'restart') await ensureLabDaemon(requireLab(name), options, host)
     const launched = verb === 'start' ? await launchPeers(name, chosen, options, host) : new Map<string, Launched>()
     for (const server of chosen) {
       const lab = requireLab(name)
@@ -51,7 +51,7 @@ export const workOnServers = async (
         await VERBS[verb]({ lab, cluster, server, options, host, launched: launched.get(server.name) }),
       )
       const command = commandIn(name, `${verb} ${server.name}`)
-      await new KeeperClient(lab.keeper.socket).tell({
+      await new LabDaemonClient(lab.keeper.socket).tell({
         cluster: cluster.name,
         kind: 'command',
         details: { verb },
@@ -64,8 +64,12 @@ export const workOnServers = async (
 }
 
 /** Restarts a killed lab daemon on the same ports, since all links are down without it. */
-const ensureKeeper = async (lab: LabRecord, { timeoutMs, onProgress }: VerbOptions, host: LabHost): Promise<void> => {
-  const { keeper, launched } = await startKeeper(lab, host, timeoutMs)
+const ensureLabDaemon = async (
+  lab: LabRecord,
+  { timeoutMs, onProgress }: VerbOptions,
+  host: LabHost,
+): Promise<void> => {
+  const { keeper, launched } = await startLabDaemon(lab, host, timeoutMs)
   if (!launched) return
   saveLab({ ...lab, keeper })
   onProgress('the lab daemon holds the links of the lab again')
@@ -173,7 +177,7 @@ const stop = async (work: Work): Promise<string> => {
 /** Stops or crashes one server in the process of the lab daemon. The others continue. */
 const endHosted = async (work: Work, verb: 'stop' | 'crash'): Promise<void> => {
   const { lab, server, options } = work
-  await new KeeperClient(lab.keeper.socket).work(server.name, verb, options.timeoutMs)
+  await new LabDaemonClient(lab.keeper.socket).work(server.name, verb, options.timeoutMs)
   keepProcess(work, null)
 }
 

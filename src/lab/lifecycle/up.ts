@@ -14,7 +14,7 @@ import type { PortPair } from '../model/ports.js'
 import { type Ending, lastLogLines } from '../processes/child-process.js'
 import type { LabSettings } from '../model/settings.js'
 import type { Topology } from '../model/topology.js'
-import { KeeperClient } from '../keeper/keeper-client.js'
+import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { giveRootToken, makeTopology, openCluster, type WireOptions } from '../wiring/wire.js'
 import { loadLabImage } from '../snapshot/load-image.js'
 import { isOfPeers } from '../snapshot/holders.js'
@@ -27,7 +27,7 @@ import { claimLab } from '../processes/claim.js'
 import { stopLab } from './down.js'
 import { launchCluster } from '../processes/cluster-server.js'
 import { findLab, makeDirectories, removeData, removeLab, saveLab } from '../model/lab-directory.js'
-import { removeSocket, startKeeper } from '../processes/keeper-process.js'
+import { removeSocket, startLabDaemon } from '../processes/lab-daemon-process.js'
 import { openNodes } from '../nodes/nodes.js'
 import { findTakenPort } from './taken-port.js'
 import type { LabHost } from '../processes/lab-host.js'
@@ -131,7 +131,7 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
     saveLab(lab)
     await writeFiles(lab, options, host)
     const isTied = options.isForeground
-    const { keeper, launched } = await startKeeper(lab, host, options.timeoutMs, failure.signal, isTied)
+    const { keeper, launched } = await startLabDaemon(lab, host, options.timeoutMs, failure.signal, isTied)
     void launched?.ended.then(() => failure.abort(new LabError('remote', 'the lab daemon ended')))
     lab = { ...lab, keeper }
     for (const server of serversOfLab(planned)) {
@@ -148,7 +148,7 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
     lab = { ...lab, state: 'running', clusters: await untilAborted(work, failure.signal) }
     await keepStart(lab, options, host)
     saveLab(lab)
-    await new KeeperClient(keeper.socket).tell({ kind: 'lab-up', details: { topology: lab.topology } })
+    await new LabDaemonClient(keeper.socket).tell({ kind: 'lab-up', details: { topology: lab.topology } })
     return lab
   } catch (error) {
     // The exit of one server explains the errors of the others, but may be reported slightly later.

@@ -8,8 +8,8 @@ import {
   serversIn,
   withClusterKeys,
 } from '../model/cluster.js'
-import type { ActiveFault, FaultRequest } from '../keeper/active-fault.js'
-import { Keeper } from '../keeper/keeper.js'
+import type { ActiveFault, FaultRequest } from '../daemon/active-fault.js'
+import { LabDaemon } from '../daemon/lab-daemon.js'
 import { LabError } from '../model/lab-error.js'
 import { requireAnyLab, saveLab } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
@@ -29,7 +29,7 @@ class AttachedDriver implements LabDriver {
   readonly events: LocalEvents
   readonly #host: LabHost
   /** Holds the server faults while the handle is open. */
-  readonly #keeper: Keeper
+  readonly #keeper: LabDaemon
   /** The last known active nodes of multi-node clusters. */
   #active: ReadonlyMap<string, string> = new Map()
 
@@ -41,7 +41,7 @@ class AttachedDriver implements LabDriver {
     this.topology = topologyOf(lab) ?? { name: lab.topology, about: '', clusters, links: [] }
     this.events = new LocalEvents(lab.name, host.clock, () => this.clusters())
     this.#host = host
-    this.#keeper = Keeper.over([], {
+    this.#keeper = LabDaemon.over([], {
       clock: host.clock,
       clusters: () => this.clusters(),
       tell: (draft) => this.events.tell(draft),

@@ -2,9 +2,9 @@ import { systemClock } from '../../base/clock.js'
 import type { ClusterAccess, ClusterKeys, LabAccess } from '../model/cluster.js'
 import type { LabNode } from '../in-process/in-process-node.js'
 import type { LabCluster } from '../in-process/in-process-cluster.js'
-import type { ActiveFault, FaultRequest } from '../keeper/active-fault.js'
-import { Keeper } from '../keeper/keeper.js'
-import type { OpenRoute } from '../keeper/open-routes.js'
+import type { ActiveFault, FaultRequest } from '../daemon/active-fault.js'
+import { LabDaemon } from '../daemon/lab-daemon.js'
+import type { OpenRoute } from '../daemon/open-routes.js'
 import { type LabDriver, LiveLab } from './live-lab.js'
 import { cannot, type ProcessVerb } from '../model/server-verbs.js'
 import { unsealCluster } from '../keys/seals.js'
@@ -28,13 +28,13 @@ class InProcessDriver implements LabDriver {
   readonly clock = systemClock
   readonly events: LocalEvents
   readonly #lab: DrivenLab
-  readonly #keeper: Keeper
+  readonly #keeper: LabDaemon
 
   constructor(lab: DrivenLab, name: string) {
     this.#lab = lab
     this.name = name
     this.events = lab.localEvents
-    this.#keeper = Keeper.over(lab.routes, {
+    this.#keeper = LabDaemon.over(lab.routes, {
       clock: systemClock,
       clusters: () => this.clusters(),
       tell: (draft) => this.events.tell(draft),

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import { type EventDraft, type LabEvent, timesOf } from '../events/event.js'
-import { Watch, type WatchedCluster } from '../keeper/watch.js'
+import { Watch, type WatchedCluster } from '../daemon/watch.js'
 import type { LabEvents } from './live-lab.js'
 
 /** Events of a lab without a daemon: sent to listeners only. Clusters are polled while there is a listener. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import { type ClusterAccess, type ClusterKeys, type LabRecord, withClusterKeys } from '../model/cluster.js'
-import type { ActiveFault, FaultRequest } from '../keeper/active-fault.js'
-import { KeeperClient } from '../keeper/keeper-client.js'
+import type { ActiveFault, FaultRequest } from '../daemon/active-fault.js'
+import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { LabError } from '../model/lab-error.js'
 import { requireLab, requireOwnLab, saveLab } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
@@ -12,7 +12,7 @@ import type { ProcessVerb } from '../model/server-verbs.js'
 import type { Topology } from '../model/topology.js'
 import { topologyOf } from '../topology/catalogue.js'
 import type { EventDraft, LabEvent } from '../events/event.js'
-import { followEvents } from '../keeper/reading.js'
+import { followEvents } from '../daemon/reading.js'
 
 /** Drives a lab of processes from its record. Reads the record each time, since other commands may change it. */
 class ProcessDriver implements LabDriver {
@@ -21,14 +21,14 @@ class ProcessDriver implements LabDriver {
   readonly topology: Topology
   readonly events: KeptEvents
   readonly #host: LabHost
-  readonly #keeper: KeeperClient
+  readonly #keeper: LabDaemonClient
 
   constructor(lab: LabRecord, host: LabHost) {
     this.name = lab.name
     this.topology = describeTopology(lab)
     this.events = new KeptEvents(lab, host.clock)
     this.#host = host
-    this.#keeper = new KeeperClient(lab.keeper.socket)
+    this.#keeper = new LabDaemonClient(lab.keeper.socket)
   }
 
   get clock(): Clock {
@@ -110,13 +110,13 @@ export const openProcessLab = (name: string, host: LabHost): LiveLab => {
 class KeptEvents implements LabEvents {
   readonly #lab: LabRecord
   readonly #clock: Clock
-  readonly #keeper: KeeperClient
+  readonly #keeper: LabDaemonClient
   readonly #following = new Set<AbortController>()
 
   constructor(lab: LabRecord, clock: Clock) {
     this.#lab = lab
     this.#clock = clock
-    this.#keeper = new KeeperClient(lab.keeper.socket)
+    this.#keeper = new LabDaemonClient(lab.keeper.socket)
   }
 
   append(draft: EventDraft): Promise<void> {

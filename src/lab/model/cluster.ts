@@ -106,8 +106,8 @@ export interface OwnEtcdPlan {
   readonly ports: readonly [number, number]
 }
 
-/** The background process of a lab, which runs its link proxies; see `keeper/`. */
-export interface KeeperRecord {
+/** The background process of a lab, which runs its link proxies; see `daemon/`. */
+export interface LabDaemonRecord {
   readonly configFile: string
   readonly logFile: string
   /** The socket file of its control API. */
@@ -136,7 +136,7 @@ export interface LabRecord extends WiredClusters {
   readonly directory: string
   /** The parent directory of all data. Default: the directory of the lab. */
   readonly dataRoot: string
-  readonly keeper: KeeperRecord
+  readonly keeper: LabDaemonRecord
   /** The etcd that the nodes of its clusters share. The lab daemon runs it. */
   readonly etcd?: OwnEtcdPlan | undefined
   /** The servers share the process of the lab daemon. `process` is that process, or null while a server is stopped. */

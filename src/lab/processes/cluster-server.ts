@@ -1,5 +1,5 @@
 import type { LabRecord, ServerRecord } from '../model/cluster.js'
-import { KeeperClient } from '../keeper/keeper-client.js'
+import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { type Ending, launchServer } from './child-process.js'
 import type { LabHost } from './lab-host.js'
 import type { ProcessIdentity } from '../model/process-identity.js'
@@ -36,6 +36,6 @@ export const launchCluster = async (
     const { pid, ended } = launchServer(server.name, server, isTied)
     return { process: servers.identify(pid) ?? null, ended }
   }
-  await new KeeperClient(keeper.socket).work(server.name, 'start', timeoutMs)
+  await new LabDaemonClient(keeper.socket).work(server.name, 'start', timeoutMs)
   return { process: keeper.process, ended: new Promise<never>(() => undefined) }
 }

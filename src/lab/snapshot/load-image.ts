@@ -11,8 +11,8 @@ import {
   withAnonymousClient,
   withProcess,
 } from '../model/cluster.js'
-import type { FaultRequest } from '../keeper/active-fault.js'
-import { KeeperClient } from '../keeper/keeper-client.js'
+import type { FaultRequest } from '../daemon/active-fault.js'
+import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { LabError } from '../model/lab-error.js'
 import { saveLab } from '../model/lab-directory.js'
 import { findRecords } from '../nodes/choose.js'
@@ -50,7 +50,7 @@ export const loadLabImage = async (
   const receivers = await Promise.all(lab.clusters.map((cluster) => makeReceiver(lab, cluster, given)))
   const work = receivers.map((cluster) => ({ cluster, client: clientOf({ ...cluster, rootToken: '' }) }))
   try {
-    await new KeeperClient(lab.keeper.socket).heal()
+    await new LabDaemonClient(lab.keeper.socket).heal()
     await stopAll(work, options, host)
     // Only now, because an image from an earlier command may still be in use.
     for (const { cluster } of work) offer(imageFile(directory, cluster.name), path.join(cluster.dataDir, IMAGE_IN))
@@ -139,7 +139,7 @@ const openAll = async (
 }
 
 const restoreFaults = async ({ keeper }: LabRecord, { faults }: Manifest): Promise<void> => {
-  const client = new KeeperClient(keeper.socket)
+  const client = new LabDaemonClient(keeper.socket)
   for (const fault of faults) await client.set(fault as FaultRequest)
 }
 
@@ -184,7 +184,7 @@ const putToRest = async (
     if (!running) continue
     if (!lab.isInProcess) host.servers.signal(running, process === 'paused' ? 'SIGSTOP' : 'SIGKILL')
     else {
-      await new KeeperClient(lab.keeper.socket).work(name, 'crash', timeoutMs)
+      await new LabDaemonClient(lab.keeper.socket).work(name, 'crash', timeoutMs)
       rested = withProcess(rested, name, null)
     }
   }

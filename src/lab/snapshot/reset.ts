@@ -9,11 +9,11 @@ import {
   withProcess,
   withAnonymousClient,
 } from '../model/cluster.js'
-import { KeeperClient } from '../keeper/keeper-client.js'
+import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { LabError } from '../model/lab-error.js'
 import { claimLab } from '../processes/claim.js'
 import { findServer, launchCluster } from '../processes/cluster-server.js'
-import { startKeeper } from '../processes/keeper-process.js'
+import { startLabDaemon } from '../processes/lab-daemon-process.js'
 import { requireLab, saveLab } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
 import type { ProcessFacts } from '../model/process-table.js'
@@ -105,7 +105,7 @@ const loadInto = async (
   try {
     const lab = await withAllRunning(requireLab(name), options, host)
     const loaded = await loadLabImage(lab, directory, manifest, options, host)
-    await new KeeperClient(lab.keeper.socket).tell({
+    await new LabDaemonClient(lab.keeper.socket).tell({
       kind: 'command',
       details: { verb, savedAt: manifest.savedAt },
     })
@@ -120,7 +120,7 @@ const withAllRunning = async (
   { timeoutMs, signal }: LoadOptions,
   host: LabHost,
 ): Promise<LabRecord> => {
-  const { keeper } = await startKeeper(stale, host, timeoutMs, signal)
+  const { keeper } = await startLabDaemon(stale, host, timeoutMs, signal)
   let lab: LabRecord = { ...stale, keeper }
   const servers = lab.clusters.flatMap((cluster) =>
     serversIn<ServerRecord>(cluster).map((server) => ({ cluster, server, found: findServer(lab, server, host) })),

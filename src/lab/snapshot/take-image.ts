@@ -11,7 +11,7 @@ import {
   type ServerRecord,
   withAnonymousClient,
 } from '../model/cluster.js'
-import { KeeperClient } from '../keeper/keeper-client.js'
+import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { KINDS, type Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { findServer } from '../processes/cluster-server.js'
@@ -152,7 +152,7 @@ const moveFile = (from: string, to: string): void => {
 
 /** Returns the active faults. Empty without a lab daemon: all links are down then, which is not an injected fault. */
 const faultsOf = async ({ keeper }: LabRecord, { clock }: LabHost): Promise<SavedFault[]> => {
-  const active = await new KeeperClient(keeper.socket).list().catch(() => [])
+  const active = await new LabDaemonClient(keeper.socket).list().catch(() => [])
   return active.map((fault) => {
     const { id: _, untilMs, ...wish } = fault
     return { ...wish, ...(untilMs === undefined ? {} : { forMs: Math.max(1, untilMs - clock.now()) }) }

@@ -1,4 +1,4 @@
-import { type ActiveFault, isOfLink } from '../keeper/active-fault.js'
+import { type ActiveFault, isOfLink } from '../daemon/active-fault.js'
 import type { LinkFault } from '../proxy/link-faults.js'
 import { KIND_WORDS, KINDS } from '../model/kinds.js'
 import type { Survey } from './survey.js'

@@ -1,4 +1,4 @@
-import { type ActiveFault, isOfLink } from '../keeper/active-fault.js'
+import { type ActiveFault, isOfLink } from '../daemon/active-fault.js'
 import { KINDS, type Kind } from '../model/kinds.js'
 import type { ClusterView } from './cluster-view.js'
 

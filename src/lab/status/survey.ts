@@ -11,8 +11,8 @@ import {
   serversIn,
   withAnonymousClient,
 } from '../model/cluster.js'
-import { type ActiveFault, describeFault, describePlace, isOfLink, isShown } from '../keeper/active-fault.js'
-import { KeeperClient } from '../keeper/keeper-client.js'
+import { type ActiveFault, describeFault, describePlace, isOfLink, isShown } from '../daemon/active-fault.js'
+import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { KIND_WORDS, KINDS, type Kind } from '../model/kinds.js'
 import { findServer } from '../processes/cluster-server.js'
 import type { LabHost } from '../processes/lab-host.js'
@@ -62,7 +62,7 @@ export const surveyLab = async (lab: AnyLab, host: LabHost): Promise<Survey> => 
 }
 
 const surveyOwn = (lab: LabRecord, host: LabHost): Parts => [
-  new KeeperClient(lab.keeper.socket).list().then(
+  new LabDaemonClient(lab.keeper.socket).list().then(
     (all) => all.filter(isShown),
     () => null,
   ),

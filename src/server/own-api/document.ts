@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../logical/json.js'
-import { KEEPER_OPERATIONS } from './keeper-operations.js'
+import { LAB_DAEMON_OPERATIONS } from './lab-daemon-operations.js'
 import { PAGE_OPERATIONS } from './page-operations.js'
 import type { Described, OwnOperation } from './operation.js'
 import { SERVER_OPERATIONS } from './server-operations.js'
@@ -21,7 +21,7 @@ export const describeOwnApi = (version: string): JsonObject => ({
   paths: merge(
     pathsOf(SERVER_OPERATIONS, OWN_ROOT, 'server'),
     pathsOf(PAGE_OPERATIONS, OWN_ROOT, 'page'),
-    pathsOf(KEEPER_OPERATIONS, '', 'keeper'),
+    pathsOf(LAB_DAEMON_OPERATIONS, '', 'keeper'),
   ),
   components: {
     securitySchemes: {
@@ -136,10 +136,10 @@ export const listOwnApi = (isThere: (operation: OwnOperation) => boolean): JsonO
  * Returns the response of a lab daemon's `GET /`, like `listOwnApi`. Without servers in its process, it omits the operations
  * on them.
  */
-export const listKeeperApi = (hasServers: boolean): JsonObject =>
+export const listLabDaemonApi = (hasServers: boolean): JsonObject =>
   listOf(
     '',
-    Object.entries<OwnOperation>(KEEPER_OPERATIONS).filter(([name]) => hasServers || !name.includes(' servers/')),
+    Object.entries<OwnOperation>(LAB_DAEMON_OPERATIONS).filter(([name]) => hasServers || !name.includes(' servers/')),
   )
 
 const listOf = (root: string, operations: readonly (readonly [string, OwnOperation])[]): JsonObject => ({

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { chooseFaults } from '../../../src/cli/commands/lab/fault-places.js'
 import type { LabRecord } from '../../../src/lab/model/cluster.js'
-import type { ActiveFault } from '../../../src/lab/keeper/active-fault.js'
+import type { ActiveFault } from '../../../src/lab/daemon/active-fault.js'
 
 const LAB = {
   clusters: [{ name: 'A', nodes: [{ name: 'A1' }, { name: 'A2' }] }, { name: 'B' }],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type ActiveFault, directionState, isDown } from '../../../src/lab/keeper/active-fault.js'
+import { type ActiveFault, directionState, isDown } from '../../../src/lab/daemon/active-fault.js'
 import type { LinkFault } from '../../../src/lab/proxy/link-faults.js'
 import { dialRoutesOf, planRoutes, type Reach, routeCount } from '../../../src/lab/model/routes.js'
 

@@ -4,16 +4,16 @@ import net from 'node:net'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
-import { Keeper } from '../../../src/lab/keeper/keeper.js'
-import { linkMetrics } from '../../../src/lab/keeper/toxiproxy/link-metrics.js'
-import { Proxies } from '../../../src/lab/keeper/toxiproxy/proxies.js'
-import { serveToxiproxy } from '../../../src/lab/keeper/toxiproxy/toxiproxy-server.js'
+import { LabDaemon } from '../../../src/lab/daemon/lab-daemon.js'
+import { linkMetrics } from '../../../src/lab/daemon/toxiproxy/link-metrics.js'
+import { Proxies } from '../../../src/lab/daemon/toxiproxy/proxies.js'
+import { serveToxiproxy } from '../../../src/lab/daemon/toxiproxy/toxiproxy-server.js'
 import { randomSinglePorts } from '../../../src/lab/model/ports.js'
 import { until } from '../../support/until.js'
 
 /** A lab daemon with both proxies of A towards B, in front of a server that answers with what it is sent; asked as a client asks. */
 const stops: (() => unknown)[] = []
-let keeper: Keeper
+let daemon: LabDaemon
 let control = ''
 let echo = ''
 let ports: readonly number[] = []
@@ -29,12 +29,12 @@ beforeEach(async () => {
   ports = await randomSinglePorts(2)
   const parts = { clock: systemClock, random: createSeededRandom(7) }
   const routes = ports.map((port) => ({ from: 'A', to: 'B', address: echo, port }))
-  keeper = await Keeper.open({ routes, clusters: () => [], tell: () => undefined, ...parts })
-  const toxiproxy = await serveToxiproxy(new Proxies(keeper, parts), 0)
+  daemon = await LabDaemon.open({ routes, clusters: () => [], tell: () => undefined, ...parts })
+  const toxiproxy = await serveToxiproxy(new Proxies(daemon, parts), 0)
   control = `http://127.0.0.1:${toxiproxy.port}`
   stops.push(
     () => server.close(),
-    () => keeper.close(),
+    () => daemon.close(),
     () => toxiproxy.close(),
   )
 })
@@ -75,12 +75,12 @@ it('the metrics show the faults of each link, but no hidden fault', async () => 
   }
   expect(await metrics()).toEqual(['understudy_link_faults_active{link="A-B"} 0'])
   const between = ['A', 'B'] as const
-  const { id } = await keeper.set({ between, isOneWay: true, fault: { name: 'latency', ms: 5 } })
-  await keeper.set({ between, isOneWay: false, fault: { name: 'hold' }, isHidden: true })
+  const { id } = await daemon.set({ between, isOneWay: true, fault: { name: 'latency', ms: 5 } })
+  await daemon.set({ between, isOneWay: false, fault: { name: 'hold' }, isHidden: true })
   expect(await metrics()).toEqual(['understudy_link_faults_active{link="A-B"} 1'])
   await send('POST', '/proxies', { name: 'my "own"', listen: '127.0.0.1:0', upstream: echo })
   expect(await metrics()).toContain('understudy_link_faults_active{link="my \\"own\\""} 0')
-  await keeper.heal([id])
+  await daemon.heal([id])
   expect(await metrics()).toContain('understudy_link_faults_active{link="A-B"} 0')
 })
 
@@ -107,7 +107,7 @@ it('the toxiproxy API shows the proxies of a lab and accepts toxics', async () =
     error: 'toxic already exists',
     status: 409,
   })
-  expect(keeper.active).toMatchObject([{ id: 1, fault: { name: 'limit_data', bytes: 3 }, at: { proxy: 'A-B-api' } }])
+  expect(daemon.active).toMatchObject([{ id: 1, fault: { name: 'limit_data', bytes: 3 }, at: { proxy: 'A-B-api' } }])
 
   const path = '/proxies/A-B-api/toxics/limit_data_downstream'
   expect(await send('PATCH', path, { attributes: { bytes: 4 } })).toMatchObject({
@@ -120,7 +120,7 @@ it('the toxiproxy API shows the proxies of a lab and accepts toxics', async () =
   expect(await send('GET', path)).toMatchObject({ status: 200, body: { toxicity: 0, attributes: { bytes: 4 } } })
   expect(await send('DELETE', path)).toEqual({ status: 204, body: undefined })
   expect(await send('GET', '/proxies/A-B-api/toxics')).toEqual({ status: 200, body: [] })
-  expect(keeper.active).toEqual([])
+  expect(daemon.active).toEqual([])
 })
 
 it('the toxiproxy API supports every toxic with its fields', async () => {
@@ -141,7 +141,7 @@ it('the toxiproxy API supports every toxic with its fields', async () => {
   expect((await send('GET', '/proxies/A-B-cluster')).body?.toxics).toHaveLength(7)
   expect((await send('GET', '/proxies/A-B-api')).body?.toxics).toHaveLength(0)
   expect((await send('POST', '/reset')).status).toBe(204)
-  expect(keeper.active).toEqual([])
+  expect(daemon.active).toEqual([])
 })
 
 it('the toxiproxy API disables and enables a proxy, and shows faults of a whole link', async () => {
@@ -154,7 +154,7 @@ it('the toxiproxy API disables and enables a proxy, and shows faults of a whole 
   expect((await send('PATCH', '/proxies/A-B-api', { enabled: true })).body?.enabled).toBe(true)
   expect(await say(ports[0] ?? 0, 'hello')).toBe('hello')
 
-  await keeper.set({ between: ['A', 'B'], isOneWay: true, fault: { name: 'latency', ms: 5 } })
+  await daemon.set({ between: ['A', 'B'], isOneWay: true, fault: { name: 'latency', ms: 5 } })
   expect((await send('GET', '/proxies/A-B-cluster/toxics')).body).toEqual([
     {
       name: 'fault_2_upstream',
@@ -164,9 +164,9 @@ it('the toxiproxy API disables and enables a proxy, and shows faults of a whole 
       attributes: { latency: 5, jitter: 0 },
     },
   ])
-  await keeper.set({ between: ['A', 'B'], isOneWay: false, fault: { name: 'partition' } })
+  await daemon.set({ between: ['A', 'B'], isOneWay: false, fault: { name: 'partition' } })
   expect((await send('POST', '/reset')).status).toBe(204)
-  expect(keeper.active.map(({ fault }) => fault.name)).toEqual(['partition'])
+  expect(daemon.active.map(({ fault }) => fault.name)).toEqual(['partition'])
 }, 60_000)
 
 it('the toxiproxy API lets clients create own proxies, and protects those of the lab', async () => {
@@ -189,7 +189,7 @@ it('the toxiproxy API lets clients create own proxies, and protects those of the
   })
   expect((await send('DELETE', '/proxies/mine')).status).toBe(204)
   expect(await say(port, 'hello')).toBe('')
-  expect(keeper.active.filter(({ fault }) => fault.name === 'limit_data')).toEqual([])
+  expect(daemon.active.filter(({ fault }) => fault.name === 'limit_data')).toEqual([])
 
   const refusals: readonly [string, string, unknown, number, string][] = [
     ['GET', '/proxies/none', undefined, 404, 'proxy not found'],

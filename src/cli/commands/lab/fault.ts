@@ -7,10 +7,10 @@ import {
   describePlace,
   type FaultRequest,
   isShown,
-} from '../../../lab/keeper/active-fault.js'
-import { healEach } from '../../../lab/keeper/heal-faults.js'
-import { KeeperClient } from '../../../lab/keeper/keeper-client.js'
-import { isDoneAtOnce } from '../../../lab/keeper/server-fault.js'
+} from '../../../lab/daemon/active-fault.js'
+import { healEach } from '../../../lab/daemon/heal-faults.js'
+import { LabDaemonClient } from '../../../lab/daemon/lab-daemon-client.js'
+import { isDoneAtOnce } from '../../../lab/daemon/server-fault.js'
 import type { Kind } from '../../../lab/model/kinds.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { requireLab } from '../../../lab/model/lab-directory.js'
@@ -238,7 +238,7 @@ const sayHealed = (
 
 const NO_LINKS = 'the links between its clusters do not go through the lab, so it cannot set faults on them'
 
-const keeperOf = (lab: string): KeeperClient => new KeeperClient(requireLab(lab, NO_LINKS).keeper.socket)
+const keeperOf = (lab: string): LabDaemonClient => new LabDaemonClient(requireLab(lab, NO_LINKS).keeper.socket)
 
 const describeActive = (active: ActiveFault): string => `${describePlace(active)}, ${describeFault(active)}`
 

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import type { ServerFault } from '../../../lab/keeper/server-fault.js'
+import type { ServerFault } from '../../../lab/daemon/server-fault.js'
 import type { Kind } from '../../../lab/model/kinds.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { examples } from '../../terminal/help.js'

@@ -1,4 +1,4 @@
-import { describeEvent } from '../../../lab/keeper/describe.js'
+import { describeEvent } from '../../../lab/daemon/describe.js'
 import type { LabHost } from '../../../lab/processes/lab-host.js'
 import { openLab } from '../../../lab/live/open-lab.js'
 import type { LiveLab } from '../../../lab/live/live-lab.js'

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { KeeperClient } from '../../../lab/keeper/keeper-client.js'
+import { LabDaemonClient } from '../../../lab/daemon/lab-daemon-client.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { claimLab } from '../../../lab/processes/claim.js'
 import { requireLab, saveLab } from '../../../lab/model/lab-directory.js'
@@ -33,7 +33,7 @@ export const toxiproxyCommand = (output: Output, makeHost: () => LabHost = thisH
       try {
         const lab = requireLab(name)
         if (lab.state !== 'running') throw new LabError('conflict', `the lab "${name}" is not up`)
-        const toxiproxyPort = await new KeeperClient(lab.keeper.socket).setToxiproxyPort(wanted)
+        const toxiproxyPort = await new LabDaemonClient(lab.keeper.socket).setToxiproxyPort(wanted)
         // A restarted lab daemon listens on the same port.
         saveLab({ ...lab, keeper: { ...lab.keeper, toxiproxyPort } })
         if (toxiproxyPort !== null) output.data(`http://127.0.0.1:${toxiproxyPort}`)

@@ -1,4 +1,4 @@
-import { isOfLink } from '../../keeper/active-fault.js'
+import { isOfLink } from '../../daemon/active-fault.js'
 import type { LinkFault } from '../../proxy/link-faults.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import type { Mystery, Place, Told } from './mystery.js'

@@ -32,7 +32,7 @@ interface Surroundings {
   readonly isSuccessor?: boolean
 }
 
-interface KeeperOptions extends Surroundings {
+interface LabDaemonOptions extends Surroundings {
   readonly routes: readonly Route[]
   readonly random: Random
   /** Whether a node was active at the last check. */
@@ -53,7 +53,7 @@ const HEAL_AGAIN_MS = 1000
  * Owns the link proxies of a lab, the active faults of links and servers, and the timers that remove them. The caller must close
  * it.
  */
-export class Keeper {
+export class LabDaemon {
   readonly #around: Surroundings
   #routes: readonly NamedProxy[]
   readonly #timers = new Map<number, Timer>()
@@ -70,13 +70,13 @@ export class Keeper {
   }
 
   /** Opens the proxies. If a port is taken, closes them again and rejects. */
-  static async open(options: KeeperOptions): Promise<Keeper> {
-    return new Keeper(await openRoutes(options.routes, options), options)
+  static async open(options: LabDaemonOptions): Promise<LabDaemon> {
+    return new LabDaemon(await openRoutes(options.routes, options), options)
   }
 
   /** Uses proxies that the caller has opened and closes. */
-  static over(routes: readonly OpenRoute[], around: Surroundings): Keeper {
-    return new Keeper(routes, around)
+  static over(routes: readonly OpenRoute[], around: Surroundings): LabDaemon {
+    return new LabDaemon(routes, around)
   }
 
   get proxies(): readonly NamedProxy[] {

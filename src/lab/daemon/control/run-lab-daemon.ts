@@ -1,8 +1,8 @@
 import type { Clock } from '../../../base/clock.js'
 import type { Random } from '../../../base/random.js'
 import { EventLog } from '../../events/event-log.js'
-import { Keeper } from '../keeper.js'
-import { serveKeeper } from './keeper-server.js'
+import { LabDaemon } from '../lab-daemon.js'
+import { serveControl } from './control-server.js'
 import type { OwnEtcdPlan } from '../../model/cluster.js'
 import { OwnEtcd } from '../own-etcd.js'
 import type { Route } from '../../model/routes.js'
@@ -12,7 +12,7 @@ import { ToxiproxyControl } from '../toxiproxy/toxiproxy-control.js'
 import { Watch, type WatchedCluster } from '../watch.js'
 
 /** The configuration that the lab daemon reads when it starts. */
-export interface KeeperConfig {
+export interface LabDaemonConfig {
   readonly lab: string
   /** The directory of the lab. Event files are in it. */
   readonly directory: string
@@ -35,31 +35,31 @@ interface Surroundings {
 }
 
 /** Runs the link proxies of a lab, records its events and serves its socket, until it is closed. */
-export const runKeeper = async (
-  { lab, directory, socket, routes, clusters, toxiproxyPort, etcd }: KeeperConfig,
+export const runLabDaemon = async (
+  { lab, directory, socket, routes, clusters, toxiproxyPort, etcd }: LabDaemonConfig,
   { clock, random, servers }: Surroundings,
 ): Promise<{ close(): Promise<void> }> => {
-  const log = new EventLog({ lab, directory, clock, skewMsOf: (cluster) => keeper.skewMsOf(cluster) })
+  const log = new EventLog({ lab, directory, clock, skewMsOf: (cluster) => daemon.skewMsOf(cluster) })
   const isSuccessor = log.after(0).length > 0
   const tell = log.append.bind(log)
-  const watch: Watch = new Watch({ clusters, clock, tell, onSeen: (cluster) => keeper.remind(cluster) })
+  const watch: Watch = new Watch({ clusters, clock, tell, onSeen: (cluster) => daemon.remind(cluster) })
   const isActive = (node: string) => watch.isActive(node)
-  const keeper = await Keeper.open({ routes, clusters: () => clusters, clock, random, tell, isActive, isSuccessor })
+  const daemon = await LabDaemon.open({ routes, clusters: () => clusters, clock, random, tell, isActive, isSuccessor })
   log.append({ kind: 'keeper-started', details: {} })
-  const toxiproxy = new ToxiproxyControl(new Proxies(keeper, { clock, random }))
+  const toxiproxy = new ToxiproxyControl(new Proxies(daemon, { clock, random }))
   if (toxiproxyPort !== null)
     await toxiproxy.listenOn(toxiproxyPort).catch((error: Error) => {
       log.append({ kind: 'note', details: { text: `toxiproxy's control does not listen: ${error.message}` } })
     })
   const ownEtcd = etcd && new OwnEtcd(etcd, { clock, tell })
-  const control = await serveKeeper({ keeper, log, toxiproxy, servers }, socket)
+  const control = await serveControl({ daemon, log, toxiproxy, servers }, socket)
   watch.start()
   return {
     close: async () => {
       watch.close()
       await control.close()
       await toxiproxy.listenOn(null)
-      await keeper.close()
+      await daemon.close()
       await ownEtcd?.close()
     },
   }

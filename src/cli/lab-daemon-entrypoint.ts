@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type Clock, systemClock } from '../base/clock.js'
 import { createLooseRandom } from '../base/loose-random.js'
-import { type KeeperConfig, runKeeper } from '../lab/keeper/control/run-keeper.js'
+import { type LabDaemonConfig, runLabDaemon } from '../lab/daemon/control/run-lab-daemon.js'
 import { endWithParent } from '../lab/runner/end-with-parent.js'
 import { StopSignals } from './terminal/stop-signals.js'
 
@@ -21,12 +21,12 @@ const clock: Clock = {
 const main = async (file: string): Promise<void> => {
   // SIGHUP is ignored, so that the lab continues when its terminal is closed.
   const signals = new StopSignals(() => process.exit(0))
-  const config = JSON.parse(readFileSync(file, 'utf8')) as KeeperConfig
-  const keeper = await runKeeper(config, { clock, random: createLooseRandom() })
+  const config = JSON.parse(readFileSync(file, 'utf8')) as LabDaemonConfig
+  const daemon = await runLabDaemon(config, { clock, random: createLooseRandom() })
   const stopped = new Promise<void>((resolve) => signals.onStop(() => resolve()))
   endWithParent()
   await stopped
-  await keeper.close()
+  await daemon.close()
 }
 
 main((process.argv[2] ?? '').replace(/^-config=/, '')).catch((error: unknown) => {

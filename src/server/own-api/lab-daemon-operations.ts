@@ -30,7 +30,7 @@ const EVENT_EXAMPLE = {
 }
 
 /** The operations that a lab daemon serves on its socket, relative to the root. */
-export const KEEPER_OPERATIONS = {
+export const LAB_DAEMON_OPERATIONS = {
   'GET faults': {
     summary: 'Faults of links and servers that are active',
     answer: { schema: object({ faults: listOf(active) }), example: { faults: [ACTIVE_EXAMPLE] } },

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { KEEPER_NODE_OPTIONS } from '../../../src/lab/processes/keeper-process.js'
+import { LAB_DAEMON_NODE_OPTIONS } from '../../../src/lab/processes/lab-daemon-process.js'
 
 test('this version of node knows every option that the lab daemon is started with', () => {
-  const { status, stderr } = spawnSync(process.execPath, [...KEEPER_NODE_OPTIONS, '-e', ''], { encoding: 'utf8' })
+  const { status, stderr } = spawnSync(process.execPath, [...LAB_DAEMON_NODE_OPTIONS, '-e', ''], { encoding: 'utf8' })
   expect(stderr).toBe('')
   expect(status).toBe(0)
 })

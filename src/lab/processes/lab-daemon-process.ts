@@ -3,10 +3,10 @@ import { replaceFile } from '../../base/replace-file.js'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
-import { type ClusterRecord, type KeeperRecord, type LabRecord, serversIn } from '../model/cluster.js'
-import { KeeperClient } from '../keeper/keeper-client.js'
-import type { KeeperConfig } from '../keeper/control/run-keeper.js'
-import type { HostedFiles } from '../keeper/server-host.js'
+import { type ClusterRecord, type LabDaemonRecord, type LabRecord, serversIn } from '../model/cluster.js'
+import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
+import type { LabDaemonConfig } from '../daemon/control/run-lab-daemon.js'
+import type { HostedFiles } from '../daemon/server-host.js'
 import type { Route } from '../model/routes.js'
 import { LabError } from '../model/lab-error.js'
 import { type Launched, lastLogLines, launchProgram } from './child-process.js'
@@ -16,8 +16,8 @@ import type { LabHost } from './lab-host.js'
 /** The system limits the length of socket paths (104 bytes on some systems). */
 const SOCKET_PATH_MAX = 100
 
-/** The program of the lab daemon; see `cli/keeper-entrypoint.ts`. */
-export const KEEPER_PROGRAM = path.join('bundle', 'keeper.cjs')
+/** The program of the lab daemon; see `cli/lab-daemon-entrypoint.ts`. */
+export const LAB_DAEMON_PROGRAM = path.join('bundle', 'lab-daemon.cjs')
 
 /** The lab daemon with the servers in its process; see `cli/host-entrypoint.ts`. */
 const HOST_PROGRAM = path.join('cli', 'host-entrypoint.js')
@@ -29,14 +29,14 @@ const OPTIMISES_LATE = process.versions.node.startsWith('20.') ? ['--interrupt-b
  * The lab daemon mainly copies bytes: it needs little memory and collects garbage in small steps. The optimizing compiler would
  * load 3 MB of Node code, and time zone data another 1 MB. An idle lab needs neither, and all times are in UTC.
  */
-export const KEEPER_NODE_OPTIONS = [
+export const LAB_DAEMON_NODE_OPTIONS = [
   '--max-semi-space-size=1',
   '--max-old-space-size=64',
   '--no-icu-timezone-data',
   ...OPTIMISES_LATE,
 ]
 
-export const planKeeper = (directory: string, word: string, routes: readonly Route[]): KeeperRecord => {
+export const planLabDaemon = (directory: string, word: string, routes: readonly Route[]): LabDaemonRecord => {
   const near = path.join(directory, `keeper-${word.slice(0, 8)}.sock`)
   return {
     configFile: path.join(directory, `keeper-${word}.json`),
@@ -48,16 +48,16 @@ export const planKeeper = (directory: string, word: string, routes: readonly Rou
 }
 
 /** Starts the lab daemon on its recorded ports and waits until it responds. None may be running. */
-export const startKeeper = async (
+export const startLabDaemon = async (
   lab: LabRecord,
   { clock, servers }: LabHost,
   timeoutMs: number,
   signal?: AbortSignal,
   isTied?: boolean,
-): Promise<{ readonly keeper: KeeperRecord; readonly launched: Launched | undefined }> => {
+): Promise<{ readonly keeper: LabDaemonRecord; readonly launched: Launched | undefined }> => {
   const { keeper } = lab
   if (servers.find(keeper.configFile, keeper.process ?? undefined)) return { keeper, launched: undefined }
-  const config: KeeperConfig = {
+  const config: LabDaemonConfig = {
     lab: lab.name,
     directory: lab.directory,
     socket: keeper.socket,
@@ -72,7 +72,9 @@ export const startKeeper = async (
   makeDirectory(path.dirname(keeper.socket), 0o700)
   replaceFile(keeper.configFile, JSON.stringify(config, undefined, 2))
   const launched = launchProgram([], 'the lab daemon', keeper, {
-    ...(lab.isInProcess ? { program: HOST_PROGRAM } : { program: KEEPER_PROGRAM, nodeOptions: KEEPER_NODE_OPTIONS }),
+    ...(lab.isInProcess
+      ? { program: HOST_PROGRAM }
+      : { program: LAB_DAEMON_PROGRAM, nodeOptions: LAB_DAEMON_NODE_OPTIONS }),
     isTied,
   })
   const failure = new AbortController()
@@ -81,7 +83,7 @@ export const startKeeper = async (
   })
   // While the daemon starts, its silence does not yet mean that the links are down.
   const answers = () =>
-    new KeeperClient(keeper.socket).list().then(
+    new LabDaemonClient(keeper.socket).list().then(
       () => undefined,
       () => 'it is starting',
     )
@@ -99,6 +101,6 @@ const hostedFilesOf = (cluster: ClusterRecord): HostedFiles[] =>
   }))
 
 /** Removes the directory of the daemon's socket if it is outside the lab's directory. */
-export const removeSocket = ({ socket }: KeeperRecord, directory: string): void => {
+export const removeSocket = ({ socket }: LabDaemonRecord, directory: string): void => {
   if (path.dirname(socket) !== directory) rmSync(path.dirname(socket), { recursive: true, force: true })
 }

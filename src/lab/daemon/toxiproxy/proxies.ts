@@ -4,7 +4,7 @@ import type { Random } from '../../../base/random.js'
 import type { Direction } from '../../proxy/direction.js'
 import { Link } from '../../proxy/link.js'
 import { type ActiveFault, type ActiveLinkFault, isOfLink, isShown, meetsDirection } from '../active-fault.js'
-import type { Keeper } from '../keeper.js'
+import type { LabDaemon } from '../lab-daemon.js'
 import type { NamedProxy } from '../open-routes.js'
 import { linkMetrics } from './link-metrics.js'
 import { parseToxic, type Toxic, toLinkFault, toToxic } from './toxics.js'
@@ -30,21 +30,21 @@ const DIRECTIONS: readonly Direction[] = ['up', 'down']
  * removes them. A fault of a whole link appears as a toxic of each of its proxies.
  */
 export class Proxies {
-  readonly #keeper: Keeper
+  readonly #daemon: LabDaemon
   readonly #parts: { readonly clock: Clock; readonly random: Random }
 
-  constructor(keeper: Keeper, parts: { readonly clock: Clock; readonly random: Random }) {
-    this.#keeper = keeper
+  constructor(daemon: LabDaemon, parts: { readonly clock: Clock; readonly random: Random }) {
+    this.#daemon = daemon
     this.#parts = parts
   }
 
   list(): readonly ShownProxy[] {
-    return this.#keeper.proxies.map((proxy) => this.#show(proxy))
+    return this.#daemon.proxies.map((proxy) => this.#show(proxy))
   }
 
   /** Returns the metrics for Prometheus. */
   metrics(): string {
-    return linkMetrics(this.#keeper.proxies, this.#keeper.active)
+    return linkMetrics(this.#daemon.proxies, this.#daemon.active)
   }
 
   show(name: string): ShownProxy {
@@ -62,10 +62,10 @@ export class Proxies {
     const target = targetOf(upstream)
     const listen = typeof given.listen === 'string' ? given.listen : ''
     if (this.#find(name)) throw new ToxiproxyError(409, 'proxy already exists')
-    if (this.#keeper.proxies.filter(({ isExtra }) => isExtra).length >= EXTRA_PROXIES_MAX)
+    if (this.#daemon.proxies.filter(({ isExtra }) => isExtra).length >= EXTRA_PROXIES_MAX)
       throw new ToxiproxyError(409, `there are ${EXTRA_PROXIES_MAX} proxies beside those of the lab already`)
     const link = await this.#open(portOf(listen), target)
-    this.#keeper.addProxy(name, upstream, link)
+    this.#daemon.addProxy(name, upstream, link)
     if (given.enabled === false) await this.#setEnabled(this.#require(name), false)
     return this.show(name)
   }
@@ -91,7 +91,7 @@ export class Proxies {
   async delete(name: string): Promise<void> {
     if (!this.#require(name).isExtra)
       throw new ToxiproxyError(400, `the proxy ${name} belongs to the lab: it cannot be deleted`)
-    await this.#keeper.removeProxy(name)
+    await this.#daemon.removeProxy(name)
   }
 
   /** Creates proxies in order. If one fails, keeps those before it and throws. */
@@ -106,7 +106,7 @@ export class Proxies {
   }
 
   async reset(): Promise<void> {
-    await this.#keeper.heal(this.#keeper.active.filter(isToxic).map(({ id }) => id))
+    await this.#daemon.heal(this.#daemon.active.filter(isToxic).map(({ id }) => id))
   }
 
   toxics(proxy: string): readonly Toxic[] {
@@ -133,17 +133,17 @@ export class Proxies {
     const changed = parseToxic(given, this.toxic(proxyName, name))
     const before = this.#faultsCalled(proxy, name)
     await this.#set(proxy, changed)
-    await this.#keeper.heal(before.map(({ id }) => id))
+    await this.#daemon.heal(before.map(({ id }) => id))
     return changed
   }
 
   async removeToxic(proxyName: string, name: string): Promise<void> {
     this.toxic(proxyName, name)
-    await this.#keeper.heal(this.#faultsCalled(this.#require(proxyName), name).map(({ id }) => id))
+    await this.#daemon.heal(this.#faultsCalled(this.#require(proxyName), name).map(({ id }) => id))
   }
 
   #find(name: string): NamedProxy | undefined {
-    return this.#keeper.proxies.find((proxy) => proxy.name === name)
+    return this.#daemon.proxies.find((proxy) => proxy.name === name)
   }
 
   #require(name: string): NamedProxy {
@@ -163,7 +163,7 @@ export class Proxies {
   }
 
   #met(proxy: NamedProxy): { readonly active: ActiveLinkFault; readonly toxic: Toxic }[] {
-    return this.#keeper.active
+    return this.#daemon.active
       .filter(isShown)
       .filter(isOfLink)
       .flatMap((active) =>
@@ -181,7 +181,7 @@ export class Proxies {
   }
 
   #downs(proxy: NamedProxy): ActiveLinkFault[] {
-    return this.#keeper.active
+    return this.#daemon.active
       .filter(isOfLink)
       .filter((one) => one.fault.name === 'down' && meetsDirection(one, proxy, 'up'))
   }
@@ -189,16 +189,16 @@ export class Proxies {
   async #set({ name, from, to }: NamedProxy, toxic: Toxic): Promise<void> {
     const direction = toxic.stream === 'upstream' ? 'up' : 'down'
     const at = { proxy: name, direction, toxic: toxic.name, toxicity: toxic.toxicity } as const
-    await this.#keeper.set({ between: [from, to], isOneWay: true, fault: toLinkFault(toxic), at })
+    await this.#daemon.set({ between: [from, to], isOneWay: true, fault: toLinkFault(toxic), at })
   }
 
   async #setEnabled(proxy: NamedProxy, isEnabled: boolean): Promise<void> {
     const downs = this.#downs(proxy)
-    if (isEnabled && downs.length > 0) await this.#keeper.heal(downs.map(({ id }) => id))
+    if (isEnabled && downs.length > 0) await this.#daemon.heal(downs.map(({ id }) => id))
     if (isEnabled || downs.length > 0) return
     const { name, from, to } = proxy
     const at = { proxy: name, direction: 'up', toxic: 'down', toxicity: 1 } as const
-    await this.#keeper.set({ between: [from, to], isOneWay: true, fault: { name: 'down' }, at })
+    await this.#daemon.set({ between: [from, to], isOneWay: true, fault: { name: 'down' }, at })
   }
 
   async #open(port: number, target: { host: string; port: number }): Promise<Link> {

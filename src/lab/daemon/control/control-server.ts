@@ -3,10 +3,10 @@ import http from 'node:http'
 import { type EventDraft, isEventKind } from '../../events/event.js'
 import type { EventLog } from '../../events/event-log.js'
 import { packageVersion } from '../../../base/package-version.js'
-import { describeOwnApi, listKeeperApi } from '../../../server/own-api/document.js'
+import { describeOwnApi, listLabDaemonApi } from '../../../server/own-api/document.js'
 import { LabError } from '../../model/lab-error.js'
 import { EventStreams } from './event-streams.js'
-import type { Keeper } from '../keeper.js'
+import type { LabDaemon } from '../lab-daemon.js'
 import { parseFaultRequest } from '../parse-fault.js'
 import { readJson } from '../read-json.js'
 import { HOSTED_VERBS, type ServerHost } from '../server-host.js'
@@ -19,7 +19,7 @@ type Reply = { readonly status: number; readonly body: unknown } | undefined
 
 /** The components that the API controls. */
 interface Kept {
-  readonly keeper: Keeper
+  readonly daemon: LabDaemon
   readonly log: EventLog
   readonly toxiproxy: ToxiproxyControl
   /** Only in an in-process lab. */
@@ -46,7 +46,7 @@ interface Incoming {
  * describes them. `GET /events?after=<id>` lists the events in memory, and with `&follow=1` streams new ones as lines. `POST
  * /events` adds one (an EventDraft).
  */
-export const serveKeeper = async (kept: Kept, socket: string): Promise<{ close(): Promise<void> }> => {
+export const serveControl = async (kept: Kept, socket: string): Promise<{ close(): Promise<void> }> => {
   const streams = new EventStreams(kept.log)
   const control: Control = { ...kept, streams }
   const server = http.createServer((request, response) => {
@@ -84,7 +84,8 @@ const answer = async (
   const incoming = { method, query, request, response }
   const [, room, id] = pathname.split('/')
   if (method === 'GET' && pathname === '/openapi.json') return { status: 200, body: describeOwnApi(packageVersion()) }
-  if (method === 'GET' && pathname === '/') return { status: 200, body: listKeeperApi(control.servers !== undefined) }
+  if (method === 'GET' && pathname === '/')
+    return { status: 200, body: listLabDaemonApi(control.servers !== undefined) }
   if (room === 'faults') return answerFaults(control, incoming, id)
   if (room === 'events' && id === undefined) return answerEvents(control, incoming)
   if (room === 'toxiproxy' && id === undefined) return answerToxiproxy(control, incoming)
@@ -94,13 +95,13 @@ const answer = async (
 
 const UNSUPPORTED: Reply = { status: 405, body: { errors: ['unsupported operation'] } }
 
-const answerFaults = async ({ keeper }: Control, { method, request }: Incoming, id?: string): Promise<Reply> => {
+const answerFaults = async ({ daemon }: Control, { method, request }: Incoming, id?: string): Promise<Reply> => {
   if (id !== undefined && !/^\d+$/.test(id)) return { status: 404, body: { errors: [`there is no fault ${id}`] } }
-  if (method === 'GET' && id === undefined) return { status: 200, body: { faults: keeper.active } }
+  if (method === 'GET' && id === undefined) return { status: 200, body: { faults: daemon.active } }
   if (method === 'POST' && id === undefined)
-    return { status: 200, body: await keeper.set(parseFaultRequest(await readJson(request))) }
+    return { status: 200, body: await daemon.set(parseFaultRequest(await readJson(request))) }
   if (method !== 'DELETE') return UNSUPPORTED
-  const healed = await keeper.heal(id === undefined ? undefined : [Number(id)])
+  const healed = await daemon.heal(id === undefined ? undefined : [Number(id)])
   if (id !== undefined && healed.length === 0) return { status: 404, body: { errors: [`there is no fault ${id}`] } }
   return { status: 200, body: { healed } }
 }

@@ -14,7 +14,7 @@ const ROOT = 'http://lab'
 const TELL_MS = 1000
 
 /** A client of the lab daemon. Requests reject with a conflict if the daemon does not respond. */
-export class KeeperClient {
+export class LabDaemonClient {
   readonly #socket: string
 
   constructor(socket: string) {

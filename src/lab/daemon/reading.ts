@@ -1,13 +1,13 @@
 import type { Clock } from '../../base/clock.js'
 import { isAttached, type LabRecord } from '../model/cluster.js'
-import { KeeperClient } from './keeper-client.js'
+import { LabDaemonClient } from './lab-daemon-client.js'
 import { findLab } from '../model/lab-directory.js'
 import type { LabEvent } from '../events/event.js'
 import { readEvents } from '../events/event-file.js'
 
 /** Returns all events of a lab: those in its files, and those only in the memory of its daemon. */
 export const listEvents = async (lab: LabRecord): Promise<LabEvent[]> => {
-  const kept = await new KeeperClient(lab.keeper.socket).events().catch((): LabEvent[] => [])
+  const kept = await new LabDaemonClient(lab.keeper.socket).events().catch((): LabEvent[] => [])
   const known = new Map([...readEvents(lab.directory), ...kept].map((event) => [event.id, event]))
   return [...known.values()].sort((one, other) => one.id - other.id)
 }
@@ -32,7 +32,7 @@ export const followEvents = async (lab: LabRecord, after: number, options: Follo
   let isLost = false
   while (!signal.aborted && isThere(lab)) {
     try {
-      await new KeeperClient(lab.keeper.socket).follow(
+      await new LabDaemonClient(lab.keeper.socket).follow(
         last,
         (event) => {
           last = event.id

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { systemClock } from '../../../src/base/clock.js'
-import { KeeperClient } from '../../../src/lab/keeper/keeper-client.js'
-import type { KeeperConfig } from '../../../src/lab/keeper/control/run-keeper.js'
-import { KEEPER_NODE_OPTIONS, KEEPER_PROGRAM } from '../../../src/lab/processes/keeper-process.js'
+import { LabDaemonClient } from '../../../src/lab/daemon/lab-daemon-client.js'
+import type { LabDaemonConfig } from '../../../src/lab/daemon/control/run-lab-daemon.js'
+import { LAB_DAEMON_NODE_OPTIONS, LAB_DAEMON_PROGRAM } from '../../../src/lab/processes/lab-daemon-process.js'
 import { randomPorts } from '../../../src/lab/model/ports.js'
 import { waitFor } from '../../../src/lab/requests/wait.js'
 import { becomePrimary, follow, mountEngines, SECRET, waitForReplication } from '../clusters.js'
@@ -18,38 +18,38 @@ import type { Bench } from './context.js'
 const CONNECTIONS = 64
 const WAIT_MS = 30_000
 
-/** A keeper with one link, as a lab has it. */
-interface RunningKeeper {
+/** A lab daemon with one link, as a lab has it. */
+interface RunningLabDaemon {
   readonly pid: number
   /** What is to be dialled instead of the target. */
   readonly address: string
   close(): Promise<void>
 }
 
-const startKeeper = async (bench: Bench, target: string): Promise<RunningKeeper> => {
+const startLabDaemon = async (bench: Bench, target: string): Promise<RunningLabDaemon> => {
   const directory = mkdtempSync(path.join(tmpdir(), 'understudy-bench-'))
-  const port = (await randomPorts(['keeper'])).get('keeper')?.cluster
+  const port = (await randomPorts(['daemon'])).get('daemon')?.cluster
   if (port === undefined) throw new Error('no ports are free')
-  const config: KeeperConfig = {
+  const config: LabDaemonConfig = {
     lab: 'bench',
     directory,
-    socket: path.join(directory, 'keeper.sock'),
+    socket: path.join(directory, 'daemon.sock'),
     routes: [{ from: 'B', to: 'A', address: target, port }],
     clusters: [],
     toxiproxyPort: null,
   }
-  const file = path.join(directory, 'keeper.json')
+  const file = path.join(directory, 'daemon.json')
   writeFileSync(file, JSON.stringify(config))
-  const args = [...KEEPER_NODE_OPTIONS, path.join(bench.dist, KEEPER_PROGRAM), `-config=${file}`]
+  const args = [...LAB_DAEMON_NODE_OPTIONS, path.join(bench.dist, LAB_DAEMON_PROGRAM), `-config=${file}`]
   const child: ChildProcess = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
   const gone = new Promise((resolve) => child.once('exit', resolve))
   const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
   const answers = async () => {
-    await new KeeperClient(config.socket).list()
+    await new LabDaemonClient(config.socket).list()
     return undefined
   }
-  await waitFor(systemClock, 'the keeper to answer', answers, WAIT_MS)
+  await waitFor(systemClock, 'the lab daemon to answer', answers, WAIT_MS)
   return {
     pid: child.pid ?? 0,
     address: `127.0.0.1:${port}`,
@@ -108,29 +108,29 @@ const measurePair = async (bench: Bench, pair: Pair): Promise<Measured> => {
   return { rate, pairUs: ((pairMs(pair) - beforeMs) * 1000) / (rate * bench.seconds) }
 }
 
-/** As `measurePair`, with what the keeper between the two took. */
-const measureThrough = async (bench: Bench, pair: Pair, { pid }: RunningKeeper): Promise<Measured> => {
+/** As `measurePair`, with what the lab daemon between the two took. */
+const measureThrough = async (bench: Bench, pair: Pair, { pid }: RunningLabDaemon): Promise<Measured> => {
   const [beforeMs, callsBefore] = [cpuMs(pid), readsAndWrites(pid)]
   const measured = await measurePair(bench, pair)
   const writes = measured.rate * bench.seconds
-  const keeperUs = ((cpuMs(pid) - beforeMs) * 1000) / writes
-  bench.note('keeper: its share of the processor time', (100 * keeperUs) / (keeperUs + measured.pairUs), '%')
-  bench.note('keeper: processor time of a write', keeperUs, 'us')
-  bench.note('keeper: reads and writes of it for a write', (readsAndWrites(pid) - callsBefore) / writes, '')
+  const daemonUs = ((cpuMs(pid) - beforeMs) * 1000) / writes
+  bench.note('lab daemon: its share of the processor time', (100 * daemonUs) / (daemonUs + measured.pairUs), '%')
+  bench.note('lab daemon: processor time of a write', daemonUs, 'us')
+  bench.note('lab daemon: reads and writes of it for a write', (readsAndWrites(pid) - callsBefore) / writes, '')
   return measured
 }
 
-/** Figure 16d: a pair that dials each other, and one with a keeper between them, in turns; both stand all the time. */
-export const measureKeeper = async (bench: Bench): Promise<undefined> => {
-  let keeper: RunningKeeper | undefined
+/** Figure 16d: a pair that dials each other, and one with a lab daemon between them, in turns; both stand all the time. */
+export const measureLabDaemon = async (bench: Bench): Promise<undefined> => {
+  let daemon: RunningLabDaemon | undefined
   const advertised = async (port: number) => {
-    keeper = await startKeeper(bench, `127.0.0.1:${port}`)
-    return keeper.address
+    daemon = await startLabDaemon(bench, `127.0.0.1:${port}`)
+    return daemon.address
   }
   try {
     const through = await openPair(bench, 'through', advertised)
     const direct = await openPair(bench, 'direct')
-    const between = keeper
+    const between = daemon
     if (!between) throw new Error('the server asked for no address')
     for (const pair of [direct, through]) await writesPerSecond(bench, pair)
     const lost: number[] = []
@@ -140,16 +140,16 @@ export const measureKeeper = async (bench: Bench): Promise<undefined> => {
       const before = isFirst ? await measureThrough(bench, through, between) : undefined
       const directly = await measurePair(bench, direct)
       const by = before ?? (await measureThrough(bench, through, between))
-      bench.note('keeper: writes a second directly', directly.rate, '/s')
-      bench.note('keeper: writes a second by a keeper', by.rate, '/s')
-      bench.note('keeper: processor time of a write, both servers, directly', directly.pairUs, 'us')
-      bench.note('keeper: the same by a keeper', by.pairUs, 'us')
+      bench.note('lab daemon: writes a second directly', directly.rate, '/s')
+      bench.note('lab daemon: writes a second by a lab daemon', by.rate, '/s')
+      bench.note('lab daemon: processor time of a write, both servers, directly', directly.pairUs, 'us')
+      bench.note('lab daemon: the same by a lab daemon', by.pairUs, 'us')
       lost.push(100 * (1 - by.rate / directly.rate))
     }
     bench.add('16d', median(lost))
-    bench.note('keeper: memory after all that', residentMb(between.pid), 'MB')
+    bench.note('lab daemon: memory after all that', residentMb(between.pid), 'MB')
   } finally {
-    await keeper?.close()
+    await daemon?.close()
   }
   return undefined
 }

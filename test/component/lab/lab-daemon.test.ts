@@ -8,9 +8,9 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import type { EventDraft, LabEvent } from '../../../src/lab/events/event.js'
-import { Keeper } from '../../../src/lab/keeper/keeper.js'
-import { KeeperClient } from '../../../src/lab/keeper/keeper-client.js'
-import { runKeeper } from '../../../src/lab/keeper/control/run-keeper.js'
+import { LabDaemon } from '../../../src/lab/daemon/lab-daemon.js'
+import { LabDaemonClient } from '../../../src/lab/daemon/lab-daemon-client.js'
+import { runLabDaemon } from '../../../src/lab/daemon/control/run-lab-daemon.js'
 import { randomSinglePorts } from '../../../src/lab/model/ports.js'
 import { until } from '../../support/until.js'
 
@@ -19,7 +19,7 @@ const stops: (() => unknown)[] = []
 let directory = ''
 
 beforeEach(() => {
-  directory = mkdtempSync(path.join(tmpdir(), 'understudy-keeper-'))
+  directory = mkdtempSync(path.join(tmpdir(), 'understudy-daemon-'))
   stops.push(() => rmSync(directory, { recursive: true, force: true }))
 })
 
@@ -27,22 +27,22 @@ afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop()
 })
 
-const socketFile = () => path.join(directory, 'keeper.sock')
+const socketFile = () => path.join(directory, 'daemon.sock')
 
-const startKeeper = async (apiAddress = 'http://127.0.0.1:9') => {
+const startLabDaemon = async (apiAddress = 'http://127.0.0.1:9') => {
   const [port = 0] = await randomSinglePorts(1)
   const route = { from: 'A', to: 'B', address: '127.0.0.1:9', port }
   const clusters = [{ name: 'A', apiAddress }]
   const config = { lab: 'one', directory, socket: socketFile(), routes: [route], clusters, toxiproxyPort: null }
-  const keeper = await runKeeper(config, { clock: systemClock, random: createSeededRandom(7) })
-  stops.push(() => keeper.close())
-  return { keeper, client: new KeeperClient(socketFile()) }
+  const daemon = await runLabDaemon(config, { clock: systemClock, random: createSeededRandom(7) })
+  stops.push(() => daemon.close())
+  return { daemon, client: new LabDaemonClient(socketFile()) }
 }
 
 const cut = { between: ['A', 'B'], isOneWay: false, fault: { name: 'partition' } } as const
 
 it('the lab daemon records each fault that is set, healed or expired, and tells every follower', async () => {
-  const { client } = await startKeeper()
+  const { client } = await startLabDaemon()
   const seen: [LabEvent[], LabEvent[]] = [[], []]
   const stop = new AbortController()
   const following = seen.map((events) => client.follow(0, (event) => events.push(event), stop.signal))
@@ -59,7 +59,7 @@ it('the lab daemon records each fault that is set, healed or expired, and tells 
 })
 
 it('the lab daemon accepts events of commands and rejects invalid events', async () => {
-  const { client } = await startKeeper()
+  const { client } = await startLabDaemon()
   expect(await client.append({ cluster: 'A', kind: 'command', details: { verb: 'crash' } })).toMatchObject({
     id: 2,
     lab: 'one',
@@ -67,18 +67,18 @@ it('the lab daemon accepts events of commands and rejects invalid events', async
   })
   await expect(client.append({ kind: 'party' as 'note', details: {} })).rejects.toThrow('not an event')
   await expect(client.append({ kind: 'note', details: { text: 'x'.repeat(20_000) } })).rejects.toThrow('too large')
-  await new KeeperClient(`${socketFile()}.none`).tell({ kind: 'note', details: {} })
+  await new LabDaemonClient(`${socketFile()}.none`).tell({ kind: 'note', details: {} })
 })
 
 it('the lab daemon cuts off a reader that does not read, and buffers little for it', async () => {
-  const { client } = await startKeeper()
+  const { client } = await startLabDaemon()
   const reader = net.connect(socketFile())
   stops.push(() => reader.destroy())
   let isClosed = false
   reader.on('close', () => {
     isClosed = true
   })
-  reader.write('GET /events?after=0&follow=1 HTTP/1.1\r\nHost: keeper\r\n\r\n')
+  reader.write('GET /events?after=0&follow=1 HTTP/1.1\r\nHost: daemon\r\n\r\n')
   await new Promise((resolve) => reader.once('data', resolve))
   reader.pause()
   const text = 'x'.repeat(15_000)
@@ -89,7 +89,7 @@ it('the lab daemon cuts off a reader that does not read, and buffers little for 
 })
 
 it('the lab daemon accepts a limited number of followers', async () => {
-  const { client } = await startKeeper()
+  const { client } = await startLabDaemon()
   const stop = new AbortController()
   setMaxListeners(0, stop.signal)
   const following: Promise<void>[] = []
@@ -112,7 +112,7 @@ it('the lab daemon reports a cluster that hangs, answers again, changes its seal
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   stops.push(() => server.close())
   const { port } = server.address() as net.AddressInfo
-  const { client } = await startKeeper(`http://127.0.0.1:${port}`)
+  const { client } = await startLabDaemon(`http://127.0.0.1:${port}`)
   const changes = async () =>
     (await client.events())
       .filter(({ cluster }) => cluster === 'A')
@@ -146,9 +146,9 @@ it('a closed lab daemon sends no more requests, even with one in flight', async 
     server.close()
   })
   const { port } = server.address() as net.AddressInfo
-  const { keeper } = await startKeeper(`http://127.0.0.1:${port}`)
+  const { daemon } = await startLabDaemon(`http://127.0.0.1:${port}`)
   await until(() => sockets.length === 1)
-  await keeper.close()
+  await daemon.close()
   // Whatever it still asked would be here before this one is.
   const last = net.connect(port, '127.0.0.1')
   stops.push(() => last.destroy())
@@ -159,7 +159,7 @@ it('a closed lab daemon sends no more requests, even with one in flight', async 
 const STATUS = { data: { dr: { mode: 'disabled' }, performance: { mode: 'disabled' } } }
 
 it('the lab daemon gives no number to a rejected fault, and names the unknown cluster', async () => {
-  const { client } = await startKeeper()
+  const { client } = await startLabDaemon()
   await expect(client.set({ ...cut, between: ['A', 'Q'] })).rejects.toThrow('there is no cluster "Q"; there is A')
   await expect(client.set({ cluster: 'A', fault: { name: 'skew', ms: 1 } })).rejects.toThrow(
     'cluster A does not answer',
@@ -168,7 +168,7 @@ it('the lab daemon gives no number to a rejected fault, and names the unknown cl
 })
 
 it('the lab daemon does not report a hidden fault, and heals it like any other', async () => {
-  const { client } = await startKeeper()
+  const { client } = await startLabDaemon()
   await client.set({ ...cut, isHidden: true })
   expect(await client.list()).toMatchObject([{ id: 1, isHidden: true }])
   expect((await client.events()).map(({ kind }) => kind)).not.toContain('fault-set')
@@ -177,9 +177,9 @@ it('the lab daemon does not report a hidden fault, and heals it like any other',
 })
 
 it('the lab daemon holds a thousand faults of two clients, rejects more, and heals all', async () => {
-  const { client } = await startKeeper()
-  const other = new KeeperClient(socketFile())
-  const each = async (one: KeeperClient) => {
+  const { client } = await startLabDaemon()
+  const other = new LabDaemonClient(socketFile())
+  const each = async (one: LabDaemonClient) => {
     for (let count = 0; count < 500; count++)
       await one.set({ between: ['A', 'B'], isOneWay: true, fault: { name: 'latency', ms: count + 1 } })
   }
@@ -224,92 +224,97 @@ const startSlowServer = async (skewMs = 0) => {
   return { apiAddress: `http://127.0.0.1:${port}`, told, waiting, hold, release }
 }
 
-const keeperOver = (apiAddress: string, isSuccessor = false) => {
+const daemonOver = (apiAddress: string, isSuccessor = false) => {
   const events: EventDraft[] = []
   const tell = (event: EventDraft) => void events.push(event)
-  const keeper = Keeper.over([], { clock: systemClock, clusters: () => [{ name: 'A', apiAddress }], tell, isSuccessor })
-  return { keeper, events }
+  const daemon = LabDaemon.over([], {
+    clock: systemClock,
+    clusters: () => [{ name: 'A', apiAddress }],
+    tell,
+    isSuccessor,
+  })
+  return { daemon, events }
 }
 
 const skew = (ms: number) => ({ cluster: 'A', fault: { name: 'skew', ms } }) as const
 
 it('the lab daemon does not restore a fault that is healed during a check of its server', async () => {
   const { apiAddress, told, waiting, hold, release } = await startSlowServer()
-  const { keeper } = keeperOver(apiAddress)
-  await keeper.set(skew(-5))
+  const { daemon } = daemonOver(apiAddress)
+  await daemon.set(skew(-5))
   hold()
-  const healing = keeper.heal()
+  const healing = daemon.heal()
   await until(() => waiting.length === 1)
-  const reminding = keeper.remind('A')
+  const reminding = daemon.remind('A')
   release()
   await Promise.all([healing, reminding])
   expect(told).toEqual(['-5ms', '0s'])
-  expect(keeper.active).toEqual([])
+  expect(daemon.active).toEqual([])
 })
 
 it('the newer of two faults stays in force if its server is checked while it is set', async () => {
   const { apiAddress, told, waiting, hold, release } = await startSlowServer()
-  const { keeper } = keeperOver(apiAddress)
-  await keeper.set(skew(-5))
+  const { daemon } = daemonOver(apiAddress)
+  await daemon.set(skew(-5))
   hold()
-  const setting = keeper.set(skew(7))
+  const setting = daemon.set(skew(7))
   await until(() => waiting.length === 1)
-  const reminding = keeper.remind('A')
+  const reminding = daemon.remind('A')
   release()
   await Promise.all([setting, reminding])
   expect(told).toEqual(['-5ms', '7ms', '7ms'])
-  expect(keeper.active).toMatchObject([{ fault: { ms: 7 } }])
+  expect(daemon.active).toMatchObject([{ fault: { ms: 7 } }])
 })
 
 it('the lab daemon heals a fault on a server that did not answer before', async () => {
   const { apiAddress, told, release, hold } = await startSlowServer()
-  const { keeper, events } = keeperOver(apiAddress)
+  const { daemon, events } = daemonOver(apiAddress)
   hold()
-  await expect(keeper.set(skew(5))).rejects.toThrow('cluster A does not answer')
+  await expect(daemon.set(skew(5))).rejects.toThrow('cluster A does not answer')
   release()
-  await keeper.remind('A')
-  expect([told, keeper.active]).toEqual([['5ms', '0s'], []])
+  await daemon.remind('A')
+  expect([told, daemon.active]).toEqual([['5ms', '0s'], []])
   expect(events).toEqual([
     { kind: 'note', cluster: 'A', details: { text: 'clock +5 ms: of no known lab, and stopped' } },
   ])
-  await keeper.remind('A')
+  await daemon.remind('A')
   expect(told).toEqual(['5ms', '0s'])
 })
 
 it('the lab daemon removes faults of an earlier lab daemon and restores its own', async () => {
   const { apiAddress, told } = await startSlowServer(300_000)
-  const { keeper } = keeperOver(apiAddress, true)
-  await keeper.set(skew(7))
-  await keeper.remind('A')
+  const { daemon } = daemonOver(apiAddress, true)
+  await daemon.set(skew(7))
+  await daemon.remind('A')
   expect(told).toEqual(['7ms', '0s', '7ms'])
   const other = await startSlowServer(300_000)
-  await keeperOver(other.apiAddress, true).keeper.heal()
+  await daemonOver(other.apiAddress, true).daemon.heal()
   expect(other.told).toEqual(['0s'])
 })
 
 it('a heal of all faults includes a fault that is being set', async () => {
   const { apiAddress, told, waiting, hold, release } = await startSlowServer()
-  const { keeper } = keeperOver(apiAddress)
+  const { daemon } = daemonOver(apiAddress)
   hold()
-  const setting = keeper.set(skew(5))
+  const setting = daemon.set(skew(5))
   await until(() => waiting.length === 1)
-  const healing = keeper.heal()
+  const healing = daemon.heal()
   release()
   await setting
   expect(await healing).toMatchObject([{ fault: { ms: 5 } }])
-  expect([told, keeper.active]).toEqual([['5ms', '0s'], []])
+  expect([told, daemon.active]).toEqual([['5ms', '0s'], []])
 })
 
 it('the duration of a fault counts from the time when it is set', async () => {
   const { apiAddress, told, waiting, hold, release } = await startSlowServer()
-  const { keeper } = keeperOver(apiAddress)
+  const { daemon } = daemonOver(apiAddress)
   hold()
-  const setting = keeper.set({ ...skew(5), forMs: 60_000 })
+  const setting = daemon.set({ ...skew(5), forMs: 60_000 })
   await until(() => waiting.length === 1)
   const answeredMs = systemClock.now()
   release()
   expect((await setting).untilMs).toBeGreaterThanOrEqual(answeredMs + 60_000)
-  await keeper.close()
+  await daemon.close()
   expect(told).toEqual(['5ms'])
 })
 
@@ -338,7 +343,7 @@ it.each([
   [{ cluster: 'A', fault: [] }, 'this is not a fault'],
   [[], 'this is not a fault'],
 ])('the control API refuses %j', async (request, text) => {
-  const { client } = await startKeeper()
+  const { client } = await startLabDaemon()
   await expect(client.set(request as never)).rejects.toMatchObject({ message: expect.stringContaining(text) })
   expect(await client.list()).toEqual([])
 })
