@@ -39,7 +39,6 @@ export const LONG_LISTS: Readonly<Record<string, number>> = {
   'src/lab/snapshot/load-image.ts': 1,
   'src/lab/snapshot/reset.ts': 2,
   'src/lab/status/links.ts': 1,
-  'src/lab/topology/judge.ts': 1,
   'src/lab/requests/wait.ts': 2,
   'src/secrets/kv/versions.ts': 3,
   'src/storage/barrier/barrier-codec.ts': 1,

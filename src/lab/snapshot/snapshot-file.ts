@@ -19,8 +19,7 @@ import { makeDirectories } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
 import { listSnapshots, SNAPSHOT_SUFFIX, snapshotsDirectory } from './kept.js'
 import { serversOf } from '../model/topology.js'
-import { topologyDocument } from '../topology/document.js'
-import { parseTopology } from '../topology/parse.js'
+import { parseTopology, topologyDocument } from '../topology/parse.js'
 import { imagedServers, imageFile, isManifest, type Manifest, readManifest, writeManifest } from './manifest.js'
 
 /**

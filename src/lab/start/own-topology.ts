@@ -5,7 +5,7 @@ import { requireKeys } from '../model/settings.js'
 import type { VirtualLab } from '../simulated/virtual-lab.js'
 import type { ClusterPlan, Topology } from '../model/topology.js'
 import { loadTopology } from '../topology/catalogue.js'
-import { findTopologyProblems } from '../topology/judge.js'
+import { findTopologyProblems } from '../topology/rules.js'
 
 /** Names of lab members. Clusters are properties of the lab too, so they cannot have these names. */
 const OF_LABS: { readonly [Name in Extract<keyof InProcessLab | keyof VirtualLab, string>]-?: true } = {
@@ -61,21 +61,12 @@ export const requireTopologyOf = (given: string | Topology): Topology => {
   requireKeys(`cluster of the topology ${name} to plan`, plans, clusters)
   if (!links.every(isLink))
     throw wrong(`the topology ${name}: a link has a "kind" (dr, performance), a "primary" and a "secondary"`)
-  const judged = clusters.map((cluster) => [cluster, asPlanned(plans[cluster])] as const)
-  const file = { clusters: Object.fromEntries(judged), links: links.map(asJudged) }
+  const nodesOf = ({ nodes }: ClusterPlan = {}) => (nodes ? { nodes } : {})
+  const file = { clusters: Object.fromEntries(clusters.map((name) => [name, nodesOf(plans[name])])), links }
   const [problem] = findTopologyProblems(file, () => ({ line: 0, column: 0 }))
   if (problem) throw wrong(`the topology ${name}: ${problem.text}`)
   return given
 }
-
-const asJudged = ({ kind, primary, secondary, filter }: Topology['links'][number]) => ({
-  kind,
-  primary,
-  secondary,
-  filter,
-})
-
-const asPlanned = ({ nodes, reach }: ClusterPlan = {}) => ({ ...(nodes && { nodes }), ...(reach && { reach }) })
 
 const isLink = (link: unknown): boolean => {
   const { kind, primary, secondary } = (link ?? {}) as Partial<Topology['links'][number]>

@@ -2,46 +2,10 @@ import type * as Yaml from 'yaml'
 import { parseDurationMs } from '../../base/duration.js'
 import { checkSchema } from '../documents/check-schema.js'
 import { loadYaml, type Problem, readYaml, refuseProblems, type YamlDocument } from '../documents/yaml-document.js'
-import type { Kind } from '../model/kinds.js'
-import { findSettingProblem, type LabSettings } from '../model/settings.js'
-import type { ClusterPlan, Link, NodeCount, NodeStorage, SealPlan, Seed, Topology } from '../model/topology.js'
-import { findTopologyProblems } from './judge.js'
+import { findSettingProblem } from '../model/settings.js'
+import type { ClusterPlan, Link, SealPlan, Topology } from '../model/topology.js'
+import { findTopologyProblems, type LinkFile, type PlanFile, type TopologyFile } from './rules.js'
 import { TOPOLOGY_SCHEMA } from './schema.js'
-
-/** The content of a topology file that passed schema validation. */
-interface TopologyFile {
-  readonly name: string
-  readonly about?: string
-  readonly defaults?: PlanFile
-  readonly clusters: Readonly<Record<string, (PlanFile & PlaceFile) | null>>
-  readonly links?: readonly LinkFile[]
-}
-
-interface PlanFile {
-  readonly nodes?: NodeCount
-  readonly storage?: NodeStorage
-  readonly seal?: string
-  readonly license?: 'enterprise' | 'plus' | 'none'
-  readonly version?: string
-  readonly tls?: boolean
-  readonly settings?: LabSettings
-}
-
-interface PlaceFile {
-  readonly ports?: { readonly api: number; readonly cluster?: number }
-  readonly reach?: NonNullable<ClusterPlan['reach']>
-  readonly seed?: Seed
-}
-
-interface LinkFile {
-  readonly kind: Kind
-  readonly primary: string
-  readonly secondary: string
-  readonly activation?: NonNullable<Link['activation']>
-  readonly filter?: NonNullable<Link['filter']>
-  readonly latency?: string
-  readonly jitter?: string
-}
 
 /** Parses a topology. Throws a usage error with one `file:line:column: problem` line per problem. */
 export const parseTopology = (text: string, file: string): Topology => {
@@ -70,7 +34,7 @@ const toTopology = ({ name, about = '', defaults = {}, clusters, links = [] }: T
   }
 }
 
-const toPlan = ({ seal, settings = {}, ports, ...rest }: PlanFile & PlaceFile): ClusterPlan => ({
+const toPlan = ({ seal, settings = {}, ports, ...rest }: PlanFile): ClusterPlan => ({
   ...rest,
   ...(seal === undefined ? {} : { seal: parseSeal(seal) }),
   ...(Object.keys(settings).length === 0 ? {} : { settings }),
@@ -86,6 +50,28 @@ const toLink = ({ latency, jitter, ...rest }: LinkFile): Link => ({
   ...rest,
   ...(latency === undefined ? {} : { latencyMs: parseDurationMs(latency) ?? 0 }),
   ...(jitter === undefined ? {} : { jitterMs: parseDurationMs(jitter) ?? 0 }),
+})
+
+/** Returns a topology as JSON text, a subset of YAML, which `parseTopology` can read and validate. */
+export const topologyDocument = ({ name, about, clusters, links, plans = {} }: Topology): string =>
+  JSON.stringify({
+    apiVersion: 'understudy/v1',
+    kind: 'Topology',
+    name,
+    about,
+    clusters: Object.fromEntries(clusters.map((cluster) => [cluster, planDocument(plans[cluster])])),
+    links: links.map(linkDocument),
+  })
+
+const planDocument = ({ seal, ...rest }: ClusterPlan = {}) => ({
+  ...rest,
+  ...(seal && { seal: `${seal.type} ${seal.shares}/${seal.threshold}` }),
+})
+
+const linkDocument = ({ latencyMs, jitterMs, ...rest }: Link) => ({
+  ...rest,
+  ...(latencyMs !== undefined && { latency: `${latencyMs}ms` }),
+  ...(jitterMs !== undefined && { jitter: `${jitterMs}ms` }),
 })
 
 /** Returns the node at a path of keys and indexes, or its nearest ancestor. */

@@ -12,8 +12,7 @@ import {
   topologyText,
 } from '../../../src/lab/topology/catalogue.js'
 import { withNodes } from '../../../src/lab/model/topology.js'
-import { topologyDocument } from '../../../src/lab/topology/document.js'
-import { parseTopology } from '../../../src/lab/topology/parse.js'
+import { parseTopology, topologyDocument } from '../../../src/lab/topology/parse.js'
 import { TOPOLOGY_SCHEMA } from '../../../src/lab/topology/schema.js'
 
 const FILES = path.join(import.meta.dirname, '../../../src/lab/topology/files')

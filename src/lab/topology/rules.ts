@@ -1,0 +1,135 @@
+import type { Problem } from '../documents/yaml-document.js'
+import { type ClusterPlan, findNameClashes, type Link, NODE_COUNTS } from '../model/topology.js'
+
+/** A plan in a topology file. */
+export type PlanFile = Omit<ClusterPlan, 'seal' | 'ports'> & {
+  readonly seal?: string
+  readonly ports?: { readonly api: number; readonly cluster?: number }
+}
+
+export type LinkFile = Omit<Link, 'latencyMs' | 'jitterMs'> & { readonly latency?: string; readonly jitter?: string }
+
+/** The content of a topology file that passed schema validation. */
+export interface TopologyFile {
+  readonly name: string
+  readonly about?: string
+  readonly defaults?: PlanFile
+  readonly clusters: Readonly<Record<string, PlanFile | null>>
+  readonly links?: readonly LinkFile[]
+}
+
+type Path = readonly (string | number)[]
+type PlaceOf = (path: Path) => { readonly line: number; readonly column: number }
+type Finding = readonly [path: Path, text: string]
+
+const SHARES_MAX = 255
+
+/** Finds problems that a schema cannot describe: inconsistent values. */
+export const findTopologyProblems = (
+  { clusters, links = [], defaults }: Omit<TopologyFile, 'name'>,
+  placeOf: PlaceOf,
+): Problem[] => {
+  const names = Object.keys(clusters)
+  const clashes = findNameClashes(names, (name) => clusters[name]?.nodes ?? defaults?.nodes ?? 1)
+  return [
+    ...when(names.length === 0, ['clusters'], 'clusters must have at least one'),
+    ...checkPlan(defaults, ['defaults']),
+    ...names.flatMap((name) => checkPlan(clusters[name], ['clusters', name])),
+    ...clashes.map(({ cluster, text }): Finding => [['clusters', cluster], text]),
+    ...checkPorts(clusters),
+    ...names.flatMap((name) => checkSeed(name, clusters[name]?.seed, links)),
+    ...links.flatMap((_, index) => checkLink(links, index, names)),
+    ...links.flatMap((_, index) => checkCircle(links, index)),
+  ].map(([path, text]) => ({ ...placeOf(path), text }))
+}
+
+const when = (isWrong: boolean, path: Path, text: string): Finding[] => (isWrong ? [[path, text]] : [])
+
+const checkPlan = (plan: PlanFile | null | undefined, path: Path): Finding[] => {
+  const { nodes = 1, seal = '', ports } = plan ?? {}
+  const [, shares = 1, threshold = 1] = (/ (\d+)\/(\d+)$/.exec(seal) ?? []).map(Number)
+  const at = (field: string) => [...path, field]
+  return [
+    ...when(!NODE_COUNTS.some((one) => one === nodes), at('nodes'), `nodes must be ${NODE_COUNTS.join(', ')}`),
+    ...when(nodes > 1 && ports !== undefined, at('ports'), 'ports are chosen for several nodes: nodes must be 1'),
+    ...when(
+      shares < 1 || shares > SHARES_MAX || threshold < 1 || threshold > shares,
+      at('seal'),
+      `a threshold of ${threshold} does not go with ${shares} shares (1 to ${SHARES_MAX})`,
+    ),
+    ...when(threshold === 1 && shares > 1, at('seal'), 'several shares need a threshold of at least 2'),
+  ]
+}
+
+const checkPorts = (clusters: TopologyFile['clusters']): Finding[] => {
+  const owners = new Map<number, string>()
+  return Object.entries(clusters).flatMap(([name, plan]) => {
+    if (!plan?.ports) return []
+    const path = ['clusters', name, 'ports']
+    const { api, cluster = api + 1 } = plan.ports
+    return [api, cluster].flatMap((port) => {
+      const owner = owners.get(port)
+      owners.set(port, name)
+      if (port > 65_535) return when(true, path, `there is no port ${port}`)
+      return when(owner !== undefined, path, `port ${port} is that of cluster ${owner} already`)
+    })
+  })
+}
+
+const checkSeed = (name: string, seed: PlanFile['seed'], links: readonly LinkFile[]): Finding[] => {
+  const path = ['clusters', name, 'seed']
+  const kinds = links.filter(({ secondary }) => secondary === name).map(({ kind }) => kind)
+  if (seed && kinds.includes('dr'))
+    return [[path, `${name} is a DR secondary, which takes nothing but what its primary has: seed that one`]]
+  if (!seed || kinds.length > 0) return []
+  const mounts = Object.keys(seed.mounts ?? {}).map((mount) => `${mount.replace(/\/$/, '')}/`)
+  return Object.keys(seed.secrets ?? {})
+    .filter((secret) => !mounts.some((mount) => secret.startsWith(mount)))
+    .map((secret) => [[...path, 'secrets', secret], `no mount of ${name} holds "${secret}"`])
+}
+
+const checkLink = (links: readonly LinkFile[], index: number, names: readonly string[]): Finding[] => {
+  const link = links[index]
+  if (!link) return []
+  const { kind, primary, secondary, filter, latency, jitter } = link
+  const path = ['links', index]
+  const other = links.slice(0, index).filter((before) => before.secondary === secondary)
+  const above = links.filter((one) => one.secondary === primary).map((one) => one.kind)
+  return [
+    ...[primary, secondary].flatMap((name) =>
+      when(!names.includes(name), path, `there is no cluster ${name}; there are ${names.join(', ')}`),
+    ),
+    ...when(primary === secondary, path, `${primary} cannot follow itself`),
+    ...when(kind === 'dr' && Boolean(filter), [...path, 'filter'], 'only performance links have filters'),
+    ...when(jitter !== undefined && latency === undefined, [...path, 'jitter'], 'there is no jitter without a latency'),
+    ...when(
+      other.some((before) => before.kind === kind),
+      path,
+      `${secondary} follows another ${kind} primary already`,
+    ),
+    ...when(
+      other.some((before) => before.kind !== kind),
+      path,
+      `${secondary} cannot be a DR and a performance secondary at once`,
+    ),
+    ...when(above.includes(kind), path, `${primary} is a ${kind} secondary itself and cannot be a ${kind} primary`),
+    ...when(
+      kind === 'performance' && above.includes('dr'),
+      path,
+      `${primary} is a DR secondary, which nothing can follow`,
+    ),
+  ]
+}
+
+const checkCircle = (links: readonly LinkFile[], index: number): Finding[] => {
+  const { primary, secondary } = links[index] ?? { primary: '', secondary: '' }
+  const seen = new Set<string>()
+  const follow = (name: string): boolean => {
+    if (name === secondary) return true
+    if (seen.has(name)) return false
+    seen.add(name)
+    return links.some((link) => link.secondary === name && follow(link.primary))
+  }
+  const text = `${secondary} would follow itself by way of ${primary}`
+  return when(primary !== secondary && follow(primary), ['links', index], text)
+}
