@@ -72,7 +72,7 @@ const findSilence = (error: unknown): ApiUnreachable | undefined => {
 /** Returns the reason if the unreachable server belongs to a lab and is paused or stopped. */
 const findReason = async ({ url }: ApiUnreachable): Promise<string | undefined> => {
   const [{ explainSilence }, { thisHost }] = await Promise.all([
-    import('../lab/lifecycle/silence.js'),
+    import('../lab/lifecycle/listing.js'),
     import('../lab/processes/lab-host.js'),
   ])
   return explainSilence(url, thisHost())

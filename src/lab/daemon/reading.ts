@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import { isAttached, type LabRecord } from '../model/cluster.js'
 import { LabDaemonClient } from './lab-daemon-client.js'
-import { findLab } from '../model/lab-directory.js'
+import { findIntactLab } from '../model/lab-directory.js'
 import type { LabEvent } from '../events/event.js'
 import { readEvents } from '../events/event-file.js'
 
@@ -51,10 +51,6 @@ export const followEvents = async (lab: LabRecord, after: number, options: Follo
 
 /** Whether this lab still exists. A new lab with the same name has another daemon. */
 const isThere = ({ name, keeper }: LabRecord): boolean => {
-  try {
-    const lab = findLab(name)
-    return lab !== undefined && !isAttached(lab) && lab.keeper.socket === keeper.socket
-  } catch {
-    return false
-  }
+  const lab = findIntactLab(name)
+  return lab !== undefined && !isAttached(lab) && lab.keeper.socket === keeper.socket
 }

@@ -1,8 +1,8 @@
-import { type AnyLab, isAttached, type LabRecord, serversOfLab } from '../model/cluster.js'
+import { isAttached, type LabRecord, serversOfLab } from '../model/cluster.js'
 import { LabError } from '../model/lab-error.js'
 import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { claimLab } from '../processes/claim.js'
-import { findConfigFiles, findLab, removeData, removeLab } from '../model/lab-directory.js'
+import { findConfigFiles, findIntactLab, removeData, removeLab } from '../model/lab-directory.js'
 import { listLabs } from '../model/state-directory.js'
 import { removeSocket } from '../processes/lab-daemon-process.js'
 import type { LabHost } from '../processes/lab-host.js'
@@ -30,12 +30,11 @@ export const downLab = async (
   if (!listLabs().includes(name)) return undefined
   const claim = claimLab(name, 'stopped', host.me, host.table)
   try {
-    const known = findReadable(name)
-    if (known && isAttached(known)) {
+    const lab = findIntactLab(name)
+    if (lab && isAttached(lab)) {
       removeLab(name)
       return 'forgotten'
     }
-    const lab = known
     if (!lab && options.keep)
       throw new LabError('conflict', `the record of the lab "${name}" cannot be read: nothing to keep`)
     if (lab) await stopLab(lab, options, host)
@@ -49,14 +48,6 @@ export const downLab = async (
     return 'down'
   } finally {
     claim.release()
-  }
-}
-
-const findReadable = (name: string): AnyLab | undefined => {
-  try {
-    return findLab(name)
-  } catch {
-    return undefined
   }
 }
 

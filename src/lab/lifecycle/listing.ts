@@ -1,8 +1,15 @@
 import path from 'node:path'
-import { type AnyLab, type AttachedLab, isAttached, serversOfLab } from '../model/cluster.js'
+import {
+  type AttachedLab,
+  describeServer,
+  isAttached,
+  type LabRecord,
+  type ServerRecord,
+  serversOfLab,
+} from '../model/cluster.js'
 import { findHolder } from '../processes/claim.js'
 import { findServer } from '../processes/cluster-server.js'
-import { findConfigFiles, findLab } from '../model/lab-directory.js'
+import { commandIn, findConfigFiles, findIntactLab, hasRecord } from '../model/lab-directory.js'
 import { listLabs } from '../model/state-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
 
@@ -28,9 +35,8 @@ export interface LabListing {
 export const listLabStates = (host: LabHost): LabListing[] => listLabs().map((name) => describe(name, host))
 
 const describe = (name: string, host: LabHost): LabListing => {
-  const record = read(name)
-  if (record !== undefined && record !== 'damaged' && isAttached(record)) return describeAttached(record)
-  const lab = record === 'damaged' ? undefined : record
+  const lab = findIntactLab(name)
+  if (lab && isAttached(lab)) return describeAttached(lab)
   const files =
     (lab && serversOfLab(lab).map(({ configFile }) => configFile)) ?? findConfigFiles(name).filter(isOfServer)
   const running = lab?.isInProcess
@@ -49,7 +55,7 @@ const describe = (name: string, host: LabHost): LabListing => {
     running,
   }
   if (holder) return { ...base, state: 'busy', note: `is being ${holder.doing} by process ${holder.pid}` }
-  if (record === 'damaged') return { ...base, state: 'damaged', note: `"understudy down ${name}" removes it` }
+  if (!lab && hasRecord(name)) return { ...base, state: 'damaged', note: `"understudy down ${name}" removes it` }
   if (!lab || lab.state === 'starting') {
     return { ...base, state: 'incomplete', note: `its start was killed; "understudy down ${name}" removes it` }
   }
@@ -58,16 +64,39 @@ const describe = (name: string, host: LabHost): LabListing => {
   return { ...base, state: running < files.length ? 'partly running' : 'running', note: '' }
 }
 
-/** Returns the ports of running servers, with the name of their lab. */
-export const findLabPorts = ({ servers }: LabHost): ReadonlyMap<number, string> => {
-  const clusters = listLabs().flatMap((name) => {
-    const lab = read(name)
-    return lab === undefined || lab === 'damaged' || isAttached(lab)
-      ? []
-      : serversOfLab(lab).map((one) => ({ ...one, lab: name }))
+interface LocalServer {
+  readonly lab: LabRecord
+  readonly server: ServerRecord
+}
+
+const listLocalServers = (): LocalServer[] =>
+  listLabs().flatMap((name) => {
+    const lab = findIntactLab(name)
+    return lab && !isAttached(lab) ? serversOfLab(lab).map((server) => ({ lab, server })) : []
   })
-  const running = clusters.filter(({ configFile, process }) => servers.find(configFile, process ?? undefined))
-  return new Map(running.flatMap(({ ports, lab }) => [ports.api, ports.cluster].map((port) => [port, lab] as const)))
+
+/** Returns the ports of running servers, with the name of their lab. */
+export const findLabPorts = (host: LabHost): ReadonlyMap<number, string> => {
+  const running = listLocalServers().filter(({ lab, server }) => findServer(lab, server, host))
+  return new Map(
+    running.flatMap(({ lab, server: { ports } }) =>
+      [ports.api, ports.cluster].map((port) => [port, lab.name] as const),
+    ),
+  )
+}
+
+/**
+ * Explains why a local lab server does not respond, with the command that fixes it. Undefined if the address belongs to no lab,
+ * or the server is running.
+ */
+export const explainSilence = (url: string, host: Pick<LabHost, 'servers'>): string | undefined => {
+  const found = listLocalServers().find(({ server }) => url.startsWith(`${server.apiAddress}/`))
+  if (!found) return undefined
+  const { name } = found.server
+  const process = findServer(found.lab, found.server, host)
+  if (!process) return `${describeServer(name)} is stopped; "${commandIn(found.lab.name, `start ${name}`)}" starts it`
+  if (!process.isFrozen) return undefined
+  return `${describeServer(name)} is paused; "${commandIn(found.lab.name, `resume ${name}`)}" lets it go on`
 }
 
 /** Describes an attached lab without the state of its servers, which only `status` queries. */
@@ -85,11 +114,3 @@ const describeAttached = ({ name, topology, createdAt, clusters }: AttachedLab):
 
 /** Excludes the log of the lab daemon. */
 const isOfServer = (file: string): boolean => path.basename(file).startsWith('server-')
-
-const read = (name: string): AnyLab | undefined | 'damaged' => {
-  try {
-    return findLab(name)
-  } catch {
-    return 'damaged'
-  }
-}

@@ -6,6 +6,7 @@ import {
   describeServer,
   type LabRecord,
   type OwnEtcdPlan,
+  portsOf,
   type ServerRecord,
   serversIn,
   serversOfLab,
@@ -13,7 +14,7 @@ import {
 import { nodeOf, planRoutes, type Reach, reachOf, routeCount } from '../model/routes.js'
 import { findEtcd } from '../daemon/own-etcd.js'
 import { LabError } from '../model/lab-error.js'
-import { type PortPair, randomSinglePorts } from '../model/ports.js'
+import { isFree, type PortPair, randomSinglePorts } from '../model/ports.js'
 import type { LabSettings } from '../model/settings.js'
 import { allServersOf, hasPeers, planOf, requireSharedMemory, serversOf, type Topology } from '../model/topology.js'
 import { type ImagedServer, imagedServers, type Manifest } from '../snapshot/manifest.js'
@@ -27,6 +28,7 @@ export interface LabPlan {
   readonly topology: Topology
   readonly settings: LabSettings
   readonly logLevel?: string | undefined
+  /** The parent of the data directory of this lab. Default: the directory of the lab. */
   readonly dataDir?: string | undefined
   /** The address on which the APIs listen. Default: 127.0.0.1. */
   readonly apiHost?: string | undefined
@@ -102,6 +104,13 @@ const choosePorts = async (
 }
 
 const ETCD_PORTS = 2
+
+/** Returns a port of a stopped lab that another process uses. Undefined if there is none. */
+export const findTakenPort = async ({ clusters, keeper, etcd }: LabRecord): Promise<number | undefined> => {
+  const own = [...serversOfLab({ clusters }).flatMap(portsOf), ...(etcd?.ports ?? [])]
+  for (const port of [...own, ...keeper.routes.map((route) => route.port)]) if (!(await isFree(port))) return port
+  return undefined
+}
 
 /** Plans the etcd that nodes share. Undefined if none do. Throws LabError `usage` if the etcd program is needed but missing. */
 const planEtcd = ({ directory, dataRoot, free, topology }: Places): OwnEtcdPlan | undefined => {

@@ -1,36 +1,24 @@
-import { rmSync } from 'node:fs'
 import type { LabRecord } from '../model/cluster.js'
 import { labDirectory } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
-import { upLab } from './up.js'
+import { upLab, type UpOptions } from './up.js'
 import { isFree, type PortPair, randomPorts } from '../model/ports.js'
 import type { Topology } from '../model/topology.js'
 import { imagedServers, type Manifest } from '../snapshot/manifest.js'
-import { openingDirectory, snapshotPath, unpackSnapshot } from '../snapshot/snapshot-file.js'
+import { withSnapshot } from '../snapshot/save.js'
 
-interface UpSnapshotOptions {
-  readonly name: string
-  readonly timeoutMs: number
-  readonly dataDir?: string | undefined
+interface UpSnapshotOptions
+  extends Pick<UpOptions, 'name' | 'timeoutMs' | 'dataDir' | 'onProgress' | 'signal' | 'hurry'> {
   readonly foreground?: boolean | undefined
   readonly inProcess?: boolean | undefined
   /** Default: the previous ports of the lab, or random ports if any of them is taken. */
-  readonly portChoice?: ((topology: Topology) => () => Promise<ReadonlyMap<string, PortPair>>) | undefined
-  readonly onProgress: (text: string) => void
-  readonly signal?: AbortSignal | undefined
-  readonly hurry?: AbortSignal | undefined
+  readonly portChoice?: ((topology: Topology) => UpOptions['choosePorts']) | undefined
 }
 
 /** Starts a lab in the state of a saved snapshot. Validates the complete file before it starts anything. */
 export const upSnapshot = async (nameOrFile: string, options: UpSnapshotOptions, host: LabHost): Promise<LabRecord> => {
   labDirectory(options.name)
-  const directory = openingDirectory(host)
-  try {
-    const manifest = await unpackSnapshot(snapshotPath(nameOrFile), directory)
-    return await upImage(directory, manifest, options, host)
-  } finally {
-    rmSync(directory, { recursive: true, force: true })
-  }
+  return withSnapshot(nameOrFile, host, (directory, manifest) => upImage(directory, manifest, options, host))
 }
 
 export const upImage = (

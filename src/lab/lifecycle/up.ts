@@ -12,8 +12,6 @@ import {
 import { Interrupted, LabError } from '../model/lab-error.js'
 import type { PortPair } from '../model/ports.js'
 import { type Ending, lastLogLines } from '../processes/child-process.js'
-import type { LabSettings } from '../model/settings.js'
-import type { Topology } from '../model/topology.js'
 import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { giveRootToken, makeTopology, openCluster, type WireOptions } from '../wiring/wire.js'
 import { loadLabImage } from '../snapshot/load-image.js'
@@ -21,7 +19,7 @@ import { isOfPeers } from '../snapshot/holders.js'
 import { imagedServers } from '../snapshot/manifest.js'
 import { startDirectory } from '../snapshot/reset.js'
 import { takeLabImage } from '../snapshot/take-image.js'
-import { type LabPlan, planLab } from './plan.js'
+import { findTakenPort, type LabPlan, planLab } from './plan.js'
 import { writeFiles } from './server-files.js'
 import { claimLab } from '../processes/claim.js'
 import { stopLab } from './down.js'
@@ -29,26 +27,13 @@ import { launchCluster } from '../processes/cluster-server.js'
 import { findLab, makeDirectories, removeData, removeLab, saveLab } from '../model/lab-directory.js'
 import { removeSocket, startLabDaemon } from '../processes/lab-daemon-process.js'
 import { openNodes } from '../nodes/nodes.js'
-import { findTakenPort } from './taken-port.js'
 import type { LabHost } from '../processes/lab-host.js'
 
-interface UpOptions extends WireOptions {
-  readonly name: string
-  readonly topology: Topology
+export interface UpOptions extends WireOptions, LabPlan {
   /** Called only after the name is known to be free, since a running lab uses its own ports. */
   readonly choosePorts: () => Promise<ReadonlyMap<string, PortPair>>
-  readonly settings: LabSettings
-  readonly logLevel?: string | undefined
-  /** The parent of the data directory of this lab. Default: the directory of the lab. */
-  readonly dataDir?: string | undefined
-  /** The address on which the APIs listen. Default: 127.0.0.1. */
-  readonly apiHost?: string | undefined
   /** An additional root token on every cluster that serves clients. */
   readonly rootToken?: string | undefined
-  /** Whether all servers run in the process of the lab daemon. */
-  readonly isInProcess?: boolean | undefined
-  /** The image to restore. Without one, the lab starts empty. */
-  readonly image?: LabPlan['image']
   /** Whether servers and lab daemon stop when this process ends in any way. */
   readonly isForeground?: boolean | undefined
   /** When aborted, the cleanup of a failed start kills the servers immediately. */

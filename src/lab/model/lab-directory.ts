@@ -40,6 +40,8 @@ export const makeDirectories = (directory: string, mend = 'set XDG_STATE_HOME to
 
 const recordFile = (name: string): string => path.join(labDirectory(name), 'lab.json')
 
+export const hasRecord = (name: string): boolean => existsSync(recordFile(name))
+
 /** Writes the record of a lab. A concurrent reader gets the old record or the new one. */
 export const saveLab = (lab: AnyLab): void => {
   replaceFile(recordFile(lab.name), `${JSON.stringify(lab, undefined, 2)}\n`)
@@ -48,10 +50,19 @@ export const saveLab = (lab: AnyLab): void => {
 /** Returns undefined if the lab does not exist. Throws a conflict with the command that fixes it if its record is damaged. */
 export const findLab = (name: string): AnyLab | undefined => {
   const file = recordFile(name)
-  if (!existsSync(file)) return undefined
+  if (!hasRecord(name)) return undefined
   const lab = parse(readFileSync(file, 'utf8'))
   if (!lab) throw new LabError('conflict', `${file} is damaged; remove the lab with "understudy down ${name}"`)
   return lab
+}
+
+/** Returns the record of a lab. Undefined if the lab does not exist, or if its record is damaged. */
+export const findIntactLab = (name: string): AnyLab | undefined => {
+  try {
+    return findLab(name)
+  } catch {
+    return undefined
+  }
 }
 
 const ELSEWHERE = 'the lab does not run its servers, so do this where they run'
