@@ -7,7 +7,7 @@ import { createSeededRandom } from '../../../src/base/random.js'
 import { LabDaemon } from '../../../src/lab/daemon/lab-daemon.js'
 import { linkMetrics } from '../../../src/lab/daemon/toxiproxy/link-metrics.js'
 import { Proxies } from '../../../src/lab/daemon/toxiproxy/proxies.js'
-import { serveToxiproxy } from '../../../src/lab/daemon/toxiproxy/toxiproxy-server.js'
+import { ToxiproxyControl } from '../../../src/lab/daemon/toxiproxy/toxiproxy-server.js'
 import { randomSinglePorts } from '../../../src/lab/model/ports.js'
 import { until } from '../../support/until.js'
 
@@ -30,12 +30,13 @@ beforeEach(async () => {
   const parts = { clock: systemClock, random: createSeededRandom(7) }
   const routes = ports.map((port) => ({ from: 'A', to: 'B', address: echo, port }))
   daemon = await LabDaemon.open({ routes, clusters: () => [], tell: () => undefined, ...parts })
-  const toxiproxy = await serveToxiproxy(new Proxies(daemon, parts), 0)
+  const toxiproxy = new ToxiproxyControl(new Proxies(daemon, parts))
+  await toxiproxy.listenOn(0)
   control = `http://127.0.0.1:${toxiproxy.port}`
   stops.push(
     () => server.close(),
     () => daemon.close(),
-    () => toxiproxy.close(),
+    () => toxiproxy.listenOn(null),
   )
 })
 

@@ -1,24 +1,20 @@
 import { chmodSync, existsSync, unlinkSync } from 'node:fs'
-import http from 'node:http'
+import type http from 'node:http'
 import { type EventDraft, isEventKind } from '../../events/event.js'
 import type { EventLog } from '../../events/event-log.js'
 import { packageVersion } from '../../../base/package-version.js'
 import { describeOwnApi, listLabDaemonApi } from '../../../server/own-api/document.js'
 import { LabError } from '../../model/lab-error.js'
-import { EventStreams } from './event-streams.js'
 import type { LabDaemon } from '../lab-daemon.js'
 import { parseFaultRequest } from '../parse-fault.js'
-import { readJson } from '../read-json.js'
+import { type JsonServer, readJson, type Reply, serveJson } from '../json-server.js'
 import { HOSTED_VERBS, type ServerHost } from '../server-host.js'
-import type { ToxiproxyControl } from '../toxiproxy/toxiproxy-control.js'
+import type { ToxiproxyControl } from '../toxiproxy/toxiproxy-server.js'
 
 const STATUS = { usage: 400, conflict: 409, remote: 500, timeout: 500, interrupted: 500 } as const
 
-/** Status and body of a response. Undefined if the handler streams the response itself. */
-type Reply = { readonly status: number; readonly body: unknown } | undefined
-
 /** The components that the API controls. */
-interface Kept {
+interface Controlled {
   readonly daemon: LabDaemon
   readonly log: EventLog
   readonly toxiproxy: ToxiproxyControl
@@ -26,7 +22,7 @@ interface Kept {
   readonly servers?: ServerHost | undefined
 }
 
-interface Control extends Kept {
+interface Control extends Controlled {
   readonly streams: EventStreams
 }
 
@@ -38,6 +34,9 @@ interface Incoming {
   readonly response: http.ServerResponse
 }
 
+const json = (status: number, value: unknown): Reply => ({ status, text: JSON.stringify(value) })
+const refusal = (status: number, text: string): Reply => json(status, { errors: [text] })
+
 /**
  * The control API of the lab daemon: HTTP with JSON bodies on a socket file that only its owner can open.
  * `GET /faults` lists faults, `POST /faults` sets one (a FaultRequest), `DELETE /faults` heals all, `DELETE /faults/<id>` one.
@@ -46,77 +45,66 @@ interface Incoming {
  * describes them. `GET /events?after=<id>` lists the events in memory, and with `&follow=1` streams new ones as lines. `POST
  * /events` adds one (an EventDraft).
  */
-export const serveControl = async (kept: Kept, socket: string): Promise<{ close(): Promise<void> }> => {
-  const streams = new EventStreams(kept.log)
-  const control: Control = { ...kept, streams }
-  const server = http.createServer((request, response) => {
-    answer(control, request, response)
-      .catch((error: unknown) => {
-        const status = error instanceof LabError ? STATUS[error.code] : 500
-        return { status, body: { errors: [error instanceof Error ? error.message : String(error)] } }
-      })
-      .then((reply) => reply && send(response, reply.status, reply.body))
-      .catch(() => response.destroy())
-  })
+export const serveControl = async (controlled: Controlled, socket: string): Promise<Pick<JsonServer, 'close'>> => {
+  const streams = new EventStreams(controlled.log)
+  const control: Control = { ...controlled, streams }
+  const answer = async (request: http.IncomingMessage, response: http.ServerResponse) => {
+    const [pathname = '/', query = ''] = (request.url ?? '/').split('?', 2)
+    return answerPath(control, { method: request.method ?? 'GET', query, request, response }, pathname)
+  }
+  const refuse = (error: unknown) =>
+    refusal(
+      error instanceof LabError ? STATUS[error.code] : 500,
+      error instanceof Error ? error.message : String(error),
+    )
   // A killed lab daemon leaves its socket file behind.
   if (existsSync(socket)) unlinkSync(socket)
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(socket, resolve)
-  })
+  const server = await serveJson({ answer, refuse }, { path: socket })
   chmodSync(socket, 0o600)
   return {
     close: async () => {
       streams.close()
-      server.closeAllConnections()
-      await new Promise((done) => server.close(done))
+      await server.close()
     },
   }
 }
 
-const answer = async (
-  control: Control,
-  request: http.IncomingMessage,
-  response: http.ServerResponse,
-): Promise<Reply> => {
-  const { method = 'GET' } = request
-  const [pathname = '/', query = ''] = (request.url ?? '/').split('?', 2)
-  const incoming = { method, query, request, response }
-  const [, room, id] = pathname.split('/')
-  if (method === 'GET' && pathname === '/openapi.json') return { status: 200, body: describeOwnApi(packageVersion()) }
-  if (method === 'GET' && pathname === '/')
-    return { status: 200, body: listLabDaemonApi(control.servers !== undefined) }
-  if (room === 'faults') return answerFaults(control, incoming, id)
-  if (room === 'events' && id === undefined) return answerEvents(control, incoming)
-  if (room === 'toxiproxy' && id === undefined) return answerToxiproxy(control, incoming)
-  if (room === 'servers' && id !== undefined && control.servers) return workOn(control.servers, incoming, id)
-  return { status: 404, body: { errors: [`there is no ${pathname}`] } }
+const answerPath = async (control: Control, incoming: Incoming, pathname: string): Promise<Reply | undefined> => {
+  const { method } = incoming
+  const [, first, id] = pathname.split('/')
+  if (method === 'GET' && pathname === '/openapi.json') return json(200, describeOwnApi(packageVersion()))
+  if (method === 'GET' && pathname === '/') return json(200, listLabDaemonApi(control.servers !== undefined))
+  if (first === 'faults') return answerFaults(control, incoming, id)
+  if (first === 'events' && id === undefined) return answerEvents(control, incoming)
+  if (first === 'toxiproxy' && id === undefined) return answerToxiproxy(control, incoming)
+  if (first === 'servers' && id !== undefined && control.servers) return workOn(control.servers, incoming, id)
+  return refusal(404, `there is no ${pathname}`)
 }
 
-const UNSUPPORTED: Reply = { status: 405, body: { errors: ['unsupported operation'] } }
+const UNSUPPORTED = refusal(405, 'unsupported operation')
 
 const answerFaults = async ({ daemon }: Control, { method, request }: Incoming, id?: string): Promise<Reply> => {
-  if (id !== undefined && !/^\d+$/.test(id)) return { status: 404, body: { errors: [`there is no fault ${id}`] } }
-  if (method === 'GET' && id === undefined) return { status: 200, body: { faults: daemon.active } }
+  const missing = refusal(404, `there is no fault ${id}`)
+  if (id !== undefined && !/^\d+$/.test(id)) return missing
+  if (method === 'GET' && id === undefined) return json(200, { faults: daemon.active })
   if (method === 'POST' && id === undefined)
-    return { status: 200, body: await daemon.set(parseFaultRequest(await readJson(request))) }
+    return json(200, await daemon.set(parseFaultRequest(await readJson(request))))
   if (method !== 'DELETE') return UNSUPPORTED
   const healed = await daemon.heal(id === undefined ? undefined : [Number(id)])
-  if (id !== undefined && healed.length === 0) return { status: 404, body: { errors: [`there is no fault ${id}`] } }
-  return { status: 200, body: { healed } }
+  return id !== undefined && healed.length === 0 ? missing : json(200, { healed })
 }
 
 const answerEvents = async (
   { log, streams }: Control,
   { method, query, request, response }: Incoming,
-): Promise<Reply> => {
-  if (method === 'POST') return { status: 200, body: log.append(await readDraft(request)) }
+): Promise<Reply | undefined> => {
+  if (method === 'POST') return json(200, log.append(await readDraft(request)))
   if (method !== 'GET') return UNSUPPORTED
   const parameters = new URLSearchParams(query)
   const after = Number(parameters.get('after') ?? 0)
   if (!Number.isSafeInteger(after) || after < 0) throw new LabError('usage', '"after" is the number of an event')
   if (!parameters.has('follow'))
-    return { status: 200, body: { events: log.after(after).map(({ line }) => JSON.parse(line) as unknown) } }
+    return json(200, { events: log.after(after).map(({ line }) => JSON.parse(line) as unknown) })
   streams.add(response, after)
   return undefined
 }
@@ -129,7 +117,7 @@ const answerToxiproxy = async ({ toxiproxy }: Control, { method, request }: Inco
       throw new LabError('usage', '"port" is a port, or null')
     await toxiproxy.listenOn(port as number | null)
   }
-  return { status: 200, body: { port: toxiproxy.port } }
+  return json(200, { port: toxiproxy.port })
 }
 
 const workOn = async (servers: ServerHost, { method, request }: Incoming, name: string): Promise<Reply> => {
@@ -138,12 +126,7 @@ const workOn = async (servers: ServerHost, { method, request }: Incoming, name: 
   const known = HOSTED_VERBS.find((one) => one === verb)
   if (!known) throw new LabError('usage', `"verb" is one of ${HOSTED_VERBS.join(', ')}`)
   await servers.work(name, known)
-  return { status: 200, body: {} }
-}
-
-const send = (response: http.ServerResponse, status: number, body: unknown): void => {
-  response.writeHead(status, { 'Content-Type': 'application/json' })
-  response.end(JSON.stringify(body))
+  return json(200, {})
 }
 
 const readDraft = async (request: http.IncomingMessage): Promise<EventDraft> => {
@@ -156,4 +139,42 @@ const readDraft = async (request: http.IncomingMessage): Promise<EventDraft> => 
     [cluster, command].every((text) => text === undefined || typeof text === 'string')
   if (!isForm) throw new LabError('usage', 'this is not an event')
   return { kind, details, ...(cluster === undefined ? {} : { cluster }), ...(command === undefined ? {} : { command }) }
+}
+
+const STREAMS_MAX = 32
+
+/** Unsent bytes after which a slow reader is disconnected. It reconnects with the last event number that it received. */
+const BEHIND_BYTES_MAX = 1024 * 1024
+
+/** Readers that receive each event immediately as one line of JSON, until they disconnect. */
+class EventStreams {
+  readonly #log: EventLog
+  readonly #open = new Set<http.ServerResponse>()
+
+  constructor(log: EventLog) {
+    this.#log = log
+  }
+
+  /** Sends events after this number, then new ones. Throws a conflict if there are too many readers. */
+  add(response: http.ServerResponse, after: number): void {
+    if (this.#open.size >= STREAMS_MAX) throw new LabError('conflict', `${STREAMS_MAX} readers follow already`)
+    response.writeHead(200, { 'Content-Type': 'application/x-ndjson' })
+    response.flushHeaders()
+    const send = ({ line }: { line: string }) => {
+      response.write(`${line}\n`)
+      if (response.writableLength > BEHIND_BYTES_MAX) response.destroy()
+    }
+    const stop = this.#log.listen(send)
+    this.#open.add(response)
+    response.on('error', () => undefined)
+    response.on('close', () => {
+      stop()
+      this.#open.delete(response)
+    })
+    for (const event of this.#log.after(after)) send(event)
+  }
+
+  close(): void {
+    for (const response of this.#open) response.destroy()
+  }
 }

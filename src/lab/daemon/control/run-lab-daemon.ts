@@ -8,7 +8,7 @@ import { OwnEtcd } from '../own-etcd.js'
 import type { Route } from '../../model/routes.js'
 import { Proxies } from '../toxiproxy/proxies.js'
 import type { HostedFiles, ServerHost } from '../server-host.js'
-import { ToxiproxyControl } from '../toxiproxy/toxiproxy-control.js'
+import { ToxiproxyControl } from '../toxiproxy/toxiproxy-server.js'
 import { Watch, type WatchedCluster } from '../watch.js'
 
 /** The configuration that the lab daemon reads when it starts. */

@@ -7,8 +7,7 @@ import { type ActiveFault, type ActiveLinkFault, isOfLink, isShown, meetsDirecti
 import type { LabDaemon } from '../lab-daemon.js'
 import type { NamedProxy } from '../open-routes.js'
 import { linkMetrics } from './link-metrics.js'
-import { parseToxic, type Toxic, toLinkFault, toToxic } from './toxics.js'
-import { ToxiproxyError } from './toxiproxy-error.js'
+import { parseToxic, type Toxic, toLinkFault, ToxiproxyError, toToxic } from './toxics.js'
 
 /** A proxy in the format of Toxiproxy 2. */
 interface ShownProxy {

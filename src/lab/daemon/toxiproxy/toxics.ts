@@ -9,7 +9,17 @@ import {
   TOXIC_NAMES,
 } from '../../proxy/link-faults.js'
 import type { ActiveLinkFault } from '../active-fault.js'
-import { ToxiproxyError } from './toxiproxy-error.js'
+
+/** An error with the message and HTTP status of Toxiproxy. */
+export class ToxiproxyError extends Error {
+  override readonly name = 'ToxiproxyError'
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
 
 /** A toxic in the format of Toxiproxy 2. Times in milliseconds, except the slicer's delay in microseconds. Rates in kB/s. */
 export interface Toxic {

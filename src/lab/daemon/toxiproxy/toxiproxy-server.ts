@@ -1,16 +1,11 @@
-import http from 'node:http'
+import type http from 'node:http'
 import { LabError } from '../../model/lab-error.js'
-import { readJson } from '../read-json.js'
+import { type JsonServer, type JsonService, readJson, type Reply, serveJson } from '../json-server.js'
 import type { Proxies } from './proxies.js'
-import { ToxiproxyError } from './toxiproxy-error.js'
+import { ToxiproxyError } from './toxics.js'
 
 /** The Toxiproxy version that this API implements. Clients check it. */
 const VERSION = '2.12.0'
-
-interface Reply {
-  readonly status: number
-  readonly body?: unknown
-}
 
 type Given = Readonly<Record<string, unknown>>
 
@@ -24,75 +19,68 @@ interface Asked {
 
 type Answer = (asked: Asked) => Promise<Reply> | Reply
 
-const ok = (body: unknown): Reply => ({ status: 200, body })
-const created = (body: unknown): Reply => ({ status: 201, body })
-const DONE: Reply = { status: 204 }
+const json = (status: number, body: unknown): Reply => ({ status, text: `${JSON.stringify(body)}\n` })
+const ok = (body: unknown): Reply => json(200, body)
+const created = (body: unknown): Reply => json(201, body)
+
+/** Returns a handler that sends no body. */
+const done =
+  (work: (asked: Asked) => Promise<void>): Answer =>
+  async (asked) => {
+    await work(asked)
+    return { status: 204 }
+  }
 
 const updateProxy: Answer = async ({ proxies, proxy, body }) => ok(await proxies.update(proxy, await body()))
 const updateToxic: Answer = async ({ proxies, proxy, toxic, body }) =>
   ok(await proxies.updateToxic(proxy, toxic, await body()))
 
-/** Returns the content type. Text bodies are Prometheus metrics. */
-const typeOf = (body: unknown): string => (typeof body === 'string' ? 'text/plain; version=0.0.4' : 'application/json')
-
 /** Handlers by method and path. `*` stands for a name. */
 const ROUTES: Readonly<Record<string, Answer>> = {
   'GET /version': () => ok({ version: VERSION }),
-  'GET /metrics': ({ proxies }) => ok(proxies.metrics()),
-  'POST /reset': async ({ proxies }) => {
-    await proxies.reset()
-    return DONE
-  },
+  'GET /metrics': ({ proxies }) => ({ status: 200, text: proxies.metrics(), type: 'text/plain; version=0.0.4' }),
+  'POST /reset': done(({ proxies }) => proxies.reset()),
   'POST /populate': async ({ proxies, list }) => created({ proxies: await proxies.populate(await list()) }),
   'GET /proxies': ({ proxies }) => ok(Object.fromEntries(proxies.list().map((proxy) => [proxy.name, proxy]))),
   'POST /proxies': async ({ proxies, body }) => created(await proxies.create(await body())),
   'GET /proxies/*': ({ proxies, proxy }) => ok(proxies.show(proxy)),
   'POST /proxies/*': updateProxy,
   'PATCH /proxies/*': updateProxy,
-  'DELETE /proxies/*': async ({ proxies, proxy }) => {
-    await proxies.delete(proxy)
-    return DONE
-  },
+  'DELETE /proxies/*': done(({ proxies, proxy }) => proxies.delete(proxy)),
   'GET /proxies/*/toxics': ({ proxies, proxy }) => ok(proxies.toxics(proxy)),
   'POST /proxies/*/toxics': async ({ proxies, proxy, body }) => ok(await proxies.addToxic(proxy, await body())),
   'GET /proxies/*/toxics/*': ({ proxies, proxy, toxic }) => ok(proxies.toxic(proxy, toxic)),
   'POST /proxies/*/toxics/*': updateToxic,
   'PATCH /proxies/*/toxics/*': updateToxic,
-  'DELETE /proxies/*/toxics/*': async ({ proxies, proxy, toxic }) => {
-    await proxies.removeToxic(proxy, toxic)
-    return DONE
-  },
+  'DELETE /proxies/*/toxics/*': done(({ proxies, proxy, toxic }) => proxies.removeToxic(proxy, toxic)),
 }
 
-export interface ToxiproxyServer {
-  readonly port: number
-  close(): Promise<void>
-}
+/** The Toxiproxy API of a lab on 127.0.0.1, which can be enabled and disabled. */
+export class ToxiproxyControl {
+  readonly #service: JsonService
+  #server: JsonServer | undefined
 
-/** Serves the Toxiproxy API on 127.0.0.1. Rejects with a conflict if the port is taken. */
-export const serveToxiproxy = async (proxies: Proxies, port: number): Promise<ToxiproxyServer> => {
-  const server = http.createServer((request, response) => {
-    answer(proxies, request)
-      .catch((error: unknown) => {
-        const status = error instanceof ToxiproxyError ? error.status : error instanceof LabError ? 400 : 500
-        return { status, body: { error: error instanceof Error ? error.message : String(error), status } }
-      })
-      .then(({ status, body }: Reply) => send(response, status, body))
-      .catch(() => response.destroy())
-  })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(error.code === 'EADDRINUSE' ? new LabError('conflict', `the port ${port} is taken`) : error),
-    )
-    server.listen(port, '127.0.0.1', resolve)
-  })
-  return {
-    port: (server.address() as { port: number }).port,
-    close: async () => {
-      server.closeAllConnections()
-      await new Promise((done) => server.close(done))
-    },
+  constructor(proxies: Proxies) {
+    this.#service = { answer: (request) => answer(proxies, request), refuse }
   }
+
+  /** Null if the API is disabled. */
+  get port(): number | null {
+    return this.#server?.port ?? null
+  }
+
+  /** Changes the port; null disables the API. If the port is taken, changes nothing and rejects with a conflict. */
+  async listenOn(port: number | null): Promise<void> {
+    if (port !== null && port === this.port) return
+    const next = port === null ? undefined : await serveJson(this.#service, { port, host: '127.0.0.1' })
+    await this.#server?.close()
+    this.#server = next
+  }
+}
+
+const refuse = (error: unknown): Reply => {
+  const status = error instanceof ToxiproxyError ? error.status : error instanceof LabError ? 400 : 500
+  return json(status, { error: error instanceof Error ? error.message : String(error), status })
 }
 
 const answer = async (proxies: Proxies, request: http.IncomingMessage): Promise<Reply> => {
@@ -130,24 +118,20 @@ const decode = (part: string): string => {
 
 const readObject = async (request: http.IncomingMessage): Promise<Given> => {
   const value = await read(request)
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new ToxiproxyError(400, 'bad request body: an object is expected')
-  return value as Given
+  if (!isObject(value) || Array.isArray(value)) throw new ToxiproxyError(400, 'bad request body: an object is expected')
+  return value
 }
 
 const readList = async (request: http.IncomingMessage): Promise<readonly Given[]> => {
   const value = await read(request)
-  if (!Array.isArray(value) || value.some((one) => typeof one !== 'object' || one === null))
+  if (!Array.isArray(value) || !value.every(isObject))
     throw new ToxiproxyError(400, 'bad request body: a list of proxies is expected')
-  return value as readonly Given[]
+  return value
 }
+
+const isObject = (value: unknown): value is Given => typeof value === 'object' && value !== null
 
 const read = (request: http.IncomingMessage): Promise<unknown> =>
   readJson(request).catch((error: unknown) => {
     throw new ToxiproxyError(400, `bad request body: ${error instanceof Error ? error.message : String(error)}`)
   })
-
-const send = (response: http.ServerResponse, status: number, body: unknown): void => {
-  response.writeHead(status, { 'Content-Type': typeOf(body) })
-  response.end(body === undefined ? undefined : typeof body === 'string' ? body : `${JSON.stringify(body)}\n`)
-}

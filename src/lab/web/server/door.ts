@@ -1,7 +1,7 @@
 import type http from 'node:http'
 import { ApiUnreachable } from '../../../client/api-client.js'
 import { type AnyLab, withAnonymousClient } from '../../model/cluster.js'
-import { readBytes } from '../../daemon/read-json.js'
+import { readBytes } from '../../daemon/json-server.js'
 import { LabError } from '../../model/lab-error.js'
 import { atSpeaker, type ClusterOfNodes } from '../../nodes/nodes.js'
 import { json, type Reply } from './reply.js'

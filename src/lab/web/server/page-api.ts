@@ -1,6 +1,6 @@
 import type http from 'node:http'
 import { ApiError, ApiUnreachable } from '../../../client/api-client.js'
-import { readJson } from '../../daemon/read-json.js'
+import { readJson } from '../../daemon/json-server.js'
 import { LabError } from '../../model/lab-error.js'
 import type { Workbench } from '../actions/workbench.js'
 import { json, type Reply } from './reply.js'

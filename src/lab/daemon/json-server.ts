@@ -1,0 +1,83 @@
+import http from 'node:http'
+import type net from 'node:net'
+import { LabError } from '../model/lab-error.js'
+
+/** A response. Without a type, its text is JSON. */
+export interface Reply {
+  readonly status: number
+  readonly text?: string
+  readonly type?: string
+}
+
+export interface JsonService {
+  /** Resolves to undefined if it streams the response itself. */
+  readonly answer: (request: http.IncomingMessage, response: http.ServerResponse) => Promise<Reply | undefined>
+  /** Returns the response for an error of `answer`. */
+  readonly refuse: (error: unknown) => Reply
+}
+
+export interface JsonServer {
+  /** 0 for a server on a socket file. */
+  readonly port: number
+  close(): Promise<void>
+}
+
+/** Serves a local API. Rejects with a conflict if the port is taken. The caller must close the server. */
+export const serveJson = async ({ answer, refuse }: JsonService, at: net.ListenOptions): Promise<JsonServer> => {
+  const server = http.createServer((request, response) => {
+    answer(request, response)
+      .catch(refuse)
+      .then((reply) => {
+        if (!reply) return
+        response.writeHead(reply.status, { 'Content-Type': reply.type ?? 'application/json' })
+        response.end(reply.text)
+      })
+      .catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const isTaken = error.code === 'EADDRINUSE' && at.port !== undefined
+      reject(isTaken ? new LabError('conflict', `the port ${at.port} is taken`) : error)
+    })
+    server.listen(at, resolve)
+  })
+  const address = server.address()
+  return {
+    port: typeof address === 'object' && address ? address.port : 0,
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((done) => server.close(done))
+    },
+  }
+}
+
+const BODY_BYTES_MAX = 64 * 1024
+
+/** Reads the body of a request. Rejects with a usage error if it is too large or incomplete. */
+export const readBytes = async (request: http.IncomingMessage, bytesMax: number): Promise<Buffer> => {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      if (bytes > bytesMax) throw new LabError('usage', 'the body is too large')
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    // The client has disconnected, so only this request fails.
+    throw request.complete || error instanceof LabError
+      ? error
+      : new LabError('usage', 'the body is not whole', { cause: error })
+  }
+  return Buffer.concat(chunks)
+}
+
+/** Reads a JSON body. Rejects with a usage error if it is not JSON or too large. */
+export const readJson = async (request: http.IncomingMessage): Promise<unknown> => {
+  const bytes = await readBytes(request, BODY_BYTES_MAX)
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    throw new LabError('usage', 'the body is not JSON')
+  }
+}
