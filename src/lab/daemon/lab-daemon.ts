@@ -18,8 +18,7 @@ import {
 } from './active-fault.js'
 import { type NamedProxy, nameProxies, type OpenRoute, openRoutes } from './open-routes.js'
 import type { Route } from '../model/routes.js'
-import { endServerFault, isDoneAtOnce, isSameKnob, knobOf } from './server-fault.js'
-import { ServerOrders } from './server-orders.js'
+import { isDoneAtOnce, isSameKnob, knobOf, ServerOrders } from './server-fault.js'
 import type { WatchedCluster } from './watch.js'
 
 interface Surroundings {
@@ -224,7 +223,7 @@ export class LabDaemon {
   #endOnServer(ended: ActiveServerFault, kind: EndKind): Promise<void> {
     return this.#servers.inTurn(ended.cluster, async (server) => {
       if (!this.#active.includes(ended)) return
-      await endServerFault(server, ended.fault)
+      await this.#servers.end(server, ended.fault)
       this.#forget([ended], kind)
       for (const one of this.#active) {
         if (isOfLink(one) || one.cluster !== ended.cluster) continue

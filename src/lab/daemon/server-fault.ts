@@ -1,10 +1,10 @@
 import { textsOfJson } from '../../base/json-print.js'
+import { KeyedLock } from '../../base/keyed-lock.js'
 import { isRefused } from '../../base/link-text.js'
 import { describeServer } from '../model/cluster.js'
 import { KINDS, type Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
-import { type Answer, ask } from './ask.js'
-import type { WatchedCluster } from './watch.js'
+import { type Answer, ask, type WatchedCluster } from './watch.js'
 
 /**
  * A fault of one server. It is set through the lab endpoints of the server below `/_understudy/v1/`. Times are in milliseconds.
@@ -21,9 +21,6 @@ export type ServerFault =
   /** Expires the activation token that was issued for this secondary. */
   | { readonly name: 'expire-token'; readonly id: string; readonly kind?: Kind | undefined }
 
-/** Whether a fault acts once and cannot be undone. */
-export const isDoneAtOnce = ({ name }: ServerFault): boolean => name === 'corrupt' || name === 'expire-token'
-
 const ANSWER_MS = 3000
 
 interface Order {
@@ -31,37 +28,50 @@ interface Order {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-const begin = (fault: ServerFault): readonly Order[] => {
-  switch (fault.name) {
-    case 'hold-state':
-      return [{ path: 'states/hold', body: { state: fault.state, kind: fault.kind } }]
-    case 'skew':
-      return [{ path: 'clock', body: { skew: `${fault.ms}ms` } }]
-    case 'disk':
-      return [{ path: 'faults/disk', body: { state: fault.state, delay: `${fault.delayMs ?? 0}ms` } }]
-    case 'corrupt':
-      return [{ path: 'faults/corrupt', body: { tree: fault.tree, page: fault.page } }]
-    case 'expire-token':
-      return (fault.kind ? [fault.kind] : KINDS).map((kind) => ({
-        path: 'faults/expire-token',
-        body: { kind, id: fault.id },
-      }))
-  }
+interface Actions<Fault> {
+  /** Alternative requests: only the server knows which of them applies. */
+  readonly set: (fault: Fault) => readonly Order[]
+  /** Absent if the fault acts once and cannot be undone. */
+  readonly end?: (fault: Fault) => Order
+  /** Describes the fault: `clock +300 s`, `disk slow, 200 ms more`. */
+  readonly describe: (fault: Fault) => string
 }
 
-const end = (fault: ServerFault): readonly Order[] => {
-  switch (fault.name) {
-    case 'hold-state':
-      return [{ path: 'states/release', body: { state: fault.state, kind: fault.kind } }]
-    case 'skew':
-      return [{ path: 'clock', body: { skew: '0s' } }]
-    case 'disk':
-      return [{ path: 'faults/disk', body: { state: 'ok' } }]
-    case 'corrupt':
-    case 'expire-token':
-      return []
-  }
+const ACTIONS: { readonly [Name in ServerFault['name']]: Actions<Extract<ServerFault, { name: Name }>> } = {
+  'hold-state': {
+    set: ({ state, kind }) => [{ path: 'states/hold', body: { state, kind } }],
+    end: ({ state, kind }) => ({ path: 'states/release', body: { state, kind } }),
+    describe: ({ state, kind }) => `held in ${state}${kind ? ` (${kind})` : ''}`,
+  },
+  skew: {
+    set: ({ ms }) => [{ path: 'clock', body: { skew: `${ms}ms` } }],
+    end: () => ({ path: 'clock', body: { skew: '0s' } }),
+    describe: ({ ms }) => `clock ${ms < 0 ? '-' : '+'}${describeSpan(Math.abs(ms))}`,
+  },
+  disk: {
+    set: ({ state, delayMs = 0 }) => [{ path: 'faults/disk', body: { state, delay: `${delayMs}ms` } }],
+    end: () => ({ path: 'faults/disk', body: { state: 'ok' } }),
+    describe: ({ state, delayMs }) => `disk ${state}${delayMs ? `, ${delayMs} ms more` : ''}`,
+  },
+  corrupt: {
+    set: ({ tree, page }) => [{ path: 'faults/corrupt', body: { tree, page } }],
+    describe: ({ tree, page }) => `page ${page} of the ${tree} tree corrupted`,
+  },
+  'expire-token': {
+    set: ({ id, kind }) =>
+      (kind ? [kind] : KINDS).map((one) => ({ path: 'faults/expire-token', body: { kind: one, id } })),
+    describe: ({ id }) => `activation token of ${id} expired`,
+  },
 }
+
+const actionsOf = ({ name }: ServerFault): Actions<ServerFault> => ACTIONS[name] as Actions<ServerFault>
+
+const describeSpan = (ms: number): string => (ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`)
+
+/** Whether a fault acts once and cannot be undone. */
+export const isDoneAtOnce = (fault: ServerFault): boolean => actionsOf(fault).end === undefined
+
+export const describeServerFault = (fault: ServerFault): string => actionsOf(fault).describe(fault)
 
 /** Returns the setting that a fault changes. Of two faults of one setting, the newer applies. */
 export const knobOf = (fault: ServerFault): string =>
@@ -73,27 +83,92 @@ export const isSameKnob = (one: ServerFault, other: ServerFault): boolean => {
   return one.state === other.state && (one.kind === other.kind || !one.kind || !other.kind)
 }
 
-type Server = Pick<WatchedCluster, 'name' | 'apiAddress' | 'labApiToken'>
+interface ServerOrdersOptions {
+  readonly clusters: () => readonly WatchedCluster[]
+  /** True if an earlier daemon may have set faults that this one does not know. */
+  readonly isSuccessor: boolean
+}
 
-/** Sets a fault. Rejects with the error of the server, or with `remote` if it does not respond. */
-export const setServerFault = (server: Server, fault: ServerFault): Promise<void> => order(server, begin(fault))
+/**
+ * Sends fault requests to servers, one at a time per server. A request without response may still take effect, for example after
+ * a suspended process resumes. Such a server is in doubt until all its faults are cleared.
+ */
+export class ServerOrders {
+  readonly #clusters: () => readonly WatchedCluster[]
+  readonly #turns = new KeyedLock()
+  readonly #inDoubt: Set<string>
 
-/** Removes a fault. Succeeds if the server is not running, since a stopped server has no faults. */
-export const endServerFault = async (server: Server, fault: ServerFault): Promise<void> => {
-  try {
-    await order(server, end(fault))
-  } catch (error) {
-    if (!(error instanceof LabError && isRefused(error))) throw error
+  constructor({ clusters, isSuccessor }: ServerOrdersOptions) {
+    this.#clusters = clusters
+    this.#inDoubt = new Set(isSuccessor ? clusters().map(({ name }) => name) : [])
+  }
+
+  /** Returns a cluster. Throws a usage error if it does not exist. */
+  require(cluster: string): WatchedCluster {
+    const clusters = this.#clusters()
+    const found = clusters.find(({ name }) => name === cluster)
+    if (found) return found
+    throw new LabError(
+      'usage',
+      `there is no cluster "${cluster}"; there is ${clusters.map(({ name }) => name).join(', ')}`,
+    )
+  }
+
+  /**
+   * Runs work under the lock of a server, so that its faults and their record change together: a waiting request cannot set a
+   * healed fault again.
+   */
+  async inTurn<T>(cluster: string, work: (server: WatchedCluster) => Promise<T>): Promise<T> {
+    const server = this.require(cluster)
+    return this.#turns.run(cluster, () => work(server))
+  }
+
+  /** Resolves when no request to any server is in progress. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#clusters().map(({ name }) => this.#turns.run(name, () => undefined)))
+  }
+
+  /** Sets a fault, under the lock. Rejects with the error of the server, or with `remote` if it does not respond. */
+  async set(server: WatchedCluster, fault: ServerFault): Promise<void> {
+    try {
+      await order(server, actionsOf(fault).set(fault))
+    } catch (error) {
+      const isAnswered = !(error instanceof LabError) || error.cause === undefined
+      if (!isAnswered && !isRefused(error)) this.#inDoubt.add(server.name)
+      throw error
+    }
+  }
+
+  get inDoubt(): ReadonlySet<string> {
+    return this.#inDoubt
+  }
+
+  /** Removes a fault, under the lock. Succeeds if the server is not running, since a stopped server has no faults. */
+  async end(server: WatchedCluster, fault: ServerFault): Promise<void> {
+    try {
+      await orderEnd(server, fault)
+    } catch (error) {
+      if (!(error instanceof LabError && isRefused(error))) throw error
+    }
+  }
+
+  /**
+   * Removes all faults of the server, including unknown ones, under the lock. Resolves to their descriptions. Rejects if the
+   * server does not respond.
+   */
+  async clear(server: WatchedCluster): Promise<readonly string[]> {
+    const { json: faults } = await call(server, { method: 'GET', path: 'faults' })
+    const { json: held } = await call(server, { method: 'GET', path: 'states' })
+    const found = [...faultsIn(faults), ...statesIn(held)]
+    for (const fault of found) await orderEnd(server, fault)
+    this.#inDoubt.delete(server.name)
+    return found.map(describeServerFault)
   }
 }
 
-/** Removes all faults of a server, including unknown ones, and returns them. Rejects if it does not respond. */
-export const clearServer = async (server: Server): Promise<readonly ServerFault[]> => {
-  const { json: faults } = await call(server, { method: 'GET', path: 'faults' })
-  const { json: held } = await call(server, { method: 'GET', path: 'states' })
-  const found = [...faultsIn(faults), ...statesIn(held)]
-  for (const fault of found) await order(server, end(fault))
-  return found
+const orderEnd = async (server: WatchedCluster, fault: ServerFault): Promise<void> => {
+  const ended = actionsOf(fault).end?.(fault)
+  if (ended) await order(server, [ended])
 }
 
 const faultsIn = ({ skew_ms: ms, disk }: Answer['json']): ServerFault[] => {
@@ -113,22 +188,17 @@ const statesIn = ({ states }: Answer['json']): ServerFault[] =>
   }))
 
 /** Sends alternative requests until the server accepts one: only the server knows which kind of replication applies. */
-const order = async (server: Server, orders: readonly Order[]): Promise<void> => {
+const order = async (server: WatchedCluster, orders: readonly Order[]): Promise<void> => {
   let refusal: LabError | undefined
   for (const { path, body } of orders) {
     const answer = await call(server, { method: 'POST', path, body })
     if (answer.status < 300) return
     const reason = textsOfJson(answer.json.errors).join('; ') || `status ${answer.status}`
-    refusal ??= new LabError(
-      answer.status === 400 ? 'usage' : 'remote',
-      describeRefusal(answer, reason, server.apiAddress),
-    )
+    const text = `${server.apiAddress} has no lab endpoints: its setting lab_api is off`
+    refusal ??= new LabError(answer.status === 400 ? 'usage' : 'remote', answer.status === 404 ? text : reason)
   }
   if (refusal) throw refusal
 }
-
-const describeRefusal = ({ status }: Answer, reason: string, apiAddress: string): string =>
-  status === 404 ? `${apiAddress} has no lab endpoints: its setting lab_api is off` : reason
 
 interface Call {
   readonly method: 'GET' | 'POST'
@@ -136,37 +206,17 @@ interface Call {
   readonly body?: unknown
 }
 
-const call = async ({ name, apiAddress, labApiToken }: Server, { method, path, body }: Call): Promise<Answer> => {
+const call = async (
+  { name, apiAddress, labApiToken }: WatchedCluster,
+  { method, path, body }: Call,
+): Promise<Answer> => {
   const url = `${apiAddress}/_understudy/v1/${path}`
   const headers: Record<string, string> = labApiToken === undefined ? {} : { 'X-Understudy-Token': labApiToken }
   try {
     return await ask({ method, url, body, headers, timeoutMs: ANSWER_MS })
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new LabError(
-      'remote',
-      `${describeServer(name)} does not answer at ${apiAddress}, and has to for this: ${reason}`,
-      {
-        cause: error,
-      },
-    )
+    const text = `${describeServer(name)} does not answer at ${apiAddress}, and has to for this: ${reason}`
+    throw new LabError('remote', text, { cause: error })
   }
 }
-
-/** Describes a fault: `clock +300000 ms`, `disk slow, 200 ms more`. */
-export const describeServerFault = (fault: ServerFault): string => {
-  switch (fault.name) {
-    case 'hold-state':
-      return `held in ${fault.state}${fault.kind ? ` (${fault.kind})` : ''}`
-    case 'skew':
-      return `clock ${fault.ms < 0 ? '-' : '+'}${describeSpan(Math.abs(fault.ms))}`
-    case 'disk':
-      return `disk ${fault.state}${fault.delayMs ? `, ${fault.delayMs} ms more` : ''}`
-    case 'corrupt':
-      return `page ${fault.page} of the ${fault.tree} tree corrupted`
-    case 'expire-token':
-      return `activation token of ${fault.id} expired`
-  }
-}
-
-const describeSpan = (ms: number): string => (ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`)

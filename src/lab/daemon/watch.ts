@@ -1,9 +1,10 @@
-import { textOfJson } from '../../base/json-print.js'
 import http from 'node:http'
+import { callHttp, parseJsonObject } from '../../base/http-call.js'
+import { textOfJson } from '../../base/json-print.js'
+import { LIMITS } from '../../base/limits.js'
 import type { Clock } from '../../base/clock.js'
 import type { EventDraft } from '../events/event.js'
 import { changesBetween, mergeObservation, type Observation, type ObservedRole } from '../events/changes.js'
-import { ask } from './ask.js'
 
 /** A cluster that the lab daemon monitors. */
 export interface WatchedCluster {
@@ -111,4 +112,38 @@ const roleIn = (status: object | null): ObservedRole => {
   const { mode, state, connection_state } = (status ?? {}) as Record<string, unknown>
   const isSecondary = mode === 'secondary'
   return { mode: textOfJson(mode ?? 'disabled'), state: isSecondary ? `${state}, ${connection_state}` : '' }
+}
+
+export interface Answer {
+  readonly status: number
+  readonly json: Record<string, unknown>
+}
+
+interface Question {
+  readonly method: 'GET' | 'POST'
+  /** Scheme, host and port. */
+  readonly url: string
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly timeoutMs: number
+  readonly agent?: http.Agent | undefined
+}
+
+/**
+ * Sends one request to a cluster without a Vault token. The lab daemon runs as long as its lab, so it does not load the complete
+ * API client. Does not verify certificates: the port alone identifies a cluster.
+ */
+export const ask = async ({ method, url, body, headers, timeoutMs, agent }: Question): Promise<Answer> => {
+  const isTls = url.startsWith('https:')
+  const { status, bytes } = await callHttp({
+    ...{ method, url, timeoutMs, bytesMax: LIMITS.smallAnswerBytesMax },
+    headers: {
+      'X-Vault-Request': 'true',
+      ...headers,
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(isTls ? { tls: { rejectUnauthorized: false } } : { agent }),
+  })
+  return { status, json: parseJsonObject(bytes) ?? {} }
 }

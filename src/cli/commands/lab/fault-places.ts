@@ -1,6 +1,5 @@
 import type { LabRecord } from '../../../lab/model/cluster.js'
-import { type ActiveFault, isOfLink } from '../../../lab/daemon/active-fault.js'
-import { findBetween } from '../../../lab/daemon/heal-faults.js'
+import { type ActiveFault, findBetween, isOfLink } from '../../../lab/daemon/active-fault.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { serverNames } from '../../../lab/nodes/choose.js'
 

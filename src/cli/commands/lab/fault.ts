@@ -6,9 +6,9 @@ import {
   describeFault,
   describePlace,
   type FaultRequest,
+  healEach,
   isShown,
 } from '../../../lab/daemon/active-fault.js'
-import { healEach } from '../../../lab/daemon/heal-faults.js'
 import { LabDaemonClient } from '../../../lab/daemon/lab-daemon-client.js'
 import { isDoneAtOnce } from '../../../lab/daemon/server-fault.js'
 import type { Kind } from '../../../lab/model/kinds.js'

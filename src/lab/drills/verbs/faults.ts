@@ -1,4 +1,4 @@
-import { findBetween } from '../../daemon/heal-faults.js'
+import { findBetween } from '../../daemon/active-fault.js'
 import { LINK_FAULTS, type LinkFault, makeLinkFault } from '../../proxy/link-faults.js'
 import type { FaultValue, VerbValues } from '../drill.js'
 import { durationOf } from '../parse.js'

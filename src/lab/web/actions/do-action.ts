@@ -1,7 +1,6 @@
 import { describeStep } from '../../drills/describe.js'
-import { describeFault, describePlace } from '../../daemon/active-fault.js'
+import { describeFault, describePlace, findBetween, healEach } from '../../daemon/active-fault.js'
 import type { LinkFault } from '../../proxy/link-faults.js'
-import { findBetween, healEach } from '../../daemon/heal-faults.js'
 import type { LabHost } from '../../processes/lab-host.js'
 import { workOnServers } from '../../lifecycle/servers.js'
 import type { LiveLab } from '../../live/live-lab.js'
