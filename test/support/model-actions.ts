@@ -1,5 +1,5 @@
 import type { ApiAnswer, Kind } from '../../src/index.js'
-import { secondaryIdOf } from '../../src/lab/wiring/wire.js'
+import { idOf } from '../../src/lab/requests/replication.js'
 import { waitFor } from '../../src/lab/requests/wait.js'
 import { checkInfo, checkPromises, isSecondary, KINDS, readRoles, settle } from './model-checks.js'
 import type { Member, Status, World } from './model-world.js'
@@ -165,7 +165,7 @@ const promote: Action = async (world, choice) => {
 }
 
 const issue = async (world: World, primary: Member, kind: Kind): Promise<{ id: string; token: string } | undefined> => {
-  const id = `${secondaryIdOf({ kind, primary: '', secondary: 's' })}${world.next()}`
+  const id = `${idOf(kind, 's')}${world.next()}`
   const answer = await world.asRoot(primary, 'PUT', pathOf(kind, 'primary/secondary-token'), { id })
   const token = (answer?.json?.wrap_info as { token?: string } | undefined)?.token
   return token === undefined ? undefined : { id, token }

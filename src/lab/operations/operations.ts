@@ -1,7 +1,14 @@
 import { ApiError } from '../../client/api-client.js'
 import { LabError } from '../model/lab-error.js'
-import { generateOperationToken, modeOf, OPERATION_TOKEN, type Status } from '../requests/replication.js'
-import { activationToken, authorityOf, demote, freeId, idOf, promote, REPLICATION } from './role-changes.js'
+import {
+  generateOperationToken,
+  idOf,
+  modeOf,
+  OPERATION_TOKEN,
+  REPLICATION,
+  type Status,
+} from '../requests/replication.js'
+import { activationToken, authorityOf, demote, freeId, promote } from './role-changes.js'
 import type { Runbook } from './runbook.js'
 
 /**
@@ -11,14 +18,10 @@ import type { Runbook } from './runbook.js'
 
 /** Generates a one-time DR operation token from the key shares of the lab. */
 export const operationToken = async (runbook: Runbook, name: string): Promise<string> => {
-  const attempt = {
-    cluster: name,
-    method: 'PUT',
-    path: `${OPERATION_TOKEN}/attempt`,
-  } as const
+  const attempt = { cluster: name, method: 'PUT', path: `${OPERATION_TOKEN}/attempt` } as const
   const update = { ...attempt, path: `${OPERATION_TOKEN}/update` }
   if (runbook.isDryRun) {
-    await requireDrSecondary(runbook, name)
+    await requireDr(runbook, name, 'secondary')
     await runbook.call(attempt)
     const [{ threshold } = { threshold: 1 }] = runbook.keysFor(name)
     for (let share = 0; share < threshold; share += 1)
@@ -37,7 +40,7 @@ export const operationToken = async (runbook: Runbook, name: string): Promise<st
     }
     await cancelAttempt(runbook, name)
   }
-  await requireDrSecondary(runbook, name)
+  await requireDr(runbook, name, 'secondary')
   throw new LabError('remote', `none of the keys that the lab holds makes an operation token on ${name}`)
 }
 
@@ -51,10 +54,11 @@ const cancelAttempt = async (runbook: Runbook, name: string): Promise<void> => {
   }
 }
 
-const requireDrSecondary = async (runbook: Runbook, name: string): Promise<void> => {
+/** Throws before any change if a cluster does not have this role: a wrong one could leave the lab without a primary. */
+const requireDr = async (runbook: Runbook, name: string, mode: 'primary' | 'secondary'): Promise<void> => {
   const status = await runbook.status(name, 'dr')
-  if (status.mode !== 'secondary')
-    throw new LabError('remote', `${name} is not a DR secondary: its DR replication is ${describeMode(status)}`)
+  if (status.mode !== mode)
+    throw new LabError('remote', `${name} is not a DR ${mode}: its DR replication is ${describeMode(status)}`)
 }
 
 const describeMode = (status: Status): string => {
@@ -130,7 +134,7 @@ const requirePlannable = async (
       'remote',
       `${living} is alive and the DR primary of ${to}, not ${lost}: ${runbook.line(`failover ${living} ${to}`)}`,
     )
-  await requireDrSecondary(runbook, to)
+  await requireDr(runbook, to, 'secondary')
   const cut = await findCut(runbook, lost, to)
   if (cut !== undefined)
     throw new LabError(
@@ -141,8 +145,8 @@ const requirePlannable = async (
 
 /** Switches the roles of a healthy primary and its DR secondary without data loss. */
 export const switchOver = async (runbook: Runbook, from: string, to: string): Promise<void> => {
-  await requireDrSecondary(runbook, to)
-  await requireDrPrimary(runbook, from)
+  await requireDr(runbook, to, 'secondary')
+  await requireDr(runbook, from, 'primary')
   const token = await operationToken(runbook, to)
   // A demotion drains only to connected secondaries, so data could be lost without a connection.
   await runbook.need(`${to} to stream from ${from}`, () => findCut(runbook, from, to))
@@ -203,16 +207,9 @@ const findCut = async (runbook: Runbook, primary: string, secondary: string): Pr
 /** Makes a former primary that is back after a failover a secondary of its successor. */
 export const rejoin = async (runbook: Runbook, name: string, primary: string): Promise<void> => {
   const { mode } = await runbook.status(name, 'dr')
-  await requireDrPrimary(runbook, primary)
+  await requireDr(runbook, primary, 'primary')
   if (mode === 'primary') await demote(runbook, name, 'dr')
   await follow(runbook, name, primary)
-}
-
-/** Throws before any change if the cluster is not a DR primary: a demotion in its favor would leave the lab without a primary. */
-const requireDrPrimary = async (runbook: Runbook, name: string): Promise<void> => {
-  const status = await runbook.status(name, 'dr')
-  if (status.mode !== 'primary')
-    throw new LabError('remote', `${name} is not a DR primary: its DR replication is ${describeMode(status)}`)
 }
 
 const follow = async (runbook: Runbook, name: string, primary: string): Promise<void> => {
@@ -221,12 +218,8 @@ const follow = async (runbook: Runbook, name: string, primary: string): Promise<
   await freeId(runbook, primary, 'dr', id)
   const token = await activationToken(runbook, primary, 'dr', id)
   const path = `${REPLICATION}/dr/secondary/update-primary`
-  await runbook.call({
-    cluster: name,
-    method: 'PUT',
-    path,
-    body: { dr_operation_token: operation, token, ...authorityOf(runbook, primary) },
-  })
+  const body = { dr_operation_token: operation, token, ...authorityOf(runbook, primary) }
+  await runbook.call({ cluster: name, method: 'PUT', path, body })
   await runbook.wait(`${name} to follow ${primary}`, () => runbook.findLag(primary, name, 'dr'))
   runbook.say(`${name} is a DR secondary of ${primary} and replicated`)
 }

@@ -1,16 +1,14 @@
 import { textsOfJson } from '../../base/json-print.js'
 import { readNamedText } from '../../base/named-file.js'
+import type { ClusterAccess } from '../model/cluster.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
+import { type ClusterOfNodes, findActive } from '../nodes/nodes.js'
+import { idOf, REPLICATION, wrappedTokenIn } from '../requests/replication.js'
+import { lineOf } from './lines.js'
 import type { Runbook } from './runbook.js'
 
 /** Single role changes, from which operations are built: one request, and a wait for its effect. */
-
-export const REPLICATION = 'sys/replication'
-
-/** Returns the ID of a secondary at its primary: kind of replication and initial position. */
-export const idOf = (kind: Kind, secondary: string): string =>
-  `${kind === 'dr' ? 'dr' : 'perf'}-${secondary.toLowerCase()}`
 
 interface PromoteOptions {
   /** A DR operation token. */
@@ -60,10 +58,7 @@ export const freeId = async (runbook: Runbook, primary: string, kind: Kind, id: 
 export const activationToken = async (runbook: Runbook, primary: string, kind: Kind, id: string): Promise<string> => {
   const answer = await onPrimary(runbook, primary, kind, 'secondary-token', id)
   if (runbook.isDryRun) return '<activation token>'
-  const wrapped = answer.wrap_info as { token?: unknown } | null
-  if (typeof wrapped?.token !== 'string')
-    throw new LabError('remote', 'the primary answered without an activation token')
-  return wrapped.token
+  return wrappedTokenIn(answer)
 }
 
 const onPrimary = (runbook: Runbook, cluster: string, kind: Kind, action: string, id: string) =>
@@ -91,4 +86,60 @@ export const authorityOf = (runbook: Runbook, primary: string): Record<string, s
   if (cluster.caFile === undefined) return {}
   // A local server can read the file. An external server may run on another machine.
   return 'dataDir' in cluster ? { ca_file: cluster.caFile } : { ca_cert: readNamedText(cluster.caFile) }
+}
+
+/** Makes one cluster a secondary of another, which erases its data. A filter excludes mounts or namespaces. */
+export const activate = async (
+  runbook: Runbook,
+  primary: string,
+  secondary: string,
+  kind: Kind,
+  filter?: { readonly mode: 'allow' | 'deny'; readonly paths: string },
+): Promise<void> => {
+  const id = idOf(kind, secondary)
+  await refuseReplicating(runbook, secondary, kind)
+  const { mode } = await runbook.status(primary, kind)
+  const on = (path: string, body?: Record<string, string>) =>
+    runbook.call({ cluster: primary, method: 'PUT', path, isAuthenticated: true, ...(body ? { body } : {}) })
+  if (mode !== 'primary') await on(`${REPLICATION}/${kind}/primary/enable`)
+  await runbook.wait(`${primary} to be a ${kind} primary`, () => findMissingMode(runbook, primary, kind, 'primary'))
+  await freeId(runbook, primary, kind, id)
+  if (filter) await on(`${REPLICATION}/performance/primary/paths-filter/${id}`, filter)
+  const token = await activationToken(runbook, primary, kind, id)
+  const path = `${REPLICATION}/${kind}/secondary/enable`
+  const body = { token, ...authorityOf(runbook, primary) }
+  await runbook.call({ cluster: secondary, method: 'PUT', path, body, isAuthenticated: true })
+  await runbook.wait(`${secondary} to follow ${primary}`, () => runbook.findLag(primary, secondary, kind))
+  runbook.say(`${secondary} is a ${kind} secondary of ${primary} and replicated`)
+}
+
+/** Throws before any change if the cluster already replicates: activation would revoke an existing secondary of that name. */
+const refuseReplicating = async (runbook: Runbook, name: string, kind: Kind): Promise<void> => {
+  if (kind === 'performance' && (await runbook.status(name, 'dr')).mode === 'secondary')
+    throw new LabError(
+      'remote',
+      `${name} is a DR secondary, which joins no other set before it is promoted or disabled`,
+    )
+  const { mode } = await runbook.status(name, kind)
+  if (mode !== 'primary' && mode !== 'secondary') return
+  const disable = { method: 'PUT', path: `${REPLICATION}/${kind}/${mode}/disable` }
+  throw new LabError(
+    'remote',
+    `${name} is a ${kind} ${mode} already; to start over, first: ${lineOf(disable, runbook.cluster(name).apiAddress)}`,
+  )
+}
+
+/** Makes the active node step down, and waits for another. Rejects with LabError `usage` if the cluster has one server. */
+export const stepDown = async (runbook: Runbook, cluster: ClusterAccess & ClusterOfNodes): Promise<void> => {
+  const { name } = cluster
+  if (!cluster.nodes) throw new LabError('usage', `cluster ${name} has one server: no other node can take over`)
+  const before = await findActive(cluster)
+  if (!before) throw new LabError('remote', `cluster ${name} has no active node`)
+  await runbook.call({ cluster: name, method: 'PUT', path: 'sys/step-down', isAuthenticated: true })
+  let after = before
+  await runbook.wait(`another node of ${name} to be active`, async () => {
+    after = (await findActive(cluster)) ?? before
+    return after.name === before.name ? `${before.name} is, or none` : undefined
+  })
+  runbook.say(`node ${after.name} is active, and ${before.name} is a standby`)
 }

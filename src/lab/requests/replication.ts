@@ -2,7 +2,7 @@ import { textOfJson, textsOfJson } from '../../base/json-print.js'
 import { decodeWithOtp } from '../../base/one-time-pad.js'
 import type { Clock } from '../../base/clock.js'
 import { type ApiClient, ApiError } from '../../client/api-client.js'
-import { type ClusterAccess, withAnonymousClient } from '../model/cluster.js'
+import { type ClusterAccess, type ClusterKeys, withAnonymousClient } from '../model/cluster.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { waitFor } from './wait.js'
@@ -11,19 +11,19 @@ import { waitFor } from './wait.js'
 
 const LEAST_WAIT_MS = 1000
 
-interface Seal {
-  readonly rootToken: string
-  readonly unsealKeys: readonly string[]
-  readonly threshold: number
-}
+export const REPLICATION = 'sys/replication'
+
+/** Returns the ID of a secondary at its primary: kind of replication and initial position. */
+export const idOf = (kind: Kind, secondary: string): string =>
+  `${kind === 'dr' ? 'dr' : 'perf'}-${secondary.toLowerCase()}`
 
 /** Initializes and unseals a new server. Calls `onSeal` with the keys at once, so that a later failure cannot lose them. */
 export const initialise = async (
   client: ApiClient,
   shares: number,
   threshold: number,
-  onSeal: (seal: Seal) => void = () => undefined,
-): Promise<Seal> => {
+  onSeal: (seal: ClusterKeys) => void = () => undefined,
+): Promise<ClusterKeys> => {
   const made = await client.write('sys/init', { secret_shares: shares, secret_threshold: threshold })
   const unsealKeys = textsOfJson(made.keys)
   const seal = { rootToken: textOfJson(made.root_token), unsealKeys, threshold }
@@ -33,7 +33,7 @@ export const initialise = async (
 }
 
 /** Initializes a server with auto-unseal: its shares are recovery keys. */
-export const initialiseAuto = async (client: ApiClient, shares: number, threshold: number): Promise<Seal> => {
+export const initialiseAuto = async (client: ApiClient, shares: number, threshold: number): Promise<ClusterKeys> => {
   const made = await client.write('sys/init', { recovery_shares: shares, recovery_threshold: threshold })
   return { rootToken: textOfJson(made.root_token), unsealKeys: textsOfJson(made.recovery_keys), threshold }
 }
@@ -43,34 +43,36 @@ export const unseal = async (client: ApiClient, keys: readonly string[]): Promis
 }
 
 export const enablePrimary = async (client: ApiClient, kind: Kind): Promise<void> => {
-  await client.write(`sys/replication/${kind}/primary/enable`)
+  await client.write(`${REPLICATION}/${kind}/primary/enable`)
 }
 
 /** Returns an activation token for a secondary with this ID. */
-export const secondaryToken = async (client: ApiClient, kind: Kind, id: string): Promise<string> => {
-  const answer = await client.write(`sys/replication/${kind}/primary/secondary-token`, { id })
+export const secondaryToken = async (client: ApiClient, kind: Kind, id: string): Promise<string> =>
+  wrappedTokenIn(await client.write(`${REPLICATION}/${kind}/primary/secondary-token`, { id }))
+
+/** Returns the wrapping token of a response to `secondary-token`. Throws LabError `remote` if it has none. */
+export const wrappedTokenIn = (answer: Readonly<Record<string, unknown>>): string => {
   const wrapped = answer.wrap_info as { token?: unknown } | null
-  if (typeof wrapped?.token !== 'string')
-    throw new LabError('remote', 'the primary answered without an activation token')
-  return wrapped.token
+  if (typeof wrapped?.token === 'string') return wrapped.token
+  throw new LabError('remote', 'the primary answered without an activation token')
 }
 
 /** Returns an activation token that only `below` can decrypt. The secondary need not reach the API of the primary. */
 export const encryptedToken = async (above: ApiClient, below: ApiClient, kind: Kind, id: string): Promise<string> => {
-  const made = await below.write(`sys/replication/${kind}/secondary/generate-public-key`)
+  const made = await below.write(`${REPLICATION}/${kind}/secondary/generate-public-key`)
   const { secondary_public_key } = (made.data ?? {}) as { secondary_public_key?: string }
-  const path = `sys/replication/${kind}/primary/secondary-token`
+  const path = `${REPLICATION}/${kind}/primary/secondary-token`
   const answer = await above.write(path, { id, secondary_public_key })
   return textOfJson((answer.data as { token?: unknown } | null)?.token)
 }
 
 /** Enables a secondary, which erases its data. `caPem`: the CA certificate of the primary's API. */
 export const enableSecondary = async (client: ApiClient, kind: Kind, token: string, caPem?: string): Promise<void> => {
-  await client.write(`sys/replication/${kind}/secondary/enable`, { token, ...(caPem ? { ca_cert: caPem } : {}) })
+  await client.write(`${REPLICATION}/${kind}/secondary/enable`, { token, ...(caPem ? { ca_cert: caPem } : {}) })
 }
 
 export const statusOf = async (client: ApiClient, kind: Kind): Promise<Record<string, unknown>> => {
-  const answer = await client.read(`sys/replication/${kind}/status`)
+  const answer = await client.read(`${REPLICATION}/${kind}/status`)
   return (answer.data ?? {}) as Record<string, unknown>
 }
 
@@ -129,7 +131,7 @@ export const generateRoot = async (client: ApiClient, keys: readonly string[]): 
 }
 
 /** The path for generating an operation token with key shares. */
-export const OPERATION_TOKEN = 'sys/replication/dr/secondary/generate-operation-token'
+export const OPERATION_TOKEN = `${REPLICATION}/dr/secondary/generate-operation-token`
 /** Text of the error while another generation is in progress. */
 const IN_PROGRESS = 'already in progress'
 

@@ -11,8 +11,10 @@ import {
   encryptedToken,
   findLag,
   generateRoot,
+  idOf,
   initialise,
   initialiseAuto,
+  REPLICATION,
   secondaryToken,
   statusOf,
   waitForAnswer,
@@ -36,10 +38,6 @@ export interface WireOptions {
   /** Aborts every wait. */
   readonly signal?: AbortSignal | undefined
 }
-
-/** Returns the ID of a secondary at its primary: kind of replication and initial position. */
-export const secondaryIdOf = (link: Link): string =>
-  `${link.kind === 'dr' ? 'dr' : 'perf'}-${link.secondary.toLowerCase()}`
 
 /** Waits for a new server, initializes and unseals it. */
 export const openCluster = async <T extends ClusterAccess>(cluster: T, options: WireOptions): Promise<T> => {
@@ -83,20 +81,12 @@ export const giveRootToken = async <T extends ClusterAccess>(
   clusters: readonly T[],
   token: string | undefined,
 ): Promise<T[]> => {
-  if (token === undefined) return [...clusters]
   const made: T[] = []
   for (const cluster of clusters) {
-    if (cluster.rootToken === '') {
-      made.push(cluster)
-      continue
-    }
-    const client = clientOf(cluster)
-    try {
-      await client.write('auth/token/create', { id: token, policies: ['root'], no_parent: true })
-    } finally {
-      client.close()
-    }
-    made.push({ ...cluster, rootToken: token })
+    const isGiven = token !== undefined && cluster.rootToken !== ''
+    const body = { id: token, policies: ['root'], no_parent: true }
+    if (isGiven) await withClient(cluster, (client) => client.write('auth/token/create', body))
+    made.push(isGiven ? { ...cluster, rootToken: token } : cluster)
   }
   return made
 }
@@ -206,12 +196,12 @@ export const joinSecondary = async (
   const { kind, filter, activation } = link
   const { mode } = await statusOf(below, kind)
   if (mode === 'secondary' || mode === 'bootstrapping') return undefined
-  const id = secondaryIdOf(link)
+  const id = idOf(kind, link.secondary)
   const { known_secondaries: known } = await statusOf(above, kind)
   if (Array.isArray(known) && known.includes(id)) {
-    await above.write(`sys/replication/${kind}/primary/revoke-secondary`, { id })
+    await above.write(`${REPLICATION}/${kind}/primary/revoke-secondary`, { id })
   }
-  if (filter) await above.write(`sys/replication/performance/primary/paths-filter/${id}`, filter)
+  if (filter) await above.write(`${REPLICATION}/performance/primary/paths-filter/${id}`, filter)
   const make = activation === 'public-key' ? encryptedToken(above, below, kind, id) : secondaryToken(above, kind, id)
   await enableSecondary(below, kind, await make, caPem)
   return undefined

@@ -1,18 +1,16 @@
 import type { Kind } from '../../model/kinds.js'
 import { LabError } from '../../model/lab-error.js'
-import { activate } from '../../operations/activate.js'
 import { operationToken } from '../../operations/operations.js'
 import {
+  activate,
   activationToken,
   authorityOf,
   demote,
   findMissingMode,
   freeId,
-  idOf,
   promote,
-  REPLICATION,
 } from '../../operations/role-changes.js'
-import { findLag, statusOf } from '../../requests/replication.js'
+import { findLag, idOf, REPLICATION, statusOf } from '../../requests/replication.js'
 import type { VerbValues } from '../drill.js'
 import type { DrillContext } from '../drill-context.js'
 
