@@ -19,7 +19,7 @@ export const findServer = (
   return found?.pid === process?.pid && found?.startTime === process?.startTime ? found : undefined
 }
 
-interface LaunchedServer {
+export interface LaunchedServer {
   readonly process: ProcessIdentity | null
   /** Resolves when the process exits by itself. */
   readonly ended: Promise<Ending>
