@@ -5,7 +5,7 @@ import { type ApiClient, ApiError } from '../../client/api-client.js'
 import { type ClusterAccess, type ClusterKeys, withAnonymousClient } from '../model/cluster.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
-import { waitFor } from './wait.js'
+import { waitFor, type WaitOptions } from './wait.js'
 
 /** The steps that set up replication, as an operator would run them: one or a few requests each. */
 
@@ -184,11 +184,7 @@ export const waitForAnswer = (
 /** Waits until several servers respond. Sends no token. */
 export const waitForAnswers = async (
   clusters: readonly ClusterAccess[],
-  {
-    clock,
-    timeoutMs,
-    signal,
-  }: { readonly clock: Clock; readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
+  { clock, timeoutMs, signal }: WaitOptions,
 ): Promise<void> => {
   const wait = (cluster: ClusterAccess) =>
     withAnonymousClient(cluster, (client) => waitForAnswer(clock, client, cluster.name, timeoutMs, signal))

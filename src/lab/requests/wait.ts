@@ -5,6 +5,14 @@ import { LabError } from '../model/lab-error.js'
 /** A condition: resolves with undefined if it holds, else with a description of what is still false. */
 type Fact = () => Promise<string | undefined>
 
+export interface WaitOptions {
+  readonly clock: Clock
+  /** Timeout of each wait, in milliseconds. */
+  readonly timeoutMs: number
+  /** Aborts every wait. */
+  readonly signal?: AbortSignal | undefined
+}
+
 const PAUSE_MS = 25
 
 /** Interval for cheap conditions within this process, in milliseconds. */

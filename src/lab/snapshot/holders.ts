@@ -9,16 +9,10 @@ import {
 import { LabError } from '../model/lab-error.js'
 import { lookForActive, openNodes, waitForActive } from '../nodes/nodes.js'
 import { waitForAnswers } from '../requests/replication.js'
+import type { WaitOptions } from '../requests/wait.js'
 import { unsealWithAny } from '../keys/seals.js'
 import { topologyOf } from '../topology/catalogue.js'
 import { openCluster } from '../wiring/wire.js'
-
-interface HolderOptions {
-  /** Timeout of each wait, in milliseconds. */
-  readonly timeoutMs: number
-  readonly clock: Clock
-  readonly signal?: AbortSignal | undefined
-}
 
 /** Whether a cluster has several servers, each with its data in an etcd of its own. */
 export const isOfPeers = ({ nodes = [] }: ClusterRecord): boolean =>
@@ -53,7 +47,7 @@ const at = (cluster: ClusterRecord, server: ServerRecord): ClusterRecord => ({
 export const makeReceiver = async (
   lab: LabRecord,
   cluster: ClusterRecord,
-  options: HolderOptions,
+  options: WaitOptions,
 ): Promise<ClusterRecord> => {
   const servers = serversIn<ServerRecord>(cluster)
   await waitForAnswers(

@@ -22,15 +22,11 @@ import { atActiveNodes, openNodes } from '../nodes/nodes.js'
 import { statusOf } from '../requests/replication.js'
 import { sealCluster, unsealWithAny } from '../keys/seals.js'
 import { throughRestart } from '../requests/through-restart.js'
-import { waitFor } from '../requests/wait.js'
+import { waitFor, type WaitOptions } from '../requests/wait.js'
 import { makeReceiver } from './holders.js'
 import { type ImagedCluster, type ImagedServer, imagedServers, imageFile, type Manifest } from './manifest.js'
 
-export interface LoadOptions {
-  /** Timeout of each wait, in milliseconds. */
-  readonly timeoutMs: number
-  readonly signal?: AbortSignal | undefined
-}
+export type LoadOptions = Omit<WaitOptions, 'clock'>
 
 /**
  * Loads an image into the clusters of a lab whose servers all run. Validates everything first. All clusters stop before the first
@@ -123,7 +119,7 @@ const openAll = async (
   lab: LabRecord,
   receivers: readonly ClusterRecord[],
   manifest: Manifest,
-  options: LoadOptions & Pick<LabHost, 'clock'>,
+  options: WaitOptions,
 ): Promise<void> => {
   const open = lab.clusters.filter((cluster) => isToRun(imagedOf(manifest, cluster)))
   await Promise.all(

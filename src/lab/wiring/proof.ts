@@ -1,17 +1,12 @@
-import type { Clock } from '../../base/clock.js'
 import type { ApiClient } from '../../client/api-client.js'
 import { type WiredClusters, withClient } from '../model/cluster.js'
 import type { Kind } from '../model/kinds.js'
 import { findLag, statusOf } from '../requests/replication.js'
 import type { Link } from '../model/topology.js'
 import { topologyOf } from '../topology/catalogue.js'
-import { waitFor } from '../requests/wait.js'
+import { waitFor, type WaitOptions } from '../requests/wait.js'
 
-interface ProofOptions {
-  readonly clock: Clock
-  /** Timeout of each wait, in milliseconds. */
-  readonly timeoutMs: number
-  readonly signal?: AbortSignal | undefined
+interface ProofOptions extends WaitOptions {
   /** Default: all links of the topology. */
   readonly links?: readonly Link[]
 }

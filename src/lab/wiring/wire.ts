@@ -1,5 +1,4 @@
 import { readNamedText } from '../../base/named-file.js'
-import type { Clock } from '../../base/clock.js'
 import { type ApiClient, ApiError } from '../../client/api-client.js'
 import { type ClusterAccess, type ClusterKeys, clientOf, withAnonymousClient, withClient } from '../model/cluster.js'
 import type { Kind } from '../model/kinds.js'
@@ -21,22 +20,17 @@ import {
 } from '../requests/replication.js'
 import type { ClusterPlan, Link, Topology } from '../model/topology.js'
 import { seedCluster } from '../topology/seed.js'
-import { waitFor } from '../requests/wait.js'
+import { waitFor, type WaitOptions } from '../requests/wait.js'
 
 /** Options for unsealing and joining running servers. */
-export interface WireOptions {
+export interface WireOptions extends WaitOptions {
   readonly shares: number
   readonly threshold: number
   /** Plans of some clusters. The seal of a plan overrides shares and threshold. */
   readonly plans?: Readonly<Record<string, ClusterPlan>> | undefined
-  /** Timeout of each wait, in milliseconds. */
-  readonly timeoutMs: number
-  readonly clock: Clock
   readonly onProgress: (text: string) => void
   /** Called with the keys of each initialized cluster, before any other step can fail. */
   readonly onKeys?: ((cluster: ClusterAccess) => void) | undefined
-  /** Aborts every wait. */
-  readonly signal?: AbortSignal | undefined
 }
 
 /** Waits for a new server, initializes and unseals it. */
