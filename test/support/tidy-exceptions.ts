@@ -29,7 +29,7 @@ export const LONG_LISTS: Readonly<Record<string, number>> = {
   'src/lab/documents/check-schema.ts': 2,
   'src/lab/drills/find/traffic.ts': 1,
   'src/lab/drills/load/load.ts': 1,
-  'src/lab/events/changes.ts': 1,
+  'src/lab/daemon/watch.ts': 1,
   'src/lab/processes/lab-daemon-process.ts': 1,
   'src/lab/lifecycle/servers.ts': 1,
   'src/lab/operations/role-changes.ts': 2,

@@ -57,8 +57,6 @@ export class LogReader {
   }
 }
 
-const CHUNK_BYTES = 64 * 1024
-
 class LogTail {
   readonly #source: LogSource
   #inode = 0
@@ -113,15 +111,8 @@ const openIfThere = (file: string): number | undefined => {
 }
 
 const readFrom = (file: number, offset: number, end: number): Buffer => {
-  const chunks: Buffer[] = []
-  for (let at = offset; at < end; ) {
-    const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, end - at))
-    const count = readSync(file, chunk, 0, chunk.length, at)
-    if (count === 0) break
-    chunks.push(chunk.subarray(0, count))
-    at += count
-  }
-  return Buffer.concat(chunks)
+  const bytes = Buffer.alloc(end - offset)
+  return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, offset))
 }
 
 const timeOf = (text: string): number | undefined => {

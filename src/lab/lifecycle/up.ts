@@ -108,19 +108,16 @@ const refuseWhenThere = (name: string, { servers }: LabHost): void => {
 const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): Promise<LabRecord> => {
   let lab = planned
   const failure = new AbortController()
-  const { signal } = options
-  const onAbort = () => failure.abort(signal?.reason)
-  if (signal?.aborted) onAbort()
-  signal?.addEventListener('abort', onAbort, { once: true })
+  const signal = options.signal ? AbortSignal.any([options.signal, failure.signal]) : failure.signal
   try {
     saveLab(lab)
     await writeFiles(lab, options, host)
     const isTied = options.isForeground
-    const { keeper, launched } = await startLabDaemon(lab, host, options.timeoutMs, failure.signal, isTied)
+    const { keeper, launched } = await startLabDaemon(lab, host, options.timeoutMs, signal, isTied)
     void launched?.ended.then(() => failure.abort(new LabError('remote', 'the lab daemon ended')))
     lab = { ...lab, keeper }
     for (const server of serversOfLab(planned)) {
-      failure.signal.throwIfAborted()
+      signal.throwIfAborted()
       const { timeoutMs } = options
       const { process, ended } = await launchCluster(lab, server, host, { timeoutMs, isTied })
       void ended.then((ending) => failure.abort(describeEnd(server, ending)))
@@ -128,9 +125,9 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
       saveLab(lab)
     }
     const { image } = options
-    const wire: WireOptions = { ...options, plans: options.topology.plans, signal: failure.signal }
+    const wire: WireOptions = { ...options, plans: options.topology.plans, signal }
     const work = image ? goOnFrom(image, lab, wire, host) : beginWith(lab, options, wire)
-    lab = { ...lab, state: 'running', clusters: await untilAborted(work, failure.signal) }
+    lab = { ...lab, state: 'running', clusters: await untilAborted(work, signal) }
     await keepStart(lab, options, host)
     saveLab(lab)
     await new LabDaemonClient(keeper.socket).tell({ kind: 'lab-up', details: { topology: lab.topology } })
@@ -138,11 +135,9 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
   } catch (error) {
     // The exit of one server explains the errors of the others, but may be reported slightly later.
     await host.clock.sleep(ENDING_HEARD_MS)
-    const reason: unknown = failure.signal.aborted ? failure.signal.reason : error
+    const reason: unknown = signal.aborted ? signal.reason : error
     await takeDown(lab, options, host)
     throw explain(reason, lab)
-  } finally {
-    signal?.removeEventListener('abort', onAbort)
   }
 }
 

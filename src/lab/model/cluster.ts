@@ -2,7 +2,7 @@ import { readNamedText } from '../../base/named-file.js'
 import { ApiClient } from '../../client/api-client.js'
 import type { Exchange } from '../../client/exchange.js'
 import type { Route } from './routes.js'
-import type { ProcessIdentity } from './process-identity.js'
+import type { ProcessIdentity } from './process-table.js'
 import type { PortPair } from './ports.js'
 import type { Topology } from './topology.js'
 

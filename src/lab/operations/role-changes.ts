@@ -38,12 +38,8 @@ export const promote = async (
 
 /** Demotes a primary. Resolves to the warnings of the response: one of them names each secondary that lacks data. */
 export const demote = async (runbook: Runbook, name: string, kind: Kind): Promise<readonly string[]> => {
-  const { warnings } = await runbook.call({
-    cluster: name,
-    method: 'PUT',
-    path: `${REPLICATION}/${kind}/primary/demote`,
-    isAuthenticated: true,
-  })
+  const path = `${REPLICATION}/${kind}/primary/demote`
+  const { warnings } = await runbook.call({ cluster: name, method: 'PUT', path, isAuthenticated: true })
   runbook.suppose(name, kind, { mode: 'secondary' })
   await runbook.wait(`${name} to be a secondary`, () => findMissingMode(runbook, name, kind, 'secondary'))
   return textsOfJson(warnings)
@@ -61,14 +57,10 @@ export const activationToken = async (runbook: Runbook, primary: string, kind: K
   return wrappedTokenIn(answer)
 }
 
-const onPrimary = (runbook: Runbook, cluster: string, kind: Kind, action: string, id: string) =>
-  runbook.call({
-    cluster,
-    method: 'PUT',
-    path: `${REPLICATION}/${kind}/primary/${action}`,
-    body: { id },
-    isAuthenticated: true,
-  })
+const onPrimary = (runbook: Runbook, cluster: string, kind: Kind, action: string, id: string) => {
+  const path = `${REPLICATION}/${kind}/primary/${action}`
+  return runbook.call({ cluster, method: 'PUT', path, body: { id }, isAuthenticated: true })
+}
 
 export const findMissingMode = async (
   runbook: Runbook,

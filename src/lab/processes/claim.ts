@@ -2,8 +2,7 @@ import { linkSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync }
 import path from 'node:path'
 import { LabError } from '../model/lab-error.js'
 import { CLAIM_PREFIX, labDirectory, makeDirectories } from '../model/lab-directory.js'
-import { isAlive, type ProcessIdentity } from '../model/process-identity.js'
-import type { ProcessTable } from '../model/process-table.js'
+import { isAlive, type ProcessIdentity, type ProcessTable } from '../model/process-table.js'
 
 /**
  * What the holder of a claim is doing, for error messages. `operated` does not control processes: other commands may stop and

@@ -2,8 +2,7 @@ import type { LabRecord, ServerRecord } from '../model/cluster.js'
 import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { type Ending, launchServer } from './child-process.js'
 import type { LabHost } from './lab-host.js'
-import type { ProcessIdentity } from '../model/process-identity.js'
-import type { ProcessFacts } from '../model/process-table.js'
+import type { ProcessFacts, ProcessIdentity } from '../model/process-table.js'
 
 /**
  * Returns the process of a cluster's server, or undefined if it is not running. In an in-process lab, that is the lab daemon, if

@@ -1,7 +1,6 @@
 import { type Clock, systemClock } from '../../base/clock.js'
 import { LabError } from '../model/lab-error.js'
-import { identify, type ProcessIdentity } from '../model/process-identity.js'
-import { createProcessTable, type ProcessTable } from '../model/process-table.js'
+import { createProcessTable, identify, type ProcessIdentity, type ProcessTable } from '../model/process-table.js'
 import { ServerProcesses } from './server-processes.js'
 
 /** This machine, as used by lab commands. */

@@ -1,6 +1,5 @@
 import type { Clock } from '../../base/clock.js'
-import { type ProcessIdentity, identify } from '../model/process-identity.js'
-import type { ProcessFacts, ProcessTable } from '../model/process-table.js'
+import { identify, type ProcessFacts, type ProcessIdentity, type ProcessTable } from '../model/process-table.js'
 
 /**
  * Finds and signals only server processes of labs. A process is a lab's server if its command line contains that server's

@@ -1,8 +1,7 @@
 import net from 'node:net'
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
-import type { Direction } from './direction.js'
-import type { LinkDirection } from './link-direction.js'
+import type { Direction, LinkDirection } from './direction.js'
 import { Pipe } from './apply-faults.js'
 
 interface ConnectionOptions {

@@ -2,9 +2,8 @@ import net from 'node:net'
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 import { Connection } from './connection.js'
-import { type Direction, directionsOf, type Passage, type Way } from './direction.js'
+import { type Direction, directionsOf, LinkDirection, type Passage, type Way } from './direction.js'
 import type { FaultName, Faults } from './link-faults.js'
-import { LinkDirection } from './link-direction.js'
 
 interface LinkOptions {
   /** Port on 127.0.0.1. 0 chooses a free one. */

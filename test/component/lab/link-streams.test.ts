@@ -7,7 +7,7 @@ import { systemClock } from '../../../src/base/clock.js'
 import { createSeededRandom, type Random } from '../../../src/base/random.js'
 import { Pipe } from '../../../src/lab/proxy/apply-faults.js'
 import { Link } from '../../../src/lab/proxy/link.js'
-import { LinkDirection } from '../../../src/lab/proxy/link-direction.js'
+import { LinkDirection } from '../../../src/lab/proxy/direction.js'
 import { until } from '../../support/until.js'
 
 const BYTES = 12 * 1024 * 1024

@@ -1,10 +1,5 @@
 import { expect, it } from 'vitest'
-import {
-  changesBetween,
-  mergeObservation,
-  type Observation,
-  type ObservedRole,
-} from '../../../src/lab/events/changes.js'
+import { changesBetween, mergeObservation, type Observation, type ObservedRole } from '../../../src/lab/daemon/watch.js'
 
 const OFF: ObservedRole = { mode: 'disabled', state: '' }
 const well: Observation = {

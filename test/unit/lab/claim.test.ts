@@ -5,8 +5,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { claimLab, findHolder } from '../../../src/lab/processes/claim.js'
 import { labDirectory } from '../../../src/lab/model/lab-directory.js'
 import { listLabs } from '../../../src/lab/model/state-directory.js'
-import { identify, isAlive } from '../../../src/lab/model/process-identity.js'
-import { createProcessTable, type ProcessTable } from '../../../src/lab/model/process-table.js'
+import { createProcessTable, identify, isAlive, type ProcessTable } from '../../../src/lab/model/process-table.js'
 
 let home = ''
 beforeEach(() => {
