@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { systemClock } from '../base/clock.js'
 import { createLooseRandom } from '../base/loose-random.js'
 import { HostedServers } from '../lab/hosted/hosted-servers.js'
-import { type LabDaemonConfig, runLabDaemon } from '../lab/daemon/control/run-lab-daemon.js'
+import { type LabDaemonConfig, runLabDaemon } from '../lab/daemon/run-lab-daemon.js'
 import { endWithParent } from '../lab/runner/end-with-parent.js'
 import { StopSignals } from './terminal/stop-signals.js'
 

@@ -30,7 +30,7 @@ export const LONG_LISTS: Readonly<Record<string, number>> = {
   'src/lab/drills/find/traffic.ts': 1,
   'src/lab/drills/load/load.ts': 1,
   'src/lab/daemon/watch.ts': 1,
-  'src/lab/processes/lab-daemon-process.ts': 1,
+  'src/lab/processes/launch.ts': 1,
   'src/lab/lifecycle/servers.ts': 1,
   'src/lab/operations/role-changes.ts': 2,
   'src/lab/live/probe.ts': 1,

@@ -3,7 +3,7 @@ import { callHttp, openHttp, parseJsonObject } from '../../base/http-call.js'
 import { type EventDraft, type LabEvent, parseEvent } from '../events/event.js'
 import { LabError } from '../model/lab-error.js'
 import type { ActiveFault, FaultRequest } from './active-fault.js'
-import type { HostedVerb } from './server-host.js'
+import type { HostedVerb } from './run-lab-daemon.js'
 
 const ANSWER_MS = 5000
 

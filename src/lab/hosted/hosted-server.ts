@@ -6,9 +6,9 @@ import type { SharedMemory, SharedMemoryConnection } from '../../server/data/sha
 import { createCopyStorage, createDirectoryStorage, type ServerStorage } from '../../server/data/server-storage.js'
 import type { Server } from '../../server/server.js'
 import { StartFailure, startServerFrom } from '../../server/start.js'
-import type { HostedFiles } from '../daemon/server-host.js'
+import type { HostedFiles } from '../daemon/run-lab-daemon.js'
 import { LabError } from '../model/lab-error.js'
-import { configArgument } from '../processes/server-processes.js'
+import { configArgument } from '../processes/lab-host.js'
 import { Links } from '../links/links.js'
 
 /**

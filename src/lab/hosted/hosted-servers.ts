@@ -1,6 +1,6 @@
 import { systemClock } from '../../base/clock.js'
 import { KeyedLock } from '../../base/keyed-lock.js'
-import type { HostedFiles, HostedVerb, ServerHost } from '../daemon/server-host.js'
+import type { HostedFiles, HostedVerb, ServerHost } from '../daemon/run-lab-daemon.js'
 import { SharedMemory } from '../../server/data/shared-memory.js'
 import { LabError } from '../model/lab-error.js'
 import { NODE_LEASE_MS } from '../model/settings.js'

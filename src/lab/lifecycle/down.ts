@@ -4,7 +4,7 @@ import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { claimLab } from '../processes/claim.js'
 import { findConfigFiles, findIntactLab, removeData, removeLab } from '../model/lab-directory.js'
 import { listLabs } from '../model/state-directory.js'
-import { removeSocket } from '../processes/lab-daemon-process.js'
+import { removeSocket } from '../processes/launch.js'
 import type { LabHost } from '../processes/lab-host.js'
 import type { ProcessFacts } from '../model/process-table.js'
 

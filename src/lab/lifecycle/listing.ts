@@ -8,7 +8,7 @@ import {
   serversOfLab,
 } from '../model/cluster.js'
 import { findHolder } from '../processes/claim.js'
-import { findServer } from '../processes/cluster-server.js'
+import { findServer } from '../processes/launch.js'
 import { commandIn, findConfigFiles, findIntactLab, hasRecord } from '../model/lab-directory.js'
 import { listLabs } from '../model/state-directory.js'
 import type { LabHost } from '../processes/lab-host.js'

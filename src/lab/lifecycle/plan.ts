@@ -18,7 +18,7 @@ import { isFree, type PortPair, randomSinglePorts } from '../model/ports.js'
 import type { LabSettings } from '../model/settings.js'
 import { allServersOf, hasPeers, planOf, requireSharedMemory, serversOf, type Topology } from '../model/topology.js'
 import { type ImagedServer, imagedServers, type Manifest } from '../snapshot/manifest.js'
-import { planLabDaemon } from '../processes/lab-daemon-process.js'
+import { planLabDaemon } from '../processes/launch.js'
 import { labDirectory } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
 

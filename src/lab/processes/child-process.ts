@@ -4,7 +4,7 @@ import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { LabError } from '../model/lab-error.js'
-import { configArgument } from './server-processes.js'
+import { configArgument } from './lab-host.js'
 import type { PortPair } from '../model/ports.js'
 import { configOf, type ServerPlan } from '../runner/server-plan.js'
 

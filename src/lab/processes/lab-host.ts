@@ -1,7 +1,12 @@
 import { type Clock, systemClock } from '../../base/clock.js'
 import { LabError } from '../model/lab-error.js'
-import { createProcessTable, identify, type ProcessIdentity, type ProcessTable } from '../model/process-table.js'
-import { ServerProcesses } from './server-processes.js'
+import {
+  createProcessTable,
+  identify,
+  type ProcessFacts,
+  type ProcessIdentity,
+  type ProcessTable,
+} from '../model/process-table.js'
 
 /** This machine, as used by lab commands. */
 export interface LabHost {
@@ -18,3 +23,80 @@ export const thisHost = (clock: Clock = systemClock): LabHost => {
   if (!me) throw new LabError('usage', 'this system does not tell its processes: neither /proc nor "ps" is there')
   return { clock, table, servers: new ServerProcesses(table, clock), me }
 }
+
+/**
+ * Finds and signals only server processes of labs. A process is a lab's server if its command line contains that server's
+ * configuration file, whose name contains a random word. A recorded process ID alone is not sufficient, since IDs are reused.
+ */
+class ServerProcesses {
+  readonly #table: ProcessTable
+  readonly #clock: Clock
+
+  constructor(table: ProcessTable, clock: Clock) {
+    this.#table = table
+    this.#clock = clock
+  }
+
+  /** Finds the server with this configuration file: first the recorded process, then any other. */
+  find(configFile: string, recorded?: ProcessIdentity): ProcessFacts | undefined {
+    const isOurs = (facts: ProcessFacts) => facts.hasArgument(configArgument(configFile))
+    const known = recorded && this.#table.find(recorded.pid)
+    if (known && known.startTime === recorded.startTime && isOurs(known)) return known
+    return this.#table.list().find(isOurs)
+  }
+
+  /** Finds several servers by configuration file in one lookup. */
+  findAll(configFiles: readonly string[]): ProcessFacts[] {
+    const wanted = configFiles.map(configArgument)
+    return this.#table.list().filter((facts) => wanted.some((argument) => facts.hasArgument(argument)))
+  }
+
+  /** Sends a signal. Returns false if the process no longer exists or its ID was reused. */
+  signal({ pid, startTime }: ProcessIdentity, name: NodeJS.Signals): boolean {
+    if (this.#table.find(pid)?.startTime !== startTime) return false
+    try {
+      return process.kill(pid, name)
+    } catch {
+      return false
+    }
+  }
+
+  identify(pid: number): ProcessIdentity | undefined {
+    return identify(this.#table, pid)
+  }
+
+  /**
+   * Stops servers, resuming suspended ones, and waits until all have exited. Kills the rest after `graceMs`, or when `hurry` is
+   * aborted. Calls `onSlow` once after one second with the number of remaining servers.
+   */
+  async stop(processes: readonly ProcessIdentity[], options: StopOptions): Promise<void> {
+    const { graceMs, hurry, onSlow } = options
+    const started = this.#clock.monotonic()
+    let isSlowTold = false
+    const isThere = (identity: ProcessIdentity) => this.#table.find(identity.pid)?.startTime === identity.startTime
+    for (const one of processes) {
+      this.signal(one, 'SIGTERM')
+      this.signal(one, 'SIGCONT')
+    }
+    for (let left = processes.filter(isThere); left.length > 0; left = left.filter(isThere)) {
+      const passedMs = this.#clock.monotonic() - started
+      if (passedMs >= graceMs || hurry?.aborted) for (const one of left) this.signal(one, 'SIGKILL')
+      if (passedMs >= SLOW_MS && !isSlowTold) {
+        isSlowTold = true
+        onSlow?.(left.length)
+      }
+      await this.#clock.sleep(POLL_MS)
+    }
+  }
+}
+
+interface StopOptions {
+  readonly graceMs: number
+  readonly hurry?: AbortSignal | undefined
+  readonly onSlow?: (left: number) => void
+}
+
+const POLL_MS = 20
+const SLOW_MS = 1000
+
+export const configArgument = (configFile: string): string => `-config=${configFile}`

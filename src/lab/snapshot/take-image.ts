@@ -14,7 +14,7 @@ import {
 import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { KINDS, type Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
-import { findServer } from '../processes/cluster-server.js'
+import { findServer } from '../processes/launch.js'
 import type { LabHost } from '../processes/lab-host.js'
 import { statusOf } from '../requests/replication.js'
 import { topologyOf } from '../topology/catalogue.js'

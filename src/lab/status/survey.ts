@@ -14,7 +14,7 @@ import {
 import { type ActiveFault, describeFault, describePlace, isOfLink, isShown } from '../daemon/active-fault.js'
 import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { KIND_WORDS, KINDS, type Kind } from '../model/kinds.js'
-import { findServer } from '../processes/cluster-server.js'
+import { findServer } from '../processes/launch.js'
 import type { LabHost } from '../processes/lab-host.js'
 import { statusOf } from '../requests/replication.js'
 import { type ClusterView, NO_ROLE, type NodeRow, type ProcessState } from './cluster-view.js'

@@ -10,7 +10,7 @@ import { createSeededRandom } from '../../../src/base/random.js'
 import type { EventDraft, LabEvent } from '../../../src/lab/events/event.js'
 import { LabDaemon } from '../../../src/lab/daemon/lab-daemon.js'
 import { LabDaemonClient } from '../../../src/lab/daemon/lab-daemon-client.js'
-import { runLabDaemon } from '../../../src/lab/daemon/control/run-lab-daemon.js'
+import { runLabDaemon } from '../../../src/lab/daemon/run-lab-daemon.js'
 import { randomSinglePorts } from '../../../src/lab/model/ports.js'
 import { until } from '../../support/until.js'
 

@@ -1,5 +1,5 @@
-import { type ActiveFault, isOfLink, isShown, meetsDirection } from '../active-fault.js'
-import type { NamedProxy } from '../open-routes.js'
+import { type ActiveFault, isOfLink, isShown, meetsDirection } from './active-fault.js'
+import type { NamedProxy } from './open-routes.js'
 
 type Place = Pick<NamedProxy, 'name' | 'from' | 'to' | 'fromNode' | 'toNode'>
 

@@ -1,4 +1,4 @@
-import type { Direction } from '../../proxy/direction.js'
+import type { Direction } from '../proxy/direction.js'
 import {
   DELAY_MS_MAX,
   type FaultName,
@@ -7,8 +7,8 @@ import {
   makeLinkFault,
   numbersOf,
   TOXIC_NAMES,
-} from '../../proxy/link-faults.js'
-import type { ActiveLinkFault } from '../active-fault.js'
+} from '../proxy/link-faults.js'
+import type { ActiveLinkFault } from './active-fault.js'
 
 /** An error with the message and HTTP status of Toxiproxy. */
 export class ToxiproxyError extends Error {

@@ -3,15 +3,21 @@ import { replaceFile } from '../../base/replace-file.js'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
-import { type ClusterRecord, type LabDaemonRecord, type LabRecord, serversIn } from '../model/cluster.js'
+import {
+  type ClusterRecord,
+  type LabDaemonRecord,
+  type LabRecord,
+  type ServerRecord,
+  serversIn,
+} from '../model/cluster.js'
 import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
-import type { LabDaemonConfig } from '../daemon/control/run-lab-daemon.js'
-import type { HostedFiles } from '../daemon/server-host.js'
+import type { HostedFiles, LabDaemonConfig } from '../daemon/run-lab-daemon.js'
 import type { Route } from '../model/routes.js'
 import { LabError } from '../model/lab-error.js'
-import { type Launched, lastLogLines, launchProgram } from './child-process.js'
+import { type Ending, lastLogLines, type Launched, launchProgram, launchServer } from './child-process.js'
 import { waitFor } from '../requests/wait.js'
 import type { LabHost } from './lab-host.js'
+import type { ProcessFacts, ProcessIdentity } from '../model/process-table.js'
 
 /** The system limits the length of socket paths (104 bytes on some systems). */
 const SOCKET_PATH_MAX = 100
@@ -103,4 +109,39 @@ const hostedFilesOf = (cluster: ClusterRecord): HostedFiles[] =>
 /** Removes the directory of the daemon's socket if it is outside the lab's directory. */
 export const removeSocket = ({ socket }: LabDaemonRecord, directory: string): void => {
   if (path.dirname(socket) !== directory) rmSync(path.dirname(socket), { recursive: true, force: true })
+}
+
+/**
+ * Returns the process of a cluster's server, or undefined if it is not running. In an in-process lab, that is the lab daemon, if
+ * the record shows that it started the server.
+ */
+export const findServer = (
+  { isInProcess, keeper }: Pick<LabRecord, 'isInProcess' | 'keeper'>,
+  { configFile, process }: Pick<ServerRecord, 'configFile' | 'process'>,
+  { servers }: Pick<LabHost, 'servers'>,
+): ProcessFacts | undefined => {
+  if (!isInProcess) return servers.find(configFile, process ?? undefined)
+  const found = process ? servers.find(keeper.configFile, process) : undefined
+  return found?.pid === process?.pid && found?.startTime === process?.startTime ? found : undefined
+}
+
+export interface LaunchedServer {
+  readonly process: ProcessIdentity | null
+  /** Resolves when the process exits by itself. */
+  readonly ended: Promise<Ending>
+}
+
+/** Starts the server of a cluster: as a separate process, or in the running daemon of an in-process lab. */
+export const launchCluster = async (
+  { isInProcess, keeper }: Pick<LabRecord, 'isInProcess' | 'keeper'>,
+  server: ServerRecord,
+  { servers }: Pick<LabHost, 'servers'>,
+  { timeoutMs, isTied }: { readonly timeoutMs: number; readonly isTied?: boolean | undefined },
+): Promise<LaunchedServer> => {
+  if (!isInProcess) {
+    const { pid, ended } = launchServer(server.name, server, isTied)
+    return { process: servers.identify(pid) ?? null, ended }
+  }
+  await new LabDaemonClient(keeper.socket).work(server.name, 'start', timeoutMs)
+  return { process: keeper.process, ended: new Promise<never>(() => undefined) }
 }

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { LAB_DAEMON_NODE_OPTIONS } from '../../../src/lab/processes/lab-daemon-process.js'
+import { LAB_DAEMON_NODE_OPTIONS } from '../../../src/lab/processes/launch.js'
 
 test('this version of node knows every option that the lab daemon is started with', () => {
   const { status, stderr } = spawnSync(process.execPath, [...LAB_DAEMON_NODE_OPTIONS, '-e', ''], { encoding: 'utf8' })

@@ -1,15 +1,93 @@
 import { chmodSync, existsSync, unlinkSync } from 'node:fs'
 import type http from 'node:http'
-import { type EventDraft, isEventKind } from '../../events/event.js'
-import type { EventLog } from '../../events/event-log.js'
-import { packageVersion } from '../../../base/package-version.js'
-import { describeOwnApi, listLabDaemonApi } from '../../../server/own-api/document.js'
-import { LabError } from '../../model/lab-error.js'
-import type { LabDaemon } from '../lab-daemon.js'
-import { parseFaultRequest } from '../parse-fault.js'
-import { type JsonServer, readJson, type Reply, serveJson } from '../json-server.js'
-import { HOSTED_VERBS, type ServerHost } from '../server-host.js'
-import type { ToxiproxyControl } from '../toxiproxy/toxiproxy-server.js'
+import { type EventDraft, isEventKind } from '../events/event.js'
+import { EventLog, EventStreams } from '../events/event-log.js'
+import { packageVersion } from '../../base/package-version.js'
+import { describeOwnApi, listLabDaemonApi } from '../../server/own-api/document.js'
+import { LabError } from '../model/lab-error.js'
+import { LabDaemon } from './lab-daemon.js'
+import { parseFaultRequest } from './parse-fault.js'
+import { type JsonServer, readJson, type Reply, serveJson } from './json-server.js'
+import { ToxiproxyControl } from './toxiproxy-server.js'
+import type { Clock } from '../../base/clock.js'
+import type { Random } from '../../base/random.js'
+import type { OwnEtcdPlan } from '../model/cluster.js'
+import { OwnEtcd } from './own-etcd.js'
+import type { Route } from '../model/routes.js'
+import { Proxies } from './toxiproxy-proxies.js'
+import { Watch, type WatchedCluster } from './watch.js'
+
+/** The files of a server in the process of the lab daemon. */
+export interface HostedFiles {
+  readonly name: string
+  /** The cluster of the server, if it is a node of a multi-node cluster. */
+  readonly cluster?: string | undefined
+  readonly configFile: string
+  readonly logFile: string
+}
+
+const HOSTED_VERBS = ['start', 'stop', 'crash'] as const
+export type HostedVerb = (typeof HOSTED_VERBS)[number]
+
+/** The servers of an in-process lab, as its daemon controls them. */
+export interface ServerHost {
+  /** Runs an action. Does nothing if the state is already reached. Rejects with LabError if the action fails. */
+  work(name: string, verb: HostedVerb): Promise<void>
+}
+
+/** The configuration that the lab daemon reads when it starts. */
+export interface LabDaemonConfig {
+  readonly lab: string
+  /** The directory of the lab. Event files are in it. */
+  readonly directory: string
+  readonly socket: string
+  readonly routes: readonly Route[]
+  readonly clusters: readonly WatchedCluster[]
+  /** Port of the Toxiproxy API. Null: disabled. */
+  readonly toxiproxyPort: number | null
+  /** Only in an in-process lab. */
+  readonly servers?: readonly HostedFiles[]
+  /** Only in a lab of processes with multi-node clusters. */
+  readonly etcd?: OwnEtcdPlan | undefined
+}
+
+interface Surroundings {
+  readonly clock: Clock
+  readonly random: Random
+  /** The servers in this process. */
+  readonly servers?: ServerHost
+}
+
+/** Runs the link proxies of a lab, records its events and serves its socket, until it is closed. */
+export const runLabDaemon = async (
+  { lab, directory, socket, routes, clusters, toxiproxyPort, etcd }: LabDaemonConfig,
+  { clock, random, servers }: Surroundings,
+): Promise<{ close(): Promise<void> }> => {
+  const log = new EventLog({ lab, directory, clock, skewMsOf: (cluster) => daemon.skewMsOf(cluster) })
+  const isSuccessor = log.after(0).length > 0
+  const tell = log.append.bind(log)
+  const watch: Watch = new Watch({ clusters, clock, tell, onSeen: (cluster) => daemon.remind(cluster) })
+  const isActive = (node: string) => watch.isActive(node)
+  const daemon = await LabDaemon.open({ routes, clusters: () => clusters, clock, random, tell, isActive, isSuccessor })
+  log.append({ kind: 'keeper-started', details: {} })
+  const toxiproxy = new ToxiproxyControl(new Proxies(daemon, { clock, random }))
+  if (toxiproxyPort !== null)
+    await toxiproxy.listenOn(toxiproxyPort).catch((error: Error) => {
+      log.append({ kind: 'note', details: { text: `toxiproxy's control does not listen: ${error.message}` } })
+    })
+  const ownEtcd = etcd && new OwnEtcd(etcd, { clock, tell })
+  const control = await serveControl({ daemon, log, toxiproxy, servers }, socket)
+  watch.start()
+  return {
+    close: async () => {
+      watch.close()
+      await control.close()
+      await toxiproxy.listenOn(null)
+      await daemon.close()
+      await ownEtcd?.close()
+    },
+  }
+}
 
 const STATUS = { usage: 400, conflict: 409, remote: 500, timeout: 500, interrupted: 500 } as const
 
@@ -45,7 +123,7 @@ const refusal = (status: number, text: string): Reply => json(status, { errors: 
  * describes them. `GET /events?after=<id>` lists the events in memory, and with `&follow=1` streams new ones as lines. `POST
  * /events` adds one (an EventDraft).
  */
-export const serveControl = async (controlled: Controlled, socket: string): Promise<Pick<JsonServer, 'close'>> => {
+const serveControl = async (controlled: Controlled, socket: string): Promise<Pick<JsonServer, 'close'>> => {
   const streams = new EventStreams(controlled.log)
   const control: Control = { ...controlled, streams }
   const answer = async (request: http.IncomingMessage, response: http.ServerResponse) => {
@@ -139,42 +217,4 @@ const readDraft = async (request: http.IncomingMessage): Promise<EventDraft> => 
     [cluster, command].every((text) => text === undefined || typeof text === 'string')
   if (!isForm) throw new LabError('usage', 'this is not an event')
   return { kind, details, ...(cluster === undefined ? {} : { cluster }), ...(command === undefined ? {} : { command }) }
-}
-
-const STREAMS_MAX = 32
-
-/** Unsent bytes after which a slow reader is disconnected. It reconnects with the last event number that it received. */
-const BEHIND_BYTES_MAX = 1024 * 1024
-
-/** Readers that receive each event immediately as one line of JSON, until they disconnect. */
-class EventStreams {
-  readonly #log: EventLog
-  readonly #open = new Set<http.ServerResponse>()
-
-  constructor(log: EventLog) {
-    this.#log = log
-  }
-
-  /** Sends events after this number, then new ones. Throws a conflict if there are too many readers. */
-  add(response: http.ServerResponse, after: number): void {
-    if (this.#open.size >= STREAMS_MAX) throw new LabError('conflict', `${STREAMS_MAX} readers follow already`)
-    response.writeHead(200, { 'Content-Type': 'application/x-ndjson' })
-    response.flushHeaders()
-    const send = ({ line }: { line: string }) => {
-      response.write(`${line}\n`)
-      if (response.writableLength > BEHIND_BYTES_MAX) response.destroy()
-    }
-    const stop = this.#log.listen(send)
-    this.#open.add(response)
-    response.on('error', () => undefined)
-    response.on('close', () => {
-      stop()
-      this.#open.delete(response)
-    })
-    for (const event of this.#log.after(after)) send(event)
-  }
-
-  close(): void {
-    for (const response of this.#open) response.destroy()
-  }
 }

@@ -1,7 +1,7 @@
 import type http from 'node:http'
-import { LabError } from '../../model/lab-error.js'
-import { type JsonServer, type JsonService, readJson, type Reply, serveJson } from '../json-server.js'
-import type { Proxies } from './proxies.js'
+import { LabError } from '../model/lab-error.js'
+import { type JsonServer, type JsonService, readJson, type Reply, serveJson } from './json-server.js'
+import type { Proxies } from './toxiproxy-proxies.js'
 import { ToxiproxyError } from './toxics.js'
 
 /** The Toxiproxy version that this API implements. Clients check it. */
