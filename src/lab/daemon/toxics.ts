@@ -39,14 +39,14 @@ const attributesOf = (fault: LinkFault): Readonly<Record<string, number>> | unde
   const numbers = numbersOf(fault)
   if (fields.length === 0) return undefined
   return Object.fromEntries(
-    fields.map(({ name, toxic: { attribute, scale = 1 } }) => [attribute, Math.round((numbers[name] ?? 0) / scale)]),
+    fields.map(({ name, toxic, scale = 1 }) => [toxic, Math.round((numbers[name] ?? 0) / scale)]),
   )
 }
 
 const findType = (type: unknown): FaultName | undefined => TOXIC_NAMES.find((name) => name === type)
 
 const defaultsOf = (type: FaultName): Readonly<Record<string, number>> =>
-  Object.fromEntries(LINK_FAULTS[type].fields.map(({ toxic }) => [toxic.attribute, 0]))
+  Object.fromEntries(LINK_FAULTS[type].fields.map(({ toxic }) => [toxic, 0]))
 
 /** Returns the toxic of a fault, or undefined without an equivalent. The fault of a whole link is named by its number. */
 export const toToxic = ({ id, fault, at }: ActiveLinkFault, direction: Direction): Toxic | undefined => {
@@ -95,7 +95,5 @@ const parseAttributes = (given: unknown, known: Readonly<Record<string, number>>
 export const toLinkFault = ({ type, attributes }: Toxic): LinkFault => {
   const found = findType(type)
   if (!found) throw new ToxiproxyError(400, 'invalid toxic type')
-  return makeLinkFault(found, ({ toxic: { attribute, scale = 1 }, least = 0 }) =>
-    Math.max(least, (attributes[attribute] ?? 0) * scale),
-  )
+  return makeLinkFault(found, ({ toxic, scale = 1, least = 0 }) => Math.max(least, (attributes[toxic] ?? 0) * scale))
 }

@@ -153,15 +153,26 @@ interface Places {
 }
 
 const planCluster = (name: string, ports: ReadonlyMap<string, PortPair>, places: Places): ClusterRecord => {
-  const { directory, topology, free } = places
+  const { directory, dataRoot, random, topology, free, imaged } = places
   const { tls, seal, reach } = planOf(topology, name)
   const [api = 0, cluster = 0] = reach === 'load-balancer' ? free.splice(0, 2) : []
   const balancer = reach === 'load-balancer' ? { api, cluster } : undefined
   const servers = serversOf(topology, name).map((server): ServerRecord => {
     const pair = ports.get(server)
     if (!pair) throw new LabError('usage', `no ports were chosen for ${server}`)
-    const placed = { name: server, hasTls: tls === true, ports: pair, balancer }
-    return planServer(hasPeers(topology, name) ? { ...placed, etcdPort: free.shift() } : placed, places)
+    const formerly = imaged.find((one) => one.name === server)?.formerly
+    return {
+      name: server,
+      apiAddress: `${tls ? 'https' : 'http'}://${hostOf(pair.api)}`,
+      clusterAddress: `https://${hostOf(balancer?.cluster ?? pair.cluster)}`,
+      ports: pair,
+      ...(hasPeers(topology, name) ? { etcdPort: free.shift() } : {}),
+      dataDir: path.join(dataRoot, server, 'data'),
+      logFile: path.join(directory, server, 'server.log'),
+      configFile: path.join(directory, server, `server-${randomWord(random)}.json`),
+      process: null,
+      ...(formerly ? { formerly } : {}),
+    }
   })
   const [first] = servers
   if (!first) throw new LabError('usage', `cluster ${name} has no servers`)
@@ -175,33 +186,6 @@ const planCluster = (name: string, ports: ReadonlyMap<string, PortPair>, places:
     ...(tls ? { caFile: labTlsFiles(tlsDirectory(directory)).caFile } : {}),
     ...(seal?.type === 'auto' ? { sealKeyFile: path.join(directory, name, 'seal.key') } : {}),
     ...(balancer ? { balancer } : {}),
-  }
-}
-
-interface PlacedServer {
-  readonly name: string
-  readonly hasTls: boolean
-  readonly ports: PortPair
-  readonly balancer: PortPair | undefined
-  readonly etcdPort?: number | undefined
-}
-
-const planServer = (
-  { name, hasTls, ports, balancer, etcdPort }: PlacedServer,
-  { directory, dataRoot, random, imaged }: Places,
-): ServerRecord => {
-  const formerly = imaged.find((one) => one.name === name)?.formerly
-  return {
-    name,
-    apiAddress: `${hasTls ? 'https' : 'http'}://127.0.0.1:${ports.api}`,
-    clusterAddress: `https://127.0.0.1:${balancer?.cluster ?? ports.cluster}`,
-    ports,
-    ...(etcdPort === undefined ? {} : { etcdPort }),
-    dataDir: path.join(dataRoot, name, 'data'),
-    logFile: path.join(directory, name, 'server.log'),
-    configFile: path.join(directory, name, `server-${randomWord(random)}.json`),
-    process: null,
-    ...(formerly ? { formerly } : {}),
   }
 }
 

@@ -76,8 +76,10 @@ interface FaultField {
   readonly key: 'delay' | 'jitter' | 'after' | 'bytes' | 'bytes-per-second' | 'variation'
   /** Description for help texts. */
   readonly about: string
-  /** Attribute of the toxic, and the factor from `unit` to Toxiproxy's unit. Default: 1. */
-  readonly toxic: { readonly attribute: string; readonly scale?: number }
+  /** Attribute of the toxic. */
+  readonly toxic: string
+  /** The factor from `unit` to Toxiproxy's unit. Default: 1. */
+  readonly scale?: number
 }
 
 interface LinkFaultRow {
@@ -98,15 +100,8 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
     about: 'delay all traffic, such as 80ms (--jitter 20ms)',
     example: '80ms',
     fields: [
-      { name: 'ms', unit: 'ms', key: 'delay', about: 'the delay', toxic: { attribute: 'latency' } },
-      {
-        name: 'jitterMs',
-        unit: 'ms',
-        isOptional: true,
-        key: 'jitter',
-        about: 'maximum deviation',
-        toxic: { attribute: 'jitter' },
-      },
+      { name: 'ms', unit: 'ms', key: 'delay', about: 'the delay', toxic: 'latency' },
+      { name: 'jitterMs', unit: 'ms', isOptional: true, key: 'jitter', about: 'maximum deviation', toxic: 'jitter' },
     ],
     describe: ({ ms, jitterMs }) => `${ms} ms${jitterMs ? `, give or take ${jitterMs} ms` : ''}`,
   },
@@ -121,7 +116,8 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
         least: 1e-5,
         key: 'bytes-per-second',
         about: 'the rate',
-        toxic: { attribute: 'rate', scale: 1000 },
+        toxic: 'rate',
+        scale: 1000,
       },
     ],
     describe: ({ bytesPerSecond }) => `${bytesPerSecond} bytes/s`,
@@ -136,7 +132,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
         isZeroTyped: true,
         key: 'after',
         about: 'time until connections are closed; 0s: never',
-        toxic: { attribute: 'timeout' },
+        toxic: 'timeout',
       },
     ],
     describe: ({ ms }) => (ms === 0 ? 'without end' : `after ${ms} ms`),
@@ -151,7 +147,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
         isZeroTyped: true,
         key: 'after',
         about: 'time until connections are reset',
-        toxic: { attribute: 'timeout' },
+        toxic: 'timeout',
       },
     ],
     describe: ({ ms }) => `after ${ms} ms`,
@@ -159,28 +155,21 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
   limit_data: {
     about: 'close connections after a number of bytes, such as 64kB',
     example: '64kB',
-    fields: [{ name: 'bytes', unit: 'bytes', key: 'bytes', about: 'number of bytes', toxic: { attribute: 'bytes' } }],
+    fields: [{ name: 'bytes', unit: 'bytes', key: 'bytes', about: 'number of bytes', toxic: 'bytes' }],
     describe: ({ bytes }) => `${bytes} bytes`,
   },
   slicer: {
     about: 'split traffic into pieces of about this size (--variation 8B, --delay 1ms between pieces)',
     example: '64B',
     fields: [
-      {
-        name: 'averageBytes',
-        unit: 'bytes',
-        least: 1,
-        key: 'bytes',
-        about: 'size of a piece',
-        toxic: { attribute: 'average_size' },
-      },
+      { name: 'averageBytes', unit: 'bytes', least: 1, key: 'bytes', about: 'size of a piece', toxic: 'average_size' },
       {
         name: 'variationBytes',
         unit: 'bytes',
         isOptional: true,
         key: 'variation',
         about: 'maximum deviation',
-        toxic: { attribute: 'size_variation' },
+        toxic: 'size_variation',
       },
       {
         name: 'delayMs',
@@ -189,7 +178,8 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
         isZeroTyped: true,
         key: 'delay',
         about: 'pause between two pieces',
-        toxic: { attribute: 'delay', scale: 1 / 1000 },
+        toxic: 'delay',
+        scale: 1 / 1000,
       },
     ],
     describe: ({ averageBytes, variationBytes, delayMs }) =>
@@ -198,7 +188,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
   slow_close: {
     about: 'delay the end of a connection',
     example: '2s',
-    fields: [{ name: 'ms', unit: 'ms', key: 'after', about: 'delay', toxic: { attribute: 'delay' } }],
+    fields: [{ name: 'ms', unit: 'ms', key: 'after', about: 'delay', toxic: 'delay' }],
     describe: ({ ms }) => `after ${ms} ms`,
   },
 }
