@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 import type { EventDraft } from '../events/event.js'
 import { LabError } from '../model/lab-error.js'
-import type { Direction } from '../proxy/direction.js'
+import { DIRECTIONS } from '../proxy/direction.js'
 import type { Link } from '../proxy/link.js'
 import {
   type ActiveFault,
@@ -39,8 +39,6 @@ interface LabDaemonOptions extends Surroundings {
 }
 
 type EndKind = 'fault-healed' | 'fault-expired'
-
-const DIRECTIONS: readonly Direction[] = ['up', 'down']
 
 /** Maximum number of active faults. */
 const FAULTS_MAX = 1000

@@ -21,6 +21,8 @@ export class ToxiproxyError extends Error {
   }
 }
 
+export const badRequest = (text: string): ToxiproxyError => new ToxiproxyError(400, `bad request body: ${text}`)
+
 /** A toxic in the format of Toxiproxy 2. Times in milliseconds, except the slicer's delay in microseconds. Rates in kB/s. */
 export interface Toxic {
   readonly name: string
@@ -73,7 +75,7 @@ export const parseToxic = (value: Readonly<Record<string, unknown>>, known?: Tox
     throw new ToxiproxyError(400, 'stream was invalid, can be either upstream or downstream')
   const toxicity = value.toxicity ?? known?.toxicity ?? 1
   if (typeof toxicity !== 'number' || !(toxicity >= 0 && toxicity <= 1))
-    throw new ToxiproxyError(400, 'bad request body: toxicity is a number from 0 to 1')
+    throw badRequest('toxicity is a number from 0 to 1')
   const attributes = parseAttributes(value.attributes, known?.attributes ?? defaultsOf(found))
   const name = known?.name ?? (typeof value.name === 'string' && value.name !== '' ? value.name : `${type}_${stream}`)
   return { name, type: String(type), stream, toxicity, attributes }
@@ -81,12 +83,12 @@ export const parseToxic = (value: Readonly<Record<string, unknown>>, known?: Tox
 
 const parseAttributes = (given: unknown, known: Readonly<Record<string, number>>): Readonly<Record<string, number>> => {
   if (given === undefined || given === null) return known
-  if (typeof given !== 'object') throw new ToxiproxyError(400, 'bad request body: attributes is an object')
+  if (typeof given !== 'object') throw badRequest('attributes is an object')
   const attributes = { ...known }
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(known, name)) continue
     if (typeof value !== 'number' || !(value >= 0 && value <= MOST))
-      throw new ToxiproxyError(400, `bad request body: ${name} is a number from 0 to ${MOST}`)
+      throw badRequest(`${name} is a number from 0 to ${MOST}`)
     attributes[name] = value
   }
   return attributes

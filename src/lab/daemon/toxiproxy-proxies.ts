@@ -1,13 +1,14 @@
 import type { Clock } from '../../base/clock.js'
 import { parseHostPort } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
-import type { Direction } from '../proxy/direction.js'
+import { type Direction, DIRECTIONS } from '../proxy/direction.js'
 import { Link } from '../proxy/link.js'
+import type { LinkFault } from '../proxy/link-faults.js'
 import { type ActiveFault, type ActiveLinkFault, isOfLink, isShown, meetsDirection } from './active-fault.js'
 import type { LabDaemon } from './lab-daemon.js'
 import type { NamedProxy } from './open-routes.js'
 import { linkMetrics } from './link-metrics.js'
-import { parseToxic, type Toxic, toLinkFault, ToxiproxyError, toToxic } from './toxics.js'
+import { parseToxic, type Toxic, toLinkFault, ToxiproxyError, toToxic, badRequest } from './toxics.js'
 
 /** A proxy in the format of Toxiproxy 2. */
 interface ShownProxy {
@@ -22,7 +23,6 @@ type Given = Readonly<Record<string, unknown>>
 
 /** Maximum number of proxies that clients add. */
 const EXTRA_PROXIES_MAX = 64
-const DIRECTIONS: readonly Direction[] = ['up', 'down']
 
 /**
  * The proxies of a lab as Toxiproxy clients see them. Toxics are faults of the lab daemon, so `fault ls` lists them and `heal`
@@ -53,10 +53,7 @@ export class Proxies {
   async create(given: Given): Promise<ShownProxy> {
     const name = requireText(given, 'name')
     if (!/^[^/\p{Cc}]{1,256}$/u.test(name))
-      throw new ToxiproxyError(
-        400,
-        'bad request body: a name has 1 to 256 characters, without slashes and control characters',
-      )
+      throw badRequest('a name has 1 to 256 characters, without slashes and control characters')
     const upstream = requireText(given, 'upstream')
     const target = targetOf(upstream)
     const listen = typeof given.listen === 'string' ? given.listen : ''
@@ -185,19 +182,24 @@ export class Proxies {
       .filter((one) => one.fault.name === 'down' && meetsDirection(one, proxy, 'up'))
   }
 
-  async #set({ name, from, to }: NamedProxy, toxic: Toxic): Promise<void> {
-    const direction = toxic.stream === 'upstream' ? 'up' : 'down'
-    const at = { proxy: name, direction, toxic: toxic.name, toxicity: toxic.toxicity } as const
-    await this.#daemon.set({ between: [from, to], isOneWay: true, fault: toLinkFault(toxic), at })
+  #set(proxy: NamedProxy, toxic: Toxic): Promise<void> {
+    return this.#setFault(proxy, toxic.stream === 'upstream' ? 'up' : 'down', toxic, toLinkFault(toxic))
   }
 
   async #setEnabled(proxy: NamedProxy, isEnabled: boolean): Promise<void> {
     const downs = this.#downs(proxy)
     if (isEnabled && downs.length > 0) await this.#daemon.heal(downs.map(({ id }) => id))
     if (isEnabled || downs.length > 0) return
-    const { name, from, to } = proxy
-    const at = { proxy: name, direction: 'up', toxic: 'down', toxicity: 1 } as const
-    await this.#daemon.set({ between: [from, to], isOneWay: true, fault: { name: 'down' }, at })
+    await this.#setFault(proxy, 'up', { name: 'down', toxicity: 1 }, { name: 'down' })
+  }
+
+  async #setFault(
+    { name: proxy, from, to }: NamedProxy,
+    direction: Direction,
+    { name: toxic, toxicity }: Pick<Toxic, 'name' | 'toxicity'>,
+    fault: LinkFault,
+  ): Promise<void> {
+    await this.#daemon.set({ between: [from, to], isOneWay: true, fault, at: { proxy, direction, toxic, toxicity } })
   }
 
   async #open(port: number, target: { host: string; port: number }): Promise<Link> {
@@ -226,7 +228,7 @@ const targetOf = (upstream: string): { host: string; port: number } => {
   } catch {
     // The checks below reject an invalid port.
   }
-  throw new ToxiproxyError(400, `bad request body: upstream is a host and a port, not ${upstream}`)
+  throw badRequest(`upstream is a host and a port, not ${upstream}`)
 }
 
 const LOCAL_HOSTS: readonly string[] = ['', 'localhost', '127.0.0.1', '0.0.0.0', '[::]', '[::1]', '::']
@@ -236,6 +238,6 @@ const portOf = (listen: string): number => {
   if (listen === '') return 0
   const [, host = '', port = ''] = /^(.*):(\d{1,5})$/.exec(listen) ?? []
   if (port === '' || Number(port) > 65_535 || !LOCAL_HOSTS.includes(host))
-    throw new ToxiproxyError(400, `bad request body: listen is 127.0.0.1 and a port, not ${listen}`)
+    throw badRequest(`listen is 127.0.0.1 and a port, not ${listen}`)
   return Number(port)
 }

@@ -2,7 +2,7 @@ import type http from 'node:http'
 import { LabError } from '../model/lab-error.js'
 import { type JsonServer, type JsonService, readJson, type Reply, serveJson } from './json-server.js'
 import type { Proxies } from './toxiproxy-proxies.js'
-import { ToxiproxyError } from './toxics.js'
+import { badRequest, ToxiproxyError } from './toxics.js'
 
 /** The Toxiproxy version that this API implements. Clients check it. */
 const VERSION = '2.12.0'
@@ -118,14 +118,13 @@ const decode = (part: string): string => {
 
 const readObject = async (request: http.IncomingMessage): Promise<Given> => {
   const value = await read(request)
-  if (!isObject(value) || Array.isArray(value)) throw new ToxiproxyError(400, 'bad request body: an object is expected')
+  if (!isObject(value) || Array.isArray(value)) throw badRequest('an object is expected')
   return value
 }
 
 const readList = async (request: http.IncomingMessage): Promise<readonly Given[]> => {
   const value = await read(request)
-  if (!Array.isArray(value) || !value.every(isObject))
-    throw new ToxiproxyError(400, 'bad request body: a list of proxies is expected')
+  if (!Array.isArray(value) || !value.every(isObject)) throw badRequest('a list of proxies is expected')
   return value
 }
 
@@ -133,5 +132,5 @@ const isObject = (value: unknown): value is Given => typeof value === 'object' &
 
 const read = (request: http.IncomingMessage): Promise<unknown> =>
   readJson(request).catch((error: unknown) => {
-    throw new ToxiproxyError(400, `bad request body: ${error instanceof Error ? error.message : String(error)}`)
+    throw badRequest(`${error instanceof Error ? error.message : String(error)}`)
   })

@@ -27,30 +27,27 @@ interface EventLogOptions {
 
 /** The events of a lab: bounded in memory and on disk, and sent to listeners. Numbering continues after a daemon restart. */
 export class EventLog {
-  readonly #lab: string
-  readonly #clock: Clock
-  readonly #skewMsOf: (cluster: string) => number
+  readonly #options: EventLogOptions
   readonly #file: EventFile
   readonly #listeners = new Set<Listener>()
   #kept: LoggedEvent[] = []
   #keptCharacters = 0
   #lastId = 0
 
-  constructor({ lab, directory, clock, skewMsOf = () => 0 }: EventLogOptions) {
-    this.#lab = lab
-    this.#clock = clock
-    this.#skewMsOf = skewMsOf
-    for (const event of readLastEvents(directory)) this.#keep({ id: event.id, line: JSON.stringify(event) })
-    this.#file = new EventFile(directory)
+  constructor(options: EventLogOptions) {
+    this.#options = options
+    for (const event of readLastEvents(options.directory)) this.#keep({ id: event.id, line: JSON.stringify(event) })
+    this.#file = new EventFile(options.directory)
   }
 
   /** Appends an event. Throws a usage error if it is too large. */
   append(draft: EventDraft): LabEvent {
+    const { lab, clock, skewMsOf } = this.#options
     const { cluster, kind, details, command } = draft
     const event: LabEvent = {
       id: this.#lastId + 1,
-      ...timesOf(this.#clock.now(), cluster === undefined ? 0 : this.#skewMsOf(cluster)),
-      lab: this.#lab,
+      ...timesOf(clock.now(), cluster === undefined ? 0 : (skewMsOf?.(cluster) ?? 0)),
+      lab,
       ...(cluster === undefined ? {} : { cluster }),
       kind,
       details,

@@ -26,7 +26,7 @@ export type Direction = 'up' | 'down'
  */
 export type Way = Direction | 'both'
 
-const DIRECTIONS: readonly Direction[] = ['up', 'down']
+export const DIRECTIONS: readonly Direction[] = ['up', 'down']
 
 /** Throws LabError `usage` for an unknown direction, which the compiler does not catch in JavaScript. */
 export const directionsOf = (way: Way): readonly Direction[] => {

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
+import { LabError } from '../model/lab-error.js'
 import { stateDirectory } from '../model/state-directory.js'
 
 export const SNAPSHOT_SUFFIX = '.snapshot'
@@ -18,3 +19,14 @@ export const listSnapshots = (): string[] => {
     return []
   }
 }
+
+const NAME = /^[A-Za-z0-9][\w.-]*$/
+
+/** Returns the path of a snapshot: a file if it has a slash or ends in `.snapshot`, else a stored name. */
+export const snapshotPath = (nameOrFile: string): string => {
+  if (/[/\\]/.test(nameOrFile) || nameOrFile.endsWith(SNAPSHOT_SUFFIX)) return path.resolve(nameOrFile)
+  if (NAME.test(nameOrFile)) return path.join(snapshotsDirectory(), `${nameOrFile}${SNAPSHOT_SUFFIX}`)
+  throw new LabError('usage', `"${nameOrFile}" is not a name for a snapshot: letters, digits, "_", "." and "-"`)
+}
+
+export const keyPath = (file: string): string => `${file}.key`

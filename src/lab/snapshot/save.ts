@@ -3,7 +3,8 @@ import { claimLab } from '../processes/claim.js'
 import { requireLab } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
 import type { Manifest } from './manifest.js'
-import { openingDirectory, packSnapshot, prepareSnapshot, snapshotPath, unpackSnapshot } from './snapshot-file.js'
+import { snapshotPath } from './kept.js'
+import { openingDirectory, packSnapshot, prepareSnapshot, unpackSnapshot } from './snapshot-file.js'
 import { takeLabImage } from './take-image.js'
 
 interface SaveOptions {

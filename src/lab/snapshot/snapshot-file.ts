@@ -10,14 +10,14 @@ import {
   keyIdOf,
   openSealedFile,
   readSealedHeader,
+  SealedFileError,
   SEAL_KEY_BYTES,
   writeSealedFile,
 } from '../../server/lab/sealed-file.js'
 import { LabError } from '../model/lab-error.js'
-import { explain } from './explain.js'
 import { makeDirectories } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
-import { listSnapshots, SNAPSHOT_SUFFIX, snapshotsDirectory } from './kept.js'
+import { keyPath, listSnapshots, SNAPSHOT_SUFFIX, snapshotPath, snapshotsDirectory } from './kept.js'
 import { serversOf } from '../model/topology.js'
 import { parseTopology, topologyDocument } from '../topology/parse.js'
 import { imagedServers, imageFile, isManifest, type Manifest, readManifest, writeManifest } from './manifest.js'
@@ -40,7 +40,6 @@ interface SnapshotHeader {
 const VERSION = 1
 /** Maximum size of a buffer in Node.js 20. */
 const FILE_BYTES_MAX = 2 ** 31
-const NAME = /^[A-Za-z0-9][\w.-]*$/
 
 /** Returns the parent directory for unpacking snapshots. */
 export const openingDirectory = (host: Pick<LabHost, 'me' | 'table'>): string => {
@@ -57,15 +56,6 @@ const workDirectory = (place: string, { me, table }: Pick<LabHost, 'me' | 'table
   }
   return path.join(place, `.understudy-${me.pid}`)
 }
-
-/** Returns the path of a snapshot: a file if it has a slash or ends in `.snapshot`, else a stored name. */
-export const snapshotPath = (nameOrFile: string): string => {
-  if (/[/\\]/.test(nameOrFile) || nameOrFile.endsWith(SNAPSHOT_SUFFIX)) return path.resolve(nameOrFile)
-  if (NAME.test(nameOrFile)) return path.join(snapshotsDirectory(), `${nameOrFile}${SNAPSHOT_SUFFIX}`)
-  throw new LabError('usage', `"${nameOrFile}" is not a name for a snapshot: letters, digits, "_", "." and "-"`)
-}
-
-export const keyPath = (file: string): string => `${file}.key`
 
 /**
  * Checks before a lab is paused that no snapshot has this name and that the directory is writable. Returns a directory for
@@ -237,4 +227,19 @@ const readKey = (file: string, { keyId }: SnapshotHeader): Buffer => {
   const key = Buffer.from(readNamedText(place).trim(), 'hex')
   if (key.length === SEAL_KEY_BYTES && keyIdOf(key) === keyId) return key
   throw new LabError('usage', `${place} is not the key of ${file}: one of them belongs to another snapshot`)
+}
+
+const FAULTS = {
+  'not-sealed': 'is no snapshot of a lab',
+  'ends-early': 'is damaged: it ends early',
+  wrong: 'is damaged: it is not as it was written',
+} as const
+
+/** Returns the error to throw for a file that another user provided, with the name of the file. */
+const explain = (error: unknown, file: string): unknown => {
+  if (error instanceof SealedFileError) return new LabError('usage', `${file} ${FAULTS[error.fault]}`, { cause: error })
+  if (error instanceof Error && error.name === 'LogicalError')
+    return new LabError('usage', error.message, { cause: error })
+  const isOfContent = error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError
+  return isOfContent ? new LabError('usage', `${file} is damaged: ${error.message}`, { cause: error }) : error
 }

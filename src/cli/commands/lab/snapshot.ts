@@ -6,14 +6,8 @@ import { listLabs } from '../../../lab/model/state-directory.js'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
 import { fixedPorts, lastPortOffset, randomPorts } from '../../../lab/model/ports.js'
 import { loadOver, resetLab } from '../../../lab/snapshot/reset.js'
-import {
-  checkSnapshot,
-  keyPath,
-  readSnapshotHeader,
-  removeSnapshot,
-  snapshotPath,
-} from '../../../lab/snapshot/snapshot-file.js'
-import { listSnapshots } from '../../../lab/snapshot/kept.js'
+import { keyPath, listSnapshots, snapshotPath } from '../../../lab/snapshot/kept.js'
+import { checkSnapshot, readSnapshotHeader, removeSnapshot } from '../../../lab/snapshot/snapshot-file.js'
 import { saveSnapshot, withSnapshot } from '../../../lab/snapshot/save.js'
 import { upImage } from '../../../lab/lifecycle/up-snapshot.js'
 import { allServersOf, planOf, type Topology } from '../../../lab/model/topology.js'
