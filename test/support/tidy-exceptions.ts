@@ -35,8 +35,6 @@ export const LONG_LISTS: Readonly<Record<string, number>> = {
   'src/lab/operations/role-changes.ts': 2,
   'src/lab/live/probe.ts': 1,
   'src/lab/requests/replication.ts': 1,
-  'src/lab/snapshot/load-image.ts': 1,
-  'src/lab/snapshot/reset.ts': 2,
   'src/lab/status/links.ts': 1,
   'src/lab/requests/wait.ts': 2,
   'src/secrets/kv/versions.ts': 3,

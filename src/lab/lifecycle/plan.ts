@@ -17,7 +17,7 @@ import { LabError } from '../model/lab-error.js'
 import { isFree, type PortPair, randomSinglePorts } from '../model/ports.js'
 import type { LabSettings } from '../model/settings.js'
 import { allServersOf, hasPeers, planOf, requireSharedMemory, serversOf, type Topology } from '../model/topology.js'
-import { type ImagedServer, imagedServers, type Manifest } from '../snapshot/manifest.js'
+import { type ImagedServer, imagedServers, type LabImage } from '../snapshot/manifest.js'
 import { planLabDaemon } from '../processes/launch.js'
 import { labDirectory } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
@@ -35,7 +35,7 @@ export interface LabPlan {
   /** Whether all servers run in the process of the lab daemon. */
   readonly isInProcess?: boolean | undefined
   /** The image to restore. Without one, the lab starts empty. */
-  readonly image?: { readonly directory: string; readonly manifest: Manifest } | undefined
+  readonly image?: LabImage | undefined
 }
 
 const LOOPBACK = '127.0.0.1'

@@ -4,7 +4,7 @@ import type { LabHost } from '../processes/lab-host.js'
 import { upLab, type UpOptions } from './up.js'
 import { isFree, type PortPair, randomPorts } from '../model/ports.js'
 import type { Topology } from '../model/topology.js'
-import { imagedServers, type Manifest } from '../snapshot/manifest.js'
+import { imagedServers, type LabImage, type Manifest } from '../snapshot/manifest.js'
 import { withSnapshot } from '../snapshot/save.js'
 
 interface UpSnapshotOptions
@@ -18,31 +18,24 @@ interface UpSnapshotOptions
 /** Starts a lab in the state of a saved snapshot. Validates the complete file before it starts anything. */
 export const upSnapshot = async (nameOrFile: string, options: UpSnapshotOptions, host: LabHost): Promise<LabRecord> => {
   labDirectory(options.name)
-  return withSnapshot(nameOrFile, host, (directory, manifest) => upImage(directory, manifest, options, host))
+  return withSnapshot(nameOrFile, host, (image) => upImage(image, options, host))
 }
 
-export const upImage = (
-  directory: string,
-  manifest: Manifest,
-  options: UpSnapshotOptions,
-  host: LabHost,
-): Promise<LabRecord> => {
-  const { topology } = manifest
-  return upLab(
-    {
-      ...options,
-      topology,
-      shares: 1,
-      threshold: 1,
-      settings: {},
-      clock: host.clock,
-      choosePorts: options.portChoice?.(topology) ?? (() => savedPorts(manifest)),
-      isForeground: options.foreground,
-      isInProcess: options.inProcess,
-      image: { directory, manifest },
-    },
-    host,
-  )
+export const upImage = (image: LabImage, options: UpSnapshotOptions, host: LabHost): Promise<LabRecord> => {
+  const { topology } = image.manifest
+  const given: UpOptions = {
+    ...options,
+    topology,
+    shares: 1,
+    threshold: 1,
+    settings: {},
+    clock: host.clock,
+    choosePorts: options.portChoice?.(topology) ?? (() => savedPorts(image.manifest)),
+    isForeground: options.foreground,
+    isInProcess: options.inProcess,
+    image,
+  }
+  return upLab(given, host)
 }
 
 const savedPorts = async ({ clusters }: Manifest): Promise<ReadonlyMap<string, PortPair>> => {

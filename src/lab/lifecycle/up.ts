@@ -125,8 +125,8 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
     }
     const { image } = options
     const wire: WireOptions = { ...options, plans: options.topology.plans, signal }
-    const work = image ? goOnFrom(image, lab, wire, host) : beginWith(lab, options, wire)
-    lab = { ...lab, state: 'running', clusters: await untilAborted(work, signal) }
+    const work: Promise<LabRecord> = image ? loadLabImage(lab, image, wire, host) : beginWith(lab, options, wire)
+    lab = { ...lab, state: 'running', clusters: (await untilAborted(work, signal)).clusters }
     await keepStart(lab, options, host)
     saveLab(lab)
     await new LabDaemonClient(keeper.socket).tell({ kind: 'lab-up', details: { topology: lab.topology } })
@@ -140,27 +140,17 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
   }
 }
 
-const beginWith = async (lab: LabRecord, options: UpOptions, wire: WireOptions): Promise<ClusterRecord[]> => {
+const beginWith = async (lab: LabRecord, options: UpOptions, wire: WireOptions): Promise<LabRecord> => {
   const open = await Promise.all(lab.clusters.map((cluster) => openCluster(cluster, wire)))
   await openAll(open, wire)
   const made = await makeTopology(open, options.topology, wire)
   // The nodes of a secondary seal themselves when it joins.
   await openAll(made, wire)
-  return giveRootToken(made, options.rootToken)
+  return { ...lab, clusters: await giveRootToken(made, options.rootToken) }
 }
 
 const openAll = async (clusters: readonly ClusterRecord[], wire: WireOptions): Promise<void> => {
   await Promise.all(clusters.map((cluster) => openNodes({ clusters }, cluster, wire)))
-}
-
-const goOnFrom = async (
-  { directory, manifest }: NonNullable<UpOptions['image']>,
-  lab: LabRecord,
-  wire: WireOptions,
-  host: LabHost,
-): Promise<readonly ClusterRecord[]> => {
-  const { clusters } = await loadLabImage(lab, directory, manifest, wire, host)
-  return clusters
 }
 
 /** Stores the image for `reset`. */

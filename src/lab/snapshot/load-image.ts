@@ -24,7 +24,14 @@ import { sealCluster, unsealWithAny } from '../keys/seals.js'
 import { throughRestart } from '../requests/through-restart.js'
 import { waitFor, type WaitOptions } from '../requests/wait.js'
 import { makeReceiver } from './holders.js'
-import { type ImagedCluster, type ImagedServer, imagedServers, imageFile, type Manifest } from './manifest.js'
+import {
+  type ImagedCluster,
+  type ImagedServer,
+  imagedServers,
+  imageFile,
+  type LabImage,
+  type Manifest,
+} from './manifest.js'
 
 export type LoadOptions = Omit<WaitOptions, 'clock'>
 
@@ -35,8 +42,7 @@ export type LoadOptions = Omit<WaitOptions, 'clock'>
  */
 export const loadLabImage = async (
   lab: LabRecord,
-  directory: string,
-  manifest: Manifest,
+  { directory, manifest }: LabImage,
   options: LoadOptions,
   host: LabHost,
 ): Promise<LabRecord> => {

@@ -35,6 +35,12 @@ export interface Manifest {
   readonly faults: readonly SavedFault[]
 }
 
+/** The image of a lab. The directory has the manifest, and the data of each cluster. */
+export interface LabImage {
+  readonly directory: string
+  readonly manifest: Manifest
+}
+
 /** The state of a server. */
 export interface ImagedServer {
   readonly name: string

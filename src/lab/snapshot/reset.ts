@@ -19,17 +19,20 @@ import type { ProcessFacts } from '../model/process-table.js'
 import { waitForAnswers } from '../requests/replication.js'
 import { type LoadOptions, loadLabImage } from './load-image.js'
 import { isOfPeers } from './holders.js'
-import { formerlyOf, type ImagedCluster, type ImagedServer, type Manifest, readManifest } from './manifest.js'
+import {
+  formerlyOf,
+  type ImagedCluster,
+  type ImagedServer,
+  type LabImage,
+  type Manifest,
+  readManifest,
+} from './manifest.js'
 
 /** Returns the directory of the start image: the lab after `up`, or the loaded snapshot. */
 export const startDirectory = ({ directory }: Pick<LabRecord, 'directory'>): string => path.join(directory, 'start')
 
 /** Restores a lab to its state after `up`, or to the loaded snapshot: data, keys, faults, clocks and processes. */
-export const resetLab = async (
-  name: string,
-  options: LoadOptions,
-  host: LabHost,
-): Promise<{ readonly savedAt: string }> => {
+export const resetLab = async (name: string, options: LoadOptions, host: LabHost): Promise<Manifest> => {
   const lab = requireLab(name)
   const directory = startDirectory(lab)
   if (!existsSync(directory))
@@ -38,24 +41,17 @@ export const resetLab = async (
       `the lab "${name}" has no start to go back to; "understudy down" and "up" make a new one`,
     )
   const manifest = readManifest(directory)
-  await loadInto(name, directory, manifest, options, host, 'reset')
+  await loadInto(name, { directory, manifest }, { ...options, verb: 'reset' }, host)
   return manifest
 }
 
 /** Loads an image into an existing lab. It becomes the start image of the lab. */
-export const loadOver = async (
-  name: string,
-  directory: string,
-  manifest: Manifest,
-  options: LoadOptions,
-  host: LabHost,
-): Promise<LabRecord> => {
+export const loadOver = async (name: string, image: LabImage, options: LoadOptions, host: LabHost): Promise<void> => {
   const lab = requireLab(name)
-  requireFit(lab, manifest)
-  const loaded = await loadInto(name, directory, manifest, options, host)
+  requireFit(lab, image.manifest)
+  await loadInto(name, image, { ...options, verb: 'load' }, host)
   rmSync(startDirectory(lab), { recursive: true, force: true })
-  cpSync(directory, startDirectory(lab), { recursive: true })
-  return loaded
+  cpSync(image.directory, startDirectory(lab), { recursive: true })
 }
 
 /** Rejects an image with other addresses or seal keys than those of the running servers: it requires a new lab. */
@@ -94,21 +90,16 @@ const isKnownAs = (known: Formerly, saved: readonly ImagedServer[], { name }: Se
  */
 const loadInto = async (
   name: string,
-  directory: string,
-  manifest: Manifest,
-  options: LoadOptions,
+  image: LabImage,
+  { verb, ...options }: LoadOptions & { readonly verb: 'load' | 'reset' },
   host: LabHost,
-  verb: 'load' | 'reset' = 'load',
-): Promise<LabRecord> => {
+): Promise<void> => {
   const claim = claimLab(name, 'changed', host.me, host.table)
   try {
     const lab = await withAllRunning(requireLab(name), options, host)
-    const loaded = await loadLabImage(lab, directory, manifest, options, host)
-    await new LabDaemonClient(lab.keeper.socket).tell({
-      kind: 'command',
-      details: { verb, savedAt: manifest.savedAt },
-    })
-    return loaded
+    await loadLabImage(lab, image, options, host)
+    const details = { verb, savedAt: image.manifest.savedAt }
+    await new LabDaemonClient(lab.keeper.socket).tell({ kind: 'command', details })
   } finally {
     claim.release()
   }

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { claimLab } from '../processes/claim.js'
 import { requireLab } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
-import type { Manifest } from './manifest.js'
+import type { LabImage } from './manifest.js'
 import { snapshotPath } from './kept.js'
 import { openingDirectory, packSnapshot, prepareSnapshot, unpackSnapshot } from './snapshot-file.js'
 import { takeLabImage } from './take-image.js'
@@ -39,11 +39,11 @@ export const saveSnapshot = async (
 export const withSnapshot = async <T>(
   nameOrFile: string,
   host: LabHost,
-  work: (directory: string, manifest: Manifest) => Promise<T>,
+  work: (image: LabImage) => Promise<T>,
 ): Promise<T> => {
   const directory = openingDirectory(host)
   try {
-    return await work(directory, await unpackSnapshot(snapshotPath(nameOrFile), directory))
+    return await work({ directory, manifest: await unpackSnapshot(snapshotPath(nameOrFile), directory) })
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }

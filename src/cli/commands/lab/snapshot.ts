@@ -112,16 +112,17 @@ const load = async (given: string, flags: Flags, output: Output, host: LabHost):
   const timeoutMs = parseTimeout(flags.timeout)
   const portChoice = choosePorts(flags)
   await withInterrupt(({ signal, hurry }) =>
-    withSnapshot(given, host, async (directory, manifest) => {
+    withSnapshot(given, host, async (image) => {
       signal.throwIfAborted()
       const isThere = listLabs().includes(flags.name) && requireOwnLab(flags.name).state === 'running'
-      if (isThere) await loadOver(flags.name, directory, manifest, { timeoutMs, signal }, host)
+      if (isThere) await loadOver(flags.name, image, { timeoutMs, signal }, host)
       else {
         const options = { name: flags.name, timeoutMs, portChoice, onProgress: output.progress, signal, hurry }
-        await upImage(directory, manifest, options, host)
+        await upImage(image, options, host)
       }
-      output.progress(`the lab "${flags.name}" is as it was on ${manifest.savedAt}`)
-      if (flags.json) output.data(JSON.stringify({ lab: flags.name, savedAt: manifest.savedAt }, undefined, 2))
+      const { savedAt } = image.manifest
+      output.progress(`the lab "${flags.name}" is as it was on ${savedAt}`)
+      if (flags.json) output.data(JSON.stringify({ lab: flags.name, savedAt }, undefined, 2))
     }),
   )
 }

@@ -109,9 +109,9 @@ const OTHERS = {
     return `${file}; writes waited for ${pausedMs} ms`
   },
   load: ({ name = '' }, { lab, host, signal }) =>
-    withSnapshot(name, host, async (directory, manifest) => {
-      await loadOver(lab.name, directory, manifest, { timeoutMs: TIMEOUT_MS, signal }, host)
-      return `the lab is as it was on ${manifest.savedAt}`
+    withSnapshot(name, host, async (image) => {
+      await loadOver(lab.name, image, { timeoutMs: TIMEOUT_MS, signal }, host)
+      return `the lab is as it was on ${image.manifest.savedAt}`
     }),
   reset: async (_, { lab, host, signal }) => {
     const { savedAt } = await resetLab(lab.name, { timeoutMs: TIMEOUT_MS, signal }, host)
