@@ -18,7 +18,7 @@ import {
 } from './active-fault.js'
 import { type NamedProxy, nameProxies, type OpenRoute, openRoutes } from './open-routes.js'
 import type { Route } from '../model/routes.js'
-import { isDoneAtOnce, isSameKnob, knobOf, ServerOrders } from './server-fault.js'
+import { isDoneAtOnce, isSameSetting, settingOf, ServerOrders } from './server-fault.js'
 import type { WatchedCluster } from './watch.js'
 
 interface Surroundings {
@@ -100,10 +100,12 @@ export class LabDaemon {
 
   /** Returns the clock skew of a cluster that visible faults cause, in milliseconds. */
   skewMsOf(cluster: string): number {
-    const skews = this.#active.flatMap((one) =>
-      !isOfLink(one) && isShown(one) && one.cluster === cluster && one.fault.name === 'skew' ? [one.fault.ms] : [],
-    )
-    return skews.at(-1) ?? 0
+    const shown = this.#faultsOn(cluster).filter(isShown)
+    return shown.flatMap(({ fault }) => (fault.name === 'skew' ? [fault.ms] : [])).at(-1) ?? 0
+  }
+
+  #faultsOn(cluster: string): readonly ActiveServerFault[] {
+    return this.#active.filter((one): one is ActiveServerFault => !isOfLink(one) && one.cluster === cluster)
   }
 
   /** Sets a fault. Rejects with a usage error if the link or cluster does not exist, or with the error of the server. */
@@ -148,11 +150,10 @@ export class LabDaemon {
    * server that may have unknown faults.
    */
   remind(cluster: string): Promise<void> {
-    const own = () => this.#active.filter((one): one is ActiveServerFault => !isOfLink(one) && one.cluster === cluster)
-    if (own().length === 0 && !this.#servers.inDoubt.has(cluster)) return Promise.resolve()
+    if (this.#faultsOn(cluster).length === 0 && !this.#servers.inDoubt.has(cluster)) return Promise.resolve()
     return this.#servers.inTurn(cluster, async (server) => {
       if (this.#servers.inDoubt.has(cluster)) await this.#clear(server).catch(() => undefined)
-      const newest = new Map(own().map(({ fault }) => [knobOf(fault), fault]))
+      const newest = new Map(this.#faultsOn(cluster).map(({ fault }) => [settingOf(fault), fault]))
       for (const fault of newest.values()) await this.#servers.set(server, fault).catch(() => undefined)
     })
   }
@@ -167,22 +168,17 @@ export class LabDaemon {
   /** Removes the previous fault, unless the new one is temporary: then the previous fault applies again afterwards. */
   #replace({ cluster, fault, untilMs }: ActiveServerFault): void {
     if (untilMs !== undefined) return
-    const same = (one: ActiveFault) =>
-      !isOfLink(one) && !one.isHidden && one.cluster === cluster && knobOf(one.fault) === knobOf(fault)
-    this.#forget(this.#active.filter(same), 'fault-healed')
+    const isSame = (one: ActiveServerFault) => isShown(one) && settingOf(one.fault) === settingOf(fault)
+    this.#forget(this.#faultsOn(cluster).filter(isSame), 'fault-healed')
   }
 
   #requireLink({ between: [one, other], at }: LinkFaultRequest): void {
     if (at && this.#routes.some(({ name }) => name === at.proxy)) return
     if (at) throw new LabError('usage', `there is no proxy ${at.proxy}`)
     if (this.#routes.some((route) => isBetween(route, one, other))) return
-    for (const end of [one, other]) if (!this.#hasEnd(end)) this.#servers.require(end)
+    const isEnd = (name: string) => this.#routes.some(({ from, to }) => from === name || to === name)
+    for (const end of [one, other]) if (!isEnd(end)) this.#servers.require(end)
     throw new LabError('usage', `there is no link between ${one} and ${other}`)
-  }
-
-  /** Whether a link has this end: a node, or a cluster by its own name. */
-  #hasEnd(name: string): boolean {
-    return this.#routes.some(({ from, to }) => from === name || to === name)
   }
 
   #endIn(ms: number, id: number): void {
@@ -206,12 +202,10 @@ export class LabDaemon {
     const healed: ActiveFault[] = [...links]
     for (const active of chosen) {
       if (isOfLink(active)) continue
-      try {
-        await this.#endOnServer(active, kind)
-        healed.push(active)
-      } catch (error) {
-        failures.push(error)
-      }
+      await this.#endOnServer(active, kind).then(
+        () => healed.push(active),
+        (error: unknown) => failures.push(error),
+      )
     }
     if (failures.length > 0) throw failures[0]
     return healed
@@ -223,10 +217,8 @@ export class LabDaemon {
       if (!this.#active.includes(ended)) return
       await this.#servers.end(server, ended.fault)
       this.#forget([ended], kind)
-      for (const one of this.#active) {
-        if (isOfLink(one) || one.cluster !== ended.cluster) continue
-        if (isSameKnob(one.fault, ended.fault)) await this.#servers.set(server, one.fault).catch(() => undefined)
-      }
+      for (const { fault } of this.#faultsOn(ended.cluster))
+        if (isSameSetting(fault, ended.fault)) await this.#servers.set(server, fault).catch(() => undefined)
     })
   }
 

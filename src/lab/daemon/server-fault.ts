@@ -74,11 +74,11 @@ export const isDoneAtOnce = (fault: ServerFault): boolean => actionsOf(fault).en
 export const describeServerFault = (fault: ServerFault): string => actionsOf(fault).describe(fault)
 
 /** Returns the setting that a fault changes. Of two faults of one setting, the newer applies. */
-export const knobOf = (fault: ServerFault): string =>
+export const settingOf = (fault: ServerFault): string =>
   fault.name === 'hold-state' ? `${fault.name} ${fault.state} ${fault.kind ?? ''}` : fault.name
 
 /** Whether removing one fault affects the other. */
-export const isSameKnob = (one: ServerFault, other: ServerFault): boolean => {
+export const isSameSetting = (one: ServerFault, other: ServerFault): boolean => {
   if (one.name !== 'hold-state' || other.name !== 'hold-state') return one.name === other.name
   return one.state === other.state && (one.kind === other.kind || !one.kind || !other.kind)
 }
