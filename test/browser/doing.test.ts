@@ -218,7 +218,7 @@ describe('from the page', () => {
     await lab.press('Yes, do it')
     await lab.see('.steps [aria-current=step]')
     await lab.shoot('drilling')
-    await lab.see('.steps .passed:has-text("the primary is lost")')
+    await lab.see('.steps .passed:has-text("the primary crashes")')
     await lab.cluster('A', 'away')
     await lab.cluster('B', 'primary')
     await work('done', 'passed after')

@@ -126,13 +126,13 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
   {
     drill: 'dr-failover',
     what: 'B is cut off while A goes on',
-    change: before('the primary is lost', { fault: { name: 'partition', between: ['A', 'B'] } }, { wait: '3s' }),
+    change: before('the primary crashes', { fault: { name: 'partition', between: ['A', 'B'] } }, { wait: '3s' }),
     fails: /^rpo/,
   },
   {
     drill: 'dr-failover-force',
     what: 'the old primary is not led to its successor',
-    change: without('it follows its successor, and nothing is wiped'),
+    change: without('it follows its successor, and no data is removed'),
     fails: /^entries that A notes as lost/,
   },
   {
@@ -144,7 +144,7 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
   {
     drill: 'dr-batch-token',
     what: 'nobody promotes',
-    change: without('the batch token promotes', 'clients are served again'),
+    change: without('the batch token promotes B', 'clients are served again'),
     fails: /^dr primaries are/,
   },
   {
@@ -191,13 +191,13 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
   {
     drill: 'split-brain-two-primaries',
     what: 'A has nothing of its own',
-    change: without('A goes on for its clients'),
+    change: without('A continues to serve its clients'),
     fails: /^entries that A notes as lost/,
   },
   {
     drill: 'paths-filter',
     what: 'the last filter is not set',
-    change: without('only US data from now on'),
+    change: without('the filter allows only US data'),
     fails: /paths-filter\/perf-c on A/,
   },
   {
@@ -218,19 +218,19 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
   {
     drill: 'expired-activation-token',
     what: 'the token does not expire',
-    change: without('it lies about for too long'),
+    change: without('the token expires'),
     fails: /it is refused/,
   },
   {
     drill: 'merkle-corruption',
     what: 'nobody builds the tree anew',
-    change: without('the tree is rebuilt from the data', 'it is clean again', 'and C follows on'),
+    change: without('the tree is rebuilt from the data', 'the tree is correct again', 'C continues to follow'),
     fails: /merkle-check on C/,
   },
   {
     drill: 'rejoin-after-disable',
     what: 'A stays the primary of the old set',
-    change: without('and A gives its role up for good', 'both are on their own'),
+    change: without('A disables its role', 'both clusters are without replication'),
     fails: /^dr status of B/,
   },
   {
@@ -258,7 +258,7 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
   {
     drill: 'local-data',
     what: 'the mount of C is not local',
-    change: both(without('each side has its own'), (drill) => ({
+    change: both(without('each cluster has its own data'), (drill) => ({
       ...drill,
       setup: drill.setup.map((step) =>
         step.verb === 'call' && step.with.path === 'sys/mounts/of-c'
@@ -277,7 +277,7 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
   {
     drill: 'data-after-failback',
     what: 'nothing is deleted on B',
-    change: without('deleted on B'),
+    change: without('a delete on B'),
     fails: /shared\/deleted/,
   },
 ]
@@ -287,25 +287,25 @@ export const PROCESS_DRILL_BREAKS: readonly DrillBreak[] = [
   {
     drill: 'quorum-loss',
     what: 'two of the three nodes are left',
-    change: without('a second node is lost'),
+    change: without('a second node crashes'),
     fails: /^writes are refused, and why/,
   },
   {
     drill: 'quorum-loss',
     what: 'nobody comes back',
-    change: without('one of them comes back', 'the other one comes back'),
+    change: without('one node returns', 'the other node returns'),
     fails: /^clients are served again/,
   },
   {
     drill: 'join-and-remove-peer',
     what: 'nobody is taken out',
-    change: without('a standby is taken out'),
+    change: without('a standby is removed'),
     fails: /^it knows that it was/,
   },
   {
     drill: 'join-and-remove-peer',
     what: 'the new machine has the data of the old one',
-    change: without('a new one takes its place'),
+    change: without('a new node replaces it'),
     fails: /^it joins, and catches up/,
   },
 ]
