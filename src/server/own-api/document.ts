@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../logical/json.js'
-import { LAB_DAEMON_OPERATIONS } from './lab-daemon-operations.js'
-import { PAGE_OPERATIONS } from './page-operations.js'
+import { LAB_DAEMON_OPERATIONS, PAGE_OPERATIONS } from './lab-operations.js'
 import type { Described, OwnOperation } from './operation.js'
 import { SERVER_OPERATIONS } from './server-operations.js'
 
@@ -123,7 +122,7 @@ const answerOf = ({ answer, isAlsoEmpty }: OwnOperation): JsonObject => {
   return { '200': { description: 'the answer', content: contentOf(answer) }, ...(isAlsoEmpty ? DONE : {}) }
 }
 
-const contentOf = ({ schema, example }: Described): JsonObject => ({ [JSON_TYPE]: { schema, example } })
+const contentOf = ({ schema, example = {} }: Described): JsonObject => ({ [JSON_TYPE]: { schema, example } })
 
 /** Returns the response of `GET /_understudy/v1/`: the available operations, and the location of the full document. */
 export const listOwnApi = (isThere: (operation: OwnOperation) => boolean): JsonObject =>

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../logical/json.js'
+import type { JsonObject, JsonValue } from '../../logical/json.js'
 
 /** One Understudy endpoint, as described in its document. */
 export interface OwnOperation {
@@ -21,23 +21,47 @@ interface QueryParameter {
   readonly type: 'integer' | 'boolean'
 }
 
-/** A body on the wire: its schema and an example. */
+/** A value on the wire: its schema and an example. An optional property without an example is not in that of its object. */
 export interface Described {
   readonly schema: JsonObject
-  readonly example: JsonObject
+  readonly example?: JsonValue | undefined
 }
 
-export const text: JsonObject = { type: 'string' }
-export const whole: JsonObject = { type: 'integer' }
-export const flag: JsonObject = { type: 'boolean' }
-export const oneOf = (...values: readonly string[]): JsonObject => ({ type: 'string', enum: [...values] })
-export const listOf = (items: JsonObject): JsonObject => ({ type: 'array', items })
-export const orNull = (schema: JsonObject): JsonObject => ({ anyOf: [schema, { type: 'null' }] })
+export type Fields = Readonly<Record<string, Described>>
 
-/** Returns the schema of an object. The properties of `required` are always present. */
-export const object = (required: JsonObject, optional: JsonObject = {}): JsonObject => ({
-  type: 'object',
-  properties: { ...required, ...optional },
-  required: Object.keys(required),
-  additionalProperties: false,
+export const text = (example?: string): Described => ({ schema: { type: 'string' }, example })
+export const whole = (example?: number): Described => ({ schema: { type: 'integer' }, example })
+export const flag = (example?: boolean): Described => ({ schema: { type: 'boolean' }, example })
+export const oneOf = (values: readonly string[], example?: string): Described => ({
+  schema: { type: 'string', enum: [...values] },
+  example,
 })
+/** The example has one item, or none if the items have no example. */
+export const listOf = ({ schema, example }: Described): Described => ({
+  schema: { type: 'array', items: schema },
+  example: example === undefined ? [] : [example],
+})
+export const orNull = ({ schema }: Described, example: JsonValue = null): Described => ({
+  schema: { anyOf: [schema, { type: 'null' }] },
+  example,
+})
+
+/** Describes an object without other properties. Those of `required` are always present. */
+export const object = (required: Fields, optional: Fields = {}): Described =>
+  openObject({ ...required, ...optional }, Object.keys(required), { additionalProperties: false })
+
+/** Describes an object that may have other properties. */
+export const openObject = (fields: Fields, required: readonly string[], more: JsonObject = {}): Described => {
+  const examples = Object.entries(fields).flatMap(([name, { example }]) =>
+    example === undefined ? [] : [[name, example] as const],
+  )
+  return {
+    schema: {
+      type: 'object',
+      properties: Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema])),
+      required: [...required],
+      ...more,
+    },
+    example: examples.length > 0 || required.length === 0 ? Object.fromEntries(examples) : undefined,
+  }
+}

@@ -1,96 +1,68 @@
 import { HOLD_STATES } from '../../replication/host/holds.js'
 import { DISK_STATES } from '../faults/disk-faults.js'
-import { type Described, flag, listOf, object, oneOf, orNull, type OwnOperation, text, whole } from './operation.js'
+import { flag, listOf, object, oneOf, orNull, type OwnOperation, text, whole } from './operation.js'
 
-const kind = oneOf('dr', 'performance')
-const lost = object({ index: whole, path: text, operation: text })
-const LOST_EXAMPLE = { index: 41, path: 'logical/7d0c/greeting', operation: 'put' }
-const holdState = oneOf(...HOLD_STATES)
+const kind = oneOf(['dr', 'performance'], 'dr')
+const lost = object({ index: whole(41), path: text('logical/7d0c/greeting'), operation: text('put') })
+const holdState = oneOf(HOLD_STATES, 'merkle-sync')
+const AUDIT_LINE =
+  '{"time":"2026-01-05T10:00:00.000000Z","type":"request","request":{"operation":"read","path":"kv/data/app"}}'
 
 /** `kept` lists the devices whose lines are kept: not those that log raw values or discard their lines. */
-export const AUDIT_LINES: Described = {
-  schema: object({ kept: listOf(text), lines: listOf(object({ device: text, text })) }),
-  example: {
-    kept: ['file/'],
-    lines: [
-      {
-        device: 'file/',
-        text: '{"time":"2026-01-05T10:00:00.000000Z","type":"request","request":{"operation":"read","path":"kv/data/app"}}',
-      },
-    ],
-  },
-}
+export const AUDIT_LINES = object({
+  kept: listOf(text('file/')),
+  lines: listOf(object({ device: text('file/'), text: text(AUDIT_LINE) })),
+})
 
 /** All operations of a server below `/_understudy/v1/`. The implementation is looked up by these names. */
 export const SERVER_OPERATIONS = {
   'GET info': {
     summary:
       'Roles, versions, fencing, the generation of the storage, the place among several nodes, and requests since the start; sealed or not',
-    answer: {
-      schema: object({
-        name: text,
-        version: text,
-        reported_version: text,
-        storage_generation: whole,
-        epoch: text,
-        fenced: orNull(
-          object({ epoch: text, by_epoch: text, since: text, accepted: listOf(lost), accepted_beyond: whole }),
-        ),
-        ahead: orNull(
-          object({ epoch: text, last_remote_wal: whole, common_wal: whole, primary_last_wal: whole, since: text }),
-        ),
-        purge_pending: flag,
-        kinds: object({ dr: text, performance: text }),
-        node: orNull(
-          object({ id: text, state: text, is_active: flag, is_performance_standby: flag, applied_index: whole }),
-        ),
-        requests: object({ handled: whole, refused: whole }),
-      }),
-      example: {
-        name: 'A',
-        version: '0.1.0',
-        reported_version: '1.20.4+ent',
-        storage_generation: 1,
-        epoch: '5f2c',
-        fenced: null,
-        ahead: null,
-        purge_pending: false,
-        kinds: { dr: 'primary', performance: 'disabled' },
-        node: null,
-        requests: { handled: 1724, refused: 3 },
-      },
-    },
+    answer: object({
+      name: text('A'),
+      version: text('0.1.0'),
+      reported_version: text('1.20.4+ent'),
+      storage_generation: whole(1),
+      epoch: text('5f2c'),
+      fenced: orNull(
+        object({ epoch: text(), by_epoch: text(), since: text(), accepted: listOf(lost), accepted_beyond: whole() }),
+      ),
+      ahead: orNull(
+        object({
+          ...{ epoch: text(), last_remote_wal: whole(), common_wal: whole(), primary_last_wal: whole() },
+          since: text(),
+        }),
+      ),
+      purge_pending: flag(false),
+      kinds: object({ dr: text('primary'), performance: text('disabled') }),
+      node: orNull(
+        object({
+          id: text(),
+          state: text(),
+          is_active: flag(),
+          is_performance_standby: flag(),
+          applied_index: whole(),
+        }),
+      ),
+      requests: object({ handled: whole(1724), refused: whole(3) }),
+    }),
   },
   'GET losses': {
     summary: 'What failovers lost, entry by entry; sealed or not',
-    answer: {
-      schema: object({
-        losses: listOf(
-          object({
-            epoch: text,
-            first_index: whole,
-            last_index: whole,
-            reason: text,
-            entries: listOf(lost),
-            entries_beyond: whole,
-            frames_beyond: whole,
-          }),
-        ),
-      }),
-      example: {
-        losses: [
-          {
-            epoch: '5f2c',
-            first_index: 41,
-            last_index: 41,
-            reason: 'resync',
-            entries: [LOST_EXAMPLE],
-            entries_beyond: 0,
-            frames_beyond: 0,
-          },
-        ],
-      },
-    },
+    answer: object({
+      losses: listOf(
+        object({
+          epoch: text('5f2c'),
+          first_index: whole(41),
+          last_index: whole(41),
+          reason: text('resync'),
+          entries: listOf(lost),
+          entries_beyond: whole(0),
+          frames_beyond: whole(0),
+        }),
+      ),
+    }),
   },
   'GET events': {
     summary:
@@ -110,51 +82,38 @@ export const SERVER_OPERATIONS = {
   'GET states': {
     summary: 'States in which replication is to stop, and whether it has',
     isLabOnly: true,
-    answer: {
-      schema: object({ states: listOf(object({ kind, state: holdState, isReached: flag })) }),
-      example: { states: [{ kind: 'dr', state: 'merkle-sync', isReached: false }] },
-    },
+    answer: object({ states: listOf(object({ kind, state: holdState, isReached: flag(false) })) }),
   },
   'POST states/hold': {
     summary: 'Replication stops when it comes to this state; without a kind, both',
     isLabOnly: true,
-    body: { schema: object({ state: holdState }, { kind }), example: { state: 'merkle-sync', kind: 'dr' } },
+    body: object({ state: holdState }, { kind }),
   },
   'POST states/release': {
     summary: 'Replication goes on; without a state or a kind, all of them',
     isLabOnly: true,
-    body: { schema: object({}, { state: holdState, kind }), example: { state: 'merkle-sync', kind: 'dr' } },
+    body: object({}, { state: holdState, kind }),
   },
-  'POST clock': {
-    summary: 'What the server adds to the time',
-    isLabOnly: true,
-    body: { schema: object({ skew: text }), example: { skew: '5m' } },
-  },
+  'POST clock': { summary: 'What the server adds to the time', isLabOnly: true, body: object({ skew: text('5m') }) },
   'GET faults': {
     summary: 'The skew of the clock, and how the disk behaves',
     isLabOnly: true,
-    answer: {
-      schema: object({ skew_ms: whole, disk: object({ state: oneOf(...DISK_STATES), delay_ms: whole }) }),
-      example: { skew_ms: 0, disk: { state: 'ok', delay_ms: 0 } },
-    },
+    answer: object({ skew_ms: whole(0), disk: object({ state: oneOf(DISK_STATES, 'ok'), delay_ms: whole(0) }) }),
   },
   'POST faults/disk': {
     summary: 'How writes fare; the delay is for a slow disk',
     isLabOnly: true,
-    body: {
-      schema: object({ state: oneOf(...DISK_STATES) }, { delay: text }),
-      example: { state: 'slow', delay: '200ms' },
-    },
+    body: object({ state: oneOf(DISK_STATES, 'slow') }, { delay: text('200ms') }),
   },
   'POST faults/corrupt': {
     summary: 'Damages a page of a merkle tree, from 0 to 255; the next comparison finds it',
     isLabOnly: true,
-    body: { schema: object({ tree: oneOf('replicated', 'local'), page: whole }), example: { tree: 'local', page: 7 } },
+    body: object({ tree: oneOf(['replicated', 'local'], 'local'), page: whole(7) }),
   },
   'POST faults/expire-token': {
     summary: 'Expires an unused activation token',
     isLabOnly: true,
-    body: { schema: object({ kind, id: text }), example: { kind: 'dr', id: 'b' } },
+    body: object({ kind, id: text('b') }),
   },
   'POST image/pause': {
     summary: 'Nothing is written from now on, until an image is taken or three seconds have passed',
@@ -163,10 +122,7 @@ export const SERVER_OPERATIONS = {
   'POST image/take': {
     summary: 'Writes an image of all data into the data directory (lab-image.out) and lets writes go on',
     isLabOnly: true,
-    answer: {
-      schema: object({ sha256: text, bytes: whole, paused_ms: whole }),
-      example: { sha256: '9f86d081884c7d65', bytes: 127060, paused_ms: 12 },
-    },
+    answer: object({ sha256: text('9f86d081884c7d65'), bytes: whole(127060), paused_ms: whole(12) }),
   },
   'POST image/release': { summary: 'Writes go on without an image', isLabOnly: true },
   'POST image/stop': {
