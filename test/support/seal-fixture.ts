@@ -1,7 +1,7 @@
 import { silentLog } from '../../src/base/log.js'
 import { ManualClock } from './manual-clock.js'
 import { createSeededRandom } from '../../src/base/random.js'
-import type { ClusterStatus } from '../../src/core/status/cluster-status.js'
+import type { ClusterFacts, ClusterStatus } from '../../src/core/status/cluster-status.js'
 import { GenerationAttempt, GenerationSlot } from '../../src/core/seal/generate-root.js'
 import { Rekey } from '../../src/core/seal/rekey.js'
 import { RekeyBackup } from '../../src/core/seal/rekey-backup.js'
@@ -40,7 +40,7 @@ export const openStore = (): Promise<Store> =>
 export interface SealFixtureOptions {
   store?: Store
   autoSeal?: AutoSeal
-  status?: Partial<ClusterStatus>
+  status?: Partial<Omit<ClusterStatus, 'facts'> & ClusterFacts>
   isShareOwner?: boolean
 }
 
@@ -72,7 +72,7 @@ export const createSeal = async (options: SealFixtureOptions = {}) => {
   const attempt = new GenerationAttempt({ strategy: 'root', slot, seal, random, makeToken })
   const drAttempt = new GenerationAttempt({ strategy: 'dr-operation', slot, seal, random, makeToken })
   const rekey = new Rekey({ seal, random, isShareOwner: () => options.isShareOwner ?? true })
-  const status: ClusterStatus = { ...STATUS, ...options.status }
+  const status: ClusterStatus = { ...STATUS, ...options.status, facts: { ...FACTS, ...options.status } }
   const backend: Backend = {
     type: 'system',
     paths: [
@@ -103,23 +103,9 @@ export const createSeal = async (options: SealFixtureOptions = {}) => {
 
 const ADDRESSES = { apiAddress: 'http://127.0.0.1:8200', clusterAddress: 'https://127.0.0.1:8201' }
 
-const STATUS: ClusterStatus = {
-  ...ADDRESSES,
-  isStandby: false,
-  isPerformanceStandby: false,
-  isFenced: false,
-  isRemoved: false,
-  activeNode: ADDRESSES,
-  nodes: async () => [{ ...ADDRESSES, hostname: 'host', version: '1.20.4+ent', isActive: true, lastEchoMs: undefined }],
-  isRestarting: false,
+const FACTS: ClusterFacts = {
   clusterName: 'vault-cluster-01234567',
   clusterId: '11111111-2222-3333-4444-555555555555',
-  hostname: 'host',
-  reportedVersion: '1.20.4+ent',
-  buildDate: '2026-01-01T00:00:00Z',
-  storageType: 'inmem',
-  isHaEnabled: true,
-  isPlainDev: false,
   replicationModes: { dr: 'disabled', performance: 'disabled' },
   lastWal: 0,
   lastRemoteWal: 0,
@@ -127,6 +113,23 @@ const STATUS: ClusterStatus = {
   clockSkewMs: 0,
   canaryAgeMs: 0,
   activeSinceMs: undefined,
+  isFenced: false,
+}
+
+const STATUS: Omit<ClusterStatus, 'facts'> = {
+  ...ADDRESSES,
+  isStandby: false,
+  isPerformanceStandby: false,
+  isRemoved: false,
+  activeNode: ADDRESSES,
+  nodes: async () => [{ ...ADDRESSES, hostname: 'host', version: '1.20.4+ent', isActive: true, lastEchoMs: undefined }],
+  isRestarting: false,
+  hostname: 'host',
+  reportedVersion: '1.20.4+ent',
+  buildDate: '2026-01-01T00:00:00Z',
+  storageType: 'inmem',
+  isHaEnabled: true,
+  isPlainDev: false,
   license: 'enterprise',
 }
 

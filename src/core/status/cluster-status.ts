@@ -19,25 +19,41 @@ export interface NodeFacts extends ActiveNode {
   readonly lastEchoMs: number | undefined
 }
 
+/** The facts that depend on the data. While a role change rebuilds the cluster, they are those from before. */
+export interface ClusterFacts {
+  /** Empty until known. Never shown while sealed. */
+  readonly clusterName: string
+  /** The ID of this cluster, as opposed to that of a replication set. */
+  readonly clusterId: string
+  readonly replicationModes: { readonly dr: ReplicationMode; readonly performance: ReplicationMode }
+  /** Last index of this cluster's log, and last index applied from a primary; 0 = none. */
+  readonly lastWal: number
+  readonly lastRemoteWal: number
+  /** The secondary's measurements of its primary; 0 elsewhere. */
+  readonly echoDurationMs: number
+  readonly clockSkewMs: number
+  readonly canaryAgeMs: number
+  /** When this server became active, in milliseconds since the epoch; undefined while it is not. */
+  readonly activeSinceMs: number | undefined
+  /** True while client writes are rejected because a newer primary of the set exists. */
+  readonly isFenced: boolean
+}
+
 export interface ClusterStatus {
+  /** Computed on each read. */
+  readonly facts: ClusterFacts
   /** True for a node that is not active, whether or not another node is. */
   readonly isStandby: boolean
   /** True for a standby that answers reads from its own copy. */
   readonly isPerformanceStandby: boolean
   /** True for a node that was removed from the cluster. */
   readonly isRemoved: boolean
-  /** True while client writes are rejected because a newer primary of the set exists. */
-  readonly isFenced: boolean
   /** Undefined while unknown. */
   readonly activeNode: ActiveNode | undefined
   /** Returns the nodes present now. */
   readonly nodes: () => Promise<readonly NodeFacts[]>
   /** True while a role change rebuilds the cluster: only status reads are served. */
   readonly isRestarting: boolean
-  /** Empty until known. Never shown while sealed. */
-  readonly clusterName: string
-  /** The ID of this cluster, as opposed to that of a replication set. */
-  readonly clusterId: string
   /** URLs; empty when not configured. */
   readonly apiAddress: string
   readonly clusterAddress: string
@@ -52,16 +68,6 @@ export interface ClusterStatus {
   readonly isHaEnabled: boolean
   /** True for a development server with in-memory storage only. */
   readonly isPlainDev: boolean
-  readonly replicationModes: { readonly dr: ReplicationMode; readonly performance: ReplicationMode }
-  /** Last index of this cluster's log, and last index applied from a primary; 0 = none. */
-  readonly lastWal: number
-  readonly lastRemoteWal: number
-  /** The secondary's measurements of its primary; 0 elsewhere. */
-  readonly echoDurationMs: number
-  readonly clockSkewMs: number
-  readonly canaryAgeMs: number
-  /** When this server became active, in milliseconds since the epoch; undefined while it is not. */
-  readonly activeSinceMs: number | undefined
   readonly license: LicenseKind
 }
 

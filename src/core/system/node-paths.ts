@@ -3,7 +3,7 @@ import os from 'node:os'
 import type { Clock } from '../../base/clock.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import type { JsonObject } from '../../logical/json.js'
-import type { ClusterStatus, LicenseKind, NodeFacts } from '../status/cluster-status.js'
+import type { ClusterFacts, ClusterStatus, LicenseKind, NodeFacts } from '../status/cluster-status.js'
 import { LICENSE_END } from './status-paths.js'
 
 interface InFlightRequest {
@@ -39,7 +39,7 @@ export const nodePaths = (deps: NodePathsDeps): PathSpec[] => [
     summary: 'Lists the nodes of the cluster.',
     operations: {
       read: async () => ({
-        data: { nodes: (await deps.status.nodes()).map((node) => nodeBody(node, deps.status)) },
+        data: { nodes: (await deps.status.nodes()).map((node) => nodeBody(node, deps.status.facts)) },
       }),
     },
   }),
@@ -75,16 +75,16 @@ export const nodePaths = (deps: NodePathsDeps): PathSpec[] => [
   }),
 ]
 
-const nodeBody = (node: NodeFacts, status: ClusterStatus): JsonObject => ({
+const nodeBody = (node: NodeFacts, facts: ClusterFacts): JsonObject => ({
   hostname: node.hostname,
   api_address: node.apiAddress,
   cluster_address: node.clusterAddress,
   active_node: node.isActive,
   last_echo: node.lastEchoMs === undefined ? null : time(node.lastEchoMs),
   version: node.version,
-  echo_duration_ms: status.echoDurationMs,
-  clock_skew_ms: status.clockSkewMs,
-  replication_primary_canary_age_ms: status.canaryAgeMs,
+  echo_duration_ms: facts.echoDurationMs,
+  clock_skew_ms: facts.clockSkewMs,
+  replication_primary_canary_age_ms: facts.canaryAgeMs,
 })
 
 const FEATURES: Readonly<Record<LicenseKind, readonly string[]>> = {

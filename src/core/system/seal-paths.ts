@@ -74,7 +74,7 @@ export const sealPaths = ({ seal, status, stepDown }: SealPathsDeps): PathSpec[]
 ]
 
 export const sealStatusBody = (seal: SealManager, status: ClusterStatus): JsonObject => {
-  const { isRemoved } = status
+  const { isRemoved, facts } = status
   // A removed node reports itself as sealed, since its data is no longer valid.
   const now = { ...seal.status(), ...(isRemoved && { isSealed: true }) }
   return {
@@ -90,7 +90,7 @@ export const sealStatusBody = (seal: SealManager, status: ClusterStatus): JsonOb
     ...(isRemoved && { removed_from_cluster: true }),
     version: status.reportedVersion,
     migration: now.isMigrating,
-    ...(!now.isSealed && { cluster_name: status.clusterName, cluster_id: status.clusterId }),
+    ...(!now.isSealed && { cluster_name: facts.clusterName, cluster_id: facts.clusterId }),
     storage_type: status.storageType,
     build_date: status.buildDate,
   }

@@ -4,7 +4,7 @@ import { definePath, type PathSpec } from '../../logical/backend.js'
 import { LogicalError, sealed } from '../../logical/errors.js'
 import { type Field, string } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
-import type { ClusterStatus } from '../status/cluster-status.js'
+import type { ClusterFacts, ClusterStatus } from '../status/cluster-status.js'
 import { decideHealth, type HealthState, healthCode } from '../status/health.js'
 import type { SealManager } from '../seal/seal-manager.js'
 import { withhold } from '../status/withheld.js'
@@ -57,7 +57,8 @@ export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
           const wanted: Record<string, number> = {}
           for (const name of CODES) if (supplied(name)) wanted[name] = parseCode(values[name])
           const { seal, status } = deps
-          const modes = status.replicationModes
+          const { facts } = status
+          const { replicationModes: modes } = facts
           const state = decideHealth({
             isRemoved: status.isRemoved,
             isInitialized: seal.isInitialized,
@@ -66,12 +67,12 @@ export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
             isBootstrapping: modes.dr === 'bootstrapping' || modes.performance === 'bootstrapping',
             isStandby: status.isStandby,
             isPerformanceStandby: status.isPerformanceStandby,
-            isFenced: status.isFenced,
+            isFenced: facts.isFenced,
           })
           const isOk = { standby: isStandbyOk, performanceStandby: isPerformanceStandbyOk }
           const counted = isAnyStandby(state) && isOk[state] ? 'active' : state
           return {
-            data: withhold(healthBody(state, modes, deps), request),
+            data: withhold(healthBody(state, facts, deps), request),
             bare: true,
             status: healthCode(counted, wanted),
           }
@@ -109,35 +110,31 @@ const parseCode = (text: string): number => {
 }
 
 /** Builds the body key by key: health checks are frequent, and an object built from spreads is several times slower. */
-const healthBody = (
-  state: HealthState,
-  { dr, performance }: ClusterStatus['replicationModes'],
-  { status, clock }: StatusPathsDeps,
-): JsonObject => {
+const healthBody = (state: HealthState, facts: ClusterFacts, { status, clock }: StatusPathsDeps): JsonObject => {
   const isOpen = state !== 'uninitialized' && state !== 'sealed' && state !== 'removed'
   const isServing = isOpen && state !== 'bootstrapping'
-  const { lastWal } = status
+  const { lastWal, replicationModes } = facts
   const body: JsonObject = {
     initialized: state !== 'uninitialized',
     sealed: !isOpen,
     standby: !isServing || status.isStandby,
-    replication_performance_mode: isOpen ? performance : 'unknown',
-    replication_dr_mode: isOpen ? dr : 'unknown',
+    replication_performance_mode: isOpen ? replicationModes.performance : 'unknown',
+    replication_dr_mode: isOpen ? replicationModes.dr : 'unknown',
     server_time_utc: Math.floor(clock.now() / 1000),
     version: status.reportedVersion,
   }
   if (isOpen) {
-    body.cluster_name = status.clusterName
-    body.cluster_id = status.clusterId
+    body.cluster_name = facts.clusterName
+    body.cluster_id = facts.clusterId
   }
   if (state === 'removed') body.removed_from_cluster = true
   body.performance_standby = state === 'performanceStandby'
   body.enterprise = true
   if (!body.standby && lastWal > 0) body.last_wal = lastWal
   if (status.license !== 'none') body.license = LICENSE
-  body.echo_duration_ms = status.echoDurationMs
-  body.clock_skew_ms = status.clockSkewMs
-  body.replication_primary_canary_age_ms = status.canaryAgeMs
+  body.echo_duration_ms = facts.echoDurationMs
+  body.clock_skew_ms = facts.clockSkewMs
+  body.replication_primary_canary_age_ms = facts.canaryAgeMs
   return body
 }
 
@@ -159,7 +156,8 @@ const NO_CLUSTER: JsonObject = {
 
 const leaderBody = ({ seal, status }: StatusPathsDeps): JsonObject => {
   if (seal.isSealed && !status.isRestarting) throw sealed()
-  const { isStandby, isPerformanceStandby, activeNode, activeSinceMs, replicationModes } = status
+  const { isStandby, isPerformanceStandby, activeNode } = status
+  const { activeSinceMs, replicationModes, lastWal } = status.facts
   const isReplicated = Object.values(replicationModes).some((mode) => mode !== 'disabled')
   if (status.isPlainDev && !isReplicated) return NO_CLUSTER
   return {
@@ -168,8 +166,8 @@ const leaderBody = ({ seal, status }: StatusPathsDeps): JsonObject => {
     ...(!isStandby && activeSinceMs !== undefined && { active_time: new Date(activeSinceMs).toISOString() }),
     ...(activeNode && { leader_address: activeNode.apiAddress, leader_cluster_address: activeNode.clusterAddress }),
     performance_standby: isPerformanceStandby,
-    performance_standby_last_remote_wal: isPerformanceStandby ? status.lastWal : 0,
-    ...(!isStandby && status.lastWal > 0 && { last_wal: status.lastWal }),
-    ...(status.storageType === 'raft' && { raft_committed_index: status.lastWal, raft_applied_index: status.lastWal }),
+    performance_standby_last_remote_wal: isPerformanceStandby ? lastWal : 0,
+    ...(!isStandby && lastWal > 0 && { last_wal: lastWal }),
+    ...(status.storageType === 'raft' && { raft_committed_index: lastWal, raft_applied_index: lastWal }),
   }
 }

@@ -123,7 +123,7 @@ async function info(server: LabServer, _: JsonObject, { withheld }: SideRequest)
   const view = cluster?.replication.view
   const shown = (what: Withheld, text: string) => (withheld?.includes(what) ? '' : text)
   return {
-    name: shown('cluster-name', server.status.clusterName),
+    name: shown('cluster-name', server.status.facts.clusterName),
     version: shown('version', packageVersion()),
     reported_version: shown('version', server.status.reportedVersion),
     storage_generation: server.storageGeneration,

@@ -78,7 +78,7 @@ const lookAt = (server: LabServer, nowMs: number): JsonObject => {
   const { runtime, status, meter } = server
   return {
     at_ms: nowMs,
-    name: status.clusterName,
+    name: status.facts.clusterName,
     version: status.reportedVersion,
     api_address: status.apiAddress,
     cluster_address: status.clusterAddress,

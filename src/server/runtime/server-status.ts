@@ -1,25 +1,16 @@
 import os from 'node:os'
-import type { ActiveNode, ClusterStatus, NodeFacts } from '../../core/status/cluster-status.js'
+import type { ActiveNode, ClusterFacts, ClusterStatus, NodeFacts } from '../../core/status/cluster-status.js'
 import { readRecord } from '../../replication/model/state.js'
 import type { ServerConfig } from '../config/config.js'
 import type { Runtime } from './runtime.js'
 
-/** The values of status reads: those of the current runtime or, while it is rebuilt, those from before. */
-type Reading = Pick<
-  ClusterStatus,
-  | 'clusterName'
-  | 'clusterId'
-  | 'replicationModes'
-  | 'lastWal'
-  | 'lastRemoteWal'
-  | 'echoDurationMs'
-  | 'clockSkewMs'
-  | 'canaryAgeMs'
-  | 'activeSinceMs'
-  | 'isFenced'
-> & { readonly hasCopy: boolean }
+/** The facts of the current runtime or, while it is rebuilt, those from before. */
+interface Facts extends ClusterFacts {
+  /** True if a performance standby answers from its copy. */
+  readonly hasCopy: boolean
+}
 
-const NOTHING: Reading = {
+const NOTHING: Facts = {
   clusterName: '',
   clusterId: '',
   replicationModes: { dr: 'disabled', performance: 'disabled' },
@@ -35,6 +26,10 @@ const NOTHING: Reading = {
 
 /** What the nodes of a cluster know about each other. */
 type Membership = Pick<ClusterStatus, 'isStandby' | 'activeNode' | 'nodes'>
+
+/** The release date of the reported version; clients parse it as a time. */
+const BUILD_DATE = '2025-09-23T13:22:38Z'
+
 /** The status of the server across role changes: available in every state, and switched atomically. */
 export class ServerStatus implements ClusterStatus {
   readonly apiAddress: string
@@ -47,7 +42,7 @@ export class ServerStatus implements ClusterStatus {
   readonly isPlainDev: boolean
   readonly license: ServerConfig['own']['license']
   #membership: Membership = { isStandby: false, activeNode: this, nodes: async () => [this.#alone] }
-  #reading: Reading = NOTHING
+  #read: () => Facts = () => NOTHING
   #isRestarting = false
   #isRemoved = false
 
@@ -69,19 +64,19 @@ export class ServerStatus implements ClusterStatus {
   /** Shows this runtime from now on. */
   follow(runtime: Runtime): void {
     this.#isRestarting = false
-    this.#reading = new RuntimeReading(runtime)
+    this.#read = createReader(runtime)
   }
 
-  /** Keeps the current values until the next `follow`, and reports a restart if the cluster was open. */
+  /** Keeps the current facts until the next `follow`, and reports a restart if the cluster was open. */
   freeze({ isOpen }: { readonly isOpen: boolean }): void {
     this.#isRestarting = isOpen
-    this.#reading = frozen(this.#reading)
+    this.#keep(this.facts)
   }
 
   /** Shows that the cluster is joining a set. Call it only while frozen. */
-  showBootstrapping(kind: keyof Reading['replicationModes']): void {
-    const replicationModes = { ...this.#reading.replicationModes, [kind]: 'bootstrapping' as const }
-    this.#reading = { ...frozen(this.#reading), replicationModes }
+  showBootstrapping(kind: keyof ClusterFacts['replicationModes']): void {
+    const { facts } = this
+    this.#keep({ ...facts, replicationModes: { ...facts.replicationModes, [kind]: 'bootstrapping' } })
   }
 
   /** Reports that the other nodes have permanently removed this one. */
@@ -89,6 +84,9 @@ export class ServerStatus implements ClusterStatus {
     this.#isRemoved = true
   }
 
+  get facts(): ClusterFacts {
+    return this.#read()
+  }
   get isRemoved(): boolean {
     return this.#isRemoved
   }
@@ -96,45 +94,18 @@ export class ServerStatus implements ClusterStatus {
     return this.#membership.isStandby
   }
   get isPerformanceStandby(): boolean {
-    return this.isStandby && this.#reading.hasCopy
-  }
-  get isFenced(): boolean {
-    return this.#reading.isFenced
+    return this.isStandby && this.#read().hasCopy
   }
   get activeNode(): ActiveNode | undefined {
     return this.#membership.activeNode
   }
-  readonly nodes = (): Promise<readonly NodeFacts[]> => this.#membership.nodes()
-
   get isRestarting(): boolean {
     return this.#isRestarting
   }
-  get clusterName(): string {
-    return this.#reading.clusterName
-  }
-  get clusterId(): string {
-    return this.#reading.clusterId
-  }
-  get replicationModes(): Reading['replicationModes'] {
-    return this.#reading.replicationModes
-  }
-  get lastWal(): number {
-    return this.#reading.lastWal
-  }
-  get lastRemoteWal(): number {
-    return this.#reading.lastRemoteWal
-  }
-  get echoDurationMs(): number {
-    return this.#reading.echoDurationMs
-  }
-  get clockSkewMs(): number {
-    return this.#reading.clockSkewMs
-  }
-  get canaryAgeMs(): number {
-    return this.#reading.canaryAgeMs
-  }
-  get activeSinceMs(): number | undefined {
-    return this.#reading.activeSinceMs
+  readonly nodes = (): Promise<readonly NodeFacts[]> => this.#membership.nodes()
+
+  #keep(facts: ClusterFacts): void {
+    this.#read = () => ({ ...facts, hasCopy: false })
   }
 
   /** The node of a single-node cluster, which is always active. */
@@ -144,91 +115,38 @@ export class ServerStatus implements ClusterStatus {
   }
 }
 
-/** The release date of the reported version; clients parse it as a time. */
-const BUILD_DATE = '2025-09-23T13:22:38Z'
-
-/** The values of a runtime, each evaluated on access: health checks are frequent and need only a few. */
-class RuntimeReading implements Reading {
-  readonly #runtime: Runtime
-  /** As stored; undefined until read. */
-  #storedModes: Reading['replicationModes'] | undefined
-
-  constructor(runtime: Runtime) {
-    this.#runtime = runtime
-    runtime.store.onChange({
-      roles: () => {
-        this.#storedModes = undefined
-      },
-    })
-  }
-
-  get clusterName(): string {
-    return this.#runtime.identity.clusterName
-  }
-  get clusterId(): string {
-    return this.#runtime.identity.clusterId
-  }
-  get lastWal(): number {
-    return this.#runtime.store.position.index
-  }
-  get replicationModes(): Reading['replicationModes'] {
-    return this.#readable?.replication.modes ?? this.#modesOfStandby
-  }
-  get lastRemoteWal(): number {
-    return (this.#readable && this.#runtime.store.remotePosition?.index) ?? 0
-  }
-  get activeSinceMs(): number | undefined {
-    return this.#cluster?.openedAtMs
-  }
-  get echoDurationMs(): number {
-    return this.#cluster?.replication.view.echoDurationMs ?? 0
-  }
-  get clockSkewMs(): number {
-    return this.#cluster?.replication.view.clockSkewMs ?? 0
-  }
-  get canaryAgeMs(): number {
-    return this.#cluster?.replication.view.canaryAgeMs ?? 0
-  }
-
-  get isFenced(): boolean {
-    return this.#cluster?.replication.view.refusesWrites ?? false
-  }
-
-  get hasCopy(): boolean {
-    return this.#runtime.copy !== undefined
-  }
-
+/** Creates the function that reads the facts of a runtime. */
+const createReader = (runtime: Runtime): (() => Facts) => {
+  const { store, barrier, following } = runtime
+  let storedModes: ClusterFacts['replicationModes'] | undefined
+  store.onChange({
+    roles: () => {
+      storedModes = undefined
+    },
+  })
   /** A plain standby has no open cluster, but its cluster still has roles. */
-  get #modesOfStandby(): Reading['replicationModes'] {
-    const { barrier, following } = this.#runtime
+  const modesOfStandby = (): ClusterFacts['replicationModes'] => {
     if (barrier.isSealed || !following) return NOTHING.replicationModes
     const storage = barrier.view('')
-    this.#storedModes ??= {
-      dr: readRecord(storage, 'dr').mode,
-      performance: readRecord(storage, 'performance').mode,
+    storedModes ??= { dr: readRecord(storage, 'dr').mode, performance: readRecord(storage, 'performance').mode }
+    return storedModes
+  }
+  return () => {
+    const { cluster, copy, identity } = runtime
+    const readable = cluster ?? copy
+    const view = cluster?.replication.view
+    return {
+      clusterName: identity.clusterName,
+      clusterId: identity.clusterId,
+      replicationModes: readable?.replication.modes ?? modesOfStandby(),
+      lastWal: store.position.index,
+      lastRemoteWal: (readable && store.remotePosition?.index) ?? 0,
+      echoDurationMs: view?.echoDurationMs ?? 0,
+      clockSkewMs: view?.clockSkewMs ?? 0,
+      canaryAgeMs: view?.canaryAgeMs ?? 0,
+      activeSinceMs: cluster?.openedAtMs,
+      isFenced: view?.refusesWrites ?? false,
+      hasCopy: copy !== undefined,
     }
-    return this.#storedModes
-  }
-
-  get #cluster(): Runtime['cluster'] {
-    return this.#runtime.cluster
-  }
-
-  get #readable(): Runtime['cluster'] {
-    return this.#runtime.cluster ?? this.#runtime.copy
   }
 }
-
-const frozen = (reading: Reading): Reading => ({
-  clusterName: reading.clusterName,
-  clusterId: reading.clusterId,
-  replicationModes: reading.replicationModes,
-  lastWal: reading.lastWal,
-  lastRemoteWal: reading.lastRemoteWal,
-  echoDurationMs: reading.echoDurationMs,
-  clockSkewMs: reading.clockSkewMs,
-  canaryAgeMs: reading.canaryAgeMs,
-  activeSinceMs: reading.activeSinceMs,
-  isFenced: reading.isFenced,
-  hasCopy: false,
-})

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import type { ClusterStatus } from '../../../src/core/status/cluster-status.js'
+import type { LicenseKind } from '../../../src/core/status/cluster-status.js'
 import type { JsonObject } from '../../../src/logical/json.js'
-import { createSeal, initWith } from '../../support/seal-fixture.js'
+import { createSeal, initWith, type SealFixtureOptions } from '../../support/seal-fixture.js'
 
-const open = async (status: Partial<ClusterStatus> = {}) => {
+const open = async (status: NonNullable<SealFixtureOptions['status']> = {}) => {
   const fixture = await createSeal({ status })
   const { keys } = await initWith(fixture, { secret_shares: 1, secret_threshold: 1 })
   await fixture.call('update', 'unseal', { key: keys[0] ?? '' })
   const health = (data: JsonObject = {}) => fixture.call('read', 'health', data)
   return { ...fixture, health }
 }
-const DR: Partial<ClusterStatus> = { replicationModes: { dr: 'secondary', performance: 'disabled' } }
+const DR: NonNullable<SealFixtureOptions['status']> = { replicationModes: { dr: 'secondary', performance: 'disabled' } }
 
 describe('sys/health', () => {
   test('an active server is 200, with what clients read', async () => {
@@ -180,7 +180,7 @@ test('sys/ha-status lists all nodes, and when each standby was last heard of', a
 })
 
 test('the licence lists what it covers', async () => {
-  const licenseOf = async (license: ClusterStatus['license']) => {
+  const licenseOf = async (license: LicenseKind) => {
     const { body } = await (await open({ license })).call('read', 'license/status')
     return body?.autoloaded
   }
