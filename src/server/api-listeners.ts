@@ -1,8 +1,5 @@
 import os from 'node:os'
-import { type Cidr, parseCidrOrAddress } from '../base/cidr.js'
 import { readNamedFile } from '../base/named-file.js'
-import type { ForwardedForSettings } from '../http/connection/client-address.js'
-import type { ProxyProtocolSettings } from '../http/connection/proxied-connections.js'
 import type { TlsSettings } from '../http/connection/tls.js'
 import { AnswerRoom } from '../http/limits/answer-room.js'
 import type { Rendered } from '../logical/incoming.js'
@@ -44,28 +41,17 @@ export class ApiListeners {
   }
 
   /** Rejects if the port is in use. */
-  async open(listener: ListenerConfig): Promise<void> {
-    const { tls, forwardedFor } = listener
+  async open({ address, tls, ...listener }: ListenerConfig): Promise<void> {
     const server = createHttpServer({
       ...this.#options,
+      ...listener,
       page: this.#page,
       ownHeaders: ownHeadersOf(this.#options.config),
       bodies: this.#bodies,
       answers: this.#answers,
       tls: tls && (() => readTls(tls)),
-      limits: {
-        bodyBytesMax: listener.maxRequestBytes,
-        headerReadMs: listener.headerReadMs,
-        bodyReadMs: listener.bodyReadMs,
-        requestMs: listener.maxRequestMs,
-        idleMs: listener.idleMs,
-      },
-      forwardedFor: parseForwardedFor(forwardedFor),
-      proxyProtocol: parseProxyProtocol(listener.proxyProtocol),
-      chrootNamespace: listener.chrootNamespace,
-      withheld: listener.withheld,
     })
-    this.#addresses.push(await server.listen(listener.address))
+    this.#addresses.push(await server.listen(address))
     this.#open.push(server)
   }
 
@@ -125,29 +111,10 @@ const serveOwnPage = (): ((path: string, accept: string) => Rendered | undefined
 }
 
 /** Reads the files named in a listener's configuration, relative to the working directory. */
-const readTls = (tls: ListenerTls): TlsSettings => ({
-  cert: readNamedFile(tls.certFile),
-  key: readNamedFile(tls.keyFile),
-  clientCa: tls.clientCaFile && !tls.disableClientCerts ? readNamedFile(tls.clientCaFile) : undefined,
-  mustPresentCertificate: tls.requireClientCert,
-  maxVersion: tls.maxVersion === 'TLSv1.2' ? 'TLSv1.2' : undefined,
-  ciphers: tls.ciphers,
-  minVersion: tls.minVersion === 'TLSv1.3' ? 'TLSv1.3' : 'TLSv1.2',
+const readTls = ({ certFile, keyFile, clientCaFile, requireClientCert, ...versions }: ListenerTls): TlsSettings => ({
+  ...versions,
+  cert: readNamedFile(certFile),
+  key: readNamedFile(keyFile),
+  clientCa: clientCaFile === '' ? undefined : readNamedFile(clientCaFile),
+  mustPresentCertificate: requireClientCert,
 })
-
-/** Returns the proxies that a listener trusts; undefined if none are configured. */
-const parseForwardedFor = (config: ListenerConfig['forwardedFor']): ForwardedForSettings | undefined => {
-  const authorizedAddrs = parseBlocks(config.authorizedAddresses)
-  if (authorizedAddrs.length === 0) return undefined
-  const { hopSkips, rejectNotPresent, rejectNotAuthorized } = config
-  return { authorizedAddrs, hopSkips, rejectNotPresent, rejectNotAuthorized }
-}
-
-/** Returns the proxies whose PROXY protocol headers a listener trusts; undefined if it reads none. */
-const parseProxyProtocol = (config: ListenerConfig['proxyProtocol']): ProxyProtocolSettings | undefined =>
-  config && {
-    authorizedAddrs: config.behavior === 'use_always' ? undefined : parseBlocks(config.authorizedAddresses),
-    refusesOthers: config.behavior === 'deny_unauthorized',
-  }
-
-const parseBlocks = (texts: readonly string[]): Cidr[] => texts.flatMap((text) => parseCidrOrAddress(text) ?? [])

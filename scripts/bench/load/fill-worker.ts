@@ -14,9 +14,9 @@ const load = <T>(file: string): Promise<T> => import(pathToFileURL(path.join(dis
 const { systemClock } = await load<typeof import('../../../src/base/clock.js')>('base/clock.js')
 const { silentLog } = await load<typeof import('../../../src/base/log.js')>('base/log.js')
 const { createSystemRandom } = await load<typeof import('../../../src/base/random.js')>('base/random.js')
-const { loadConfig } =
-  await load<typeof import('../../../src/server/config/load-config.js')>('server/config/load-config.js')
-const { parseServerFlags } = await load<typeof import('../../../src/server/config/flags.js')>('server/config/flags.js')
+const { loadServerConfig } = await load<typeof import('../../../src/server/config/server-config.js')>(
+  'server/config/server-config.js',
+)
 const { openStore } = await load<typeof import('../../../src/server/data/open-store.js')>('server/data/open-store.js')
 const { createSealStorage } =
   await load<typeof import('../../../src/server/wiring/seal-parts.js')>('server/wiring/seal-parts.js')
@@ -33,8 +33,7 @@ const { V1_PREFIX } = await load<typeof import('../../../src/secrets/kv/layout.j
 const random = createSystemRandom()
 
 const readConfig = (file: string) => {
-  const parsed = parseServerFlags([`-config=${file}`])
-  const config = parsed.ok ? loadConfig({ flags: parsed.flags, env: {} }).config : undefined
+  const { config } = loadServerConfig([`-config=${file}`], {})
   if (!config?.storage.path) throw new Error(`${file} names no storage`)
   return { config, directory: config.storage.path }
 }

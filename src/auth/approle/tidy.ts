@@ -9,8 +9,6 @@ import type { ReadStorage, Storage, Transaction } from '../../logical/storage.js
 import type { MountData } from './mount-data.js'
 import { hasExpired, pagesOf, type SecretIdStore } from './secret-id-records.js'
 
-export const TIDY_INTERVAL_MS = 60_000
-
 const STARTED =
   "Tidy operation successfully started. Any information from the operation will be printed to Vault's server logs."
 const ALREADY_RUNNING = 'Tidy operation already in progress.'

@@ -1,12 +1,11 @@
 import { isIPv4, isIPv6 } from 'node:net'
-import { parseCidrOrAddress } from '../../base/cidr.js'
+import { type Cidr, parseCidrOrAddress } from '../../base/cidr.js'
 import { formatHostPort, parseHostPort } from '../../base/network.js'
 import type { ListenerConfig, ServerConfig } from './config.js'
-import type { ConfigSources } from './sources.js'
-import type { Findings } from './tree.js'
+import type { Findings } from './file.js'
 import { nonEmpty, type Sourced } from './values.js'
 import { addressOfInterface } from './network-addresses.js'
-import { fromVariable } from './resolved-settings.js'
+import { type ConfigSources, fromVariable, type ResolvedSettings } from './resolved-settings.js'
 
 export type Addresses = Pick<ServerConfig, 'apiAddress' | 'clusterAddress' | 'clusterBindAddress'>
 
@@ -22,12 +21,13 @@ export const resolveAddresses = (
   const bound = first ? parseOr(first.address) : { host: '127.0.0.1', port: 8200 }
   const scheme = first?.tls ? 'https' : 'http'
   const configured = files.listeners.find(({ label }) => label === 'tcp')?.values.cluster_address
+  const listener = settled.within('listener', { values: {}, origin: configured?.origin ?? 'listener' })
   const nextPort = formatHostPort(bound.host, bound.port === 0 ? 0 : bound.port + 1)
   const clusterBindAddress = withPort(
-    settled.text('listener.cluster_address', [nonEmpty(configured)], nextPort),
+    listener.text('cluster_address', nextPort, [nonEmpty(configured)]),
     bound.port + 1,
   )
-  checkAddress('cluster_address', { value: clusterBindAddress, origin: configured?.origin ?? 'listener' }, findings)
+  checkAddress(listener, 'cluster_address', clusterBindAddress)
   const visible = ['', '0.0.0.0', '::'].includes(bound.host) ? '127.0.0.1' : bound.host
   const ofInterface = (variable: string, port: number): Sourced | undefined => {
     const name = env[variable]
@@ -49,8 +49,8 @@ export const resolveAddresses = (
     nonEmpty(files.root.cluster_addr),
     ofInterface('VAULT_CLUSTER_INTERFACE', clusterPort),
   ]
-  const api = settled.text('api_addr', apiSources, `${scheme}://${formatHostPort(visible, bound.port)}`)
-  const cluster = settled.text('cluster_addr', clusterSources, `https://${formatHostPort(visible, clusterPort)}`)
+  const api = settled.text('api_addr', `${scheme}://${formatHostPort(visible, bound.port)}`, apiSources)
+  const cluster = settled.text('cluster_addr', `https://${formatHostPort(visible, clusterPort)}`, clusterSources)
   checkUrl('api_addr', apiSources, findings)
   checkUrl('cluster_addr', clusterSources, findings)
   return {
@@ -74,9 +74,8 @@ const parseOr = (address: string): { host: string; port: number } => {
 }
 
 /** Reports a problem if the value is not `host:port`. An empty host means all addresses of the machine. */
-export const checkAddress = (name: string, { value, origin }: Sourced, findings: Findings): void => {
-  if (isHostPort(String(value), true)) return
-  findings.problems.push({ origin, text: `${name}: "${value}" is not an address of the form host:port` })
+export const checkAddress = (settings: ResolvedSettings, key: string, value: string): void => {
+  if (!isHostPort(value, true)) settings.refuse(key, `${key}: "${value}" is not an address of the form host:port`)
 }
 
 /**
@@ -98,12 +97,13 @@ export const isUrl = (text: string): boolean => {
   return address !== undefined && isHostPort(withPort(address, 1))
 }
 
-/** Reports a problem for each text that is neither an address nor a network. */
-export const checkNetworks = (name: string, texts: readonly string[], origin: string, findings: Findings): void => {
-  for (const text of texts.filter((one) => !parseCidrOrAddress(one))) {
-    findings.problems.push({ origin, text: `${name}: "${text}" is not an address or a network such as 10.0.0.0/8` })
-  }
-}
+/** Resolves a list of networks. Reports a problem for each text that is neither an address nor a network. */
+export const resolveNetworks = (settings: ResolvedSettings, key: string): Cidr[] =>
+  settings.list(key).flatMap((text) => {
+    const block = parseCidrOrAddress(text)
+    if (!block) settings.refuse(key, `${key}: "${text}" is not an address or a network such as 10.0.0.0/8`)
+    return block ?? []
+  })
 
 /** Returns whether the text is a port with a name, an IPv4 address or a bracketed IPv6 address. */
 export const isHostPort = (address: string, mayBeEmpty = false): boolean => {

@@ -1,6 +1,12 @@
 import type { LogLevel } from '../../base/log.js'
 import type { LockoutSettings } from '../../logical/lockout-settings.js'
 import type { Withheld } from '../../logical/request.js'
+import type { ForwardedForSettings } from '../../http/connection/client-address.js'
+import type { ProxyProtocolSettings } from '../../http/connection/proxied-connections.js'
+import type { TlsSettings } from '../../http/connection/tls.js'
+import type { HttpLimits } from '../../http/http-server.js'
+import type { OWN_KEYS, OwnKey } from './tables.js'
+import type { KindValue } from './values.js'
 
 /**
  * The parsed configuration of one server: coerced, with defaults and validated, so that users of this type never parse text.
@@ -43,44 +49,23 @@ export interface ServerConfig {
 export interface ListenerConfig {
   readonly address: string
   readonly tls: ListenerTls | undefined
-  readonly maxRequestBytes: number
-  readonly maxRequestMs: number
-  readonly headerReadMs: number
-  readonly bodyReadMs: number
-  readonly idleMs: number
-  readonly forwardedFor: {
-    readonly authorizedAddresses: readonly string[]
-    readonly hopSkips: number
-    readonly rejectNotAuthorized: boolean
-    readonly rejectNotPresent: boolean
-  }
+  readonly limits: HttpLimits
+  /** Undefined: the listener trusts no proxy. */
+  readonly forwardedFor: ForwardedForSettings | undefined
   /** Undefined: the listener reads no PROXY protocol headers. */
-  readonly proxyProtocol: ProxyProtocolConfig | undefined
+  readonly proxyProtocol: ProxyProtocolSettings | undefined
   /** The namespace below which its requests run, normalized; empty for the root namespace. */
   readonly chrootNamespace: string
   /** Information that responses of the listener omit. */
   readonly withheld: readonly Withheld[]
 }
 
-export type ProxyProtocolBehavior = 'use_always' | 'allow_authorized' | 'deny_unauthorized'
-
-export interface ProxyProtocolConfig {
-  readonly behavior: ProxyProtocolBehavior
-  /** Not empty, except with `use_always`, which ignores them. */
-  readonly authorizedAddresses: readonly string[]
-}
-
-export interface ListenerTls {
+/** The files are read at startup and on reload. An empty one is not used. */
+export interface ListenerTls extends Pick<TlsSettings, 'minVersion' | 'maxVersion' | 'ciphers'> {
   readonly certFile: string
   readonly keyFile: string
   readonly clientCaFile: string
   readonly requireClientCert: boolean
-  readonly disableClientCerts: boolean
-  readonly minVersion: string
-  /** Empty: the latest version. */
-  readonly maxVersion?: string
-  /** In OpenSSL format; empty: OpenSSL's default. */
-  readonly ciphers?: string
 }
 
 export interface StorageConfig {
@@ -161,8 +146,7 @@ export interface LogConfig {
 }
 
 /** The auth methods with user lockout. */
-export const LOCKABLE_METHODS = ['approle', 'userpass'] as const
-export type LockableMethod = (typeof LOCKABLE_METHODS)[number]
+export type LockableMethod = 'approle' | 'userpass'
 
 export interface DevConfig {
   /** Empty: a random ID. */
@@ -173,51 +157,27 @@ export interface DevConfig {
   readonly tls: { readonly directory: string; readonly extraHosts: readonly string[] } | undefined
 }
 
-export interface OwnSettings {
-  readonly reportedVersion: string
+type Camel<Text extends string> = Text extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<Camel<Rest>>}`
+  : Text
+
+/** The rows of the table that are resolved by it alone. */
+export type OwnRow = {
+  readonly [Key in OwnKey]: (typeof OWN_KEYS)[Key] extends { fallback: unknown } ? Key : never
+}[OwnKey]
+
+type OwnKind<Key extends OwnRow> = (typeof OWN_KEYS)[Key]['kind']
+
+/** Understudy's own settings: `heartbeat_interval`, a duration, is `heartbeatIntervalMs`. The table says what each means. */
+export type OwnValues = {
+  readonly [Key in OwnRow as `${Camel<Key>}${OwnKind<Key> extends 'duration' ? 'Ms' : ''}`]: KindValue[OwnKind<Key>]
+}
+
+export interface OwnSettings extends Omit<OwnValues, 'license' | 'dialRoutes'> {
   readonly license: 'enterprise' | 'plus' | 'none'
-  readonly walRetentionEntries: number
-  readonly walRetentionBytes: number
-  readonly shipWindowBytes: number
-  readonly shipBatchBytes: number
-  readonly heartbeatIntervalMs: number
-  readonly keepaliveTimeMs: number
-  readonly keepaliveTimeoutMs: number
-  readonly backoffInitialMs: number
-  readonly backoffMaxMs: number
-  readonly bootstrapTimeoutMs: number
-  readonly forwardingTimeoutMs: number
-  readonly pingTimeoutMs: number
-  readonly roleChangeWaitMs: number
-  readonly stepDownRestMs: number
-  /** How long a node stays leader without renewing its lease. */
-  readonly leaderLeaseMs: number
-  /** Directory of the local copy of a shared storage; empty: a temporary one. */
-  readonly dataDir: string
-  /** Path of the etcd binary in which nodes with storage "raft" share their log; empty: looked up in PATH. */
-  readonly etcdPath: string
-  /** `host:port` at which other nodes reach it; empty: one port above the cluster address. */
-  readonly etcdPeerAddress: string
-  readonly demoteDrainTimeoutMs: number
-  readonly fenceClientWrites: boolean
-  readonly allowOlderSecondary: boolean
-  readonly syncWrites: boolean
-  readonly approleTidyIntervalMs: number
-  /** The file to which the server writes its listen addresses; empty: none. */
-  readonly addressFile: string
-  readonly labApi: boolean
-  readonly labApiToken: string
   /**
    * The address of another cluster -> the address to dial instead, both `host:port`. A lab routes traffic through its links
    * this way.
    */
   readonly dialRoutes: ReadonlyMap<string, string>
-  readonly simulateSeals: boolean
-  readonly allowGenerateRootUnauthenticated: boolean
 }
-
-/**
- * Below 1.21 and with `+ent`: for later versions, clients also send, read and test fields that this server lacks
- * (docs/reference/compatibility.md).
- */
-export const DEFAULT_REPORTED_VERSION = '1.20.4+ent'

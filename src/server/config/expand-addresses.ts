@@ -1,10 +1,8 @@
 import { expandTemplate, isTemplate } from './address-template.js'
-import type { Environment } from './environment.js'
-import type { FileSettings } from './file.js'
 import type { ServerFlags } from './flags.js'
 import type { NetworkAddress } from './network-addresses.js'
-import type { Findings } from './tree.js'
-import { type Sourced, textOf } from './values.js'
+import type { FileSettings, Findings } from './file.js'
+import { type Environment, type Sourced, textOf } from './values.js'
 
 /**
  * Expands the templates of an address setting. Returns undefined, and reports a problem, if the result is not a single

@@ -4,20 +4,11 @@ import { LIMITS } from '../../base/limits.js'
 import { isNamespacePath, normalizeNamespacePath } from '../../logical/namespace-path.js'
 import { WITHHOLDABLE, type Withheld } from '../../logical/request.js'
 import type { ListenerConfig, ListenerTls } from './config.js'
-import { checkAddress, checkNetworks, withPort } from './addresses.js'
-import { resolveProxyProtocol } from './proxy-protocol.js'
+import { checkAddress, resolveNetworks, withPort } from './addresses.js'
 import { parseCipherSuites } from './cipher-suites.js'
-import type { ConfigSources } from './sources.js'
-import type { Findings, Stanza } from './tree.js'
-import { nonEmpty, type Sourced, textOf } from './values.js'
-import { DEFAULT_ORIGIN, fromFlag, fromVariable, type ResolvedSettings } from './resolved-settings.js'
-
-const TLS_VERSIONS: Readonly<Record<string, string>> = {
-  tls10: 'TLSv1',
-  tls11: 'TLSv1.1',
-  tls12: 'TLSv1.2',
-  tls13: 'TLSv1.3',
-}
+import type { Stanza } from './file.js'
+import { nonEmpty, textOf } from './values.js'
+import { type ConfigSources, fromFlag, fromVariable, type ResolvedSettings } from './resolved-settings.js'
 
 /**
  * Resolves all listeners, with that of development mode first. Its certificate is created at startup, so it has no files
@@ -52,26 +43,14 @@ const devListener = (sources: ConfigSources): ListenerConfig => {
   const address =
     fromFlag('-dev-listen-address', flags.devListenAddress || undefined) ??
     fromVariable(env, 'VAULT_DEV_LISTEN_ADDRESS')
-  const stanza: Stanza = {
-    label: 'tcp',
-    origin: '-dev',
-    values: {
-      ...(address && { address }),
-      tls_disable: { value: !flags.devTls, origin: flags.devTls ? '-dev-tls' : '-dev' },
-    },
-    body: { items: [], line: 1, column: 1 },
+  const values = {
+    ...(address && { address }),
+    tls_disable: { value: !flags.devTls, origin: flags.devTls ? '-dev-tls' : '-dev' },
   }
-  return resolveListener(sources, stanza, 'listener[0]', MADE_AT_START)
+  return resolveListener(sources, { values, origin: '-dev' }, 'listener[0]', MADE_AT_START)
 }
 
-const MADE_AT_START: ListenerTls = {
-  certFile: '',
-  keyFile: '',
-  clientCaFile: '',
-  requireClientCert: false,
-  disableClientCerts: false,
-  minVersion: 'TLSv1.2',
-}
+const MADE_AT_START: ListenerTls = { certFile: '', keyFile: '', clientCaFile: '', requireClientCert: false }
 
 const WITHHELD_BY: Readonly<Record<Withheld, string>> = {
   addresses: 'redact_addresses',
@@ -81,130 +60,146 @@ const WITHHELD_BY: Readonly<Record<Withheld, string>> = {
 }
 
 /** Resolves one listener. `tls` replaces the files of the stanza. */
-const resolveListener = (sources: ConfigSources, stanza: Stanza, name: string, tls?: ListenerTls): ListenerConfig => {
-  const { settled, findings } = sources
-  const { values, origin } = stanza
-  const at = (key: string) => `${name}.${key}`
-  const address = withPort(settled.text(at('address'), [nonEmpty(values.address)], '127.0.0.1:8200'), 8200)
-  checkAddress('address', { value: address, origin: values.address?.origin ?? origin }, findings)
-  const isTls = !settled.flag(at('tls_disable'), [values.tls_disable])
-  const size = (key: string, fallback: number) => settled.number(at(key), [values[key]], fallback)
-  const time = (key: string, fallbackMs: number) => settled.durationMs(at(key), [values[key]], fallbackMs)
-  const flag = (key: string) => settled.flag(at(key), [values[key]])
-  const authorizedAddresses = settled.list(at('x_forwarded_for_authorized_addrs'), [
-    values.x_forwarded_for_authorized_addrs,
-  ])
-  const proxiesOrigin = values.x_forwarded_for_authorized_addrs?.origin ?? origin
-  checkNetworks('x_forwarded_for_authorized_addrs', authorizedAddresses, proxiesOrigin, findings)
+const resolveListener = (
+  { settled }: ConfigSources,
+  stanza: Pick<Stanza, 'values' | 'origin'>,
+  name: string,
+  tls?: ListenerTls,
+): ListenerConfig => {
+  const given = Object.entries(stanza.values).filter(([, setting]) => nonEmpty(setting))
+  const settings = settled.within(name, { values: Object.fromEntries(given), origin: stanza.origin })
+  const address = withPort(settings.text('address', '127.0.0.1:8200'), 8200)
+  checkAddress(settings, 'address', address)
+  const isTls = !settings.flag('tls_disable')
+  const authorizedAddrs = resolveNetworks(settings, 'x_forwarded_for_authorized_addrs')
+  const forwardedFor = {
+    authorizedAddrs,
+    hopSkips: settings.number('x_forwarded_for_hop_skips', 0),
+    rejectNotAuthorized: settings.flag('x_forwarded_for_reject_not_authorized'),
+    rejectNotPresent: settings.flag('x_forwarded_for_reject_not_present'),
+  }
   return {
     address,
-    tls: isTls ? (tls ?? resolveTls(stanza, name, settled, findings)) : undefined,
-    maxRequestBytes: size('max_request_size', LIMITS.bodyBytesMax),
-    maxRequestMs: time('max_request_duration', LIMITS.requestMs),
-    headerReadMs: time('http_read_header_timeout', LIMITS.headerReadMs),
-    bodyReadMs: time('http_read_timeout', LIMITS.bodyReadMs),
-    idleMs: time('http_idle_timeout', LIMITS.idleMs),
-    forwardedFor: {
-      authorizedAddresses,
-      hopSkips: size('x_forwarded_for_hop_skips', 0),
-      rejectNotAuthorized: flag('x_forwarded_for_reject_not_authorized'),
-      rejectNotPresent: flag('x_forwarded_for_reject_not_present'),
+    tls: isTls ? (tls ?? resolveTls(settings)) : undefined,
+    limits: {
+      bodyBytesMax: settings.number('max_request_size', LIMITS.bodyBytesMax),
+      requestMs: settings.durationMs('max_request_duration', LIMITS.requestMs),
+      headerReadMs: settings.durationMs('http_read_header_timeout', LIMITS.headerReadMs),
+      bodyReadMs: settings.durationMs('http_read_timeout', LIMITS.bodyReadMs),
+      idleMs: settings.durationMs('http_idle_timeout', LIMITS.idleMs),
     },
-    proxyProtocol: resolveProxyProtocol(sources, stanza, name),
-    chrootNamespace: resolveChroot(sources, stanza, at('chroot_namespace')),
-    withheld: WITHHOLDABLE.filter((what) => flag(WITHHELD_BY[what])),
+    forwardedFor: authorizedAddrs.length === 0 ? undefined : forwardedFor,
+    proxyProtocol: resolveProxyProtocol(settings),
+    chrootNamespace: resolveChroot(settings),
+    withheld: WITHHOLDABLE.filter((what) => settings.flag(WITHHELD_BY[what])),
   }
 }
 
-const resolveChroot = ({ settled, findings }: ConfigSources, { values }: Stanza, name: string): string => {
-  const setting = values.chroot_namespace
-  const path = normalizeNamespacePath(settled.text(name, [setting]))
-  if (setting && path !== '' && !isNamespacePath(path)) {
-    const text = `chroot_namespace: "${textOf(setting)}" is not the path of a namespace such as team/child`
-    findings.problems.push({ origin: setting.origin, text })
-  }
+const resolveChroot = (settings: ResolvedSettings): string => {
+  const given = settings.text('chroot_namespace')
+  const path = normalizeNamespacePath(given)
+  if (path !== '' && !isNamespacePath(path))
+    settings.refuse(
+      'chroot_namespace',
+      `chroot_namespace: "${given}" is not the path of a namespace such as team/child`,
+    )
   return path
 }
 
-const resolveTls = (
-  { values, origin }: Stanza,
-  name: string,
-  settled: ResolvedSettings,
-  findings: Findings,
-): ListenerTls => {
-  const at = (key: string) => `${name}.${key}`
-  const text = (key: string, fallback = '') => settled.text(at(key), [nonEmpty(values[key])], fallback)
-  const certFile = text('tls_cert_file')
-  const keyFile = text('tls_key_file')
-  const clientCaFile = text('tls_client_ca_file')
-  const originOf = (key: string) => values[key]?.origin ?? origin
-  const flag = (key: string) => settled.flag(at(key), [values[key]])
-  const version = text('tls_min_version', 'tls12')
-  const newest = text('tls_max_version', 'tls13')
-  const suites = parseCipherSuites(settled.list(at('tls_cipher_suites'), [values.tls_cipher_suites]))
-  const requireClientCert = flag('tls_require_and_verify_client_cert')
-  const disableClientCerts = flag('tls_disable_client_certs')
-  const refuse = (key: string, reason: string) => findings.problems.push({ origin: originOf(key), text: reason })
-  if (!TLS_VERSIONS[newest] || newest < 'tls12' || newest < version)
-    refuse('tls_max_version', `tls_max_version "${newest}" is not tls12 or tls13, or is older than tls_min_version`)
-  for (const name of suites.unknown) refuse('tls_cipher_suites', `tls_cipher_suites: "${name}" is not known`)
+const BEHAVIOR = 'proxy_protocol_behavior'
+const PROXIES = 'proxy_protocol_authorized_addrs'
+
+/** Whether a behavior depends on the sender's address. */
+const USES_ADDRESSES: Readonly<Record<string, boolean>> = {
+  '': false,
+  use_always: false,
+  allow_authorized: true,
+  deny_unauthorized: true,
+}
+
+/** Returns undefined if the listener has no PROXY protocol settings, or if they are invalid, which is reported. */
+const resolveProxyProtocol = (settings: ResolvedSettings): ListenerConfig['proxyProtocol'] => {
+  const behavior = settings.text(BEHAVIOR)
+  const proxies = resolveNetworks(settings, PROXIES)
+  const hasProxies = (settings.values[PROXIES]?.value as readonly string[] | undefined)?.length
+  const usesAddresses = Object.hasOwn(USES_ADDRESSES, behavior) ? USES_ADDRESSES[behavior] : undefined
+  if (usesAddresses === undefined)
+    settings.refuse(BEHAVIOR, `${BEHAVIOR}: "${behavior}" is not use_always, allow_authorized or deny_unauthorized`)
+  else if (usesAddresses && !hasProxies)
+    settings.refuse(BEHAVIOR, `${BEHAVIOR} "${behavior}" requires ${PROXIES}: name the addresses of the proxies`)
+  else if (!usesAddresses && hasProxies) {
+    const wanted = `${BEHAVIOR} "allow_authorized" or "deny_unauthorized"`
+    settings.warn(PROXIES, `${PROXIES} has no effect without ${wanted}`)
+  }
+  if (usesAddresses === undefined || behavior === '') return undefined
+  return { authorizedAddrs: usesAddresses ? proxies : undefined, refusesOthers: behavior === 'deny_unauthorized' }
+}
+
+const TLS_VERSIONS = ['tls10', 'tls11', 'tls12', 'tls13']
+
+const resolveTls = (settings: ResolvedSettings): ListenerTls => {
+  const certFile = settings.text('tls_cert_file')
+  const keyFile = settings.text('tls_key_file')
+  const clientCaFile = settings.text('tls_client_ca_file')
+  const oldest = settings.text('tls_min_version', 'tls12')
+  const newest = settings.text('tls_max_version', 'tls13')
+  const suites = parseCipherSuites(settings.list('tls_cipher_suites'))
+  const requireClientCert = settings.flag('tls_require_and_verify_client_cert')
+  const disableClientCerts = settings.flag('tls_disable_client_certs')
+  if (!TLS_VERSIONS.includes(newest) || newest < 'tls12' || newest < oldest) {
+    const text = `tls_max_version "${newest}" is not tls12 or tls13, or is older than tls_min_version`
+    settings.refuse('tls_max_version', text)
+  }
+  for (const name of suites.unknown) settings.refuse('tls_cipher_suites', `tls_cipher_suites: "${name}" is not known`)
   if (requireClientCert && disableClientCerts) {
     const [one, other] = ['tls_disable_client_certs', 'tls_require_and_verify_client_cert']
-    refuse(one, `'${one}' and '${other}' are mutually exclusive`)
+    settings.refuse(one, `'${one}' and '${other}' are mutually exclusive`)
   }
-  if (certFile === '' || keyFile === '') {
-    findings.problems.push({ origin, text: 'tls_cert_file and tls_key_file are required unless tls_disable is true' })
-  }
-  if (!TLS_VERSIONS[version])
-    findings.problems.push({
-      origin: values.tls_min_version?.origin ?? origin,
-      text: `tls_min_version "${version}" is not known`,
-    })
-  else if (version < 'tls12')
-    findings.warnings.push({
-      origin: values.tls_min_version?.origin ?? origin,
-      text: `tls_min_version "${version}" is taken for tls12: older versions are not served`,
-    })
-  checkFiles(values, findings)
+  if (certFile === '' || keyFile === '')
+    settings.refuse('', 'tls_cert_file and tls_key_file are required unless tls_disable is true')
+  if (!TLS_VERSIONS.includes(oldest)) settings.refuse('tls_min_version', `tls_min_version "${oldest}" is not known`)
+  else if (oldest < 'tls12')
+    settings.warn('tls_min_version', `tls_min_version "${oldest}" is taken for tls12: older versions are not served`)
+  checkFiles(settings)
   return {
     certFile,
     keyFile,
-    clientCaFile,
+    clientCaFile: disableClientCerts ? '' : clientCaFile,
     requireClientCert,
-    disableClientCerts,
-    minVersion: TLS_VERSIONS[version] ?? 'TLSv1.2',
-    maxVersion: TLS_VERSIONS[newest] ?? '',
+    minVersion: oldest === 'tls13' ? 'TLSv1.3' : 'TLSv1.2',
+    maxVersion: newest === 'tls12' ? 'TLSv1.2' : undefined,
     ciphers: suites.ciphers,
   }
 }
 
 /** Checks that each file exists and has the expected content, and that certificate and key match. */
-const checkFiles = (values: Stanza['values'], findings: Findings): void => {
-  const cert = readSetting(values.tls_cert_file, findings)
-  const key = readSetting(values.tls_key_file, findings)
-  const ca = readSetting(values.tls_client_ca_file, findings)
-  const isCertGood = cert === undefined || accepts(values.tls_cert_file, 'certificate', { cert }, findings)
-  const isKeyGood = key === undefined || accepts(values.tls_key_file, 'private key', { key }, findings)
-  if (ca !== undefined) accepts(values.tls_client_ca_file, 'certificate', { ca }, findings)
-  if (cert && key && isCertGood && isKeyGood) accepts(values.tls_key_file, '', { cert, key }, findings)
+const checkFiles = (settings: ResolvedSettings): void => {
+  const [cert, key, ca] = ['tls_cert_file', 'tls_key_file', 'tls_client_ca_file'].map((name) =>
+    readFile(settings, name),
+  )
+  const isCertGood = cert === undefined || accepts(settings, 'tls_cert_file', { cert }, 'holds no usable certificate')
+  const isKeyGood = key === undefined || accepts(settings, 'tls_key_file', { key }, 'holds no usable private key')
+  if (ca !== undefined) accepts(settings, 'tls_client_ca_file', { ca }, 'holds no usable certificate')
+  if (cert && key && isCertGood && isKeyGood)
+    accepts(settings, 'tls_key_file', { cert, key }, 'does not belong to the certificate')
 }
 
-const readSetting = (file: Sourced | undefined, findings: Findings): Buffer | undefined => {
-  if (!file || textOf(file) === '') return undefined
+const readFile = (settings: ResolvedSettings, key: string): Buffer | undefined => {
+  const file = textOf(settings.values[key])
+  if (file === '') return undefined
   try {
-    return readNamedFile(textOf(file))
+    return readNamedFile(file)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    findings.problems.push({ origin: file.origin, text: `${textOf(file)} cannot be read: ${reason}` })
+    settings.refuse(key, `${file} cannot be read: ${error instanceof Error ? error.message : error}`)
     return undefined
   }
 }
 
 const accepts = (
-  file: Sourced | undefined,
-  what: string,
+  settings: ResolvedSettings,
+  key: string,
   material: Readonly<Record<string, Buffer>>,
-  findings: Findings,
+  problem: string,
 ): boolean => {
   try {
     if (material.ca && !material.ca.includes('-----BEGIN CERTIFICATE-----')) throw new Error('no PEM certificate')
@@ -212,8 +207,7 @@ const accepts = (
     return true
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    const text = what === '' ? 'does not belong to the certificate' : `holds no usable ${what}`
-    findings.problems.push({ origin: file?.origin ?? DEFAULT_ORIGIN, text: `${textOf(file)} ${text}: ${reason}` })
+    settings.refuse(key, `${textOf(settings.values[key])} ${problem}: ${reason}`)
     return false
   }
 }

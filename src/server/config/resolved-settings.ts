@@ -1,6 +1,21 @@
 import { formatGoDuration } from '../../base/duration.js'
-import type { Environment } from './environment.js'
-import type { ConfigValue, Sourced } from './values.js'
+import type { ExpandAddress } from './expand-addresses.js'
+import type { FileSettings, Findings, Stanza } from './file.js'
+import type { ServerFlags } from './flags.js'
+import type { NetworkAddress } from './network-addresses.js'
+import type { ConfigValue, Environment, KindValue, SettingKind, Sourced } from './values.js'
+
+/** The sources of all settings, and the collectors for resolved settings and problems. */
+export interface ConfigSources {
+  readonly flags: ServerFlags
+  readonly env: Environment
+  readonly files: FileSettings
+  readonly settled: ResolvedSettings
+  readonly findings: Findings
+  /** Returns the addresses of this machine. */
+  readonly addresses: () => readonly NetworkAddress[]
+  readonly expand: ExpandAddress
+}
 
 /** One setting in effect: its value as text, and its origin: a flag, a variable, `file:line` or `default`. */
 export interface ShownSetting {
@@ -25,72 +40,115 @@ export const fromVariable = (env: Environment, name: string): Sourced | undefine
 export const fromFlag = (name: string, value: ConfigValue): Sourced | undefined =>
   value === undefined ? undefined : { value, origin: name }
 
+/**
+ * Resolves the settings of one stanza, and records each with its origin. The default source of a setting is its key in the
+ * stanza. A source of the wrong type was reported when it was read, and counts as absent.
+ */
+export class ResolvedSettings {
+  readonly rows: ShownSetting[]
+  readonly values: Stanza['values']
+  readonly #findings: Findings
+  readonly #origin: string
+  /** Precedes the keys in the names of the settings. */
+  readonly #prefix: string
+
+  constructor(
+    findings: Findings,
+    { values, origin }: Pick<Stanza, 'values' | 'origin'>,
+    { prefix = '', rows = [] }: { readonly prefix?: string; readonly rows?: ShownSetting[] } = {},
+  ) {
+    this.#findings = findings
+    this.values = values
+    this.#origin = origin
+    this.#prefix = prefix
+    this.rows = rows
+  }
+
+  /** Returns the settings of a stanza, whose names are `name.key`. */
+  within(name: string, stanza: Pick<Stanza, 'values' | 'origin'>): ResolvedSettings {
+    return new ResolvedSettings(this.#findings, stanza, { prefix: `${name}.`, rows: this.rows })
+  }
+
+  text(key: string, fallback = '', sources?: Sources): string {
+    return this.resolve('string', key, fallback, sources)
+  }
+
+  /** Resolves a secret. It is displayed as hidden, unless it is empty or only refers to the secret's location. */
+  secret(key: string, sources: Sources = [this.values[key]]): string {
+    const show = (value: string) => (value === '' || /^(?:env|file):\/\//.test(value) ? value : HIDDEN)
+    return this.#decide(key, sources, '', { ...FORMS.string, show })
+  }
+
+  number(key: string, fallback: number): number {
+    return this.resolve('int', key, fallback)
+  }
+
+  /** Returns milliseconds. */
+  durationMs(key: string, fallbackMs: number, sources?: Sources): number {
+    return this.resolve('duration', key, fallbackMs, sources)
+  }
+
+  flag(key: string, fallback = false, sources?: Sources): boolean {
+    return this.resolve('bool', key, fallback, sources)
+  }
+
+  list(key: string, sources?: Sources): readonly string[] {
+    return this.resolve('list', key, [], sources)
+  }
+
+  resolve<K extends SettingKind>(
+    kind: K,
+    key: string,
+    fallback: KindValue[K],
+    sources: Sources = [this.values[key]],
+  ): KindValue[K] {
+    return this.#decide(key, sources, fallback, FORMS[kind])
+  }
+
+  /** Records a setting that was resolved elsewhere. */
+  note(key: string, value: string, origin: string): void {
+    this.rows.push({ name: this.#prefix + key, value, origin })
+  }
+
+  /** Reports a problem with the value of a key; if it is absent, with the stanza. */
+  refuse(key: string, text: string): void {
+    this.#findings.problems.push({ origin: this.#originOf(key), text })
+  }
+
+  warn(key: string, text: string): void {
+    this.#findings.warnings.push({ origin: this.#originOf(key), text })
+  }
+
+  #originOf(key: string): string {
+    return this.values[key]?.origin ?? this.#origin
+  }
+
+  #decide<T extends ConfigValue>(key: string, sources: Sources, fallback: T, { isOne, show }: Form<T>): T {
+    for (const source of sources) {
+      if (source === undefined || !isOne(source.value)) continue
+      this.note(key, show(source.value), source.origin)
+      return source.value
+    }
+    this.note(key, show(fallback), DEFAULT_ORIGIN)
+    return fallback
+  }
+}
+
 /** How to recognize and display values of one type. */
 interface Form<T extends ConfigValue> {
   readonly isOne: (value: ConfigValue) => value is T
   readonly show: (value: T) => string
 }
 
-/**
- * Resolves every setting and records its origin. A source of the wrong type was reported when it was read, and counts as
- * absent.
- */
-export class ResolvedSettings {
-  readonly rows: ShownSetting[] = []
-
-  text(name: string, sources: Sources, fallback = ''): string {
-    return this.#decide(name, sources, fallback, TEXT)
-  }
-
-  /** Resolves a secret. It is displayed as hidden, unless it is empty or only refers to the secret's location. */
-  secret(name: string, sources: Sources, fallback = ''): string {
-    const show = (value: string) => (value === '' || /^(?:env|file):\/\//.test(value) ? value : HIDDEN)
-    return this.#decide(name, sources, fallback, { isOne: isText, show })
-  }
-
-  number(name: string, sources: Sources, fallback: number): number {
-    return this.#decide(name, sources, fallback, NUMBER)
-  }
-
-  /** Returns milliseconds. */
-  durationMs(name: string, sources: Sources, fallbackMs: number): number {
-    return this.#decide(name, sources, fallbackMs, DURATION)
-  }
-
-  flag(name: string, sources: Sources, fallback = false): boolean {
-    return this.#decide(name, sources, fallback, FLAG)
-  }
-
-  list(name: string, sources: Sources): readonly string[] {
-    return this.#decide(name, sources, [], LIST)
-  }
-
-  /** Records a setting that was resolved elsewhere. */
-  note(name: string, value: string, origin: string): void {
-    this.rows.push({ name, value, origin })
-  }
-
-  #decide<T extends ConfigValue>(name: string, sources: Sources, fallback: T, { isOne, show }: Form<T>): T {
-    for (const source of sources) {
-      if (source === undefined || !isOne(source.value)) continue
-      this.note(name, show(source.value), source.origin)
-      return source.value
-    }
-    this.note(name, show(fallback), DEFAULT_ORIGIN)
-    return fallback
-  }
-}
-
-const isText = (value: ConfigValue): value is string => typeof value === 'string'
 const isNumber = (value: ConfigValue): value is number => typeof value === 'number'
 
-const showMs = (ms: number): string => formatGoDuration(ms / 1000)
-
-const TEXT: Form<string> = { isOne: isText, show: String }
-const NUMBER: Form<number> = { isOne: isNumber, show: String }
-const DURATION: Form<number> = { isOne: isNumber, show: showMs }
-const FLAG: Form<boolean> = { isOne: (value): value is boolean => typeof value === 'boolean', show: String }
-const LIST: Form<readonly string[]> = {
-  isOne: (value): value is readonly string[] => Array.isArray(value),
-  show: (items) => items.join(','),
+const FORMS: { readonly [K in SettingKind]: Form<KindValue[K]> } = {
+  string: { isOne: (value): value is string => typeof value === 'string', show: String },
+  int: { isOne: isNumber, show: String },
+  duration: { isOne: isNumber, show: (ms) => formatGoDuration(ms / 1000) },
+  bool: { isOne: (value): value is boolean => typeof value === 'boolean', show: String },
+  list: {
+    isOne: (value): value is readonly string[] => Array.isArray(value),
+    show: (items) => items.join(','),
+  },
 }

@@ -1,73 +1,71 @@
 import { readNamedFile } from '../../base/named-file.js'
 import { isUrl } from './addresses.js'
 import type { OwnSettings, SealConfig } from './config.js'
-import type { Findings, Stanza } from './tree.js'
-import type { ConfigSources } from './sources.js'
-import { coerceText, textOf } from './values.js'
-import type { Environment } from './environment.js'
-import { DEFAULT_ORIGIN, fromVariable, type ResolvedSettings } from './resolved-settings.js'
+import { coerceText, type Environment, textOf } from './values.js'
+import { type ConfigSources, DEFAULT_ORIGIN, fromVariable, type ResolvedSettings } from './resolved-settings.js'
 
 const KEY_BYTES = 32
 
 /** Resolves the seal of this cluster: key shares, unless a stanza selects another seal. */
-export const resolveSeal = ({ files, env, settled, findings }: ConfigSources, own: OwnSettings): SealConfig => {
+export const resolveSeal = (sources: ConfigSources, own: OwnSettings): SealConfig => {
+  const { files, env, settled } = sources
   const stanza = files.seal
   settled.note('seal', stanza?.label ?? 'shamir', stanza?.origin ?? DEFAULT_ORIGIN)
   if (!stanza || stanza.label === 'shamir') return { type: 'shamir' }
+  const settings = settled.within('seal', stanza)
   const isHere = stanza.label === 'static' || (stanza.label === 'transit' && !own.simulateSeals)
-  if (!isHere) return resolveSimulated(stanza, own, findings)
+  if (!isHere && own.simulateSeals)
+    return { type: 'auto', name: stanza.label, keyId: 'simulated', key: undefined, previous: undefined }
+  if (!isHere) {
+    const text = `seal "${stanza.label}" is not supported; supported are shamir, static and transit. ${STAND_IN}`
+    settings.refuse('', text)
+    return { type: 'shamir' }
+  }
   if (stanza.values.disabled?.value === true) return { type: 'shamir' }
-  if (stanza.label === 'transit') return resolveTransit(stanza, env, settled, findings)
+  return stanza.label === 'transit' ? resolveTransit(settings, sources) : resolveStatic(settings, env)
+}
+
+const resolveStatic = (settings: ResolvedSettings, env: Environment): SealConfig => {
   const read = (name: string): Buffer | undefined => {
-    const given = settled.secret(`seal.${name}`, [stanza.values[name]])
+    const given = settings.secret(name)
     if (given === '') return undefined
     const key = readKey(given, env)
     if (key.ok) return key.bytes
-    findings.problems.push({ origin: stanza.values[name]?.origin ?? stanza.origin, text: `${name}: ${key.problem}` })
+    settings.refuse(name, `${name}: ${key.problem}`)
     return undefined
   }
-  const id = (name: string) => settled.text(`seal.${name}`, [stanza.values[name]])
   const key = read('current_key')
-  if (textOf(stanza.values.current_key) === '')
-    findings.problems.push({ origin: stanza.origin, text: 'seal "static" needs current_key' })
+  if (textOf(settings.values.current_key) === '') settings.refuse('', 'seal "static" needs current_key')
   const previous = read('previous_key')
   return {
     type: 'auto',
     name: 'static',
-    keyId: id('current_key_id'),
+    keyId: settings.text('current_key_id'),
     key,
-    previous: previous ? { keyId: id('previous_key_id'), key: previous } : undefined,
+    previous: previous ? { keyId: settings.text('previous_key_id'), key: previous } : undefined,
   }
 }
 
 /** Resolves a transit stanza. Environment variables apply to absent keys, as they do for clients of the other cluster. */
-const resolveTransit = (
-  { values, origin }: Stanza,
-  env: Environment,
-  settled: ResolvedSettings,
-  findings: Findings,
-): SealConfig => {
-  const sources = (key: string, variable: string) => [values[key], fromVariable(env, variable)]
-  const text = (key: string, variable: string) => settled.text(`seal.${key}`, sources(key, variable))
+const resolveTransit = (settings: ResolvedSettings, { env, findings }: ConfigSources): SealConfig => {
+  const { values } = settings
+  const text = (key: string, variable: string) => settings.text(key, '', [values[key], fromVariable(env, variable)])
   const flag = (key: string, variable: string): boolean => {
     const given = fromVariable(env, variable)
     const read = given && coerceText('bool', String(given.value))
     if (given && !read?.ok) findings.problems.push({ origin: variable, text: `${variable} must be true or false` })
-    return settled.flag(`seal.${key}`, [values[key], given && read?.ok ? { ...given, value: read.value } : undefined])
+    return settings.flag(key, false, [values[key], given && read?.ok ? { ...given, value: read.value } : undefined])
   }
   const needed = {
     address: text('address', 'VAULT_ADDR'),
-    token: settled.secret('seal.token', sources('token', 'VAULT_TOKEN')),
+    token: settings.secret('token', [values.token, fromVariable(env, 'VAULT_TOKEN')]),
     key_name: text('key_name', 'VAULT_TRANSIT_SEAL_KEY_NAME'),
     mount_path: text('mount_path', 'VAULT_TRANSIT_SEAL_MOUNT_PATH'),
   }
   const missing = Object.entries(needed).flatMap(([name, value]) => (value === '' ? [name] : []))
-  if (missing.length > 0) {
-    findings.problems.push({ origin, text: `seal "transit" needs ${missing.join(', ')}; or ${STAND_IN}` })
-  }
-  if (needed.address !== '' && !(/^https?:\/\//i.test(needed.address) && isUrl(needed.address))) {
-    findings.problems.push({ origin: values.address?.origin ?? origin, text: 'address must be the URL of an API' })
-  }
+  if (missing.length > 0) settings.refuse('', `seal "transit" needs ${missing.join(', ')}; or ${STAND_IN}`)
+  if (needed.address !== '' && !(/^https?:\/\//i.test(needed.address) && isUrl(needed.address)))
+    settings.refuse('address', 'address must be the URL of an API')
   return {
     type: 'transit',
     name: 'transit',
@@ -89,15 +87,6 @@ const resolveTransit = (
 
 const STAND_IN =
   'UNDERSTUDY_SIMULATE_SEALS=true in the environment, or simulate_seals = true in the stanza understudy, lets a key in a file beside the data stand in for it'
-
-const resolveSimulated = ({ label, origin }: Stanza, own: OwnSettings, findings: Findings): SealConfig => {
-  if (own.simulateSeals) return { type: 'auto', name: label, keyId: 'simulated', key: undefined, previous: undefined }
-  findings.problems.push({
-    origin,
-    text: `seal "${label}" is not supported; supported are shamir, static and transit. ${STAND_IN}`,
-  })
-  return { type: 'shamir' }
-}
 
 type KeyRead = { readonly ok: true; readonly bytes: Buffer } | { readonly ok: false; readonly problem: string }
 

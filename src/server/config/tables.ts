@@ -1,11 +1,12 @@
+import type { ConfigValue, KeyKind, KindValue, SettingKind } from './values.js'
+
 /**
  * The keys of a configuration file as data: their types, and whether they have an effect. The names are Vault's, so that
  * existing files work. Keys accepted without effect are marked; rejected ones have an explanation.
  */
-export type KeyKind = 'string' | 'bool' | 'int' | 'duration' | 'list' | 'address' | 'any'
-
 interface Key {
   readonly kind: KeyKind
+  readonly fallback?: ConfigValue
   /** `accepted`: read but without effect, since Understudy has nothing for it to change. */
   readonly effect?: 'accepted'
   /** The reason why the key is rejected. */
@@ -139,40 +140,55 @@ export const REPLICATION_KEYS: KeyTable = {
   best_effort_wal_wait_duration: real('duration'),
 }
 
-/** Keys of the stanza `understudy`, and UNDERSTUDY_<KEY> in the environment. */
+/**
+ * Below 1.21 and with `+ent`: for later versions, clients also send, read and test fields that this server lacks
+ * (docs/reference/compatibility.md).
+ */
+export const DEFAULT_REPORTED_VERSION = '1.20.4+ent'
+
+const own = <K extends SettingKind>(kind: K, fallback: KindValue[K]) => ({ kind, fallback })
+
+/** Keys of the stanza `understudy`, and UNDERSTUDY_<KEY> in the environment, with their defaults. */
 export const OWN_KEYS = {
-  reported_version: real('string'),
-  license: real('string'),
-  wal_retention_entries: real('int'),
-  wal_retention_bytes: real('int'),
-  ship_window_bytes: real('int'),
-  ship_batch_bytes: real('int'),
-  heartbeat_interval: real('duration'),
-  keepalive_time: real('duration'),
-  keepalive_timeout: real('duration'),
-  reconnect_backoff_initial: real('duration'),
-  reconnect_backoff_max: real('duration'),
-  bootstrap_timeout: real('duration'),
-  forwarding_timeout: real('duration'),
-  ping_timeout: real('duration'),
-  role_change_wait: real('duration'),
-  step_down_rest: real('duration'),
-  leader_lease: real('duration'),
-  data_dir: real('string'),
-  etcd_path: real('string'),
-  etcd_peer_address: real('string'),
-  demote_drain_timeout: real('duration'),
-  fence_client_writes: real('bool'),
-  allow_older_secondary: real('bool'),
-  sync_writes: real('bool'),
-  user_lockout: real('bool'),
-  approle_tidy_interval: real('duration'),
-  address_file: real('string'),
-  lab_api: real('bool'),
-  lab_api_token: real('string'),
-  dial_routes: real('list'),
-  simulate_seals: real('bool'),
-  allow_generate_root_unauthenticated: real('bool'),
+  reported_version: own('string', DEFAULT_REPORTED_VERSION),
+  license: own('string', 'enterprise'),
+  wal_retention_entries: own('int', 262_144),
+  wal_retention_bytes: own('int', 1024 ** 3),
+  ship_window_bytes: own('int', 16 * 1024 * 1024),
+  ship_batch_bytes: own('int', 256 * 1024),
+  heartbeat_interval: own('duration', 1000),
+  keepalive_time: own('duration', 5000),
+  keepalive_timeout: own('duration', 5000),
+  reconnect_backoff_initial: own('duration', 50),
+  reconnect_backoff_max: own('duration', 500),
+  bootstrap_timeout: own('duration', 10_000),
+  forwarding_timeout: own('duration', 10_000),
+  ping_timeout: own('duration', 3000),
+  role_change_wait: own('duration', 2000),
+  step_down_rest: own('duration', 10_000),
+  /** How long a node stays leader without renewing its lease. */
+  leader_lease: own('duration', 10_000),
+  /** Directory of the local copy of a shared storage; empty: a temporary one. */
+  data_dir: own('string', ''),
+  /** Path of the etcd binary in which nodes with storage "raft" share their log; empty: looked up in PATH. */
+  etcd_path: own('string', ''),
+  /** `host:port` at which other nodes reach it; empty: one port above the cluster address. */
+  etcd_peer_address: own('string', ''),
+  demote_drain_timeout: own('duration', 10_000),
+  fence_client_writes: own('bool', false),
+  allow_older_secondary: own('bool', false),
+  sync_writes: own('bool', true),
+  // Resolved for each auth method, with Vault's settings.
+  user_lockout: { kind: 'bool' },
+  approle_tidy_interval: own('duration', 60_000),
+  /** The file to which the server writes its listen addresses; empty: none. */
+  address_file: own('string', ''),
+  /** By default only in dev mode. */
+  lab_api: own('bool', false),
+  lab_api_token: own('string', ''),
+  dial_routes: own('list', []),
+  simulate_seals: own('bool', false),
+  allow_generate_root_unauthenticated: own('bool', true),
 } as const satisfies KeyTable
 
 export type OwnKey = keyof typeof OWN_KEYS

@@ -1,99 +1,63 @@
-import { TIDY_INTERVAL_MS } from '../../auth/approle/tidy.js'
 import { LIMITS } from '../../base/limits.js'
 import { nearest } from '../../base/nearest.js'
-import { DEFAULT_REPORTED_VERSION, type OwnSettings } from './config.js'
+import type { OwnRow, OwnSettings, OwnValues } from './config.js'
 import { checkAddress, isHostPort } from './addresses.js'
 import { OWN_KEYS } from './tables.js'
-import type { Findings } from './tree.js'
-import { coerceText, type Sourced } from './values.js'
-import type { Environment } from './environment.js'
-import type { ConfigSources } from './sources.js'
+import type { Findings } from './file.js'
+import { coerceText, type Environment, type Sourced } from './values.js'
+import type { ConfigSources, ResolvedSettings } from './resolved-settings.js'
 
-const LICENSES: ReadonlySet<string> = new Set(['enterprise', 'plus', 'none'])
+const LICENSES = ['enterprise', 'plus', 'none'] as const
 
 /** Resolves Understudy's own settings. UNDERSTUDY_<KEY> overrides the stanza. */
 export const resolveOwnSettings = ({ files, env, settled, findings }: ConfigSources, isDev: boolean): OwnSettings => {
-  const given = { ...files.own, ...readEnvironment(env, findings) }
-  const text = (name: string, fallback: string) => settled.text(`understudy.${name}`, [given[name]], fallback)
-  const size = (name: string, fallback: number) => settled.number(`understudy.${name}`, [given[name]], fallback)
-  const time = (name: string, fallbackMs: number) => settled.durationMs(`understudy.${name}`, [given[name]], fallbackMs)
-  const flag = (name: string, fallback: boolean) => settled.flag(`understudy.${name}`, [given[name]], fallback)
-  const refuse = (name: string, reason: string) =>
-    findings.problems.push({ origin: given[name]?.origin ?? name, text: reason })
-  const license = text('license', 'enterprise')
-  if (!LICENSES.has(license)) refuse('license', `license is enterprise, plus or none, not "${license}"`)
-  const walRetentionEntries = size('wal_retention_entries', 262_144)
-  if (walRetentionEntries < LIMITS.walRetentionEntriesMin) {
-    refuse('wal_retention_entries', `wal_retention_entries must be at least ${LIMITS.walRetentionEntriesMin}`)
+  const values = { ...files.own, ...readEnvironment(env, findings) }
+  const own = settled.within('understudy', { values, origin: 'understudy' })
+  const { dialRoutes, license: given, ...settings } = resolveRows(own, isDev)
+  const license = LICENSES.find((one) => one === given)
+  if (!license) own.refuse('license', `license is enterprise, plus or none, not "${given}"`)
+  if (settings.walRetentionEntries < LIMITS.walRetentionEntriesMin) {
+    own.refuse('wal_retention_entries', `wal_retention_entries must be at least ${LIMITS.walRetentionEntriesMin}`)
   }
-  const leaderLeaseMs = time('leader_lease', 10_000)
-  if (leaderLeaseMs < LIMITS.leaderLeaseMsMin) {
-    refuse('leader_lease', `leader_lease must be at least ${LIMITS.leaderLeaseMsMin}ms`)
+  if (settings.leaderLeaseMs < LIMITS.leaderLeaseMsMin) {
+    own.refuse('leader_lease', `leader_lease must be at least ${LIMITS.leaderLeaseMsMin}ms`)
   }
-  const etcdPeerAddress = text('etcd_peer_address', '')
-  if (etcdPeerAddress !== '')
-    checkAddress(
-      'etcd_peer_address',
-      { value: etcdPeerAddress, origin: given.etcd_peer_address?.origin ?? 'etcd_peer_address' },
-      findings,
-    )
-  const reportedVersion = text('reported_version', DEFAULT_REPORTED_VERSION)
-  if (!/^\d+\.\d+\.\d+(?:[-+].*)?$/.test(reportedVersion)) {
-    refuse('reported_version', `"${reportedVersion}" is not a version such as 1.20.4+ent`)
+  if (settings.etcdPeerAddress !== '') checkAddress(own, 'etcd_peer_address', settings.etcdPeerAddress)
+  if (!/^\d+\.\d+\.\d+(?:[-+].*)?$/.test(settings.reportedVersion)) {
+    own.refuse('reported_version', `"${settings.reportedVersion}" is not a version such as 1.20.4+ent`)
   }
-  return {
-    reportedVersion,
-    license: license as OwnSettings['license'],
-    walRetentionEntries,
-    walRetentionBytes: size('wal_retention_bytes', 1024 ** 3),
-    shipWindowBytes: size('ship_window_bytes', 16 * 1024 * 1024),
-    shipBatchBytes: size('ship_batch_bytes', 256 * 1024),
-    heartbeatIntervalMs: time('heartbeat_interval', 1000),
-    keepaliveTimeMs: time('keepalive_time', 5000),
-    keepaliveTimeoutMs: time('keepalive_timeout', 5000),
-    backoffInitialMs: time('reconnect_backoff_initial', 50),
-    backoffMaxMs: time('reconnect_backoff_max', 500),
-    bootstrapTimeoutMs: time('bootstrap_timeout', 10_000),
-    forwardingTimeoutMs: time('forwarding_timeout', 10_000),
-    pingTimeoutMs: time('ping_timeout', 3000),
-    roleChangeWaitMs: time('role_change_wait', 2000),
-    stepDownRestMs: time('step_down_rest', 10_000),
-    leaderLeaseMs,
-    dataDir: text('data_dir', ''),
-    etcdPath: text('etcd_path', ''),
-    etcdPeerAddress,
-    demoteDrainTimeoutMs: time('demote_drain_timeout', 10_000),
-    fenceClientWrites: flag('fence_client_writes', false),
-    allowOlderSecondary: flag('allow_older_secondary', false),
-    syncWrites: flag('sync_writes', true),
-    approleTidyIntervalMs: time('approle_tidy_interval', TIDY_INTERVAL_MS),
-    addressFile: text('address_file', ''),
-    labApi: flag('lab_api', isDev),
-    labApiToken: settled.secret('understudy.lab_api_token', [given.lab_api_token]),
-    dialRoutes: parseRoutes(settled.list('understudy.dial_routes', [given.dial_routes]), refuse),
-    simulateSeals: flag('simulate_seals', false),
-    allowGenerateRootUnauthenticated: flag('allow_generate_root_unauthenticated', true),
-  }
+  return { ...settings, license: license ?? 'enterprise', dialRoutes: parseRoutes(dialRoutes, own) }
+}
+
+const resolveRows = (own: ResolvedSettings, isDev: boolean): OwnValues => {
+  const rows = Object.entries(OWN_KEYS).flatMap(([key, row]) => {
+    if (!('fallback' in row)) return []
+    const { kind, fallback } = row
+    const field = key.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+    if (key === ('lab_api_token' satisfies OwnRow)) return [[field, own.secret(key)]]
+    const value = own.resolve(kind, key, key === ('lab_api' satisfies OwnRow) ? isDev : fallback)
+    return [[kind === 'duration' ? `${field}Ms` : field, value]]
+  })
+  return Object.fromEntries(rows) as OwnValues
 }
 
 /** Parses `host:port=host:port`, one per route. */
-const parseRoutes = (
-  texts: readonly string[],
-  refuse: (name: string, reason: string) => void,
-): ReadonlyMap<string, string> => {
+const parseRoutes = (texts: readonly string[], own: ResolvedSettings): ReadonlyMap<string, string> => {
   const routes = new Map<string, string>()
   for (const text of texts) {
     const [, from, to] = /^([^=\s]+:\d+)=([^=\s]+:\d+)$/.exec(text) ?? []
     if (from && to && isHostPort(from) && isHostPort(to)) routes.set(from, to)
-    else refuse('dial_routes', `dial_routes: "${text}" is not a route such as 10.0.0.1:8201=127.0.0.1:9000`)
+    else own.refuse('dial_routes', `dial_routes: "${text}" is not a route such as 10.0.0.1:8201=127.0.0.1:9000`)
   }
   return routes
 }
 
+const variableOf = (key: string): string => `UNDERSTUDY_${key.toUpperCase()}`
+
 const readEnvironment = (env: Environment, findings: Findings): Record<string, Sourced> => {
   const out: Record<string, Sourced> = {}
   for (const [name, { kind }] of Object.entries(OWN_KEYS)) {
-    const variable = `UNDERSTUDY_${name.toUpperCase()}`
+    const variable = variableOf(name)
     const text = env[variable]
     if (text === undefined || text === '') continue
     const read = coerceText(kind, text)
@@ -109,7 +73,7 @@ const OTHER_VARIABLES: readonly string[] = ['UNDERSTUDY_RANDOM_PORTS', 'UNDERSTU
 
 /** Warns about unknown variables: a misspelled one would be ignored silently. */
 const warnOfUnknown = (env: Environment, findings: Findings): void => {
-  const known = Object.keys(OWN_KEYS).map((name) => `UNDERSTUDY_${name.toUpperCase()}`)
+  const known = Object.keys(OWN_KEYS).map(variableOf)
   for (const variable of Object.keys(env)) {
     if (!variable.startsWith('UNDERSTUDY_') || [...known, ...OTHER_VARIABLES].includes(variable)) continue
     const meant = nearest(variable, known)

@@ -1,6 +1,5 @@
 import { parseDurationMs } from '../../base/duration.js'
 import type { HclValue } from '../../base/hcl-tree.js'
-import type { KeyKind } from './tables.js'
 
 /** A configured value and its origin: `file:line`, a flag or a variable. */
 export interface Sourced {
@@ -9,6 +8,20 @@ export interface Sourced {
 }
 
 export type ConfigValue = string | number | boolean | readonly string[] | undefined
+
+/** The types of settings, with the type of their values. Durations are milliseconds. */
+export interface KindValue {
+  readonly string: string
+  readonly int: number
+  readonly duration: number
+  readonly bool: boolean
+  readonly list: readonly string[]
+}
+export type SettingKind = keyof KindValue
+export type KeyKind = SettingKind | 'any'
+
+/** Environment variables as passed in. Only the process entry reads the real ones. */
+export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Returns the text of a setting; empty if it is not text. */
 export const textOf = (setting: Sourced | undefined): string =>
@@ -27,51 +40,37 @@ const scalarText = (value: HclValue): string | undefined => {
   return value.kind === 'bool' ? String(value.value) : undefined
 }
 
-/** Coerces as loosely as Vault. A string result instead of a value names the expected type. */
-export const coerce = (
-  kind: KeyKind,
-  value: HclValue,
-): { readonly ok: true; readonly value: ConfigValue } | { readonly ok: false; readonly expected: string } => {
-  if (kind === 'list') {
-    const items =
-      value.kind === 'list' ? value.values.map(scalarText) : [...(scalarText(value)?.split(',') ?? [undefined])]
-    const texts = items.map((item) => item?.trim())
-    return texts.every((text) => text !== undefined)
-      ? { ok: true, value: texts.filter((text) => text !== '') }
-      : { ok: false, expected: 'a list of strings' }
+type Coerced = { readonly ok: true; readonly value: ConfigValue } | { readonly ok: false; readonly expected: string }
+
+/** Coerces as loosely as Vault. */
+export const coerce = (kind: KeyKind, value: HclValue): Coerced => {
+  if (kind === 'list' && value.kind === 'list') {
+    const texts = value.values.map(scalarText)
+    const isList = texts.every((text) => text !== undefined)
+    return isList ? { ok: true, value: trimmed(texts) } : { ok: false, expected: EXPECTED.list }
   }
   const text = scalarText(value)
   return text === undefined ? { ok: false, expected: EXPECTED[kind] } : coerceText(kind, text)
 }
 
 /** Coerces a flag or an environment variable. Durations become milliseconds. */
-export const coerceText = (
-  kind: KeyKind,
-  text: string,
-): { readonly ok: true; readonly value: ConfigValue } | { readonly ok: false; readonly expected: string } => {
-  const bad = { ok: false as const, expected: EXPECTED[kind] }
-  switch (kind) {
-    case 'bool':
-      return TRUE.has(text) ? { ok: true, value: true } : FALSE.has(text) ? { ok: true, value: false } : bad
-    case 'int':
-      return /^\d+$/.test(text) ? { ok: true, value: Number(text) } : bad
-    case 'duration': {
-      const ms = parseDurationMs(text)
-      return ms === undefined || ms < 0 ? bad : { ok: true, value: ms }
-    }
-    case 'list':
-      return {
-        ok: true,
-        value: text
-          .split(',')
-          .map((item) => item.trim())
-          .filter((item) => item !== ''),
-      }
-    case 'string':
-    case 'address':
-    case 'any':
-      return { ok: true, value: text }
-  }
+export const coerceText = (kind: KeyKind, text: string): Coerced => {
+  const value = VALUES[kind](text)
+  return value === undefined ? { ok: false, expected: EXPECTED[kind] } : { ok: true, value }
+}
+
+const trimmed = (texts: readonly string[]): string[] => texts.map((text) => text.trim()).filter((text) => text !== '')
+
+const VALUES: Readonly<Record<KeyKind, (text: string) => ConfigValue>> = {
+  string: (text) => text,
+  any: (text) => text,
+  bool: (text) => TRUE.has(text) || (FALSE.has(text) ? false : undefined),
+  int: (text) => (/^\d+$/.test(text) ? Number(text) : undefined),
+  duration: (text) => {
+    const ms = parseDurationMs(text)
+    return ms === undefined || ms < 0 ? undefined : ms
+  },
+  list: (text) => trimmed(text.split(',')),
 }
 
 const EXPECTED: Readonly<Record<KeyKind, string>> = {
@@ -80,6 +79,5 @@ const EXPECTED: Readonly<Record<KeyKind, string>> = {
   int: 'a whole number',
   duration: 'seconds or a duration such as "30s"',
   list: 'a list of strings',
-  address: 'an address of the form host:port',
   any: 'a value',
 }

@@ -25,15 +25,10 @@ import { SharedDestruction } from './shared-destruction.js'
 import { fenceWrites } from './write-fence.js'
 
 export const replicationTimes = ({ own }: ServerConfig): ReplicationTimes => ({
-  heartbeatIntervalMs: own.heartbeatIntervalMs,
-  keepaliveTimeMs: own.keepaliveTimeMs,
-  keepaliveTimeoutMs: own.keepaliveTimeoutMs,
-  backoffInitialMs: own.backoffInitialMs,
-  backoffMaxMs: own.backoffMaxMs,
+  ...own,
+  backoffInitialMs: own.reconnectBackoffInitialMs,
+  backoffMaxMs: own.reconnectBackoffMaxMs,
   connectTimeoutMs: own.pingTimeoutMs,
-  bootstrapTimeoutMs: own.bootstrapTimeoutMs,
-  forwardingTimeoutMs: own.forwardingTimeoutMs,
-  pingTimeoutMs: own.pingTimeoutMs,
 })
 
 const ALL: ReadonlySet<Category> = new Set(['replicated', 'local', 'ignored'])
@@ -167,11 +162,9 @@ export class ReplicationParts {
       },
       isLeading: () => seat?.isLeading ?? true,
       settings: {
+        ...config.own,
         times: replicationTimes(config),
         bestEffortWalWaitMs: config.replication.bestEffortWalWaitMs,
-        demoteDrainTimeoutMs: config.own.demoteDrainTimeoutMs,
-        fenceClientWrites: config.own.fenceClientWrites,
-        allowOlderSecondary: config.own.allowOlderSecondary,
         isDevelopment: config.dev !== undefined,
         hasSeveralNodes: seat !== undefined,
       },

@@ -18,8 +18,6 @@ const tls = (requireClientCert: boolean): ListenerTls => ({
   keyFile: '',
   clientCaFile: '',
   requireClientCert,
-  disableClientCerts: false,
-  minVersion: '',
 })
 
 describe('the addresses that a server writes', () => {

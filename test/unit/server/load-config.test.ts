@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { parseCidrOrAddress } from '../../../src/base/cidr.js'
 import { loadServerConfig } from '../../../src/server/config/server-config.js'
 
 const directory = mkdtempSync(path.join(tmpdir(), 'understudy-config-'))
@@ -528,11 +529,12 @@ it('lease times of zero mean the default', () => {
 it.each([
   ['"10.0.0.0/8, 192.0.2.7"', ['10.0.0.0/8', '192.0.2.7']],
   ['["10.0.0.0/8", "::1"]', ['10.0.0.0/8', '::1']],
-])('the proxies of a listener are a list or text with commas: %s', (addresses, authorizedAddresses) => {
+])('the proxies of a listener are a list or text with commas: %s', (addresses, networks) => {
   const more = `tls_disable = 1\n proxy_protocol_behavior = "allow_authorized"\n proxy_protocol_authorized_addrs = ${addresses}`
   const { config, problems, warnings } = load(GOOD.replace('tls_disable = 1', more))
   expect([problems, warnings]).toEqual([[], []])
-  expect(config?.listeners[0]?.proxyProtocol).toEqual({ behavior: 'allow_authorized', authorizedAddresses })
+  const authorizedAddrs = networks.map(parseCidrOrAddress)
+  expect(config?.listeners[0]?.proxyProtocol).toEqual({ authorizedAddrs, refusesOthers: false })
 })
 
 it.each(['', ' proxy_protocol_behavior = "use_always"\n'])(

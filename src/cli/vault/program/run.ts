@@ -13,7 +13,7 @@ import { COLUMNS, wrapText } from '../render/wrap.js'
 import { readSettings } from '../settings.js'
 import { describeUnexpected } from '../../terminal/unexpected.js'
 import { countSlips } from '../../../base/nearest.js'
-import { DEFAULT_REPORTED_VERSION } from '../../../server/config/config.js'
+import { DEFAULT_REPORTED_VERSION } from '../../../server/config/tables.js'
 
 const WORDS_MAX = 4
 const VERSION_WORDS: ReadonlySet<string> = new Set(['version', '-v', '-version', '--version'])

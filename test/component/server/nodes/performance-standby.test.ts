@@ -4,7 +4,7 @@ import path from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { type Clock, systemClock } from '../../../../src/base/clock.js'
 import { type Log, silentLog } from '../../../../src/base/log.js'
-import { TIDY_INTERVAL_MS } from '../../../../src/auth/approle/tidy.js'
+import { OWN_KEYS } from '../../../../src/server/config/tables.js'
 import { type ApiAnswer, type ApiClient, errorsOf } from '../../../../src/client/api-client.js'
 import type { RemotePosition } from '../../../../src/storage/keys/replicable.js'
 import { generateRoot } from '../../../../src/lab/requests/replication.js'
@@ -405,7 +405,8 @@ test('a standby does nothing from time to time for mounts, and deletes nothing t
   await nodes.level()
   for (const node of [b, c]) expect(readingOf(await nodes.clientOf(node).send('GET', 'kv/it'))).toBe('behind it')
   // AppRole and transit look as often.
-  const workOf = ({ name }: MemoryNode) => intervals.get(name)?.filter((ms) => ms === TIDY_INTERVAL_MS).length
+  const workOf = ({ name }: MemoryNode) =>
+    intervals.get(name)?.filter((ms) => ms === OWN_KEYS.approle_tidy_interval.fallback).length
   expect([workOf(b), workOf(c)]).toEqual([0, 0])
   expect(workOf(a)).toBeGreaterThanOrEqual(2)
   expect(said.filter((text) => !text.startsWith('A: '))).toEqual([])

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { type ApproleOptions, createApproleType } from '../../../../src/auth/approle/backend.js'
-import { TIDY_INTERVAL_MS } from '../../../../src/auth/approle/tidy.js'
+import { OWN_KEYS } from '../../../../src/server/config/tables.js'
 import { renderError } from '../../../../src/http/message/status-codes.js'
 import type { MountView } from '../../../../src/logical/backend.js'
 import { renderAnswer } from '../../../../src/logical/envelope.js'
@@ -11,7 +11,10 @@ import { BackendHarness, makeRequest } from '../../../support/backend-harness.js
 import type { MemoryStorage } from '../../../support/memory-storage.js'
 
 /** What a server has by default. */
-export const APPROLE_OPTIONS: ApproleOptions = { tidyIntervalMs: TIDY_INTERVAL_MS, lockout: DEFAULT_LOCKOUT }
+export const APPROLE_OPTIONS: ApproleOptions = {
+  tidyIntervalMs: OWN_KEYS.approle_tidy_interval.fallback,
+  lockout: DEFAULT_LOCKOUT,
+}
 
 /** What a client would see: status, and the body without what every envelope has. */
 export interface Answer {
