@@ -1,5 +1,4 @@
-import type { Clock } from '../base/clock.js'
-import type { Log } from '../base/log.js'
+import type { Facilities } from '../base/facilities.js'
 import { checkGate, isServedWhile } from '../core/pipeline/gate.js'
 import { HANDLED, type Meter, REFUSED } from '../core/status/metrics.js'
 import { dispatch } from '../logical/dispatch.js'
@@ -21,15 +20,13 @@ import type { RuntimeHost } from './runtime/runtime-host.js'
 import type { OpenServerState } from './runtime/server-state.js'
 import { systemRulesOf } from './rules/system-rules.js'
 
-interface RequestsOptions {
+interface RequestsOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly host: RuntimeHost
   /** Returns this server's node; undefined for a single-node cluster. */
   readonly nodes: () => { readonly node: ClusterNode; readonly standby: Standby } | undefined
   readonly systemRules: PathRuleTable
   readonly inFlight: InFlightRequests
   readonly meter: Meter
-  readonly clock: Clock
-  readonly log: Log
 }
 
 /** The state of the log when a request began. */

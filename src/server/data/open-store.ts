@@ -1,17 +1,12 @@
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
+import type { Facilities } from '../../base/facilities.js'
 import type { Recorder } from '../../base/meter.js'
-import type { Random } from '../../base/random.js'
 import type { CommitLog } from '../../storage/commit-log/commit-log.js'
 import type { Engine } from '../../storage/engine/engine.js'
 import { Store } from '../../storage/store/store.js'
 import type { ServerConfig } from '../config/config.js'
 
-export interface StoreSurroundings {
+export interface StoreSurroundings extends Pick<Facilities, 'clock' | 'random' | 'log'> {
   readonly config: ServerConfig
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
   readonly recorder?: Recorder | undefined
   /** Set for a node of a multi-node cluster. */
   readonly commitLog?: CommitLog

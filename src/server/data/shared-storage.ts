@@ -1,9 +1,8 @@
+import type { Facilities } from '../../base/facilities.js'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { readNamedFile } from '../../base/named-file.js'
-import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
-import type { Random } from '../../base/random.js'
 import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { SharedLog } from '../../storage/commit-log/shared-log.js'
@@ -11,11 +10,7 @@ import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { openGenerations } from '../../storage/engine/generations.js'
 import type { EtcdStorageConfig } from '../config/config.js'
 
-interface Surroundings {
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
-}
+type Surroundings = Pick<Facilities, 'clock' | 'random' | 'log'>
 
 /** The first response of a member may take this multiple of the request timeout. */
 const FIRST_ANSWER_TIMES = 3

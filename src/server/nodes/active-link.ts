@@ -1,5 +1,4 @@
-import type { Clock } from '../../base/clock.js'
-import type { Random } from '../../base/random.js'
+import type { Facilities } from '../../base/facilities.js'
 import type { CertificateKeys } from '../../crypto/certificates.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { ClusterTransport, PrimaryConnection } from '../../replication/rpc/transport.js'
@@ -7,13 +6,11 @@ import type { PrimaryCredentials, ReplicationTimes } from '../../replication/mod
 import type { LeaderRecord } from '../../storage/commit-log/shared-log.js'
 import { callerCredentials, type NodeAuthority } from './node-authority.js'
 
-interface ActiveLinkOptions {
+interface ActiveLinkOptions extends Pick<Facilities, 'clock' | 'random'> {
   readonly transport: ClusterTransport
   readonly times: ReplicationTimes
   /** Returns the CA; undefined if it cannot be read here. The last one stays valid. */
   readonly authority: () => NodeAuthority | undefined
-  readonly clock: Clock
-  readonly random: Random
   readonly certificateKeys: CertificateKeys | undefined
 }
 

@@ -1,15 +1,12 @@
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
+import type { Facilities } from '../../base/facilities.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Candidate, Leadership, SharedLog } from '../../storage/commit-log/shared-log.js'
 
-interface CandidacyOptions {
+interface CandidacyOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly sharedLog: SharedLog
   readonly candidate: Candidate
   /** How long a node stays out of elections after `rest`. */
   readonly restMs: number
-  readonly clock: Clock
-  readonly log: Log
 }
 
 /** The timeout in ms of `leadSoon`. */

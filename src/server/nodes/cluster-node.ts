@@ -1,5 +1,4 @@
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
+import type { Facilities } from '../../base/facilities.js'
 import type { ActiveNode, NodeFacts } from '../../core/status/cluster-status.js'
 import { LogicalError } from '../../logical/errors.js'
 import { publishCopy } from '../../storage/commit-log/copy.js'
@@ -19,7 +18,7 @@ import { findStep, type NodeEffect, type NodeEvent, type NodeState } from './mac
 import { Presence } from './presence.js'
 import type { RelayPort } from './relay-port.js'
 
-interface ClusterNodeOptions {
+interface ClusterNodeOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly sharedLog: SharedLog
   readonly self: Pick<NodeRecord, 'id' | 'hostname' | 'apiAddress' | 'clusterAddress' | 'version'>
   /** How long it stays out of elections after it stepped down, or failed to become active. */
@@ -27,8 +26,6 @@ interface ClusterNodeOptions {
   readonly host: () => Pick<RuntimeHost, 'runtime' | 'followAnew'>
   readonly onChange: () => void
   readonly relayPort: RelayPort
-  readonly clock: Clock
-  readonly log: Log
 }
 
 /** One node of a multi-node cluster: executes the state machine in `machine.ts`, one event at a time, with its actions. */

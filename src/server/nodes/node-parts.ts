@@ -1,6 +1,4 @@
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
-import type { Random } from '../../base/random.js'
+import type { Facilities } from '../../base/facilities.js'
 import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
 import type { AnswerPlace } from '../../logical/request.js'
 import type { PathRuleTable } from '../../logical/path-rules.js'
@@ -31,7 +29,7 @@ interface NodeRequests {
   answerHere(request: IncomingRequest): Promise<Rendered>
 }
 
-interface NodePartsOptions {
+interface NodePartsOptions extends Pick<Facilities, 'clock' | 'random' | 'log'> {
   readonly config: ServerConfig
   readonly status: ServerStatus
   readonly systemRules: PathRuleTable
@@ -41,10 +39,7 @@ interface NodePartsOptions {
   readonly requests: () => NodeRequests
   /** Returns a budget place for a large response to a standby, held until the call ends. */
   readonly placeForCall: (ended: AbortSignal) => AnswerPlace
-  readonly clock: Clock
-  readonly random: Random
   readonly standIns: StandIns | undefined
-  readonly log: Log
 }
 
 /** Pause in ms between attempts to reach an elected node that is not available yet. */

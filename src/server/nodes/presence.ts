@@ -1,16 +1,14 @@
-import type { Clock, Timer } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
+import type { Facilities } from '../../base/facilities.js'
+import type { Timer } from '../../base/clock.js'
 import type { NodeFacts } from '../../core/status/cluster-status.js'
 import type { NodeRecord, SharedLog } from '../../storage/commit-log/shared-log.js'
 import type { Runtime } from '../runtime/runtime.js'
 
-interface PresenceOptions {
+interface PresenceOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly sharedLog: SharedLog
   readonly self: Pick<NodeRecord, 'id' | 'hostname' | 'apiAddress' | 'clusterAddress' | 'version'>
   /** Called when the next announcement is due. */
   readonly onEcho: () => void
-  readonly clock: Clock
-  readonly log: Log
 }
 
 /** Interval of a node's heartbeats, in ms. */

@@ -1,17 +1,14 @@
-import type { Clock } from '../../base/clock.js'
-import type { Random } from '../../base/random.js'
+import type { Facilities } from '../../base/facilities.js'
 import type { CertificateKeys } from '../../crypto/certificates.js'
 import type { Storage } from '../../logical/storage.js'
 import type { ClusterService } from '../../replication/rpc/service.js'
 import type { ClusterPort } from '../../replication/rpc/transport.js'
 import { ensureAuthority } from './node-authority.js'
 
-interface RelayPortOptions {
+interface RelayPortOptions extends Pick<Facilities, 'clock' | 'random'> {
   readonly port: () => ClusterPort
   /** Answers standbys while this node is active. */
   readonly relayService: ClusterService
-  readonly clock: Clock
-  readonly random: Random
   readonly certificateKeys: CertificateKeys | undefined
 }
 

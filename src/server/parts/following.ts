@@ -1,6 +1,6 @@
+import type { Facilities } from '../../base/facilities.js'
 import type { Clock } from '../../base/clock.js'
 import { limitSignal } from '../../base/linked-signal.js'
-import type { Log } from '../../base/log.js'
 import { prepareCopy } from '../../storage/commit-log/copy.js'
 import { Follower } from '../../storage/commit-log/follower.js'
 import { SharedCommitLog } from '../../storage/commit-log/shared-commit-log.js'
@@ -9,13 +9,11 @@ import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { openStore, type StoreSurroundings } from '../data/open-store.js'
 import type { Store } from '../../storage/store/store.js'
 
-interface FollowingOptions extends StoreSurroundings {
+interface FollowingOptions extends StoreSurroundings, Pick<Facilities, 'clock' | 'log'> {
   readonly source: EngineSource
   readonly sharedLog: SharedLog
   /** Called when the existing data cannot follow the log: everything must be reopened. */
   readonly onBroken: (reason: string) => void
-  readonly clock: Clock
-  readonly log: Log
 }
 
 /** Pause in ms before the data is reopened, after a failure or after it was replaced. */

@@ -1,24 +1,19 @@
+import type { Facilities } from '../../base/facilities.js'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { Backoff } from '../../base/backoff.js'
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
-import type { Random } from '../../base/random.js'
 import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 
-interface EtcdChildOptions {
+interface EtcdChildOptions extends Pick<Facilities, 'clock' | 'random' | 'log'> {
   /** Path of the etcd binary. */
   readonly program: string
   /** All flags except the client address. */
   readonly flags: readonly string[]
   /** Called when the other members have removed this one permanently: it is not restarted. */
   readonly onRemoved: () => void
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
 }
 
 /**

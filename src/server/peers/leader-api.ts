@@ -1,14 +1,10 @@
-import { textsOfJson } from '../../base/json-print.js'
 import { isIP } from 'node:net'
-import { readNamedText } from '../../base/named-file.js'
 import type { Clock } from '../../base/clock.js'
-import { limitSignal } from '../../base/linked-signal.js'
 import type { Network } from '../../base/network.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
-import { parseJson } from '../../logical/json-text.js'
 import type { RetryJoin } from '../config/config.js'
-import { apiUrl, callApi } from '../wiring/api-call.js'
+import { apiUrl, askApi, asObject, readPem } from '../wiring/api-call.js'
 
 /** The API address of the leader, or of a node that forwards to it. Texts are empty if not given. */
 export interface LeaderAddress {
@@ -19,12 +15,14 @@ export interface LeaderAddress {
   readonly serverName: string
 }
 
+const READER = 'retry_join names'
+
 /** Returns the leader of a configuration block. Throws LogicalError 503 for an unreadable file. */
 export const leaderOf = (join: RetryJoin): LeaderAddress => ({
   ...join,
-  caPem: join.caPem || readPem(join.caFile),
-  clientCertPem: join.clientCertPem || readPem(join.clientCertFile),
-  clientKeyPem: join.clientKeyPem || readPem(join.clientKeyFile),
+  caPem: join.caPem || readPem(join.caFile, READER),
+  clientCertPem: join.clientCertPem || readPem(join.clientCertFile, READER),
+  clientKeyPem: join.clientKeyPem || readPem(join.clientKeyFile, READER),
 })
 
 /**
@@ -42,15 +40,6 @@ export const atEachAddress = async (leader: LeaderAddress, { resolve }: Network)
     url.hostname = isIP(ip) === 6 ? `[${ip}]` : ip
     return { ...leader, address: url.href.replace(/\/$/, ''), serverName: leader.serverName || hostname }
   })
-}
-
-const readPem = (file: string): string => {
-  if (file === '') return ''
-  try {
-    return readNamedText(file)
-  } catch (cause) {
-    throw new LogicalError('unavailable', `${file} cannot be read, which retry_join names`, { cause })
-  }
 }
 
 const FORBIDDEN = 403
@@ -72,42 +61,21 @@ export const askLeader = async (
   { address, caPem, clientCertPem, clientKeyPem, serverName }: LeaderAddress,
   what: 'challenge' | 'answer',
   body: JsonObject,
-  { network, clock, signal }: { readonly network: Network; readonly clock: Clock; readonly signal: AbortSignal },
+  surroundings: { readonly network: Network; readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<JsonObject> => {
-  using limited = limitSignal(clock, CALL_MS, signal, `no answer within ${CALL_MS / 1000} s`)
-  const answer = await callApi(
-    {
-      url: apiUrl(address, `sys/storage/raft/bootstrap/${what}`),
-      method: 'PUT',
-      token: '',
-      body,
-      tls: { caPems: caPem === '' ? [] : [caPem], clientCertPem, clientKeyPem, ...(serverName && { serverName }) },
-      signal: limited.signal,
-      authorityHint: 'check leader_ca_cert',
-    },
-    network,
-  )
-  return readData(address, answer)
-}
-
-const readData = (address: string, { status, body }: { status: number; body: string }): JsonObject => {
-  const json = readObject(body)
+  const call = {
+    url: apiUrl(address, `sys/storage/raft/bootstrap/${what}`),
+    method: 'PUT' as const,
+    token: '',
+    body,
+    tls: { caPems: caPem === '' ? [] : [caPem], clientCertPem, clientKeyPem, ...(serverName && { serverName }) },
+    signal: surroundings.signal,
+    authorityHint: 'check leader_ca_cert',
+  }
+  const { status, json, text: reason } = await askApi(call, surroundings, CALL_MS)
   if (status === 200) return asObject(json.data)
-  const errors = textsOfJson(json.errors).join('; ').trim()
-  const text = `${address} does not let this server join: ${status}${errors === '' ? '' : ` ${errors}`}`
+  const text = `${address} does not let this server join: ${reason}`
   // A 403 may mean that the challenge has expired or the leader has changed: a new challenge may succeed.
   const isFinal = status >= 400 && status < 500 && status !== FORBIDDEN
-  if (isFinal) throw new JoinRefused('internal', text)
-  throw new LogicalError('internal', text)
+  throw isFinal ? new JoinRefused('internal', text) : new LogicalError('internal', text)
 }
-
-const readObject = (text: string): JsonObject => {
-  try {
-    return asObject(parseJson(text))
-  } catch {
-    return {}
-  }
-}
-
-const asObject = (value: unknown): JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}

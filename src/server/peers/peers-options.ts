@@ -1,7 +1,4 @@
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
-import type { Network } from '../../base/network.js'
-import type { Random } from '../../base/random.js'
+import type { Facilities } from '../../base/facilities.js'
 import type { ClusterTransport } from '../../replication/rpc/transport.js'
 import type { Engine } from '../../storage/engine/engine.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
@@ -9,14 +6,10 @@ import type { SharedLog } from '../../storage/commit-log/shared-log.js'
 import type { ServerConfig } from '../config/config.js'
 import type { Runtime } from '../runtime/runtime.js'
 
-export interface PeersOptions {
+export interface PeersOptions extends Facilities {
   readonly config: ServerConfig
   /** The data directory. */
   readonly directory: string
-  readonly clock: Clock
-  readonly random: Random
-  readonly network: Network
-  readonly log: Log
 }
 
 /** The parts of the server that node management needs. */

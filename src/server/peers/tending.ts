@@ -1,12 +1,10 @@
-import type { Clock, Timer } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
+import type { Facilities } from '../../base/facilities.js'
+import type { Timer } from '../../base/clock.js'
 import type { EtcdMembers } from '../../storage/commit-log/etcd/etcd-members.js'
 
-interface TendingOptions {
+interface TendingOptions extends Pick<Facilities, 'clock' | 'log'> {
   /** Returns the members; undefined if this node is not active. */
   readonly members: () => EtcdMembers | undefined
-  readonly clock: Clock
-  readonly log: Log
 }
 
 const LOOK_MS = 500

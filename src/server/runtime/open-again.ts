@@ -1,16 +1,11 @@
+import type { Facilities } from '../../base/facilities.js'
 import { Backoff, STORAGE_BACKOFF } from '../../base/backoff.js'
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
-import type { Random } from '../../base/random.js'
 import type { Runtime } from './runtime.js'
 
-interface OpenAgainOptions {
+interface OpenAgainOptions extends Pick<Facilities, 'clock' | 'random' | 'log'> {
   readonly open: () => Promise<Runtime>
   /** Undefined: the cluster stays sealed. */
   readonly rootKey: Buffer | undefined
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
   /** Stops the attempts. */
   readonly signal: AbortSignal
 }

@@ -1,14 +1,11 @@
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
-import type { Network } from '../../base/network.js'
-import type { Random } from '../../base/random.js'
+import type { Facilities } from '../../base/facilities.js'
 import type { ServerConfig } from '../config/config.js'
 import type { ServerStatus } from './server-status.js'
 import type { InFlightRequests } from './in-flight.js'
 import type { NodeSeat } from '../parts/node-seat.js'
 import type { ShellView } from '../parts/shell-view.js'
 
-export interface RuntimeHostOptions {
+export interface RuntimeHostOptions extends Facilities {
   readonly config: ServerConfig
   readonly status: ServerStatus
   /** The part of the process that outlives the runtimes. */
@@ -16,8 +13,4 @@ export interface RuntimeHostOptions {
   readonly inFlight: Pick<InFlightRequests, 'settle'>
   /** Returns the membership in a multi-node cluster; undefined for a single-node cluster. */
   readonly seat: () => NodeSeat | undefined
-  readonly clock: Clock
-  readonly random: Random
-  readonly network: Network
-  readonly log: Log
 }

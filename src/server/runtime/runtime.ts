@@ -1,7 +1,4 @@
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
-import type { Network } from '../../base/network.js'
-import type { Random } from '../../base/random.js'
+import type { Facilities } from '../../base/facilities.js'
 import { GenerationSlot } from '../../core/seal/generate-root.js'
 import { SealKeys } from '../../core/seal/seal-keys.js'
 import { SealManager } from '../../core/seal/seal-manager.js'
@@ -31,7 +28,7 @@ import { sealPlace } from './seal-place.js'
 import { createStatePaths } from './state-paths.js'
 import type { ShellView } from '../parts/shell-view.js'
 
-interface RuntimeOptions {
+interface RuntimeOptions extends Facilities {
   readonly config: ServerConfig
   readonly source: EngineSource
   readonly shell: ShellView
@@ -39,10 +36,6 @@ interface RuntimeOptions {
   readonly seat: NodeSeat | undefined
   /** Undefined: key shares only. */
   readonly autoSeal: AutoSeal | undefined
-  readonly clock: Clock
-  readonly random: Random
-  readonly network: Network
-  readonly log: Log
   /** Aborts waits for a shared log. */
   readonly signal: AbortSignal
 }

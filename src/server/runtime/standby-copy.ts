@@ -1,7 +1,5 @@
+import type { Facilities } from '../../base/facilities.js'
 import { Backoff, STORAGE_BACKOFF } from '../../base/backoff.js'
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
-import type { Random } from '../../base/random.js'
 import type { OpenCluster } from '../wiring/open-cluster.js'
 
 /** The part of an open cluster that reads and closes. */
@@ -10,11 +8,8 @@ interface Copy {
   close(): Promise<void>
 }
 
-interface StandbyCopyOptions<C extends Copy> {
+interface StandbyCopyOptions<C extends Copy> extends Pick<Facilities, 'clock' | 'random' | 'log'> {
   readonly open: () => Promise<C>
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
 }
 
 /** The open cluster of a performance standby, over the store that follows the log. */

@@ -1,5 +1,4 @@
-import type { Clock } from '../../base/clock.js'
-import type { Random } from '../../base/random.js'
+import type { Facilities } from '../../base/facilities.js'
 import { GenerationAttempt, type GenerationSlot } from '../../core/seal/generate-root.js'
 import { Rekey } from '../../core/seal/rekey.js'
 import { RekeyBackup } from '../../core/seal/rekey-backup.js'
@@ -16,7 +15,7 @@ import type { OpenCluster } from '../wiring/open-cluster.js'
 import type { NodeSeat } from '../parts/node-seat.js'
 import type { ShellView } from '../parts/shell-view.js'
 
-interface StatePathsOptions {
+interface StatePathsOptions extends Pick<Facilities, 'clock' | 'random'> {
   readonly seal: SealManager
   readonly sealStorage: SealStorage
   readonly generationSlot: GenerationSlot
@@ -24,8 +23,6 @@ interface StatePathsOptions {
   readonly seat: NodeSeat | undefined
   /** Throws if no cluster is open. */
   readonly openCluster: () => OpenCluster
-  readonly clock: Clock
-  readonly random: Random
 }
 
 /** Creates the paths that exist in every state of a server. */

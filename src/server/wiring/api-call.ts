@@ -1,11 +1,17 @@
 /** One request to another server's API, over the injected network. */
 import net from 'node:net'
+import type { Clock } from '../../base/clock.js'
 import { callHttp, type HttpCall } from '../../base/http-call.js'
 import { LIMITS } from '../../base/limits.js'
+import { textsOfJson } from '../../base/json-print.js'
+import { limitSignal } from '../../base/linked-signal.js'
 import { linkText } from '../../base/link-text.js'
+import { readNamedText } from '../../base/named-file.js'
 import { trustOf } from '../../base/system-roots.js'
 import { formatHostPort, type Network } from '../../base/network.js'
 import { LogicalError } from '../../logical/errors.js'
+import type { JsonObject } from '../../logical/json.js'
+import { parseJson } from '../../logical/json-text.js'
 
 const CONNECT_TIMEOUT_MS = 10_000
 /** Callers with a shorter timeout pass a signal. */
@@ -32,6 +38,47 @@ interface ApiTls {
   /** Overrides the host of the address. */
   readonly serverName?: string
   readonly skipVerify?: boolean
+}
+
+interface ApiAnswer {
+  readonly status: number
+  /** Empty if the body is not a JSON object. */
+  readonly json: JsonObject
+  /** The status, and the errors of the body. */
+  readonly text: string
+}
+
+/** Returns a PEM file that a setting names; empty for no file. Throws LogicalError 503 if it is unreadable. */
+export const readPem = (file: string, reason: string): string => {
+  if (file === '') return ''
+  try {
+    return readNamedText(file)
+  } catch (cause) {
+    throw new LogicalError('unavailable', `${file} cannot be read, which ${reason}`, { cause })
+  }
+}
+
+export const asObject = (value: unknown): JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
+
+/** Like `callApi`, within `timeoutMs`, with the body read as JSON. */
+export const askApi = async (
+  call: ApiCall & { readonly signal: AbortSignal },
+  { network, clock }: { readonly network: Network; readonly clock: Clock },
+  timeoutMs: number,
+): Promise<ApiAnswer> => {
+  using limited = limitSignal(clock, timeoutMs, call.signal, `no answer within ${timeoutMs / 1000} s`)
+  const { status, body } = await callApi({ ...call, signal: limited.signal }, network)
+  const json = readObject(body)
+  return { status, json, text: [status, textsOfJson(json.errors).join('; ').trim()].join(' ').trim() }
+}
+
+const readObject = (text: string): JsonObject => {
+  try {
+    return asObject(parseJson(text))
+  } catch {
+    return {}
+  }
 }
 
 /** Returns the URL of a path below the API of `address`. Throws 400 for an invalid address. */

@@ -1,7 +1,5 @@
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
+import type { Facilities } from '../../base/facilities.js'
 import { uuid } from '../../base/id.js'
-import type { Random } from '../../base/random.js'
 import { createTokenBackend } from '../../auth/token/backend.js'
 import { AuditBroker } from '../../core/audit/audit.js'
 import { IdentityDirectory } from '../../core/identity/identity-directory.js'
@@ -38,7 +36,7 @@ interface CoreStorage {
   readonly position: () => number
 }
 
-interface CoreServicesOptions {
+interface CoreServicesOptions extends Pick<Facilities, 'clock' | 'random' | 'log'> {
   readonly storage: CoreStorage
   readonly tables: CoreTables
   readonly replication: Pick<ReplicationParts, 'isSharedReadOnly' | 'upstream' | 'presenceOf'>
@@ -51,9 +49,6 @@ interface CoreServicesOptions {
   readonly meter: Meter
   readonly standardOutput: (text: string) => Promise<void>
   readonly jwtKeys?: JwtKeys | undefined
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
 }
 
 /** The services of an open cluster, wired together. They exist until the cluster is sealed or rebuilt. */

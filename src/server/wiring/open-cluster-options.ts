@@ -1,7 +1,4 @@
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
-import type { Network } from '../../base/network.js'
-import type { Random } from '../../base/random.js'
+import type { Facilities } from '../../base/facilities.js'
 import type { PathSpec } from '../../logical/backend.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import type { ServerConfig } from '../config/config.js'
@@ -10,7 +7,7 @@ import type { RuntimeChanges } from '../parts/runtime-changes.js'
 import type { RuntimeParts } from '../parts/runtime-parts.js'
 import type { ShellView } from '../parts/shell-view.js'
 
-export interface OpenClusterOptions {
+export interface OpenClusterOptions extends Facilities {
   readonly config: ServerConfig
   readonly runtime: RuntimeParts
   readonly source: EngineSource
@@ -22,8 +19,4 @@ export interface OpenClusterOptions {
   readonly isStandby: boolean
   /** The paths that exist in every state. */
   readonly statePaths: readonly PathSpec[]
-  readonly clock: Clock
-  readonly random: Random
-  readonly network: Network
-  readonly log: Log
 }

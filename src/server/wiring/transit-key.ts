@@ -1,82 +1,43 @@
 /** The transit key of another cluster that a seal uses, and the renewal of its token. */
-import { textsOfJson } from '../../base/json-print.js'
-import { readNamedText } from '../../base/named-file.js'
-import type { Clock } from '../../base/clock.js'
-import { limitSignal } from '../../base/linked-signal.js'
+import type { Facilities } from '../../base/facilities.js'
 import type { Log } from '../../base/log.js'
-import type { Network } from '../../base/network.js'
 import { LogicalError } from '../../logical/errors.js'
-import type { JsonObject, JsonValue } from '../../logical/json.js'
-import { parseJson } from '../../logical/json-text.js'
+import type { JsonObject } from '../../logical/json.js'
 import { ROOT_KEY_BYTES } from '../../seal/key-wrapping.js'
 import type { TransitKey } from '../../seal/transit-seal.js'
 import type { TransitSealConfig } from '../config/config.js'
-import { apiUrl, callApi } from './api-call.js'
+import { apiUrl, askApi, asObject, readPem } from './api-call.js'
 
-export interface TransitSurroundings {
-  readonly network: Network
-  readonly clock: Clock
-  readonly log: Log
+export interface TransitSurroundings extends Pick<Facilities, 'clock' | 'network' | 'log'> {
   /** Aborts calls in progress, and the renewal. */
   readonly signal: AbortSignal
-}
-
-const readPem = (file: string): string => {
-  if (file === '') return ''
-  try {
-    return readNamedText(file)
-  } catch (cause) {
-    throw new LogicalError('unavailable', `${file} cannot be read, which the seal needs`, { cause })
-  }
 }
 
 type Ask = (method: 'GET' | 'PUT', path: string, body?: object) => Promise<JsonObject>
 
 const CALL_MS = 10_000
+const READER = 'the seal needs'
 
 /** Calls the seal's cluster. A refusal is also `unavailable`: the capability or the key may still be granted. */
-const createAsk = (config: TransitSealConfig, { network, clock, signal }: TransitSurroundings): Ask => {
+const createAsk = (config: TransitSealConfig, surroundings: TransitSurroundings): Ask => {
   const { address, token, namespace, tls } = config
+  const headers = namespace === '' ? {} : { 'X-Vault-Namespace': namespace }
   return async (method, path, body) => {
-    using limited = limitSignal(clock, CALL_MS, signal, `no answer within ${CALL_MS / 1000} s`)
-    const answer = await callApi(
-      {
-        url: apiUrl(address, path),
-        method,
-        token,
-        ...(namespace === '' ? {} : { headers: { 'X-Vault-Namespace': namespace } }),
-        ...(body && { body }),
-        tls: {
-          caPems: tls.caFile === '' ? [] : [readPem(tls.caFile)],
-          clientCertPem: readPem(tls.certFile),
-          clientKeyPem: readPem(tls.keyFile),
-          serverName: tls.serverName,
-          skipVerify: tls.skipVerify,
-        },
-        signal: limited.signal,
-        authorityHint: 'check tls_ca_cert',
+    const call = {
+      ...{ url: apiUrl(address, path), method, token, headers, signal: surroundings.signal },
+      ...(body && { body }),
+      tls: {
+        caPems: tls.caFile === '' ? [] : [readPem(tls.caFile, READER)],
+        clientCertPem: readPem(tls.certFile, READER),
+        clientKeyPem: readPem(tls.keyFile, READER),
+        serverName: tls.serverName,
+        skipVerify: tls.skipVerify,
       },
-      network,
-    )
-    return readAnswer(answer, `${method} ${address}/v1/${path}`)
-  }
-}
-
-const asObject = (value: JsonValue | undefined): JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
-
-const readAnswer = ({ status, body }: { status: number; body: string }, what: string): JsonObject => {
-  const json = readObject(body)
-  if (status === 200) return json
-  const errors = textsOfJson(json.errors).join('; ').trim()
-  throw new LogicalError('unavailable', `${what}: ${status}${errors === '' ? '' : ` ${errors}`}`)
-}
-
-const readObject = (body: string): JsonObject => {
-  try {
-    return asObject(parseJson(body))
-  } catch {
-    return {}
+      authorityHint: 'check tls_ca_cert',
+    }
+    const { status, json, text } = await askApi(call, surroundings, CALL_MS)
+    if (status === 200) return json
+    throw new LogicalError('unavailable', `${method} ${address}/v1/${path}: ${text}`)
   }
 }
 
