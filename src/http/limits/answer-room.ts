@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { EventEmitter } from 'node:events'
 import type { Clock, Timer } from '../../base/clock.js'
 import { letGo } from '../../base/garbage.js'
@@ -5,11 +6,22 @@ import { LIMITS } from '../../base/limits.js'
 import { nextTurn } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { AnswerPlace } from '../../logical/request.js'
-import { type AnswerSink, type PendingAnswer, Place } from './answer-place.js'
+import { ByteBudget } from './byte-budget.js'
 
-interface Waiting {
+/** Where a response is written. A response queued behind others on its connection has no socket yet. */
+export interface AnswerSink {
+  readonly response: {
+    readonly closed: boolean
+    readonly writableEnded: boolean
+    once(event: 'close', listener: () => void): unknown
+  }
+  readonly socket: Pick<Socket, 'destroyed'> & Pick<EventEmitter, 'once' | 'off'> & { destroy(): unknown }
+}
+
+interface PendingAnswer {
+  readonly sink: AnswerSink
   readonly bytes: number
-  readonly take: () => void
+  readonly sinceMs: number
 }
 
 interface AnswerRoomLimits {
@@ -36,17 +48,21 @@ export class AnswerRoom {
   readonly #clock: Clock
   readonly #limits: AnswerRoomLimits
   readonly #pending = new Set<PendingAnswer>()
-  readonly #waiting = new Set<Waiting>()
+  readonly #budget: ByteBudget
   /** Paths and sizes of recent large responses, in order of last read. */
   readonly #expected = new Map<string, number>()
   /** True after a large response was read in this turn of the event loop. */
   #hasRead = false
-  #bytes = 0
   #impatience: Timer | undefined
 
   constructor(clock: Clock, limits: Partial<AnswerRoomLimits> = {}) {
     this.#clock = clock
     this.#limits = { ...DEFAULTS, ...limits }
+    this.#budget = new ByteBudget({
+      ...this.#limits,
+      refusal: 'too many large answers are waiting',
+      onChange: (hasAdmitted) => this.#watchSlowest(hasAdmitted),
+    })
   }
 
   /** Returns a place whose bytes are released when the client has read the response or disconnected. */
@@ -98,59 +114,33 @@ export class AnswerRoom {
   tryEnter(bytes: number, sink: AnswerSink): PendingAnswer | undefined {
     if (isGone(sink)) throw wentAway()
     this.#noteRead()
-    if (this.#waiting.size > 0 || !this.#hasRoom(bytes)) return undefined
-    return this.#hold(bytes, sink)
+    return this.#budget.tryTake(bytes) ? this.#hold(bytes, sink) : undefined
   }
 
   /** Rejects with 503 if too many responses wait, or if the client has disconnected. */
   enter(bytes: number, sink: AnswerSink): Promise<PendingAnswer> {
-    return new Promise((resolve, reject) => {
-      if (this.#waiting.size >= this.#limits.waitingMax) {
-        reject(new LogicalError('unavailable', 'too many large answers are waiting'))
-        return
-      }
-      const waiting: Waiting = {
-        bytes,
-        take: () => resolve(this.#hold(bytes, sink)),
-      }
-      this.#waiting.add(waiting)
-      whenGone(sink, () => {
-        if (!this.#waiting.delete(waiting)) return
-        reject(wentAway())
-        this.#admit()
-      })
-      this.#admit()
-    })
-  }
-
-  #hasRoom(bytes: number): boolean {
-    return this.#bytes === 0 || this.#bytes + bytes <= this.#limits.bytesMax
+    const held = () => this.#hold(bytes, sink)
+    return this.#budget.take(bytes, held, (leave) => whenGone(sink, () => leave(wentAway())))
   }
 
   #hold(bytes: number, sink: AnswerSink): PendingAnswer {
     const pending: PendingAnswer = { sink, bytes, sinceMs: this.#clock.monotonic() }
     this.#pending.add(pending)
-    this.#bytes += bytes
     whenGone(sink, () => this.release(pending))
     return pending
   }
 
   release(pending: PendingAnswer): void {
     if (!this.#pending.delete(pending)) return
-    this.#bytes -= pending.bytes
     letGo(pending.bytes)
-    this.#admit()
+    this.#budget.release(pending.bytes)
   }
 
-  #admit(): void {
-    for (const waiting of this.#waiting) {
-      if (!this.#hasRoom(waiting.bytes)) break
-      this.#waiting.delete(waiting)
-      this.#calmDown()
-      waiting.take()
-    }
-    if (this.#waiting.size === 0) this.#calmDown()
-    else this.#impatience ??= this.#clock.setTimer(this.#limits.patienceMs, () => this.#cutOldest())
+  /** Each admission gives slow clients new time. */
+  #watchSlowest(hasAdmitted: boolean): void {
+    if (hasAdmitted || !this.#budget.isAwaited) this.#calmDown()
+    if (this.#budget.isAwaited)
+      this.#impatience ??= this.#clock.setTimer(this.#limits.patienceMs, () => this.#cutOldest())
   }
 
   /** Skips responses that are still being built: a slow client did not cause that delay. */
@@ -159,12 +149,54 @@ export class AnswerRoom {
     const [oldest] = [...this.#pending].filter(({ sink }) => sink.response.writableEnded)
     const isSlow = oldest && this.#clock.monotonic() - oldest.sinceMs >= this.#limits.patienceMs
     if (isSlow) oldest.sink.socket.destroy()
-    this.#admit()
+    this.#watchSlowest(false)
   }
 
   #calmDown(): void {
     this.#impatience?.cancel()
     this.#impatience = undefined
+  }
+}
+
+/** One response's access to the response budget. Every request has one and few use it, so it costs a single object. */
+class Place implements AnswerPlace {
+  readonly #room: AnswerRoom
+  readonly #sink: AnswerSink
+  #held: PendingAnswer | undefined
+
+  constructor(room: AnswerRoom, sink: AnswerSink) {
+    this.#room = room
+    this.#sink = sink
+  }
+
+  turn(): Promise<void> | undefined {
+    return this.#room.turn()
+  }
+
+  tryEnter(bytes: number): boolean {
+    this.#giveBack()
+    this.#held = this.#room.tryEnter(bytes, this.#sink)
+    return this.#held !== undefined
+  }
+
+  async enter(bytes: number): Promise<void> {
+    this.#giveBack()
+    this.#held = await this.#room.enter(bytes, this.#sink)
+    // Several responses may have been admitted at the same time.
+    await this.#room.takeTurn(this.#sink)
+  }
+
+  expected(path: string): number | undefined {
+    return this.#room.expected(path)
+  }
+
+  note(path: string, bytes: number | undefined): void {
+    this.#room.note(path, bytes)
+  }
+
+  #giveBack(): void {
+    if (this.#held) this.#room.release(this.#held)
+    this.#held = undefined
   }
 }
 

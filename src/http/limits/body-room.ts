@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../../base/clock.js'
 import { LIMITS } from '../../base/limits.js'
 import { nextTurn } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
+import { ByteBudget } from './byte-budget.js'
 
 /** A body in transit whose sender has shown no token. */
 export interface OpenBody {
@@ -20,12 +21,6 @@ export interface Place {
 
 /** Called when a body is evicted to make room for others. The body has failed by then. */
 type OnEvicted = (error: LogicalError) => void
-
-interface Waiting {
-  readonly bytes: number
-  readonly onEvicted: OnEvicted
-  readonly take: (place: Place) => void
-}
 
 /** A large body that is being read. */
 interface Receiving {
@@ -60,15 +55,20 @@ export class BodyRoom {
   readonly #clock: Clock
   readonly #limits: BodyRoomLimits
   readonly #open = new Map<OpenBody, { bytes: number; readonly onEvicted: OnEvicted }>()
-  readonly #waiting = new Set<Waiting>()
   readonly #receiving = new Set<Receiving>()
   #openBytes = 0
-  #largeBytes = 0
+  readonly #large: ByteBudget
   #slowest: Timer | undefined
 
   constructor(clock: Clock, limits: Partial<BodyRoomLimits> = {}) {
     this.#clock = clock
     this.#limits = { ...DEFAULTS, ...limits }
+    this.#large = new ByteBudget({
+      bytesMax: this.#limits.largeBytesMax,
+      waitingMax: this.#limits.largeWaitingMax,
+      refusal: 'too many large request bodies are waiting',
+      onChange: () => this.#watchSlowest(),
+    })
   }
 
   begin(onEvicted: OnEvicted): OpenBody {
@@ -82,20 +82,8 @@ export class BodyRoom {
 
   /** Resolves when `bytes` fit into the budget, or when this is the only body. Rejects with 503 if too many bodies wait. */
   enter(bytes: number, signal: AbortSignal, onEvicted: OnEvicted): Promise<Place> {
-    return new Promise((resolve, reject) => {
-      if (this.#waiting.size >= this.#limits.largeWaitingMax) {
-        reject(new LogicalError('unavailable', 'too many large request bodies are waiting'))
-        return
-      }
-      const waiting: Waiting = { bytes, onEvicted, take: resolve }
-      this.#waiting.add(waiting)
-      signal.addEventListener('abort', () => {
-        if (!this.#waiting.delete(waiting)) return
-        reject(signal.reason)
-        this.#admit()
-      })
-      this.#admit()
-    })
+    const placed = () => this.#placeOf(bytes, onEvicted)
+    return this.#large.take(bytes, placed, (leave) => signal.addEventListener('abort', () => leave(signal.reason)))
   }
 
   #grow(body: OpenBody, bytes: number): void {
@@ -115,26 +103,13 @@ export class BodyRoom {
     this.#open.delete(body)
   }
 
-  /** Admits in FIFO order, so that small bodies cannot starve a larger one. */
-  #admit(): void {
-    for (const waiting of this.#waiting) {
-      const isRoom = this.#largeBytes === 0 || this.#largeBytes + waiting.bytes <= this.#limits.largeBytesMax
-      if (!isRoom) break
-      this.#waiting.delete(waiting)
-      this.#largeBytes += waiting.bytes
-      waiting.take(this.#placeOf(waiting))
-    }
-    this.#watchSlowest()
-  }
-
-  #placeOf({ bytes, onEvicted }: Waiting): Place {
+  #placeOf(bytes: number, onEvicted: OnEvicted): Place {
     let isTaken = true
     const leave = () => {
       if (!isTaken) return
       isTaken = false
       this.#receiving.delete(receiving)
-      this.#largeBytes -= bytes
-      this.#admit()
+      this.#large.release(bytes)
     }
     const evict = () => {
       leave()
@@ -167,7 +142,7 @@ export class BodyRoom {
 
   /** Returns the body whose deadline is next unless more of it arrives; undefined if no body waits. */
   #findDue(): { readonly body: Receiving; readonly atMs: number } | undefined {
-    if (this.#waiting.size === 0) return undefined
+    if (!this.#large.isAwaited) return undefined
     const { largeGraceMs, largeBytesPerSecondMin } = this.#limits
     let first: { readonly body: Receiving; readonly atMs: number } | undefined
     for (const body of this.#receiving) {

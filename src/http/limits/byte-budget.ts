@@ -1,0 +1,83 @@
+import { LogicalError } from '../../logical/errors.js'
+
+interface Waiting {
+  readonly bytes: number
+  readonly take: () => void
+}
+
+interface ByteBudgetOptions {
+  readonly bytesMax: number
+  readonly waitingMax: number
+  /** The error text if too many wait. */
+  readonly refusal: string
+  /** Called after each change, with true if it admitted a reservation that had waited. */
+  readonly onChange: (hasAdmitted: boolean) => void
+}
+
+/**
+ * Bytes of memory for those that fit, in FIFO order, so that small reservations cannot starve a larger one. A reservation
+ * that exceeds the whole budget fits when there is no other.
+ */
+export class ByteBudget {
+  readonly #options: ByteBudgetOptions
+  readonly #waiting = new Set<Waiting>()
+  #bytes = 0
+
+  constructor(options: ByteBudgetOptions) {
+    this.#options = options
+  }
+
+  /** True while a reservation waits. */
+  get isAwaited(): boolean {
+    return this.#waiting.size > 0
+  }
+
+  /** Reserves bytes, unless they do not fit, or others wait for theirs. */
+  tryTake(bytes: number): boolean {
+    if (this.isAwaited || !this.#hasRoom(bytes)) return false
+    this.#bytes += bytes
+    return true
+  }
+
+  /**
+   * Resolves to the result of `onTaken`, called when the bytes are reserved. `whenGone` registers a function that gives up
+   * waiting, with the error to reject with. Rejects with 503 if too many wait.
+   */
+  take<T>(bytes: number, onTaken: () => T, whenGone: (leave: (reason: unknown) => void) => void): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.size >= this.#options.waitingMax) {
+        reject(new LogicalError('unavailable', this.#options.refusal))
+        return
+      }
+      const waiting: Waiting = { bytes, take: () => resolve(onTaken()) }
+      this.#waiting.add(waiting)
+      whenGone((reason) => {
+        if (!this.#waiting.delete(waiting)) return
+        reject(reason)
+        this.#admit()
+      })
+      this.#admit()
+    })
+  }
+
+  release(bytes: number): void {
+    this.#bytes -= bytes
+    this.#admit()
+  }
+
+  #hasRoom(bytes: number): boolean {
+    return this.#bytes === 0 || this.#bytes + bytes <= this.#options.bytesMax
+  }
+
+  #admit(): void {
+    let hasAdmitted = false
+    for (const waiting of this.#waiting) {
+      if (!this.#hasRoom(waiting.bytes)) break
+      this.#waiting.delete(waiting)
+      this.#bytes += waiting.bytes
+      hasAdmitted = true
+      waiting.take()
+    }
+    this.#options.onChange(hasAdmitted)
+  }
+}
