@@ -10,11 +10,10 @@ import type { PathRuleTable } from '../logical/path-rules.js'
 import { isWrite, type Response } from '../logical/request.js'
 import { LeadershipLost, OutcomeUnknown } from '../storage/commit-log/shared-log.js'
 import type { Store } from '../storage/store/store.js'
-import { headOf, renderAllowance } from './nodes/body-question.js'
+import { headOf, renderAllowance, type Standby } from './nodes/standby.js'
 import type { ClusterNode } from './nodes/cluster-node.js'
 import { NotActive } from './nodes/relay-service.js'
 import { OwnTurn } from './nodes/relay.js'
-import type { Standby } from './nodes/standby.js'
 import type { InFlightRequests } from './runtime/in-flight.js'
 import type { RuntimeHost } from './runtime/runtime-host.js'
 import type { OpenServerState } from './runtime/server-state.js'
@@ -22,11 +21,14 @@ import { systemRulesOf } from './rules/system-rules.js'
 
 interface RequestsOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly host: RuntimeHost
-  /** Returns this server's node; undefined for a single-node cluster. */
-  readonly nodes: () => { readonly node: ClusterNode; readonly standby: Standby } | undefined
   readonly systemRules: PathRuleTable
   readonly inFlight: InFlightRequests
   readonly meter: Meter
+}
+
+interface NodeRoles {
+  readonly node: ClusterNode
+  readonly standby: Standby
 }
 
 /** The state of the log when a request began. */
@@ -41,32 +43,39 @@ interface Moment {
 /** Decides how each request is handled, by the state of the server. */
 export class Requests {
   readonly #options: RequestsOptions
+  /** Undefined for a single-node cluster. */
+  #nodes: NodeRoles | undefined
 
   constructor(options: RequestsOptions) {
     this.#options = options
   }
 
+  /** Makes this server a node of a multi-node cluster. */
+  join(nodes: NodeRoles): void {
+    this.#nodes = nodes
+  }
+
   async handle(request: IncomingRequest): Promise<Rendered> {
     const { host } = this.#options
-    const nodes = this.#options.nodes()
+    const nodes = this.#nodes
     try {
-      await host.admit(request)
+      await host.admission.admit(request)
       if (nodes && host.state.name === 'standby') {
         const answered = await this.#counted(request, () => nodes.standby.answerAlone(request))
         if (answered) return answered
         await nodes.standby.awaitActive(request)
-        await host.admit(request)
+        await host.admission.admit(request)
       }
       return await this.#counted(request, () => this.#answer(request))
     } finally {
-      host.leave(request)
+      host.admission.leave(request)
     }
   }
 
   /** Returns the limits of a body, before it is read. */
   async allowBody(sender: BodySender, gone: AbortSignal): Promise<BodyAllowance> {
     const { host } = this.#options
-    const nodes = this.#options.nodes()
+    const nodes = this.#nodes
     if (!nodes) return host.allowBody(sender, gone)
     const head = headOf(sender, gone)
     try {
@@ -85,11 +94,11 @@ export class Requests {
   /** Serves a request forwarded by a standby of this cluster. If it throws `NotActive`, it has executed nothing. */
   async handleRelayed(request: IncomingRequest, { asks, waitMs }: Omit<Relayed, 'request'>): Promise<Rendered> {
     const { host, clock } = this.#options
-    const nodes = this.#options.nodes()
+    const nodes = this.#nodes
     request.waitEndMs = clock.monotonic() + waitMs
     if (!nodes?.node.isServing && !nodes?.node.isTakingOver) throw new NotActive()
     try {
-      await host.admit(request)
+      await host.admission.admit(request)
       const { state } = host
       if (!('pipeline' in state)) throw new NotActive()
       if (asks === 'allowance') return renderAllowance(state.pipeline.allowBody(state.name, request))
@@ -97,7 +106,7 @@ export class Requests {
       await state.pipeline.requireRights(state.name, request)
       return renderAnswer(request, { status: 204 })
     } finally {
-      host.leave(request)
+      host.admission.leave(request)
     }
   }
 
@@ -112,13 +121,13 @@ export class Requests {
 
   async #answer(request: IncomingRequest): Promise<Rendered> {
     const { host } = this.#options
-    const nodes = this.#options.nodes()
+    const nodes = this.#nodes
     if (!nodes || host.state.name !== 'standby') return this.answerHere(request)
     try {
       return await nodes.standby.answer(request)
     } catch (error) {
       if (!(error instanceof OwnTurn)) throw error
-      await host.admit(request)
+      await host.admission.admit(request)
       return this.#answer(request)
     }
   }
@@ -136,7 +145,7 @@ export class Requests {
 
   #moment(): Moment {
     const store = this.#options.host.runtime?.store
-    return { store, index: store?.position.index, term: this.#options.nodes()?.node.leadingTerm }
+    return { store, index: store?.position.index, term: this.#nodes?.node.leadingTerm }
   }
 
   /**
@@ -144,8 +153,8 @@ export class Requests {
    * log, and requests that make this node step down must return their result.
    */
   #isOutdated({ path, operation }: IncomingRequest, { term }: Moment): boolean {
-    const { nodes, systemRules } = this.#options
-    const node = nodes()?.node
+    const { systemRules } = this.#options
+    const node = this.#nodes?.node
     if (!node || (term !== undefined && term === node.leadingTerm)) return false
     return !isServedWhile('fenced', systemRulesOf(systemRules, path), operation)
   }

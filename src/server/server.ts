@@ -13,15 +13,16 @@ import type { JsonObject } from '../logical/json.js'
 import type { PathRuleTable } from '../logical/path-rules.js'
 import { EncryptionCount } from '../storage/barrier/encryption-count.js'
 import type { EngineSource } from '../storage/engine/engine-source.js'
-import { ClusterImages } from './lab/cluster-images.js'
+import { ClusterImages } from './own-api/cluster-images.js'
 import { ApiListeners } from './api-listeners.js'
-import { openDev } from './dev/dev.js'
-import type { DevSecrets } from './dev/dev-key.js'
-import { withDiskFaults } from './faults/disk-faults.js'
-import { createLabApi } from './lab/lab-api.js'
-import { OwnFeed } from './lab/own-feed.js'
-import { requireLicensedRoles } from './wiring/licensed-roles.js'
-import { LabState } from './faults/lab-state.js'
+import { type DevSecrets, openDev } from './dev/dev.js'
+import { LabState, withDiskFaults } from './faults/disk-faults.js'
+import { createLabApi } from './own-api/lab-api.js'
+import { OwnFeed } from './own-api/own-feed.js'
+import { requireLicensedRoles } from './parts/cluster-identity.js'
+import type { Facilities } from '../base/facilities.js'
+import type { Log } from '../base/log.js'
+import type { ServerConfig } from './config/config.js'
 import { type InFlight, InFlightRequests } from './runtime/in-flight.js'
 import { replicationTimes } from './wiring/replication-parts.js'
 import type { Runtime } from './runtime/runtime.js'
@@ -29,15 +30,28 @@ import { RuntimeHost } from './runtime/runtime-host.js'
 import { ServerStatus } from './runtime/server-status.js'
 import type { StandIns } from './rules/stand-ins.js'
 import { openConfiguredStorage } from './data/server-storage.js'
-import { checkAfterCrash } from './data/start-check.js'
+import { checkAfterCrash } from './data/open-store.js'
 import type { SharedLog } from '../storage/commit-log/shared-log.js'
 import { createNodeParts, type NodeParts } from './nodes/node-parts.js'
 import type { Peers } from './peers/peers.js'
-import { createPeersHost } from './peers/peers-host.js'
-import type { CompleteOptions, ServerOptions } from './server-options.js'
 import { Requests } from './requests.js'
-import type { ShellView } from './parts/shell-view.js'
+import type { ShellView } from './parts/parts.js'
 import { systemRules, systemRulesOf } from './rules/system-rules.js'
+
+interface ServerOptions extends Partial<Facilities> {
+  readonly config: ServerConfig
+  readonly log: Log
+  /** The shared log of a multi-node cluster; absent for a single-node cluster. */
+  readonly sharedLog?: SharedLog | undefined
+  /** Opens the data. Default: the configured storage. */
+  readonly openStorage?: () => Promise<EngineSource>
+  readonly standIns?: StandIns | undefined
+  /** Node management for storage "raft". */
+  readonly peers?: Peers | undefined
+}
+
+/** The options, with defaults applied. */
+type CompleteOptions = ServerOptions & Facilities & Required<Pick<ServerOptions, 'openStorage'>>
 
 /**
  * One server process: permanent listeners around a runtime that role changes replace. Everything derived from data belongs
@@ -64,7 +78,7 @@ export class Server implements ShellView {
   readonly images: ClusterImages
   readonly feed: OwnFeed
   #clusterPort: ClusterPort | undefined
-  #devSecrets: DevSecrets | undefined
+  devSecrets: DevSecrets | undefined
 
   private constructor(options: CompleteOptions) {
     this.#options = { ...options, clock: skewedClock(options.clock, () => this.labState.skewMs) }
@@ -77,27 +91,26 @@ export class Server implements ShellView {
     const { config, network, clock, random, log } = this.#options
     this.transport =
       this.standIns?.transport ?? createGrpcTransport({ network, clock, times: replicationTimes(config), log })
-    this.#nodes = options.sharedLog && this.#createNodeParts(options.sharedLog)
-    const seat = () => this.#nodes?.node
-    this.host = new RuntimeHost({ ...this.#options, status: this.status, shell: this, inFlight: this.#inFlight, seat })
+    this.host = new RuntimeHost({
+      ...this.#options,
+      status: this.status,
+      shell: this,
+      inFlight: this.#inFlight,
+      watch: (source) => (config.own.labApi ? withDiskFaults(source, this.labState.disk, clock) : source),
+    })
     this.#requests = new Requests({
       ...this.#options,
       host: this.host,
-      nodes: () => this.#nodes,
       systemRules: this.systemRules,
       inFlight: this.#inFlight,
       meter: this.meter,
     })
-    this.peers?.serve(
-      createPeersHost(this.host, {
-        ...{ node: seat, transport: this.transport },
-        beRemoved: () => this.status.remove(),
-        watched: (source) => this.#watched(source),
-        becomeNode: (sharedLog) => {
-          this.#nodes = this.#createNodeParts(sharedLog)
-        },
-      }),
-    )
+    this.peers?.serve({
+      host: this.host,
+      transport: this.transport,
+      beRemoved: () => this.status.remove(),
+      becomeNode: (sharedLog) => this.#becomeNode(sharedLog),
+    })
     this.images = new ClusterImages({
       host: this.host,
       clock: options.clock,
@@ -107,7 +120,7 @@ export class Server implements ShellView {
     })
     this.feed = new OwnFeed(this, clock)
     this.#listeners = new ApiListeners({
-      handle: (request) => this.handle(request),
+      handle: this.handle,
       rulesOf: (path) => systemRulesOf(this.systemRules, path),
       allowBody: (sender, gone) => this.#requests.allowBody(sender, gone),
       lab: createLabApi(this, config),
@@ -125,7 +138,6 @@ export class Server implements ShellView {
       random: createSystemRandom(),
       network: systemNetwork,
       openStorage: () => openConfiguredStorage(options.config, options.log),
-      standIns: undefined,
       ...options,
     })
     try {
@@ -147,10 +159,6 @@ export class Server implements ShellView {
     return this.#clusterPort
   }
 
-  get devSecrets(): DevSecrets | undefined {
-    return this.#devSecrets
-  }
-
   /** Undefined for a single-node cluster. */
   get node(): NodeParts['node'] | undefined {
     return this.#nodes?.node
@@ -160,14 +168,8 @@ export class Server implements ShellView {
     return this.host.runtime
   }
 
-  get storageGeneration(): number {
-    return this.host.storageGeneration
-  }
-
-  /** True while data removed by a filter may still be readable in the files. */
-  get isPurgePending(): boolean {
-    return this.host.hasPurgeMark || this.host.runtime?.cluster?.replication.isPurgePending === true
-  }
+  /** Handles one request from the HTTP front. Any error thrown becomes an error response. */
+  readonly handle = (request: IncomingRequest): Promise<Rendered> => this.#requests.handle(request)
 
   readonly inFlight = (): ReadonlyMap<string, InFlight> => this.#inFlight.all()
 
@@ -192,7 +194,7 @@ export class Server implements ShellView {
     try {
       await this.host.end()
     } finally {
-      await this.#nodes?.close()
+      await (this.#nodes ?? this.#options.sharedLog)?.close()
       await this.peers?.close()
       await this.#clusterPort?.close()
       await this.passwords.close()
@@ -201,15 +203,16 @@ export class Server implements ShellView {
   }
 
   async #start(): Promise<void> {
-    const { config, log, openStorage } = this.#options
-    const source = this.#watched(await openStorage())
+    const { config, log, openStorage, sharedLog } = this.#options
+    const source = await openStorage()
     this.host.adopt(source)
     this.#clusterPort = await this.transport.listen(config.clusterBindAddress)
+    if (sharedLog) this.#becomeNode(sharedLog)
     const runtime = await this.#openSound(source)
     void this.#nodes?.node.announce()
     requireLicensedRoles(config.own.license, runtime.store)
     for (const listener of config.listeners) await this.#listeners.open(listener)
-    if (config.dev) this.#devSecrets = await openDev(runtime, config, log)
+    if (config.dev) this.devSecrets = await openDev(runtime, config, log)
     else await this.host.autoUnseal()
     this.peers?.begin()
   }
@@ -226,25 +229,21 @@ export class Server implements ShellView {
     }
   }
 
-  /** Handles one request from the HTTP front. Any error thrown becomes an error response. */
-  handle(request: IncomingRequest): Promise<Rendered> {
-    return this.#requests.handle(request)
-  }
-
-  #watched(source: EngineSource): EngineSource {
-    return this.#options.config.own.labApi ? withDiskFaults(source, this.labState.disk, this.#options.clock) : source
-  }
-
-  #createNodeParts(sharedLog: SharedLog): NodeParts {
-    return createNodeParts(sharedLog, {
+  #becomeNode(sharedLog: SharedLog): void {
+    const nodes = createNodeParts(sharedLog, {
       ...this.#options,
       status: this.status,
       systemRules: this.systemRules,
       transport: this.transport,
-      host: () => this.host,
-      port: () => this.clusterPort,
-      requests: () => this.#requests,
-      placeForCall: (ended) => this.#listeners.placeForCall(ended),
+      host: this.host,
+      port: this.clusterPort,
+      requests: this.#requests,
+      placeForCall: this.#listeners.placeForCall,
+      standIns: this.standIns,
     })
+    this.#nodes = nodes
+    this.status.join(nodes.node)
+    this.host.seat = nodes.node
+    this.#requests.join(nodes)
   }
 }

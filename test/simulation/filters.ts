@@ -100,7 +100,7 @@ const level = async (world: World, { links }: Servers): Promise<void> => {
     await world.until(`${below.name} is to follow the filter`, async () => {
       const statusOf = (member: Member) => () => world.status(member, kind)
       const lag = await findLagBetween(statusOf(above), statusOf(below), kind)
-      return lag ?? (below.cluster.server?.isPurgePending ? 'it still destroys what was taken away' : undefined)
+      return lag ?? (below.cluster.server?.host.isPurgePending ? 'it still destroys what was taken away' : undefined)
     })
 }
 

@@ -53,7 +53,7 @@ export class MemoryNode extends TestNode {
 
   /** How often its data was replaced, and once more. */
   get storageGeneration(): number {
-    return this.#server?.storageGeneration ?? 0
+    return this.#server?.host.storageGeneration ?? 0
   }
 
   /** The end of the log. */

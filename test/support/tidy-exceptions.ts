@@ -12,7 +12,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'src/lab/daemon/lab-daemon.ts': 260,
   'src/replication/primary/stream-server.ts': 280,
   'src/replication/secondary/follower.ts': 280,
-  'src/server/lab/lab-api.ts': 280,
+  'src/server/own-api/lab-api.ts': 280,
   'src/server/runtime/runtime-host.ts': 300,
   'src/storage/commit/committer.ts': 320,
   'src/storage/store/store.ts': 300,

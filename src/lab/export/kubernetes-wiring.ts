@@ -13,7 +13,7 @@ import {
   tlsSecretOf,
   UNPRIVILEGED,
 } from './kubernetes-parts.js'
-import { labTlsFiles } from '../../server/lab/lab-tls.js'
+import { labTlsFiles } from '../../server/dev/dev-tls.js'
 import { serversOf } from '../model/topology.js'
 import { API_PORT, type ExportSource, hasTls, schemeOf } from './plan.js'
 

@@ -1,6 +1,6 @@
 import type { StatefulSet } from 'kubernetes-types/apps/v1.js'
 import type { ConfigMap, Container, EnvVar, Secret, Service } from 'kubernetes-types/core/v1.js'
-import { createLabCertificates, labTlsFiles } from '../../server/lab/lab-tls.js'
+import { createLabCertificates, labTlsFiles } from '../../server/dev/dev-tls.js'
 import { loadYaml } from '../documents/yaml-document.js'
 import { newSealKey } from '../model/seal-key.js'
 import { serversOf } from '../model/topology.js'

@@ -1,5 +1,5 @@
 import { LAB_SETTINGS, type LabSettings, NODE_SETTINGS, requireSettings } from '../model/settings.js'
-import { labTlsFiles } from '../../server/lab/lab-tls.js'
+import { labTlsFiles } from '../../server/dev/dev-tls.js'
 import { planOf, serversOf, type Topology } from '../model/topology.js'
 
 /** One file of an export, with its path relative to the directory. */

@@ -4,14 +4,14 @@ import path from 'node:path'
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
-import { type LabTls, makeLabTls } from '../../server/lab/lab-tls.js'
+import { type TlsFiles, makeLabTls } from '../../server/dev/dev-tls.js'
 import { newSealKey } from '../model/seal-key.js'
 import { planOf, type Topology } from '../model/topology.js'
 import { Balancer } from './balancer.js'
 
 /** The certificates, seal key and load balancer of one cluster. */
 interface Provision {
-  readonly tls?: LabTls | undefined
+  readonly tls?: TlsFiles | undefined
   /** The auto-unseal key file. */
   readonly sealKeyFile?: string | undefined
   readonly balancer?: Balancer | undefined

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { createSystemRandom, type Random } from '../../base/random.js'
-import { labTlsFiles } from '../../server/lab/lab-tls.js'
+import { labTlsFiles } from '../../server/dev/dev-tls.js'
 import {
   type ClusterRecord,
   describeServer,

@@ -1,6 +1,6 @@
 import { cpSync } from 'node:fs'
 import path from 'node:path'
-import { describeOwner, findPortOwner } from '../../server/data/owner-of.js'
+import { describeOwner, findPortOwner } from '../../base/process-owner.js'
 import {
   type ClusterRecord,
   describeServer,

@@ -1,6 +1,6 @@
 import net from 'node:net'
 import { createSystemRandom, type Random } from '../../base/random.js'
-import { describeOwner, findPortOwner } from '../../server/data/owner-of.js'
+import { describeOwner, findPortOwner } from '../../base/process-owner.js'
 import { LabError } from './lab-error.js'
 
 export interface PortPair {

@@ -1,4 +1,4 @@
-import type { Entry, ImageState } from '../../server/lab/cluster-image.js'
+import type { Entry, ImageState } from '../../server/data/cluster-image.js'
 import type { Kind } from '../model/kinds.js'
 
 /** All data of a server at one time, in memory. */

@@ -1,8 +1,7 @@
 import { copyFileSync, linkSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import type { ApiClient } from '../../client/api-client.js'
-import { checkImage } from '../../server/lab/cluster-image.js'
-import { IMAGE_IN } from '../../server/lab/cluster-images.js'
+import { checkImage, IMAGE_IN } from '../../server/data/cluster-image.js'
 import {
   type ClusterRecord,
   clientOf,

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { readNamedText } from '../../base/named-file.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { createSystemRandom } from '../../base/random.js'
-import { checkImage } from '../../server/lab/cluster-image.js'
+import { checkImage } from '../../server/data/cluster-image.js'
 import {
   checkSealedLength,
   keyIdOf,
@@ -13,7 +13,7 @@ import {
   SealedFileError,
   SEAL_KEY_BYTES,
   writeSealedFile,
-} from '../../server/lab/sealed-file.js'
+} from '../../base/sealed-file.js'
 import { LabError } from '../model/lab-error.js'
 import { makeDirectories } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'

@@ -1,8 +1,7 @@
 import { copyFileSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
-import { imageOfStopped, type ImageFacts } from '../../server/lab/cluster-image.js'
-import { IMAGE_OUT } from '../../server/lab/cluster-images.js'
+import { IMAGE_OUT, type ImageFacts, imageOfStopped } from '../../server/data/cluster-image.js'
 import type { ApiClient } from '../../client/api-client.js'
 import {
   type ClusterRecord,

@@ -4,7 +4,7 @@ import { formatHostPort, parseHostPort } from '../../base/network.js'
 import type { ListenerConfig, ServerConfig } from './config.js'
 import type { Findings } from './file.js'
 import { nonEmpty, type Sourced } from './values.js'
-import { addressOfInterface } from './network-addresses.js'
+import { addressOfInterface } from '../../base/network-addresses.js'
 import { type ConfigSources, fromVariable, type ResolvedSettings } from './resolved-settings.js'
 
 export type Addresses = Pick<ServerConfig, 'apiAddress' | 'clusterAddress' | 'clusterBindAddress'>

@@ -1,6 +1,6 @@
-import { expandTemplate, isTemplate } from './address-template.js'
+import { expandTemplate, isTemplate } from '../../base/address-template.js'
 import type { ServerFlags } from './flags.js'
-import type { NetworkAddress } from './network-addresses.js'
+import type { NetworkAddress } from '../../base/network-addresses.js'
 import type { FileSettings, Findings } from './file.js'
 import { type Environment, type Sourced, textOf } from './values.js'
 

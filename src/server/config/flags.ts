@@ -100,7 +100,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   recovery: 'recovery mode is not supported: stop the server and use "understudy storage verify"',
 }
 
-export type ParsedFlags =
+type ParsedFlags =
   | { readonly ok: true; readonly flags: ServerFlags }
   | { readonly ok: false; readonly problems: readonly string[] }
 

@@ -2,7 +2,7 @@ import { formatGoDuration } from '../../base/duration.js'
 import type { ExpandAddress } from './expand-addresses.js'
 import type { FileSettings, Findings, Stanza } from './file.js'
 import type { ServerFlags } from './flags.js'
-import type { NetworkAddress } from './network-addresses.js'
+import type { NetworkAddress } from '../../base/network-addresses.js'
 import type { ConfigValue, Environment, KindValue, SettingKind, Sourced } from './values.js'
 
 /** The sources of all settings, and the collectors for resolved settings and problems. */

@@ -22,7 +22,7 @@ import {
   readConfigText,
 } from './file.js'
 import { resolveListeners } from './listeners.js'
-import { type NetworkAddress, systemAddresses } from './network-addresses.js'
+import { type NetworkAddress, systemAddresses } from '../../base/network-addresses.js'
 import { resolveOwnSettings } from './understudy-settings.js'
 import { resolveSeal } from './seal.js'
 import { resolveStorage } from './storage.js'

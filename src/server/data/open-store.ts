@@ -4,6 +4,11 @@ import type { CommitLog } from '../../storage/commit-log/commit-log.js'
 import type { Engine } from '../../storage/engine/engine.js'
 import { Store } from '../../storage/store/store.js'
 import type { ServerConfig } from '../config/config.js'
+import { LIMITS } from '../../base/limits.js'
+import type { Log } from '../../base/log.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { EngineSource } from '../../storage/engine/engine-source.js'
+import { damagedData } from '../../storage/engine/level-failure.js'
 
 export interface StoreSurroundings extends Pick<Facilities, 'clock' | 'random' | 'log'> {
   readonly config: ServerConfig
@@ -33,3 +38,24 @@ export const openStore = (
     recorder,
     ...(commitLog && { commitLog }),
   })
+
+/**
+ * Checks data that was not closed cleanly, since a file may be lost without a trace: leaf records and trees show which
+ * records must exist. Small data is checked at once, and damage is thrown as a LogicalError. Damage in larger data is
+ * logged, and reported by merkle-check.
+ */
+export const checkAfterCrash = async (source: EngineSource, store: Pick<Store, 'examine'>, log: Log): Promise<void> => {
+  if (!source.isUnchecked) return
+  const check = async () => {
+    const { damage } = await store.examine().catch((error: unknown) => {
+      if (error instanceof LogicalError && error.code === 'internal') throw damagedData(error.message)
+      throw error
+    })
+    if (damage.length > 0) throw damagedData(`the data is damaged: ${damage.join('; ')}`)
+  }
+  if ((await source.engine.sizeBytes()) <= LIMITS.startCheckBytesMax) return check()
+  check().catch((error: unknown) => {
+    if (error instanceof LogicalError && error.code === 'internal') log.error('what is served is damaged', { error })
+    else log.warn('the data was not looked through after a crash', { error })
+  })
+}

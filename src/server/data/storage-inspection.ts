@@ -15,7 +15,7 @@ import {
 import { findLockFile } from '../../storage/engine/level-engine.js'
 import { isUnreadable, unreadable } from '../../storage/engine/level-failure.js'
 import { dataKey } from '../../storage/keys/raw-keys.js'
-import { describeOwner, findLockOwner } from './owner-of.js'
+import { describeOwner, findLockOwner } from '../../base/process-owner.js'
 
 /** Inspects the data directory of a stopped server, for the command line. Failures are LogicalErrors and `InUse`. */
 

@@ -1,22 +1,48 @@
-import { replaceFile } from '../../base/replace-file.js'
 import os from 'node:os'
 import path from 'node:path'
+import { replaceFile } from '../../base/replace-file.js'
 import type { Clock } from '../../base/clock.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { parseHostPort } from '../../base/network.js'
 import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
-import { createApiCertificates } from '../../crypto/api-certificates.js'
+import { type ApiCertificates, createApiCertificates } from '../../crypto/api-certificates.js'
 import type { ServerConfig } from '../config/config.js'
+import { X509Certificate } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readNamedFile } from '../../base/named-file.js'
 
-/** The files of `-dev-tls`, under Vault's names. */
-export interface DevCertificates {
-  /** Created for this run, and removed when it ends. */
-  readonly isTemporary: boolean
-  readonly directory: string
+/** TLS files, all in PEM. */
+export interface TlsFiles {
   readonly caFile: string
   readonly certFile: string
   readonly keyFile: string
 }
+
+/** The files of `-dev-tls`, under Vault's names. */
+export interface DevCertificates extends TlsFiles {
+  /** Created for this run, and removed when it ends. */
+  readonly isTemporary: boolean
+  readonly directory: string
+}
+
+const filesIn = (directory: string, prefix: string): TlsFiles => ({
+  caFile: path.join(directory, `${prefix}ca.pem`),
+  certFile: path.join(directory, `${prefix}cert.pem`),
+  keyFile: path.join(directory, `${prefix}key.pem`),
+})
+
+const writeFiles = (files: TlsFiles, { ca, certificate, privateKey }: ApiCertificates): void => {
+  replaceFile(files.caFile, ca, 0o644)
+  replaceFile(files.certFile, certificate, 0o644)
+  replaceFile(files.keyFile, privateKey)
+}
+
+/** The names by which local clients reach a server. */
+const LOCAL = ['localhost', '127.0.0.1', '::1']
+
+/** Creates a CA, and one certificate for local clients and the given server names. */
+export const createLabCertificates = (names: readonly string[], nowMs: number): Promise<ApiCertificates> =>
+  createApiCertificates([...new Set([...LOCAL, ...names])], nowMs)
 
 /**
  * Creates a CA and a certificate for the development listener and writes them. Resolves to the configuration that uses them,
@@ -32,27 +58,40 @@ export const prepareDevTls = async (
   const isTemporary = wanted.directory === ''
   const directory = isTemporary ? makeTemporaryDirectory('tls') : path.resolve(wanted.directory)
   if (!isTemporary) makeDirectory(directory, 0o755)
-  const made = await createApiCertificates(hostsOf(listener.address, wanted.extraHosts), clock.now())
-  const write = (name: string, text: string, mode: number): string => {
-    const file = path.join(directory, name)
-    replaceFile(file, text, mode)
-    return file
-  }
-  const certificates: DevCertificates = {
-    isTemporary,
-    directory,
-    caFile: write('vault-ca.pem', made.ca, 0o644),
-    certFile: write('vault-cert.pem', made.certificate, 0o644),
-    keyFile: write('vault-key.pem', made.privateKey, 0o600),
-  }
+  const { host } = parseHostPort(listener.address)
+  const bound = ['', '0.0.0.0', '::'].includes(host) ? [] : [host]
+  const made = await createLabCertificates([os.hostname(), ...bound, ...wanted.extraHosts], clock.now())
+  const certificates = { isTemporary, directory, ...filesIn(directory, 'vault-') }
+  writeFiles(certificates, made)
   const { certFile, keyFile } = certificates
   const secure = { ...listener, tls: { ...listener.tls, certFile, keyFile } }
   return { config: { ...config, listeners: [secure, ...others] }, certificates }
 }
 
-/** Returns the names and addresses that local clients may use, and the requested extra ones. */
-const hostsOf = (address: string, extraHosts: readonly string[]): string[] => {
-  const { host } = parseHostPort(address)
-  const isWildcard = ['', '0.0.0.0', '::'].includes(host)
-  return [...new Set(['localhost', '127.0.0.1', '::1', os.hostname(), ...(isWildcard ? [] : [host]), ...extraHosts])]
+export const labTlsFiles = (directory: string): TlsFiles => filesIn(directory, '')
+
+/** Creates certificates for the servers of a lab, and writes them to files. */
+export const makeLabTls = async (
+  directory: string,
+  nowMs: number,
+  names: readonly string[] = [os.hostname()],
+): Promise<TlsFiles> => {
+  const files = labTlsFiles(directory)
+  const made = await createLabCertificates(names, nowMs)
+  makeDirectory(directory, 0o700)
+  writeFiles(files, made)
+  return files
+}
+
+/** Certificates that expire sooner are renewed, so that they do not expire while a server runs. */
+const RENEWED_BEFORE_MS = 30 * 86_400_000
+
+/** Returns whether the files exist, and their certificate is valid long enough and covers all names. */
+export const isGoodFor = (files: TlsFiles, names: readonly string[], nowMs: number): boolean => {
+  if (!Object.values(files).every((file) => existsSync(file))) return false
+  const certificate = new X509Certificate(readNamedFile(files.certFile))
+  return (
+    Date.parse(certificate.validTo) - nowMs > RENEWED_BEFORE_MS &&
+    names.every((name) => certificate.checkHost(name) !== undefined)
+  )
 }

@@ -4,7 +4,9 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 import { ROOT_NAMESPACE } from '../../logical/request.js'
 import type { ServerConfig } from '../config/config.js'
 import type { Runtime } from '../runtime/runtime.js'
-import { type DevSecrets, readDevKey, writeDevKey } from './dev-key.js'
+import { existsSync } from 'node:fs'
+import { replaceFile } from '../../base/replace-file.js'
+import { readNamedText } from '../../base/named-file.js'
 
 /**
  * Initializes and unseals a development server: one key share, a root token with a custom ID, and `secret/`. With a data
@@ -52,4 +54,21 @@ export const openDev = async (runtime: Runtime, config: ServerConfig, log: Log):
   const secrets = { rootToken, unsealKey: made.share.toString('hex') }
   if (keyFile) writeDevKey(keyFile, secrets)
   return secrets
+}
+
+/** The secrets that `server -dev` prints. */
+export interface DevSecrets {
+  readonly rootToken: string
+  readonly unsealKey: string
+}
+
+/**
+ * Reads the secrets with which a development server with a data directory unseals itself. The file is readable only by its
+ * owner.
+ */
+export const readDevKey = (file: string): DevSecrets | undefined =>
+  existsSync(file) ? (JSON.parse(readNamedText(file)) as DevSecrets) : undefined
+
+export const writeDevKey = (file: string, secrets: DevSecrets): void => {
+  replaceFile(file, `${JSON.stringify(secrets)}\n`)
 }

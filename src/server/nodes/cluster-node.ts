@@ -10,20 +10,20 @@ import {
   type SharedLog,
 } from '../../storage/commit-log/shared-log.js'
 import type { Engine } from '../../storage/engine/engine.js'
-import type { NodeSeat } from '../parts/node-seat.js'
+import type { NodeSeat } from '../parts/parts.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { RuntimeHost } from '../runtime/runtime-host.js'
 import { Candidacy } from './candidacy.js'
 import { findStep, type NodeEffect, type NodeEvent, type NodeState } from './machine.js'
 import { Presence } from './presence.js'
-import type { RelayPort } from './relay-port.js'
+import type { RelayPort } from './relay-service.js'
 
 interface ClusterNodeOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly sharedLog: SharedLog
   readonly self: Pick<NodeRecord, 'id' | 'hostname' | 'apiAddress' | 'clusterAddress' | 'version'>
   /** How long it stays out of elections after it stepped down, or failed to become active. */
   readonly restMs: number
-  readonly host: () => Pick<RuntimeHost, 'runtime' | 'followAnew'>
+  readonly host: Pick<RuntimeHost, 'runtime' | 'followAnew'>
   readonly onChange: () => void
   readonly relayPort: RelayPort
 }
@@ -106,7 +106,7 @@ export class ClusterNode implements NodeSeat {
     return this.presence.nodes(activeId)
   }
 
-  readonly announce = (): Promise<void> => this.presence.announce(this.#options.host().runtime)
+  readonly announce = (): Promise<void> => this.presence.announce(this.#options.host.runtime)
 
   unsealed(): void {
     this.#on('unsealed')
@@ -127,7 +127,7 @@ export class ClusterNode implements NodeSeat {
   }
 
   changed(): void {
-    const { runtime } = this.#options.host()
+    const { runtime } = this.#options.host
     if (this.#state === 'changing') this.#followed()
     // The log now uses keys that this node does not have.
     else if (this.#state === 'standby' && runtime?.seal.isSealed) this.#on('sealed')
@@ -188,15 +188,15 @@ export class ClusterNode implements NodeSeat {
     if (!leadership) return
     const { host, log } = this.#options
     void leadership.lost.then((reason) => this.#lost(leadership, reason))
-    const { runtime } = host()
+    const { runtime } = host
     try {
       if (!runtime) throw new LogicalError('unavailable', 'the server is stopping')
       await runtime.lead(leadership)
       await this.#options.relayPort.serve(runtime.barrier.view(''))
       await runtime.openCluster()
-      if (host().runtime === runtime) this.#on('opened')
+      if (host.runtime === runtime) this.#on('opened')
     } catch (error) {
-      if (this.#leadership !== leadership || host().runtime !== runtime) return
+      if (this.#leadership !== leadership || host.runtime !== runtime) return
       log.error('this node could not become active', { error })
       this.#candidacy.rest()
       this.#on('lost')
@@ -216,13 +216,13 @@ export class ClusterNode implements NodeSeat {
 
   async #follow(reason: string, leadership: Leadership, { isDrained }: { isDrained: boolean }): Promise<void> {
     const { host } = this.#options
-    await host().followAnew(reason, { isDrained, release: () => leadership.resign() })
+    await host.followAnew(reason, { isDrained, release: () => leadership.resign() })
     this.#leadership = undefined
     this.#followed()
   }
 
   #followed(): void {
-    const { runtime } = this.#options.host()
+    const { runtime } = this.#options.host
     if (runtime) this.#on(runtime.seal.isSealed ? 'followed-sealed' : 'followed-unsealed')
   }
 
@@ -233,7 +233,7 @@ export class ClusterNode implements NodeSeat {
   }
 
   #requireRuntime(): Runtime {
-    const { runtime } = this.#options.host()
+    const { runtime } = this.#options.host
     if (!runtime) throw new LogicalError('unavailable', 'the server is stopping')
     return runtime
   }

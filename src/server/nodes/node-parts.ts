@@ -6,37 +6,33 @@ import type { Relayed } from '../../replication/forwarding/relayed-request.js'
 import type { ClusterPort, ClusterTransport } from '../../replication/rpc/transport.js'
 import type { SharedLog } from '../../storage/commit-log/shared-log.js'
 import type { ServerConfig } from '../config/config.js'
+import { WaitingRoom } from '../runtime/admission.js'
 import type { RuntimeHost } from '../runtime/runtime-host.js'
-import { WaitingRoom } from '../runtime/waiting-room.js'
 import type { ServerStatus } from '../runtime/server-status.js'
 import type { StandIns } from '../rules/stand-ins.js'
 import { systemRulesOf } from '../rules/system-rules.js'
 import { replicationTimes } from '../wiring/replication-parts.js'
 import { ActiveLink } from './active-link.js'
 import { ClusterNode } from './cluster-node.js'
-import { readRevoked } from './member-certificates.js'
-import { findAuthority } from './node-authority.js'
+import { findAuthority, readRevoked } from './node-authority.js'
 import { Relay } from './relay.js'
-import { RelayPort } from './relay-port.js'
-import { createRelayService } from './relay-service.js'
+import { createRelayService, RelayPort } from './relay-service.js'
 import { Standby } from './standby.js'
 import { StandbyPort } from './standby-port.js'
 
-interface NodeRequests {
-  /** Serves a request forwarded by a standby. */
-  handleRelayed(request: IncomingRequest, how: Omit<Relayed, 'request'>): Promise<Rendered>
-  /** Answers requests about this node, in every state. */
-  answerHere(request: IncomingRequest): Promise<Rendered>
-}
-
-interface NodePartsOptions extends Pick<Facilities, 'clock' | 'random' | 'log'> {
+interface NodePartsOptions extends Facilities {
   readonly config: ServerConfig
   readonly status: ServerStatus
   readonly systemRules: PathRuleTable
   readonly transport: ClusterTransport
-  readonly host: () => RuntimeHost
-  readonly port: () => ClusterPort
-  readonly requests: () => NodeRequests
+  readonly host: RuntimeHost
+  readonly port: ClusterPort
+  readonly requests: {
+    /** Serves a request forwarded by a standby. */
+    handleRelayed(request: IncomingRequest, how: Omit<Relayed, 'request'>): Promise<Rendered>
+    /** Answers requests about this node, in every state. */
+    answerHere(request: IncomingRequest): Promise<Rendered>
+  }
   /** Returns a budget place for a large response to a standby, held until the call ends. */
   readonly placeForCall: (ended: AbortSignal) => AnswerPlace
   readonly standIns: StandIns | undefined
@@ -53,11 +49,20 @@ export interface NodeParts {
 }
 
 export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions): NodeParts => {
-  const { config, status, transport, host, requests, clock, random, log } = options
+  const { config, status, host, requests, clock } = options
   const certificateKeys = options.standIns?.certificateKeys
   const times = replicationTimes(config)
   const room = new WaitingRoom({ clock, waitMs: config.own.roleChangeWaitMs })
   const wake = () => room.wake()
+  const relayService = createRelayService({
+    ...options,
+    serve: (request, how) => requests.handleRelayed(request, how),
+    appliedIndex: () => host.runtime?.appliedIndex ?? 0,
+    isRevoked: (serial) => {
+      const { runtime } = host
+      return runtime !== undefined && readRevoked(runtime.barrier)?.serials.includes(serial) === true
+    },
+  })
   const node = new ClusterNode({
     ...options,
     sharedLog,
@@ -69,40 +74,24 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
       version: config.own.reportedVersion,
     },
     restMs: config.own.stepDownRestMs,
-    relayPort: new RelayPort({
-      ...options,
-      certificateKeys,
-      relayService: createRelayService({
-        ...options,
-        serve: (request, how) => requests().handleRelayed(request, how),
-        appliedIndex: () => host().runtime?.appliedIndex ?? 0,
-        isRevoked: (serial) => {
-          const { runtime } = host()
-          return runtime !== undefined && readRevoked(runtime.barrier)?.serials.includes(serial) === true
-        },
-      }),
-    }),
+    relayPort: new RelayPort({ ...options, certificateKeys, relayService }),
     onChange: () => {
-      host().wake()
+      host.admission.wake()
       wake()
       standbyPort.update()
     },
   })
   const standbyPort = new StandbyPort({
-    port: options.port,
-    following: () => (node.state === 'standby' ? host().runtime : undefined),
+    ...options,
+    following: () => (node.state === 'standby' ? host.runtime : undefined),
     activeNode: () => node.otherActive,
-    log,
   })
-  status.join(node)
   const link = new ActiveLink({
-    transport,
+    ...options,
     times,
-    clock,
-    random,
     certificateKeys,
     authority: () => {
-      const { runtime } = host()
+      const { runtime } = host
       return runtime && !runtime.barrier.isSealed ? findAuthority(runtime.barrier) : undefined
     },
   })
@@ -115,7 +104,7 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
     isOwnTurn,
     connect: (active) => link.connect(active),
     reach: async (index) => {
-      const { runtime } = host()
+      const { runtime } = host
       if (runtime?.copy) await runtime.following?.reach(index, config.replication.bestEffortWalWaitMs)
     },
     timeoutMs: times.forwardingTimeoutMs,
@@ -123,11 +112,11 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
   const standby = new Standby({
     seat: node,
     relay,
-    copy: () => (node.state === 'standby' ? host().runtime?.wholeCopy : undefined),
+    copy: () => (node.state === 'standby' ? host.runtime?.wholeCopy : undefined),
     room,
     rulesOf: (path) => systemRulesOf(options.systemRules, path),
-    answerHere: (request) => requests().answerHere(request),
-    admit: (request) => host().admit(request),
+    answerHere: (request) => requests.answerHere(request),
+    admit: (request) => host.admission.admit(request),
   })
   const unsubscribe = sharedLog.onLeader(wake)
   return {

@@ -7,8 +7,12 @@ import { decodeRelayed, type Relayed } from '../../replication/forwarding/relaye
 import { refusalError } from '../../replication/rpc/refusal.js'
 import { refusingService } from '../../replication/rpc/refusing-service.js'
 import type { ClusterService } from '../../replication/rpc/service.js'
-import { goneOf } from '../runtime/waiting-room.js'
-import { memberSerialOf } from './member-certificates.js'
+import { goneOf } from '../runtime/admission.js'
+import { ensureAuthority, memberSerialOf } from './node-authority.js'
+import type { Facilities } from '../../base/facilities.js'
+import type { CertificateKeys } from '../../crypto/certificates.js'
+import type { Storage } from '../../logical/storage.js'
+import type { ClusterPort } from '../../replication/rpc/transport.js'
 
 interface RelayServiceOptions {
   /**
@@ -59,4 +63,35 @@ const asLogical = (error: unknown, log: Log): LogicalError => {
   if (error instanceof LogicalError) return error
   log.error('a request failed inside', { error })
   return new LogicalError('internal', 'internal error')
+}
+
+interface RelayPortOptions extends Pick<Facilities, 'clock' | 'random'> {
+  readonly port: ClusterPort
+  /** Answers standbys while this node is active. */
+  readonly relayService: ClusterService
+  readonly certificateKeys: CertificateKeys | undefined
+}
+
+/**
+ * The cluster port of a node for its standbys. Once it is served, it responds in every state, if only to report that this
+ * node is not active.
+ */
+export class RelayPort {
+  readonly #options: RelayPortOptions
+  /** The name under which standbys reach this node. */
+  #served: string | undefined
+
+  constructor(options: RelayPortOptions) {
+    this.#options = options
+  }
+
+  /** Serves the port with the CA in storage, or with one set later. */
+  async serve(storage: Storage): Promise<void> {
+    const { port, relayService, random, clock, certificateKeys } = this.#options
+    const { identity } = await ensureAuthority(storage, random, clock.now(), certificateKeys)
+    if (this.#served === identity.serverName) return
+    if (this.#served !== undefined) port.withdraw(this.#served)
+    port.serve(identity, relayService)
+    this.#served = identity.serverName
+  }
 }

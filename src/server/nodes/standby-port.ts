@@ -11,7 +11,7 @@ import type { LeaderRecord } from '../../storage/commit-log/shared-log.js'
 import type { Runtime } from '../runtime/runtime.js'
 
 interface StandbyPortOptions {
-  readonly port: () => ClusterPort
+  readonly port: ClusterPort
   /** Returns the following runtime; undefined if this node is not a standby: it does not respond then. */
   readonly following: () => Pick<Runtime, 'store' | 'barrier'> | undefined
   readonly activeNode: () => LeaderRecord | undefined
@@ -42,9 +42,9 @@ export class StandbyPort {
     const identities = this.#findIdentities()
     if (!identities) return
     const names = identities.map(({ serverName }) => serverName)
-    for (const name of this.#served) if (!names.includes(name)) port().withdraw(name)
+    for (const name of this.#served) if (!names.includes(name)) port.withdraw(name)
     const service = refusingService(() => standbyRefusal(activeNode()))
-    for (const identity of identities) if (!this.#served.includes(identity.serverName)) port().serve(identity, service)
+    for (const identity of identities) if (!this.#served.includes(identity.serverName)) port.serve(identity, service)
     this.#served = names
   }
 

@@ -3,13 +3,13 @@ import { isServedWhile } from '../../core/pipeline/gate.js'
 import { readInRoom } from '../../core/pipeline/large-answers.js'
 import { renderAnswer } from '../../logical/envelope.js'
 import { LogicalError } from '../../logical/errors.js'
-import type { BodyAllowance, IncomingRequest, Rendered } from '../../logical/incoming.js'
+import type { BodyAllowance, BodySender, IncomingRequest, Rendered } from '../../logical/incoming.js'
 import type { PathRules } from '../../logical/path-rules.js'
-import type { NodeSeat } from '../parts/node-seat.js'
-import type { WaitingRoom } from '../runtime/waiting-room.js'
+import type { NodeSeat } from '../parts/parts.js'
+import { goneOf, type WaitingRoom } from '../runtime/admission.js'
 import type { OpenCluster } from '../wiring/open-cluster.js'
-import { readAllowance } from './body-question.js'
 import type { Relay } from './relay.js'
+import { ROOT_NAMESPACE } from '../../logical/request.js'
 
 interface StandbyOptions {
   readonly seat: Pick<NodeSeat, 'isServing' | 'isTakingOver'>
@@ -97,3 +97,32 @@ export class Standby {
 
 /** Responses from the active node are bytes. */
 const bodySize = ({ body }: Rendered): number => (Buffer.isBuffer(body) ? body.length : 0)
+
+/** Returns the head-only request with which a standby asks the active node for the limits of a body. */
+
+export const headOf = (sender: BodySender, gone: AbortSignal): IncomingRequest => ({
+  ...sender,
+  id: '',
+  namespace: ROOT_NAMESPACE,
+  data: {},
+  headers: {},
+  remotePort: 0,
+  wrap: undefined,
+  isHead: false,
+  onGone: goneOf(gone),
+})
+
+/** JSON cannot represent Infinity. */
+interface WireAllowance extends Omit<BodyAllowance, 'bytesMax' | 'refusal'> {
+  readonly bytesMax: number | null
+}
+
+export const renderAllowance = ({ bytesMax, valuesMax, isAuthorised }: BodyAllowance): Rendered => {
+  const wire: WireAllowance = { bytesMax: Number.isFinite(bytesMax) ? bytesMax : null, valuesMax, isAuthorised }
+  return { status: 200, contentType: 'application/json', headers: {}, body: JSON.stringify(wire) }
+}
+
+const readAllowance = ({ body }: Rendered): BodyAllowance => {
+  const { bytesMax, ...rest } = JSON.parse(String(body)) as WireAllowance
+  return { ...rest, bytesMax: bytesMax ?? Number.POSITIVE_INFINITY }
+}

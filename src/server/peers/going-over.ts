@@ -2,32 +2,30 @@ import { uuid } from '../../base/id.js'
 import { LogicalError } from '../../logical/errors.js'
 import { removeGenerations } from '../../storage/engine/generation-record.js'
 import { openCopy } from '../data/shared-storage.js'
-import type { MemberRecord } from './membership.js'
+import { keepPeer, type MemberRecord } from './membership.js'
 import { type IssuedTls, memberName, OwnEtcd, peerUrl, PREFIX, startFirst } from './own-etcd.js'
 import { clusterHost, peerAddressOf } from './peer-address.js'
-import type { PeersHost, PeersOptions } from './peers-options.js'
-import { keepPeer } from './roster.js'
+import type { PeersContext } from './peers-context.js'
 
-interface GoingOverOptions extends PeersOptions {
-  readonly host: () => PeersHost
-  readonly signal: AbortSignal
+interface Steps {
   /** Issues the certificate for an address. */
   readonly certify: (peerAddress: string) => Promise<IssuedTls>
   /** Makes etcd the storage of the data. Resolves when that is durable. */
   readonly decide: (member: MemberRecord, etcd: OwnEtcd) => Promise<void>
   /** Makes the previous decision durable again. */
   readonly undo: () => Promise<void>
-  readonly onRemoved: () => void
 }
 
 /** Migrates a single-node cluster to multiple nodes: from LevelDB to a log in etcd, with one member at first. */
 export class GoingOver {
-  readonly #options: GoingOverOptions
+  readonly #context: PeersContext
+  readonly #steps: Steps
   #running: Promise<void> | undefined
   #failure = ''
 
-  constructor(options: GoingOverOptions) {
-    this.#options = options
+  constructor(context: PeersContext, steps: Steps) {
+    this.#context = context
+    this.#steps = steps
   }
 
   /** The error for servers that request to join during the migration. */
@@ -41,8 +39,8 @@ export class GoingOver {
     this.#running ??= this.#run()
       .catch((error: unknown) => {
         this.#failure = error instanceof Error ? error.message : String(error)
-        if (this.#options.signal.aborted) return
-        this.#options.log.error('this cluster could not become one of several nodes', { error })
+        if (this.#context.signal.aborted) return
+        this.#context.options.log.error('this cluster could not become one of several nodes', { error })
       })
       .finally(() => {
         this.#running = undefined
@@ -55,24 +53,26 @@ export class GoingOver {
   }
 
   async #run(): Promise<void> {
-    const { config, directory, random, host, certify } = this.#options
+    const { options, storage } = this.#context
+    const { config, directory, random } = options
     const { nodeId } = config.storage
     const peerAddress = peerAddressOf(config)
     const clusterAddress = clusterHost(config)
-    const { serial, ...tls } = await certify(peerAddress)
-    await OwnEtcd.prepare(this.#options, tls)
+    const { serial, ...tls } = await this.#steps.certify(peerAddress)
+    await OwnEtcd.prepare(options, tls)
     const peer = { nodeId, peerAddress, clusterAddress, certificate: serial }
-    await keepPeer(host().requireRuntime().barrier.view(''), peer)
+    await keepPeer(storage, peer)
     const initialCluster = `${memberName(nodeId)}=${peerUrl(peerAddress)}`
     const member: MemberRecord = { nodeId, peerAddress, initialCluster, token: uuid(random), isFirst: true }
-    await this.#move(member, await startFirst(this.#options, member))
+    await this.#move(member, await startFirst(options, member, this.#context))
     await removeGenerations(directory)
   }
 
   /** Moves the data. Writing the membership is the point of no return. */
   async #move(member: MemberRecord, etcd: OwnEtcd): Promise<void> {
-    const { directory, random, log, signal, decide, undo } = this.#options
-    const host = this.#options.host()
+    const { signal, options, server } = this.#context
+    const { directory, random, log } = options
+    const { host } = server
     let isDecided = false
     await host.pauseWrites()
     try {
@@ -82,15 +82,15 @@ export class GoingOver {
         const sharedLog = await etcd.openLog(signal)
         const copy = await openCopy(directory, log)
         // Nothing may fail after this call.
-        await decide(member, etcd)
+        await this.#steps.decide(member, etcd)
         isDecided = true
-        host.becomeNode(sharedLog)
+        server.becomeNode(sharedLog)
         return copy
       })
     } catch (error) {
       host.resumeWrites()
       if (!isDecided) {
-        await undo()
+        await this.#steps.undo()
         await etcd.close()
       }
       throw error

@@ -5,17 +5,13 @@ import type { JsonObject } from '../../logical/json.js'
 import type { SealConfig } from '../../seal/config.js'
 import { askLeader, atEachAddress, hasCluster, JoinRefused, type LeaderAddress } from './leader-api.js'
 import { clusterHost, findEtcd, peerAddressOf } from './peer-address.js'
-import type { PeersHost, PeersOptions } from './peers-options.js'
+import type { PeersContext } from './peers-context.js'
 import { answerTo, openWelcome, type Welcome } from './proof.js'
 
-interface JoinerOptions extends PeersOptions {
-  readonly host: () => PeersHost
-  /**
-   * Called when the cluster has admitted this server. Resolves when that is durable; the rest continues in the background.
-   */
-  readonly enter: (welcome: Welcome) => Promise<void>
-  readonly signal: AbortSignal
-}
+/**
+ * Called when the cluster has admitted this server. Resolves when that is durable; the rest continues in the background.
+ */
+type Enter = (welcome: Welcome) => Promise<void>
 
 interface Pending extends SealJoin {
   readonly leader: LeaderAddress
@@ -28,15 +24,17 @@ const ANSWER_MS = 60_000
 
 /** A server without data that is joining a cluster: it knows the leader, and waits for the shares or the seal. */
 export class Joiner {
-  readonly #options: JoinerOptions
+  readonly #context: PeersContext
+  readonly #enter: Enter
   #pending: Pending | undefined
   #proving: Promise<void> | undefined
   /** Leaders tried in the background until one of them admits this server. */
   #leaders: readonly (() => LeaderAddress)[] = []
   #retrying = false
 
-  constructor(options: JoinerOptions) {
-    this.#options = options
+  constructor(context: PeersContext, enter: Enter) {
+    this.#context = context
+    this.#enter = enter
   }
 
   /** Undefined while no leader is waiting for shares. */
@@ -54,12 +52,12 @@ export class Joiner {
    * leader is unreachable or refuses.
    */
   async join(leader: LeaderAddress): Promise<void> {
-    const { config, host, log } = this.#options
+    const { config, log } = this.#context.options
     findEtcd(config.own.etcdPath)
     if (this.#isFor(leader)) return this.#proving
     const { sealConfig } = await this.#askChallenge(leader)
     if (this.#isFor(leader)) return this.#proving
-    const { seal } = host().requireRuntime()
+    const { seal } = this.#context.runtime
     if (seal.keys.config) throw hasCluster()
     if (this.#pending) seal.resetUnseal()
     log.info('this server is to join a cluster', { leader: leader.address })
@@ -109,14 +107,15 @@ export class Joiner {
   }
 
   async #keepJoining(): Promise<void> {
-    const { clock, random, log, signal, host } = this.#options
+    const { signal, options } = this.#context
+    const { clock, random, log, network } = options
     const backoff = new Backoff(RETRY, random)
     for (;;) {
       for (const readLeader of this.#leaders) {
         try {
           // Stops if it was initialized or has joined in the meantime. While its cluster restarts, neither is known.
-          if (signal.aborted || this.#pending || host().requireRuntime().seal.isInitialized) return
-          return await this.#joinAtEach(await atEachAddress(readLeader(), this.#options.network))
+          if (signal.aborted || this.#pending || this.#context.runtime.seal.isInitialized) return
+          return await this.#joinAtEach(await atEachAddress(readLeader(), network))
         } catch (error) {
           log.info('this server could not join yet', { reason: error instanceof Error ? error.message : String(error) })
         }
@@ -137,18 +136,17 @@ export class Joiner {
       } catch (error) {
         if (at === leaders.length - 1) throw error
         const reason = error instanceof Error ? error.message : String(error)
-        this.#options.log.info('this server could not join at one of the addresses', { reason })
+        this.#context.options.log.info('this server could not join at one of the addresses', { reason })
       }
     }
   }
 
   async #askChallenge(leader: LeaderAddress): Promise<{ sealConfig: SealConfig; challenge: Buffer }> {
-    const { config } = this.#options
-    const data = await askLeader(leader, 'challenge', { server_id: config.storage.nodeId }, this.#options)
+    const data = await this.#ask(leader, 'challenge', {})
     const { challenge, seal_config: sealConfig } = data
     if (typeof challenge !== 'string' || !isObject(sealConfig)) throw unreadable(leader)
     const { type, secret_shares: shares, secret_threshold: threshold } = sealConfig
-    const own = this.#options.host().requireRuntime().seal.keys.type
+    const own = this.#context.runtime.seal.keys.type
     if (type !== own)
       throw new LogicalError('internal', `the seal of ${leader.address} is "${type}", and here it is "${own}"`)
     if (!isCount(shares) || !isCount(threshold) || threshold > shares) throw unreadable(leader)
@@ -160,7 +158,7 @@ export class Joiner {
     const welcome = await this.#askWelcome(pending.leader, shareKey)
     if (!welcome) return false
     try {
-      await this.#options.enter(welcome)
+      await this.#enter(welcome)
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause)
       throw new LogicalError('internal', `what a node needs could not be kept here: ${reason}`, { cause })
@@ -172,13 +170,14 @@ export class Joiner {
   }
 
   async #askWelcome(leader: LeaderAddress, shareKey: Buffer | undefined): Promise<Welcome | undefined> {
-    const { clock, random, signal, host } = this.#options
+    const { signal, options } = this.#context
+    const { clock, random } = options
     const endMs = clock.monotonic() + ANSWER_MS
     const backoff = new Backoff(RETRY, random)
     for (;;) {
       try {
         const { challenge } = await this.#askChallenge(leader)
-        const secret = await host().requireRuntime().seal.keys.openChallenge(challenge, shareKey)
+        const secret = await this.#context.runtime.seal.keys.openChallenge(challenge, shareKey)
         return secret && (await this.#answer(leader, secret))
       } catch (error) {
         if (error instanceof JoinRefused || clock.monotonic() >= endMs) throw error
@@ -188,15 +187,20 @@ export class Joiner {
   }
 
   async #answer(leader: LeaderAddress, secret: Buffer): Promise<Welcome> {
-    const { config } = this.#options
+    const { config } = this.#context.options
     const { nodeId } = config.storage
     const [peerAddress, clusterAddress] = [peerAddressOf(config), clusterHost(config)]
     const answer = answerTo(secret, { nodeId, peerAddress, clusterAddress })
-    const body = { server_id: nodeId, answer, cluster_addr: clusterAddress, peer_addr: peerAddress }
-    const { welcome } = await askLeader(leader, 'answer', body, this.#options)
+    const body = { answer, cluster_addr: clusterAddress, peer_addr: peerAddress }
+    const { welcome } = await this.#ask(leader, 'answer', body)
     const opened = openWelcome(secret, String(welcome))
     if (!opened) throw new LogicalError('internal', `what ${leader.address} has answered cannot be read`)
     return opened
+  }
+
+  #ask(leader: LeaderAddress, what: 'challenge' | 'answer', body: JsonObject): Promise<JsonObject> {
+    const { signal, options } = this.#context
+    return askLeader(leader, what, { server_id: options.config.storage.nodeId, ...body }, { ...options, signal })
   }
 }
 

@@ -1,8 +1,18 @@
-import { readFile } from 'node:fs/promises'
+import type { Facilities } from '../../base/facilities.js'
 import path from 'node:path'
+import { readFile } from 'node:fs/promises'
 import { makeDirectory } from '../../base/make-directory.js'
 import { LogicalError } from '../../logical/errors.js'
+import type { ServerConfig } from '../config/config.js'
 import { absent, writeFileDurably } from '../../storage/engine/durable-file.js'
+import { putJson, readJson, type ReadStorage, type Storage } from '../../logical/storage.js'
+import { KEYS } from '../../storage/keys/key-families.js'
+
+export interface PeersOptions extends Facilities {
+  readonly config: ServerConfig
+  /** The data directory. */
+  readonly directory: string
+}
 
 /** The server's etcd member, as it was first started. */
 export interface MemberRecord {
@@ -50,3 +60,24 @@ const unclear = (directory: string, cause?: unknown): LogicalError =>
   new LogicalError('internal', `the file ${fileOf(directory)}, which tells the nodes of the cluster, cannot be read`, {
     cause,
   })
+
+/** A node as admitted to the cluster. Addresses are `host:port`. */
+export interface PeerRecord {
+  readonly nodeId: string
+  readonly peerAddress: string
+  readonly clusterAddress: string
+  /** The serial number of its etcd member's certificate, in hex. */
+  readonly certificate?: string | undefined
+}
+
+export const peerKey = (nodeId: string): string => KEYS.peers + encodeURIComponent(nodeId)
+
+/** Reads the members of the cluster, as its active nodes have stored them. */
+export const findPeer = (storage: ReadStorage, nodeId: string): PeerRecord | undefined =>
+  readJson<PeerRecord>(storage, peerKey(nodeId))
+
+export const listPeers = async (storage: Storage): Promise<readonly PeerRecord[]> =>
+  (await storage.keys(KEYS.peers)).flatMap((key) => readJson<PeerRecord>(storage, key) ?? [])
+
+export const keepPeer = (storage: Storage, peer: PeerRecord): Promise<void> =>
+  storage.write((tx) => putJson(tx, peerKey(peer.nodeId), peer))

@@ -10,9 +10,8 @@ import type { EtcdMembers } from '../../storage/commit-log/etcd/etcd-members.js'
 import type { EtcdSharedLog } from '../../storage/commit-log/etcd/etcd-shared-log.js'
 import { absent, writeFileDurably } from '../../storage/engine/durable-file.js'
 import { EtcdChild } from './etcd-child.js'
-import type { MemberRecord } from './membership.js'
+import type { MemberRecord, PeersOptions } from './membership.js'
 import { findEtcd, peerBindAddress } from './peer-address.js'
-import type { PeersOptions } from './peers-options.js'
 
 /** PEM. */
 export interface MemberTls {
@@ -149,10 +148,10 @@ const writeEmptyList = async (directory: string, nowMs: number): Promise<void> =
  * reason or with the signal's reason.
  */
 export const startFirst = async (
-  options: PeersOptions & { readonly signal: AbortSignal; readonly onRemoved: () => void },
+  options: PeersOptions,
   member: MemberRecord,
+  { signal, onRemoved }: { readonly signal: AbortSignal; readonly onRemoved: () => void },
 ): Promise<OwnEtcd> => {
-  const { signal, onRemoved } = options
   let fail: (error: Error) => void = () => undefined
   const failed = new Promise<never>((_, reject) => {
     fail = reject

@@ -7,14 +7,12 @@ import { Autopilot } from './autopilot.js'
 import { GoingOver } from './going-over.js'
 import { Joiner } from './joiner.js'
 import { hasCluster, JoinRefused, type LeaderAddress, leaderOf } from './leader-api.js'
-import { type Membership, readMembership, writeMembership } from './membership.js'
+import { type Membership, type PeerRecord, type PeersOptions, readMembership, writeMembership } from './membership.js'
 import { OwnEtcd } from './own-etcd.js'
 import { peerAddressOf } from './peer-address.js'
-import type { PeersHost, PeersOptions } from './peers-options.js'
+import { PeersContext, type PeersHost } from './peers-context.js'
 import type { Welcome } from './proof.js'
-import type { PeerRecord } from './roster.js'
-import { removeNode } from './removal.js'
-import { aloneServer } from './servers.js'
+import { aloneServer, removeNode } from './servers.js'
 import { Tending } from './tending.js'
 import { requireEtcd, requireWelcoming, Welcomer } from './welcomer.js'
 
@@ -22,49 +20,32 @@ const AWAITED: SealJoin = { config: { shares: 0, threshold: 0 }, shares: 'too-ea
 
 /** Manages the other nodes of a server with storage label `raft`: joins, and this server's etcd member. */
 export class Peers {
-  readonly #options: PeersOptions & Pick<Autopilot, 'dismissGone'>
-  readonly #stop = new AbortController()
+  readonly #context: PeersContext
   readonly #joiner: Joiner
   readonly #welcomer: Welcomer
   readonly #goingOver: GoingOver
   readonly #tending: Tending
   readonly #autopilot: Autopilot
   #membership: Membership
-  #etcd: OwnEtcd | undefined
-  #host: PeersHost | undefined
   /** This server's own cluster, while too few other nodes are present to read its data. */
   #awaited: SealJoin | undefined
 
   private constructor(options: PeersOptions, membership: Membership) {
     this.#membership = membership
-    const host = () => this.#requireHost()
-    const { signal } = this.#stop
-    this.#autopilot = new Autopilot({
-      ...options,
-      host: () => this.#host,
-      etcd: () => this.#etcd,
-      remove: (nodeId) => this.remove(nodeId),
-      onRemoved: () => this.#removed(),
-    })
-    this.#options = { ...options, dismissGone: this.#autopilot.dismissGone }
-    this.#joiner = new Joiner({ ...options, host, signal, enter: (welcome) => this.#enter(welcome) })
-    this.#welcomer = new Welcomer({ ...this.#options, runtime: () => host().requireRuntime() })
-    this.#goingOver = new GoingOver({
-      ...options,
-      host,
-      signal,
+    const context = new PeersContext(options, () => this.#removed())
+    this.#context = context
+    this.#autopilot = new Autopilot(context, (nodeId) => this.remove(nodeId))
+    this.#joiner = new Joiner(context, (welcome) => this.#enter(welcome))
+    this.#welcomer = new Welcomer(context, this.#autopilot.dismissGone)
+    this.#goingOver = new GoingOver(context, {
       certify: (address) => this.#welcomer.certify(address),
       decide: async (member, etcd) => {
         await this.#keep({ state: 'joined', member })
-        this.#etcd = etcd
+        context.etcd = etcd
       },
       undo: () => this.#keep(this.#membership),
-      onRemoved: () => this.#removed(),
     })
-    this.#tending = new Tending({
-      ...options,
-      members: () => (this.#host?.node?.isServing ? this.#etcd?.members : undefined),
-    })
+    this.#tending = new Tending(context)
   }
 
   static async open(options: PeersOptions): Promise<Peers> {
@@ -81,30 +62,31 @@ export class Peers {
   }
 
   serve(host: PeersHost): void {
-    this.#host = host
+    this.#context.known = host
     if (this.#membership.state === 'removed') host.beRemoved()
   }
 
   /** Follows the other nodes once they are reachable. Without a cluster, tries to join the configured nodes. */
   begin(): void {
-    if (this.#etcd) void this.#follow(this.#etcd, 'enough other nodes are there')
+    const { etcd } = this.#context
+    if (etcd) void this.#follow(etcd, 'enough other nodes are there')
     else this.#joinConfigured()
   }
 
   #joinConfigured(): void {
-    const { retryJoin = [] } = this.#options.config.storage
+    const { retryJoin = [] } = this.#context.options.config.storage
     if (this.#membership.state !== 'alone' || retryJoin.length === 0) return
     this.#joiner.keepJoining(retryJoin.map((one) => () => leaderOf(one)))
   }
 
   /** Starts this server's etcd member. Its data is available once a majority of the members is running. */
   async startNode(): Promise<void> {
-    const { directory, log } = this.#options
+    const { options, onRemoved } = this.#context
     if (this.#membership.state !== 'joined') throw new Error('there are no other nodes')
-    await removeGenerations(directory)
-    this.#etcd = await OwnEtcd.start(this.#options, this.#membership.member, () => this.#removed())
+    await removeGenerations(options.directory)
+    this.#context.etcd = await OwnEtcd.start(options, this.#membership.member, onRemoved)
     this.#awaited = AWAITED
-    log.info('the etcd of this node is started; the other members are waited for')
+    options.log.info('the etcd of this node is started; the other members are waited for')
   }
 
   /** True while a node has not reached a majority of the others. */
@@ -114,9 +96,9 @@ export class Peers {
 
   /** Joins the leader's cluster. Returns false if it retries in the background. Rejects with LogicalError 500 with the cause. */
   async join(leader: LeaderAddress, { isRetried }: { readonly isRetried: boolean }): Promise<boolean> {
-    const { config } = this.#options
-    if (this.#membership.state === 'joined' || leader.address === config.apiAddress) return true
-    if (this.#requireHost().requireRuntime().seal.keys.config) throw hasCluster()
+    const { options, runtime } = this.#context
+    if (this.#membership.state === 'joined' || leader.address === options.config.apiAddress) return true
+    if (runtime.seal.keys.config) throw hasCluster()
     try {
       await this.#joiner.join(leader)
       return true
@@ -137,101 +119,101 @@ export class Peers {
   /** Returns the data for a joining server if its answer is right. Throws LogicalError 503 while migrating to multiple nodes. */
   async answer(peer: PeerRecord, answer: string): Promise<string> {
     this.#requireProgram()
-    requireWelcoming(this.#requireHost().requireRuntime())
+    requireWelcoming(this.#context.runtime)
     const secret = this.#welcomer.requireProof(peer, answer)
-    await this.#welcomer.requireNew(peer, this.#etcd)
-    if (this.#membership.state !== 'joined' || !this.#etcd) {
+    await this.#welcomer.requireNew(peer)
+    const { etcd, options } = this.#context
+    if (this.#membership.state !== 'joined' || !etcd) {
       this.#goingOver.begin()
       throw this.#goingOver.refusal
     }
-    const welcome = await this.#welcomer.admit(peer, secret, this.#etcd, this.#membership.member.token)
-    this.#options.log.info('a server joins the cluster', { node: peer.nodeId, address: peer.peerAddress })
+    const welcome = await this.#welcomer.admit(peer, secret, etcd, this.#membership.member.token)
+    options.log.info('a server joins the cluster', { node: peer.nodeId, address: peer.peerAddress })
     this.#tending.begin()
     return welcome
   }
 
   /** Returns the nodes of the cluster, as known to the active node. */
   async servers(): Promise<readonly RaftServer[]> {
-    const { store, cluster } = this.#requireHost().requireRuntime()
+    const { store, cluster } = this.#context.runtime
     const alone = { lastIndex: store.position.index, stableSinceMs: cluster?.openedAtMs }
-    return (await this.#autopilot.servers()) ?? [aloneServer(this.#options.config, alone)]
+    return (await this.#autopilot.servers()) ?? [aloneServer(this.#context.options.config, alone)]
   }
 
   /** Removes a node permanently. Does nothing for an unknown node. */
   async remove(nodeId: string): Promise<void> {
     const servers = await this.servers()
     if (!servers.some((server) => server.nodeId === nodeId)) return
-    const { node } = this.#requireHost()
-    if (!this.#etcd || !node || servers.length === 1) throw invalid('the only node of a cluster cannot be removed')
-    const storage = this.#requireHost().requireRuntime().barrier.view('')
-    await removeNode(nodeId, { ...this.#options, node, storage, members: this.#etcd.members, servers })
+    await removeNode(nodeId, this.#context, servers, this.#autopilot.dismissGone)
   }
 
   /** Cancels all waiting. */
   stop(): void {
-    this.#stop.abort(new LogicalError('unavailable', 'the server is stopping'))
+    this.#context.stop()
   }
 
   async close(): Promise<void> {
     this.stop()
-    this.#tending.close()
-    this.#autopilot.close()
     await this.#goingOver.settled()
-    await this.#etcd?.close()
+    await this.#context.etcd?.close()
   }
 
   async #enter({ initialCluster, token, rootKey, ...tls }: Welcome): Promise<void> {
-    const { config } = this.#options
+    const { options, onRemoved } = this.#context
+    const { config } = options
     const { nodeId } = config.storage
     const member = { nodeId, peerAddress: peerAddressOf(config), initialCluster, token, isFirst: false }
     const before = this.#membership
     if (before.state !== 'alone') throw invalid('this server has joined a cluster already')
-    await OwnEtcd.prepare(this.#options, tls)
+    await OwnEtcd.prepare(options, tls)
     try {
       // Once its etcd runs, the others may promote it to a voter and depend on it.
       await this.#keep({ state: 'joined', member })
-      this.#etcd = await OwnEtcd.start(this.#options, member, () => this.#removed())
+      const etcd = await OwnEtcd.start(options, member, onRemoved)
+      this.#context.etcd = etcd
+      void this.#follow(etcd, 'this server has joined a cluster', Buffer.from(rootKey, 'base64'))
     } catch (error) {
       await this.#keep(before).catch(() => undefined)
       throw error
     }
-    void this.#follow(this.#etcd, 'this server has joined a cluster', Buffer.from(rootKey, 'base64'))
   }
 
   /** Follows the log once this member is in the consensus. Without a key, the server is then sealed or unsealed by its seal. */
   async #follow(etcd: OwnEtcd, reason: string, rootKey?: Buffer): Promise<void> {
-    const { directory, log } = this.#options
-    const host = this.#requireHost()
+    const { options, server, signal } = this.#context
+    const { directory, log } = options
+    const { host } = server
     try {
-      const sharedLog = await etcd.openLog(this.#stop.signal)
+      const sharedLog = await etcd.openLog(signal)
       const move = async () => {
         const copy = await openCopy(directory, log)
-        host.becomeNode(sharedLog)
+        server.becomeNode(sharedLog)
         return copy
       }
       await host.moveData(reason, move, rootKey)
       this.#joiner.arrived()
       this.#awaited = undefined
-      host.wake()
+      host.admission.wake()
       await removeGenerations(directory)
       if (!rootKey) await host.autoUnseal()
     } catch (error) {
-      if (!this.#stop.signal.aborted) log.error('the data of the cluster could not be opened here', { error })
+      if (!signal.aborted) log.error('the data of the cluster could not be opened here', { error })
     }
   }
 
   async #keep(membership: Membership): Promise<void> {
-    await writeMembership(this.#options.directory, membership)
+    await writeMembership(this.#context.options.directory, membership)
     this.#membership = membership
   }
 
   #removed(): void {
-    const { directory, log } = this.#options
+    const { known, etcd, options } = this.#context
+    const { directory, log } = options
     if (this.#membership.state !== 'joined') return
     log.error('this node was removed from its cluster and serves nothing any more')
     this.#membership = { state: 'removed', nodeId: this.#membership.member.nodeId }
-    this.#host?.beRemoved()
-    void this.#etcd?.close()
+    known?.beRemoved()
+    void etcd?.close()
     // If the write fails, the others will report the removal again.
     writeMembership(directory, this.#membership).catch((error: unknown) => {
       log.error('that this node was removed could not be written', { error })
@@ -239,11 +221,6 @@ export class Peers {
   }
 
   #requireProgram(): void {
-    if (this.#membership.state === 'alone') requireEtcd(this.#options.config)
-  }
-
-  #requireHost(): PeersHost {
-    if (!this.#host) throw new LogicalError('unavailable', 'the server is starting')
-    return this.#host
+    if (this.#membership.state === 'alone') requireEtcd(this.#context.options.config)
   }
 }

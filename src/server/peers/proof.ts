@@ -6,7 +6,7 @@ import type { Random } from '../../base/random.js'
 import { deriveKey } from '../../crypto/digest.js'
 import { hmacSha256Hex } from '../../crypto/hmac.js'
 import { unwrapKey, wrapKey } from '../../seal/key-wrapping.js'
-import type { PeerRecord } from './roster.js'
+import type { PeerRecord } from './membership.js'
 
 /** The data that a new node needs. */
 export interface Welcome {

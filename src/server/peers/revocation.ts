@@ -1,55 +1,32 @@
 import { createRevocationList, findCommonName } from '../../crypto/certificates.js'
-import { LogicalError } from '../../logical/errors.js'
 import { putJson } from '../../logical/storage.js'
 import { refusalCodeOf } from '../../replication/rpc/refusal.js'
 import { KEYS } from '../../storage/keys/key-families.js'
-import { readRevoked } from '../nodes/member-certificates.js'
-import { ensureAuthority, signerOf } from '../nodes/node-authority.js'
-import {
-  type OwnEtcd,
-  peerUrl,
-  PREFIX,
-  readAddresses,
-  readMemberTls,
-  writeAddresses,
-  writeRevoked,
-} from './own-etcd.js'
-import type { PeersHost, PeersOptions } from './peers-options.js'
-import { listPeers, peerKey } from './roster.js'
-
-interface RevocationOptions extends PeersOptions {
-  readonly host: () => PeersHost | undefined
-  readonly etcd: () => OwnEtcd | undefined
-  /** Called when another node reports that this one was removed. */
-  readonly onRemoved: () => void
-}
+import { ensureAuthority, readRevoked, signerOf } from '../nodes/node-authority.js'
+import { peerUrl, PREFIX, readAddresses, readMemberTls, writeAddresses, writeRevoked } from './own-etcd.js'
+import type { PeersContext } from './peers-context.js'
+import { listPeers, peerKey } from './membership.js'
 
 const CALL_MS = 5000
 const TIMES = { keepaliveTimeMs: CALL_MS, keepaliveTimeoutMs: CALL_MS, connectTimeoutMs: CALL_MS }
 
 /** Rejects certificates of removed nodes in the cluster; see SPEC.md. */
 export class Revocation {
-  readonly #options: RevocationOptions
-  readonly #stop = new AbortController()
+  readonly #context: PeersContext
   #dismissing: Promise<void> = Promise.resolve()
   /** The list last written for this server's etcd. */
   #written: string | undefined
   /** The cluster addresses of other nodes last written to the file. */
   #addresses = ''
 
-  constructor(options: RevocationOptions) {
-    this.#options = options
-  }
-
-  close(): void {
-    this.#stop.abort(new LogicalError('unavailable', 'the server is stopping'))
+  constructor(context: PeersContext) {
+    this.#context = context
   }
 
   /** Performs the pending work of this node. Call it about once a second, without overlap. */
   async look(): Promise<void> {
-    const { host, etcd } = this.#options
-    if (!etcd()) return
-    if (host()?.node?.isServing) await this.dismissGone()
+    if (!this.#context.etcd) return
+    if (this.#context.isActive) await this.dismissGone()
     await this.#copyList()
     await this.#askIfRemoved()
   }
@@ -63,12 +40,13 @@ export class Revocation {
   }
 
   async #dismissGone(): Promise<void> {
-    const { host, etcd, random, clock } = this.#options
-    const [storage, members] = [host()?.requireRuntime().barrier.view(''), etcd()?.members]
-    if (!storage || !members) return
+    const { known: server, etcd, options } = this.#context
+    if (!server || !etcd) return
+    const { random, clock } = options
+    const { storage } = this.#context
     // A member is added before its record, so a record without a member belongs to a removed node.
     const records = await listPeers(storage)
-    const urls = new Set((await members.list()).flatMap(({ peerURLs }) => peerURLs))
+    const urls = new Set((await etcd.members.list()).flatMap(({ peerURLs }) => peerURLs))
     const gone = records.filter(({ peerAddress }) => !urls.has(peerUrl(peerAddress)))
     if (gone.length === 0) return
     const nowMs = clock.now()
@@ -85,11 +63,10 @@ export class Revocation {
 
   /** Copies the cluster's revocation list to this server's etcd. */
   async #copyList(): Promise<void> {
-    const { host, directory } = this.#options
-    const server = host()
-    const list = server && readRevoked(server.requireRuntime().barrier)?.list
+    const { known, options } = this.#context
+    const list = known && readRevoked(this.#context.runtime.barrier)?.list
     if (list === undefined || list === this.#written) return
-    await writeRevoked(directory, list)
+    await writeRevoked(options.directory, list)
     this.#written = list
   }
 
@@ -98,8 +75,9 @@ export class Revocation {
    * node, so only these addresses can report the removal.
    */
   async #askIfRemoved(): Promise<void> {
-    const { config, directory, etcd, onRemoved } = this.#options
-    const nodes = await etcd()?.members.findNodes(PREFIX)
+    const { etcd, options, onRemoved } = this.#context
+    const { config, directory } = options
+    const nodes = await etcd?.members.findNodes(PREFIX)
     if (nodes) {
       const others = nodes.filter(({ id }) => id !== config.storage.nodeId)
       return this.#keepAddresses(others.map(({ clusterAddress }) => clusterAddress))
@@ -110,18 +88,18 @@ export class Revocation {
   async #keepAddresses(addresses: readonly string[]): Promise<void> {
     const text = addresses.join('\n')
     if (addresses.length === 0 || text === this.#addresses) return
-    await writeAddresses(this.#options.directory, addresses)
+    await writeAddresses(this.#context.options.directory, addresses)
     this.#addresses = text
   }
 
   async #isRefusedBy(address: string): Promise<boolean> {
-    const { host, directory } = this.#options
-    const { ca: caCertificate, certificate, privateKey } = await readMemberTls(directory)
+    const { known, options, signal } = this.#context
+    const { ca: caCertificate, certificate, privateKey } = await readMemberTls(options.directory)
     const serverName = findCommonName(caCertificate) ?? ''
     const credentials = { serverName, caCertificate, certificate, privateKey }
-    const connect = { credentials, times: TIMES, signal: this.#stop.signal }
+    const connect = { credentials, times: TIMES, signal }
     try {
-      const connection = await host()?.transport.connect(address, connect)
+      const connection = await known?.transport.connect(address, connect)
       await connection
         ?.call('forward', { who: null, payload: Buffer.alloc(0) }, { timeoutMs: CALL_MS })
         .finally(() => connection.close())

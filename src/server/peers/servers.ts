@@ -1,16 +1,17 @@
 import { readAutopilot } from '../../core/system/autopilot-settings.js'
 import type { RaftServer } from '../../core/system/raft-join-paths.js'
-import { LogicalError } from '../../logical/errors.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
 import type { Storage } from '../../logical/storage.js'
 import type { Member } from '../../storage/commit-log/etcd/etcd-api.js'
 import type { EtcdMembers } from '../../storage/commit-log/etcd/etcd-members.js'
 import type { SharedLog } from '../../storage/commit-log/shared-log.js'
 import type { ServerConfig } from '../config/config.js'
-import type { Contacts } from './contacts.js'
-import type { WatchedServer } from './dead-servers.js'
+import type { Contacts, WatchedServer } from './contacts.js'
 import { clusterHost } from './peer-address.js'
-import { peerUrl } from './own-etcd.js'
-import { findPeer, listPeers, type PeerRecord } from './roster.js'
+import type { NodeSeat } from '../parts/parts.js'
+import { type OwnEtcd, peerUrl } from './own-etcd.js'
+import { findPeer, listPeers, type PeerRecord } from './membership.js'
+import type { PeersContext } from './peers-context.js'
 
 interface Sources {
   readonly members: EtcdMembers
@@ -61,21 +62,66 @@ export const findServers = async (storage: Storage, sources: Sources): Promise<r
   })
 }
 
-/** Returns the member of an admitted node; undefined if it has none any more. */
-export const findMember = async (members: EtcdMembers, { peerAddress }: PeerRecord): Promise<Member | undefined> => {
-  const url = peerUrl(peerAddress)
-  return (await members.list()).find(({ peerURLs }) => peerURLs.includes(url))
-}
-
-/** Removes another node. Throws LogicalError 503 if the remaining members would be too few, or are unreachable. */
-export const removeServer = async (storage: Storage, members: EtcdMembers, nodeId: string): Promise<void> => {
+/**
+ * Removes a node; runs on the leader. `servers` are all nodes, including this one. Rejects with LogicalError 503 if too few
+ * other nodes are present or reachable.
+ */
+export const removeNode = async (
+  nodeId: string,
+  context: PeersContext,
+  servers: readonly RaftServer[],
+  dismissGone: () => Promise<void>,
+): Promise<void> => {
+  const { etcd, node, storage, options } = context
+  const { config, log } = options
+  if (!etcd || !node || servers.length === 1) throw invalid('the only node of a cluster cannot be removed')
+  const isOwn = nodeId === config.storage.nodeId
+  const others = servers.filter((server) => server.isVoter && server.nodeId !== nodeId)
+  if (isOwn && others.filter(({ isHealthy }) => isHealthy).length <= others.length / 2)
+    throw new LogicalError('unavailable', `the node "${nodeId}" could not be removed: too few others are there`)
   const record = findPeer(storage, nodeId)
-  if (!record) return
-  const member = await findMember(members, record)
+  const member = record && (await findMember(etcd.members, record))
+  if (isOwn) return member && removeOwn(member, context, { etcd, node })
   try {
-    if (member) await members.remove(member.ID)
+    if (member) await etcd.members.remove(member.ID)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : cause
     throw new LogicalError('unavailable', `the node "${nodeId}" could not be removed: ${reason}`, { cause })
   }
+  await dismissGone()
+  log.info('a node was removed from the cluster', { node: nodeId })
+}
+
+/** Returns the member of an admitted node; undefined if it has none any more. */
+const findMember = async (members: EtcdMembers, { peerAddress }: PeerRecord): Promise<Member | undefined> => {
+  const url = peerUrl(peerAddress)
+  return (await members.list()).find(({ peerURLs }) => peerURLs.includes(url))
+}
+
+/**
+ * Removes the active node itself. It steps down, and its member is removed in the background once another node leads. A
+ * removed member cannot release its lease, so otherwise writes would stop until the lease expires. The record of a node has
+ * no effect without its member.
+ */
+const removeOwn = (
+  { ID }: Member,
+  { options: { config, clock, log } }: PeersContext,
+  { etcd, node }: { readonly etcd: OwnEtcd; readonly node: NodeSeat },
+): void => {
+  /** Resolves when another node leads, or when this one may lead again. */
+  const led = new Promise<void>((resolve) => {
+    const end = () => {
+      timer.cancel()
+      unsubscribe()
+      resolve()
+    }
+    const timer = clock.setTimer(config.own.stepDownRestMs, end)
+    const unsubscribe = node.sharedLog.onLeader((leader) => {
+      if (leader && leader.nodeId !== config.storage.nodeId) end()
+    })
+  })
+  node.stepDown()
+  led
+    .then(() => etcd.members.remove(ID))
+    .catch((error: unknown) => log.error('this node could not be removed from its cluster', { error }))
 }

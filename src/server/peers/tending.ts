@@ -1,25 +1,18 @@
-import type { Facilities } from '../../base/facilities.js'
-import type { Timer } from '../../base/clock.js'
+import { PeriodicWork } from '../../base/periodic-work.js'
 import type { EtcdMembers } from '../../storage/commit-log/etcd/etcd-members.js'
-
-interface TendingOptions extends Pick<Facilities, 'clock' | 'log'> {
-  /** Returns the members; undefined if this node is not active. */
-  readonly members: () => EtcdMembers | undefined
-}
+import type { PeersContext } from './peers-context.js'
 
 const LOOK_MS = 500
 
 /** Promotes new members to voters once they have caught up. A member without a vote cannot block the consensus. */
 export class Tending {
-  readonly #options: TendingOptions
-  readonly #timer: Timer
+  readonly #context: PeersContext
   #wasActive = false
   #mayHaveLearners = false
-  #isBusy = false
 
-  constructor(options: TendingOptions) {
-    this.#options = options
-    this.#timer = options.clock.setRepeating(LOOK_MS, () => void this.#look())
+  constructor(context: PeersContext) {
+    this.#context = context
+    new PeriodicWork(() => this.#look()).start(context.options.clock, LOOK_MS, context.signal)
   }
 
   /** Starts promoting. Call it when a new member was added. */
@@ -27,23 +20,17 @@ export class Tending {
     this.#mayHaveLearners = true
   }
 
-  close(): void {
-    this.#timer.cancel()
-  }
-
   async #look(): Promise<void> {
-    const members = this.#options.members()
+    const { isActive, etcd, options } = this.#context
+    const members = isActive ? etcd?.members : undefined
     // The previous active node may have left members without a vote.
     if (members && !this.#wasActive) this.#mayHaveLearners = true
     this.#wasActive = members !== undefined
-    if (!members || !this.#mayHaveLearners || this.#isBusy) return
-    this.#isBusy = true
+    if (!members || !this.#mayHaveLearners) return
     try {
       this.#mayHaveLearners = !(await this.#promoteAll(members))
     } catch (error) {
-      this.#options.log.debug('the members of the etcd of the nodes could not be looked at', { error })
-    } finally {
-      this.#isBusy = false
+      options.log.debug('the members of the etcd of the nodes could not be looked at', { error })
     }
   }
 
@@ -56,7 +43,7 @@ export class Tending {
         () => true,
         () => false,
       )
-      if (isCaughtUp) this.#options.log.info('a new node has caught up and has a vote', { member: ID })
+      if (isCaughtUp) this.#context.options.log.info('a new node has caught up and has a vote', { member: ID })
     }
     return learners.length === 0
   }

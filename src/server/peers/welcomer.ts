@@ -8,20 +8,19 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 import type { SealConfig } from '../../seal/config.js'
 import type { Member } from '../../storage/commit-log/etcd/etcd-api.js'
 import type { ServerConfig } from '../config/config.js'
-import { memberCommonName, readRevoked } from '../nodes/member-certificates.js'
-import { ensureAuthority, type NodeAuthority, signerOf } from '../nodes/node-authority.js'
+import {
+  ensureAuthority,
+  memberCommonName,
+  type NodeAuthority,
+  readRevoked,
+  signerOf,
+} from '../nodes/node-authority.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { type IssuedTls, memberName, type MemberTls, nodeIdOf, type OwnEtcd, peerUrl } from './own-etcd.js'
 import { findEtcd } from './peer-address.js'
-import type { PeersOptions } from './peers-options.js'
+import type { PeersContext } from './peers-context.js'
 import { answerTo, SECRET_BYTES, sealWelcome } from './proof.js'
-import { findPeer, keepPeer, type PeerRecord } from './roster.js'
-
-interface WelcomerOptions extends PeersOptions {
-  readonly runtime: () => Runtime
-  /** Deletes the records of nodes without an etcd member, and revokes their certificates. */
-  readonly dismissGone: () => Promise<void>
-}
+import { findPeer, keepPeer, type PeerRecord } from './membership.js'
 
 /** Minimum validity of a challenge in ms; the maximum is twice as long. */
 const CHALLENGE_MS = 600_000
@@ -31,7 +30,9 @@ const DIAL_MS = 1000
 
 /** Handles join requests on the active node. */
 export class Welcomer {
-  readonly #options: WelcomerOptions
+  readonly #context: PeersContext
+  /** Deletes the records of nodes without an etcd member, and revokes their certificates. */
+  readonly #dismissGone: () => Promise<void>
   /** Derives all challenges. None is stored, so that many requests cannot evict the challenge of another server. */
   readonly #key: Buffer
   /** How often each server was admitted. Each admission invalidates its earlier challenges. */
@@ -39,14 +40,15 @@ export class Welcomer {
   /** Members without a vote, and when they were first seen. */
   readonly #learners = new Map<string, number>()
 
-  constructor(options: WelcomerOptions) {
-    this.#options = options
-    this.#key = options.random.bytes(SECRET_BYTES)
+  constructor(context: PeersContext, dismissGone: () => Promise<void>) {
+    this.#context = context
+    this.#dismissGone = dismissGone
+    this.#key = context.options.random.bytes(SECRET_BYTES)
   }
 
   /** Returns a secret that only a server with the shares or the seal can decrypt, and how the shares are split. */
   async challenge(serverId: string): Promise<{ challenge: Buffer; type: string; config: SealConfig }> {
-    const { keys, rootKey } = this.#options.runtime().seal
+    const { keys, rootKey } = this.#context.runtime.seal
     if (!rootKey) throw new LogicalError('sealed', 'Vault is sealed')
     if (!keys.config) throw new Error('an open cluster without a seal')
     const challenge = await keys.sealChallenge(this.#secretOf(serverId, this.#period), rootKey)
@@ -62,7 +64,7 @@ export class Welcomer {
   }
 
   get #period(): number {
-    return Math.floor(this.#options.clock.monotonic() / CHALLENGE_MS)
+    return Math.floor(this.#context.options.clock.monotonic() / CHALLENGE_MS)
   }
 
   #secretOf(serverId: string, period: number): Buffer {
@@ -70,18 +72,18 @@ export class Welcomer {
   }
 
   /** Throws LogicalError 400 if another server has its ID or address. */
-  async requireNew({ nodeId, peerAddress }: PeerRecord, etcd: OwnEtcd | undefined): Promise<void> {
-    const { config, runtime } = this.#options
-    const known = findPeer(runtime().barrier.view(''), nodeId)
+  async requireNew({ nodeId, peerAddress }: PeerRecord): Promise<void> {
+    const { etcd, options, storage } = this.#context
+    const known = findPeer(storage, nodeId)
     const members = (await etcd?.members.list()) ?? []
     const url = peerUrl(known?.peerAddress ?? peerAddress)
     const member = members.find(({ name, peerURLs }) => name === memberName(nodeId) || peerURLs.includes(url))
-    if (nodeId !== config.storage.nodeId && (!member || member.isLearner)) {
+    if (nodeId !== options.config.storage.nodeId && (!member || member.isLearner)) {
       // It was admitted before, but never became a voter.
       if (member) await etcd?.members.remove(member.ID)
-      for (const one of members) if (one.isLearner && one !== member) await this.#makeRoom(one, etcd)
-      await this.#options.dismissGone()
-      return requireFree(runtime())
+      for (const one of members) if (one.isLearner && one !== member) await this.#makeRoom(one)
+      await this.#dismissGone()
+      return requireFree(this.#context.runtime)
     }
     const other = member && member.name !== '' ? nodeIdOf(member.name) : nodeId
     throw invalid(
@@ -94,8 +96,9 @@ export class Welcomer {
    * Removes a stale member without a vote, since only one is allowed. Throws LogicalError 503 if that server may still
    * start.
    */
-  async #makeRoom({ ID, name, peerURLs }: Member, etcd: OwnEtcd | undefined): Promise<void> {
-    const { clock, network, log } = this.#options
+  async #makeRoom({ ID, name, peerURLs }: Member): Promise<void> {
+    const { etcd, options } = this.#context
+    const { clock, network, log } = options
     const nowMs = clock.monotonic()
     const sinceMs = this.#learners.get(ID) ?? nowMs
     this.#learners.set(ID, sinceMs)
@@ -111,15 +114,13 @@ export class Welcomer {
 
   /** Adds the server as a member without a vote. Returns the data it needs, encrypted with its secret. */
   async admit(peer: PeerRecord, secret: Buffer, etcd: OwnEtcd, token: string): Promise<string> {
-    const { random, runtime } = this.#options
-    const { barrier, seal } = runtime()
-    const { rootKey } = seal
+    const { rootKey } = this.#context.runtime.seal
     if (!rootKey) throw new LogicalError('sealed', 'Vault is sealed')
     const { serial: certificate, ...tls } = await this.certify(peer.peerAddress)
     const { ID } = await etcd.members.addLearner(peerUrl(peer.peerAddress))
     // A record without a member would belong to a removed node.
-    await keepPeer(barrier.view(''), { ...peer, certificate })
-    this.#learners.set(ID, this.#options.clock.monotonic())
+    await keepPeer(this.#context.storage, { ...peer, certificate })
+    this.#learners.set(ID, this.#context.options.clock.monotonic())
     const members = await etcd.members.list()
     const own = (url: string) => url === peerUrl(peer.peerAddress)
     const initialCluster = members
@@ -128,13 +129,18 @@ export class Welcomer {
       )
       .join(',')
     this.#admissions.set(peer.nodeId, (this.#admissions.get(peer.nodeId) ?? 0) + 1)
-    return sealWelcome(random, secret, { ...tls, initialCluster, token, rootKey: rootKey.toString('base64') })
+    return sealWelcome(this.#context.options.random, secret, {
+      ...tls,
+      initialCluster,
+      token,
+      rootKey: rootKey.toString('base64'),
+    })
   }
 
   /** Issues a member's certificate, signed by the nodes' CA. */
   async certify(peerAddress: string): Promise<IssuedTls> {
-    const { random, clock, runtime } = this.#options
-    const storage = runtime().barrier.view('')
+    const { storage, options } = this.#context
+    const { random, clock } = options
     const authority = await ensureAuthority(storage, random, clock.now())
     // Positive in every encoding.
     const serial = `7${random.bytes(16).toString('hex').slice(1)}`

@@ -11,7 +11,7 @@ import { RESTARTING_REFUSAL } from '../../logical/refusal-texts.js'
 import type { Request, Response } from '../../logical/request.js'
 import type { FreshStart } from '../../replication/host/host.js'
 import type { Runtime } from './runtime.js'
-import type { ShellView } from '../parts/shell-view.js'
+import type { ShellView } from '../parts/parts.js'
 
 type RestartShell = Pick<ShellView, 'status' | 'systemRules'> & {
   readonly peers: Pick<NonNullable<ShellView['peers']>, 'isAwaitingOthers'> | undefined

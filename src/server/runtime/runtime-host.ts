@@ -1,22 +1,34 @@
+import type { Facilities } from '../../base/facilities.js'
 import { AutoUnsealing } from '../../core/seal/auto-unsealing.js'
 import { RESTARTING_REFUSAL, STOPPING_REFUSAL } from '../../logical/refusal-texts.js'
 import { LogicalError } from '../../logical/errors.js'
-import type { BodyAllowance, BodySender, IncomingRequest } from '../../logical/incoming.js'
+import type { BodyAllowance, BodySender } from '../../logical/incoming.js'
 import type { FreshStart } from '../../replication/host/host.js'
 import type { AutoSeal } from '../../seal/auto-seal.js'
 import type { Engine } from '../../storage/engine/engine.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { dataKey } from '../../storage/keys/raw-keys.js'
 import { Admission } from './admission.js'
-import { openAgain } from './open-again.js'
-import { replaceForAll } from './replace-for-all.js'
+import { openAgain, replaceForAll } from './open-again.js'
 import { RestartView } from './restart-view.js'
 import { Runtime } from './runtime.js'
-import type { RuntimeHostOptions } from './runtime-host-options.js'
-import type { Ceasing, NewData, RuntimeChanges } from '../parts/runtime-changes.js'
+import type { InFlightRequests } from './in-flight.js'
+import type { ServerStatus } from './server-status.js'
+import type { Ceasing, NewData, NodeSeat, RuntimeChanges, ShellView } from '../parts/parts.js'
 import { allowanceIn, removedStateOf, type ServerState, serverStateOf } from './server-state.js'
+import type { ServerConfig } from '../config/config.js'
 import { createAutoSeal } from '../wiring/seal-parts.js'
 import { KEYS } from '../../storage/keys/key-families.js'
+
+interface RuntimeHostOptions extends Facilities {
+  readonly config: ServerConfig
+  readonly status: ServerStatus
+  /** The part of the process that outlives the runtimes. */
+  readonly shell: ShellView
+  readonly inFlight: Pick<InFlightRequests, 'settle'>
+  /** Wraps a source of data as this server uses it. */
+  readonly watch: (source: EngineSource) => EngineSource
+}
 
 /**
  * The data of a server and its runtime, which every role change replaces. Changes run one at a time, and a restart view
@@ -25,10 +37,13 @@ import { KEYS } from '../../storage/keys/key-families.js'
 export class RuntimeHost implements RuntimeChanges {
   readonly #options: RuntimeHostOptions
   readonly #stop = new AbortController()
+  /** The membership in a multi-node cluster; undefined for a single-node cluster. */
+  seat: NodeSeat | undefined
   #source: EngineSource | undefined
   #runtime: Runtime | undefined
   #restartView: RestartView | undefined
-  readonly #admission: Admission
+  /** Makes requests wait for changes. */
+  readonly admission: Admission
   readonly #unsealing: AutoUnsealing
   #autoSeal: AutoSeal | undefined
   #changing: Promise<void> = Promise.resolve()
@@ -36,19 +51,19 @@ export class RuntimeHost implements RuntimeChanges {
   constructor(options: RuntimeHostOptions) {
     this.#options = options
     const { clock, inFlight, config, shell } = options
-    this.#admission = new Admission({
+    this.admission = new Admission({
       shell,
       inFlight,
       clock,
       waitMs: config.own.roleChangeWaitMs,
-      isRestarting: () => this.#restartView !== undefined || options.seat()?.isTakingOver === true,
+      isRestarting: () => this.#restartView !== undefined || this.seat?.isTakingOver === true,
     })
     this.#unsealing = new AutoUnsealing({ ...options, seal: () => this.#runtime?.seal, signal: this.#stop.signal })
   }
 
   /** Takes ownership of the source, which is closed with the rest. */
   adopt(source: EngineSource): void {
-    this.#source = source
+    this.#source = this.#options.watch(source)
   }
 
   /** Opens the first runtime, which is sealed. */
@@ -67,38 +82,32 @@ export class RuntimeHost implements RuntimeChanges {
     return this.#source?.generation ?? 0
   }
 
-  /** Read from the data itself, which is also available while the runtime is replaced. */
-  get hasPurgeMark(): boolean {
-    return this.#source?.engine.get(dataKey(KEYS.purgeMark)) !== undefined
-  }
-
-  /** Resolves when the request can be handled: immediately, after the change it waits for, or after a timeout. */
-  readonly admit = (request: IncomingRequest): Promise<void> => this.#admission.admit(request)
-  /** Call this when an admitted request has been answered. */
-  readonly leave = (request: IncomingRequest): void => this.#admission.leave(request)
-
-  /** The number of requests waiting for a change to complete. */
-  get waiting(): number {
-    return this.#admission.waiting
+  /**
+   * True while data removed by a filter may still be readable in the files. The mark is read from the data itself, which is
+   * also available while the runtime is replaced.
+   */
+  get isPurgePending(): boolean {
+    const hasMark = this.#source?.engine.get(dataKey(KEYS.purgeMark)) !== undefined
+    return hasMark || this.#runtime?.cluster?.replication.isPurgePending === true
   }
 
   pauseWrites(): Promise<void> {
-    return this.#admission.pauseWrites(SETTLE_MS)
+    return this.admission.pauseWrites(SETTLE_MS)
   }
 
   resumeWrites(): void {
-    this.#admission.resumeWrites()
+    this.admission.resumeWrites()
   }
 
   /** The current state of the server, which determines how requests are handled. */
   get state(): ServerState {
     if (this.#options.status.isRemoved) return removedStateOf(this.#runtime, this.#restartView?.backend)
-    return serverStateOf(this.#runtime, this.#restartView?.backend, this.#options.seat())
+    return serverStateOf(this.#runtime, this.#restartView?.backend, this.seat)
   }
 
   /** Returns the limits of an unread body. Waits while the runtime is replaced, because the token cannot be checked then. */
   async allowBody(sender: BodySender, gone: AbortSignal): Promise<BodyAllowance> {
-    await this.#admission.admitBody(sender, gone)
+    await this.admission.admitBody(sender, gone)
     return allowanceIn(this.state, sender)
   }
 
@@ -109,16 +118,13 @@ export class RuntimeHost implements RuntimeChanges {
   }
 
   restart(reason: string): void {
-    this.#change(reason, async () => {
-      // Lets the response that announces the change go through the old runtime.
-      await this.#options.inFlight.settle(SETTLE_MS)
-      await this.#rebuild()
-    })
+    // Lets the response that announces the change go through the old runtime.
+    void this.followAnew(reason, { isDrained: true, release: async () => undefined })
   }
 
   /**
-   * Replaces the runtime of a leader with one that follows, and calls `release` in between. Resolves when it is in place.
-   * `isDrained`: requests in progress complete first.
+   * Replaces the runtime, and calls `release` in between. Resolves when the new one is in place. `isDrained`: requests in
+   * progress complete first.
    */
   async followAnew(reason: string, { isDrained, release }: Ceasing): Promise<void> {
     this.#change(reason, async () => {
@@ -126,11 +132,6 @@ export class RuntimeHost implements RuntimeChanges {
       await this.#rebuild(release)
     })
     await this.#changing
-  }
-
-  /** Makes all waiting requests check again. */
-  wake(): void {
-    this.#admission.wake()
   }
 
   async replaceData(reason: string, next: NewData): Promise<void> {
@@ -142,7 +143,7 @@ export class RuntimeHost implements RuntimeChanges {
         const before = this.#rootKey
         try {
           await this.#closeRuntime()
-          await replaceForAll(source, this.#options.seat(), next)
+          await replaceForAll(source, this.seat, next)
         } catch (error) {
           reject(error)
           await this.#startAnew(before)
@@ -156,7 +157,10 @@ export class RuntimeHost implements RuntimeChanges {
     })
   }
 
-  /** Moves the data to another source: see `PeersHost`. */
+  /**
+   * Rebuilds the runtime on another source, which `move` creates from the current one, and unseals it with `rootKey` or the
+   * previous key. If it rejects, nothing has changed.
+   */
   moveData(reason: string, move: (engine: Engine) => Promise<EngineSource>, rootKey?: Buffer): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#isClosing) return reject(new LogicalError('unavailable', STOPPING_REFUSAL))
@@ -169,7 +173,7 @@ export class RuntimeHost implements RuntimeChanges {
     let key = this.#rootKey
     try {
       await this.#closeRuntime()
-      this.#source = await move(old.engine)
+      this.adopt(await move(old.engine))
       key = rootKey ?? key
       await old.close()
     } finally {
@@ -182,7 +186,6 @@ export class RuntimeHost implements RuntimeChanges {
     return this.#requireSource().engine
   }
 
-  /** Resolves when no change is in progress. */
   readonly settled = (): Promise<void> => this.#changing
 
   /** Prevents all further changes. */
@@ -190,7 +193,6 @@ export class RuntimeHost implements RuntimeChanges {
     this.#stop.abort()
   }
 
-  /** Unseals with the auto-unseal seal, if any: now, or as soon as the seal is reachable. */
   autoUnseal(): Promise<void> {
     return this.#unsealing.begin()
   }
@@ -220,15 +222,15 @@ export class RuntimeHost implements RuntimeChanges {
   /** Runs runtime changes one at a time; a change can make the server a node. Logs errors of `run`: no caller receives them. */
   #change(reason: string, run: () => Promise<void>): void {
     if (this.#isClosing) return
-    const { log, seat } = this.#options
+    const { log } = this.#options
     log.info('runtime rebuild started', { reason })
-    seat()?.changing()
+    this.seat?.changing()
     this.#showRestarting()
     this.#changing = this.#changing.then(async () => {
       // The previous change has put a runtime in place that is already serving.
       this.#showRestarting()
       await run().catch((error: unknown) => log.error('a change of the cluster failed', { reason, error }))
-      seat()?.changed()
+      this.seat?.changed()
     })
   }
 
@@ -262,10 +264,10 @@ export class RuntimeHost implements RuntimeChanges {
     if (!runtime) return
     this.#show(runtime)
     // Data published by other nodes may have another key.
-    if (rootKey && runtime.seal.isSealed && this.#options.seat()) await this.#unsealing.begin()
+    if (rootKey && runtime.seal.isSealed && this.seat) await this.#unsealing.begin()
   }
 
-  async #rebuild(release: () => Promise<void> = async () => undefined): Promise<void> {
+  async #rebuild(release: () => Promise<void>): Promise<void> {
     const rootKey = this.#rootKey
     await this.#closeRuntime()
       .finally(release)
@@ -275,7 +277,7 @@ export class RuntimeHost implements RuntimeChanges {
 
   async #closeRuntime(): Promise<void> {
     const runtime = this.#runtime
-    if (!this.#isClosing) this.#options.seat()?.changing()
+    if (!this.#isClosing) this.seat?.changing()
     this.#runtime = undefined
     await runtime?.close()
   }
@@ -283,8 +285,7 @@ export class RuntimeHost implements RuntimeChanges {
   #openRuntime(): Promise<Runtime> {
     const { signal } = this.#stop
     this.#autoSeal ??= createAutoSeal(this.#options.config, { ...this.#options, signal })
-    const source = this.#requireSource()
-    const seat = this.#options.seat()
+    const [seat, source] = [this.seat, this.#requireSource()]
     return Runtime.open({ ...this.#options, seat, autoSeal: this.#autoSeal, changes: this, source, signal })
   }
 

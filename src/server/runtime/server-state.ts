@@ -7,7 +7,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance, BodySender } from '../../logical/incoming.js'
 import { RESTARTING_REFUSAL } from '../../logical/refusal-texts.js'
 import type { ReplicationView } from '../../replication/runtime/view.js'
-import type { NodeSeat } from '../parts/node-seat.js'
+import type { NodeSeat } from '../parts/parts.js'
 import type { Runtime } from './runtime.js'
 
 /** The state of a server, and the backend that responds in it. */

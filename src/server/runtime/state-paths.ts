@@ -12,8 +12,7 @@ import { sealPaths } from '../../core/system/seal-paths.js'
 import { statusPaths } from '../../core/system/status-paths.js'
 import type { PathSpec } from '../../logical/backend.js'
 import type { OpenCluster } from '../wiring/open-cluster.js'
-import type { NodeSeat } from '../parts/node-seat.js'
-import type { ShellView } from '../parts/shell-view.js'
+import type { NodeSeat, RuntimeChanges, ShellView } from '../parts/parts.js'
 
 interface StatePathsOptions extends Pick<Facilities, 'clock' | 'random'> {
   readonly seal: SealManager
@@ -50,3 +49,20 @@ const leadingInitializer = (seal: SealManager, seat: NodeSeat): Initializer => (
   },
   initialize: (config, deliver) => seat.whileLeading(() => seal.initialize(config, deliver)),
 })
+
+interface Place {
+  readonly seat: NodeSeat | undefined
+  readonly changes: Pick<RuntimeChanges, 'runtime' | 'settled'>
+}
+
+/** Seals the server after a runtime was sealed. Resolves when whatever replaces that runtime is sealed too. */
+export const sealPlace = async (
+  sealed: NonNullable<RuntimeChanges['runtime']>,
+  { seat, changes }: Place,
+): Promise<void> => {
+  await seat?.sealed()
+  if (changes.runtime === sealed) return
+  // The replacement received the key that the sealed runtime had a moment before.
+  await changes.settled()
+  await changes.runtime?.seal.seal()
+}

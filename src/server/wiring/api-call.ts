@@ -12,6 +12,7 @@ import { formatHostPort, type Network } from '../../base/network.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
 import { parseJson } from '../../logical/json-text.js'
+import type { WrappedCall } from '../../replication/host/host.js'
 
 const CONNECT_TIMEOUT_MS = 10_000
 /** Callers with a shorter timeout pass a signal. */
@@ -120,4 +121,20 @@ export const callApi = async (call: ApiCall, network: Network): Promise<{ status
 const tlsOptionsOf = (options: ApiTls, host: string): HttpCall['tls'] => {
   const name = options.serverName || (net.isIP(host) ? '' : host)
   return { ...(name === '' ? {} : { servername: name }), host: options.serverName || host, ...trustOf(options) }
+}
+
+/** Looks up or unwraps a wrapping token at the API of the cluster that created it, over the injected network. */
+export const fetchWrapped = async (call: WrappedCall, network: Network): Promise<{ status: number; body: string }> => {
+  const { address, step, token, signal, caPems, clientCertPem, clientKeyPem } = call
+  return callApi(
+    {
+      url: apiUrl(address, `sys/wrapping/${step}`),
+      method: 'PUT',
+      token,
+      tls: { caPems, clientCertPem, clientKeyPem },
+      signal,
+      authorityHint: 'check ca_file, ca_path or ca_cert',
+    },
+    network,
+  )
 }

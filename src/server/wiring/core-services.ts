@@ -26,7 +26,7 @@ import { createCubbyhole } from '../../secrets/cubbyhole/backend.js'
 import { createIdentityBackend } from '../../secrets/identity/backend.js'
 import type { CoreTables } from './core-tables.js'
 import type { ReplicationParts } from './replication-parts.js'
-import { createWrappingSigner } from './wrapping-signer.js'
+import { createWrappingSigner } from '../../core/wrapping/wrapping-signer.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
 /** The part of the storage that the core needs. */

@@ -4,7 +4,7 @@ import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { copyRest } from '../../storage/generations/rest-copy.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 import { dataKey } from '../../storage/keys/raw-keys.js'
-import type { RuntimeChanges } from '../parts/runtime-changes.js'
+import type { RuntimeChanges } from '../parts/parts.js'
 
 interface SharedDestructionOptions {
   readonly source: EngineSource

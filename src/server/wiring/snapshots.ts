@@ -5,14 +5,23 @@ import type { PlainRecord } from '../../replication/host/host.js'
 import { openWithRoot, sealWithRoot } from '../../storage/barrier/barrier-codec.js'
 import { categoryOf, isPlainKey, KEYS } from '../../storage/keys/key-families.js'
 import type { SyncSnapshot } from '../../storage/keys/replicable.js'
-import { type StoredEntry, verifySnapshot, writeSnapshot } from '../../storage/store/snapshot-file.js'
-import type { RuntimeParts } from '../parts/runtime-parts.js'
+import { readSnapshot, type StoredEntry, verifySnapshot, writeSnapshot } from '../../storage/store/snapshot-file.js'
+import type { RuntimeParts } from '../parts/parts.js'
+import type { SealRecord } from '../../core/seal/seal-records.js'
+import { Barrier } from '../../storage/barrier/barrier.js'
+import type { Engine } from '../../storage/engine/engine.js'
+import type { OwnIdentity } from '../parts/cluster-identity.js'
+import { openStore, type StoreSurroundings } from '../data/open-store.js'
+import type { Storage } from '../../logical/storage.js'
+import { LIMITS } from '../../base/limits.js'
+import { beginStoreAt } from '../../storage/commit/begin-at.js'
+import type { Store } from '../../storage/store/store.js'
 
 /** The name bound to the encrypted hashes as associated data. */
 const SUMS_NAME = 'snapshot/SHA256SUMS'
 
 /** How to restore a snapshot: decided and validated, without changes so far. */
-export interface Restoration {
+interface Restoration {
   readonly file: Buffer
   /** The root key that stays valid; undefined for a snapshot of another cluster, which leaves this one sealed. */
   readonly rootKey: Buffer | undefined
@@ -88,3 +97,91 @@ export const planRestoration = async (
  * by this seal.
  */
 const isForeignKept = (key: string): boolean => isPlainKey(key) && key !== KEYS.autoWrappedRoot
+
+interface FreshContent extends StoreSurroundings {
+  readonly identity: OwnIdentity
+  readonly rootKey: Buffer
+  readonly sealRecords: readonly SealRecord[]
+  readonly records: readonly PlainRecord[]
+}
+
+/** Fills the new generation of a wiped cluster with its identity, the keys of the set it joins, and its role. */
+export const prepareGeneration = async (engine: Engine, content: FreshContent): Promise<void> => {
+  const { clock, random, identity, rootKey, sealRecords, records } = content
+  const store = await openStore(engine, content, true)
+  try {
+    await store.write((tx) => tx.put(KEYS.clusterIdentity, Buffer.from(JSON.stringify(identity))))
+    // The primary's records also arrive with the first full sync. Until then, these open the barrier.
+    await store.importMutations(sealRecords.map(({ key, value }) => ({ key, value })))
+    const barrier = new Barrier({ store, clock, random })
+    barrier.unseal(rootKey)
+    await barrier.write((tx) => {
+      for (const { key, value } of records) tx.put(key, value)
+    })
+    barrier.seal()
+  } finally {
+    await store.close()
+  }
+}
+
+/**
+ * Returns the records by which nodes of a cluster authenticate each other, with plaintext values. They stay valid when the
+ * other data is replaced.
+ */
+export const nodeRecords = async (storage: Storage): Promise<readonly PlainRecord[]> =>
+  [KEYS.nodeAuthority, KEYS.autopilot, KEYS.revokedNodes, ...(await storage.keys(KEYS.peers))].flatMap((key) => {
+    const value = storage.get(key)
+    return value ? [{ key, value }] : []
+  })
+
+type RestoredContent = StoreSurroundings & Restoration
+
+/** Fills a new generation with a snapshot and the records that this cluster keeps. Secondaries find the log truncated. */
+export const prepareRestored = async (engine: Engine, content: RestoredContent): Promise<void> => {
+  const { clock, random, file, rootKey, kept, beginAt } = content
+  await beginStoreAt(engine, random, beginAt())
+  const store = await openStore(engine, content, true)
+  try {
+    for await (const entries of readSnapshot(file)) {
+      // This cluster's own wrapping of the same root key is kept below.
+      await store.importMutations(entries.filter(({ key }) => !(rootKey && key === KEYS.autoWrappedRoot)))
+    }
+    await store.forgetRemote()
+    await keep(new Barrier({ store, clock, random }), store, kept, rootKey)
+  } finally {
+    await store.close()
+  }
+}
+
+const keep = async (
+  barrier: Barrier,
+  store: Store,
+  kept: Restoration['kept'],
+  rootKey: Buffer | undefined,
+): Promise<void> => {
+  if (rootKey) barrier.unseal(rootKey)
+  const target = rootKey ? barrier : store
+  // Several transactions are safe: this generation is not visible before it is complete.
+  for (const part of partsOf(kept)) {
+    await target.write((tx) => {
+      for (const { key, value } of part) tx.put(key, value)
+    })
+  }
+  barrier.seal()
+}
+
+/** Yields records in groups of limited size. */
+function* partsOf(records: readonly PlainRecord[]): Generator<readonly PlainRecord[]> {
+  let part: PlainRecord[] = []
+  let bytes = 0
+  for (const record of records) {
+    bytes += record.key.length + record.value.length
+    if (part.length > 0 && bytes > LIMITS.commitBytesMax) {
+      yield part
+      part = []
+      bytes = record.key.length + record.value.length
+    }
+    part.push(record)
+  }
+  yield part
+}

@@ -10,7 +10,7 @@ import { lockedUsersPaths } from '../../core/system/locked-users-paths.js'
 import { metricsPaths } from '../../core/system/metrics-paths.js'
 import { mountPaths } from '../../core/system/mount-paths.js'
 import { namespacePaths } from '../../core/system/namespace-paths.js'
-import { nodePaths } from '../../core/system/node-paths.js'
+import { licenseBody, nodePaths } from '../../core/system/node-paths.js'
 import { openApiPaths } from '../../core/system/openapi-paths.js'
 import { policyPaths } from '../../core/system/policy-paths.js'
 import { raftPaths } from '../../core/system/raft-paths.js'
@@ -22,20 +22,22 @@ import { aclOf } from '../../core/tokens/token-rights.js'
 import type { Backend, PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
-import type { Request, TokenView } from '../../logical/request.js'
+import { type Request, ROOT_NAMESPACE, type TokenView } from '../../logical/request.js'
 import type { PathContext } from '../../replication/roles/context.js'
 import { isOperationAllowed } from '../../replication/paths/guard.js'
 import { replicationPaths } from '../../replication/paths/paths.js'
 import { upgradeToV2 } from '../../secrets/kv/upgrade.js'
 import type { CoreServices } from './core-services.js'
 import { readMetrics } from './metric-reading.js'
-import type { OpenClusterOptions } from './open-cluster-options.js'
-import { createPathServices } from './path-services.js'
+import type { OpenClusterOptions } from '../parts/parts.js'
 import type { ReplicationParts } from './replication-parts.js'
 import type { ServerConfig } from '../config/config.js'
-import { prepareRestored } from './restore.js'
-import { planRestoration, takeSnapshot } from './snapshots.js'
+import { planRestoration, prepareRestored, takeSnapshot } from './snapshots.js'
 import { KEYS } from '../../storage/keys/key-families.js'
+import { GenerationAttempt } from '../../core/seal/generate-root.js'
+import { UncountedRights } from '../../core/tokens/uncounted-rights.js'
+import type { OperationTokens } from '../../replication/model/operation-token.js'
+import type { PathServices } from '../../replication/host/host.js'
 
 type FamilyOptions = OpenClusterOptions & {
   readonly services: CoreServices
@@ -205,3 +207,44 @@ const aclOfRequest = (
 
 const aclOfToken = (services: CoreServices, token: TokenView | undefined): TokenAcl | undefined =>
   token && !services.identity.refuses(token) ? { acl: aclOf(token, services), namespace: token.namespace } : undefined
+
+type Options = OpenClusterOptions & { readonly services: CoreServices; readonly operationTokens: OperationTokens }
+
+/** Creates the part of the core that replication paths need. */
+const createPathServices = ({ config, runtime, random, services, operationTokens }: Options): PathServices => {
+  const rights = new UncountedRights(services)
+  return {
+    wrapActivation: (payload, ttlSeconds, creationPath) =>
+      services.wrapping.keep({
+        namespace: ROOT_NAMESPACE,
+        creationPath,
+        wrap: { ttlSeconds, format: 'jwt' },
+        status: 200,
+        contentType: 'application/json',
+        body: JSON.stringify(activationEnvelope(payload)),
+        wrappedAccessor: '',
+      }),
+    authorize: (request) => rights.require(request),
+    isBatchTokenAllowed: (presented, request) => rights.isOperationAllowed(presented, request),
+    generation: new GenerationAttempt({
+      strategy: 'dr-operation',
+      slot: runtime.generationSlot,
+      seal: runtime.seal,
+      random,
+      makeToken: () => operationTokens.create(),
+    }),
+    licenseStatus: () => licenseBody(config.own.license),
+  }
+}
+
+/** Returns the response to unwrapping an activation token: the usual envelope around the bundle. */
+const activationEnvelope = (data: JsonObject): JsonObject => ({
+  request_id: '',
+  lease_id: '',
+  renewable: false,
+  lease_duration: 0,
+  data,
+  wrap_info: null,
+  warnings: null,
+  auth: null,
+})

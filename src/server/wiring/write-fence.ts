@@ -1,7 +1,7 @@
 import type { Kind } from '../../replication/model/types.js'
 import type { Category } from '../../storage/keys/key-families.js'
 import type { Store } from '../../storage/store/store.js'
-import type { RuntimeChanges } from '../parts/runtime-changes.js'
+import type { RuntimeChanges } from '../parts/parts.js'
 
 /** The categories of log entries that secondaries of each kind receive. */
 export const FENCED: Readonly<Record<Kind, ReadonlySet<Category>>> = {

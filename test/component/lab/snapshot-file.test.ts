@@ -25,8 +25,8 @@ import {
   unpackSnapshot,
 } from '../../../src/lab/snapshot/snapshot-file.js'
 import { findTopology } from '../../../src/lab/topology/catalogue.js'
-import { checkImage, fillEngine, ImageReader, writeImage } from '../../../src/server/lab/cluster-image.js'
-import { keyIdOf, writeSealedFile } from '../../../src/server/lab/sealed-file.js'
+import { checkImage, fillEngine, writeImage } from '../../../src/server/data/cluster-image.js'
+import { keyIdOf, writeSealedFile } from '../../../src/base/sealed-file.js'
 import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
 
 const SEED = 4711
@@ -90,10 +90,10 @@ it('unpack restores a packed snapshot, and only the key opens its secrets', asyn
   for (const secret of ['very-secret', 'aabbccdd', 'dkey 1 1']) expect(packed).not.toContain(secret)
   expect(readdirSync(directory).filter((name) => /new|draft/.test(name))).toEqual([])
 
-  const reader = await ImageReader.open(imageFile(target, 'A'))
-  expect(reader.state).toMatchObject(STATE)
+  const image = await checkImage(imageFile(target, 'A'))
+  expect(image.state).toMatchObject(STATE)
   const engine = new MemoryEngine()
-  await fillEngine(engine, reader.entries())
+  await fillEngine(engine, image.chunks)
   for await (const chunk of chunks())
     for (const { key, value } of chunk) expect(engine.get(key)?.equals(value)).toBe(true)
 })
@@ -286,7 +286,7 @@ it('unpack checks the lab name before it creates a directory, and removes what a
 
 it('a snapshot check distinguishes a complete image of a cluster from an incomplete one', async () => {
   const image = imageFile(directory, 'A')
-  expect(await checkImage(image)).toMatchObject(STATE)
+  expect((await checkImage(image)).state).toMatchObject(STATE)
   const whole = readFileSync(image)
   const broken: [Buffer, string][] = [
     [whole.subarray(0, whole.length - 1), 'ends early'],

@@ -9,7 +9,7 @@ import { loadServerConfig } from '../../../src/server/config/server-config.js'
 import { Server } from '../../../src/server/server.js'
 import type { Request } from '../../../src/logical/request.js'
 import { RestartView } from '../../../src/server/runtime/restart-view.js'
-import { WaitingRoom } from '../../../src/server/runtime/waiting-room.js'
+import { WaitingRoom } from '../../../src/server/runtime/admission.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
 import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
 import { until } from '../../support/until.js'
@@ -71,7 +71,7 @@ const startServer = async (settings: Readonly<Record<string, string>> = {}) => {
   return { server, client, anonymous, share, door, rootToken: String(root_token) }
 }
 
-const waiting = ({ server }: { server: Server }) => server.host.waiting
+const waiting = ({ server }: { server: Server }) => server.host.admission.waiting
 
 test('what is not served while a role changes waits, and is served by the runtime that comes', async () => {
   const it = await startServer({ role_change_wait: '20s' })
@@ -152,17 +152,17 @@ test('a call that changes a role is refused after role_change_wait while another
   const it = await startServer({ role_change_wait: '200ms' })
   const admitted = (id: string) => {
     const request = { id, operation: 'update', path: 'sys/replication/dr/primary/demote' } as IncomingRequest
-    return { request, done: it.server.host.admit(request) }
+    return { request, done: it.server.host.admission.admit(request) }
   }
   const first = admitted('first')
   await first.done
   const second = admitted('second')
   await expect(second.done).rejects.toThrow(RESTARTING)
-  it.server.host.leave(second.request)
+  it.server.host.admission.leave(second.request)
   const third = admitted('third')
-  it.server.host.leave(first.request)
+  it.server.host.admission.leave(first.request)
   await third.done
-  it.server.host.leave(third.request)
+  it.server.host.admission.leave(third.request)
 })
 
 test('a request waits for role_change_wait in all, in however many rooms', async () => {

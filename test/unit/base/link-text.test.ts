@@ -8,7 +8,7 @@ import { systemNetwork } from '../../../src/base/network.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { certificatePem, privateKeyPem } from '../../../src/crypto/pem.js'
 import { createCa } from '../../../src/replication/credentials/ca.js'
-import { fetchWrapped } from '../../../src/server/wiring/fetch-wrapped.js'
+import { fetchWrapped } from '../../../src/server/wiring/api-call.js'
 
 /** What an operator reads when the API of the primary cannot be asked: over real sockets, with real mistakes. */
 const ended: (() => void)[] = []

@@ -12,7 +12,7 @@ import { loadCaPems } from '../../../src/replication/credentials/ca-files.js'
 import { readTopologyFile } from '../../../src/lab/topology/catalogue.js'
 import { readAddressFile } from '../../../src/server/address-file.js'
 import { loadServerConfig } from '../../../src/server/config/server-config.js'
-import { readDevKey } from '../../../src/server/dev/dev-key.js'
+import { readDevKey } from '../../../src/server/dev/dev.js'
 import { keyFile } from '../../../src/server/wiring/seal-parts.js'
 import { openShell } from '../cli/vault-io.js'
 

@@ -17,9 +17,8 @@ import { systemClock } from '../../../src/base/clock.js'
 import { replaceFile } from '../../../src/base/replace-file.js'
 import { storeToken } from '../../../src/cli/vault/token-file.js'
 import { writeKeysFile } from '../../../src/lab/keys/keys-file.js'
-import { writeDevKey } from '../../../src/server/dev/dev-key.js'
-import { prepareDevTls } from '../../../src/server/dev/dev-tls.js'
-import { makeLabTls } from '../../../src/server/lab/lab-tls.js'
+import { writeDevKey } from '../../../src/server/dev/dev.js'
+import { makeLabTls, prepareDevTls } from '../../../src/server/dev/dev-tls.js'
 import type { ServerConfig } from '../../../src/server/config/config.js'
 
 let directory: string

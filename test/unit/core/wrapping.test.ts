@@ -4,7 +4,7 @@ import { Wrapping } from '../../../src/core/wrapping/wrapping.js'
 import { deriveKey } from '../../../src/crypto/digest.js'
 import type { NamespaceRef } from '../../../src/logical/request.js'
 import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
-import { createWrappingSigner } from '../../../src/server/wiring/wrapping-signer.js'
+import { createWrappingSigner } from '../../../src/core/wrapping/wrapping-signer.js'
 import { refusal } from '../../support/backend-harness.js'
 import { TEAM, TokenWorld } from '../../support/token-world.js'
 

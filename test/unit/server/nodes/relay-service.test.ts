@@ -4,9 +4,9 @@ import { silentLog } from '../../../../src/base/log.js'
 import { AnswerRoom } from '../../../../src/http/limits/answer-room.js'
 import { encodeRelayed } from '../../../../src/replication/forwarding/relayed-request.js'
 import { refusalCodeOf } from '../../../../src/replication/rpc/refusal.js'
-import { memberCommonName } from '../../../../src/server/nodes/member-certificates.js'
+import { memberCommonName } from '../../../../src/server/nodes/node-authority.js'
 import { createRelayService } from '../../../../src/server/nodes/relay-service.js'
-import { WaitingRoom } from '../../../../src/server/runtime/waiting-room.js'
+import { WaitingRoom } from '../../../../src/server/runtime/admission.js'
 import { request } from './request.js'
 
 /** What the active node does with the calls of standbys. */

@@ -29,7 +29,7 @@ const servedWith = async (dr: KindRecord, performance: KindRecord): Promise<read
   const port = { serve: ({ serverName }) => void names.push(serverName) } satisfies Partial<ClusterPort> as unknown
   const store = { onChange: () => () => undefined }
   const standby = new StandbyPort({
-    port: () => port as ClusterPort,
+    port: port as ClusterPort,
     following: () => ({ store, barrier: { isSealed: false, view: () => storage } }) as unknown as Runtime,
     activeNode: () => undefined,
     log: silentLog,

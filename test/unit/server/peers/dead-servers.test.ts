@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { AutopilotSettings } from '../../../../src/core/system/autopilot-settings.js'
-import { findDeadServer, type WatchedServer } from '../../../../src/server/peers/dead-servers.js'
+import { findDeadServer, type WatchedServer } from '../../../../src/server/peers/contacts.js'
 
 const SETTINGS: AutopilotSettings = {
   cleanup_dead_servers: true,

@@ -6,7 +6,7 @@ import { createSeededRandom } from '../../../../src/base/random.js'
 import { LogicalError } from '../../../../src/logical/errors.js'
 import { Joiner } from '../../../../src/server/peers/joiner.js'
 import { atEachAddress } from '../../../../src/server/peers/leader-api.js'
-import type { PeersHost } from '../../../../src/server/peers/peers-options.js'
+import { PeersContext, type PeersHost } from '../../../../src/server/peers/peers-context.js'
 import type { ServerConfig } from '../../../../src/server/config/config.js'
 import { until } from '../../../support/until.js'
 
@@ -22,17 +22,19 @@ it('the joiner retries during a restart of its server, and ends after the server
     if (state === 'restarting') throw new LogicalError('unavailable', 'cluster is restarting')
     return { seal: { isInitialized: state === 'initialized' } }
   }
-  const joiner = new Joiner({
-    config: { own: { etcdPath: '/nowhere/etcd' } } as ServerConfig,
-    directory: '/nowhere',
-    clock,
-    random: createSeededRandom(1),
-    network: systemNetwork,
-    log: { ...silentLog, info: (text) => void attempts.push(text) },
-    signal: new AbortController().signal,
-    host: () => ({ requireRuntime }) as unknown as PeersHost,
-    enter: async () => undefined,
-  })
+  const context = new PeersContext(
+    {
+      config: { own: { etcdPath: '/nowhere/etcd' } } as ServerConfig,
+      directory: '/nowhere',
+      clock,
+      random: createSeededRandom(1),
+      network: systemNetwork,
+      log: { ...silentLog, info: (text) => void attempts.push(text) },
+    },
+    () => undefined,
+  )
+  context.known = { host: { requireRuntime } } as unknown as PeersHost
+  const joiner = new Joiner(context, async () => undefined)
   const waits = async (isThere: () => boolean) =>
     until(() => {
       clock.advance(1000)
@@ -52,29 +54,31 @@ it('the joiner retries during a restart of its server, and ends after the server
 
 it('tries every address of a name that stands for several nodes, each with the name in its certificate', async () => {
   const dialled: string[] = []
-  const stop = new AbortController()
-  const joiner = new Joiner({
-    config: { own: { etcdPath: process.execPath }, storage: { nodeId: 'n' } } as ServerConfig,
-    directory: '/nowhere',
-    clock: new ManualClock(),
-    random: createSeededRandom(1),
-    network: {
-      ...systemNetwork,
-      resolve: async (host) => (host === 'nodes.test' ? ['127.0.0.1', '127.0.0.2', '::1'] : []),
-      dial: async (address) => {
-        dialled.push(address)
-        throw new Error('nothing listens there')
+  const context = new PeersContext(
+    {
+      config: { own: { etcdPath: process.execPath }, storage: { nodeId: 'n' } } as ServerConfig,
+      directory: '/nowhere',
+      clock: new ManualClock(),
+      random: createSeededRandom(1),
+      network: {
+        ...systemNetwork,
+        resolve: async (host) => (host === 'nodes.test' ? ['127.0.0.1', '127.0.0.2', '::1'] : []),
+        dial: async (address) => {
+          dialled.push(address)
+          throw new Error('nothing listens there')
+        },
       },
+      log: silentLog,
     },
-    log: silentLog,
-    signal: stop.signal,
-    host: () => ({ requireRuntime: () => ({ seal: { isInitialized: false, keys: {} } }) }) as unknown as PeersHost,
-    enter: async () => undefined,
-  })
+    () => undefined,
+  )
+  const requireRuntime = () => ({ seal: { isInitialized: false, keys: {} } })
+  context.known = { host: { requireRuntime } } as unknown as PeersHost
+  const joiner = new Joiner(context, async () => undefined)
   joiner.keepJoining([() => ({ ...LEADER, address: 'http://nodes.test:8200' }), () => LEADER])
   await until(() => dialled.length >= 4)
   expect(dialled).toEqual(['127.0.0.1:8200', '127.0.0.2:8200', '[::1]:8200', '127.0.0.1:9'])
-  stop.abort()
+  context.stop()
   const found = await atEachAddress(
     { ...LEADER, address: 'https://nodes.test:8200' },
     {

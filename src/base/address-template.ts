@@ -4,7 +4,7 @@
  * rejected.
  */
 import { isIPv6 } from 'node:net'
-import { contains, isAddressInAny, parseCidrOrAddress } from '../../base/cidr.js'
+import { contains, isAddressInAny, parseCidrOrAddress } from './cidr.js'
 import type { NetworkAddress } from './network-addresses.js'
 
 type List = readonly NetworkAddress[]

@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto'
-import { cp, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
+import { createHash } from 'node:crypto'
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { replaceFileBy } from '../../base/replace-file.js'
 import { invalid, type LogicalError } from '../../logical/errors.js'
 import type { Engine, Entry } from '../../storage/engine/engine.js'
 import { generationDirectory, readGenerationRecord } from '../../storage/engine/generation-record.js'
@@ -19,6 +20,10 @@ export interface ImageState {
   readonly holds: readonly { readonly kind: string; readonly state: string }[]
   readonly isSealed: boolean
 }
+
+/** Image files in the data directory: one written by the server for the lab, and one placed there by the lab to load. */
+export const IMAGE_OUT = 'lab-image.out'
+export const IMAGE_IN = 'lab-image.in'
 
 export interface ImageFacts {
   readonly sha256: string
@@ -59,12 +64,10 @@ const lengthsOf = (key: number, value: number): Buffer => {
 }
 
 /** Writes an image file atomically, readable only by its owner. */
-export const writeImage = async (file: string, state: ImageState, chunks: Chunks): Promise<ImageFacts> => {
-  const draft = `${file}.draft`
-  const handle = await open(draft, 'w', 0o600)
-  const hash = createHash('sha256')
-  let bytes = 0
-  try {
+export const writeImage = (file: string, state: ImageState, chunks: Chunks): Promise<ImageFacts> =>
+  replaceFileBy(file, async (handle) => {
+    const hash = createHash('sha256')
+    let bytes = 0
     for await (const part of encode(state, chunks)) {
       hash.update(part)
       bytes += part.length
@@ -72,22 +75,8 @@ export const writeImage = async (file: string, state: ImageState, chunks: Chunks
     }
     const digest = hash.digest()
     await handle.write(digest)
-    await handle.close()
-    await rename(draft, file)
     return { sha256: digest.toString('hex'), bytes: bytes + HASH_BYTES }
-  } catch (error) {
-    await handle.close().catch(() => undefined)
-    await rm(draft, { force: true })
-    throw error
-  }
-}
-
-/** Reads a whole file and checks its hash, so that an incomplete image changes nothing. */
-export const checkImage = async (file: string): Promise<ImageState> => {
-  const reader = await ImageReader.open(file)
-  for await (const _ of reader.entries());
-  return reader.state
-}
+  })
 
 /** Fills an empty engine. The image's position in a log shared by nodes does not apply to the log they share now. */
 export const fillEngine = async (engine: Engine, chunks: Chunks): Promise<void> => {
@@ -113,7 +102,7 @@ export const fillEngine = async (engine: Engine, chunks: Chunks): Promise<void> 
 export const imageOfStopped = async (dataDir: string, file: string): Promise<ImageFacts> => {
   const state: ImageState = { skewMs: 0, holds: [], isSealed: true }
   const record = await readGenerationRecord(dataDir)
-  if (record?.live === undefined) return writeImage(file, state, nothing())
+  if (record?.live === undefined) return writeImage(file, state, eachOf([]))
   const copy = await mkdtemp(`${file}.copy-`)
   try {
     const from = generationDirectory(dataDir, record.live)
@@ -131,66 +120,52 @@ export const imageOfStopped = async (dataDir: string, file: string): Promise<Ima
   }
 }
 
-async function* nothing(): AsyncGenerator<readonly Entry[]> {
-  yield []
-}
-
-const readImage = (file: string): Promise<Buffer> =>
-  readFile(file).catch((error: NodeJS.ErrnoException) => {
+/**
+ * Reads a whole image file and checks it, so that an incomplete image changes nothing. Throws LogicalError if the file is
+ * invalid or incomplete.
+ */
+export const checkImage = async (file: string): Promise<{ readonly state: ImageState; readonly chunks: Chunks }> => {
+  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'ENOENT' ? invalid(`there is no image ${file}`) : error
   })
+  const start = bytes.subarray(0, HEADER_BYTES_MAX).indexOf('\n') + 1
+  const state = parseHeader(bytes.subarray(0, start))
+  if (!state) throw invalid(`${file} is no image of a cluster`)
+  if (state.version !== FORMAT.version) throw invalid(`${file} has the unknown version ${state.version}`)
+  const damaged = (reason: string) => invalid(`${file} is damaged: ${reason}`)
+  for (const _ of decode(bytes, start, damaged));
+  return { state, chunks: eachOf(decode(bytes, start, damaged)) }
+}
 
-/** Reads an image. Throws LogicalError if the file is invalid or incomplete. */
-export class ImageReader {
-  readonly state: ImageState
-  readonly #file: string
-  readonly #pieces: Pieces
+async function* eachOf(chunks: Iterable<readonly Entry[]>): AsyncGenerator<readonly Entry[]> {
+  yield* chunks
+}
 
-  private constructor(file: string, pieces: Pieces, state: ImageState) {
-    this.#file = file
-    this.#pieces = pieces
-    this.state = state
+function* decode(bytes: Buffer, start: number, damaged: (reason: string) => LogicalError): Generator<readonly Entry[]> {
+  let at = start
+  const take = (count: number): Buffer => {
+    if (at + count > bytes.length) throw damaged('it ends early')
+    at += count
+    return bytes.subarray(at - count, at)
   }
-
-  static async open(file: string): Promise<ImageReader> {
-    const pieces = new Pieces(await readImage(file))
-    const header = parseHeader(pieces.takeLine(HEADER_BYTES_MAX))
-    if (!header) throw invalid(`${file} is no image of a cluster`)
-    if (header.version !== FORMAT.version) throw invalid(`${file} has the unknown version ${header.version}`)
-    return new ImageReader(file, pieces, header)
-  }
-
-  async *entries(): AsyncGenerator<readonly Entry[]> {
-    let chunk: Entry[] = []
-    let bytes = 0
-    for (;;) {
-      const lengths = this.#take(LENGTHS_BYTES)
-      const [keyBytes, valueBytes] = [lengths.readUInt32BE(0), lengths.readUInt32BE(4)]
-      if (keyBytes === 0) break
-      const both = this.#take(keyBytes + valueBytes)
-      chunk.push({ key: both.toString('utf8', 0, keyBytes), value: Buffer.from(both.subarray(keyBytes)) })
-      bytes += both.length
-      if (bytes < PART_BYTES) continue
-      yield chunk
-      chunk = []
-      bytes = 0
-    }
-    const expected = this.#pieces.digest()
-    const found = this.#take(HASH_BYTES)
-    if (!found.equals(expected)) throw this.#damaged('its hash does not match')
-    if (!this.#pieces.isAtEnd) throw this.#damaged('something follows its end')
+  let chunk: Entry[] = []
+  let size = 0
+  for (;;) {
+    const lengths = take(LENGTHS_BYTES)
+    const [keyBytes, valueBytes] = [lengths.readUInt32BE(0), lengths.readUInt32BE(4)]
+    if (keyBytes === 0) break
+    const both = take(keyBytes + valueBytes)
+    chunk.push({ key: both.toString('utf8', 0, keyBytes), value: Buffer.from(both.subarray(keyBytes)) })
+    size += both.length
+    if (size < PART_BYTES) continue
     yield chunk
+    chunk = []
+    size = 0
   }
-
-  #take(bytes: number): Buffer {
-    const found = this.#pieces.take(bytes)
-    if (!found) throw this.#damaged('it ends early')
-    return found
-  }
-
-  #damaged(reason: string): LogicalError {
-    return invalid(`${this.#file} is damaged: ${reason}`)
-  }
+  const expected = createHash('sha256').update(bytes.subarray(0, at)).digest()
+  if (!take(HASH_BYTES).equals(expected)) throw damaged('its hash does not match')
+  if (at < bytes.length) throw damaged('something follows its end')
+  yield chunk
 }
 
 const parseHeader = (line: Buffer | undefined): (ImageState & { readonly version: number }) | undefined => {
@@ -206,39 +181,5 @@ const parseHeader = (line: Buffer | undefined): (ImageState & { readonly version
     return format === FORMAT.format && isState ? header : undefined
   } catch {
     return undefined
-  }
-}
-
-/** Reads a file sequentially and hashes it. */
-class Pieces {
-  readonly #bytes: Buffer
-  readonly #hash = createHash('sha256')
-  #at = 0
-
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes
-  }
-
-  takeLine(max: number): Buffer | undefined {
-    const end = this.#bytes.subarray(0, max).indexOf('\n')
-    return end < 0 ? undefined : this.take(end + 1)
-  }
-
-  /** Returns undefined if fewer bytes are left. */
-  take(count: number): Buffer | undefined {
-    if (this.#at + count > this.#bytes.length) return undefined
-    const taken = this.#bytes.subarray(this.#at, this.#at + count)
-    this.#at += count
-    this.#hash.update(taken)
-    return taken
-  }
-
-  /** Returns the hash of all bytes taken. */
-  digest(): Buffer {
-    return this.#hash.copy().digest()
-  }
-
-  get isAtEnd(): boolean {
-    return this.#at === this.#bytes.length
   }
 }

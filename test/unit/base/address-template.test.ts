@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { expandTemplate } from '../../../src/server/config/address-template.js'
-import type { NetworkAddress } from '../../../src/server/config/network-addresses.js'
+import { expandTemplate } from '../../../src/base/address-template.js'
+import type { NetworkAddress } from '../../../src/base/network-addresses.js'
 
 const one = (name: string, cidr: string, isDefault = false): NetworkAddress => {
   const [address = '', bits] = cidr.split('/')

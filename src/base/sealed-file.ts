@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto'
-import { open, readFile, rename, rm } from 'node:fs/promises'
+import { open, readFile } from 'node:fs/promises'
+import { replaceFileBy } from './replace-file.js'
 
 /**
  * An encrypted file: a line of plaintext JSON, then chunks of ciphertext (AES-256-GCM), each preceded by its length. Each
@@ -27,16 +28,14 @@ const boundTo = (header: Buffer, isLast: boolean): Buffer =>
   Buffer.concat([createHash('sha256').update(header).digest(), Buffer.from([isLast ? 1 : 0])])
 
 /** Writes a sealed file atomically. Use each key for only one file. */
-export const writeSealedFile = async (
+export const writeSealedFile = (
   file: string,
   header: object,
   key: Buffer,
   content: AsyncIterable<Buffer>,
-): Promise<void> => {
-  const draft = `${file}.draft`
-  const line = Buffer.from(`${JSON.stringify(header)}\n`)
-  const handle = await open(draft, 'w', 0o600)
-  try {
+): Promise<void> =>
+  replaceFileBy(file, async (handle) => {
+    const line = Buffer.from(`${JSON.stringify(header)}\n`)
     await handle.write(line)
     let index = 0
     const write = async (piece: Buffer, isLast: boolean) => {
@@ -55,15 +54,7 @@ export const writeSealedFile = async (
       }
     }
     await write(left, true)
-    await handle.sync()
-    await handle.close()
-    await rename(draft, file)
-  } catch (error) {
-    await handle.close().catch(() => undefined)
-    await rm(draft, { force: true })
-    throw error
-  }
-}
+  })
 
 type SealedFault = 'not-sealed' | 'ends-early' | 'wrong'
 

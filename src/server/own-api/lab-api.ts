@@ -8,22 +8,19 @@ import { printJson } from '../../base/json-print.js'
 import { parseJson } from '../../logical/json-text.js'
 import { HANDLED, REFUSED, renderPrometheus } from '../../core/status/metrics.js'
 import { HOLD_STATES } from '../../replication/host/holds.js'
-import type { Ahead } from '../../replication/model/state.js'
+import type { Ahead, Registration } from '../../replication/model/state.js'
 import type { LostEntry } from '../../replication/roles/losses.js'
-import type { Registration } from '../../replication/model/state.js'
 import type { HoldState, Kind } from '../../replication/model/types.js'
 import type { ServerConfig } from '../config/config.js'
 import { DISK_STATES } from '../faults/disk-faults.js'
-import { describeOwnApi, listOwnApi } from '../own-api/document.js'
-import type { OwnOperation } from '../own-api/operation.js'
-import { SERVER_OPERATIONS, type ServerOperation } from '../own-api/server-operations.js'
+import { describeOwnApi, listOwnApi } from './document.js'
+import type { OwnOperation } from './operation.js'
+import { SERVER_OPERATIONS, type ServerOperation } from './server-operations.js'
 import { readMetrics } from '../wiring/metric-reading.js'
 import type { OpenCluster } from '../wiring/open-cluster.js'
-import { hasToken, hidePaths, requireOwnHost, requireRight } from './lab-rights.js'
-import type { LabServer } from './lab-server.js'
-import { readOwnAudit, statusOfAuditRead } from './own-audit.js'
+import { hasToken, hidePaths, readOwnAudit, requireOwnHost, requireRight, statusOfAuditRead } from './lab-rights.js'
+import { describeNode, type LabServer } from './lab-server.js'
 import { isStream } from './own-feed.js'
-import { describeNode } from './own-node.js'
 
 type Answer = JsonObject | string | AsyncIterable<Buffer> | undefined
 type Run = (server: LabServer, body: JsonObject, request: SideRequest) => Answer | Promise<Answer>
@@ -126,11 +123,11 @@ async function info(server: LabServer, _: JsonObject, { withheld }: SideRequest)
     name: shown('cluster-name', server.status.facts.clusterName),
     version: shown('version', packageVersion()),
     reported_version: shown('version', server.status.reportedVersion),
-    storage_generation: server.storageGeneration,
+    storage_generation: server.host.storageGeneration,
     epoch: server.runtime?.store.epoch ?? '',
     fenced: (cluster && (await fenceOf(cluster))) ?? null,
     ahead: (view?.ahead && aheadOf(view.ahead)) ?? null,
-    purge_pending: server.isPurgePending,
+    purge_pending: server.host.isPurgePending,
     kinds: { dr: view?.modes.dr ?? 'unknown', performance: view?.modes.performance ?? 'unknown' },
     node: describeNode(server) ?? null,
     requests: { handled: server.meter.times(HANDLED), refused: server.meter.times(REFUSED) },

@@ -5,9 +5,8 @@ import { LogicalError } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { Kind } from '../../replication/model/types.js'
 import { HANDLED, REFUSED } from '../../core/status/metrics.js'
-import { secondaryLags, upstreamLag } from '../wiring/link-lags.js'
-import type { LabServer } from './lab-server.js'
-import { describeNode } from './own-node.js'
+import { secondaryLags, upstreamLag } from '../wiring/metric-reading.js'
+import { describeNode, type LabServer } from './lab-server.js'
 
 /** Lag grows even without events. */
 const LOOK_EVERY_MS = 1000

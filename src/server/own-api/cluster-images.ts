@@ -1,19 +1,20 @@
-import { rm } from 'node:fs/promises'
 import path from 'node:path'
+import { rm } from 'node:fs/promises'
 import type { Clock } from '../../base/clock.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { HOLD_STATES, type Holds } from '../../replication/host/holds.js'
 import type { Engine, EngineSnapshot } from '../../storage/engine/engine.js'
 import {
-  type Chunks,
   checkImage,
+  type Chunks,
   fillEngine,
+  IMAGE_IN,
+  IMAGE_OUT,
   type ImageFacts,
-  ImageReader,
   type ImageState,
   writeImage,
-} from './cluster-image.js'
-import type { LabState } from '../faults/lab-state.js'
+} from '../data/cluster-image.js'
+import type { LabState } from '../faults/disk-faults.js'
 import type { RuntimeHost } from '../runtime/runtime-host.js'
 
 /** The state of a cluster at one point in time, readable until it is closed. */
@@ -37,10 +38,6 @@ interface ImagesOptions {
 /** Timeout after which a server resumes writing or serving, in case the lab has died. */
 const PAUSE_MS_MAX = 3000
 const STOP_MS_MAX = 5000
-
-/** Image files in the data directory: one written by the server for the lab, and one placed there by the lab to load. */
-export const IMAGE_OUT = 'lab-image.out'
-export const IMAGE_IN = 'lab-image.in'
 
 interface Pause {
   readonly sinceMs: number
@@ -172,10 +169,9 @@ export class ClusterImages {
   /** Loads the image in the data directory. It removes the file first, so that the next one can be placed there. */
   async loadFile(): Promise<void> {
     const file = path.join(this.#requireDirectory(), IMAGE_IN)
-    await checkImage(file)
-    const reader = await ImageReader.open(file)
+    const image = await checkImage(file)
     await rm(file, { force: true })
-    await this.load({ state: reader.state, chunks: reader.entries() })
+    await this.load(image)
   }
 
   /** Restarts the cluster with its previous data. */

@@ -1,0 +1,159 @@
+import type { Engine } from '../../storage/engine/engine.js'
+import type { SharedLog } from '../../storage/commit-log/shared-log.js'
+import type { SealManager } from '../../core/seal/seal-manager.js'
+import type { FreshStart } from '../../replication/host/host.js'
+import type { GenerationSlot } from '../../core/seal/generate-root.js'
+import type { Barrier } from '../../storage/barrier/barrier.js'
+import type { Store } from '../../storage/store/store.js'
+import type { Following } from './following.js'
+import type { OwnIdentity } from './cluster-identity.js'
+import type { Passwords } from '../../auth/userpass/password-worker.js'
+import type { ClusterStatus } from '../../core/status/cluster-status.js'
+import type { Meter } from '../../core/status/metrics.js'
+import type { PathRuleTable } from '../../logical/path-rules.js'
+import type { Holds } from '../../replication/host/holds.js'
+import type { SealJoin } from '../../core/seal/seal-join.js'
+import type { RaftJoining, RaftNodes } from '../../core/system/raft-join-paths.js'
+import type { LabState } from '../faults/disk-faults.js'
+import type { StandIns } from '../rules/stand-ins.js'
+import type { ClusterPort, ClusterTransport } from '../../replication/rpc/transport.js'
+import type { EncryptionCount } from '../../storage/barrier/encryption-count.js'
+import type { Facilities } from '../../base/facilities.js'
+import type { PathSpec } from '../../logical/backend.js'
+import type { EngineSource } from '../../storage/engine/engine-source.js'
+import type { ServerConfig } from '../config/config.js'
+
+/** The membership of a runtime in a multi-node cluster. A single-node cluster has none. */
+export interface NodeSeat {
+  /** The log that all nodes follow and the leader writes. */
+  readonly sharedLog: SharedLog
+  /** False once another node may have written data that this node lacks. */
+  readonly isLeading: boolean
+  readonly presence: {
+    /** The known cluster addresses of the other nodes. */
+    readonly otherAddresses: readonly string[]
+    /** Calls `listener` when these change. Returns the unsubscribe function. */
+    onOthers(listener: () => void): () => void
+  }
+  /** True for the one node that may serve clients: it is active, and its lease guarantees that no other node is. */
+  readonly isServing: boolean
+  /** True from the election until the cluster is open, and during a role change: clients wait. */
+  readonly isTakingOver: boolean
+  /** Reports that the barrier was unsealed: the node takes part in elections from now on. */
+  unsealed(): void
+  /**
+   * Reports that the barrier is about to be sealed. Resolves when the node is no longer leader, and a following runtime is
+   * in place.
+   */
+  sealed(): Promise<void>
+  /** Reports that the runtime is about to be rebuilt for a role change. A leader keeps its leadership. */
+  changing(): void
+  /** Reports that the new runtime is in place; it follows the log. */
+  changed(): void
+  /**
+   * Replaces the cluster's data with the content of the engine. Rejects with LogicalError 503 if this node is no longer
+   * leader, or if the outcome is unknown.
+   */
+  publish(fresh: Engine): Promise<void>
+  /** Lets another node become active. Throws LogicalError 503 if this node is not active. */
+  stepDown(): void
+  /** Runs `work`, which writes while the cluster is closed, as leader. Throws LogicalError 503 if another node leads. */
+  whileLeading<T>(work: () => Promise<T>): Promise<T>
+}
+
+/** Data that replaces the current data. */
+export interface NewData {
+  /** Returns the root key of the new data, given that of the old; undefined if this server does not have it. */
+  readonly rootKeyAfter: (before: Buffer | undefined) => Buffer | undefined
+  readonly prepare: (fresh: Engine, old: Engine) => Promise<void>
+  /** The set being joined, for status reads once it is decided. */
+  readonly joining?: FreshStart['joining']
+  /** Returns whether the auto-unseal seal, if any, may unseal the new data. Called after the change. */
+  readonly opensItself?: () => boolean
+}
+
+/** How a node gives up leadership. */
+export interface Ceasing {
+  /** True if requests in progress complete first. */
+  readonly isDrained: boolean
+  /** Called when the store is closed. */
+  readonly release: () => Promise<void>
+}
+
+/** Replaces the runtime, on behalf of parts that run inside it. */
+export interface RuntimeChanges {
+  /** The current runtime; undefined while it is being replaced. */
+  readonly runtime: { readonly seal: Pick<SealManager, 'seal'> } | undefined
+  /** Resolves when no change is in progress. */
+  settled(): Promise<void>
+  /** Unseals with the auto-unseal seal, if any: now, or as soon as the seal is reachable. */
+  autoUnseal(): Promise<void>
+  /** Rebuilds the runtime from its records. Returns immediately. */
+  restart(reason: string): void
+  /**
+   * Makes new client writes wait. Resolves when those in progress have been answered, or after a timeout. End it with
+   * `resumeWrites`, unless a restart follows.
+   */
+  pauseWrites(): Promise<void>
+  resumeWrites(): void
+  /**
+   * Creates a new generation of the data with a new runtime. Resolves when the decision is durable. If it rejects, nothing
+   * has changed, except for OutcomeUnknown. Rejected during another change, since that would invalidate the data the
+   * decision is based on.
+   */
+  replaceData(reason: string, next: NewData): Promise<void>
+}
+
+/** The parts of a runtime that exist before its cluster is open, and on which the open cluster is built. */
+export interface RuntimeParts {
+  readonly store: Store
+  readonly barrier: Barrier
+  readonly seal: SealManager
+  readonly identity: OwnIdentity
+  readonly generationSlot: GenerationSlot
+  /** On a node of a multi-node cluster: follows the shared log. */
+  readonly following: Following | undefined
+}
+
+interface OtherNodes {
+  readonly sealJoin: SealJoin | undefined
+  /** True while too few other nodes are present for this one to have its data. */
+  readonly isAwaitingOthers: boolean
+}
+
+/** The parts of the process that outlive a runtime and that a runtime needs. */
+export interface ShellView {
+  readonly status: ClusterStatus
+  readonly holds: Holds
+  readonly meter: Meter
+  readonly labState: Pick<LabState, 'activeFaults'>
+  readonly encryptions: EncryptionCount
+  readonly clusterPort: ClusterPort
+  readonly transport: ClusterTransport
+  readonly passwords: Passwords
+  readonly standIns: StandIns | undefined
+  /** The rules of the paths below `sys/`. */
+  readonly systemRules: PathRuleTable
+  /** The root token of `-dev` as printed. It may have been revoked since. */
+  readonly devSecrets: { readonly rootToken: string } | undefined
+  /** The other nodes of a server with storage "raft"; undefined for other storage. */
+  readonly peers: (RaftNodes & RaftJoining & OtherNodes) | undefined
+  readonly inFlight: () => ReadonlyMap<
+    string,
+    { startTimeMs: number; remoteAddress: string; path: string; method: string }
+  >
+}
+
+export interface OpenClusterOptions extends Facilities {
+  readonly config: ServerConfig
+  readonly runtime: RuntimeParts
+  readonly source: EngineSource
+  readonly shell: ShellView
+  readonly changes: RuntimeChanges
+  /** The membership in a multi-node cluster; undefined for a single-node cluster. */
+  readonly seat: NodeSeat | undefined
+  /** True if opened on a standby, read-only over a copy that follows the log. */
+  readonly isStandby: boolean
+  /** The paths that exist in every state. */
+  readonly statePaths: readonly PathSpec[]
+}
