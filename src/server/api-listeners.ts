@@ -9,7 +9,6 @@ import { createHttpServer, type HttpServer, type HttpServerOptions } from '../ht
 import type { ListenerConfig, ListenerTls, ServerConfig } from './config/config.js'
 import { PAGE_HEADERS, readPageFiles } from './page-files.js'
 
-/** Options specific to each listener. */
 type OfListener = 'tls' | 'limits' | 'forwardedFor' | 'proxyProtocol' | 'chrootNamespace' | 'withheld'
 
 interface ListenersOptions extends Omit<HttpServerOptions, 'bodies' | 'answers' | 'page' | 'ownHeaders' | OfListener> {
@@ -75,7 +74,6 @@ const ownHeadersOf = ({
   ...(hasNodeId && label === 'raft' ? ['X-Vault-Raft-Node-ID', printable(nodeId)] : []),
 ]
 
-/** Replaces characters that are not allowed in a header. */
 const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, '?')
 
 const ROOT = '/ui/'

@@ -14,10 +14,10 @@ import { headOf, renderAllowance, type Standby } from './nodes/standby.js'
 import type { ClusterNode } from './nodes/cluster-node.js'
 import { NotActive } from './nodes/relay-service.js'
 import { OwnTurn } from './nodes/relay.js'
-import type { InFlightRequests } from './runtime/in-flight.js'
+import type { InFlightRequests } from './runtime/admission.js'
 import type { RuntimeHost } from './runtime/runtime-host.js'
 import type { OpenServerState } from './runtime/server-state.js'
-import { systemRulesOf } from './rules/system-rules.js'
+import { systemRulesOf } from '../core/system/system-rules.js'
 
 interface RequestsOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly host: RuntimeHost
@@ -31,16 +31,13 @@ interface NodeRoles {
   readonly standby: Standby
 }
 
-/** The state of the log when a request began. */
 interface Moment {
   readonly store: Store | undefined
-  /** Position in that store's log. */
   readonly index: number | undefined
   /** The term of this node's leadership; undefined if it was not the leader, or in a single-node cluster. */
   readonly term: number | undefined
 }
 
-/** Decides how each request is handled, by the state of the server. */
 export class Requests {
   readonly #options: RequestsOptions
   /** Undefined for a single-node cluster. */
@@ -50,7 +47,6 @@ export class Requests {
     this.#options = options
   }
 
-  /** Makes this server a node of a multi-node cluster. */
   join(nodes: NodeRoles): void {
     this.#nodes = nodes
   }
@@ -72,7 +68,6 @@ export class Requests {
     }
   }
 
-  /** Returns the limits of a body, before it is read. */
   async allowBody(sender: BodySender, gone: AbortSignal): Promise<BodyAllowance> {
     const { host } = this.#options
     const nodes = this.#nodes
@@ -110,7 +105,6 @@ export class Requests {
     }
   }
 
-  /** Answers requests about this server. */
   async answerHere(request: IncomingRequest): Promise<Rendered> {
     const { host, systemRules } = this.#options
     const { state } = host

@@ -23,20 +23,19 @@ import { requireLicensedRoles } from './parts/cluster-identity.js'
 import type { Facilities } from '../base/facilities.js'
 import type { Log } from '../base/log.js'
 import type { ServerConfig } from './config/config.js'
-import { type InFlight, InFlightRequests } from './runtime/in-flight.js'
+import { type InFlight, InFlightRequests } from './runtime/admission.js'
 import { replicationTimes } from './wiring/replication-parts.js'
 import type { Runtime } from './runtime/runtime.js'
 import { RuntimeHost } from './runtime/runtime-host.js'
 import { ServerStatus } from './runtime/server-status.js'
-import type { StandIns } from './rules/stand-ins.js'
+import type { ShellView, StandIns } from './parts/parts.js'
 import { openConfiguredStorage } from './data/server-storage.js'
 import { checkAfterCrash } from './data/open-store.js'
 import type { SharedLog } from '../storage/commit-log/shared-log.js'
 import { createNodeParts, type NodeParts } from './nodes/node-parts.js'
 import type { Peers } from './peers/peers.js'
 import { Requests } from './requests.js'
-import type { ShellView } from './parts/parts.js'
-import { systemRules, systemRulesOf } from './rules/system-rules.js'
+import { systemRules, systemRulesOf } from '../core/system/system-rules.js'
 
 interface ServerOptions extends Partial<Facilities> {
   readonly config: ServerConfig
@@ -50,7 +49,6 @@ interface ServerOptions extends Partial<Facilities> {
   readonly peers?: Peers | undefined
 }
 
-/** The options, with defaults applied. */
 type CompleteOptions = ServerOptions & Facilities & Required<Pick<ServerOptions, 'openStorage'>>
 
 /**

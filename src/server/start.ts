@@ -26,11 +26,9 @@ export class StartFailure extends Error {
   }
 }
 
-/** Network and storage of a server that shares its process with others. */
 interface StartParts {
   readonly network?: Network
   readonly openStorage?: () => Promise<EngineSource>
-  /** The log of the nodes in this process. */
   readonly sharedLog?: SharedLog | undefined
 }
 

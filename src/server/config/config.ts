@@ -20,7 +20,6 @@ export interface ServerConfig {
   readonly apiAddress: string
   /** The address of the cluster port announced to secondaries, `https://host:port`. */
   readonly clusterAddress: string
-  /** The bind address of the cluster port, host:port. */
   readonly clusterBindAddress: string
   readonly clusterName: string
   /** Only reported: replication continues. */
@@ -29,7 +28,6 @@ export interface ServerConfig {
   readonly isPerformanceStandby: boolean
   /** Whether each response contains the host name, or the node ID with storage "raft". */
   readonly responseHeaders: { readonly hasHostname: boolean; readonly hasNodeId: boolean }
-  /** Whether it serves a browser page at `/ui/`. */
   readonly hasPage: boolean
   readonly defaultLeaseTtlSeconds: number
   readonly maxLeaseTtlSeconds: number
@@ -94,7 +92,6 @@ export interface RetryJoin {
 
 /** An etcd cluster of one or more members. Texts are empty if not given. */
 export interface EtcdStorageConfig {
-  /** `host:port` of each member. */
   readonly addresses: readonly string[]
   readonly isTls: boolean
   /** Begins and ends with a slash. */
@@ -145,7 +142,6 @@ export interface LogConfig {
   readonly file: string
 }
 
-/** The auth methods with user lockout. */
 export type LockableMethod = 'approle' | 'userpass'
 
 export interface DevConfig {

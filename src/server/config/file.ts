@@ -65,7 +65,6 @@ const BLOCKS: ReadonlySet<string> = new Set([
   'user_lockout',
 ])
 
-/** Supported seals. Other seal stanzas are not read. */
 const SEAL_KEYS: Readonly<Record<string, KeyTable>> = { static: STATIC_SEAL_KEYS, transit: TRANSIT_SEAL_KEYS }
 
 const LOCKOUT_KEYS = {

@@ -6,7 +6,6 @@ export interface ServerFlags {
   readonly dev: boolean
   readonly devRootTokenId: string | undefined
   readonly devListenAddress: string | undefined
-  /** The number of nodes of a -dev cluster. */
   readonly devNodes: 1 | 3
   /** The storage type that the API reports for -dev in memory. */
   readonly devLabel: 'inmem' | 'inmem_ha' | 'inmem_transactional'
@@ -77,7 +76,6 @@ const FLAGS: Readonly<Record<string, FlagKind>> = {
   recovery: { help: 'Refused: stop the server and use "understudy storage verify"' },
 }
 
-/** Returns the help text, one line per flag. */
 export const describeServerFlags = (): string => {
   const rows = Object.entries(FLAGS).map(([name, { value, help }]) => [`-${name}${value ? `=<${value}>` : ''}`, help])
   const width = Math.max(...rows.map(([flag = '']) => flag.length))

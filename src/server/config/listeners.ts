@@ -109,7 +109,6 @@ const resolveChroot = (settings: ResolvedSettings): string => {
 const BEHAVIOR = 'proxy_protocol_behavior'
 const PROXIES = 'proxy_protocol_authorized_addrs'
 
-/** Whether a behavior depends on the sender's address. */
 const USES_ADDRESSES: Readonly<Record<string, boolean>> = {
   '': false,
   use_always: false,

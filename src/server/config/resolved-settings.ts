@@ -12,7 +12,6 @@ export interface ConfigSources {
   readonly files: FileSettings
   readonly settled: ResolvedSettings
   readonly findings: Findings
-  /** Returns the addresses of this machine. */
   readonly addresses: () => readonly NetworkAddress[]
   readonly expand: ExpandAddress
 }
@@ -24,7 +23,6 @@ export interface ShownSetting {
   readonly origin: string
 }
 
-/** Sources of a value in order of precedence; undefined if a source has none. */
 type Sources = readonly (Sourced | undefined)[]
 
 export const DEFAULT_ORIGIN = 'default'
@@ -36,7 +34,6 @@ export const fromVariable = (env: Environment, name: string): Sourced | undefine
   return value ? { value, origin: name } : undefined
 }
 
-/** Returns a command-line flag, if defined. */
 export const fromFlag = (name: string, value: ConfigValue): Sourced | undefined =>
   value === undefined ? undefined : { value, origin: name }
 
@@ -83,7 +80,6 @@ export class ResolvedSettings {
     return this.resolve('int', key, fallback)
   }
 
-  /** Returns milliseconds. */
   durationMs(key: string, fallbackMs: number, sources?: Sources): number {
     return this.resolve('duration', key, fallbackMs, sources)
   }
@@ -105,7 +101,6 @@ export class ResolvedSettings {
     return this.#decide(key, sources, fallback, FORMS[kind])
   }
 
-  /** Records a setting that was resolved elsewhere. */
   note(key: string, value: string, origin: string): void {
     this.rows.push({ name: this.#prefix + key, value, origin })
   }
@@ -134,7 +129,6 @@ export class ResolvedSettings {
   }
 }
 
-/** How to recognize and display values of one type. */
 interface Form<T extends ConfigValue> {
   readonly isOne: (value: ConfigValue) => value is T
   readonly show: (value: T) => string

@@ -31,7 +31,6 @@ import { type Environment, nonEmpty, type Sourced } from './values.js'
 import { type ConfigSources, fromFlag, fromVariable, ResolvedSettings, type ShownSetting } from './resolved-settings.js'
 
 interface LoadedConfig {
-  /** Undefined if there are problems. */
   readonly config: ServerConfig | undefined
   readonly problems: readonly Problem[]
   readonly warnings: readonly Problem[]
@@ -163,7 +162,6 @@ const LOG_LEVELS: Readonly<Record<string, LogLevel>> = {
   err: 'error',
 }
 
-/** The default log format as displayed. */
 const BY_READER = 'standard on a terminal, else json'
 
 const resolveLog = ({ flags, env, settled, findings }: ConfigSources): LogConfig => {
@@ -240,7 +238,6 @@ const resolveDev = (flags: ServerFlags, env: Environment, settled: ResolvedSetti
   }
 }
 
-/** Records settings that are accepted without effect. */
 const noteAccepted = ({ root }: FileSettings, settled: ResolvedSettings): void => {
   const known = new Set(settled.rows.map(({ name }) => name))
   for (const [name, { value, origin }] of Object.entries(root)) {

@@ -87,7 +87,6 @@ const parseAddresses = (text: string): { readonly members: readonly string[]; re
   return isList && schemes.size === 1 ? { members, isTls: schemes.has('https://') } : undefined
 }
 
-/** Adds Vault's leading and trailing slash. */
 const asPrefix = (path: string): string => `/${path.replace(/^\/+|\/+$/g, '')}/`.replace('//', '/')
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']

@@ -7,7 +7,6 @@ import type { ConfigValue, KeyKind, KindValue, SettingKind } from './values.js'
 interface Key {
   readonly kind: KeyKind
   readonly fallback?: ConfigValue
-  /** The reason why the key is rejected. */
   readonly refusal?: string
   /** Explains what an accepted key does not do, if an operator may rely on it. */
   readonly warning?: string
@@ -204,5 +203,4 @@ export const ACCEPTED_BLOCKS: ReadonlySet<string> = new Set([
 
 /** Labels of `storage` whose data is lost when the process ends. */
 export const MEMORY_LABELS: ReadonlySet<string> = new Set(['inmem', 'inmem_transactional', 'inmem_ha'])
-/** Supported labels of `storage`. */
 export const STORAGE_LABELS: ReadonlySet<string> = new Set(['raft', 'file', 'leveldb', 'etcd', ...MEMORY_LABELS])

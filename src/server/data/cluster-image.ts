@@ -15,7 +15,6 @@ import { readState } from '../../storage/commit/load.js'
  * then the SHA-256 of all that. Values are the stored ciphertext, so they cannot be read without the keys of the cluster.
  */
 export interface ImageState {
-  /** The lab's clock offset. */
   readonly skewMs: number
   readonly holds: readonly { readonly kind: string; readonly state: string }[]
   readonly isSealed: boolean
@@ -31,8 +30,8 @@ export interface ImageFacts {
 }
 
 const FORMAT = { format: 'understudy-cluster-image', version: 1 } as const
-/** Maximum clock offset of a server: ten years. */
-const SKEW_MS_MAX = 10 * 365 * 24 * 3_600_000
+/** Maximum clock offset of a server: ten years. Beyond it, dates have no four-digit year or are invalid. */
+export const SKEW_MS_MAX = 10 * 365 * 24 * 3_600_000
 const LENGTHS_BYTES = 8
 const HASH_BYTES = 32
 const HEADER_BYTES_MAX = 64 * 1024

@@ -13,7 +13,6 @@ import { damagedData } from '../../storage/engine/level-failure.js'
 export interface StoreSurroundings extends Pick<Facilities, 'clock' | 'random' | 'log'> {
   readonly config: ServerConfig
   readonly recorder?: Recorder | undefined
-  /** Set for a node of a multi-node cluster. */
   readonly commitLog?: CommitLog
 }
 

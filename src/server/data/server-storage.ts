@@ -9,7 +9,6 @@ import type { ServerConfig } from '../config/config.js'
 
 /** Data that survives the servers started on it in sequence, including their crashes. */
 export interface ServerStorage {
-  /** The directory; undefined for storage in memory. */
   readonly path: string | undefined
   open(): Promise<EngineSource>
   /** Makes all reads and writes of the current user fail, as if its process had died. */
@@ -34,7 +33,6 @@ export const createMemoryStorage = (onStep: StepListener = () => undefined): Ser
 export const openConfiguredStorage = async ({ storage }: ServerConfig, log: Log): Promise<EngineSource> =>
   storage.path === undefined ? openMemoryGenerations() : openGenerations(storage.path, log)
 
-/** Creates LevelDB storage below `path`. */
 export const createDirectoryStorage = (path: string, onStep: StepListener = () => undefined): ServerStorage =>
   createStorage(path, () => openGenerations(path, silentLog), onStep)
 

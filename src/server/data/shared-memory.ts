@@ -3,7 +3,6 @@ import { MemoryLog } from '../../storage/commit-log/memory-log.js'
 import { MemorySharedLog } from '../../storage/commit-log/memory-shared-log.js'
 
 interface SharedMemoryOptions {
-  /** The clock for lease expiry. */
   readonly clock: Clock
   /** Milliseconds without a heartbeat after which a leader loses its leadership. */
   readonly leaseMs: number
@@ -23,5 +22,4 @@ export class SharedMemory {
   }
 }
 
-/** A server's connection to the shared memory. */
 export type SharedMemoryConnection = MemorySharedLog

@@ -2,7 +2,6 @@ import { readSnapshot, verifySnapshot } from '../../storage/store/snapshot-file.
 
 interface SnapshotSummary {
   readonly clusterId: string
-  /** Log index of the snapshot. */
   readonly index: number
   /** Statistics of the records by key prefix. */
   readonly parts: readonly { readonly name: string; readonly count: number; readonly bytes: number }[]

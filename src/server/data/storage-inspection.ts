@@ -23,7 +23,6 @@ import { describeOwner, findLockOwner } from '../../base/process-owner.js'
 export const explain = (error: unknown): unknown =>
   isUnreadable(error) ? unreadable(`the data cannot be read: ${error.message}`, error) : error
 
-/** Thrown if a server has the directory open. */
 export class InUse extends Error {
   override readonly name = 'InUse'
 }

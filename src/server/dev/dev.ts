@@ -56,7 +56,6 @@ export const openDev = async (runtime: Runtime, config: ServerConfig, log: Log):
   return secrets
 }
 
-/** The secrets that `server -dev` prints. */
 export interface DevSecrets {
   readonly rootToken: string
   readonly unsealKey: string

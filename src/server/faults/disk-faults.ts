@@ -10,7 +10,6 @@ type DiskState = (typeof DISK_STATES)[number]
 /** The disk faults that a lab has injected into this process. Reads are not affected, since most come from memory. */
 export class DiskFaults {
   state: DiskState = 'ok'
-  /** The delay in ms of each write while the disk is slow. */
   delayMs = 0
 
   /** Throws the error for writes, if there is one. */
@@ -35,7 +34,6 @@ export const withDiskFaults = (source: EngineSource, faults: DiskFaults, clock: 
 
 /** The changes that lab endpoints have made to this process, except held states. They are lost when the process ends. */
 export class LabState {
-  /** Offset of the wall clock in ms. */
   skewMs = 0
   readonly disk = new DiskFaults()
 

@@ -9,12 +9,10 @@ interface CandidacyOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly restMs: number
 }
 
-/** The timeout in ms of `leadSoon`. */
 const SOON_MS = 10_000
 /** Pause in ms between attempts if the shared log rejects the candidacy. */
 const PAUSE_MS = 1000
 
-/** Runs a node's election as leader. */
 export class Candidacy {
   readonly #options: CandidacyOptions
   #standing = new AbortController()
@@ -48,7 +46,6 @@ export class Candidacy {
     this.#standing.abort(new Error('the node stands for election no more'))
   }
 
-  /** Stays out of elections for a while. */
   rest(): void {
     const { clock, restMs } = this.#options
     this.#restsUntilMs = clock.monotonic() + restMs

@@ -117,7 +117,6 @@ export class ClusterNode implements NodeSeat {
     if (this.#state === 'ceasing') await this.#ceasing
   }
 
-  /** Lets another node become active. Throws LogicalError 503 if this node is not. */
   stepDown(): void {
     if (!this.#on('stepped-down')) throw new LogicalError('unavailable', 'this node is not the active one')
   }
@@ -153,7 +152,6 @@ export class ClusterNode implements NodeSeat {
     }
   }
 
-  /** Gives up leadership when the runtime is closed. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.presence.end()

@@ -13,7 +13,6 @@ import { KEYS } from '../../storage/keys/key-families.js'
 
 /** The CA by which nodes of one cluster authenticate each other on their cluster ports. It is stored behind the barrier. */
 export interface NodeAuthority {
-  /** The identity of the active node. */
   readonly identity: ServerIdentity
   readonly record: CaRecord
 }
@@ -44,7 +43,6 @@ export const ensureAuthority = async (
   return { record, identity: serverIdentityOf(record) }
 }
 
-/** Returns the credentials with which a node calls another one. */
 export const callerCredentials = async (
   { record }: NodeAuthority,
   random: Random,

@@ -9,16 +9,15 @@ import type { ServerConfig } from '../config/config.js'
 import { WaitingRoom } from '../runtime/admission.js'
 import type { RuntimeHost } from '../runtime/runtime-host.js'
 import type { ServerStatus } from '../runtime/server-status.js'
-import type { StandIns } from '../rules/stand-ins.js'
-import { systemRulesOf } from '../rules/system-rules.js'
+import type { StandIns } from '../parts/parts.js'
+import { systemRulesOf } from '../../core/system/system-rules.js'
 import { replicationTimes } from '../wiring/replication-parts.js'
 import { ActiveLink } from './active-link.js'
 import { ClusterNode } from './cluster-node.js'
 import { findAuthority, readRevoked } from './node-authority.js'
 import { Relay } from './relay.js'
-import { createRelayService, RelayPort } from './relay-service.js'
+import { createRelayService, RelayPort, StandbyPort } from './relay-service.js'
 import { Standby } from './standby.js'
-import { StandbyPort } from './standby-port.js'
 
 interface NodePartsOptions extends Facilities {
   readonly config: ServerConfig
@@ -28,7 +27,6 @@ interface NodePartsOptions extends Facilities {
   readonly host: RuntimeHost
   readonly port: ClusterPort
   readonly requests: {
-    /** Serves a request forwarded by a standby. */
     handleRelayed(request: IncomingRequest, how: Omit<Relayed, 'request'>): Promise<Rendered>
     /** Answers requests about this node, in every state. */
     answerHere(request: IncomingRequest): Promise<Rendered>

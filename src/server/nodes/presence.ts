@@ -7,11 +7,9 @@ import type { Runtime } from '../runtime/runtime.js'
 interface PresenceOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly sharedLog: SharedLog
   readonly self: Pick<NodeRecord, 'id' | 'hostname' | 'apiAddress' | 'clusterAddress' | 'version'>
-  /** Called when the next announcement is due. */
   readonly onEcho: () => void
 }
 
-/** Interval of a node's heartbeats, in ms. */
 const ECHO_MS = 5000
 
 /** Announces this node to the others, and tracks which nodes are present. */
@@ -29,12 +27,10 @@ export class Presence {
     this.#echo = options.clock.setRepeating(ECHO_MS, options.onEcho)
   }
 
-  /** The known cluster addresses of the other nodes. */
   get otherAddresses(): readonly string[] {
     return this.#otherAddresses
   }
 
-  /** Calls `listener` when these change. Returns the unsubscribe function. */
   onOthers(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)

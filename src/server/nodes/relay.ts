@@ -22,7 +22,6 @@ interface RelayOptions {
   readonly leftMs: (request: IncomingRequest) => number
   /** Resolves when a node of another term is active, or after a moment, since an elected node is not available at once. */
   readonly awaitOther: (request: IncomingRequest, term: number) => Promise<void>
-  /** Returns true if this node is active, or about to be. */
   readonly isOwnTurn: () => boolean
   /** Resolves when the local copy has applied the shared log up to the index, or after a timeout. */
   readonly reach: (index: number) => Promise<void>
@@ -43,7 +42,6 @@ type Attempt =
   /** It was sent, and no response will arrive. */
   | { readonly is: 'lost'; readonly term: number; readonly cause: unknown }
 
-/** Forwards requests to the active node. */
 export class Relay {
   readonly #options: RelayOptions
 

@@ -18,13 +18,11 @@ interface StandbyOptions {
   readonly copy: () => RequestCopy | undefined
   readonly room: WaitingRoom
   readonly rulesOf: (path: string) => PathRules
-  /** Answers requests about this node. */
   readonly answerHere: (request: IncomingRequest) => Promise<Rendered>
   /** Resolves when the runtime for the request is ready, or after a timeout. */
   readonly admit: (request: IncomingRequest) => Promise<void>
 }
 
-/** The part of the cluster that is applied here. */
 type RequestCopy = Pick<OpenCluster, 'pipeline'>
 
 /** Seals the receiving node, after the active node has authorized it. */

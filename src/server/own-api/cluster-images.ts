@@ -21,7 +21,6 @@ import type { RuntimeHost } from '../runtime/runtime-host.js'
 interface Cut {
   readonly state: ImageState
   readonly chunks: Chunks
-  /** How long writes were paused. */
   readonly pausedMs: number
   close(): Promise<void>
 }
@@ -31,7 +30,6 @@ interface ImagesOptions {
   readonly clock: Clock
   readonly labState: LabState
   readonly holds: Holds
-  /** The data directory; undefined for storage in memory. */
   readonly directory: string | undefined
 }
 
@@ -174,7 +172,6 @@ export class ClusterImages {
     await this.load(image)
   }
 
-  /** Restarts the cluster with its previous data. */
   async resume(): Promise<void> {
     const stop = this.#stop
     stop?.load(undefined)
@@ -182,7 +179,6 @@ export class ClusterImages {
     await this.#options.host.settled()
   }
 
-  /** Restores clock offset and holds of an image. */
   behaveAs({ skewMs, holds: held }: ImageState): void {
     const { labState, holds } = this.#options
     labState.skewMs = skewMs

@@ -3,7 +3,6 @@ import { LAB_DAEMON_OPERATIONS, PAGE_OPERATIONS } from './lab-operations.js'
 import type { Described, OwnOperation } from './operation.js'
 import { SERVER_OPERATIONS } from './server-operations.js'
 
-/** The base path of a server's own API. */
 const OWN_ROOT = '/_understudy/v1'
 
 const JSON_TYPE = 'application/json'
@@ -46,7 +45,6 @@ const OTHER_SERVERS: Readonly<Partial<Record<Tag, JsonObject>>> = {
   page: { url: 'http://127.0.0.1', description: 'where "understudy web" listens' },
 }
 
-/** Operations by path and method. */
 type Paths = Record<string, Record<string, JsonObject>>
 
 /**

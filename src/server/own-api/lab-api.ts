@@ -12,18 +12,28 @@ import type { Ahead, Registration } from '../../replication/model/state.js'
 import type { LostEntry } from '../../replication/roles/losses.js'
 import type { HoldState, Kind } from '../../replication/model/types.js'
 import type { ServerConfig } from '../config/config.js'
+import { SKEW_MS_MAX } from '../data/cluster-image.js'
 import { DISK_STATES } from '../faults/disk-faults.js'
 import { describeOwnApi, listOwnApi } from './document.js'
 import type { OwnOperation } from './operation.js'
 import { SERVER_OPERATIONS, type ServerOperation } from './server-operations.js'
 import { readMetrics } from '../wiring/metric-reading.js'
 import type { OpenCluster } from '../wiring/open-cluster.js'
-import { hasToken, hidePaths, readOwnAudit, requireOwnHost, requireRight, statusOfAuditRead } from './lab-rights.js'
-import { describeNode, type LabServer } from './lab-server.js'
+import {
+  describeNode,
+  hasToken,
+  hidePaths,
+  type LabServer,
+  readOwnAudit,
+  requireOwnHost,
+  requireRight,
+  statusOfAuditRead,
+} from './lab-server.js'
 import { isStream } from './own-feed.js'
 
 type Answer = JsonObject | string | AsyncIterable<Buffer> | undefined
-type Run = (server: LabServer, body: JsonObject, request: SideRequest) => Answer | Promise<Answer>
+/** Returns an `Answer`. */
+type Run = (server: LabServer, body: JsonObject, request: SideRequest) => unknown
 
 /** The function that executes each described operation. */
 const RUNS: Readonly<Record<ServerOperation, Run>> = {
@@ -40,12 +50,12 @@ const RUNS: Readonly<Record<ServerOperation, Run>> = {
   'POST faults/disk': setDisk,
   'POST faults/corrupt': corrupt,
   'POST faults/expire-token': expireToken,
-  'POST image/pause': ({ images }) => images.pause().then(nothing),
+  'POST image/pause': ({ images }) => images.pause(),
   'POST image/take': (server) => takeImage(server),
-  'POST image/release': ({ images }) => nothing(images.release()),
-  'POST image/stop': ({ images }) => images.stop().then(nothing),
-  'POST image/load': ({ images }) => images.loadFile().then(nothing),
-  'POST image/resume': ({ images }) => images.resume().then(nothing),
+  'POST image/release': ({ images }) => images.release(),
+  'POST image/stop': ({ images }) => images.stop(),
+  'POST image/load': ({ images }) => images.loadFile(),
+  'POST image/resume': ({ images }) => images.resume(),
 }
 
 /** Operations whose responses contain storage keys. */
@@ -57,8 +67,6 @@ const takeImage = async (server: LabServer): Promise<JsonObject> => {
   const { sha256, bytes, pausedMs } = await server.images.take()
   return { sha256, bytes, paused_ms: Math.round(pausedMs) }
 }
-
-const nothing = (_: unknown): undefined => undefined
 
 /** Creates Understudy's own endpoints, which respond in every state. Errors are `{"errors": [...]}`. */
 export const createLabApi = (
@@ -90,22 +98,23 @@ export const createLabApi = (
     if (!name) throw unsupportedOperation()
     const { isLabOnly }: OwnOperation = SERVER_OPERATIONS[name]
     if (isLabOnly) requireRight(request, labApiToken)
-    const answer = await RUNS[name](server, parseBody(request.body), request)
-    if (answer === undefined) return { status: 204, contentType: 'application/json', body: '', headers: {} }
-    if (typeof answer === 'string')
-      return { status: 200, contentType: 'text/plain; version=0.0.4', body: answer, headers: {} }
-    if (isStream(answer)) return { status: 200, contentType: 'text/event-stream', body: answer, headers: {} }
+    const answer = (await RUNS[name](server, parseBody(request.body), request)) as Answer
+    if (answer === undefined) return { ...render(''), status: 204 }
+    if (typeof answer === 'string') return render(answer, 'text/plain; version=0.0.4')
+    if (isStream(answer)) return render(answer, 'text/event-stream')
     const isHidden = WITH_PATHS.has(name) && !(await mayKnowPaths(request))
     return renderJson(isHidden ? (hidePaths(answer) as JsonObject) : answer)
   }
 }
 
-const renderJson = (answer: JsonObject): Rendered => ({
+const render = (body: Rendered['body'], contentType = 'application/json'): Rendered => ({
   status: 200,
-  contentType: 'application/json',
-  body: printJson(answer),
+  contentType,
+  body,
   headers: {},
 })
+
+const renderJson = (answer: JsonObject): Rendered => render(printJson(answer))
 
 const parseBody = (body: Buffer): JsonObject => {
   if (body.length === 0) return {}
@@ -194,28 +203,22 @@ const stateOf = (body: JsonObject): HoldState | undefined => {
   return state
 }
 
-function hold(server: LabServer, body: JsonObject): undefined {
+function hold(server: LabServer, body: JsonObject): void {
   const state = stateOf(body)
   if (!state) throw invalid(`missing state; there are ${HOLD_STATES.join(', ')}`)
   const kind = kindOf(body)
   for (const one of kind ? [kind] : (['dr', 'performance'] as const)) server.holds.hold(one, state)
-  return undefined
 }
 
-function release(server: LabServer, body: JsonObject): undefined {
+function release(server: LabServer, body: JsonObject): void {
   server.holds.release(kindOf(body), stateOf(body))
-  return undefined
 }
 
-/** Beyond this limit, dates have no four-digit year or are invalid. */
-const SKEW_MS_MAX = 10 * 365 * 24 * 3_600_000
-
-function skew(server: LabServer, body: JsonObject): undefined {
+function skew(server: LabServer, body: JsonObject): void {
   const ms = typeof body.skew === 'string' ? parseDurationMs(body.skew) : undefined
   if (ms === undefined || Math.abs(ms) > SKEW_MS_MAX)
     throw invalid('skew must be a duration such as "5s" or "-2m", of at most ten years')
   server.labState.skewMs = ms
-  return undefined
 }
 
 /** Returns the active faults of this process. Held states are listed by `states`. */
@@ -228,7 +231,7 @@ function faults({ labState }: LabServer): JsonObject {
 
 const DISK_DELAY_MS_MAX = 60_000
 
-function setDisk({ labState }: LabServer, body: JsonObject): undefined {
+function setDisk({ labState }: LabServer, body: JsonObject): void {
   const state = DISK_STATES.find((known) => known === body.state)
   if (!state) throw invalid(`state must be one of ${DISK_STATES.join(', ')}`)
   const delayMs = body.delay === undefined ? 0 : parseDurationMs(String(body.delay))
@@ -236,10 +239,9 @@ function setDisk({ labState }: LabServer, body: JsonObject): undefined {
     throw invalid('delay must be a duration from "0s" to "60s"')
   labState.disk.state = state
   labState.disk.delayMs = state === 'slow' ? delayMs : 0
-  return undefined
 }
 
-function corrupt(server: LabServer, body: JsonObject): undefined {
+function corrupt(server: LabServer, body: JsonObject): void {
   const { tree, page } = body
   if (tree !== 'replicated' && tree !== 'local') throw invalid('tree must be replicated or local')
   if (typeof page !== 'number' || !Number.isInteger(page) || page < 0 || page > 255) {
@@ -248,11 +250,9 @@ function corrupt(server: LabServer, body: JsonObject): undefined {
   const { runtime } = server
   if (!runtime?.cluster) throw sealed()
   runtime.store.corruptPage(tree, page)
-  return undefined
 }
 
-/** Expires an activation token. */
-async function expireToken(server: LabServer, body: JsonObject): Promise<undefined> {
+async function expireToken(server: LabServer, body: JsonObject): Promise<void> {
   const kind = kindOf(body)
   const { id } = body
   if (typeof id !== 'string' || !kind) throw invalid('id and kind are required')
@@ -271,5 +271,4 @@ async function expireToken(server: LabServer, body: JsonObject): Promise<undefin
         }
       : latest,
   )
-  return undefined
 }

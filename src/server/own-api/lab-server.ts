@@ -1,24 +1,27 @@
-import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
+import type { IncomingRequest, Rendered, SideRequest } from '../../logical/incoming.js'
 import type { ClusterNode } from '../nodes/cluster-node.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { RuntimeHost } from '../runtime/runtime-host.js'
 import type { ShellView } from '../parts/parts.js'
 import type { ClusterImages } from './cluster-images.js'
 import type { LabState } from '../faults/disk-faults.js'
-import type { JsonObject } from '../../logical/json.js'
+import type { JsonObject, JsonValue } from '../../logical/json.js'
+import { isIP } from 'node:net'
+import { isSameSecret } from '../../crypto/constant-time.js'
+import { sha256 } from '../../crypto/digest.js'
+import { LogicalError } from '../../logical/errors.js'
+import { ROOT_NAMESPACE } from '../../logical/request.js'
 
 /** The parts of a server that a lab can inspect and change. */
 export interface LabServer extends Pick<ShellView, 'status' | 'holds' | 'meter' | 'inFlight'> {
   readonly labState: LabState
   readonly images: ClusterImages
-  /** Undefined while it is being replaced. */
   readonly runtime: Runtime | undefined
   /** Undefined for a single-node cluster. */
   readonly node: Pick<ClusterNode, 'id' | 'state' | 'isServing'> | undefined
   readonly host: Pick<RuntimeHost, 'storageGeneration' | 'isPurgePending'>
   /** Executes a request as if it came from the HTTP front. */
   handle(request: IncomingRequest): Promise<Rendered>
-  /** Status as server-sent events. */
   readonly feed: { open(): AsyncIterable<Buffer> }
 }
 
@@ -35,3 +38,80 @@ export const describeNode = ({
     is_performance_standby: status.isPerformanceStandby && !status.isRemoved,
     applied_index: runtime?.appliedIndex ?? 0,
   }
+
+/** Authorizes a change to this server. Without a configured token, every client is allowed except web pages. */
+export const requireRight = (request: SideRequest, token: string): void => {
+  if (token !== '' && !hasToken(request, token)) {
+    throw denied('lab_api_token belongs in the header X-Understudy-Token')
+  } else if (token === '' && request.headers.origin !== undefined) {
+    throw denied('pages in a browser need a lab_api_token')
+  }
+}
+
+export const hasToken = ({ headers }: SideRequest, expected: string): boolean =>
+  expected !== '' && isSameSecret(sha256(String(headers['x-understudy-token'] ?? '')), sha256(expected))
+
+const denied = (reason: string): LogicalError => new LogicalError('permission-denied', `permission denied: ${reason}`)
+
+/** Names of machines and containers that public DNS servers do not resolve. */
+const LOCAL_NAME = /^(?:[^.]+|.+\.(?:localhost|local|internal|svc|test|home\.arpa))\.?$/i
+
+/**
+ * Rejects a request with a Host header that does not belong to this server, which prevents DNS rebinding by a web page. Over
+ * TLS, a browser accepts no certificate for another name. `own` contains the server's addresses as URLs.
+ */
+export const requireOwnHost = ({ headers: { host }, isTls }: SideRequest, own: readonly string[]): void => {
+  if (host === undefined || isTls) return
+  const name = hostnameOf(String(host))
+  const isOwn =
+    name !== '' &&
+    (isIP(name.replace(/^\[|\]$/g, '')) !== 0 || LOCAL_NAME.test(name) || own.some((url) => hostnameOf(url) === name))
+  if (!isOwn) throw denied(`the Host ${JSON.stringify(host)} is no name of this server; api_addr may name it`)
+}
+
+/** Returns the lower-case host of an address with optional scheme and port; empty if invalid. */
+const hostnameOf = (address: string): string =>
+  /^(?:https?:\/\/)?(\[[\da-f:.]+\]|[^:/?#@\s]+)(?::\d+)?\/?$/i.exec(address)?.[1]?.toLowerCase() ?? ''
+
+/** Replaces storage keys with empty strings, for callers that are not authorized to see them. */
+export const hidePaths = (value: JsonValue): JsonValue => {
+  if (Array.isArray(value)) return value.map(hidePaths)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, name === 'path' ? '' : hidePaths(inner as JsonValue)]),
+  )
+}
+
+/**
+ * Returns the most recent audit lines of this server, to callers that may list its audit devices. Authorizes with a read of
+ * `sys/audit` with the same token, which is audited, and throws its LogicalError.
+ */
+export const readOwnAudit = async (server: LabServer, request: SideRequest): Promise<JsonObject> => {
+  const status = await statusOfAuditRead(server, request)
+  if (status === 403) throw new LogicalError('permission-denied', 'permission denied')
+  if (status !== 200) throw new LogicalError('unavailable', 'audit devices cannot be read now')
+  const { lines = [], kept = [] } = server.runtime?.cluster?.services.audit.tail() ?? {}
+  return { kept: [...kept], lines: lines.map(({ path, text }) => ({ device: path, text })) }
+}
+
+/** Returns the status of a read of `sys/audit` with the request's token; 403 without one. */
+export const statusOfAuditRead = async (server: LabServer, request: SideRequest): Promise<number> =>
+  textOf(request.headers['x-vault-token']) === undefined ? 403 : (await server.handle(devicesRead(request))).status
+
+const devicesRead = ({ id, headers, remoteAddress, namespaceHeader }: SideRequest): IncomingRequest => ({
+  id,
+  operation: 'read',
+  path: 'sys/audit',
+  namespace: ROOT_NAMESPACE,
+  namespaceHeader,
+  data: Object.create(null) as JsonObject,
+  headers: {},
+  remoteAddress,
+  remotePort: 0,
+  clientToken: textOf(headers['x-vault-token']),
+  wrap: undefined,
+  isHead: false,
+})
+
+const textOf = (value: string | readonly string[] | undefined): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined

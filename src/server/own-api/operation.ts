@@ -1,11 +1,9 @@
 import type { JsonObject, JsonValue } from '../../logical/json.js'
 
-/** One Understudy endpoint, as described in its document. */
 export interface OwnOperation {
   readonly summary: string
   /** Of a server: available only with `lab_api`. */
   readonly isLabOnly?: true
-  /** Executed with this cluster token. */
   readonly asToken?: true
   readonly query?: readonly QueryParameter[]
   readonly body?: Described

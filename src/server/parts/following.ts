@@ -56,7 +56,6 @@ export class Following {
     }
   }
 
-  /** The index of the last entry of the shared log that is applied here. */
   get appliedIndex(): number {
     return this.#follower.applied.index
   }

@@ -1,7 +1,7 @@
 import type { Engine } from '../../storage/engine/engine.js'
 import type { SharedLog } from '../../storage/commit-log/shared-log.js'
 import type { SealManager } from '../../core/seal/seal-manager.js'
-import type { FreshStart } from '../../replication/host/host.js'
+import type { FreshStart, ReplicationHost } from '../../replication/host/host.js'
 import type { GenerationSlot } from '../../core/seal/generate-root.js'
 import type { Barrier } from '../../storage/barrier/barrier.js'
 import type { Store } from '../../storage/store/store.js'
@@ -15,13 +15,15 @@ import type { Holds } from '../../replication/host/holds.js'
 import type { SealJoin } from '../../core/seal/seal-join.js'
 import type { RaftJoining, RaftNodes } from '../../core/system/raft-join-paths.js'
 import type { LabState } from '../faults/disk-faults.js'
-import type { StandIns } from '../rules/stand-ins.js'
 import type { ClusterPort, ClusterTransport } from '../../replication/rpc/transport.js'
 import type { EncryptionCount } from '../../storage/barrier/encryption-count.js'
 import type { Facilities } from '../../base/facilities.js'
 import type { PathSpec } from '../../logical/backend.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import type { ServerConfig } from '../config/config.js'
+import type { CertificateKeys } from '../../crypto/certificates.js'
+import type { JwtKeys } from '../../crypto/jwt.js'
+import type { MakePrivateKey } from '../../crypto/key-pairs.js'
 
 /** The membership of a runtime in a multi-node cluster. A single-node cluster has none. */
 export interface NodeSeat {
@@ -132,7 +134,6 @@ export interface ShellView {
   readonly transport: ClusterTransport
   readonly passwords: Passwords
   readonly standIns: StandIns | undefined
-  /** The rules of the paths below `sys/`. */
   readonly systemRules: PathRuleTable
   /** The root token of `-dev` as printed. It may have been revoked since. */
   readonly devSecrets: { readonly rootToken: string } | undefined
@@ -144,16 +145,32 @@ export interface ShellView {
   >
 }
 
-export interface OpenClusterOptions extends Facilities {
+/** Where a runtime lives. */
+export interface RuntimeSurroundings extends Facilities {
   readonly config: ServerConfig
-  readonly runtime: RuntimeParts
   readonly source: EngineSource
   readonly shell: ShellView
   readonly changes: RuntimeChanges
   /** The membership in a multi-node cluster; undefined for a single-node cluster. */
   readonly seat: NodeSeat | undefined
+}
+
+export interface OpenClusterOptions extends RuntimeSurroundings {
+  readonly runtime: RuntimeParts
   /** True if opened on a standby, read-only over a copy that follows the log. */
   readonly isStandby: boolean
-  /** The paths that exist in every state. */
   readonly statePaths: readonly PathSpec[]
+}
+
+/**
+ * Replacements for sockets, and for cryptography that uses threads or its own random numbers, so that a server can be
+ * simulated.
+ */
+export interface StandIns {
+  readonly transport: ClusterTransport
+  readonly fetchWrapped: ReplicationHost['fetchWrapped']
+  readonly certificateKeys: CertificateKeys
+  readonly jwtKeys: JwtKeys
+  readonly passwords: Passwords
+  readonly makePrivateKey: MakePrivateKey
 }

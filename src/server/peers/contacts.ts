@@ -13,21 +13,16 @@ interface Contact {
 }
 
 interface Sight {
-  /** The announcements of the present nodes. */
   readonly announced: readonly AnnouncedNode[]
-  /** The term of this node's leadership. */
   readonly term: number
   /** Maximum time without contact for a healthy node. */
   readonly thresholdMs: number
 }
 
-/** The health of a node, as seen by the active one. */
 interface Health {
   readonly isHealthy: boolean
   readonly lastContactMs: number
-  /** Wall-clock time. */
   readonly stableSinceMs: number | undefined
-  /** How long it has been healthy without interruption. */
   readonly stableMs: number
 }
 

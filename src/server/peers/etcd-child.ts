@@ -8,7 +8,6 @@ import { Backoff } from '../../base/backoff.js'
 import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 
 interface EtcdChildOptions extends Pick<Facilities, 'clock' | 'random' | 'log'> {
-  /** Path of the etcd binary. */
   readonly program: string
   /** All flags except the client address. */
   readonly flags: readonly string[]
@@ -71,7 +70,6 @@ export class EtcdChild {
     this.#running = this.#keepRunning()
   }
 
-  /** Resolves when the process has exited. */
   async stop(): Promise<void> {
     this.#stop.abort(new Error('the server is stopping'))
     this.#child?.stdin?.write('end\n')
@@ -98,7 +96,6 @@ export class EtcdChild {
     }
   }
 
-  /** Resolves to the exit status. */
   #run(): Promise<number | string | null> {
     this.#lines = []
     return new Promise((resolve) => {

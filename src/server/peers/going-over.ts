@@ -34,7 +34,6 @@ export class GoingOver {
     return new LogicalError('unavailable', `this cluster is about to have several nodes, try again${failure}`)
   }
 
-  /** Starts the migration in the background. */
   begin(): void {
     this.#running ??= this.#run()
       .catch((error: unknown) => {
@@ -47,7 +46,6 @@ export class GoingOver {
       })
   }
 
-  /** Resolves when no migration is in progress. */
   async settled(): Promise<void> {
     await this.#running
   }

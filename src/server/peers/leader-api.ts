@@ -7,13 +7,7 @@ import type { RetryJoin } from '../config/config.js'
 import { apiUrl, askApi, asObject, readPem } from '../wiring/api-call.js'
 
 /** The API address of the leader, or of a node that forwards to it. Texts are empty if not given. */
-export interface LeaderAddress {
-  readonly address: string
-  readonly caPem: string
-  readonly clientCertPem: string
-  readonly clientKeyPem: string
-  readonly serverName: string
-}
+export type LeaderAddress = Pick<RetryJoin, 'address' | 'caPem' | 'clientCertPem' | 'clientKeyPem' | 'serverName'>
 
 const READER = 'retry_join names'
 

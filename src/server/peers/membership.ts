@@ -10,7 +10,6 @@ import { KEYS } from '../../storage/keys/key-families.js'
 
 export interface PeersOptions extends Facilities {
   readonly config: ServerConfig
-  /** The data directory. */
   readonly directory: string
 }
 

@@ -46,7 +46,6 @@ export const nodeIdOf = (name: string): string => Buffer.from(name, 'hex').toStr
 
 export const peerUrl = (peerAddress: string): string => `https://${peerAddress}`
 
-/** This server's member of the etcd cluster of all nodes. */
 export class OwnEtcd {
   readonly members: EtcdMembers
   readonly #child: EtcdChild

@@ -10,7 +10,6 @@ type AddressConfig = Pick<ServerConfig, 'clusterAddress' | 'clusterBindAddress' 
 
 const ANY_HOST = '0.0.0.0'
 
-/** Returns `host:port` of the cluster address. */
 export const clusterHost = ({ clusterAddress }: Pick<ServerConfig, 'clusterAddress'>): string =>
   clusterAddress.replace(/^https:\/\//, '')
 

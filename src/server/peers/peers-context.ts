@@ -41,7 +41,6 @@ export class PeersContext {
     return this.#stop.signal
   }
 
-  /** Cancels all waiting. */
   stop(): void {
     this.#stop.abort(new LogicalError('unavailable', 'the server is stopping'))
   }

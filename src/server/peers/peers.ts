@@ -3,7 +3,7 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 import { removeGenerations } from '../../storage/engine/generation-record.js'
 import type { RaftServer } from '../../core/system/raft-join-paths.js'
 import { openCopy } from '../data/shared-storage.js'
-import { Autopilot } from './autopilot.js'
+import { Autopilot, Tending } from './autopilot.js'
 import { GoingOver } from './going-over.js'
 import { Joiner } from './joiner.js'
 import { hasCluster, JoinRefused, type LeaderAddress, leaderOf } from './leader-api.js'
@@ -13,7 +13,6 @@ import { peerAddressOf } from './peer-address.js'
 import { PeersContext, type PeersHost } from './peers-context.js'
 import type { Welcome } from './proof.js'
 import { aloneServer, removeNode } from './servers.js'
-import { Tending } from './tending.js'
 import { requireEtcd, requireWelcoming, Welcomer } from './welcomer.js'
 
 const AWAITED: SealJoin = { config: { shares: 0, threshold: 0 }, shares: 'too-early', open: async () => false }
@@ -147,7 +146,6 @@ export class Peers {
     await removeNode(nodeId, this.#context, servers, this.#autopilot.dismissGone)
   }
 
-  /** Cancels all waiting. */
   stop(): void {
     this.#context.stop()
   }

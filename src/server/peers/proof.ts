@@ -7,17 +7,12 @@ import { deriveKey } from '../../crypto/digest.js'
 import { hmacSha256Hex } from '../../crypto/hmac.js'
 import { unwrapKey, wrapKey } from '../../seal/key-wrapping.js'
 import type { PeerRecord } from './membership.js'
+import type { MemberTls } from './own-etcd.js'
 
 /** The data that a new node needs. */
-export interface Welcome {
+export interface Welcome extends MemberTls {
   readonly initialCluster: string
   readonly token: string
-  /** PEM of the nodes' CA, and of this node. */
-  readonly ca: string
-  readonly certificate: string
-  readonly privateKey: string
-  /** The certificate revocation list, base64 of its DER; undefined before the first removal of a node. */
-  readonly revoked?: string | undefined
   /** Base64. */
   readonly rootKey: string
 }

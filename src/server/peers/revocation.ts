@@ -61,7 +61,6 @@ export class Revocation {
     await this.#copyList()
   }
 
-  /** Copies the cluster's revocation list to this server's etcd. */
   async #copyList(): Promise<void> {
     const { known, options } = this.#context
     const list = known && readRevoked(this.#context.runtime.barrier)?.list

@@ -20,7 +20,6 @@ interface Sources {
   readonly leaderId: string
 }
 
-/** Returns the single node of a cluster without other nodes. */
 export const aloneServer = (
   config: Pick<ServerConfig, 'storage' | 'clusterAddress' | 'own'>,
   { lastIndex, stableSinceMs }: Pick<RaftServer, 'lastIndex' | 'stableSinceMs'>,

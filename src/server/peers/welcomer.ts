@@ -28,7 +28,6 @@ const CHALLENGE_MS = 600_000
 const START_MS = 10_000
 const DIAL_MS = 1000
 
-/** Handles join requests on the active node. */
 export class Welcomer {
   readonly #context: PeersContext
   /** Deletes the records of nodes without an etcd member, and revokes their certificates. */
@@ -37,7 +36,6 @@ export class Welcomer {
   readonly #key: Buffer
   /** How often each server was admitted. Each admission invalidates its earlier challenges. */
   readonly #admissions = new Map<string, number>()
-  /** Members without a vote, and when they were first seen. */
   readonly #learners = new Map<string, number>()
 
   constructor(context: PeersContext, dismissGone: () => Promise<void>) {

@@ -4,10 +4,10 @@ import { LogicalError } from '../../logical/errors.js'
 import type { BodySender, IncomingRequest } from '../../logical/incoming.js'
 import { RESTARTING_REFUSAL } from '../../logical/refusal-texts.js'
 import { isWrite } from '../../logical/request.js'
-import { systemRulesOf } from '../rules/system-rules.js'
-import type { InFlightRequests } from './in-flight.js'
+import { systemRulesOf } from '../../core/system/system-rules.js'
 import type { ShellView } from '../parts/parts.js'
 import { LIMITS } from '../../base/limits.js'
+import { TransientMap } from '../../base/transient-map.js'
 
 interface AdmissionOptions {
   readonly shell: Pick<ShellView, 'systemRules' | 'peers'>
@@ -15,7 +15,6 @@ interface AdmissionOptions {
   readonly clock: Clock
   /** Maximum time in ms that a request waits; 0 = it does not wait. */
   readonly waitMs: number
-  /** Returns true while the runtime is being replaced. */
   readonly isRestarting: () => boolean
 }
 
@@ -32,7 +31,6 @@ export class Admission {
     this.#room = new WaitingRoom(options)
   }
 
-  /** The number of requests waiting for a change to complete. */
   get waiting(): number {
     return this.#room.size
   }
@@ -183,5 +181,59 @@ export class WaitingRoom {
     } finally {
       leave()
     }
+  }
+}
+
+export interface InFlight {
+  readonly startTimeMs: number
+  readonly remoteAddress: string
+  readonly path: string
+  readonly method: string
+}
+
+export class InFlightRequests {
+  readonly #clock: Clock
+  readonly #waiting = new Set<() => void>()
+  readonly #requests = new TransientMap<string, { request: IncomingRequest; startTimeMs: number }>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Returns the function that ends the request. */
+  begin(request: IncomingRequest): () => void {
+    this.#requests.set(request.id, { request, startTimeMs: this.#clock.now() })
+    return () => {
+      this.#requests.delete(request.id)
+      for (const check of this.#waiting) check()
+    }
+  }
+
+  /** Resolves when the selected requests that are in flight now have been answered, or after `timeoutMs`. */
+  settle(timeoutMs: number, isAwaited: (request: IncomingRequest) => boolean = () => true): Promise<void> {
+    const awaited = new Set([...this.#requests].flatMap(([id, { request }]) => (isAwaited(request) ? [id] : [])))
+    return new Promise((resolve) => {
+      const finish = () => {
+        timer.cancel()
+        this.#waiting.delete(check)
+        resolve()
+      }
+      const check = () => {
+        for (const id of awaited) if (this.#requests.has(id)) return
+        finish()
+      }
+      const timer = this.#clock.setTimer(timeoutMs, finish)
+      this.#waiting.add(check)
+      check()
+    })
+  }
+
+  all(): ReadonlyMap<string, InFlight> {
+    return new Map(
+      [...this.#requests].map(([id, { request, startTimeMs }]) => [
+        id,
+        { startTimeMs, remoteAddress: request.remoteAddress, path: request.path, method: request.operation },
+      ]),
+    )
   }
 }

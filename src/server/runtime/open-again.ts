@@ -10,7 +10,6 @@ interface OpenAgainOptions extends Pick<Facilities, 'clock' | 'random' | 'log'> 
   readonly open: () => Promise<Runtime>
   /** Undefined: the cluster stays sealed. */
   readonly rootKey: Buffer | undefined
-  /** Stops the attempts. */
   readonly signal: AbortSignal
 }
 
@@ -44,7 +43,6 @@ const unseal = async ({ seal }: Runtime, { rootKey, log }: OpenAgainOptions): Pr
   }
 }
 
-/** Publishes this node's data to the shared log. */
 interface Publisher {
   publish(fresh: Engine): Promise<void>
 }

@@ -8,14 +8,12 @@ import type { AutoSeal } from '../../seal/auto-seal.js'
 import type { Engine } from '../../storage/engine/engine.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { dataKey } from '../../storage/keys/raw-keys.js'
-import { Admission } from './admission.js'
+import { Admission, type InFlightRequests } from './admission.js'
 import { openAgain, replaceForAll } from './open-again.js'
-import { RestartView } from './restart-view.js'
+import { allowanceIn, removedStateOf, RestartView, type ServerState, serverStateOf } from './server-state.js'
 import { Runtime } from './runtime.js'
-import type { InFlightRequests } from './in-flight.js'
 import type { ServerStatus } from './server-status.js'
 import type { Ceasing, NewData, NodeSeat, RuntimeChanges, ShellView } from '../parts/parts.js'
-import { allowanceIn, removedStateOf, type ServerState, serverStateOf } from './server-state.js'
 import type { ServerConfig } from '../config/config.js'
 import { createAutoSeal } from '../wiring/seal-parts.js'
 import { KEYS } from '../../storage/keys/key-families.js'
@@ -23,10 +21,8 @@ import { KEYS } from '../../storage/keys/key-families.js'
 interface RuntimeHostOptions extends Facilities {
   readonly config: ServerConfig
   readonly status: ServerStatus
-  /** The part of the process that outlives the runtimes. */
   readonly shell: ShellView
   readonly inFlight: Pick<InFlightRequests, 'settle'>
-  /** Wraps a source of data as this server uses it. */
   readonly watch: (source: EngineSource) => EngineSource
 }
 
@@ -37,12 +33,10 @@ interface RuntimeHostOptions extends Facilities {
 export class RuntimeHost implements RuntimeChanges {
   readonly #options: RuntimeHostOptions
   readonly #stop = new AbortController()
-  /** The membership in a multi-node cluster; undefined for a single-node cluster. */
   seat: NodeSeat | undefined
   #source: EngineSource | undefined
   #runtime: Runtime | undefined
   #restartView: RestartView | undefined
-  /** Makes requests wait for changes. */
   readonly admission: Admission
   readonly #unsealing: AutoUnsealing
   #autoSeal: AutoSeal | undefined
@@ -66,7 +60,6 @@ export class RuntimeHost implements RuntimeChanges {
     this.#source = this.#options.watch(source)
   }
 
-  /** Opens the first runtime, which is sealed. */
   async open(): Promise<Runtime> {
     const runtime = await this.#openRuntime()
     this.#show(runtime)
@@ -99,7 +92,6 @@ export class RuntimeHost implements RuntimeChanges {
     this.admission.resumeWrites()
   }
 
-  /** The current state of the server, which determines how requests are handled. */
   get state(): ServerState {
     if (this.#options.status.isRemoved) return removedStateOf(this.#runtime, this.#restartView?.backend)
     return serverStateOf(this.#runtime, this.#restartView?.backend, this.seat)
@@ -181,14 +173,12 @@ export class RuntimeHost implements RuntimeChanges {
     }
   }
 
-  /** The current engine, independent of the runtime. */
   get engine(): Engine {
     return this.#requireSource().engine
   }
 
   readonly settled = (): Promise<void> => this.#changing
 
-  /** Prevents all further changes. */
   refuseChanges(): void {
     this.#stop.abort()
   }
@@ -214,7 +204,6 @@ export class RuntimeHost implements RuntimeChanges {
     return this.#stop.signal.aborted
   }
 
-  /** Undefined while sealed. */
   get #rootKey(): Buffer | undefined {
     return this.#runtime?.seal.rootKey
   }

@@ -1,4 +1,3 @@
-import type { Facilities } from '../../base/facilities.js'
 import { GenerationSlot } from '../../core/seal/generate-root.js'
 import { SealKeys } from '../../core/seal/seal-keys.js'
 import { SealManager } from '../../core/seal/seal-manager.js'
@@ -8,13 +7,11 @@ import type { Backend, PathSpec } from '../../logical/backend.js'
 import { sealed } from '../../logical/errors.js'
 import type { AutoSeal } from '../../seal/auto-seal.js'
 import { Barrier } from '../../storage/barrier/barrier.js'
-import type { EngineSource } from '../../storage/engine/engine-source.js'
 import type { Leadership } from '../../storage/commit-log/shared-log.js'
 import type { Store } from '../../storage/store/store.js'
 import { ensureIdentity, findIdentity, type OwnIdentity, requireLicensedRoles } from '../parts/cluster-identity.js'
-import type { ServerConfig } from '../config/config.js'
 import { OpenCluster } from '../wiring/open-cluster.js'
-import type { NodeSeat, OpenClusterOptions, RuntimeChanges, RuntimeParts, ShellView } from '../parts/parts.js'
+import type { NodeSeat, OpenClusterOptions, RuntimeParts, RuntimeSurroundings } from '../parts/parts.js'
 import { createSealBarrier, createSealStorage } from '../wiring/seal-parts.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 import { openStore } from '../data/open-store.js'
@@ -22,12 +19,7 @@ import { Following } from '../parts/following.js'
 import { StandbyCopy } from './standby-copy.js'
 import { createStatePaths, sealPlace } from './state-paths.js'
 
-interface RuntimeOptions extends Facilities {
-  readonly config: ServerConfig
-  readonly source: EngineSource
-  readonly shell: ShellView
-  readonly changes: RuntimeChanges
-  readonly seat: NodeSeat | undefined
+interface RuntimeOptions extends RuntimeSurroundings {
   /** Undefined: key shares only. */
   readonly autoSeal: AutoSeal | undefined
   /** Aborts waits for a shared log. */
@@ -51,13 +43,11 @@ export class Runtime implements RuntimeParts {
   readonly seal: SealManager
   readonly generationSlot = new GenerationSlot()
   readonly sealStorage: SealStorage
-  /** The backend that responds while sealed. */
   readonly closedBackend: Backend
   readonly #options: RuntimeOptions
   readonly #statePaths: PathSpec[]
   readonly following: Following | undefined
   #identity: OwnIdentity | undefined
-  /** The copy of a performance standby. */
   readonly #copy: StandbyCopy
   #cluster: OpenCluster | undefined
   /** Settles when the node has become active or failed to. */
@@ -123,12 +113,10 @@ export class Runtime implements RuntimeParts {
     return this.#identity ?? { clusterId: '', clusterName }
   }
 
-  /** The last index of the shared log applied here; 0 without one. */
   get appliedIndex(): number {
     return this.following?.appliedIndex ?? 0
   }
 
-  /** Makes this node the writer of the shared log. */
   lead(leadership: Leadership): Promise<void> {
     return this.#inOpening(async () => {
       // Its audit devices may be slow to close.

@@ -3,17 +3,24 @@ import type { ClosedState, OpenState } from '../../core/pipeline/gate.js'
 import type { RequestHandler } from '../../core/pipeline/request-handler.js'
 import type { Backend } from '../../logical/backend.js'
 import { findPath } from '../../logical/dispatch.js'
-import { LogicalError } from '../../logical/errors.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance, BodySender } from '../../logical/incoming.js'
 import { RESTARTING_REFUSAL } from '../../logical/refusal-texts.js'
 import type { ReplicationView } from '../../replication/runtime/view.js'
-import type { NodeSeat } from '../parts/parts.js'
+import type { NodeSeat, ShellView } from '../parts/parts.js'
 import type { Runtime } from './runtime.js'
+import type { Clock } from '../../base/clock.js'
+import { createSystemBackend } from '../../core/system/backend.js'
+import { sealStatusBody } from '../../core/system/seal-paths.js'
+import { ALREADY_INITIALIZED } from '../../core/system/init-paths.js'
+import { statusPaths } from '../../core/system/status-paths.js'
+import { withhold } from '../../core/status/withheld.js'
+import type { JsonObject } from '../../logical/json.js'
+import type { Request, Response } from '../../logical/request.js'
+import type { FreshStart } from '../../replication/host/host.js'
 
-/** The state of a server, and the backend that responds in it. */
 export type ServerState = { readonly name: ClosedState; readonly backend: Backend } | OpenServerState
 
-/** A cluster is open. */
 export interface OpenServerState {
   readonly name: OpenState
   readonly pipeline: RequestHandler
@@ -61,3 +68,69 @@ const openStateOf = ({ isDrSecondary, isBootstrapping, isStranded }: Replication
   if (!isBootstrapping) return 'active'
   return isStranded ? 'stranded' : 'bootstrapping'
 }
+
+type RestartShell = Pick<ShellView, 'status' | 'systemRules'> & {
+  readonly peers: Pick<NonNullable<ShellView['peers']>, 'isAwaitingOthers'> | undefined
+}
+
+/**
+ * Responds while the runtime is rebuilt. Status reads return the values from before the change. Shares are ignored, unless
+ * this node is still waiting to reach the others. Everything else gets a 503 after it has waited in vain. It does not access
+ * the data, which may be moving to another generation.
+ */
+export class RestartView {
+  readonly backend: Backend
+  readonly #answers: Map<string, KeptAnswer>
+  readonly #kinds: Kinds | undefined
+
+  constructor(runtime: Runtime, { status, systemRules, peers }: RestartShell, clock: Clock) {
+    // A standby, and a sealed server, do not know the roles of their cluster.
+    const replication = runtime.cluster?.replication
+    this.#kinds = replication && {
+      dr: replication.statusData('dr'),
+      performance: replication.statusData('performance'),
+    }
+    const bare = (data: JsonObject): KeptAnswer => ({ data, bare: true })
+    this.#answers = new Map<string, KeptAnswer>([
+      ['sys/init', bare({ initialized: true })],
+      ['sys/seal-status', bare(sealStatusBody(runtime.seal, status))],
+      ...(this.#kinds ? replicationAnswers(this.#kinds) : []),
+    ])
+    if (!peers?.isAwaitingOthers) this.#answers.set('sys/unseal', bare(sealStatusBody(runtime.seal, status)))
+    const seal = { isInitialized: true, isSealed: runtime.seal.isSealed }
+    this.backend = {
+      ...createSystemBackend(statusPaths({ seal, status, clock }), systemRules),
+      fallback: (request) => this.#find(request),
+    }
+  }
+
+  /** Shows the set being joined, once the old data is permanently discarded. */
+  showBootstrapping({ kind, setId }: FreshStart['joining']): void {
+    const kinds = { ...(this.#kinds ?? DISABLED), [kind]: { mode: 'bootstrapping', cluster_id: setId } }
+    for (const [path, answer] of replicationAnswers(kinds)) this.#answers.set(path, answer)
+  }
+
+  #find(request: Request): Response {
+    const { path, operation } = request
+    if (path === 'sys/init' && operation === 'update') throw invalid(ALREADY_INITIALIZED)
+    const kept = operation === (path === 'sys/unseal' ? 'update' : 'read') ? this.#answers.get(path) : undefined
+    if (!kept) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
+    return { ...kept, data: withhold(kept.data, request) }
+  }
+}
+
+type KeptAnswer = Response & { readonly data: JsonObject }
+
+interface Kinds {
+  readonly dr: JsonObject
+  readonly performance: JsonObject
+}
+
+const DISABLED: Kinds = { dr: { mode: 'disabled' }, performance: { mode: 'disabled' } }
+
+const replicationAnswers = (kinds: Kinds) =>
+  [
+    ['sys/replication/status', { data: { dr: kinds.dr, performance: kinds.performance } }],
+    ['sys/replication/dr/status', { data: kinds.dr }],
+    ['sys/replication/performance/status', { data: kinds.performance }],
+  ] satisfies [string, KeptAnswer][]

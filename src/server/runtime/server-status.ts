@@ -6,7 +6,6 @@ import type { Runtime } from './runtime.js'
 
 /** The facts of the current runtime or, while it is rebuilt, those from before. */
 interface Facts extends ClusterFacts {
-  /** True if a performance standby answers from its copy. */
   readonly hasCopy: boolean
 }
 
@@ -61,7 +60,6 @@ export class ServerStatus implements ClusterStatus {
     this.#membership = membership
   }
 
-  /** Shows this runtime from now on. */
   follow(runtime: Runtime): void {
     this.#isRestarting = false
     this.#read = createReader(runtime)
@@ -115,7 +113,6 @@ export class ServerStatus implements ClusterStatus {
   }
 }
 
-/** Creates the function that reads the facts of a runtime. */
 const createReader = (runtime: Runtime): (() => Facts) => {
   const { store, barrier, following } = runtime
   let storedModes: ClusterFacts['replicationModes'] | undefined

@@ -2,7 +2,6 @@ import type { Facilities } from '../../base/facilities.js'
 import { Backoff, STORAGE_BACKOFF } from '../../base/backoff.js'
 import type { OpenCluster } from '../wiring/open-cluster.js'
 
-/** The part of an open cluster that reads and closes. */
 interface Copy {
   readonly replication: { readonly view: Pick<OpenCluster['replication']['view'], 'isReadable'> }
   close(): Promise<void>

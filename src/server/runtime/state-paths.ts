@@ -20,11 +20,9 @@ interface StatePathsOptions extends Pick<Facilities, 'clock' | 'random'> {
   readonly generationSlot: GenerationSlot
   readonly shell: ShellView
   readonly seat: NodeSeat | undefined
-  /** Throws if no cluster is open. */
   readonly openCluster: () => OpenCluster
 }
 
-/** Creates the paths that exist in every state of a server. */
 export const createStatePaths = (options: StatePathsOptions): PathSpec[] => {
   const { seal, sealStorage, generationSlot: slot, shell, seat, openCluster, clock, random } = options
   const { status } = shell

@@ -11,7 +11,7 @@ import { createSimulatedTransport } from '../../replication/rpc/simulated/simula
 import type { ServerConfig } from '../config/config.js'
 import { createLabApi } from '../own-api/lab-api.js'
 import { Server } from '../server.js'
-import { systemRulesOf } from '../rules/system-rules.js'
+import { systemRulesOf } from '../../core/system/system-rules.js'
 import { replicationTimes } from '../wiring/replication-parts.js'
 import type { MemoryLink } from '../../storage/commit-log/memory-link.js'
 import type { MemoryLog } from '../../storage/commit-log/memory-log.js'

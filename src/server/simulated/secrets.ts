@@ -1,7 +1,7 @@
 import { InlinePasswords } from '../../auth/userpass/inline-passwords.js'
 import type { Random } from '../../base/random.js'
 import { simulatedCertificateKeys, simulatedJwtKeys, simulatedPrivateKeys } from '../../crypto/simulated-keys.js'
-import type { StandIns } from '../rules/stand-ins.js'
+import type { StandIns } from '../parts/parts.js'
 
 /** Keys and passwords without threads. */
 export const simulatedSecrets = (random: Random): Omit<StandIns, 'transport' | 'fetchWrapped'> => ({

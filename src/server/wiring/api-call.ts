@@ -31,12 +31,10 @@ interface ApiCall {
 }
 
 interface ApiTls {
-  /** Empty: the system's CAs. */
   readonly caPems: readonly string[]
   /** Empty: none. */
   readonly clientCertPem: string
   readonly clientKeyPem: string
-  /** Overrides the host of the address. */
   readonly serverName?: string
   readonly skipVerify?: boolean
 }

@@ -3,7 +3,6 @@ import { KEYS } from '../../storage/keys/key-families.js'
 import type { KeyListeners } from '../../storage/keys/replicable.js'
 import type { CoreServices } from './core-services.js'
 
-/** Callbacks for changes to mounts that another cluster or node has made. */
 interface MountEvents {
   /** The mount left its path. Each cluster has its own tokens, so each must remove those issued by the mount. */
   readonly onLeft: (entry: MountEntry) => void

@@ -20,14 +20,12 @@ export class CommitTimes {
   #marks: Mark[]
   #lastIndex: number
 
-  /** `lastIndex` is the index of the newest entry now. */
   constructor(clock: Clock, lastIndex: number) {
     this.#clock = clock
     this.#lastIndex = lastIndex
     this.#marks = [{ index: 0, atMs: clock.monotonic() }]
   }
 
-  /** Records a commit. Call it for every commit. */
   committed(lastIndex: number): void {
     const atMs = this.#clock.monotonic()
     const newest = this.#marks.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY

@@ -1,4 +1,3 @@
-import type { Facilities } from '../../base/facilities.js'
 import { uuid } from '../../base/id.js'
 import { createTokenBackend } from '../../auth/token/backend.js'
 import { AuditBroker } from '../../core/audit/audit.js'
@@ -8,8 +7,7 @@ import { IdentityStore } from '../../core/identity/identity.js'
 import { ForActiveNode } from '../../core/pipeline/for-active-node.js'
 import type { RequestForwarder } from '../../core/pipeline/request-handler.js'
 import { LeaseStore } from '../../core/tokens/leases.js'
-import { effectiveLeaseTtls, type LeaseDefaults } from '../../core/mounts/mount-entry.js'
-import type { Meter } from '../../core/status/metrics.js'
+import { effectiveLeaseTtls } from '../../core/mounts/mount-entry.js'
 import { MountService } from '../../core/mounts/mounts.js'
 import { PolicyStore } from '../../core/acl/policies.js'
 import { MountCleanup } from '../../core/mounts/cleanup.js'
@@ -18,63 +16,34 @@ import { tokenCreation } from '../../core/tokens/token-metrics.js'
 import { aclOf } from '../../core/tokens/token-rights.js'
 import { TokenStore } from '../../core/tokens/tokens.js'
 import { presentWrapped, Wrapping } from '../../core/wrapping/wrapping.js'
-import type { JwtKeys } from '../../crypto/jwt.js'
 import type { Backend, BackendType } from '../../logical/backend.js'
 import { ROOT_NAMESPACE } from '../../logical/request.js'
-import type { Storage } from '../../logical/storage.js'
 import { createCubbyhole } from '../../secrets/cubbyhole/backend.js'
 import { createIdentityBackend } from '../../secrets/identity/backend.js'
-import type { CoreTables } from './core-tables.js'
-import type { ReplicationParts } from './replication-parts.js'
+import type { CoreTables, ReplicationParts } from './replication-parts.js'
+import type { OpenClusterOptions } from '../parts/parts.js'
 import { createWrappingSigner } from '../../core/wrapping/wrapping-signer.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
-/** The part of the storage that the core needs. */
-interface CoreStorage {
-  view(prefix: string): Storage
-  deriveKey(purpose: string): Buffer
-  readonly position: () => number
-}
-
-interface CoreServicesOptions extends Pick<Facilities, 'clock' | 'random' | 'log'> {
-  readonly storage: CoreStorage
+interface CoreServicesOptions extends OpenClusterOptions {
   readonly tables: CoreTables
-  readonly replication: Pick<ReplicationParts, 'isSharedReadOnly' | 'upstream' | 'presenceOf'>
+  readonly replication: ReplicationParts
   readonly forwarder: RequestForwarder
-  /** True if nothing can be written, regardless of the cluster's roles. */
-  readonly isStandby: boolean
   readonly types: ReadonlyMap<string, BackendType>
-  readonly leaseDefaults: LeaseDefaults
-  readonly apiAddress: () => string
-  readonly meter: Meter
-  readonly standardOutput: (text: string) => Promise<void>
-  readonly jwtKeys?: JwtKeys | undefined
 }
 
 /** The services of an open cluster, wired together. They exist until the cluster is sealed or rebuilt. */
-export interface CoreServices extends CoreTables {
-  readonly mounts: MountService
-  readonly router: Router
-  readonly policies: PolicyStore
-  readonly identity: IdentityStore
-  readonly primaryEntities: PrimaryEntities
-  readonly tokens: TokenStore
-  readonly leases: LeaseStore
-  readonly wrapping: Wrapping
-  readonly audit: AuditBroker
-  readonly cleanup: MountCleanup
-  /** Backends that are not created per mount. The caller adds that of `sys/`, once its dependencies exist. */
-  readonly singletons: Map<string, Backend>
-}
+export type CoreServices = ReturnType<typeof createCoreServices>
 
-export const createCoreServices = (options: CoreServicesOptions): CoreServices => {
-  const { storage, replication, forwarder, isStandby, leaseDefaults, clock, random, log } = options
+export const createCoreServices = (options: CoreServicesOptions) => {
+  const { config, runtime, shell, replication, forwarder, isStandby, clock, random, log } = options
+  const { barrier, store } = runtime
   const { namespaces, table } = options.tables
-  const all = storage.view('')
+  const all = barrier.view('')
   const isReadOnly = () => isStandby || replication.isSharedReadOnly
-  const policies = new PolicyStore({ storage: storage.view(KEYS.policies) })
+  const policies = new PolicyStore({ storage: barrier.view(KEYS.policies) })
   const identity = new IdentityStore({
-    storage: storage.view(KEYS.identity),
+    storage: barrier.view(KEYS.identity),
     random,
     clock,
     // Only the active node knows whether the entity is still replicating.
@@ -90,8 +59,8 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
     clock,
     random,
     log,
-    standardOutput: options.standardOutput,
-    meter: options.meter,
+    standardOutput: writeStandardOutput,
+    meter: shell.meter,
   })
   const cleanup = new MountCleanup(all)
   const singletons = new Map<string, Backend>()
@@ -100,8 +69,8 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
     namespaces,
     types: options.types,
     singletons,
-    storageAt: (prefix) => storage.view(prefix),
-    leaseDefaults,
+    storageAt: (prefix) => barrier.view(prefix),
+    leaseDefaults: config,
     worksInBackground: !isStandby,
     isReadOnly: ({ isLocal }) => isStandby || (!isLocal && replication.isSharedReadOnly),
     presenceOf: (entry) => {
@@ -116,7 +85,7 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
   })
   const tokens = new TokenStore({
     storage: all,
-    deriveKey: (purpose) => storage.deriveKey(purpose),
+    deriveKey: (purpose) => barrier.deriveKey(purpose),
     clock,
     random,
     log,
@@ -132,7 +101,7 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
     },
     leaseTtls: (namespaceId, path) => {
       const route = router.find(namespaces.findById(namespaceId) ?? ROOT_NAMESPACE, path)
-      return route?.mount.view ?? leaseDefaults
+      return route?.mount.view ?? config
     },
     hasPolicy: (namespaceId, name) => policies.find(namespaceId, name) !== undefined,
     hasSudo: (token, path) =>
@@ -150,9 +119,9 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
     },
     onIssued: (entry) => {
       const mount = router.find(entry.namespace, entry.path)?.mount
-      options.meter.count(...tokenCreation(entry, mount && { type: mount.entry.type, path: mount.view.path }))
+      shell.meter.count(...tokenCreation(entry, mount && { type: mount.entry.type, path: mount.view.path }))
     },
-    position: storage.position,
+    position: () => store.position.index,
   })
   const leases = new LeaseStore(tokens)
   const mounts = new MountService({
@@ -160,7 +129,7 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
     types: options.types,
     storage: all,
     cleanup,
-    leaseDefaults,
+    leaseDefaults: config,
     revokeLeases: (namespaceId, prefix) => tokens.revokeByPathPrefix(namespaceId, prefix),
     random,
   })
@@ -168,11 +137,11 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
     storage: all,
     clock,
     random,
-    deriveKey: (purpose) => storage.deriveKey(purpose),
-    address: options.apiAddress,
-    jwtKeys: options.jwtKeys,
+    deriveKey: (purpose) => barrier.deriveKey(purpose),
+    address: () => config.apiAddress,
+    jwtKeys: shell.standIns?.jwtKeys,
   })
-  const cubbyhole = storage.view(KEYS.cubbyholes)
+  const cubbyhole = barrier.view(KEYS.cubbyholes)
   const wrapping = new Wrapping({ tokens, cubbyhole, signer, clock })
   const services = {
     singletons,
@@ -205,11 +174,11 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
     'token',
     createTokenBackend({
       authority: tokens,
-      roles: storage.view(KEYS.tokenRoles),
+      roles: barrier.view(KEYS.tokenRoles),
       clock,
       mountOf: (namespaceId) => {
         const entry = table.find('auth', namespaceId, 'token/')
-        return { accessor: entry?.accessor ?? '', ...effectiveLeaseTtls(entry?.config ?? NO_CONFIG, leaseDefaults) }
+        return { accessor: entry?.accessor ?? '', ...effectiveLeaseTtls(entry?.config ?? NO_CONFIG, config) }
       },
     }),
   )
@@ -242,4 +211,16 @@ export const closeCoreServices = async ({ router, audit }: CoreServices): Promis
 
 const askActiveNode = (): never => {
   throw new ForActiveNode()
+}
+
+/** Maximum bytes waiting for a reader of standard output before lines are rejected. */
+const BACKLOG_BYTES_MAX = 1 << 20
+
+/**
+ * Writes audit lines to standard output. Rejects them while no reader consumes them, since waiting would block every
+ * request.
+ */
+const writeStandardOutput = async (text: string): Promise<void> => {
+  if (process.stdout.writableLength > BACKLOG_BYTES_MAX) throw new Error('standard output is not being read')
+  process.stdout.write(text)
 }

@@ -96,10 +96,8 @@ const count = async ({ barrier }: Pick<RuntimeParts, 'barrier'>, prefix: string)
   return found
 }
 
-/** The lag of one secondary of this primary. */
 interface SecondaryLag {
   readonly kind: Kind
-  /** Its ID on this primary. */
   readonly secondary: string
   readonly entries: number
   /** Age in milliseconds of the oldest entry that it lacks. */

@@ -13,12 +13,11 @@ import { createTransitType } from '../../secrets/transit/backend.js'
 import type { ServerConfig } from '../config/config.js'
 import { coreCaches } from './caches.js'
 import { type CoreServices, closeCoreServices, createCoreServices, openCoreServices } from './core-services.js'
-import { createCoreTables } from './core-tables.js'
-import { isAnsweredAlone } from '../rules/answered-alone.js'
+import { createCoreTables, ReplicationParts } from './replication-parts.js'
+import { isAnsweredAlone } from '../../core/system/answered-alone.js'
 import { isForwardable } from '../../replication/forwarding/forwardable.js'
 import type { DevServer } from '../../replication/host/host.js'
 import type { OpenClusterOptions, ShellView } from '../parts/parts.js'
-import { ReplicationParts } from './replication-parts.js'
 import { createSystemFamilies } from './system-families.js'
 
 /** An unsealed cluster: core services, replication, and the request pipeline. */
@@ -32,33 +31,15 @@ export class OpenCluster {
   #unfollow: () => void = () => undefined
 
   constructor(options: OpenClusterOptions) {
-    const { config, runtime, shell, isStandby, clock, random, log } = options
+    const { config, runtime, shell, isStandby, clock } = options
     this.#options = options
     this.openedAtMs = clock.now()
     const { barrier, store } = runtime
     const tables = createCoreTables(barrier.view(''))
     const replication = new ReplicationParts({ ...options, tables })
     const forwarder = isStandby ? { forward: handOn } : replication.forwarder
-    const services = createCoreServices({
-      storage: {
-        view: (prefix) => barrier.view(prefix),
-        deriveKey: (purpose) => barrier.deriveKey(purpose),
-        position: () => store.position.index,
-      },
-      tables,
-      replication,
-      forwarder,
-      isStandby,
-      types: createBackendTypes(config, shell),
-      leaseDefaults: config,
-      apiAddress: () => config.apiAddress,
-      meter: shell.meter,
-      standardOutput: writeStandardOutput,
-      jwtKeys: shell.standIns?.jwtKeys,
-      clock,
-      random,
-      log,
-    })
+    const types = createBackendTypes(config, shell)
+    const services = createCoreServices({ ...options, tables, replication, forwarder, types })
     const { openedAtMs } = this
     services.singletons.set('system', createSystemFamilies({ ...options, services, replication, openedAtMs }))
     this.replication = replication
@@ -191,18 +172,6 @@ const createBackendTypes = (
   const transit = createTransitType(standIns?.makePrivateKey)
   const types = [kvType, { ...kvType, name: 'generic' }, transit, approle, userpass]
   return new Map(types.map((type) => [type.name, type]))
-}
-
-/** Maximum bytes waiting for a reader of standard output before lines are rejected. */
-const BACKLOG_BYTES_MAX = 1 << 20
-
-/**
- * Writes audit lines to standard output. Rejects them while no reader consumes them, since waiting would block every
- * request.
- */
-const writeStandardOutput = async (text: string): Promise<void> => {
-  if (process.stdout.writableLength > BACKLOG_BYTES_MAX) throw new Error('standard output is not being read')
-  process.stdout.write(text)
 }
 
 const placeOf = ({ mount, path, request }: Route & { readonly request: Request }) =>

@@ -1,6 +1,5 @@
 import type { ReplicationMode } from '../../core/status/cluster-status.js'
-import type { MountEntry } from '../../core/mounts/mount-entry.js'
-import { routePath } from '../../core/mounts/mount-entry.js'
+import { type MountEntry, routePath } from '../../core/mounts/mount-entry.js'
 import type { RequestForwarder } from '../../core/pipeline/request-handler.js'
 import type { Presence } from '../../core/mounts/router.js'
 import { sealed } from '../../logical/errors.js'
@@ -14,7 +13,6 @@ import type { Kind, ReplicationTimes } from '../../replication/model/types.js'
 import type { ReplicationView } from '../../replication/runtime/view.js'
 import type { Category } from '../../storage/keys/key-families.js'
 import type { ServerConfig } from '../config/config.js'
-import type { CoreTables } from './core-tables.js'
 import { GenerationMove } from '../../storage/generations/generation-move.js'
 import { CommitTimes } from './commit-times.js'
 import { fetchWrapped } from './api-call.js'
@@ -22,6 +20,9 @@ import type { OpenClusterOptions } from '../parts/parts.js'
 import { nodeRecords, prepareGeneration } from './snapshots.js'
 import { SharedDestruction } from './shared-destruction.js'
 import { fenceWrites } from './write-fence.js'
+import { MountTable } from '../../core/mounts/mount-table.js'
+import { NamespaceStore } from '../../core/namespaces/namespaces.js'
+import type { Storage } from '../../logical/storage.js'
 
 export const replicationTimes = ({ own }: ServerConfig): ReplicationTimes => ({
   ...own,
@@ -41,7 +42,6 @@ export class ReplicationParts {
   readonly replication: Replication
   readonly forwarder: RequestForwarder
   readonly destruction: GenerationMove | SharedDestruction
-  /** Commit times of this cluster's log. */
   readonly commitTimes: CommitTimes
   readonly #options: PartsOptions
   #unfollow: (() => void) | undefined
@@ -66,7 +66,6 @@ export class ReplicationParts {
     return this.view.healthModes
   }
 
-  /** The known number of servers of this cluster. */
   get nodes(): number {
     return 1 + (this.#options.seat?.presence.otherAddresses.length ?? 0)
   }
@@ -98,7 +97,6 @@ export class ReplicationParts {
     return this.view.ownFilter?.hiddenNamespaces.has(path) ?? false
   }
 
-  /** Returns the `data` of a status read of this kind. */
   statusData(kind: Kind): JsonObject {
     return this.replication.status(kind).data as JsonObject
   }
@@ -237,4 +235,15 @@ const mountFact = (entry: MountEntry, { namespaces }: CoreTables): MountFact[] =
       isLocal: entry.isLocal,
     },
   ]
+}
+
+/** The tables of namespaces and mounts, used by the core and by replication filters. */
+export interface CoreTables {
+  readonly namespaces: NamespaceStore
+  readonly table: MountTable
+}
+
+export const createCoreTables = (storage: Storage): CoreTables => {
+  const namespaces = new NamespaceStore(storage)
+  return { namespaces, table: new MountTable(storage, namespaces) }
 }

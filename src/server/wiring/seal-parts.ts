@@ -55,7 +55,6 @@ export const createSealBarrier = (barrier: Barrier): SealBarrier => ({
   seal: () => barrier.seal(),
 })
 
-/** Creates the configured auto-unseal seal; undefined for key shares only. */
 export const createAutoSeal = (
   config: ServerConfig,
   surroundings: TransitSurroundings & { readonly random: Random },
@@ -79,7 +78,6 @@ const simulatedKey = (dataPath: string | undefined, random: Random): Buffer => {
   return keyFile(path.join(dataPath, 'seal.key'), random)
 }
 
-/** Reads a key file with mode 0600, or creates it. */
 export const keyFile = (file: string, random: Random): Buffer => {
   if (existsSync(file)) return Buffer.from(readNamedText(file).trim(), 'hex')
   makeDirectory(path.dirname(file), 0o700)

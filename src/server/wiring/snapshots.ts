@@ -170,7 +170,6 @@ const keep = async (
   barrier.seal()
 }
 
-/** Yields records in groups of limited size. */
 function* partsOf(records: readonly PlainRecord[]): Generator<readonly PlainRecord[]> {
   let part: PlainRecord[] = []
   let bytes = 0

@@ -45,7 +45,6 @@ type FamilyOptions = OpenClusterOptions & {
   readonly openedAtMs: number
 }
 
-/** Creates the system backend of an open cluster from all path families. */
 export const createSystemFamilies = (options: FamilyOptions): Backend => {
   const { statePaths, shell, replication } = options
   const { operationTokens } = replication.replication.context
@@ -59,7 +58,6 @@ export const createSystemFamilies = (options: FamilyOptions): Backend => {
   return createSystemBackend([...statePaths, ...families], shell.systemRules)
 }
 
-/** Returns the paths of mounts and namespaces. */
 const mountFamilies = ({ services, replication, config, clock, random }: FamilyOptions): PathSpec[] => {
   const { table, mounts, router, namespaces, policies, identity, tokens, cleanup } = services
   const deps = { table, mounts, router, reportedVersion: config.own.reportedVersion }
@@ -210,7 +208,6 @@ const aclOfToken = (services: CoreServices, token: TokenView | undefined): Token
 
 type Options = OpenClusterOptions & { readonly services: CoreServices; readonly operationTokens: OperationTokens }
 
-/** Creates the part of the core that replication paths need. */
 const createPathServices = ({ config, runtime, random, services, operationTokens }: Options): PathServices => {
   const rights = new UncountedRights(services)
   return {

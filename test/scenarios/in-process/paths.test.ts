@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ApiAnswer, errorsOf } from '../../../src/client/api-client.js'
 import type { PathSpec } from '../../../src/logical/backend.js'
 import { type Condition, NO_RULES, type PathRules } from '../../../src/logical/path-rules.js'
-import { systemRulesOf } from '../../../src/server/rules/system-rules.js'
+import { systemRulesOf } from '../../../src/core/system/system-rules.js'
 import { type ServerInState, ServersInStates } from '../../support/server-states.js'
 
 /**

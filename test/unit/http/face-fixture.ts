@@ -5,7 +5,7 @@ import { createHttpServer, type HttpServerOptions } from '../../../src/http/http
 import { findParserHooks } from '../../../src/http/connection/parser-hooks.js'
 import { renderAnswer } from '../../../src/logical/envelope.js'
 import type { IncomingRequest, Rendered } from '../../../src/logical/incoming.js'
-import { systemRules, systemRulesOf } from '../../../src/server/rules/system-rules.js'
+import { systemRules, systemRulesOf } from '../../../src/core/system/system-rules.js'
 
 const RULES = systemRules({ unauthenticatedMetrics: false, own: { allowGenerateRootUnauthenticated: true } })
 

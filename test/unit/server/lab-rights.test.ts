@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { SideRequest } from '../../../src/logical/incoming.js'
-import { hasToken, hidePaths, requireOwnHost } from '../../../src/server/own-api/lab-rights.js'
+import { hasToken, hidePaths, requireOwnHost } from '../../../src/server/own-api/lab-server.js'
 
 const request = (headers: SideRequest['headers'], isTls = false): SideRequest => ({
   ...{

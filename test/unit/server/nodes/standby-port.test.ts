@@ -4,7 +4,7 @@ import { createCa } from '../../../../src/replication/credentials/ca.js'
 import type { ClusterPort } from '../../../../src/replication/rpc/transport.js'
 import { encodeRecord, type KindRecord, recordKey } from '../../../../src/replication/model/state.js'
 import type { Runtime } from '../../../../src/server/runtime/runtime.js'
-import { StandbyPort } from '../../../../src/server/nodes/standby-port.js'
+import { StandbyPort } from '../../../../src/server/nodes/relay-service.js'
 import { MemoryStorage } from '../../../support/memory-storage.js'
 import { silentLog } from '../../../../src/base/log.js'
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import type { Condition, PathRules } from '../../../src/logical/path-rules.js'
-import { systemRules } from '../../../src/server/rules/system-rules.js'
+import { systemRules } from '../../../src/core/system/system-rules.js'
 
 /** The table of rules in docs/reference/compatibility.md, held against the one that the server goes by. */
 
