@@ -59,7 +59,7 @@ export const systemRoots = (): readonly string[] => {
 }
 
 /** The trusted authorities and the client certificate of a TLS client, all PEM. */
-interface TlsTrust {
+export interface TlsTrust {
   /** If empty, `systemRoots` are used. */
   readonly caPems: readonly string[]
   /** If empty, no client certificate is presented. */

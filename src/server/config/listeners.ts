@@ -2,10 +2,9 @@ import { createSecureContext } from 'node:tls'
 import { readNamedFile } from '../../base/named-file.js'
 import { LIMITS } from '../../base/limits.js'
 import { isNamespacePath, normalizeNamespacePath } from '../../logical/namespace-path.js'
-import { WITHHOLDABLE, type Withheld } from '../../logical/request.js'
+import { type Withheld, WITHHOLDABLE } from '../../logical/request.js'
 import type { ListenerConfig, ListenerTls } from './config.js'
 import { checkAddress, resolveNetworks, withPort } from './addresses.js'
-import { parseCipherSuites } from './cipher-suites.js'
 import type { Stanza } from './file.js'
 import { nonEmpty, textOf } from './values.js'
 import { type ConfigSources, fromFlag, fromVariable, type ResolvedSettings } from './resolved-settings.js'
@@ -209,4 +208,40 @@ const accepts = (
     settings.refuse(key, `${textOf(settings.values[key])} ${problem}: ${reason}`)
     return false
   }
+}
+
+/** TLS 1.2 cipher suites: the names used in configurations -> those of OpenSSL. */
+const SUITES: Readonly<Record<string, string>> = {
+  TLS_RSA_WITH_AES_128_CBC_SHA: 'AES128-SHA',
+  TLS_RSA_WITH_AES_256_CBC_SHA: 'AES256-SHA',
+  TLS_RSA_WITH_AES_128_CBC_SHA256: 'AES128-SHA256',
+  TLS_RSA_WITH_AES_128_GCM_SHA256: 'AES128-GCM-SHA256',
+  TLS_RSA_WITH_AES_256_GCM_SHA384: 'AES256-GCM-SHA384',
+  TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA: 'ECDHE-ECDSA-AES128-SHA',
+  TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA: 'ECDHE-ECDSA-AES256-SHA',
+  TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA: 'ECDHE-RSA-AES128-SHA',
+  TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA: 'ECDHE-RSA-AES256-SHA',
+  TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256: 'ECDHE-ECDSA-AES128-SHA256',
+  TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256: 'ECDHE-RSA-AES128-SHA256',
+  TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: 'ECDHE-ECDSA-AES128-GCM-SHA256',
+  TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256: 'ECDHE-RSA-AES128-GCM-SHA256',
+  TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384: 'ECDHE-ECDSA-AES256-GCM-SHA384',
+  TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384: 'ECDHE-RSA-AES256-GCM-SHA384',
+  TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305: 'ECDHE-ECDSA-CHACHA20-POLY1305',
+  TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305: 'ECDHE-RSA-CHACHA20-POLY1305',
+  TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256: 'ECDHE-ECDSA-CHACHA20-POLY1305',
+  TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256: 'ECDHE-RSA-CHACHA20-POLY1305',
+}
+
+/** TLS 1.3 suites are not configurable: they are always enabled. */
+const ALWAYS = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256']
+
+/** Returns the OpenSSL list for these names, empty for none; or the unknown names. */
+export const parseCipherSuites = (
+  names: readonly string[],
+): { readonly ciphers: string; readonly unknown: readonly string[] } => {
+  const own = names.filter((name) => !ALWAYS.includes(name))
+  const known = own.flatMap((name) => (Object.hasOwn(SUITES, name) ? [SUITES[name] ?? ''] : []))
+  const unknown = own.filter((name) => !Object.hasOwn(SUITES, name))
+  return { ciphers: names.length === 0 ? '' : [...ALWAYS, ...new Set(known)].join(':'), unknown }
 }

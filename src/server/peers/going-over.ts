@@ -3,8 +3,16 @@ import { LogicalError } from '../../logical/errors.js'
 import { removeGenerations } from '../../storage/engine/generation-record.js'
 import { openCopy } from '../data/shared-storage.js'
 import { keepPeer, type MemberRecord } from './membership.js'
-import { type IssuedTls, memberName, OwnEtcd, peerUrl, PREFIX, startFirst } from './own-etcd.js'
-import { clusterHost, peerAddressOf } from './peer-address.js'
+import {
+  clusterHost,
+  type IssuedTls,
+  memberName,
+  OwnEtcd,
+  peerAddressOf,
+  peerUrl,
+  PREFIX,
+  startFirst,
+} from './own-etcd.js'
 import type { PeersContext } from './peers-context.js'
 
 interface Steps {

@@ -4,7 +4,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { SealConfig } from '../../seal/config.js'
 import { askLeader, atEachAddress, hasCluster, JoinRefused, type LeaderAddress } from './leader-api.js'
-import { clusterHost, findEtcd, peerAddressOf } from './peer-address.js'
+import { clusterHost, findEtcd, peerAddressOf } from './own-etcd.js'
 import type { PeersContext } from './peers-context.js'
 import { answerTo, openWelcome, type Welcome } from './proof.js'
 

@@ -16,8 +16,7 @@ import {
   signerOf,
 } from '../nodes/node-authority.js'
 import type { Runtime } from '../runtime/runtime.js'
-import { type IssuedTls, memberName, type MemberTls, nodeIdOf, type OwnEtcd, peerUrl } from './own-etcd.js'
-import { findEtcd } from './peer-address.js'
+import { findEtcd, type IssuedTls, memberName, type MemberTls, nodeIdOf, type OwnEtcd, peerUrl } from './own-etcd.js'
 import type { PeersContext } from './peers-context.js'
 import { answerTo, SECRET_BYTES, sealWelcome } from './proof.js'
 import { findPeer, keepPeer, type PeerRecord } from './membership.js'

@@ -9,9 +9,17 @@ import type { AutoSeal } from '../../seal/auto-seal.js'
 import { Barrier } from '../../storage/barrier/barrier.js'
 import type { Leadership } from '../../storage/commit-log/shared-log.js'
 import type { Store } from '../../storage/store/store.js'
-import { ensureIdentity, findIdentity, type OwnIdentity, requireLicensedRoles } from '../parts/cluster-identity.js'
+import {
+  ensureIdentity,
+  findIdentity,
+  type NodeSeat,
+  type OpenClusterOptions,
+  type OwnIdentity,
+  requireLicensedRoles,
+  type RuntimeParts,
+  type RuntimeSurroundings,
+} from '../parts/parts.js'
 import { OpenCluster } from '../wiring/open-cluster.js'
-import type { NodeSeat, OpenClusterOptions, RuntimeParts, RuntimeSurroundings } from '../parts/parts.js'
 import { createSealBarrier, createSealStorage } from '../wiring/seal-parts.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 import { openStore } from '../data/open-store.js'

@@ -7,7 +7,7 @@ import { textsOfJson } from '../../base/json-print.js'
 import { limitSignal } from '../../base/linked-signal.js'
 import { linkText } from '../../base/link-text.js'
 import { readNamedText } from '../../base/named-file.js'
-import { trustOf } from '../../base/system-roots.js'
+import { type TlsTrust, trustOf } from '../../base/system-roots.js'
 import { formatHostPort, type Network } from '../../base/network.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
@@ -30,13 +30,8 @@ interface ApiCall {
   readonly authorityHint: string
 }
 
-interface ApiTls {
-  readonly caPems: readonly string[]
-  /** Empty: none. */
-  readonly clientCertPem: string
-  readonly clientKeyPem: string
+interface ApiTls extends TlsTrust {
   readonly serverName?: string
-  readonly skipVerify?: boolean
 }
 
 interface ApiAnswer {

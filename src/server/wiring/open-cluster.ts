@@ -11,14 +11,15 @@ import type { Request, Response } from '../../logical/request.js'
 import { kvType } from '../../secrets/kv/backend.js'
 import { createTransitType } from '../../secrets/transit/backend.js'
 import type { ServerConfig } from '../config/config.js'
-import { coreCaches } from './caches.js'
-import { type CoreServices, closeCoreServices, createCoreServices, openCoreServices } from './core-services.js'
+import { closeCoreServices, type CoreServices, createCoreServices, openCoreServices } from './core-services.js'
 import { createCoreTables, ReplicationParts } from './replication-parts.js'
 import { isAnsweredAlone } from '../../core/system/answered-alone.js'
 import { isForwardable } from '../../replication/forwarding/forwardable.js'
 import type { DevServer } from '../../replication/host/host.js'
 import type { OpenClusterOptions, ShellView } from '../parts/parts.js'
 import { createSystemFamilies } from './system-families.js'
+import { KEYS } from '../../storage/keys/key-families.js'
+import type { KeyListeners } from '../../storage/keys/replicable.js'
 
 /** An unsealed cluster: core services, replication, and the request pipeline. */
 export class OpenCluster {
@@ -192,3 +193,38 @@ const devServerOf = ({ tokens }: Pick<CoreServices, 'tokens'>, shell: Pick<Shell
     if (!tokens.find(id)) await tokens.createRoot(id)
   },
 })
+
+interface MountEvents {
+  /** The mount left its path. Each cluster has its own tokens, so each must remove those issued by the mount. */
+  readonly onLeft: (entry: MountEntry) => void
+  /** The mount was removed. Only this cluster can delete its local data. */
+  readonly onRemoved: (entry: MountEntry) => void
+}
+
+/**
+ * Returns all caches of stored values in the core, by key prefix. They are filled by reads, and invalidated only through
+ * this list. Parts that read storage every time are not listed.
+ */
+export const coreCaches = (services: CoreServices, { onLeft, onRemoved }: MountEvents) => {
+  const { namespaces, table, router, policies, identity, tokens, audit } = services
+  return {
+    namespaces(key) {
+      namespaces.refresh(key)
+      // Its mounts may have arrived first.
+      router.openAll(key.slice(KEYS.namespaces.length))
+    },
+    mounts(key, origin) {
+      const before = table.findByKey(key)
+      const left = table.refresh(key)
+      // The node that made the change handles its effects on mounts.
+      if (origin === 'own' || origin === 'followed') return
+      if (left) onLeft(left)
+      if (before && !table.findByKey(key)) onRemoved(before)
+    },
+    backends: (key) => router.invalidate(key),
+    policies: (key) => policies.invalidate(key.slice(KEYS.policies.length)),
+    identity: (key) => identity.invalidate(key.slice(KEYS.identity.length)),
+    tokens: (key) => tokens.invalidate(key),
+    audit: (key) => audit.invalidate(key),
+  } satisfies KeyListeners
+}

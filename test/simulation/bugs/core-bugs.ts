@@ -4,7 +4,7 @@ import type { Bug } from '../planted.js'
 export const CORE_BUGS: readonly Bug[] = [
   {
     name: 'a mount that another cluster has made is not found',
-    file: 'server/wiring/caches.ts',
+    file: 'server/wiring/open-cluster.ts',
     from: 'const left = table.refresh(key)',
     to: "const left = origin === 'own' ? table.refresh(key) : undefined",
   },
@@ -40,7 +40,7 @@ export const CORE_BUGS: readonly Bug[] = [
   },
   {
     name: 'nobody forgets a policy that another cluster has changed',
-    file: 'server/wiring/caches.ts',
+    file: 'server/wiring/open-cluster.ts',
     from: 'policies: (key) => policies.invalidate(key.slice(KEYS.policies.length)),',
     to: 'policies: (_) => undefined,',
   },
