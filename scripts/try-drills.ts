@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { listDrillNames, loadDrill } from '../src/lab/drills/catalogue.js'
-import { RUNNERS, type Runner } from '../src/lab/drills/drill.js'
-import type { DrillResult } from '../src/lab/drills/result.js'
+import { RUNNERS, type Runner } from '../src/lab/drills/drill-schema.js'
+import type { DrillResult } from '../src/lab/drills/context/result.js'
 import { ROOT } from './support/run.js'
 
 /**

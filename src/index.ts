@@ -29,7 +29,7 @@ export type { SimulatedLink } from './lab/simulated/link.js'
 export type { LabClock } from './lab/library/lab-clock.js'
 export type { LabLink } from './lab/links/links.js'
 export type { EventKind, LabEvent } from './lab/events/event.js'
-export type { DrillResult } from './lab/drills/result.js'
+export type { DrillResult } from './lab/drills/context/result.js'
 export type { Kind } from './lab/model/kinds.js'
 export type { LabSettings } from './lab/model/settings.js'
 export type {

@@ -5,8 +5,9 @@ import { ProcessOutput } from '../../src/cli/terminal/output.js'
 import { COMMANDS } from '../../src/cli/vault/program/commands.js'
 import type { Schema } from '../../src/lab/documents/schema.js'
 import { drillText, listDrillNames } from '../../src/lab/drills/catalogue.js'
-import { EXPECTATIONS, LOAD_EXPECTATIONS } from '../../src/lab/drills/schema/expectations.js'
-import { VERBS } from '../../src/lab/drills/schema/steps.js'
+import { FACTS } from '../../src/lab/drills/expectations/facts.js'
+import { LOAD_EXPECTATIONS } from '../../src/lab/drills/expectations/load-expectations.js'
+import { STEPS } from '../../src/lab/drills/steps/steps.js'
 import { describeServerFlags } from '../../src/server/config/flags.js'
 
 /** The pages that `npm run reference` writes, by their file in the repository. A unit test compares them with the files. */
@@ -146,7 +147,7 @@ const inLine = (value: unknown): string => {
 
 const drillPage = (): string => {
   const examples = findExamples()
-  const describe = ([name, schema]: readonly [string, Schema]): string[] => [
+  const describe = ([name, { schema }]: readonly [string, { readonly schema: Schema }]): string[] => [
     `### ${code(name)}`,
     '',
     sentence(schema.description ?? ''),
@@ -169,7 +170,6 @@ const drillPage = (): string => {
       ]),
     ),
   ]
-  const atEnd = Object.entries<Schema>(LOAD_EXPECTATIONS)
   return [
     '# Drill file',
     '',
@@ -180,19 +180,17 @@ const drillPage = (): string => {
     '',
     '## Steps',
     '',
-    ...Object.entries<Schema>(VERBS).flatMap(describe),
+    ...Object.entries(STEPS).flatMap(describe),
     '## Expectations about clients',
     '',
     'The load measures these expectations. They are checked at the end of the drill.',
     '',
-    ...atEnd.flatMap(describe),
+    ...Object.entries(LOAD_EXPECTATIONS).flatMap(describe),
     '## Expectations about clusters',
     '',
     'These expectations are checked at the end, or in a step `checkpoint`.',
     '',
-    ...Object.entries<Schema>(EXPECTATIONS)
-      .filter(([name]) => !(name in LOAD_EXPECTATIONS))
-      .flatMap(describe),
+    ...Object.entries(FACTS).flatMap(describe),
   ]
     .join('\n')
     .trimEnd()

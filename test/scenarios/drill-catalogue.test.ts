@@ -1,7 +1,7 @@
 import { afterAll, expect, inject, it } from 'vitest'
 import { listDrills } from '../../src/lab/drills/catalogue.js'
-import type { Drill } from '../../src/lab/drills/drill.js'
-import type { DrillResult } from '../../src/lab/drills/result.js'
+import type { Drill } from '../../src/lab/drills/parse.js'
+import type { DrillResult } from '../../src/lab/drills/context/result.js'
 import { playAlone } from '../support/drill-player.js'
 import { LabHome } from '../support/lab-home.js'
 

@@ -1,4 +1,6 @@
-import type { Drill, Expectation, Step } from '../../src/lab/drills/drill.js'
+import { type Expectation, isOfLoad } from '../../src/lab/drills/expectations/expectations.js'
+import type { Drill } from '../../src/lab/drills/parse.js'
+import type { Step } from '../../src/lab/drills/steps/steps.js'
 
 /** A way to break a drill on purpose, and what must be named as not so. */
 export interface DrillBreak {
@@ -73,15 +75,17 @@ export const hurried = (drill: Drill): Drill => ({
   ...drill,
   steps: drill.steps.map((step) =>
     step.verb === 'checkpoint'
-      ? { ...step, with: step.with.map((fact) => soon(fact) as (typeof step.with)[number]) }
+      ? { ...step, with: step.with.map((entry) => mapValues(entry, (value) => ({ ...value, within: '1s' }))) }
       : step,
   ),
   expect: drill.expect.map(soon),
 })
 
-const LOAD = new Set(['rto', 'rpo', 'tokens', 'writes', 'refusals'])
+const mapValues = (entry: object, change: (value: object) => object): object =>
+  Object.fromEntries(Object.entries(entry).map(([key, value]) => [key, change(value)]))
+
 const soon = (one: Expectation): Expectation =>
-  LOAD.has(one.about) ? one : ({ ...one, with: { ...one.with, within: '1s' } } as Expectation)
+  isOfLoad(one.about) ? one : ({ ...one, with: { ...one.with, within: '1s' } } as Expectation)
 
 // biome-ignore lint/suspicious/noTemplateCurlyInString: drills have variables of their own
 const AUTHORITY = '${A.ca_file}'

@@ -1,6 +1,7 @@
-import type { Drill, Runner } from '../../src/lab/drills/drill.js'
+import type { Runner } from '../../src/lab/drills/drill-schema.js'
+import type { Drill } from '../../src/lab/drills/parse.js'
 import { bringUp } from '../../src/lab/start/lab-for-drill.js'
-import type { DrillResult } from '../../src/lab/drills/result.js'
+import type { DrillResult } from '../../src/lab/drills/context/result.js'
 import { runDrill } from '../../src/lab/drills/run/run-drill.js'
 
 const SEED = '42'

@@ -5,7 +5,7 @@ import type {
   PictureRole,
   Sample,
   StepResult,
-} from '../../src/lab/drills/result.js'
+} from '../../src/lab/drills/context/result.js'
 
 /** A drill as it might have gone: a failover of three clusters that lost two writes. For tests of whatever reads results. */
 

@@ -20,3 +20,34 @@ export interface Schema {
 }
 
 export type SchemaType = 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | 'null'
+
+/** The type of the values that match a schema. */
+export type ValueOf<S> = S extends { readonly type: infer T }
+  ? TypedValue<S, T extends readonly (infer U)[] ? U : T>
+  : unknown
+
+type TypedValue<S, T> = T extends 'string'
+  ? S extends { readonly enum: readonly (infer E)[] }
+    ? E
+    : string
+  : T extends 'integer' | 'number'
+    ? number
+    : T extends 'boolean'
+      ? boolean
+      : T extends 'array'
+        ? S extends { readonly items: infer I }
+          ? readonly ValueOf<I>[]
+          : readonly unknown[]
+        : T extends 'object'
+          ? MapValue<S>
+          : null
+
+type MapValue<S> = S extends { readonly properties: infer P }
+  ? PropertyValues<P, S extends { readonly required: readonly (infer R)[] } ? R : never>
+  : S extends { readonly additionalProperties: infer A extends Schema }
+    ? Readonly<Record<string, ValueOf<A>>>
+    : Readonly<Record<string, unknown>>
+
+type PropertyValues<P, R> = { readonly [K in keyof P as K extends R ? K : never]: ValueOf<P[K]> } & {
+  readonly [K in keyof P as K extends R ? never : K]?: ValueOf<P[K]>
+}

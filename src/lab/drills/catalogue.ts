@@ -3,8 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { nearest } from '../../base/nearest.js'
 import { isDocumentFile, readDocumentFile } from '../documents/yaml-document.js'
 import { LabError } from '../model/lab-error.js'
-import type { Drill } from './drill.js'
-import { readDrillFile } from './parse.js'
+import { type Drill, readDrillFile } from './parse.js'
 
 /** Returns the directory of the bundled drill files. */
 const directory = (): string => fileURLToPath(new URL('./catalogue/', import.meta.url))

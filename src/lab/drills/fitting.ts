@@ -4,10 +4,9 @@ import type { LiveLab } from '../live/live-lab.js'
 import { cannot, type LabKind } from '../model/server-verbs.js'
 import { serversOf, type Topology } from '../model/topology.js'
 import { loadTopology, topologyName } from '../topology/catalogue.js'
-import { describeStep } from './describe.js'
-import type { Drill } from './drill.js'
-import { viewNodes } from './nodes-now.js'
-import { linksOf, Witness } from './picture.js'
+import { linksOf, StatusCollector, viewNodes } from './context/status-samples.js'
+import type { Drill } from './parse.js'
+import { describeStep, rowOf } from './steps/steps.js'
 
 /** Throws a usage error with the reason if a drill cannot run on this existing lab. */
 export const requireFitting = (drill: Drill, lab: Pick<LiveLab, 'clusters' | 'name' | 'kind'>): void => {
@@ -40,7 +39,7 @@ const requireNodes = ({ name, topology }: Drill, lab: Pick<LiveLab, 'clusters' |
 /** Throws before any change if the drill injects link faults but the kind of lab has no link proxies (containers, attached). */
 export const requireLinks = ({ name, setup, steps }: Drill, kind: LabKind): void => {
   if (kind !== 'docker' && kind !== 'attached') return
-  const faulty = [...setup, ...steps].find(({ verb }) => verb === 'fault')
+  const faulty = [...setup, ...steps].find(({ verb }) => rowOf(verb).needs === 'links')
   if (!faulty) return
   const { message } = cannot('a fault of a link', kind)
   throw new LabError(
@@ -68,14 +67,14 @@ export const requireRoles = async ({ name, topology }: Drill, lab: LiveLab): Pro
   const wanted = loadTopology(topology)
   const { clusters, links } = wanted
   await lab.followActiveNodes()
-  const witness = new Witness(lab, ANSWER_MS)
+  const collector = new StatusCollector(lab, ANSWER_MS)
   try {
-    const testimonies = await witness.ask()
-    const silent = testimonies.filter((one) => clusters.includes(one.name) && !one.statuses)
-    const now = linksOf(testimonies)
+    const samples = await collector.collect()
+    const silent = samples.filter((one) => clusters.includes(one.name) && !one.statuses)
+    const now = linksOf(samples)
     const missing = links.filter(
       ({ kind, primary, secondary }) =>
-        !now.some((one) => one.kind === kind && one.primary === primary && one.secondary === secondary),
+        !now.some((one) => one.kind === kind && one.primary.name === primary && one.secondary.name === secondary),
     )
     const problems =
       silent.length > 0
@@ -86,7 +85,7 @@ export const requireRoles = async ({ name, topology }: Drill, lab: LiveLab): Pro
     const where = `the drill ${name} is for the topology ${topologyName(topology)}, and in the lab "${lab.name}"`
     throw new LabError('conflict', `${where} ${problems.join(', ')}${HINT[lab.kind](lab.name)}`)
   } finally {
-    witness.close()
+    collector.close()
   }
 }
 

@@ -1,13 +1,32 @@
 import path from 'node:path'
-import { parseDurationMs } from '../../base/duration.js'
 import { checkSchema } from '../documents/check-schema.js'
 import { isDocumentFile, readDocumentFile, readYaml, refuseProblems } from '../documents/yaml-document.js'
-import type { Drill, Expectation, LoadPlan, Step } from './drill.js'
-import type { DrillFile, Entry, LoadFile } from './drill-file.js'
-import { findDrillProblems } from './judge.js'
-import { DRILL_SCHEMA } from './schema/drill.js'
-import { EXPECTATIONS } from './schema/expectations.js'
-import { VERBS } from './schema/steps.js'
+import type { LabSettings } from '../model/settings.js'
+import { durationOf } from './context/forms.js'
+import { DRILL_SCHEMA, type DrillFile, type Runner } from './drill-schema.js'
+import { type Expectation, toExpectation } from './expectations/expectations.js'
+import type { LoadPlan } from './load/load.js'
+import { findDrillProblems } from './problems.js'
+import { isVerb, type Step } from './steps/steps.js'
+
+/** A drill as its file defines it, after schema validation. For the meaning of each part, see `drill-schema.ts`. */
+export interface Drill {
+  readonly name: string
+  readonly purpose: string
+  readonly symptom: string | undefined
+  readonly fix: string | undefined
+  /** The name or file of a topology. */
+  readonly topology: string
+  /** If empty, the drill runs in every environment. */
+  readonly runners: readonly Runner[]
+  readonly settings: LabSettings
+  readonly shares: number
+  readonly threshold: number
+  readonly load: LoadPlan | undefined
+  readonly setup: readonly Step[]
+  readonly steps: readonly Step[]
+  readonly expect: readonly Expectation[]
+}
 
 /** Parses a drill. Throws a usage error with one `file:line:column: problem` line per problem. */
 export const parseDrill = (text: string, file: string): Drill => {
@@ -15,14 +34,13 @@ export const parseDrill = (text: string, file: string): Drill => {
   refuseProblems(file, problems)
   const value = document.toValue(file) as DrillFile
   refuseProblems(file, checkSchema(document, DRILL_SCHEMA))
-  const given = besideIt(value, file)
+  // The path of a topology file is relative to the drill file.
+  const { topology } = value
+  const isFile = isDocumentFile(topology)
+  const given = isFile ? { ...value, topology: path.resolve(path.dirname(file), topology) } : value
   refuseProblems(file, findDrillProblems(document, given))
   return toDrill(given, file)
 }
-
-/** Resolves the path of a topology file relative to the drill file. */
-const besideIt = (given: DrillFile, file: string): DrillFile =>
-  isDocumentFile(given.topology) ? { ...given, topology: path.resolve(path.dirname(file), given.topology) } : given
 
 export const readDrillFile = (file: string): Drill => parseDrill(readDocumentFile(file), file)
 
@@ -36,41 +54,20 @@ const toDrill = (given: DrillFile, file: string): Drill => ({
   settings: given.settings ?? {},
   shares: given.shares ?? 1,
   threshold: given.threshold ?? given.shares ?? 1,
-  load: given.load === undefined ? undefined : toLoad(given.load ?? {}),
+  load: given.load === undefined ? undefined : toLoad(given.load),
   setup: (given.setup ?? []).map(toStep),
   steps: given.steps.map(toStep),
   expect: (given.expect ?? []).map(toExpectation),
 })
 
-const toLoad = (load: LoadFile): LoadPlan => ({
-  writers: load.writers ?? 4,
-  logins: load.logins ?? 1,
-  readers: load.readers ?? 2,
-  tokens: load.tokens ?? 3,
-  at: load.at,
-  everyMs: durationOf(load.every ?? '25ms'),
-  patienceMs: durationOf(load.patience ?? '2s'),
-  readBackOn: load['read-back-on'],
-})
-
-/** Returns the milliseconds of a duration that passed schema validation. */
-export const durationOf = (text: string): number => parseDurationMs(text) ?? 0
-
-const verbOf = (entry: Entry): string | undefined => Object.keys(entry).find((key) => Object.hasOwn(VERBS, key))
-
-const toStep = (entry: Entry): Step => {
-  const verb = verbOf(entry) ?? ''
-  const value = verb === 'checkpoint' ? (entry[verb] as Entry[]).map(toExpectation) : entry[verb]
-  const { name, error } = entry
-  return {
-    verb,
-    name,
-    error: typeof error === 'string' ? { contains: error } : error,
-    with: value,
-  } as Step
+const toLoad = (given: NonNullable<DrillFile['load']>): LoadPlan => {
+  const { every = '25ms', patience = '2s', at, 'read-back-on': readBackOn, ...counts } = given
+  const times = { everyMs: durationOf(every), patienceMs: durationOf(patience) }
+  return { writers: 4, logins: 1, readers: 2, tokens: 3, ...counts, ...times, at, readBackOn }
 }
 
-const toExpectation = (entry: Entry): Expectation => {
-  const about = Object.keys(entry).find((key) => Object.hasOwn(EXPECTATIONS, key))
-  return { about, with: entry[about ?? ''] } as Expectation
+const toStep = (entry: DrillFile['steps'][number]): Step => {
+  const verb = Object.keys(entry).find(isVerb) ?? 'call'
+  const { name, error } = entry
+  return { verb, name, error: typeof error === 'string' ? { contains: error } : error, with: entry[verb] } as Step
 }

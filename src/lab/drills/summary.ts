@@ -1,5 +1,5 @@
 import { formatMs } from '../texts/format.js'
-import type { DrillResult } from './result.js'
+import type { DrillResult } from './context/result.js'
 
 /** Returns the mark of a passed or failed condition. */
 export const mark = (isWell: boolean): string => (isWell ? '✓' : '✗')

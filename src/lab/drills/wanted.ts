@@ -1,5 +1,6 @@
-import type { Count, Drill, Expectation } from './drill.js'
-import { durationOf } from './parse.js'
+import { durationOf } from './context/forms.js'
+import type { Expectation } from './expectations/expectations.js'
+import type { Drill } from './parse.js'
 
 /** Limits for RTO and RPO in addition to those of the drill. */
 export interface Slo {
@@ -30,7 +31,7 @@ const rpoBound = (one: Expectation): number[] =>
 /** Formats a duration as in drill files: `60s`, or `1ms` if it is not whole seconds. */
 const textOf = (ms: number): string => (ms >= 1000 && ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`)
 
-const mostOf = (wanted: Count): number[] => {
+const mostOf = (wanted: number | { readonly 'at-most'?: number }): number[] => {
   const most = typeof wanted === 'number' ? wanted : wanted['at-most']
   return most === undefined ? [] : [most]
 }

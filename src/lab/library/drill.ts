@@ -1,7 +1,7 @@
 import { loadDrill } from '../drills/catalogue.js'
 import { requireFitting, requireRoles } from '../drills/fitting.js'
 import { parseDrill } from '../drills/parse.js'
-import type { DrillResult } from '../drills/result.js'
+import type { DrillResult } from '../drills/context/result.js'
 import { runDrill, type RunDrillOptions } from '../drills/run/run-drill.js'
 import { type DrivenLab, openInProcessLab } from '../live/in-process-driver.js'
 

@@ -6,6 +6,45 @@ export type ProcessVerb = 'start' | 'stop' | 'restart' | 'crash' | 'pause' | 're
 /** Actions on the server of one cluster. */
 export type ServerVerb = ProcessVerb | 'unseal' | 'seal'
 
+interface VerbTexts {
+  /** The summary of the command. */
+  readonly about: string
+  /** The description of the step of a drill. */
+  readonly step: string
+  /** The command requires a name, because it would otherwise affect every server. */
+  readonly needsName?: true
+}
+
+export const SERVER_VERBS: Readonly<Record<ServerVerb, VerbTexts>> = {
+  start: {
+    about: 'start stopped or killed servers with their data, and unseal them',
+    step: 'Starts servers on the data that is there, and unseals them with the keys that the lab holds.',
+  },
+  stop: { about: 'stop servers with SIGTERM and keep their data', step: 'Ends servers as SIGTERM does.' },
+  restart: { about: 'stop, start and unseal servers', step: 'Ends servers and starts them again.' },
+  crash: {
+    about: 'kill servers with SIGKILL',
+    step: 'Kills servers as SIGKILL does: nothing is put in order.',
+    needsName: true,
+  },
+  pause: {
+    about: 'suspend servers with SIGSTOP: they stop responding',
+    step: 'Freezes servers as SIGSTOP does. Not within one process.',
+    needsName: true,
+  },
+  resume: { about: 'resume suspended servers', step: 'Lets frozen servers go on.' },
+  wipe: {
+    about: 'remove the data of stopped servers; a node with raft storage joins again when it starts',
+    step: 'Removes the data of servers that are stopped. With storage "raft" a node joins the others again when it starts.',
+    needsName: true,
+  },
+  seal: { about: 'seal servers', step: 'Seals clusters.', needsName: true },
+  unseal: {
+    about: 'unseal servers with the keys of the lab',
+    step: 'Unseals clusters with the keys that the lab holds.',
+  },
+}
+
 export interface VerbOptions {
   readonly onProgress: (text: string) => void
   /** Timeout of each wait, in milliseconds. */

@@ -1,4 +1,4 @@
-import type { DrillResult, Sample } from '../drills/result.js'
+import type { DrillResult, Sample } from '../drills/context/result.js'
 import { drawTimeAxis, drawValueAxis, type Frame, roundUp, toX, toY } from './axis.js'
 import { drawBoth, type Figure } from './figure.js'
 import { formatNumber, formatOffset } from '../texts/format.js'

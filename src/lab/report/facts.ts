@@ -1,4 +1,4 @@
-import type { DrillResult, RtoResult } from '../drills/result.js'
+import type { DrillResult, RtoResult } from '../drills/context/result.js'
 import { formatMs, formatNumber, formatOffset } from '../texts/format.js'
 import { type Markup, markup } from './markup.js'
 import { drawCommands, drawTable, section } from './parts.js'

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { DrillEvent, DrillResult, Picture, StepResult } from '../drills/result.js'
+import type { DrillEvent, DrillResult, Picture, StepResult } from '../drills/context/result.js'
 import { lagFigure, requestFigure } from './curves.js'
 import { drawFigures, drawInterruptions, drawLosses, drawRepeat } from './facts.js'
 import { renderFigure } from './figure.js'

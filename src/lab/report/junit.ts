@@ -1,4 +1,4 @@
-import type { DrillResult } from '../drills/result.js'
+import type { DrillResult } from '../drills/context/result.js'
 import { type Markup, markup } from './markup.js'
 
 /** Renders JUnit XML for CI: a suite with one test case per step and per expectation. */

@@ -1,4 +1,4 @@
-import type { DrillResult } from '../drills/result.js'
+import type { DrillResult } from '../drills/context/result.js'
 import { type Frame, round, toX } from './axis.js'
 import { type Markup, markup } from './markup.js'
 

@@ -1,7 +1,7 @@
 import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
-import type { DrillResult } from '../drills/result.js'
+import type { DrillResult } from '../drills/context/result.js'
 import { LabError } from '../model/lab-error.js'
 import { conceal } from '../texts/conceal.js'
 import { toHtml } from './html.js'

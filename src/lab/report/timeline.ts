@@ -1,4 +1,4 @@
-import type { DrillResult, StepResult } from '../drills/result.js'
+import type { DrillResult, StepResult } from '../drills/context/result.js'
 import { drawTimeAxis, type Frame, round, toX } from './axis.js'
 import { drawBoth, type Figure, type Page } from './figure.js'
 import { formatMs } from '../texts/format.js'

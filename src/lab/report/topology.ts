@@ -1,4 +1,4 @@
-import type { Picture, PictureCluster, PictureLink } from '../drills/result.js'
+import type { Picture, PictureCluster, PictureLink } from '../drills/context/result.js'
 import { KIND_WORDS } from '../model/kinds.js'
 import { drawBoth, type Figure, type Page } from './figure.js'
 import { type Markup, markup } from './markup.js'

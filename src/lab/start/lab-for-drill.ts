@@ -11,7 +11,8 @@ import type { LiveLab } from '../live/live-lab.js'
 import { randomPorts } from '../model/ports.js'
 import { serversOf, type Topology } from '../model/topology.js'
 import { loadTopology } from '../topology/catalogue.js'
-import type { Drill, Runner } from '../drills/drill.js'
+import type { Runner } from '../drills/drill-schema.js'
+import type { Drill } from '../drills/parse.js'
 import { requireLinks } from '../drills/fitting.js'
 
 interface DrillLabOptions {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { ApiClient } from '../../../src/client/api-client.js'
 import { parseDrill } from '../../../src/lab/drills/parse.js'
-import type { DrillResult } from '../../../src/lab/drills/result.js'
+import type { DrillResult } from '../../../src/lab/drills/context/result.js'
 import { summaryOf } from '../../../src/lab/drills/summary.js'
 import type { Slo } from '../../../src/lab/drills/wanted.js'
 import { runDrill } from '../../../src/lab/drills/run/run-drill.js'

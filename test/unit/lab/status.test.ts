@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest'
 import type { ApiClient } from '../../../src/client/api-client.js'
-import { lagOf } from '../../../src/lab/drills/links-now.js'
-import { findTies } from '../../../src/lab/drills/find/ties.js'
-import { linksOf, Witness } from '../../../src/lab/drills/picture.js'
+import { findTies } from '../../../src/lab/drills/find/traffic.js'
+import { lagOf, linksOf, StatusCollector } from '../../../src/lab/drills/context/status-samples.js'
 import type { ActiveFault } from '../../../src/lab/daemon/active-fault.js'
 import { drawSurvey } from '../../../src/lab/status/draw.js'
 import { fitToWidth } from '../../../src/cli/commands/lab/status.js'
@@ -250,7 +249,10 @@ it('status, drill reports and drill find name the same primary of a secondary if
   const clusters = [...drOf.keys()].map((name) => ({ name }))
   const lab = { clusters, anonymous: clientOf } as unknown as LiveLab
   const views = await Promise.all(clusters.map(async ({ name }) => ({ name, ...(await askCluster(clientOf(name))) })))
-  const found = [...findLinks(views, [], NOW), ...linksOf(await new Witness(lab).ask()), ...(await findTies(lab))].map(
+  const links = linksOf(await new StatusCollector(lab).collect()).map(({ kind, primary, secondary }) => ({
+    ...{ kind, primary: primary.name, secondary: secondary.name },
+  }))
+  const found = [...findLinks(views, [], NOW), ...links, ...(await findTies(lab))].map(
     ({ kind, primary, secondary }) => `${secondary} follows ${primary} (${kind})`,
   )
   expect(found).toEqual(Array.from({ length: 3 }, () => 'C follows B (dr)'))

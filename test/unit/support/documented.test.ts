@@ -5,8 +5,8 @@ import { LINK_FAULTS } from '../../../src/lab/proxy/link-faults.js'
 import { serverFaultCommands } from '../../../src/cli/commands/lab/server-faults.js'
 import { ProcessOutput } from '../../../src/cli/terminal/output.js'
 import { makeProgram } from '../../../src/cli/program.js'
-import { EXPECTATIONS } from '../../../src/lab/drills/schema/expectations.js'
-import { VERBS } from '../../../src/lab/drills/schema/steps.js'
+import { EXPECTATIONS } from '../../../src/lab/drills/expectations/expectations.js'
+import { STEPS } from '../../../src/lab/drills/steps/steps.js'
 import { OWN_KEYS } from '../../../src/server/config/tables.js'
 import { readPages, ROOT } from '../../support/pages.js'
 
@@ -23,7 +23,7 @@ it.each([
   ['setting', Object.keys(OWN_KEYS)],
   ['fault of a link', Object.keys(LINK_FAULTS)],
   ['fault of a server', serverFaultCommands(async () => {}).map((command) => command.name())],
-  ['drill step', Object.keys(VERBS)],
+  ['drill step', Object.keys(STEPS)],
   ['expectation of a drill', Object.keys(EXPECTATIONS)],
   ['command', makeProgram(new ProcessOutput(() => 0), () => {}).commands.map((command) => command.name())],
 ])('the pages name every %s', (_, names) => {

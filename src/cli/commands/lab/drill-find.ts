@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import { createSystemRandom } from '../../../base/random.js'
 import { giveUp, judgeFind, plantFault } from '../../../lab/drills/find/find.js'
-import type { Told } from '../../../lab/drills/find/mystery.js'
+import type { Told } from '../../../lab/drills/find/hidden-faults.js'
 import { PRACTICE } from '../../../lab/drills/find/traffic.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { thisHost } from '../../../lab/processes/lab-host.js'

@@ -1,168 +1,222 @@
 import { textOfJson } from '../../../base/json-print.js'
 import type { ApiAnswer } from '../../../client/api-client.js'
-import { LabError } from '../../model/lab-error.js'
+import type { Schema } from '../../documents/schema.js'
+import type { Kind } from '../../model/kinds.js'
 import { statusOf } from '../../requests/replication.js'
-import { makeCall } from '../answers.js'
-import { describeError } from '../describe.js'
-import { type ExpectationValues, type Fact, listOf } from '../drill.js'
-import { lagBetween } from '../links-now.js'
-import { findMismatch } from '../matcher.js'
-import { durationOf } from '../parse.js'
-import type { FactName } from '../schema/expectations.js'
-import type { DrillContext } from '../drill-context.js'
+import { makeCall } from '../context/answers.js'
+import type { DrillContext } from '../context/drill-context.js'
+import { CALL, CLUSTER, CLUSTERS, COUNT, DURATION, KIND, listOf, mapOf, NAMES, WANTED } from '../context/forms.js'
+import { describeWanted, findMismatch } from '../context/matcher.js'
+import { lagBetween } from '../context/status-samples.js'
+import { fact, type Seen } from './expectation.js'
 
-/** The result of one expectation, with evidence as sentences. */
-export interface Seen {
-  readonly passed: boolean
-  readonly evidence: readonly string[]
-}
+const WITHIN = {
+  ...DURATION,
+  default: '30s',
+  description: 'Looked at again until it holds, so long at most; 0s looks once.',
+} as const
 
-const WITHIN = '30s'
-
-/** Polls until the expectation holds or its time is over, and returns the last observation. */
-export const checkFact = async (context: DrillContext, fact: Fact): Promise<Seen> => {
-  if (fact.about === 'call') return checkCall(context, fact)
-  const value = await context.variables.resolve(fact.with)
-  const look = LOOKS[fact.about] as (context: DrillContext, value: unknown) => Promise<Seen>
-  let seen: Seen = { passed: false, evidence: [] }
-  const attempt = async () => {
-    seen = await look(context, value).catch((error: unknown) => {
-      context.signal.throwIfAborted()
-      return { passed: false, evidence: [describeError(error)] }
-    })
-    return seen.passed ? undefined : seen.evidence.join('; ')
-  }
-  await context.wait(fact.about, attempt, durationOf(value.within ?? WITHIN)).catch((error: unknown) => {
-    if (error instanceof LabError && error.code === 'timeout') return
-    throw error
-  })
-  return seen
-}
-
-const checkCall = async (context: DrillContext, { with: value }: Extract<Fact, { about: 'call' }>): Promise<Seen> => {
-  try {
-    return { passed: true, evidence: [await makeCall(context, value)] }
-  } catch (error) {
-    context.signal.throwIfAborted()
-    return { passed: false, evidence: [describeError(error)] }
-  }
-}
+const facts = <const P extends Readonly<Record<string, Schema>>, const R extends keyof P & string>(
+  description: string,
+  required: readonly R[],
+  properties: P,
+) => mapOf(description, required, { ...properties, within: WITHIN })
 
 const judged = (mismatch: string | undefined, evidence: readonly string[]): Seen => ({
   passed: mismatch === undefined,
   evidence: mismatch === undefined ? evidence : [...evidence, mismatch],
 })
 
-const readOn = (context: DrillContext, cluster: string, path: string): Promise<ApiAnswer> =>
-  context.ask({ cluster, method: 'GET', path })
-
-const LOOKS: {
-  readonly [F in Exclude<FactName, 'call'>]: (context: DrillContext, value: ExpectationValues[F]) => Promise<Seen>
-} = {
-  roots: async ({ lab }, { equal, kind, differ = false }) => {
-    const rootsOf = (one: 'dr' | 'performance') =>
-      Promise.all(equal.map(async (name) => textOfJson((await statusOf(lab.anonymous(name), one)).merkle_root ?? '')))
-    const shared = kind === undefined ? await rootsOf('performance') : []
-    const roots = shared.length > 0 && shared.every((root) => root !== '') ? shared : await rootsOf(kind ?? 'dr')
-    const evidence = equal.map((name, index) => `${name}: ${roots[index] || 'none'}`)
-    const isEqual = new Set(roots).size === 1 && roots[0] !== ''
-    const isWanted = differ ? !isEqual && roots.every((root) => root !== '') : isEqual
-    return judged(isWanted ? undefined : `the roots are ${isEqual ? 'equal' : 'not equal'}`, evidence)
-  },
-
-  values: async (context, { path, on, is, differ = false }) => {
-    const clusters = listOf(on)
-    const answers = await Promise.all(clusters.map((name) => readOn(context, name, path)))
-    const evidence = clusters.map((name, index) => `${name}: ${showAnswer(answers[index])}`)
-    const refused = answers.find(({ status }) => status >= 400)
-    if (refused) return judged(`a read is answered with ${refused.status}`, evidence)
-    const datas = answers.map(({ json }) => json?.data)
-    const mismatch = is === undefined ? undefined : datas.map((data) => findMismatch(data, is)).find(Boolean)
-    if (mismatch !== undefined) return judged(mismatch, evidence)
-    const isSame = datas.every((data) => JSON.stringify(sorted(data)) === JSON.stringify(sorted(datas[0])))
-    return judged(isSame === differ ? `the values are ${isSame ? 'the same' : 'different'}` : undefined, evidence)
-  },
-
-  absent: async (context, { path, on }) => {
-    const clusters = listOf(on)
-    const answers = await Promise.all(clusters.map((name) => readOn(context, name, path)))
-    const evidence = clusters.map((name, index) => `${name}: ${showAnswer(answers[index])}`)
-    return judged(
-      answers.every(({ status }) => status === 404) ? undefined : 'it is answered otherwise than with 404',
-      evidence,
-    )
-  },
-
-  'known-secondaries': async ({ lab }, { cluster, kind, are }) => {
-    const { known_secondaries: known = [] } = await statusOf(lab.anonymous(cluster), kind)
-    return judged(findMismatch([...(known as string[])].sort(), [...are].sort()), [
-      `${cluster} knows ${JSON.stringify(known)}`,
-    ])
-  },
-
-  primaries: async ({ lab }, { kind, are }) => {
-    const modes = await Promise.all(
-      lab.clusters.map(async ({ name }) => {
-        const status = await statusOf(lab.anonymous(name), kind).catch(() => undefined)
-        return { name, mode: status === undefined ? 'silent' : textOfJson(status.mode) }
-      }),
-    )
-    const primaries = modes.filter(({ mode }) => mode === 'primary').map(({ name }) => name)
-    return judged(findMismatch(primaries, [...are].sort()), [
-      modes.map(({ name, mode }) => `${name}: ${mode}`).join(', '),
-    ])
-  },
-
-  status: async ({ lab }, { cluster, kind, is }) => {
-    const status = await statusOf(lab.anonymous(cluster), kind)
-    const shown = Object.keys((is ?? {}) as object).map((key) => `${key}: ${JSON.stringify(status[key])}`)
-    return judged(findMismatch(status, is), [`${cluster} has ${shown.join(', ')}`])
-  },
-
-  health: async ({ lab }, { cluster, is }) => {
-    const clusters = listOf(cluster)
-    const statuses = await Promise.all(
-      clusters.map(async (name) => (await lab.anonymous(name).send('GET', 'sys/health')).status),
-    )
-    const wrong = statuses.find((status) => status !== is)
-    return judged(
-      wrong === undefined ? undefined : `one answers ${wrong}, not ${is}`,
-      clusters.map((name, index) => `${name}: ${statuses[index]}`),
-    )
-  },
-
-  lag: async ({ lab }, { primary, secondary, kind, entries }) => {
-    const lag = await lagBetween(lab, primary, secondary, kind)
-    return judged(findMismatch(lag, entries), [`${secondary} lacks ${lag} entries of ${primary}`])
-  },
-
-  metrics: async (context, { cluster, name, labels = {}, is, absent = false }) => {
-    const answer = await askMetrics(context, cluster)
-    if (answer.status !== 200) return judged(`its metrics are answered with ${answer.status}`, [])
-    const series = findSeries(answer.bytes.toString('utf8'), name, labels)
-    const evidence = series.map(({ text }) => `${cluster}: ${text}`)
-    if (absent) return judged(series.length === 0 ? undefined : 'it is there', evidence)
-    if (series.length === 0) return judged(`there is no ${name}`, [])
-    const mismatch = series.map(({ value }) => findMismatch(value, is)).find(Boolean)
-    return judged(mismatch, evidence)
-  },
-
-  losses: async (context, { cluster, entries, path }) => {
-    const { losses } = await context.lab.anonymous(cluster).call('GET', '/_understudy/v1/losses')
-    const all = (losses as { first_index: number; last_index: number; entries: { path: string }[] }[]) ?? []
-    const count = all.reduce((sum, { first_index: first, last_index: last }) => sum + last - first + 1, 0)
-    const paths = all.flatMap(({ entries: some }) => some.map((entry) => entry.path))
-    const evidence = [`${cluster} notes ${count} entries as lost${paths.length > 0 ? `, such as ${paths[0]}` : ''}`]
-    const mismatch = findMismatch(count, entries)
-    if (mismatch !== undefined || path === undefined) return judged(mismatch, evidence)
-    return judged(paths.includes(path) ? undefined : `none of them is ${path}`, evidence)
-  },
+/** Reads a path on clusters. Returns the responses and the evidence. */
+const readOn = async (context: DrillContext, clusters: readonly string[], path: string) => {
+  const answers = await Promise.all(clusters.map((cluster) => context.ask({ cluster, method: 'GET', path })))
+  const evidence = answers.map(({ status, json }, index) => {
+    return `${clusters[index]}: ${status} ${JSON.stringify(json?.data ?? json?.errors ?? null)}`
+  })
+  return { answers, evidence }
 }
 
-const showAnswer = (answer: ApiAnswer | undefined): string =>
-  answer === undefined
-    ? 'no answer'
-    : `${answer.status} ${JSON.stringify(answer.json?.data ?? answer.json?.errors ?? null)}`
+/** Expectations about the clusters. */
+export const FACTS = {
+  roots: fact({
+    schema: facts('Clusters have the same merkle root, in full.', ['equal'], {
+      equal: { type: 'array', minItems: 2, items: CLUSTER },
+      kind: { ...KIND, description: 'Whose root: performance where all of them have one, else dr.' },
+      differ: { type: 'boolean', default: false, description: 'They must not be the same.' },
+    }),
+    text: ({ equal, differ }) => `merkle roots of ${equal.join(', ')} are ${differ ? 'different' : 'equal'}`,
+    async see({ lab }, { equal, kind, differ = false }) {
+      const rootsOf = (one: Kind) =>
+        Promise.all(equal.map(async (name) => textOfJson((await statusOf(lab.anonymous(name), one)).merkle_root ?? '')))
+      const shared = kind === undefined ? await rootsOf('performance') : []
+      const roots = shared.length > 0 && shared.every((root) => root !== '') ? shared : await rootsOf(kind ?? 'dr')
+      const evidence = equal.map((name, index) => `${name}: ${roots[index] || 'none'}`)
+      const isEqual = new Set(roots).size === 1 && roots[0] !== ''
+      const isWanted = differ ? !isEqual && roots.every((root) => root !== '') : isEqual
+      return judged(isWanted ? undefined : `the roots are ${isEqual ? 'equal' : 'not equal'}`, evidence)
+    },
+  }),
+  values: fact({
+    schema: facts(
+      'What a path reads on clusters, with a root token of each: the same on all, and as "is" says.',
+      ['path', 'on'],
+      {
+        path: { type: 'string', description: 'As the API has it.' },
+        on: CLUSTERS,
+        is: { ...WANTED, description: 'What "data" must be; forms as elsewhere.' },
+        differ: { type: 'boolean', default: false, description: 'Two of the clusters read it differently.' },
+      },
+    ),
+    text: ({ path, on, is, differ }) => {
+      const wanted = is === undefined ? '' : `: ${describeWanted(is)}`
+      return `${path} reads ${differ ? 'differently' : 'the same'} on ${listOf(on).join(', ')}${wanted}`
+    },
+    async see(context, { path, on, is, differ = false }) {
+      const { answers, evidence } = await readOn(context, listOf(on), path)
+      const refused = answers.find(({ status }) => status >= 400)
+      if (refused) return judged(`a read is answered with ${refused.status}`, evidence)
+      const datas = answers.map(({ json }) => json?.data)
+      const mismatch = is === undefined ? undefined : datas.map((data) => findMismatch(data, is)).find(Boolean)
+      if (mismatch !== undefined) return judged(mismatch, evidence)
+      const isSame = datas.every((data) => JSON.stringify(sorted(data)) === JSON.stringify(sorted(datas[0])))
+      return judged(isSame === differ ? `the values are ${isSame ? 'the same' : 'different'}` : undefined, evidence)
+    },
+  }),
+  absent: fact({
+    schema: facts('A path is answered with 404 on clusters.', ['path', 'on'], {
+      path: { type: 'string' },
+      on: CLUSTERS,
+    }),
+    text: ({ path, on }) => `${path} is not there on ${listOf(on).join(', ')}`,
+    async see(context, { path, on }) {
+      const { answers, evidence } = await readOn(context, listOf(on), path)
+      const isAbsent = answers.every(({ status }) => status === 404)
+      return judged(isAbsent ? undefined : 'it is answered otherwise than with 404', evidence)
+    },
+  }),
+  'known-secondaries': fact({
+    schema: facts('The ids that a primary knows, all of them.', ['cluster', 'kind', 'are'], {
+      cluster: CLUSTER,
+      kind: KIND,
+      are: NAMES,
+    }),
+    text: ({ cluster, kind, are }) => `${cluster} knows as ${kind} secondaries: ${are.join(', ') || 'none'}`,
+    async see({ lab }, { cluster, kind, are }) {
+      const { known_secondaries: known = [] } = await statusOf(lab.anonymous(cluster), kind)
+      return judged(findMismatch([...(known as string[])].sort(), [...are].sort()), [
+        `${cluster} knows ${JSON.stringify(known)}`,
+      ])
+    },
+  }),
+  primaries: fact({
+    schema: facts('The clusters that say that they are primary of a kind, all of them.', ['kind', 'are'], {
+      kind: KIND,
+      are: { type: 'array', items: CLUSTER },
+    }),
+    text: ({ kind, are }) => `${kind} primaries are: ${are.join(', ') || 'none'}`,
+    async see({ lab }, { kind, are }) {
+      const modes = await Promise.all(
+        lab.clusters.map(async ({ name }) => {
+          const status = await statusOf(lab.anonymous(name), kind).catch(() => undefined)
+          return { name, mode: status === undefined ? 'silent' : textOfJson(status.mode) }
+        }),
+      )
+      const primaries = modes.filter(({ mode }) => mode === 'primary').map(({ name }) => name)
+      const evidence = modes.map(({ name, mode }) => `${name}: ${mode}`).join(', ')
+      return judged(findMismatch(primaries, [...are].sort()), [evidence])
+    },
+  }),
+  status: fact({
+    schema: facts('Fields of sys/replication/KIND/status.', ['cluster', 'kind', 'is'], {
+      cluster: CLUSTER,
+      kind: KIND,
+      is: WANTED,
+    }),
+    text: ({ cluster, kind, is }) => `${kind} status of ${cluster} has ${describeWanted(is)}`,
+    async see({ lab }, { cluster, kind, is }) {
+      const status = await statusOf(lab.anonymous(cluster), kind)
+      const shown = Object.keys((is ?? {}) as object).map((key) => `${key}: ${JSON.stringify(status[key])}`)
+      return judged(findMismatch(status, is), [`${cluster} has ${shown.join(', ')}`])
+    },
+  }),
+  health: fact({
+    schema: facts('The status with which sys/health answers.', ['cluster', 'is'], {
+      cluster: CLUSTERS,
+      is: { type: 'integer', minimum: 200, maximum: 599 },
+    }),
+    text: ({ cluster, is }) => `sys/health of ${listOf(cluster).join(', ')} answers ${is}`,
+    async see({ lab }, { cluster, is }) {
+      const healthOf = async (name: string) => (await lab.anonymous(name).send('GET', 'sys/health')).status
+      const statuses = await Promise.all(listOf(cluster).map(healthOf))
+      const wrong = statuses.find((status) => status !== is)
+      return judged(
+        wrong === undefined ? undefined : `one answers ${wrong}, not ${is}`,
+        listOf(cluster).map((name, index) => `${name}: ${statuses[index]}`),
+      )
+    },
+  }),
+  lag: fact({
+    schema: facts('Entries that a secondary lacks of its primary.', ['primary', 'secondary', 'kind', 'entries'], {
+      primary: CLUSTER,
+      secondary: CLUSTER,
+      kind: KIND,
+      entries: COUNT,
+    }),
+    text: ({ primary, secondary, entries }) => `${secondary} lacks entries of ${primary}: ${describeWanted(entries)}`,
+    async see({ lab }, { primary, secondary, kind, entries }) {
+      const lag = await lagBetween(lab, primary, secondary, kind)
+      return judged(findMismatch(lag, entries), [`${secondary} lacks ${lag} entries of ${primary}`])
+    },
+  }),
+  metrics: fact({
+    schema: facts('A metric of sys/metrics in the format of Prometheus.', ['cluster', 'name'], {
+      cluster: CLUSTER,
+      name: { type: 'string', description: 'Such as vault_core_replication_dr_primary.' },
+      labels: { type: 'object', additionalProperties: { type: 'string' }, description: 'Which the series must have.' },
+      is: { ...WANTED, description: 'A number, or { at-least, at-most }.' },
+      absent: { type: 'boolean', default: false, description: 'There is no such series.' },
+    }),
+    text: ({ cluster, name, is, absent }) =>
+      `metric ${name} of ${cluster} is ${absent ? 'absent' : describeWanted(is)}`,
+    problems: ({ is, absent = false }) =>
+      (is !== undefined) !== absent ? [] : ['metrics needs either "is" or "absent: true"'],
+    async see(context, { cluster, name, labels = {}, is, absent = false }) {
+      const answer = await askMetrics(context, cluster)
+      if (answer.status !== 200) return judged(`its metrics are answered with ${answer.status}`, [])
+      const series = findSeries(answer.bytes.toString('utf8'), name, labels)
+      const evidence = series.map(({ text }) => `${cluster}: ${text}`)
+      if (absent) return judged(series.length === 0 ? undefined : 'it is there', evidence)
+      if (series.length === 0) return judged(`there is no ${name}`, [])
+      const mismatch = series.map(({ value }) => findMismatch(value, is)).find(Boolean)
+      return judged(mismatch, evidence)
+    },
+  }),
+  losses: fact({
+    schema: facts('Entries that a cluster notes as lost in a change of primary.', ['cluster', 'entries'], {
+      cluster: CLUSTER,
+      entries: COUNT,
+      path: { type: 'string', description: 'One of them has this path.' },
+    }),
+    text: ({ cluster, entries }) => `entries that ${cluster} notes as lost: ${describeWanted(entries)}`,
+    async see(context, { cluster, entries, path }) {
+      const { losses } = await context.lab.anonymous(cluster).call('GET', '/_understudy/v1/losses')
+      const all = (losses as { first_index: number; last_index: number; entries: { path: string }[] }[]) ?? []
+      const count = all.reduce((sum, { first_index: first, last_index: last }) => sum + last - first + 1, 0)
+      const paths = all.flatMap(({ entries: some }) => some.map((entry) => entry.path))
+      const evidence = [`${cluster} notes ${count} entries as lost${paths.length > 0 ? `, such as ${paths[0]}` : ''}`]
+      const mismatch = findMismatch(count, entries)
+      if (mismatch !== undefined || path === undefined) return judged(mismatch, evidence)
+      return judged(paths.includes(path) ? undefined : `none of them is ${path}`, evidence)
+    },
+  }),
+  call: fact({
+    schema: { ...CALL, description: 'A request and what it must be answered with; forms as for the step.' },
+    text: ({ cluster, method = 'GET', path }) => `${method} ${path} on ${cluster} is answered as expected`,
+    async see(context, value) {
+      return { passed: true, evidence: [await makeCall(context, await context.variables.resolve(value))] }
+    },
+  }),
+}
 
 const sorted = (value: unknown): unknown =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

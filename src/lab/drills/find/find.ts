@@ -5,10 +5,9 @@ import { LabError } from '../../model/lab-error.js'
 import { commandIn, labDirectory } from '../../model/lab-directory.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import { waitFor } from '../../requests/wait.js'
-import { MYSTERIES } from './mysteries.js'
-import type { Mystery, Place, Told } from './mystery.js'
-import { findTies, type Tie } from './ties.js'
-import { findTrouble, preparePractice } from './traffic.js'
+import { describeError } from '../context/drill-context.js'
+import { HIDDEN_FAULTS, type HiddenFault, type Place, type Told } from './hidden-faults.js'
+import { findTies, findTrouble, preparePractice, type Tie } from './traffic.js'
 import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
@@ -25,34 +24,29 @@ export const plantFault = async (lab: LiveLab, seed: string): Promise<void> => {
       'conflict',
       `a fault is hidden in the lab "${lab.name}" already; "${commandIn(lab.name, 'drill find --check')}" judges, "--give-up" tells`,
     )
-  const trouble = await preparePractice(lab).then(
-    () => findTrouble(lab),
-    (error: unknown) => (error instanceof Error ? error.message : String(error)),
-  )
+  const trouble = await preparePractice(lab).then(() => findTrouble(lab), describeError)
   if (trouble !== undefined)
     throw new LabError('conflict', `the lab is not well, and a fault would not be found: ${trouble}`)
-  const { mystery, place } = chooseFault(await findTies(lab), seed)
-  saveFind(lab.name, { seed, plantedAt: lab.clock.now(), name: mystery.name, place })
+  const { fault, place } = chooseFault(await findTies(lab), seed)
+  saveFind(lab.name, { seed, plantedAt: lab.clock.now(), name: fault.name, place })
+  const findAbsence = async () => ((await isThere(lab, fault, place)) ? undefined : 'it does not show')
   try {
-    await mystery.plant(lab, place)
-    await waitFor(lab.clock, 'the fault to show', () => findAbsence(lab, mystery, place), SHOWS_MS)
+    await fault.plant(lab, place)
+    await waitFor(lab.clock, 'the fault to show', findAbsence, SHOWS_MS)
   } catch (error) {
     forgetFind(lab.name)
     throw error
   }
 }
 
-const findAbsence = async (lab: LiveLab, mystery: Mystery, place: Place): Promise<string | undefined> =>
-  (await isThere(lab, mystery, place)) ? undefined : 'it does not show'
-
-const isThere = (lab: LiveLab, mystery: Mystery, place: Place): Promise<boolean> =>
-  mystery.isThere(lab, place).catch(() => true)
+const isThere = (lab: LiveLab, fault: HiddenFault, place: Place): Promise<boolean> =>
+  fault.isThere(lab, place).catch(() => true)
 
 /** Chooses from the seed alone: labs of the same shape get the same fault. */
-export const chooseFault = (ties: readonly Tie[], seed: string): { mystery: Mystery; place: Place } => {
-  const choices = MYSTERIES.flatMap((mystery) => {
-    const fitting = ties.filter((tie) => mystery.fits(tie))
-    return fitting.length > 0 ? [{ mystery, fitting }] : []
+export const chooseFault = (ties: readonly Tie[], seed: string): { fault: HiddenFault; place: Place } => {
+  const choices = HIDDEN_FAULTS.flatMap((fault) => {
+    const fitting = ties.filter(({ kind }) => fault.kind === undefined || fault.kind === kind)
+    return fitting.length > 0 ? [{ fault, fitting }] : []
   })
   if (choices.length === 0)
     throw new LabError(
@@ -65,8 +59,8 @@ export const chooseFault = (ties: readonly Tie[], seed: string): { mystery: Myst
     if (chosen === undefined) throw new Error('nothing to choose from')
     return chosen
   }
-  const { mystery, fitting } = pick(choices, 0)
-  return { mystery, place: { ...pick(fitting, 4), isBackwards: ((bytes[8] ?? 0) & 1) === 1 } }
+  const { fault, fitting } = pick(choices, 0)
+  return { fault, place: { ...pick(fitting, 4), isBackwards: ((bytes[8] ?? 0) & 1) === 1 } }
 }
 
 type Judgement =
@@ -76,8 +70,8 @@ type Judgement =
 /** Checks for the fault, and probes with client traffic. If the fault is fixed, reveals it and deletes its record. */
 export const judgeFind = async (lab: LiveLab): Promise<Judgement> => {
   const kept = requireFind(lab)
-  const mystery = mysteryOf(kept)
-  const mended = () => findPresence(lab, mystery, kept.place)
+  const fault = faultOf(kept)
+  const mended = async () => ((await isThere(lab, fault, kept.place)) ? 'it is still there' : undefined)
   const isLeft = await waitFor(lab.clock, 'it to be mended', mended, SETTLES_MS).then(
     () => false,
     () => true,
@@ -87,22 +81,19 @@ export const judgeFind = async (lab: LiveLab): Promise<Judgement> => {
   if (isLeft) return { isMended: false, seen: 'clients are served, and something is still not as it was' }
   forgetFind(lab.name)
   const took = formatMs(lab.clock.now() - kept.plantedAt)
-  return { isMended: true, told: tellIn(lab, mystery, kept.place), took, seed: kept.seed }
+  return { isMended: true, told: tellIn(lab, fault, kept.place), took, seed: kept.seed }
 }
-
-const findPresence = async (lab: LiveLab, mystery: Mystery, place: Place): Promise<string | undefined> =>
-  (await isThere(lab, mystery, place)) ? 'it is still there' : undefined
 
 /** Reveals the fault and deletes its record. The fault itself stays. */
 export const giveUp = (lab: LiveLab): Told & { readonly seed: string } => {
   const kept = requireFind(lab)
   forgetFind(lab.name)
-  return { ...tellIn(lab, mysteryOf(kept), kept.place), seed: kept.seed }
+  return { ...tellIn(lab, faultOf(kept), kept.place), seed: kept.seed }
 }
 
 /** Returns the solution, with commands for this lab. */
-const tellIn = (lab: LiveLab, mystery: Mystery, place: Place): Told => {
-  const told = mystery.tell(place)
+const tellIn = (lab: LiveLab, fault: HiddenFault, place: Place): Told => {
+  const told = fault.tell(place)
   return { ...told, mend: told.mend.map((words) => commandIn(lab.name, words)) }
 }
 
@@ -115,8 +106,8 @@ const requireFind = (lab: LiveLab): KeptFind => {
   )
 }
 
-const mysteryOf = ({ name }: KeptFind): Mystery => {
-  const found = MYSTERIES.find((mystery) => mystery.name === name)
+const faultOf = ({ name }: KeptFind): HiddenFault => {
+  const found = HIDDEN_FAULTS.find((fault) => fault.name === name)
   if (!found)
     throw new LabError('conflict', 'another version of this program hid the fault; "understudy down" ends the lab')
   return found

@@ -1,26 +1,61 @@
-import { findLag } from '../../requests/replication.js'
 import type { LiveLab } from '../../live/live-lab.js'
+import { KINDS, type Kind } from '../../model/kinds.js'
 import { LabError } from '../../model/lab-error.js'
+import { findLag, statusOf } from '../../requests/replication.js'
 import { waitFor } from '../../requests/wait.js'
-import { findHeads, findTies } from './ties.js'
+import { describeError } from '../context/drill-context.js'
+import { replicationLinks, rolesNow } from '../context/status-samples.js'
 
 /** The mount that learners and the check use for test reads and writes. */
 export const PRACTICE = 'practice'
 
 const ARRIVES_MS = 10_000
 
+/** A secondary and its primary now, independent of the topology at the start of the lab. */
+export interface Tie {
+  readonly kind: Kind
+  readonly primary: string
+  readonly secondary: string
+  /** The ID of the secondary at the primary. */
+  readonly id: string
+}
+
+/** Finds the current replication links, those of performance replication first. Ignores clusters that do not respond. */
+export const findTies = async (lab: LiveLab): Promise<readonly Tie[]> =>
+  replicationLinks(await rolesNow(lab), KINDS.toReversed()).map(({ kind, primary, secondary }) => ({
+    ...{ kind, primary: primary.name, secondary: secondary.name, id: secondary[kind].secondaryId },
+  }))
+
+const healthOf = (lab: LiveLab, name: string): Promise<number | undefined> =>
+  lab
+    .anonymous(name)
+    .send('GET', 'sys/health')
+    .then(
+      ({ status }) => status,
+      () => undefined,
+    )
+
+/** Finds the clusters that replicate from no primary and accept writes. */
+const findWritableClusters = async (lab: LiveLab): Promise<readonly string[]> => {
+  const writable = await Promise.all(
+    lab.clusters.map(async ({ name }) => {
+      const modeOf = (kind: Kind) => statusOf(lab.anonymous(name), kind).catch(() => ({ mode: 'secondary' }))
+      const modes = await Promise.all(KINDS.map(modeOf))
+      const isSecondary = modes.some(({ mode }) => mode === 'secondary')
+      return !isSecondary && (await healthOf(lab, name)) === 200 ? [name] : []
+    }),
+  )
+  return writable.flat()
+}
+
 /** Mounts `practice/` and writes a secret into it, if it does not exist yet. */
 export const preparePractice = async (lab: LiveLab): Promise<void> => {
-  const client = await lab.root(await requireHead(lab))
+  const [head] = await findWritableClusters(lab)
+  if (head === undefined) throw new LabError('remote', 'no cluster accepts writes')
+  const client = await lab.root(head)
   const { json } = await client.send('GET', 'sys/mounts')
   if (json?.[`${PRACTICE}/`] === undefined) await client.write(`sys/mounts/${PRACTICE}`, { type: 'kv' })
   await client.write(`${PRACTICE}/welcome`, { text: 'every cluster that serves clients reads this' })
-}
-
-const requireHead = async (lab: LiveLab): Promise<string> => {
-  const [head] = await findHeads(lab)
-  if (head === undefined) throw new LabError('remote', 'no cluster accepts writes')
-  return head
 }
 
 /**
@@ -29,14 +64,11 @@ const requireHead = async (lab: LiveLab): Promise<string> => {
  */
 export const findTrouble = async (lab: LiveLab): Promise<string | undefined> => {
   for (const { name } of lab.clusters) {
-    const health = await lab
-      .anonymous(name)
-      .send('GET', 'sys/health')
-      .catch(() => undefined)
-    if (!health) return `${name} does not answer`
-    if (health.status === 503) return `${name} answers and serves no client`
+    const health = await healthOf(lab, name)
+    if (health === undefined) return `${name} does not answer`
+    if (health === 503) return `${name} answers and serves no client`
   }
-  const [head, ...others] = await findHeads(lab)
+  const [head, ...others] = await findWritableClusters(lab)
   if (head === undefined) return 'no cluster accepts writes'
   if (others.length > 0) return `${[head, ...others].join(' and ')} accept writes, and none of them follows the other`
   const marker = String(lab.clock.now())
@@ -44,13 +76,13 @@ export const findTrouble = async (lab: LiveLab): Promise<string | undefined> => 
   try {
     await writer.write(`${PRACTICE}/marker`, { marker })
   } catch (error) {
-    return `a write on ${head} is refused: ${error instanceof Error ? error.message : String(error)}`
+    return `a write on ${head} is refused: ${describeError(error)}`
   }
   const ties = await findTies(lab)
   const lonely = lab.clusters.find(({ name }) => name !== head && !ties.some(({ secondary }) => secondary === name))
   if (lonely) return `${lonely.name} follows nobody`
   for (const tie of ties) {
-    const missing = await findMissing(lab, tie.kind, tie.primary, tie.secondary, marker)
+    const missing = await findMissing(lab, tie, marker)
     if (missing !== undefined) return missing
   }
   return undefined
@@ -58,9 +90,7 @@ export const findTrouble = async (lab: LiveLab): Promise<string | undefined> => 
 
 const findMissing = async (
   lab: LiveLab,
-  kind: 'dr' | 'performance',
-  primary: string,
-  secondary: string,
+  { kind, primary, secondary }: Tie,
   marker: string,
 ): Promise<string | undefined> => {
   const arrived = async () => {

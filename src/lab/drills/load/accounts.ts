@@ -3,7 +3,7 @@ import type { ApiClient } from '../../../client/api-client.js'
 import { LabError } from '../../model/lab-error.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import { statusOf } from '../../requests/replication.js'
-import type { DrillContext } from '../drill-context.js'
+import type { DrillContext } from '../context/drill-context.js'
 
 /** The mount, policy and AppRole of the load clients. They do not touch other data of the lab. */
 

@@ -1,7 +1,7 @@
 import { type ApiAnswer, type ApiClient, errorsOf } from '../../../client/api-client.js'
 import { clientOf } from '../../model/cluster.js'
 import type { LiveLab } from '../../live/live-lab.js'
-import type { ClientKind } from '../result.js'
+import type { ClientKind } from '../context/result.js'
 import type { Ledger } from './ledger.js'
 
 /** Sends one request of a client to its current cluster. */

@@ -1,4 +1,4 @@
-import type { ClientKind } from '../result.js'
+import type { ClientKind } from '../context/result.js'
 
 /** One request of a load client. */
 export interface Attempt {

@@ -1,10 +1,21 @@
 import { ApiError, type ApiAnswer, type ApiClient } from '../../../client/api-client.js'
-import type { LoadPlan } from '../drill.js'
-import type { ClientKind, TokensResult } from '../result.js'
-import type { DrillContext } from '../drill-context.js'
+import type { ClientKind, TokensResult } from '../context/result.js'
+import type { DrillContext } from '../context/drill-context.js'
 import { type Accounts, login, makeAccounts, MOUNT } from './accounts.js'
 import { LoadClient, type LoadClientOptions, type Send } from './client.js'
 import { Ledger } from './ledger.js'
+
+/** The clients of a drill, and how they behave. */
+export interface LoadPlan {
+  readonly writers: number
+  readonly logins: number
+  readonly readers: number
+  readonly tokens: number
+  readonly at: readonly string[] | undefined
+  readonly everyMs: number
+  readonly patienceMs: number
+  readonly readBackOn: string | undefined
+}
 
 const KEPT_KEYS = 1000
 

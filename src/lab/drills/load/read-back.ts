@@ -1,5 +1,5 @@
 import type { LiveLab } from '../../live/live-lab.js'
-import type { ClientKind, LostWrite, RpoResult } from '../result.js'
+import type { ClientKind, LostWrite, RpoResult } from '../context/result.js'
 import type { Attempt, Ledger } from './ledger.js'
 
 type Write = Attempt & { readonly key: string }

@@ -1,4 +1,4 @@
-import type { ClientKind, ClientRto, RtoResult } from '../result.js'
+import type { ClientKind, ClientRto, RtoResult } from '../context/result.js'
 import type { Attempt } from './ledger.js'
 
 /**

@@ -1,11 +1,17 @@
 import { LabError } from '../../model/lab-error.js'
-import { findOtherError } from '../answers.js'
-import { describeError, describeStep } from '../describe.js'
-import type { Step } from '../drill.js'
-import type { DrillResult, StepResult } from '../result.js'
-import type { DrillWatcher } from '../drill-watcher.js'
-import type { DrillContext } from '../drill-context.js'
-import { play } from '../verbs/verbs.js'
+import { findOtherError } from '../context/answers.js'
+import { describeError, type DrillContext } from '../context/drill-context.js'
+import type { DrillResult, ExpectationResult, StepResult } from '../context/result.js'
+import { describeStep, runStep, type Step } from '../steps/steps.js'
+
+/** Receives the progress of a running drill. */
+export interface DrillWatcher {
+  onStep?(step: Step, number: number, phase: StepResult['phase']): void | Promise<void>
+  onLine?(line: string): void
+  onStepEnd?(result: StepResult): void
+  onText?(text: string): void
+  onExpectation?(result: ExpectationResult): void
+}
 
 /** The overall verdict on a drill. The first failure decides it. */
 interface Verdict {
@@ -28,13 +34,13 @@ export class StepPlayer {
     this.#drill = drill
     this.#context = context
     this.#watcher = watcher
-    context.onLine((line) => {
+    context.line = (line) => {
       this.#lines.push(line)
       watcher.onLine?.(line)
-    })
-    context.onOutput((text) => {
+    }
+    context.output = (text) => {
       this.#output += text
-    })
+    }
   }
 
   get verdict(): Verdict {
@@ -96,7 +102,7 @@ export class StepPlayer {
   /** Returns the failure of a step, including a success that the drill expected to fail. */
   async #findFailure(step: Step): Promise<string | undefined> {
     try {
-      await play(this.#context, step)
+      await runStep(this.#context, step)
     } catch (error) {
       this.#context.signal.throwIfAborted()
       // The step is invalid, which says nothing about the clusters.

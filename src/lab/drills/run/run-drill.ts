@@ -1,21 +1,19 @@
 import type { LabEvent } from '../../events/event.js'
 import type { LiveLab } from '../../live/live-lab.js'
-import { describeError } from '../describe.js'
-import type { Drill, Expectation } from '../drill.js'
-import { describeExpectation } from '../expectations/describe-expectation.js'
-import { checkFact, type Seen } from '../expectations/facts.js'
-import { findTruth, judgeLoad, type LoadExpectation, type Measured } from '../expectations/judged.js'
-import { measureRto } from '../load/rto.js'
+import { describeError, DrillContext } from '../context/drill-context.js'
+import type { DrillEvent, DrillResult, DrillVersions, ExpectationResult, Picture } from '../context/result.js'
+import { StatusCollector, toPicture } from '../context/status-samples.js'
+import type { Seen } from '../expectations/expectation.js'
+import { checkFact, describeExpectation, type Expectation, isOfLoad, judgeLoad } from '../expectations/expectations.js'
+import type { Measured } from '../expectations/load-expectations.js'
+import { findActive, findPrimary } from '../load/accounts.js'
 import { Load } from '../load/load.js'
 import { readBack, toRpo, unmeasuredRpo } from '../load/read-back.js'
-import { toPicture, Witness } from '../picture.js'
-import { StepPlayer } from './play-steps.js'
-import type { DrillEvent, DrillResult, DrillVersions, ExpectationResult, Picture } from '../result.js'
-import { Sampler } from './sampler.js'
-import { LOAD_EXPECTATIONS } from '../schema/expectations.js'
-import { DrillContext } from '../drill-context.js'
-import type { DrillWatcher } from '../drill-watcher.js'
+import { measureRto } from '../load/rto.js'
+import type { Drill } from '../parse.js'
 import { expectationsOf, type Slo, wantedOf } from '../wanted.js'
+import { type DrillWatcher, StepPlayer } from './play-steps.js'
+import { Sampler } from './sampler.js'
 import { packageVersion } from '../../../base/package-version.js'
 
 export interface RunDrillOptions {
@@ -40,10 +38,8 @@ const SETTLE_MS = 5000
  * Runs a drill on a running lab, and leaves the lab running. Resolves with the result even if an assertion of the drill fails.
  * Rejects only if it is interrupted.
  */
-export const runDrill = async (lab: LiveLab, drill: Drill, options: RunDrillOptions = {}): Promise<DrillResult> => {
-  const run = new DrillRun(lab, drill, options)
-  return run.play()
-}
+export const runDrill = async (lab: LiveLab, drill: Drill, options: RunDrillOptions = {}): Promise<DrillResult> =>
+  new DrillRun(lab, drill, options).play()
 
 class DrillRun {
   readonly #lab: LiveLab
@@ -52,7 +48,7 @@ class DrillRun {
   readonly #watcher: DrillWatcher
   readonly #context: DrillContext
   readonly #player: StepPlayer
-  readonly #witness: Witness
+  readonly #collector: StatusCollector
   readonly #told: DrillEvent[] = []
   #before: Picture | null = null
   #haveClientsBegun = false
@@ -67,7 +63,7 @@ class DrillRun {
       signal: options.signal ?? new AbortController().signal,
     })
     this.#player = new StepPlayer(drill.name, this.#context, this.#watcher)
-    this.#witness = new Witness(lab)
+    this.#collector = new StatusCollector(lab)
   }
 
   async play(): Promise<DrillResult> {
@@ -80,8 +76,8 @@ class DrillRun {
       await this.#context.variables.learn()
       await this.#player.play(this.#drill.setup, 'setup')
       load = await this.#startLoad()
-      this.#before = toPicture(now(), await this.#witness.ask())
-      sampler = new Sampler({ clock: this.#lab.clock, witness: this.#witness, ledger: load?.ledger, now })
+      this.#before = toPicture(now(), await this.#collector.collect())
+      sampler = new Sampler({ clock: this.#lab.clock, collector: this.#collector, ledger: load?.ledger, now })
       sampler.start()
       await this.#player.play(this.#drill.steps, 'drill')
       if (load) await this.#settle(load)
@@ -89,13 +85,13 @@ class DrillRun {
       await sampler.stop()
       const measured = load && !this.#player.isBrokenOff ? await this.#measure(load) : undefined
       const expectations = await this.#judge(measured)
-      const after = toPicture(now(), await this.#witness.ask())
+      const after = toPicture(now(), await this.#collector.collect())
       return await this.#result({ measured, expectations, sampler, after })
     } finally {
       unsubscribe()
       await load?.stop()
       await sampler?.stop()
-      this.#witness.close()
+      this.#collector.close()
       this.#context.end()
     }
   }
@@ -137,11 +133,18 @@ class DrillRun {
   async #measure(load: Load): Promise<Measured> {
     const { rtoMs: sloMs, writesLost: sloWrites } = wantedOf(this.#drill, this.#options.slo ?? {})
     const rto = measureRto(load.ledger.attempts)
-    const base = { load, rto: sloMs === undefined ? rto : { ...rto, sloMs }, tokens: await load.checkTokens() }
+    const base = {
+      context: this.#context,
+      load,
+      rto: sloMs === undefined ? rto : { ...rto, sloMs },
+      tokens: await load.checkTokens(),
+    }
     const withSlo = (rpo: Measured['rpo']) => (sloWrites === undefined ? rpo : { ...rpo, sloWrites })
     this.#watcher.onText?.(`${load.ledger.acknowledged.length} acknowledged writes are read back`)
     try {
-      const cluster = await findTruth(this.#context, this.#drill.load?.readBackOn)
+      const cluster =
+        this.#drill.load?.readBackOn ??
+        (await findPrimary(this.#lab, await findActive(this.#lab), this.#context.promoted))
       const found = await readBack(this.#lab, cluster, load.ledger.acknowledged)
       return { ...base, rpo: withSlo(toRpo(found)), readOn: cluster }
     } catch {
@@ -168,14 +171,14 @@ class DrillRun {
   }
 
   async #see(expectation: Expectation, measured: Measured | undefined): Promise<Seen> {
-    if (expectation.about in LOAD_EXPECTATIONS) {
+    if (isOfLoad(expectation.about)) {
       const why = this.#haveClientsBegun ? 'the drill broke off' : 'the clients never began'
       if (!measured) return { passed: false, evidence: [`not measured: ${why}`] }
-      return judgeLoad(this.#context, expectation as LoadExpectation, measured)
+      return judgeLoad(measured, expectation)
     }
     if (!this.#player.isPassed && this.#player.results.some(({ outcome }) => outcome !== 'passed'))
       return { passed: false, evidence: ['not looked at: a step before did not succeed'] }
-    return checkFact(this.#context, expectation as Parameters<typeof checkFact>[1])
+    return checkFact(this.#context, expectation)
   }
 
   async #result(parts: {

@@ -1,14 +1,15 @@
 import { textOfJson } from '../../../base/json-print.js'
 import type { Clock } from '../../../base/clock.js'
 import type { Ledger } from '../load/ledger.js'
-import { KINDS, lagsOf, type Testimony, type Witness } from '../picture.js'
-import type { DrillEvent, Sample } from '../result.js'
+import type { DrillEvent, Sample } from '../context/result.js'
+import { lagsOf, type StatusCollector, type StatusSample } from '../context/status-samples.js'
+import { KINDS } from '../../model/kinds.js'
 
 const EVERY_MS = 200
 
 interface SamplerOptions {
   readonly clock: Clock
-  readonly witness: Witness
+  readonly collector: StatusCollector
   /** Undefined without a load. */
   readonly ledger: Ledger | undefined
   readonly now: () => number
@@ -40,23 +41,23 @@ export class Sampler {
 
   /** Takes the last sample after the end, so that it includes all client results. */
   async #run(): Promise<void> {
-    const { clock, witness } = this.#options
+    const { clock, collector } = this.#options
     for (;;) {
       const isLast = this.#stop.signal.aborted
-      this.#look(await witness.ask())
+      this.#look(await collector.collect())
       if (isLast) return
       await clock.sleep(EVERY_MS, this.#stop.signal).catch(() => undefined)
     }
   }
 
-  #look(testimonies: readonly Testimony[]): void {
+  #look(statuses: readonly StatusSample[]): void {
     const { ledger, now } = this.#options
     const atMs = now()
     const fresh = ledger?.attempts.slice(this.#counted) ?? []
     this.#counted += fresh.length
     const count = (action: 'write' | 'read', isAccepted: boolean) =>
       fresh.filter((attempt) => attempt.action === action && attempt.isAccepted === isAccepted).length
-    const lags = lagsOf(testimonies)
+    const lags = lagsOf(statuses)
     for (const link of Object.keys(lags)) this.#links.add(link)
     this.samples.push({
       atMs,
@@ -66,11 +67,11 @@ export class Sampler {
       readsRefused: count('read', false),
       lag: Object.fromEntries([...this.#links].map((link) => [link, lags[link] ?? null])),
     })
-    for (const testimony of testimonies) this.#noteRoles(testimony, atMs)
+    for (const one of statuses) this.#noteRoles(one, atMs)
   }
 
   /** A cluster that does not respond keeps its last known role. */
-  #noteRoles({ name, statuses }: Testimony, atMs: number): void {
+  #noteRoles({ name, statuses }: StatusSample, atMs: number): void {
     if (!statuses) return
     for (const replication of KINDS) {
       const key = `${name} ${replication}`

@@ -1,4 +1,4 @@
-import { describeStep } from '../../drills/describe.js'
+import { describeStep } from '../../drills/steps/steps.js'
 import { describeFault, describePlace, findBetween, healEach } from '../../daemon/active-fault.js'
 import type { LinkFault } from '../../proxy/link-faults.js'
 import type { LabHost } from '../../processes/lab-host.js'

@@ -1,14 +1,15 @@
 import { expect, it } from 'vitest'
-import type { DrillContext } from '../../../../src/lab/drills/drill-context.js'
-import type { FaultValue } from '../../../../src/lab/drills/drill.js'
-import { setFault } from '../../../../src/lab/drills/verbs/faults.js'
+import type { DrillContext } from '../../../../src/lab/drills/context/drill-context.js'
+import { runStep, type Step } from '../../../../src/lab/drills/steps/steps.js'
 
 /** Returns the command that a step prints and the fault that it sets. */
-const play = async (value: FaultValue) => {
+const play = async (value: Extract<Step, { verb: 'fault' }>['with']) => {
   const lines: string[] = []
   const requests: unknown[] = []
   const lab = { setFault: async (request: unknown) => void requests.push(request) }
-  await setFault({ line: (text: string) => void lines.push(text), lab } as unknown as DrillContext, value)
+  const variables = { resolve: async (given: unknown) => given }
+  const context = { line: (text: string) => void lines.push(text), lab, variables } as unknown as DrillContext
+  await runStep(context, { verb: 'fault', name: undefined, error: undefined, with: value })
   return { lines, requests }
 }
 

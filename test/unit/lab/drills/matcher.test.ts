@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { describeWanted, findMismatch } from '../../../../src/lab/drills/matcher.js'
+import { describeWanted, findMismatch } from '../../../../src/lab/drills/context/matcher.js'
 import { findSeries } from '../../../../src/lab/drills/expectations/facts.js'
 
 it.each([

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { parseDrill } from '../../../../src/lab/drills/parse.js'
-import { drillSchemaDocument } from '../../../../src/lab/drills/schema/drill.js'
-import { EXPECTATIONS } from '../../../../src/lab/drills/schema/expectations.js'
-import { VERBS } from '../../../../src/lab/drills/schema/steps.js'
+import { drillSchemaDocument } from '../../../../src/lab/drills/drill-schema.js'
+import { EXPECTATIONS } from '../../../../src/lab/drills/expectations/expectations.js'
+import { STEPS as VERBS } from '../../../../src/lab/drills/steps/steps.js'
 
 const HEAD = 'apiVersion: understudy/v1\nkind: Drill\ntopology: pr-dr\n'
 
@@ -17,7 +17,7 @@ const STEPS: Readonly<Record<keyof typeof VERBS, string>> = {
   crash: 'A',
   pause: 'A',
   resume: 'A',
-  wipe: 'A1',
+  wipe: 'A',
   seal: 'A',
   unseal: 'A',
   fault: '{ name: latency, between: [A, C], delay: 80ms, jitter: 20ms, one-way: true, for: 30s }',
@@ -96,6 +96,16 @@ it('reads every verb and every expectation', () => {
 })
 
 it.each([
+  [
+    'a wipe of an unknown cluster',
+    'steps:\n  - wipe: Q1\n',
+    'x.yaml:5:11: the topology has no cluster Q1; it has A, B, C',
+  ],
+  [
+    'an unknown primary in a checkpoint',
+    'steps:\n  - checkpoint: [{ primaries: { kind: dr, are: [Q] } }]\n',
+    'the topology has no cluster Q; it has A, B, C',
+  ],
   ['an unknown verb', 'steps:\n  - crush: A\n', 'x.yaml:5:5: there is no "steps[0].crush"; did you mean "crash"?'],
   ['no verb', 'steps:\n  - name: alone\n', 'x.yaml:5:5: a step has exactly one verb; this one has none'],
   ['two verbs', 'steps:\n  - crash: A\n    start: A\n', 'this one has crash and start'],
@@ -191,8 +201,8 @@ it('gives editors a schema that says of everything what it is', () => {
   const text = JSON.stringify(drillSchemaDocument())
   for (const name of [...Object.keys(VERBS), ...Object.keys(EXPECTATIONS)])
     expect(text, name).toContain(JSON.stringify({ required: [name] }))
-  for (const [name, { description }] of Object.entries({ ...VERBS, ...EXPECTATIONS }))
-    expect(description, name).toBeTruthy()
+  for (const [name, { schema }] of Object.entries({ ...VERBS, ...EXPECTATIONS }))
+    expect(schema.description, name).toBeTruthy()
 })
 
 it('names the first of many problems', () => {

@@ -1,57 +1,49 @@
-import { textsOfJson } from '../../base/json-print.js'
-import { type ApiAnswer, errorsOf } from '../../client/api-client.js'
-import { describeError } from './describe.js'
-import type { CallValue, ExpectedAnswer } from './drill.js'
+import { textsOfJson } from '../../../base/json-print.js'
+import { type ApiAnswer, errorsOf } from '../../../client/api-client.js'
+import type { ValueOf } from '../../documents/schema.js'
+import { describeError, DrillFailure, type DrillContext, type DrillRequest } from './drill-context.js'
+import { type ANSWER, type CallValue, durationOf } from './forms.js'
 import { findMismatch } from './matcher.js'
-import { durationOf } from './parse.js'
-import { DrillFailure, type DrillContext, type DrillRequest } from './drill-context.js'
 import { valueAt } from './variables.js'
 
 /** Returns the first difference between a response and the expected response. */
-const findWrong = (answer: ApiAnswer, wanted: ExpectedAnswer = {}): string | undefined => {
+const findWrong = (answer: ApiAnswer, wanted: ValueOf<typeof ANSWER> = {}): string | undefined => {
   const errors = errorsOf(answer)
   const said = `${answer.status}${errors.length > 0 ? ` ${errors.join('; ')}` : ''}`
   const statuses = wanted.status === undefined ? undefined : [wanted.status].flat()
   if (statuses && !statuses.includes(answer.status)) return `the answer is ${said}, not ${statuses.join(' or ')}`
-  if (wanted.error !== undefined) {
-    const { error } = wanted
+  const { error, warning } = wanted
+  if (error !== undefined) {
     if (answer.status < 400 || !errors.some((text) => text.includes(error)))
       return `the answer is ${said}, without the error "${error}"`
   } else if (!statuses && answer.status >= 400) return `the answer is ${said}`
   const warnings = textsOfJson(answer.json?.warnings)
-  if (wanted.warning !== undefined && !warnings.some((text) => text.includes(wanted.warning ?? '')))
-    return `no warning contains "${wanted.warning}": ${warnings.join('; ') || 'there is none'}`
-  if (wanted.body !== undefined) {
-    const mismatch = findMismatch(answer.json, wanted.body)
-    if (mismatch !== undefined) return `in the body, ${mismatch}`
-  }
-  if (wanted.data === undefined) return undefined
-  const mismatch = findMismatch(answer.json?.data, wanted.data)
-  return mismatch === undefined ? undefined : `in the data, ${mismatch}`
+  if (warning !== undefined && !warnings.some((text) => text.includes(warning)))
+    return `no warning contains "${warning}": ${warnings.join('; ') || 'there is none'}`
+  const inBody = wanted.body === undefined ? undefined : findMismatch(answer.json, wanted.body)
+  if (inBody !== undefined) return `in the body, ${inBody}`
+  const inData = wanted.data === undefined ? undefined : findMismatch(answer.json?.data, wanted.data)
+  return inData === undefined ? undefined : `in the data, ${inData}`
 }
 
 /** Makes the request of a drill file, with retries if it has a time to succeed, and saves the requested variables. */
-export const makeCall = async (context: DrillContext, given: CallValue): Promise<string> => {
-  const call = await context.variables.resolve(given)
+export const makeCall = async (context: DrillContext, call: CallValue): Promise<string> => {
   const { expect, save = {}, within } = call
-  const request: DrillRequest = {
-    ...call,
-    method: call.method ?? 'GET',
-    patienceMs: within === undefined ? undefined : durationOf(within),
-  }
+  const withinMs = within === undefined ? undefined : durationOf(within)
+  const request: DrillRequest = { ...call, method: call.method ?? 'GET', patienceMs: withinMs }
   let answer = await context.send(request).catch((error: unknown) => {
     if (within === undefined) throw error
     return undefined
   })
   const what = `${request.method} ${request.path} on ${request.cluster}`
   let wrong = answer ? findWrong(answer, expect) : 'no answer'
-  if (wrong !== undefined && within !== undefined) {
+  if (wrong !== undefined && withinMs !== undefined) {
     const again = async () => {
       answer = await context.ask(request)
       wrong = findWrong(answer, expect)
       return wrong
     }
-    await context.wait(`${what} to be answered as expected`, again, durationOf(within))
+    await context.wait(`${what} to be answered as expected`, again, withinMs)
   }
   if (wrong !== undefined) throw new DrillFailure(`${what}: ${wrong}`)
   for (const [name, place] of Object.entries(save)) {

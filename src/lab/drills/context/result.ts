@@ -1,5 +1,5 @@
-import type { EventDetails, EventKind } from '../events/event.js'
-import type { LabKind } from '../model/server-verbs.js'
+import type { EventDetails, EventKind } from '../../events/event.js'
+import type { LabKind } from '../../model/server-verbs.js'
 
 /**
  * The outcome of a drill: JSON-compatible data, as in reports and `--json`. Times with the suffix `Ms` are milliseconds since the

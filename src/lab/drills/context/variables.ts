@@ -1,6 +1,6 @@
-import { LabError } from '../model/lab-error.js'
-import type { LiveLab } from '../live/live-lab.js'
-import { viewNodes } from './nodes-now.js'
+import { LabError } from '../../model/lab-error.js'
+import type { LiveLab } from '../../live/live-lab.js'
+import { viewNodes } from './status-samples.js'
 
 const NAME = /\$\{([\w.-]+)\}/g
 

@@ -1,15 +1,17 @@
-import { type ApiAnswer, type ApiClient, ApiError, errorsOf } from '../../client/api-client.js'
-import { clientOf } from '../model/cluster.js'
-import { LabError } from '../model/lab-error.js'
-import type { LiveLab } from '../live/live-lab.js'
-import type { Runbook, Step as RunbookStep } from '../operations/runbook.js'
-import { waitFor } from '../requests/wait.js'
-import { lineOf } from '../operations/lines.js'
+import { type ApiAnswer, type ApiClient, ApiError, errorsOf } from '../../../client/api-client.js'
+import { clientOf } from '../../model/cluster.js'
+import { LabError } from '../../model/lab-error.js'
+import type { LiveLab } from '../../live/live-lab.js'
+import type { Runbook, Step as RunbookStep } from '../../operations/runbook.js'
+import { waitFor } from '../../requests/wait.js'
+import { lineOf } from '../../operations/lines.js'
 import type { CallResult } from './result.js'
 import { Variables } from './variables.js'
 
 /** Response timeout, unless a request sets another. */
 const ANSWER_MS = 10_000
+
+export const describeError = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** A failed assertion of a drill. */
 export class DrillFailure extends LabError {
@@ -34,29 +36,26 @@ export interface DrillRequest {
   readonly patienceMs?: number | undefined
 }
 
-interface DrillContextOptions {
-  /** Timeout of each wait that sets none, in milliseconds. */
-  readonly timeoutMs: number
-  readonly signal: AbortSignal
-}
-
 /** The context of steps and expectations: the lab, the saved variables, and a record of every request. */
 export class DrillContext {
   readonly lab: LiveLab
   readonly variables: Variables
+  /** Timeout of each wait that sets none, in milliseconds. */
   readonly timeoutMs: number
   readonly signal: AbortSignal
+  /** Receives each shell line that reproduces an action. */
+  line: (text: string) => void = () => undefined
+  /** Receives the output of commands. */
+  output: (text: string) => void = () => undefined
   readonly calls: CallResult[] = []
   /** The cluster that was promoted most recently. */
   promoted: string | undefined
   /** RFC 3339. */
   readonly startedAt: string
-  #onLine: (line: string) => void = () => undefined
-  #onOutput: (text: string) => void = () => undefined
   readonly #startedMs: number
   readonly #ends: (() => void)[] = []
 
-  constructor(lab: LiveLab, { timeoutMs, signal }: DrillContextOptions) {
+  constructor(lab: LiveLab, { timeoutMs, signal }: Pick<DrillContext, 'timeoutMs' | 'signal'>) {
     this.lab = lab
     this.timeoutMs = timeoutMs
     this.signal = signal
@@ -76,16 +75,6 @@ export class DrillContext {
     return Math.max(this.now() - agoMs, 0)
   }
 
-  /** Calls the listener with each shell line that reproduces an action. */
-  onLine(listener: (line: string) => void): void {
-    this.#onLine = listener
-  }
-
-  /** Calls the listener with the output of commands. */
-  onOutput(listener: (text: string) => void): void {
-    this.#onOutput = listener
-  }
-
   /** Registers a function that stops background work at the end of the drill. */
   atEnd(end: () => void): void {
     this.#ends.push(end)
@@ -95,21 +84,13 @@ export class DrillContext {
     for (const end of this.#ends.splice(0)) end()
   }
 
-  line(text: string): void {
-    this.#onLine(text)
-  }
-
-  output(text: string): void {
-    this.#onOutput(text)
-  }
-
   /** The operations of the commands. Their shell lines contain no secrets. */
   get runbook(): Runbook {
     const addressOf = (step: RunbookStep) => this.lab.cluster(step.cluster).apiAddress
     return this.lab.runbook({
       timeoutMs: this.timeoutMs,
       onProgress: () => undefined,
-      onCall: (line) => this.line(line),
+      onCall: (text) => this.line(text),
       onAnswer: (step, status, tookMs) => this.#note(step, lineOf(step, addressOf(step)), status, tookMs),
     })
   }

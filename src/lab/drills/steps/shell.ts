@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { makeTemporaryDirectory } from '../../../base/temporary-directory.js'
 import { programFile, signal } from '../../processes/child-process.js'
-import type { DrillContext } from '../drill-context.js'
+import type { DrillContext } from '../context/drill-context.js'
 
 interface ShellEnd {
   /** Null if it timed out and was killed. */

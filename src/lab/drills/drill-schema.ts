@@ -1,0 +1,156 @@
+import type { ValueOf } from '../documents/schema.js'
+import { CLUSTER, DURATION, mapOf } from './context/forms.js'
+import { EXPECTATION_SCHEMAS } from './expectations/expectations.js'
+import { STEPS, type Verb } from './steps/steps.js'
+
+/** The environments in which the servers of a drill can run. */
+export const RUNNERS = ['process', 'in-process', 'docker'] as const
+export type Runner = (typeof RUNNERS)[number]
+
+const VERB_SCHEMAS = Object.fromEntries(Object.entries(STEPS).map(([verb, { schema }]) => [verb, schema])) as {
+  readonly [V in Verb]: (typeof STEPS)[V]['schema']
+}
+
+const STEP = {
+  type: 'object',
+  title: 'a map with exactly one verb',
+  additionalProperties: false,
+  properties: {
+    name: { type: 'string', description: 'What it is in the story, in words.' },
+    error: {
+      type: ['string', 'object'],
+      title: 'a text of the error, or { status, contains }',
+      description: 'The step is to be refused so. It fails when it is not.',
+      additionalProperties: false,
+      properties: { status: { type: 'integer', minimum: 400, maximum: 599 }, contains: { type: 'string' } },
+    },
+    ...VERB_SCHEMAS,
+  },
+} as const
+
+const LOAD = mapOf(
+  'Clients that never stop, from before the first step to after the last. They hold a list of all addresses and try the next one when they are not served.',
+  [],
+  {
+    writers: {
+      type: 'integer',
+      minimum: 0,
+      maximum: 64,
+      default: 4,
+      description: 'Write with a token from before.',
+    },
+    logins: {
+      type: 'integer',
+      minimum: 0,
+      maximum: 16,
+      default: 1,
+      description: 'Log in by AppRole for every write.',
+    },
+    readers: { type: 'integer', minimum: 0, maximum: 64, default: 2, description: 'Read what was written.' },
+    tokens: {
+      type: 'integer',
+      minimum: 0,
+      maximum: 64,
+      default: 3,
+      description: 'Tokens from before that are looked at again and again, and at the end.',
+    },
+    at: {
+      type: 'array',
+      minItems: 1,
+      items: CLUSTER,
+      description: 'Where clients begin, one after the other; without it all clusters that accept writes.',
+    },
+    every: { ...DURATION, default: '25ms', description: 'Pause of a client between two requests.' },
+    patience: { ...DURATION, default: '2s', description: 'After so long without an answer a request is given up.' },
+    'read-back-on': {
+      ...CLUSTER,
+      description: 'Where writes are looked for at the end; without it the primary that is there then.',
+    },
+  },
+)
+
+export const DRILL_SCHEMA = {
+  type: 'object',
+  title: 'Drill',
+  description: 'A rehearsal on a lab: what is done, while clients go on, and what must come of it.',
+  additionalProperties: false,
+  required: ['apiVersion', 'kind', 'topology', 'steps'],
+  properties: {
+    apiVersion: { type: 'string', const: 'understudy/v1' },
+    kind: { type: 'string', const: 'Drill' },
+    name: {
+      type: 'string',
+      pattern: '^[a-z0-9][a-z0-9-]*$',
+      title: 'small letters, digits and hyphens',
+      description: 'The name of the file, when it is absent.',
+    },
+    purpose: { type: 'string', description: 'What is rehearsed, in a sentence.' },
+    symptom: { type: 'string', description: 'What people see when this happens to them.' },
+    fix: { type: 'string', description: 'What mends it.' },
+    topology: {
+      type: 'string',
+      description: 'A name such as pr-dr, or a topology file (with a slash or ending like YAML), from this file on.',
+    },
+    runners: {
+      type: 'array',
+      minItems: 1,
+      items: { type: 'string', enum: RUNNERS },
+      description: 'Where it can be played; everywhere when it is absent.',
+    },
+    settings: {
+      type: 'object',
+      description: 'Of every server, in the stanza "understudy", such as wal_retention_entries: 64.',
+      additionalProperties: { type: ['string', 'integer', 'number', 'boolean'] },
+    },
+    shares: { type: 'integer', minimum: 1, maximum: 255, default: 1, description: 'Key shares of each cluster.' },
+    threshold: { type: 'integer', minimum: 1, maximum: 255, default: 1 },
+    load: LOAD,
+    setup: {
+      type: 'array',
+      items: STEP,
+      description: 'Steps before the clients begin: seed data, policies, tokens that are saved.',
+    },
+    steps: {
+      type: 'array',
+      minItems: 1,
+      items: STEP,
+      description: `One after the other; verbs: ${Object.keys(STEPS).join(', ')}.`,
+    },
+    expect: {
+      type: 'array',
+      items: {
+        type: 'object',
+        title: 'a map with exactly one expectation',
+        additionalProperties: false,
+        properties: EXPECTATION_SCHEMAS,
+      },
+      description: 'Looked at after the last step, when the clients have stopped.',
+    },
+  },
+} as const
+
+/** The content of a drill file that passed schema validation. */
+export type DrillFile = ValueOf<typeof DRILL_SCHEMA>
+
+/** Returns the schema for editors. Only this one states that a step has one verb and an expectation one name. */
+export const drillSchemaDocument = (): object => {
+  const exactlyOne = (names: object) => ({ oneOf: Object.keys(names).map((name) => ({ required: [name] })) })
+  const { setup, steps, expect, ...properties } = DRILL_SCHEMA.properties
+  const one = exactlyOne(EXPECTATION_SCHEMAS)
+  const { checkpoint } = VERB_SCHEMAS
+  const items = {
+    ...STEP,
+    properties: { ...STEP.properties, checkpoint: { ...checkpoint, items: { ...checkpoint.items, ...one } } },
+    ...exactlyOne(STEPS),
+  }
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    ...DRILL_SCHEMA,
+    properties: {
+      ...properties,
+      setup: { ...setup, items },
+      steps: { ...steps, items },
+      expect: { ...expect, items: { ...expect.items, ...one } },
+    },
+  }
+}

@@ -1,0 +1,163 @@
+import { formatMs, formatOffset } from '../../texts/format.js'
+import type { Schema, ValueOf } from '../../documents/schema.js'
+import type { DrillContext } from '../context/drill-context.js'
+import { CLUSTER, COUNT, DURATION, durationOf, mapOf } from '../context/forms.js'
+import { describeWanted, findMismatch } from '../context/matcher.js'
+import type { RpoResult, RtoResult, TokensResult } from '../context/result.js'
+import type { Load } from '../load/load.js'
+import { readBack } from '../load/read-back.js'
+import type { ExpectationRow, Seen } from './expectation.js'
+
+/** The measurements of a load, complete when its clients have stopped. */
+export interface Measured {
+  readonly context: DrillContext
+  readonly load: Load
+  readonly rto: RtoResult
+  readonly rpo: RpoResult
+  /** The cluster from which writes were read back. Undefined if no cluster responded. */
+  readonly readOn: string | undefined
+  readonly tokens: TokensResult | null
+}
+
+/** An expectation that the load measures. It is valid only at the end of a drill with a load. */
+const measured = <const S extends Schema>(
+  row: ExpectationRow<Measured, S, ValueOf<S>>,
+): ExpectationRow<Measured, S, ValueOf<S>> => row
+
+const CLIENT = {
+  type: 'string',
+  enum: ['old-token', 'new-login', 'reader'],
+  description: 'Of this kind of client alone.',
+} as const
+
+const ofClient = (kind: string | undefined): string => (kind === undefined ? '' : ` of clients of the kind ${kind}`)
+
+const LOST_SHOWN_MAX = 20
+
+const missed = (...evidence: readonly string[]): Seen => ({ passed: false, evidence })
+
+export const LOAD_EXPECTATIONS = {
+  rto: measured({
+    schema: mapOf(
+      'How long writes were not accepted: from the first that was refused or not answered to the first that the new primary accepted.',
+      [],
+      { 'at-most': DURATION, 'at-least': DURATION, client: CLIENT },
+    ),
+    text({ 'at-most': most, 'at-least': least, client }) {
+      const bounds = [most && `at most ${most}`, least && `at least ${least}`].filter(Boolean).join(' and ')
+      return `rto${ofClient(client)} ${bounds}`
+    },
+    problems: ({ 'at-most': most, 'at-least': least }) =>
+      most !== undefined || least !== undefined ? [] : ['rto needs "at-most" or "at-least"'],
+    see({ rto }, { client, 'at-most': most, 'at-least': least }) {
+      const span = client === undefined ? rto : rto.byClient[client]
+      if (!span) return missed(`the load has no client of the kind ${client}`)
+      const { ms, fromMs, toMs } = span
+      const since = `refused or not answered from ${formatOffset(fromMs ?? 0)}`
+      if (ms === null) return missed(`${since} on, and not accepted again`)
+      const after = client === undefined && rto.acceptedBy
+      const evidence = [
+        fromMs === null ? 'nothing was refused' : `${since} to ${formatOffset(toMs ?? 0)}: ${formatMs(ms)}`,
+        ...(fromMs !== null && after ? [`the first write afterwards was accepted by ${after}`] : []),
+      ]
+      const isInTime = most === undefined || ms <= durationOf(most)
+      return { passed: isInTime && (least === undefined || ms >= durationOf(least)), evidence }
+    },
+  }),
+  rpo: measured({
+    schema: mapOf(
+      'Writes that were acknowledged and are not there at the end, by reading all of them back.',
+      ['writes-lost'],
+      { 'writes-lost': COUNT, client: CLIENT },
+    ),
+    text: ({ client, 'writes-lost': lost }) => `rpo${ofClient(client)}: writes lost ${describeWanted(lost)}`,
+    see({ rpo, readOn }, { client, 'writes-lost': wanted }) {
+      const own = client === undefined ? { ...rpo, lost: rpo.writesLost } : rpo.byClient[client]
+      if (!own || own.lost === null)
+        return missed(`not measured: ${rpo.readBack} of ${rpo.acknowledged} acknowledged writes could be read back`)
+      const lost = rpo.lost.filter((write) => client === undefined || write.client === client)
+      const shown = lost.slice(0, LOST_SHOWN_MAX).map(({ key, cluster, ackedMs }) => {
+        return `${key}, acknowledged by ${cluster} at ${formatOffset(ackedMs)}, is not there`
+      })
+      const more = lost.length > LOST_SHOWN_MAX ? [`and ${lost.length - LOST_SHOWN_MAX} more`] : []
+      const all = `${own.acknowledged} writes were acknowledged and read back on ${readOn}: ${own.lost} are missing`
+      return { passed: findMismatch(own.lost, wanted) === undefined, evidence: [all, ...shown, ...more] }
+    },
+  }),
+  tokens: measured({
+    schema: mapOf(
+      'Tokens of before that still work at the end, at the cluster that serves their clients then.',
+      ['survived'],
+      {
+        survived: {
+          type: ['string', 'integer'],
+          pattern: '^(all|none)$',
+          minimum: 0,
+          title: '"all", "none" or a number',
+        },
+      },
+    ),
+    text: ({ survived }) => `tokens survived: ${survived}`,
+    see({ tokens }, { survived }) {
+      if (!tokens) return missed('not measured: the load holds no tokens')
+      const wanted = survived === 'all' ? tokens.total : survived === 'none' ? 0 : survived
+      const lost = tokens.lost.map(({ name, reason }) => `${name} does not: ${reason}`)
+      const evidence = [`${tokens.survived} of ${tokens.total} tokens of before still work`, ...lost]
+      return { passed: tokens.survived === wanted, evidence }
+    },
+  }),
+  writes: measured({
+    schema: mapOf(
+      'Acknowledged writes of the load, read on a cluster: what one cluster accepted is there on another.',
+      ['on', 'lost'],
+      {
+        'accepted-by': { ...CLUSTER, description: 'Only those that this cluster accepted.' },
+        on: CLUSTER,
+        lost: COUNT,
+        'at-least': {
+          type: 'integer',
+          minimum: 0,
+          default: 1,
+          description: 'So many must have been accepted to say anything.',
+        },
+      },
+    ),
+    text: ({ 'accepted-by': by, on, lost }) =>
+      `writes${by ? ` that ${by} accepted` : ''} missing on ${on}: ${describeWanted(lost)}`,
+    async see({ context, load }, { 'accepted-by': by, on, lost, 'at-least': least = 1 }) {
+      const writes = load.ledger.acknowledged.filter(({ cluster }) => by === undefined || cluster === by)
+      if (writes.length < least)
+        return missed(`${by ?? 'the lab'} accepted ${writes.length} writes, not ${least} or more`)
+      const { missing, unread, reason } = await readBack(context.lab, on, writes)
+      if (unread.length > 0)
+        return missed(`not measured: ${unread.length} of ${writes.length} could not be read: ${reason}`)
+      const shown = missing.slice(0, LOST_SHOWN_MAX).map(({ key }) => `${key} is not there`)
+      const evidence = [`${missing.length} of ${writes.length} writes are missing on ${on}`, ...shown]
+      return { passed: findMismatch(missing.length, lost) === undefined, evidence }
+    },
+  }),
+  refusals: measured({
+    schema: mapOf('Requests of clients that were refused or not answered: the symptom that people see.', ['count'], {
+      count: COUNT,
+      containing: { type: 'string', description: 'Only those whose status or error contains this text.' },
+      cluster: { ...CLUSTER, description: 'Only those of this cluster.' },
+    }),
+    text: ({ count, containing, cluster }) =>
+      `refusals${cluster ? ` by ${cluster}` : ''}${containing ? ` with "${containing}"` : ''}: ${describeWanted(count)}`,
+    see({ load }, { count, containing = '', cluster }) {
+      const refusals = load.ledger.refusals.filter(
+        (attempt) => attempt.reason.includes(containing) && (cluster === undefined || attempt.cluster === cluster),
+      )
+      const texts = new Map<string, number>()
+      for (const { reason } of refusals) texts.set(reason, (texts.get(reason) ?? 0) + 1)
+      const most = [...texts].sort(([, one], [, other]) => other - one).slice(0, LOST_SHOWN_MAX)
+      return {
+        passed: findMismatch(refusals.length, count) === undefined,
+        evidence: [
+          `${refusals.length} requests were refused or not answered`,
+          ...most.map(([text, n]) => `${n} times: ${text}`),
+        ],
+      }
+    },
+  }),
+}

@@ -1,0 +1,229 @@
+import { isOfLink } from '../../daemon/active-fault.js'
+import type { LiveLab } from '../../live/live-lab.js'
+import type { Kind } from '../../model/kinds.js'
+import type { ServerVerb } from '../../model/server-verbs.js'
+import type { LinkFault } from '../../proxy/link-faults.js'
+import { REPLICATION, statusOf } from '../../requests/replication.js'
+import { PRACTICE, type Tie } from './traffic.js'
+
+/** The location of a fault: a replication link, or the secondary cluster of that link. */
+export interface Place extends Tie {
+  /** Whether a one-way fault affects the reverse direction. */
+  readonly isBackwards: boolean
+}
+
+/** A fault that can be injected secretly, and the check for its presence. */
+export interface HiddenFault {
+  readonly name: string
+  /** The only kind of replication link that it fits. */
+  readonly kind?: Kind
+  plant(lab: LiveLab, place: Place): Promise<unknown>
+  /** Whether the fault is still present. Rejects if that is unknown; callers then treat it as present. */
+  isThere(lab: LiveLab, place: Place): Promise<boolean>
+  /** Returns the solution. */
+  tell(place: Place): Told
+}
+
+export interface Told {
+  readonly what: string
+  /** Where the fault is visible. */
+  readonly seen: string
+  /** The fix: Understudy commands without the program name and the lab name. */
+  readonly mend: readonly string[]
+}
+
+const OWN = '/_understudy/v1'
+const TIMEOUT_MS = 30_000
+const SKEW_SECONDS = 2400
+/** Clocks on one machine never differ this much without a fault. */
+const SKEW_NOTICED_MS = 60_000
+
+const endsOf = ({ primary, secondary, isBackwards }: Place): [string, string] =>
+  isBackwards ? [secondary, primary] : [primary, secondary]
+
+/** Returns a fault of the link between a primary and its secondary. */
+const onLink = (fault: LinkFault, isOneWay = false): Pick<HiddenFault, 'plant' | 'isThere'> => ({
+  plant: (lab, place) => lab.setFault({ between: endsOf(place), isOneWay, fault, isHidden: true }),
+  async isThere(lab, place) {
+    const ends = endsOf(place)
+    return (await lab.faults())
+      .filter(isOfLink)
+      .some(({ between, fault: set }) => set.name === fault.name && ends.every((end) => between.includes(end)))
+  },
+})
+
+const healLink = ({ primary, secondary }: Place): string[] => [`heal ${primary} ${secondary}`]
+
+const healthOf = async (lab: LiveLab, name: string): Promise<Readonly<Record<string, unknown>>> => {
+  const { json = {} } = await lab.anonymous(name).with({ timeoutMs: 2000 }).send('GET', 'sys/health')
+  return json
+}
+
+/** Returns a fault of the secondary's server that a verb causes. */
+const onServer = (verb: ServerVerb, isWrong: (sealed: unknown) => boolean): Pick<HiddenFault, 'plant' | 'isThere'> => ({
+  plant: (lab, { secondary }) => lab.work(verb, secondary, TIMEOUT_MS),
+  isThere: async (lab, { secondary }) => isWrong((await healthOf(lab, secondary)).sealed),
+})
+
+const isNotFollowing = async (lab: LiveLab, { secondary, kind }: Place): Promise<boolean> => {
+  const { mode, state, connection_state: connection } = await statusOf(lab.anonymous(secondary), kind)
+  return mode !== 'primary' && !(mode === 'secondary' && state === 'stream-wals' && connection === 'ready')
+}
+
+const filterOf = (id: string): string => `${REPLICATION}/performance/primary/paths-filter/${id}`
+
+/** Returns the commands that issue an activation token for a secondary and apply it. */
+const newToken = ({ kind, primary, secondary, id }: Place): string[] => [
+  `vault write ${REPLICATION}/${kind}/primary/secondary-token id=${id}    # on ${primary}`,
+  `vault write ${REPLICATION}/${kind}/secondary/update-primary token=...    # on ${secondary}${kind === 'dr' ? ', with a dr_operation_token' : ''}`,
+]
+
+/** All faults that can be injected. A seed chooses by position among those that fit, so add new ones at the end. */
+export const HIDDEN_FAULTS: readonly HiddenFault[] = [
+  {
+    name: 'link-cut-one-way',
+    ...onLink({ name: 'partition' }, true),
+    tell: (place) => {
+      const [from, to] = endsOf(place)
+      return {
+        what: `nothing that ${from} sent reached ${to} any more; the other way was open`,
+        seen: `the connection of ${place.secondary} is not ready, though both clusters answer their clients`,
+        mend: healLink(place),
+      }
+    },
+  },
+  {
+    name: 'link-cut',
+    ...onLink({ name: 'partition' }),
+    tell: (place) => ({
+      what: `the network between ${place.primary} and ${place.secondary} was cut`,
+      seen: `the connection of ${place.secondary} is not ready, and ${place.primary} shows it as disconnected`,
+      mend: healLink(place),
+    }),
+  },
+  {
+    name: 'link-stalled',
+    ...onLink({ name: 'hold' }),
+    tell: (place) => ({
+      what: `the network between ${place.primary} and ${place.secondary} took everything and delivered nothing`,
+      seen: `connections stay open and nothing arrives on ${place.secondary}, until keepalive gives them up`,
+      mend: healLink(place),
+    }),
+  },
+  {
+    name: 'sealed-secondary',
+    kind: 'performance',
+    ...onServer('seal', (sealed) => sealed !== false),
+    tell: ({ secondary }) => ({
+      what: `${secondary} was sealed`,
+      seen: `sys/health and sys/seal-status of ${secondary} say so; everything else answers 503`,
+      mend: [`unseal ${secondary}`],
+    }),
+  },
+  {
+    name: 'paused-server',
+    ...onServer('pause', (sealed) => sealed === undefined),
+    tell: ({ secondary }) => ({
+      what: `the process of ${secondary} was frozen (SIGSTOP)`,
+      seen: `${secondary} takes connections and never answers; its process is in state T`,
+      mend: [`resume ${secondary}`],
+    }),
+  },
+  {
+    name: 'stopped-server',
+    ...onServer('stop', (sealed) => sealed !== false),
+    tell: ({ secondary }) => ({
+      what: `the server of ${secondary} had been stopped`,
+      seen: `connections to ${secondary} are refused; its log ends with an orderly shutdown`,
+      mend: [`start ${secondary}`],
+    }),
+  },
+  {
+    name: 'skewed-clock',
+    plant: (lab, { secondary }) =>
+      lab.anonymous(secondary).call('POST', `${OWN}/clock`, { body: { skew: `${SKEW_SECONDS}s` } }),
+    async isThere(lab, { secondary }) {
+      const { server_time_utc: seconds } = await healthOf(lab, secondary)
+      return Math.abs(Number(seconds) * 1000 - lab.clock.now()) > SKEW_NOTICED_MS
+    },
+    tell: ({ secondary }) => ({
+      what: `the clock of ${secondary} was ${SKEW_SECONDS / 60} minutes ahead`,
+      seen: `server_time_utc in sys/health of ${secondary} differs from the others; tokens issued there end early elsewhere`,
+      mend: [`restart ${secondary}`],
+    }),
+  },
+  {
+    name: 'stuck-secondary',
+    plant: (lab, { secondary, kind }) =>
+      lab.anonymous(secondary).call('POST', `${OWN}/states/hold`, { body: { state: 'apply', kind } }),
+    async isThere(lab, { secondary }) {
+      const { json } = await lab.anonymous(secondary).send('GET', `${OWN}/states`)
+      return Array.isArray(json?.states) && json.states.length > 0
+    },
+    tell: ({ secondary }) => ({
+      what: `${secondary} received everything and applied nothing`,
+      seen: `${secondary} streams and is connected, while its last_remote_wal stands still and its merkle root differs`,
+      mend: [`restart ${secondary}`],
+    }),
+  },
+  {
+    name: 'revoked-secondary',
+    plant: async (lab, { primary, kind, id }) =>
+      (await lab.root(primary)).write(`${REPLICATION}/${kind}/primary/revoke-secondary`, { id }),
+    isThere: isNotFollowing,
+    tell: (place) => ({
+      what: `${place.primary} had revoked its ${place.kind} secondary ${place.id}, which is ${place.secondary}`,
+      seen: `known_secondaries of ${place.primary} lacks ${place.id}; ${place.secondary} is idle and its connection fails`,
+      mend: newToken(place),
+    }),
+  },
+  {
+    name: 'filtered-mount',
+    kind: 'performance',
+    plant: async (lab, { primary, id }) =>
+      (await lab.root(primary)).write(filterOf(id), { mode: 'deny', paths: [`${PRACTICE}/`] }),
+    async isThere(lab, { primary, id }) {
+      const { status, json } = await (await lab.root(primary)).send('GET', filterOf(id))
+      return status === 200 && JSON.stringify(json?.data).includes(`${PRACTICE}/`)
+    },
+    tell: ({ primary, secondary, id }) => ({
+      what: `a paths filter on ${primary} kept ${PRACTICE}/ from ${secondary}`,
+      seen: `${secondary} answers 404 "no handler for route" below ${PRACTICE}/, and does not list the mount`,
+      mend: [`vault delete ${filterOf(id)}    # on ${primary}`],
+    }),
+  },
+  {
+    name: 'forgotten-primary',
+    kind: 'performance',
+    plant: async (lab, { secondary }) =>
+      (await lab.root(secondary)).write(`${REPLICATION}/performance/secondary/update-primary`, { token: '' }),
+    isThere: isNotFollowing,
+    tell: (place) => ({
+      what: `${place.secondary} had been told to forget its primary: an update-primary with an empty token`,
+      seen: `${place.secondary} is a performance secondary in state idle, and knows no address of ${place.primary}`,
+      mend: [
+        `vault write ${REPLICATION}/performance/primary/revoke-secondary id=${place.id}    # on ${place.primary}`,
+        ...newToken(place),
+      ],
+    }),
+  },
+  {
+    name: 'demoted-primary',
+    kind: 'performance',
+    plant: async (lab, { primary }) => (await lab.root(primary)).write(`${REPLICATION}/performance/primary/demote`),
+    async isThere(lab) {
+      const all = await Promise.all(
+        lab.clusters.map(({ name }) => statusOf(lab.anonymous(name), 'performance').catch(() => ({ mode: '' }))),
+      )
+      return !all.some(({ mode }) => mode === 'primary')
+    },
+    tell: (place) => ({
+      what: `${place.primary} had been demoted, and no cluster was the performance primary`,
+      seen: `writes are refused on every cluster; ${place.primary} and ${place.secondary} both say that they are secondaries`,
+      mend: [
+        `vault write -f ${REPLICATION}/performance/secondary/promote    # on ${place.primary}`,
+        ...newToken(place),
+      ],
+    }),
+  },
+]

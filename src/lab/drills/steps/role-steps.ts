@@ -1,0 +1,188 @@
+import type { Kind } from '../../model/kinds.js'
+import { LabError } from '../../model/lab-error.js'
+import { operationToken } from '../../operations/operations.js'
+import {
+  activate,
+  activationToken,
+  authorityOf,
+  demote,
+  findMissingMode,
+  freeId,
+  promote,
+} from '../../operations/role-changes.js'
+import { findLag, idOf, REPLICATION, statusOf } from '../../requests/replication.js'
+import type { DrillContext } from '../context/drill-context.js'
+import { CLUSTER, KIND, lacks, mapOf, variable } from '../context/forms.js'
+import { step } from './step.js'
+
+const operationTokenFor = async (context: DrillContext, cluster: string, given = 'operation'): Promise<string> =>
+  given === 'operation' ? operationToken(context.runbook, cluster) : given
+
+const PATHS = { type: 'array', minItems: 1, items: { type: 'string' } } as const
+const MODE = { type: 'string', enum: ['allow', 'deny'] } as const
+const ON_KIND = { cluster: CLUSTER, kind: KIND } as const
+
+/** Steps that change replication roles. */
+export const ROLE_STEPS = {
+  promote: step({
+    schema: mapOf('Makes a secondary the primary, and waits until it says so.', ['cluster', 'kind'], {
+      ...ON_KIND,
+      token: {
+        type: 'string',
+        default: 'operation',
+        description: `Of DR: "operation" makes a one-time token from the key shares; else the token itself, such as "${variable('batch')}". Of performance a root token is used.`,
+      },
+      force: { type: 'boolean', default: false, description: 'Also when it may lack what its primary had.' },
+    }),
+    text: ({ cluster, kind, force }) => `promote ${cluster} to ${kind} primary${force ? ' by force' : ''}`,
+    async run(context, { cluster, kind, token: given, force = false }) {
+      const token = kind === 'dr' ? await operationTokenFor(context, cluster, given) : undefined
+      await promote(context.runbook, cluster, kind, { token, isForced: force })
+      context.promoted = cluster
+    },
+  }),
+  demote: step({
+    schema: mapOf(
+      'Makes a primary a secondary without a primary, and waits until it reports that role.',
+      ['cluster', 'kind'],
+      ON_KIND,
+    ),
+    text: ({ cluster, kind }) => `demote ${cluster} (${kind})`,
+    run: (context, { cluster, kind }) => demote(context.runbook, cluster, kind),
+  }),
+  disable: step({
+    schema: mapOf(
+      'Ends a kind of replication on a cluster, as primary or as secondary, whatever it is.',
+      ['cluster', 'kind'],
+      ON_KIND,
+    ),
+    text: ({ cluster, kind }) => `disable ${kind} replication on ${cluster}`,
+    async run(context, { cluster, kind }) {
+      const { mode } = await statusOf(context.lab.anonymous(cluster), kind)
+      if (mode !== 'primary' && mode !== 'secondary')
+        throw new LabError('remote', `the ${kind} replication of ${cluster} is ${mode}: there is nothing to disable`)
+      const isDrSecondary = kind === 'dr' && mode === 'secondary'
+      await context.runbook.call({
+        cluster,
+        method: 'PUT',
+        path: `${REPLICATION}/${kind}/${mode}/disable`,
+        ...(isDrSecondary ? { body: { dr_operation_token: await operationToken(context.runbook, cluster) } } : {}),
+        isAuthenticated: !isDrSecondary,
+      })
+      await context.wait(`${kind} replication of ${cluster} to be disabled`, () =>
+        findMissingMode(context.runbook, cluster, kind, 'disabled'),
+      )
+    },
+  }),
+  join: step({
+    schema: mapOf(
+      'Makes one cluster a secondary of another, which is enabled as primary where it is not; the secondary is wiped. Waits until it is replicated.',
+      ['primary', 'secondary', 'kind'],
+      {
+        primary: CLUSTER,
+        secondary: CLUSTER,
+        kind: KIND,
+        filter: mapOf('Set before it joins.', ['mode', 'paths'], { mode: MODE, paths: PATHS }),
+      },
+    ),
+    text: ({ primary, secondary, kind }) => `${secondary} joins ${primary} as ${kind} secondary`,
+    problems: ({ primary, secondary, kind, filter }) => [
+      ...(primary === secondary ? ['a cluster cannot follow itself'] : []),
+      ...(filter !== undefined && kind !== 'performance' ? ['only performance secondaries have filters'] : []),
+    ],
+    async run({ lab, runbook }, { primary, secondary, kind, filter }) {
+      const paths = filter && { mode: filter.mode, paths: filter.paths.join(',') }
+      await activate(runbook, primary, secondary, kind, paths)
+      // A join erases the secondary and invalidates its own root token.
+      const { unsealKeys, threshold } = lab.cluster(primary)
+      lab.keepKeys(secondary, { unsealKeys, threshold, rootToken: '' })
+    },
+  }),
+  'update-primary': step({
+    schema: mapOf(
+      'Points a secondary at a primary, without a wipe: with an activation token of that primary, or with addresses alone. With a primary it waits until it is replicated.',
+      ['cluster', 'kind'],
+      {
+        ...ON_KIND,
+        primary: { ...CLUSTER, description: 'Who issues an activation token for it.' },
+        token: { type: 'string', description: `An activation token itself, such as "${variable('activation')}".` },
+        addresses: { ...PATHS, description: `Such as "${variable('B.cluster_address')}".` },
+        'operation-token': { type: 'string', default: 'operation', description: 'Of DR, as for promote.' },
+      },
+    ),
+    text: ({ cluster, primary, addresses, kind }) =>
+      `${cluster} follows ${primary ?? (addresses?.join(', ') || 'whom its token names')} (${kind})`,
+    problems: ({ primary, token, addresses }) =>
+      [primary, token, addresses].filter((one) => one !== undefined).length === 1
+        ? []
+        : ['update-primary needs exactly one of "primary", "token" and "addresses"'],
+    async run(context, { cluster, kind, primary, token: given, addresses, 'operation-token': operation }) {
+      const { lab, runbook } = context
+      const isDr = kind === 'dr'
+      const operationBody = isDr && { dr_operation_token: await operationTokenFor(context, cluster, operation) }
+      const token = primary === undefined ? given : await tokenFor(context, primary, cluster, kind)
+      await runbook.call({
+        cluster,
+        method: 'PUT',
+        path: `${REPLICATION}/${kind}/secondary/update-primary`,
+        body: {
+          ...operationBody,
+          ...(token === undefined ? {} : { token }),
+          ...(primary === undefined ? {} : authorityOf(runbook, primary)),
+          ...(addresses === undefined ? {} : { update_primary_addrs: addresses }),
+        },
+        isAuthenticated: !isDr,
+      })
+      if (primary === undefined) return
+      await context.wait(`${cluster} to follow ${primary}`, () =>
+        findLag(lab.anonymous(primary), lab.anonymous(cluster), kind),
+      )
+    },
+  }),
+  revoke: step({
+    schema: mapOf('The primary forgets a secondary and cuts it off.', ['primary', 'secondary', 'kind'], {
+      primary: CLUSTER,
+      secondary: CLUSTER,
+      kind: KIND,
+      id: { type: 'string', description: 'By which the primary knows it, where it is not dr-b or perf-c.' },
+    }),
+    text: ({ primary, secondary, kind }) => `${primary} revokes ${secondary} (${kind})`,
+    run: ({ runbook }, { primary, secondary, kind, id = idOf(kind, secondary) }) =>
+      runbook.call({
+        cluster: primary,
+        method: 'PUT',
+        path: `${REPLICATION}/${kind}/primary/revoke-secondary`,
+        body: { id },
+        isAuthenticated: true,
+      }),
+  }),
+  filter: step({
+    schema: mapOf('Sets or removes the paths filter of a performance secondary.', ['primary', 'secondary'], {
+      primary: CLUSTER,
+      secondary: CLUSTER,
+      id: { type: 'string', description: 'By which the primary knows it, where it is not perf-c.' },
+      mode: MODE,
+      paths: PATHS,
+      remove: { type: 'boolean', default: false },
+    }),
+    text: ({ primary, secondary, mode, paths, remove }) =>
+      remove
+        ? `${primary} removes the filter of ${secondary}`
+        : `${primary} filters ${secondary}: ${mode} ${paths?.join(', ')}`,
+    problems: (value) => (value.remove ? [] : lacks(value, ['mode', 'paths'], 'a filter that is not removed')),
+    run: ({ runbook }, { primary, secondary, id = idOf('performance', secondary), mode, paths, remove }) =>
+      runbook.call({
+        cluster: primary,
+        method: remove ? 'DELETE' : 'PUT',
+        path: `${REPLICATION}/performance/primary/paths-filter/${id}`,
+        ...(remove ? {} : { body: { mode: mode ?? 'deny', paths: paths ?? [] } }),
+        isAuthenticated: true,
+      }),
+  }),
+}
+
+const tokenFor = async ({ runbook }: DrillContext, primary: string, secondary: string, kind: Kind): Promise<string> => {
+  const id = idOf(kind, secondary)
+  await freeId(runbook, primary, kind, id)
+  return activationToken(runbook, primary, kind, id)
+}

@@ -1,0 +1,150 @@
+import { shellWord } from '../../../base/shell.js'
+import type { ValueOf } from '../../documents/schema.js'
+import { findLag, statusOf } from '../../requests/replication.js'
+import { findMissing, READINESS, type Readiness } from '../../status/readiness.js'
+import type { DrillContext } from '../context/drill-context.js'
+import { CLUSTER, DURATION, durationOf, KIND, lacks, WANTED } from '../context/forms.js'
+import { describeWanted, findMismatch } from '../context/matcher.js'
+import { replicationLinks, lagBetween, rolesNow } from '../context/status-samples.js'
+import { step } from './step.js'
+
+const SCHEMA = {
+  type: ['string', 'object'],
+  pattern: DURATION.pattern,
+  title: 'a duration such as 2s in which clients go on, or { for, cluster, ... }',
+  description: 'Waits for a fact about a cluster; a duration alone lets the clients go on for so long.',
+  additionalProperties: false,
+  required: ['for'],
+  properties: {
+    for: {
+      type: 'string',
+      enum: [
+        'answering',
+        'unsealed',
+        'active',
+        'accepting-writes',
+        'replicated',
+        'converged',
+        'health',
+        'status',
+        'lag',
+      ],
+      description:
+        'accepting-writes: a write of the lab is accepted there. replicated: it streams, or all that follow it do. converged: every cluster is replicated and has the root of its primary. health: its sys/health answers "health". status: its replication status of "kind" matches "is". lag: it lacks as many entries of "primary" as "entries" says.',
+    },
+    cluster: { ...CLUSTER, description: 'Whom it is about; of all but converged.' },
+    within: { ...DURATION, default: '30s' },
+    health: { type: 'integer', minimum: 200, maximum: 599 },
+    kind: KIND,
+    is: WANTED,
+    primary: CLUSTER,
+    entries: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { 'at-least': { type: 'integer' }, 'at-most': { type: 'integer' } },
+    },
+  },
+} as const
+
+type Awaited = Exclude<ValueOf<typeof SCHEMA>, string>
+
+interface AwaitedFact {
+  /** The keys that it needs, besides `for` and `cluster`. */
+  readonly keys?: readonly string[]
+  text(value: Awaited): string
+  /** Returns the equivalent shell line. `at` is the option with the address of the cluster. */
+  line(value: Awaited, at: string): string
+  /** Resolves with what is still false. */
+  find(context: DrillContext, value: Awaited): Promise<string | undefined>
+}
+
+const waitLine = (what: string, { cluster }: Awaited): string => `understudy wait --for ${what} --cluster ${cluster}`
+
+const statusLine = ({ kind }: Awaited, at: string): string => `vault read ${at} sys/replication/${kind}/status`
+
+const readiness = (what: Readiness): AwaitedFact => ({
+  text: ({ cluster }) => `wait for ${cluster} to be ${what}`,
+  line: (value) => waitLine(what, value),
+  find: ({ lab }, { cluster = '' }) => findMissing(lab.anonymous(cluster), what),
+})
+
+/** Writes and deletes a policy that no drill reads, which exercises the complete write path. */
+const findRefusal = async ({ lab }: DrillContext, { cluster = '' }: Awaited): Promise<undefined> => {
+  const client = lab.withToken(cluster, await lab.rootToken(cluster))
+  try {
+    await client.write('sys/policies/acl/drill-probe', { policy: 'path "drill-probe" { capabilities = ["deny"] }' })
+    await client.delete('sys/policies/acl/drill-probe')
+  } finally {
+    client.close()
+  }
+}
+
+/** Finds the first secondary whose Merkle root differs from that of its primary in this lab. */
+const findDivergence = async ({ lab }: DrillContext): Promise<string | undefined> => {
+  for (const { kind, primary, secondary } of replicationLinks(await rolesNow(lab))) {
+    const lag = await findLag(lab.anonymous(primary.name), lab.anonymous(secondary.name), kind)
+    if (lag !== undefined) return `${secondary.name} (${kind}): ${lag}`
+  }
+  return undefined
+}
+
+const FACTS: Readonly<Record<Awaited['for'], AwaitedFact>> = {
+  ...(Object.fromEntries(READINESS.map((what) => [what, readiness(what)])) as Record<Readiness, AwaitedFact>),
+  'accepting-writes': {
+    text: ({ cluster }) => `wait for ${cluster} to be accepting-writes`,
+    line: (value) => waitLine('active', value),
+    find: findRefusal,
+  },
+  converged: {
+    text: ({ cluster }) => `wait for ${cluster ? `${cluster} to be ` : ''}converged`,
+    line: () => 'understudy wait --for replicated',
+    find: findDivergence,
+  },
+  health: {
+    keys: ['health'],
+    text: ({ cluster, health }) => `wait until sys/health of ${cluster} answers ${health}`,
+    line: (_, at) => `vault status ${at}`,
+    find: async ({ lab }, { cluster = '', health }) => {
+      const { status } = await lab.anonymous(cluster).send('GET', 'sys/health')
+      return status === health ? undefined : `its health is ${status}`
+    },
+  },
+  status: {
+    keys: ['kind', 'is'],
+    text: ({ cluster, kind = 'dr', is }) => `wait until the ${kind} status of ${cluster} has ${describeWanted(is)}`,
+    line: statusLine,
+    find: async ({ lab }, { cluster = '', kind = 'dr', is }) =>
+      findMismatch(await statusOf(lab.anonymous(cluster), kind), is),
+  },
+  lag: {
+    keys: ['primary', 'kind', 'entries'],
+    text: ({ cluster, primary, entries }) =>
+      `wait until ${cluster} is ${describeWanted(entries)} entries behind ${primary}`,
+    line: statusLine,
+    find: async ({ lab }, { cluster = '', primary = '', kind = 'dr', entries }) =>
+      findMismatch(await lagBetween(lab, primary, cluster, kind), entries, 'the lag'),
+  },
+}
+
+export const WAIT_STEP = {
+  wait: step({
+    schema: SCHEMA,
+    text: (value) => (typeof value === 'string' ? `clients go on for ${value}` : FACTS[value.for].text(value)),
+    problems: (value) => {
+      if (typeof value === 'string') return []
+      const keys = [...(value.for === 'converged' ? [] : ['cluster']), ...(FACTS[value.for].keys ?? [])]
+      return lacks(value, keys, `"for: ${value.for}"`)
+    },
+    async run(context, value) {
+      const { lab, signal } = context
+      if (typeof value === 'string') {
+        context.line(`sleep ${durationOf(value) / 1000}`)
+        return lab.clock.sleep(durationOf(value), signal)
+      }
+      const { for: name, cluster, within = '30s' } = value
+      context.line(FACTS[name].line(value, cluster ? shellWord(`-address=${lab.cluster(cluster).apiAddress}`) : ''))
+      const what = name === 'converged' ? 'the lab to converge' : `${cluster} to be ${name}`
+      await context.wait(what, () => FACTS[name].find(context, value), durationOf(within))
+    },
+  }),
+}
