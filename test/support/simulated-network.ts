@@ -1,7 +1,6 @@
 import type { Clock } from '../../src/base/clock.js'
 import { formatHostPort, parseHostPort } from '../../src/base/network.js'
 import type { MessageNetwork, Wire } from '../../src/replication/rpc/simulated/wire.js'
-import { Chance } from '../../src/server/simulated/chance.js'
 import { History } from '../../src/server/simulated/history.js'
 import { Network } from '../../src/server/simulated/network.js'
 
@@ -11,20 +10,6 @@ const FIRST_PORT = 49_152
 const NEAR = { name: 'near', isAlive: true, frozenMs: 0 }
 const FAR = { ...NEAR, name: 'far' }
 
-/** Draws the delay of each message, in milliseconds. */
-class Delays extends Chance {
-  readonly #nextMs: () => number
-
-  constructor(nextMs: () => number) {
-    super('')
-    this.#nextMs = nextMs
-  }
-
-  override next(): number {
-    return this.#nextMs()
-  }
-}
-
 /** The network of the simulation between two hosts, one that dials and one that listens. */
 export class SimulatedNetwork implements MessageNetwork {
   readonly #network: Network
@@ -33,7 +18,7 @@ export class SimulatedNetwork implements MessageNetwork {
 
   constructor(clock: Clock, nextDelayMs: () => number) {
     const history = new History(clock, false)
-    this.#network = new Network({ clock, history, chance: new Delays(nextDelayMs), delayMsMax: 1 })
+    this.#network = new Network({ clock, history, chance: { next: nextDelayMs, happens: () => false }, delayMsMax: 1 })
   }
 
   listen(address: string, onWire: (wire: Wire) => void): { readonly address: string; close(): void } {

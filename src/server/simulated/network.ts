@@ -8,7 +8,7 @@ import type { Host } from './host.js'
 
 interface NetworkOptions {
   readonly clock: Clock
-  readonly chance: Chance
+  readonly chance: Pick<Chance, 'next' | 'happens'>
   readonly history: History
   /** Maximum latency of a message in milliseconds. */
   readonly delayMsMax: number

@@ -29,18 +29,20 @@ export const IDLE_TURNS_MAX = 10_000
  * nothing in the process waits for anything but this clock.
  */
 export class SimulatedClock implements Clock {
-  readonly #chance: Chance
+  readonly #chance: Pick<Chance, 'next'>
+  readonly #startMs: number
   readonly #heap: Due[] = []
   #elapsedMs = 0
   #order = 0
   steps = 0
 
-  constructor(chance: Chance) {
+  constructor(chance: Pick<Chance, 'next'>, startMs = START_MS) {
     this.#chance = chance
+    this.#startMs = startMs
   }
 
   now(): number {
-    return START_MS + Math.floor(this.#elapsedMs)
+    return this.#startMs + Math.floor(this.#elapsedMs)
   }
 
   monotonic(): number {
@@ -88,9 +90,17 @@ export class SimulatedClock implements Clock {
     throw new Error('nothing is left to happen, and the simulation has not ended')
   }
 
-  /** Runs the next due timer, advancing time as needed. Returns false if there is none. */
-  runNext(): boolean {
-    const next = this.#take()
+  /** Runs the timers that are due within `ms`, in order of time, and advances time by `ms`. */
+  advance(ms: number): void {
+    const endMs = this.#elapsedMs + ms
+    let isLeft = true
+    while (isLeft) isLeft = this.runNext(endMs)
+    this.#elapsedMs = endMs
+  }
+
+  /** Runs the next timer that is due by `endMs`, advancing time as needed. Returns false if there is none. */
+  runNext(endMs = Number.POSITIVE_INFINITY): boolean {
+    const next = this.#take(endMs)
     if (!next) return false
     this.#elapsedMs = Math.max(this.#elapsedMs, next.dueMs)
     this.steps++
@@ -98,11 +108,12 @@ export class SimulatedClock implements Clock {
     return true
   }
 
-  #take(): Due | undefined {
-    for (;;) {
-      const next = this.#pop()
-      if (!next || next.fn) return next
+  #take(endMs: number): Due | undefined {
+    for (let [first] = this.#heap; first && first.dueMs <= endMs; [first] = this.#heap) {
+      this.#pop()
+      if (first.fn) return first
     }
+    return undefined
   }
 
   #push(due: Due): void {
