@@ -5,10 +5,17 @@
 import { Backoff } from '../../base/backoff.js'
 import { printJson, textsOfJson } from '../../base/json-print.js'
 import { type ApiAnswer, type ApiCall, ApiClient, ApiUnreachable, type Query } from '../../client/api-client.js'
-import { CliError, localError, remoteError, VAULT_EXIT } from './model/cli-error.js'
-import type { VaultIo } from './model/io.js'
+import {
+  CliError,
+  localError,
+  parseBody,
+  parseSecret,
+  remoteError,
+  type Secret,
+  VAULT_EXIT,
+  type VaultIo,
+} from './model.js'
 import { Preview, renderPreview } from './preview.js'
-import { parseBody, parseSecret, type Secret } from './model/secret.js'
 import type { ClientSettings } from './settings.js'
 
 /** Each pause is between 1 and 1.5 seconds, as in Vault. */
@@ -34,6 +41,9 @@ interface RequestOptions {
   /** Maximum size of the response body. */
   readonly bytesMax?: number
 }
+
+/** Options of a request that is sent in the root namespace. */
+export const ROOT = { isInRoot: true } as const
 
 export interface Reply {
   readonly status: number
@@ -77,7 +87,7 @@ export class VaultApi {
     if (status >= 400 && !options.expected?.includes(status)) {
       const namespace = call.headers?.['X-Vault-Namespace'] ?? ''
       const text = `${what}: ${describeRefusal({ method, url, namespace, status, bytes })}`
-      throw new CliError(VAULT_EXIT.remote, text, { answer: { status, texts: textsOf(bytes) ?? [] } })
+      throw new CliError(VAULT_EXIT.remote, text, { answered: textsOf(bytes) ?? [] })
     }
     return { status, bytes, body: parseBody(bytes) ?? {}, secret: parseSecret(bytes) }
   }

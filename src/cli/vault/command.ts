@@ -1,8 +1,8 @@
 import type { VaultApi } from './api.js'
-import { localError } from './model/cli-error.js'
 import { type FlagTable, type FlagValues, flagValues, type ParsedArguments } from './flags.js'
-import type { VaultIo } from './model/io.js'
-import type { Output } from './render/output.js'
+import { localError, type VaultIo } from './model.js'
+import type { Output } from './output.js'
+import { cleanPath } from './values.js'
 
 /** The environment of a running command. */
 export interface Session {
@@ -12,11 +12,13 @@ export interface Session {
   readonly isInteractive: boolean
 }
 
-export interface Call<F extends FlagTable> extends Session {
+export interface Call<F extends FlagTable = FlagTable> extends Session {
   readonly args: readonly string[]
+  /** The first argument as a path, without outer slashes. */
+  readonly at: string
   readonly flags: FlagValues<F>
   /** Returns true if the flag was given on the command line. */
-  readonly isGiven: (name: keyof F & string) => boolean
+  isGiven(name: keyof F & string): boolean
 }
 
 /** One entry of the command table. */
@@ -33,35 +35,39 @@ export interface Command {
 }
 
 interface CommandSpec<F extends FlagTable> {
-  readonly name: string
-  /** Names of arguments, for help. */
-  readonly takes?: string
-  /** Minimum and maximum number of arguments. */
-  readonly count?: readonly [number, number]
   readonly summary: string
   readonly flags?: F
   readonly run: (call: Call<F>) => Promise<number> | number
 }
 
-/** Defines an entry of the table. Its flags are parsed before `run` is called. */
-export const defineCommand = <F extends FlagTable = Record<never, never>>(spec: CommandSpec<F>): Command => {
-  const { name, takes = '', count: [fewest, most] = [0, 0], summary, run } = spec
+/**
+ * Defines an entry of the table. `words`: its name, then its arguments in capital letters: optional ones in brackets,
+ * with `...` for any number. Its flags are parsed before `run` is called.
+ */
+export const defineCommand = <F extends FlagTable = Record<never, never>>(
+  words: string,
+  spec: CommandSpec<F>,
+): Command => {
+  const [, name = '', takes = ''] = /^([a-z -]+?)(?: ([A-Z[].*))?$/.exec(words) ?? []
+  const [fewest, most] = countArguments(takes)
   const flags = spec.flags ?? ({} as F)
   return {
     name,
     usage: ['[options]', takes].filter(Boolean).join(' '),
-    summary,
+    summary: spec.summary,
     flags,
     run: async (session, parsed) => {
       const args = parsed.positional
-      if (args.length < fewest)
-        throw localError(`Not enough arguments (expected ${range(fewest, most)}, got ${args.length})`)
-      if (args.length > most)
-        throw localError(`Too many arguments (expected ${range(fewest, most)}, got ${args.length})`)
+      if (args.length < fewest || args.length > most) {
+        const expected = fewest === most ? fewest : most === ANY ? `at least ${fewest}` : `${fewest}-${most}`
+        const amount = args.length < fewest ? 'Not enough' : 'Too many'
+        throw localError(`${amount} arguments (expected ${expected}, got ${args.length})`)
+      }
       warnOfLateFlags(session, args)
-      return run({
+      return spec.run({
         ...session,
         args,
+        at: cleanPath(args[0] ?? ''),
         flags: flagValues(flags, parsed, session.io.env),
         isGiven: (flag) => parsed.written.has(flag),
       })
@@ -69,11 +75,21 @@ export const defineCommand = <F extends FlagTable = Record<never, never>>(spec: 
   }
 }
 
-const range = (fewest: number, most: number): string =>
-  fewest === most ? String(fewest) : most === ANY ? `at least ${fewest}` : `${fewest}-${most}`
+const ANY = Number.POSITIVE_INFINITY
 
-/** For `count`: no maximum. */
-export const ANY = Number.POSITIVE_INFINITY
+/** Returns the minimum and maximum number of arguments. */
+const countArguments = (takes: string): readonly [fewest: number, most: number] => {
+  const places = takes.replace(/ \| [^\]]+/g, '').match(/\[[^\]]*\]|\S+/g) ?? []
+  return [places.filter((place) => !place.startsWith('[')).length, takes.includes('...') ? ANY : places.length]
+}
+
+/** Returns the flags of `table` from the command line as fields of a body, with underscores in their names. */
+export const givenFields = ({ flags, isGiven }: Call, table: FlagTable): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.keys(table)
+      .filter((name) => isGiven(name))
+      .map((name) => [name.replaceAll('-', '_'), flags[name]]),
+  )
 
 const warnOfLateFlags = ({ out }: Session, args: readonly string[]): void => {
   const late = args.filter((arg) => /^--?[a-z][a-z-]*(?:=|$)/.test(arg))

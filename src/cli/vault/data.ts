@@ -1,71 +1,50 @@
 /** read, write, list, delete, patch, unwrap and path-help: requests for any path. */
 import { textOfJson } from '../../base/json-print.js'
-import { ANY, type Call, type Command, defineCommand } from './command.js'
-import { localError, remoteError } from './model/cli-error.js'
-import { flag, type FlagTable } from './flags.js'
-import { printListing } from './render/listing.js'
-import type { Output } from './render/output.js'
 import type { Reply } from './api.js'
-import type { Secret } from './model/secret.js'
-import { cleanPath, readData, readQuery } from './values.js'
-
-const PATH_AND_DATA = { takes: 'PATH [DATA K=V...]', count: [1, ANY] } as const
+import { type Call, type Command, defineCommand } from './command.js'
+import { flag } from './flags.js'
+import { localError, remoteError, type Secret } from './model.js'
+import { type Output, printListing } from './output.js'
+import { readData, readQuery } from './values.js'
 
 const WRITE_FLAGS = {
   force: flag.bool('Write without data.', { aliases: ['f'] }),
 } as const
 
 export const dataCommands: readonly Command[] = [
-  defineCommand({
-    name: 'read',
-    ...PATH_AND_DATA,
+  defineCommand('read PATH [DATA K=V...]', {
     summary: 'Read what is at a path',
-    run: async ({ api, out, io, args: [path = '', ...pairs] }) => {
-      const at = cleanPath(path)
+    run: async ({ api, out, io, at, args: [, ...pairs] }) => {
       const secret = await api.find(`Error reading ${at}`, 'GET', at, { query: await readQuery(pairs, io) })
       return out.secret(found(secret, at))
     },
   }),
-  defineCommand({
-    name: 'write',
-    ...PATH_AND_DATA,
+  defineCommand('write PATH [DATA K=V...]', {
     summary: 'Write data to a path, or call what is there',
     flags: WRITE_FLAGS,
-    run: (call) => write(call, 'PUT', (at) => `Error writing data to ${at}`),
+    run: (call) => write(call, 'PUT', 'Error writing data to'),
   }),
-  defineCommand({
-    name: 'patch',
-    ...PATH_AND_DATA,
+  defineCommand('patch PATH [DATA K=V...]', {
     summary: 'Change parts of what is at a path',
     flags: WRITE_FLAGS,
-    run: (call) => write(call, 'PATCH', (at) => `Error patching ${at}`),
+    run: (call) => write(call, 'PATCH', 'Error patching'),
   }),
-  defineCommand({
-    name: 'list',
-    takes: 'PATH',
-    count: [1, 1],
+  defineCommand('list PATH', {
     summary: 'List the keys below a path',
     flags: { detailed: flag.bool('Show what is known about each key.') },
-    run: async ({ api, out, args: [path = ''], flags }) => {
-      const at = cleanPath(path)
+    run: async ({ api, out, at, flags }) => {
       const secret = await api.find(`Error listing ${at}`, 'GET', at, { query: { list: 'true' } })
       return printListing(out, secret, at, flags.detailed)
     },
   }),
-  defineCommand({
-    name: 'delete',
-    ...PATH_AND_DATA,
+  defineCommand('delete PATH [DATA K=V...]', {
     summary: 'Delete what is at a path',
-    run: async ({ api, out, io, args: [path = '', ...pairs] }) => {
-      const at = cleanPath(path)
+    run: async ({ api, out, io, at, args: [, ...pairs] }) => {
       const reply = await api.request(`Error deleting ${at}`, 'DELETE', at, { query: await readQuery(pairs, io) })
       return printWritten(out, reply, `Data deleted (if it existed) at: ${at}`)
     },
   }),
-  defineCommand({
-    name: 'unwrap',
-    takes: '[TOKEN]',
-    count: [0, 1],
+  defineCommand('unwrap [TOKEN]', {
     summary: 'Print what a wrapping token holds, which spends the token',
     run: async ({ api, out, args: [token = ''] }) => {
       const isOther = token !== '' && api.settings.token !== '' && token !== api.settings.token
@@ -77,13 +56,9 @@ export const dataCommands: readonly Command[] = [
       return out.secret(secret)
     },
   }),
-  defineCommand({
-    name: 'path-help',
-    takes: 'PATH',
-    count: [1, 1],
+  defineCommand('path-help PATH', {
     summary: 'Print what the server says about a path',
-    run: async ({ api, out, args: [path = ''] }) => {
-      const at = cleanPath(path)
+    run: async ({ api, out, at }) => {
       const { body } = await api.request('Error retrieving help', 'GET', at, { query: { help: '1' } })
       return out.value(body, () => textOfJson(body.help))
     },
@@ -91,14 +66,13 @@ export const dataCommands: readonly Command[] = [
 ]
 
 const write = async (
-  { api, out, io, args: [path = '', ...pairs], flags }: Call<typeof WRITE_FLAGS & FlagTable>,
+  { api, out, io, at, args: [, ...pairs], flags }: Call<typeof WRITE_FLAGS>,
   method: 'PUT' | 'PATCH',
-  what: (at: string) => string,
+  what: string,
 ): Promise<number> => {
-  const at = cleanPath(path)
   if (pairs.length === 0 && !flags.force) throw localError('Must supply data or use -force')
   const body = pairs.length === 0 ? null : await readData(pairs, io)
-  return printWritten(out, await api.request(what(at), method, at, { body }), `Data written to: ${at}`)
+  return printWritten(out, await api.request(`${what} ${at}`, method, at, { body }), `Data written to: ${at}`)
 }
 
 /** Prints the response of a write. Without a body, prints a success message. */

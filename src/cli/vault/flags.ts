@@ -1,8 +1,8 @@
-/** Declares flags of commands as tables. */
+/** The flags of commands, declared as tables. */
 import { formatGoDuration, parseDurationMs } from '../../base/duration.js'
 import { type FlagForm, type FoundFlag, isFlag, parseSwitch, readFlag } from '../../base/go-flags.js'
 import { nearest } from '../../base/nearest.js'
-import { localError } from './model/cli-error.js'
+import { localError } from './model.js'
 
 /**
  * Maps the kind of a flag to the type of its value. An absent number or duration is undefined; an absent text is empty.
@@ -76,53 +76,38 @@ export const parseArguments = (
 ): ParsedArguments => {
   const forms = formsOf(table)
   const written = new Map<string, string[]>()
-  let at = 0
-  while (at < args.length) {
-    const arg = args[at] ?? ''
-    if (!isFlag(arg)) break
-    if (arg === '--') return { written, positional: args.slice(at + 1), isHelpWanted: false }
-    const found = readFlag(args.slice(at), (given) => forms.get(given))
-    if (found.kind === 'unknown' && HELP.has(found.given)) return { written, positional: [], isHelpWanted: true }
-    at += take(written, found, forms)
+  const positional: string[] = []
+  let isLate = false
+  const formOf = (given: string): FlagForm | undefined => {
+    const form = forms.get(given)
+    return form && isLate && !late.has(form.name) ? undefined : form
   }
-  const rest = pickFlags(args.slice(at), table, (name) => late.has(name))
-  for (const [name, texts] of rest.written) written.set(name, [...(written.get(name) ?? []), ...texts])
-  return { written, positional: rest.others, isHelpWanted: false }
+  for (let at = 0; at < args.length; ) {
+    const arg = args[at] ?? ''
+    if (arg === '--') {
+      positional.push(...args.slice(isLate ? at : at + 1))
+      break
+    }
+    isLate ||= !isFlag(arg)
+    const found: FoundFlag = isFlag(arg) ? readFlag(args.slice(at), formOf) : { kind: 'unknown', given: arg }
+    if (found.kind === 'valueless') throw localError(`flag needs an argument: -${found.given}`)
+    if (found.kind === 'flag') {
+      written.set(found.name, [...(written.get(found.name) ?? []), found.text])
+      at += found.width
+    } else if (isLate) {
+      positional.push(arg)
+      at++
+    } else if (HELP.has(found.given)) return { written, positional: [], isHelpWanted: true }
+    else throw localError(`flag provided but not defined: -${found.given}${meantFlag(found.given, [...forms.keys()])}`)
+  }
+  return { written, positional, isHelpWanted: false }
 }
 
 const HELP: ReadonlySet<string> = new Set(['h', 'help'])
 
-/** Adds a found flag to `written`. Returns the number of arguments it uses. */
-const take = (written: Map<string, string[]>, found: FoundFlag, forms: ReadonlyMap<string, FlagForm>): number => {
-  if (found.kind === 'unknown') {
-    throw localError(`flag provided but not defined: -${found.given}${meantFlag(found.given, [...forms.keys()])}`)
-  }
-  if (found.kind === 'valueless') throw localError(`flag needs an argument: -${found.given}`)
-  written.set(found.name, [...(written.get(found.name) ?? []), found.text])
-  return found.width
-}
-
 const meantFlag = (given: string, known: readonly string[]): string => {
   const guess = nearest(given, known)
   return guess === undefined ? '' : `\nDid you mean -${guess}?`
-}
-
-/** Removes the flags that `isWanted` selects from `args`, up to `--`. The rest keeps its order. */
-const pickFlags = (args: readonly string[], table: FlagTable, isWanted: (name: string) => boolean) => {
-  const forms = new Map([...formsOf(table)].filter(([, { name }]) => isWanted(name)))
-  const written = new Map<string, string[]>()
-  const others: string[] = []
-  let at = 0
-  while (at < args.length) {
-    const arg = args[at] ?? ''
-    if (arg === '--') return { written, others: [...others, ...args.slice(at)] }
-    const found = isFlag(arg) ? readFlag(args.slice(at), (given) => forms.get(given)) : undefined
-    if (found === undefined || found.kind === 'unknown') {
-      others.push(arg)
-      at++
-    } else at += take(written, found, forms)
-  }
-  return { written, others }
 }
 
 /** Returns the number of leading `args` that form one flag of this table with its value: 0, 1 or 2. */
@@ -186,3 +171,37 @@ const READERS: { readonly [K in FlagKind]: (texts: readonly string[], refuse: Re
       }),
     ),
 }
+
+/** Flags of every command: address, credentials and output format. */
+export const COMMON_FLAGS = {
+  address: flag.text('Address of the server.', { env: ['VAULT_AGENT_ADDR', 'VAULT_ADDR'] }),
+  'agent-address': flag.text('Address of an agent, which wins over -address.'),
+  'ca-cert': flag.text('File with the certificate authority to trust.', { env: ['VAULT_CACERT'] }),
+  'ca-path': flag.text('Directory of such files.', { env: ['VAULT_CAPATH'] }),
+  'client-cert': flag.text('Certificate to present to the server.', { env: ['VAULT_CLIENT_CERT'] }),
+  'client-key': flag.text('Key of that certificate.', { env: ['VAULT_CLIENT_KEY'] }),
+  'tls-server-name': flag.text('Name to expect in the certificate of the server.', { env: ['VAULT_TLS_SERVER_NAME'] }),
+  'tls-skip-verify': flag.bool('Trust any certificate.', { env: ['VAULT_SKIP_VERIFY'] }),
+  namespace: flag.text('Namespace that paths are relative to.', { aliases: ['ns'], env: ['VAULT_NAMESPACE'] }),
+  header: flag.pairs('Header to send, as name=value; may be repeated.'),
+  'wrap-ttl': flag.text('Wrap the answer for this long.', { env: ['VAULT_WRAP_TTL'] }),
+  'non-interactive': flag.bool('Never ask at the terminal.'),
+  'output-curl-string': flag.bool('Print the request as a curl command and do not send it.'),
+  'output-policy': flag.bool('Print the policy that the request needs and do not send it.'),
+  'policy-override': flag.bool('Accepted; there are no soft-mandatory policies here.'),
+  mfa: flag.list('Accepted; there is no multi-factor authentication here.', { env: ['VAULT_MFA'] }),
+  format: flag.text('table, json, yaml or raw.', { env: ['VAULT_FORMAT'], fallback: 'table' }),
+  field: flag.text('Print this field alone.'),
+} as const
+
+/** Output flags, which Vault accepts at any position. All others must precede the arguments. */
+export const LATE_FLAGS: ReadonlySet<string> = new Set(['format', 'detailed', 'output-curl-string', 'output-policy'])
+
+export type CommonFlags = FlagValues<typeof COMMON_FLAGS>
+
+/** The flag of commands that a DR secondary accepts with its operation token, and the query that contains it. */
+export const DR_FLAG = { 'dr-token': flag.text('Operation token, for a DR secondary.') } as const
+
+export const drQuery = ({ 'dr-token': token }: FlagValues<typeof DR_FLAG>) => ({
+  query: token ? { dr_operation_token: token } : {},
+})

@@ -1,12 +1,8 @@
 /** login and print token: obtains a token and stores it for later commands. */
-import type { Call, Command } from './command.js'
-import { ANY, defineCommand } from './command.js'
-import { localError, remoteError } from './model/cli-error.js'
-import type { JsonMap } from './model/json-map.js'
+import { type Call, type Command, defineCommand } from './command.js'
 import { flag } from './flags.js'
-import type { Secret } from './model/secret.js'
-import { textOf } from './model/secret.js'
-import { storeToken } from './token-file.js'
+import { type JsonMap, localError, remoteError, type Secret, textOf } from './model.js'
+import { storeToken } from './settings.js'
 import { cleanPath, readData, readText } from './values.js'
 
 const LOGIN_FLAGS = {
@@ -20,10 +16,7 @@ const LOGIN_FLAGS = {
 type LoginCall = Call<typeof LOGIN_FLAGS>
 
 export const loginCommands: readonly Command[] = [
-  defineCommand({
-    name: 'login',
-    takes: '[TOKEN | K=V...]',
-    count: [0, ANY],
+  defineCommand('login [TOKEN | K=V...]', {
     summary: 'Log in and keep the token for later commands',
     flags: LOGIN_FLAGS,
     run: async (call) => {
@@ -31,8 +24,7 @@ export const loginCommands: readonly Command[] = [
       return finish(call, secret)
     },
   }),
-  defineCommand({
-    name: 'print token',
+  defineCommand('print token', {
     summary: 'Print the token that commands use',
     run: ({ api, out }) => {
       out.line(api.settings.token)

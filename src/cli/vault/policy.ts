@@ -1,33 +1,25 @@
-import { textOfJson, textsOfJson } from '../../base/json-print.js'
 import { writeFileSync } from 'node:fs'
+import { parseHcl } from '../../base/hcl.js'
+import { textOfJson, textsOfJson } from '../../base/json-print.js'
 import { readNamedText } from '../../base/named-file.js'
 import { type Command, defineCommand } from './command.js'
-import { localError, messageOf, remoteError } from './model/cli-error.js'
-import { parseHcl } from '../../base/hcl.js'
-
-const ONE_NAME = { takes: 'NAME', count: [1, 1] } as const
+import { locally, remoteError } from './model.js'
 
 /** Returns a name as the server stores it, in lower case. */
 const nameOf = (text: string): string => text.trim().toLowerCase()
 
 export const policyCommands: readonly Command[] = [
-  defineCommand({
-    name: 'policy write',
-    takes: 'NAME FILE',
-    count: [2, 2],
+  defineCommand('policy write NAME FILE', {
     summary: 'Upload a policy from a file, or from standard input (-)',
     run: async ({ api, out, io, args: [rawName = '', file = ''] }) => {
       const name = nameOf(rawName)
       const policy = file === '-' ? (await io.readStdin()).toString('utf8') : readPolicy(file)
       const body = { policy }
       const { secret } = await api.request('Error uploading policy', 'PUT', `sys/policies/acl/${name}`, { body })
-      if (secret) out.warn(secret)
-      return out.success(`Uploaded policy: ${name}`)
+      return out.success(`Uploaded policy: ${name}`, secret)
     },
   }),
-  defineCommand({
-    name: 'policy read',
-    ...ONE_NAME,
+  defineCommand('policy read NAME', {
     summary: 'Print a policy',
     run: async ({ api, out, args: [rawName = ''] }) => {
       const name = nameOf(rawName)
@@ -37,8 +29,7 @@ export const policyCommands: readonly Command[] = [
       return out.record({ policy }, () => textOfJson(policy).trim())
     },
   }),
-  defineCommand({
-    name: 'policy list',
+  defineCommand('policy list', {
     summary: 'List policies',
     run: async ({ api, out }) => {
       const query = { list: 'true' }
@@ -47,9 +38,7 @@ export const policyCommands: readonly Command[] = [
       return out.value(keys, () => textsOfJson(keys).join('\n'))
     },
   }),
-  defineCommand({
-    name: 'policy delete',
-    ...ONE_NAME,
+  defineCommand('policy delete NAME', {
     summary: 'Delete a policy',
     run: async ({ api, out, args: [rawName = ''] }) => {
       const name = nameOf(rawName)
@@ -57,39 +46,18 @@ export const policyCommands: readonly Command[] = [
       return out.success(`Deleted policy: ${name}`)
     },
   }),
-  defineCommand({
-    name: 'policy fmt',
-    takes: 'FILE',
-    count: [1, 1],
+  defineCommand('policy fmt FILE', {
     summary: 'Indent a policy file in place',
     run: ({ out, args: [file = ''] }) => {
       const text = readPolicy(file)
-      const formatted = format(text, file)
-      try {
-        writeFileSync(file, formatted)
-      } catch (error) {
-        throw localError(`Error writing policy file: ${messageOf(error)}`, error)
-      }
+      const formatted = locally('Failed to parse policy', () => formatHclText(text, file))
+      locally('Error writing policy file', () => writeFileSync(file, formatted))
       return out.success(`Formatted policy: ${file}`)
     },
   }),
 ]
 
-const readPolicy = (file: string): string => {
-  try {
-    return readNamedText(file)
-  } catch (error) {
-    throw localError(`Error opening policy file: ${messageOf(error)}`, error)
-  }
-}
-
-const format = (text: string, file: string): string => {
-  try {
-    return formatHclText(text, file)
-  } catch (error) {
-    throw localError(`Failed to parse policy: ${messageOf(error)}`, error)
-  }
-}
+const readPolicy = (file: string): string => locally('Error opening policy file', () => readNamedText(file))
 
 const INDENT = '  '
 /** A quoted text, a comment to the end of the line, or one bracket. */

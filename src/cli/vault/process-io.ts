@@ -4,8 +4,7 @@ import { Writable } from 'node:stream'
 import { systemClock } from '../../base/clock.js'
 import { LIMITS } from '../../base/limits.js'
 import { createSystemRandom } from '../../base/random.js'
-import { localError } from './model/cli-error.js'
-import type { VaultIo } from './model/io.js'
+import { localError, type VaultIo } from './model.js'
 
 /** Returns the environment of this process. */
 export const createProcessIo = (serve: VaultIo['serve']): VaultIo => {

@@ -2,10 +2,9 @@ import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import { readListedText, readNamedText } from '../../base/named-file.js'
 import { parseDurationMs } from '../../base/duration.js'
-import { localError, messageOf } from './model/cli-error.js'
-import type { CommonFlags } from './common-flags.js'
-import type { VaultIo } from './model/io.js'
-import { readStoredToken } from './token-file.js'
+import { replaceFile } from '../../base/replace-file.js'
+import type { CommonFlags } from './flags.js'
+import { localError, locally, type VaultIo } from './model.js'
 
 const DEFAULT_ADDRESS = 'https://127.0.0.1:8200'
 const DEFAULT_TIMEOUT_MS = 60_000
@@ -94,19 +93,26 @@ const readAuthorities = (flags: CommonFlags, env: VaultIo['env']): string | unde
 }
 
 const listFiles = (directory: string): string[] => {
+  const read = () => readdirSync(directory, { withFileTypes: true })
+  return locally('the directory of certificates cannot be read', read)
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => path.join(directory, entry.name))
+}
+
+const readText = (file: string, read: (file: string) => string = readNamedText): string | undefined =>
+  file === '' ? undefined : locally('the certificate or key cannot be read', () => read(file))
+
+const tokenFile = (homeDirectory: string): string => path.join(homeDirectory, '.vault-token')
+
+/** Returns the token that `login` stored for later commands; an empty text if there is none. */
+const readStoredToken = (homeDirectory: string): string => {
   try {
-    const entries = readdirSync(directory, { withFileTypes: true })
-    return entries.filter((entry) => !entry.isDirectory()).map((entry) => path.join(directory, entry.name))
-  } catch (error) {
-    throw localError(`the directory of certificates cannot be read: ${messageOf(error)}`, error)
+    return readNamedText(tokenFile(homeDirectory)).trim()
+  } catch {
+    return ''
   }
 }
 
-const readText = (file: string, read: (file: string) => string = readNamedText): string | undefined => {
-  if (file === '') return undefined
-  try {
-    return read(file)
-  } catch (error) {
-    throw localError(`the certificate or key cannot be read: ${messageOf(error)}`, error)
-  }
-}
+/** Stores the token in a file that only its owner can read. */
+export const storeToken = (homeDirectory: string, token: string): void =>
+  locally('Error storing token', () => replaceFile(tokenFile(homeDirectory), token))

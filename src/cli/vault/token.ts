@@ -1,8 +1,8 @@
 import { textsOfJson } from '../../base/json-print.js'
 import { type Call, type Command, defineCommand } from './command.js'
-import { localError, remoteError } from './model/cli-error.js'
 import { found } from './data.js'
 import { flag } from './flags.js'
+import { localError, remoteError } from './model.js'
 
 const ACCESSOR_FLAG = { accessor: flag.bool('The argument is an accessor, not a token.') } as const
 
@@ -40,8 +40,7 @@ const createBody = ({ flags, isGiven }: Call<typeof CREATE_FLAGS>) => ({
 })
 
 export const tokenCommands: readonly Command[] = [
-  defineCommand({
-    name: 'token create',
+  defineCommand('token create', {
     summary: 'Make a token',
     flags: CREATE_FLAGS,
     run: async (call) => {
@@ -51,10 +50,7 @@ export const tokenCommands: readonly Command[] = [
       return out.secret(found(secret, path))
     },
   }),
-  defineCommand({
-    name: 'token lookup',
-    takes: '[TOKEN | ACCESSOR]',
-    count: [0, 1],
+  defineCommand('token lookup [TOKEN | ACCESSOR]', {
     summary: 'Print what is known about a token; without an argument about the own one',
     flags: ACCESSOR_FLAG,
     run: async ({ api, out, args: [subject = ''], flags }) => {
@@ -68,10 +64,7 @@ export const tokenCommands: readonly Command[] = [
       return out.secret(found(secret, 'the token'))
     },
   }),
-  defineCommand({
-    name: 'token renew',
-    takes: '[TOKEN | ACCESSOR]',
-    count: [0, 1],
+  defineCommand('token renew [TOKEN | ACCESSOR]', {
     summary: 'Make a token last longer; without an argument the own one',
     flags: { ...ACCESSOR_FLAG, increment: flag.duration('How much longer.', { aliases: ['i'] }) },
     run: async ({ api, out, args: [subject = ''], flags }) => {
@@ -86,10 +79,7 @@ export const tokenCommands: readonly Command[] = [
       return out.secret(found(secret, 'the token'))
     },
   }),
-  defineCommand({
-    name: 'token revoke',
-    takes: '[TOKEN | ACCESSOR]',
-    count: [0, 1],
+  defineCommand('token revoke [TOKEN | ACCESSOR]', {
     summary: 'End a token and those it made',
     flags: {
       ...ACCESSOR_FLAG,
@@ -102,10 +92,7 @@ export const tokenCommands: readonly Command[] = [
       return out.success('Revoked token (if it existed)')
     },
   }),
-  defineCommand({
-    name: 'token capabilities',
-    takes: '[TOKEN | ACCESSOR] PATH',
-    count: [1, 2],
+  defineCommand('token capabilities [TOKEN | ACCESSOR] PATH', {
     summary: 'Print what a token may do at a path',
     flags: ACCESSOR_FLAG,
     run: async ({ api, out, args, flags }) => {

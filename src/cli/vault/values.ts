@@ -2,10 +2,10 @@
 import { readNamedText } from '../../base/named-file.js'
 import { LIMITS } from '../../base/limits.js'
 import { parseExactJson } from '../../base/exact-json.js'
-import { localError, messageOf } from './model/cli-error.js'
-import { isMap, type JsonMap } from './model/json-map.js'
-import type { VaultIo } from './model/io.js'
-import { goText } from './render/go-text.js'
+import { isMap, type JsonMap, localError, locally, type VaultIo } from './model.js'
+import { goText } from './text.js'
+
+const FAILED = 'Failed to parse K=V data'
 
 /**
  * Returns the object that `args` describe. A whole object comes from standard input (`-`) or a file (`@file`). A
@@ -35,7 +35,7 @@ const readArgument = async (arg: string, io: Pick<VaultIo, 'readStdin'>): Promis
   if (arg === '-') return Object.entries(parseObject((await io.readStdin()).toString('utf8'), 'standard input'))
   if (arg.startsWith('@')) return Object.entries(parseObject(readValueFile(arg.slice(1)), arg.slice(1)))
   const at = arg.indexOf('=')
-  if (at < 0) throw localError(`Failed to parse K=V data: ${JSON.stringify(arg)} is not of the form key=value`)
+  if (at < 0) throw localError(`${FAILED}: ${JSON.stringify(arg)} is not of the form key=value`)
   return [[arg.slice(0, at), await readText(arg.slice(at + 1), io)]]
 }
 
@@ -48,26 +48,13 @@ export const readText = async (text: string, io: Pick<VaultIo, 'readStdin'>): Pr
   return text.startsWith('\\@') ? text.slice(1) : text
 }
 
-const readValueFile = (file: string): string => {
-  try {
-    return readNamedText(file, LIMITS.bodyBytesMax)
-  } catch (error) {
-    throw localError(`Failed to parse K=V data: error reading file: ${messageOf(error)}`, error)
-  }
-}
+const readValueFile = (file: string): string =>
+  locally(`${FAILED}: error reading file`, () => readNamedText(file, LIMITS.bodyBytesMax))
 
 const parseObject = (text: string, origin: string): JsonMap => {
-  const value = parseOrRefuse(text, origin)
-  if (!isMap(value)) throw localError(`Failed to parse K=V data: ${origin} holds no JSON object`)
+  const value = locally(`${FAILED}: ${origin} is no JSON`, () => parseExactJson(text, LIMITS.jsonDepthMax))
+  if (!isMap(value)) throw localError(`${FAILED}: ${origin} holds no JSON object`)
   return value
-}
-
-const parseOrRefuse = (text: string, origin: string): unknown => {
-  try {
-    return parseExactJson(text, LIMITS.jsonDepthMax)
-  } catch (error) {
-    throw localError(`Failed to parse K=V data: ${origin} is no JSON: ${messageOf(error)}`, error)
-  }
 }
 
 /** Returns a path without leading and trailing slashes. */

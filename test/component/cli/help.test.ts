@@ -4,7 +4,7 @@ import { describeConfigShow, describeServerCommand } from '../../../src/cli/comm
 import { everyCommand } from '../../../src/cli/program.js'
 import { ProcessOutput } from '../../../src/cli/terminal/output.js'
 import { makeProgram } from '../../../src/cli/program.js'
-import { describeAll } from '../../../src/cli/vault/program/help.js'
+import { describeAll } from '../../../src/cli/vault/program/commands.js'
 
 const silent = new ProcessOutput(() => 0)
 

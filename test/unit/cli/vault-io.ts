@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createSeededRandom } from '../../../src/base/random.js'
-import type { VaultIo } from '../../../src/cli/vault/model/io.js'
+import type { VaultIo } from '../../../src/cli/vault/model.js'
 import { runVault } from '../../../src/cli/vault/program/run.js'
 
 export interface CliResult {

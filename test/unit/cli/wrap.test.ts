@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { wrapIndented, wrapText } from '../../../src/cli/vault/render/wrap.js'
+import { wrapIndented, wrapText } from '../../../src/cli/vault/text.js'
 
 const words = fc.array(fc.stringMatching(/^[a-z*.,]{1,20}$/), { minLength: 1, maxLength: 60 })
 const raggedness = (lines: readonly string[], width: number) =>

@@ -1,13 +1,10 @@
 /** operator raft autopilot: the health of the nodes of a cluster, and its thresholds. */
-import { type Command, defineCommand } from '../command.js'
-import { localError, remoteError, VAULT_EXIT } from '../model/cli-error.js'
-import { isMap, type JsonMap } from '../model/json-map.js'
-import { flag } from '../flags.js'
-import { formatPairs, type Row } from '../render/columns.js'
-import { goText } from '../render/go-text.js'
-import { DR_FLAG, drQuery } from './dr-token.js'
+import { ROOT } from '../api.js'
+import { type Command, defineCommand, givenFields } from '../command.js'
+import { DR_FLAG, drQuery, flag } from '../flags.js'
+import { isMap, type JsonMap, localError, remoteError, VAULT_EXIT } from '../model.js'
+import { formatPairs, goText, type Row } from '../text.js'
 
-const ROOT = { isInRoot: true } as const
 const CONFIGURATION = 'sys/storage/raft/autopilot/configuration'
 
 const SETTINGS = {
@@ -32,24 +29,22 @@ const TITLES = {
 } as const
 
 export const autopilotCommands: readonly Command[] = [
-  defineCommand({
-    name: 'operator raft autopilot state',
+  defineCommand('operator raft autopilot state', {
     summary: 'Tell how healthy the nodes are',
     flags: DR_FLAG,
     run: async ({ api, out, flags }) => {
-      const options = { ...ROOT, ...drQuery(flags['dr-token']) }
+      const options = { ...ROOT, ...drQuery(flags) }
       const path = 'sys/storage/raft/autopilot/state'
       const state = (await api.find('Error checking autopilot state', 'GET', path, options))?.data
       if (!state) throw remoteError('No autopilot state found')
       return out.record(state, () => formatState(state))
     },
   }),
-  defineCommand({
-    name: 'operator raft autopilot get-config',
+  defineCommand('operator raft autopilot get-config', {
     summary: 'Print by which measures the nodes are healthy',
     flags: DR_FLAG,
     run: async ({ api, out, flags }) => {
-      const options = { ...ROOT, ...drQuery(flags['dr-token']) }
+      const options = { ...ROOT, ...drQuery(flags) }
       const config = (await api.find('Error reading autopilot configuration', 'GET', CONFIGURATION, options))?.data
       if (!config) throw remoteError('No autopilot configuration found')
       const rows = Object.entries(TITLES).flatMap(([key, title]): Row[] =>
@@ -58,18 +53,14 @@ export const autopilotCommands: readonly Command[] = [
       return out.record(config, () => formatPairs(rows))
     },
   }),
-  defineCommand({
-    name: 'operator raft autopilot set-config',
+  defineCommand('operator raft autopilot set-config', {
     summary: 'Change by which measures the nodes are healthy, and when one is dead',
     flags: { ...SETTINGS, ...DR_FLAG },
-    run: async ({ api, out, flags, isGiven }) => {
-      const given = (Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]).filter((name) => isGiven(name))
-      if (given.length === 0) throw localError('Nothing to set: name at least one setting')
-      const token = flags['dr-token']
-      const body = {
-        ...Object.fromEntries(given.map((name) => [name.replaceAll('-', '_'), flags[name]])),
-        ...(token && { dr_operation_token: token }),
-      }
+    run: async (call) => {
+      const { api, out, flags } = call
+      const given = givenFields(call, SETTINGS)
+      if (Object.keys(given).length === 0) throw localError('Nothing to set: name at least one setting')
+      const body = { ...given, ...drQuery(flags).query }
       const what = 'Error updating autopilot configuration'
       const { secret } = await api.request(what, 'PUT', CONFIGURATION, { body, ...ROOT })
       return secret ? out.secret(secret) : VAULT_EXIT.ok

@@ -1,16 +1,14 @@
 /** operator generate-root: generates a root token, or with -dr-token an operation token, from key shares. */
 import { base62 } from '../../../base/id.js'
-import { type Call, defineCommand } from '../command.js'
-import { localError } from '../model/cli-error.js'
-import { isMap, type JsonMap } from '../model/json-map.js'
-import { flag } from '../flags.js'
-import { formatColumns, type Row } from '../render/columns.js'
-import { goText } from '../render/go-text.js'
-import { textOf } from '../model/secret.js'
-import { readText } from '../values.js'
-import { readPgpKeys } from './pgp-keys.js'
-import { readShare } from './seal.js'
 import { decodeWithOtp } from '../../../base/one-time-pad.js'
+import { ROOT } from '../api.js'
+import { type Call, defineCommand } from '../command.js'
+import { flag } from '../flags.js'
+import { type JsonMap, localError, textOf } from '../model.js'
+import { formatColumns, goText, type Row } from '../text.js'
+import { readText } from '../values.js'
+import { readPgpKeys } from './init.js'
+import { provideShare } from './seal.js'
 
 const FLAGS = {
   init: flag.bool('Start an attempt.'),
@@ -31,21 +29,16 @@ type RootCall = Call<typeof FLAGS>
 const basePath = ({ flags }: RootCall): string =>
   flags['dr-token'] ? 'sys/replication/dr/secondary/generate-operation-token' : 'sys/generate-root'
 
-const ROOT = { isInRoot: true } as const
-
-export const generateRootCommand = defineCommand({
-  name: 'operator generate-root',
-  takes: '[KEY]',
-  count: [0, 1],
+export const generateRootCommand = defineCommand('operator generate-root [KEY]', {
   summary: 'Make a root token or a DR operation token from key shares',
   flags: FLAGS,
-  run: (call) => {
+  run: async (call) => {
     const { flags } = call
     if (flags['recovery-token']) throw localError('There are no recovery tokens here: recovery mode is not supported')
     if (flags['generate-otp']) return generateOtp(call)
     if (flags.decode) return decode(call)
     if (flags.cancel) return cancel(call)
-    if (flags.status) return printStatus(call)
+    if (flags.status) return print(call, await readStatus(call))
     return flags.init ? start(call) : provide(call)
   },
 })
@@ -59,31 +52,27 @@ const otpLength = (status: JsonMap): number => {
   throw localError('The server does not tell how long a one-time pad has to be')
 }
 
-const generateOtp = async (call: RootCall): Promise<number> => {
-  const otp = base62(call.io.random, otpLength(await readStatus(call)))
-  if (call.out.isTable) return call.out.single('otp', otp)
-  return call.out.record({ otp }, () => otp)
-}
+const generateOtp = async (call: RootCall): Promise<number> =>
+  printText(call, 'otp', base62(call.io.random, otpLength(await readStatus(call))))
 
 const decode = async (call: RootCall): Promise<number> => {
-  const { flags, out, io } = call
+  const { flags, io } = call
   if (!flags.otp) throw localError('Missing otp: use -otp to supply it')
   const encoded = (await readText(flags.decode, io)).trim()
   otpLength(await readStatus(call))
-  const token = decodeToken(encoded, flags.otp)
-  return out.isTable ? out.single('token', token) : out.record({ token }, () => token)
+  return printText(call, 'token', decodeToken(encoded, flags.otp))
 }
+
+const printText = ({ out }: RootCall, name: string, text: string): number =>
+  out.isTable ? out.single(name, text) : out.record({ [name]: text }, () => text)
 
 const start = async (call: RootCall): Promise<number> => {
   const { api, flags } = call
   if (flags.otp && flags['pgp-key']) throw localError('-otp does not go with -pgp-key')
   const [pgpKey = ''] = readPgpKeys(flags['pgp-key'] ? [flags['pgp-key']] : [])
-  const body = { otp: flags.otp, pgp_key: pgpKey }
-  const reply = await api.request('Error initializing root generation', 'PUT', `${basePath(call)}/attempt`, {
-    body,
-    ...ROOT,
-  })
-  return print(call, reply.body)
+  const options = { body: { otp: flags.otp, pgp_key: pgpKey }, ...ROOT }
+  const what = 'Error initializing root generation'
+  return print(call, (await api.request(what, 'PUT', `${basePath(call)}/attempt`, options)).body)
 }
 
 const cancel = async (call: RootCall): Promise<number> => {
@@ -91,21 +80,12 @@ const cancel = async (call: RootCall): Promise<number> => {
   return call.out.success('Root token generation canceled (if it was started)')
 }
 
-const printStatus = async (call: RootCall): Promise<number> => print(call, await readStatus(call))
-
 /** Submits one key share to the current attempt. */
 const provide = async (call: RootCall): Promise<number> => {
-  const { api, flags, args } = call
   const status = await readStatus(call)
   if (status.started !== true) throw localError('No root generation is in progress: start one with -init')
-  if (args[0] === '-' && flags.nonce === '') throw localError('-nonce is needed when the key comes from standard input')
-  const nonce = flags.nonce || textOf(status.nonce)
-  const key = await readShare(call, args[0], `Operation nonce: ${nonce}\nUnseal Key (will be hidden): `)
-  const reply = await api.request('Error posting unseal key', 'PUT', `${basePath(call)}/update`, {
-    body: { key, nonce },
-    ...ROOT,
-  })
-  return print(call, reply.body)
+  const titles = { nonce: 'Operation nonce', key: 'Unseal Key' }
+  return print(call, await provideShare(call, `${basePath(call)}/update`, status, titles))
 }
 
 const print = ({ out, flags }: RootCall, status: JsonMap): number => {
@@ -116,7 +96,7 @@ const print = ({ out, flags }: RootCall, status: JsonMap): number => {
   const kind = flags['dr-token'] ? 'DR operation token' : 'root token'
   if (status.complete === true && out.isTable && !out.field)
     out.note(`The ${kind} is made; -decode with -otp prints it.\n`)
-  return isMap(status) ? out.record(status, () => formatColumns(statusRows(status))) : 0
+  return out.record(status, () => formatColumns(statusRows(status)))
 }
 
 const statusRows = (status: JsonMap): Row[] => [

@@ -1,10 +1,10 @@
 import { textOfJson } from '../../../base/json-print.js'
+import { readNamedFile } from '../../../base/named-file.js'
+import { ROOT } from '../api.js'
 import { defineCommand } from '../command.js'
-import { CliError } from '../model/cli-error.js'
-import type { JsonMap } from '../model/json-map.js'
 import { flag, type FlagValues } from '../flags.js'
-import { readSealStatus } from '../status.js'
-import { readPgpKeys } from './pgp-keys.js'
+import { CliError, type JsonMap, localError, locally } from '../model.js'
+import { readSealStatus } from './seal.js'
 
 const INIT_FLAGS = {
   'key-shares': flag.int('Number of key shares.', { aliases: ['n'] }),
@@ -22,21 +22,20 @@ const SHARES = 5
 const THRESHOLD = 3
 const NOT_INITIALISED = 2
 
-export const initCommand = defineCommand({
-  name: 'operator init',
+export const initCommand = defineCommand('operator init', {
   summary: 'Initialise a server: make its key shares and its root token',
   flags: INIT_FLAGS,
   run: async (session) => {
     const { api, out, flags } = session
     if (flags.status) {
-      const { body } = await api.request('Error checking initialization status', 'GET', 'sys/init', { isInRoot: true })
+      const { body } = await api.request('Error checking initialization status', 'GET', 'sys/init', ROOT)
       if (body.initialized !== true) throw new CliError(NOT_INITIALISED, 'Vault is not initialized')
       out.line('Vault is initialized')
       return 0
     }
     const isAuto = (await readSealStatus(session)).recovery_seal === true
     const request = initBody(flags, isAuto)
-    const { body } = await api.request('Error initializing', 'PUT', 'sys/init', { body: request, isInRoot: true })
+    const { body } = await api.request('Error initializing', 'PUT', 'sys/init', { body: request, ...ROOT })
     const keys = keyReport(body, request, isAuto)
     return out.record(keys, () => describeKeys(keys))
   },
@@ -91,4 +90,23 @@ const describeKeys = (keys: JsonMap): string => {
       : `The server is initialised, with ${count} key shares of which ${needed} unseal it.`,
     'These values cannot be shown again: keep them safe, and apart from one another.',
   ].join('\n')
+}
+
+/** Reads public keys as base64 for the API from files in binary form or with armor. */
+export const readPgpKeys = (files: readonly string[]): string[] => files.map(readPgpKey)
+
+const readPgpKey = (name: string): string => {
+  if (name.startsWith('keybase:')) throw localError('Keys are not fetched from keybase.io here: export them to a file')
+  const bytes = locally('The PGP key cannot be read', () => readNamedFile(name.replace(/^@/, '')))
+  const text = bytes.toString('latin1').trim()
+  if (text.startsWith('-----BEGIN PGP')) return unwrapArmour(text)
+  return /^[A-Za-z0-9+/\s]+=*$/.test(text) ? text.replace(/\s/g, '') : bytes.toString('base64')
+}
+
+/** Returns the text between the headers, which an empty line ends, and the checksum. */
+const unwrapArmour = (text: string): string => {
+  const lines = text.split(/\r?\n/).map((line) => line.trim())
+  const start = lines.indexOf('')
+  const body = lines.slice(start + 1).filter((line) => line !== '' && !line.startsWith('-----'))
+  return body.filter((line) => !/^=[A-Za-z0-9+/]{4}$/.test(line)).join('')
 }

@@ -1,18 +1,17 @@
 /** operator raft: the storage of a node, its snapshots and its peers. */
-import { replaceFile } from '../../../base/replace-file.js'
-import { readNamedFile } from '../../../base/named-file.js'
 import { LIMITS } from '../../../base/limits.js'
+import { readNamedFile } from '../../../base/named-file.js'
+import { messageOf } from '../../../base/printable.js'
+import { replaceFile } from '../../../base/replace-file.js'
+import { inspectSnapshot } from '../../../server/data/snapshot-inspection.js'
+import { ROOT } from '../api.js'
 import { type Command, defineCommand } from '../command.js'
-import { localError, messageOf, remoteError, VAULT_EXIT } from '../model/cli-error.js'
-import { isMap, type JsonMap } from '../model/json-map.js'
-import { flag } from '../flags.js'
-import { formatPairs, formatTable, type Row } from '../render/columns.js'
-import { goText } from '../render/go-text.js'
-import { textOf } from '../model/secret.js'
+import { DR_FLAG, drQuery, flag } from '../flags.js'
+import { isMap, type JsonMap, localError, locally, remoteError, textOf, VAULT_EXIT } from '../model.js'
+import { formatPairs, formatTable, goText, type Row } from '../text.js'
 import { readText } from '../values.js'
-import { DR_FLAG, drQuery } from './dr-token.js'
 
-const ROOT = { isInRoot: true } as const
+const FILE_FAILED = 'The snapshot file cannot be used'
 
 const JOIN_FLAGS = {
   retry: flag.bool('Try again until the other node answers.'),
@@ -25,100 +24,91 @@ const JOIN_FLAGS = {
 } as const
 
 export const raftCommands: readonly Command[] = [
-  defineCommand({
-    name: 'operator raft list-peers',
+  defineCommand('operator raft list-peers', {
     summary: 'List the nodes that share this storage',
     flags: DR_FLAG,
     run: async ({ api, out, flags }) => {
-      const options = { ...ROOT, ...drQuery(flags['dr-token']) }
+      const options = { ...ROOT, ...drQuery(flags) }
       const what = 'Error reading the raft cluster configuration'
       const secret = await api.find(what, 'GET', 'sys/storage/raft/configuration', options)
       if (!secret) throw remoteError('No raft cluster configuration found')
       return out.isTable ? out.value(secret, () => formatPeers(secret.data ?? {})) : out.secret(secret)
     },
   }),
-  defineCommand({
-    name: 'operator raft snapshot save',
-    takes: 'FILE',
-    count: [1, 1],
+  defineCommand('operator raft snapshot save FILE', {
     summary: 'Save a snapshot of the cluster to a file',
     run: async ({ api, args: [file = ''] }) => {
       const options = { ...ROOT, bytesMax: LIMITS.snapshotBytesMax }
       const { bytes } = await api.request('Error taking the snapshot', 'GET', 'sys/storage/raft/snapshot', options)
       if (bytes.length === 0) throw remoteError('Error taking the snapshot: the answer is empty')
-      inFile(() => replaceFile(file, bytes))
+      locally(FILE_FAILED, () => replaceFile(file, bytes))
       return VAULT_EXIT.ok
     },
   }),
-  defineCommand({
-    name: 'operator raft snapshot restore',
-    takes: 'FILE',
-    count: [1, 1],
+  defineCommand('operator raft snapshot restore FILE', {
     summary: 'Make the cluster what a snapshot says',
     flags: { force: flag.bool('Restore a snapshot of another cluster, with other keys.') },
     run: async ({ api, args: [file = ''], flags }) => {
-      const raw = inFile(() => readNamedFile(file, LIMITS.snapshotBytesMax))
+      const raw = locally(FILE_FAILED, () => readNamedFile(file, LIMITS.snapshotBytesMax))
       const path = `sys/storage/raft/snapshot${flags.force ? '-force' : ''}`
       await api.request('Error installing the snapshot', 'POST', path, { raw, ...ROOT })
       return VAULT_EXIT.ok
     },
   }),
-  defineCommand({
-    name: 'operator raft join',
-    takes: '[LEADER_API_ADDRESS | AUTO_JOIN]',
-    count: [0, 1],
+  defineCommand('operator raft join [LEADER_API_ADDRESS | AUTO_JOIN]', {
     summary: 'Join the cluster of another node; for a server that has none yet',
     flags: JOIN_FLAGS,
     run: async ({ api, out, io, args: [place = ''], flags }) => {
       // An argument that is not an address describes address discovery: `provider=...`.
       const isAddress = URL.canParse(place) || !place.includes('=')
-      const [caCert, clientCert, clientKey] = await Promise.all(
-        [flags['leader-ca-cert'], flags['leader-client-cert'], flags['leader-client-key']].map((text) =>
-          readText(text, io),
-        ),
-      )
       const body = {
         leader_api_addr: isAddress ? place : '',
         auto_join: isAddress ? '' : place,
         auto_join_scheme: flags['auto-join-scheme'],
         auto_join_port: flags['auto-join-port'] ?? 0,
-        leader_ca_cert: caCert,
-        leader_client_cert: clientCert,
-        leader_client_key: clientKey,
+        leader_ca_cert: await readText(flags['leader-ca-cert'], io),
+        leader_client_cert: await readText(flags['leader-client-cert'], io),
+        leader_client_key: await readText(flags['leader-client-key'], io),
         retry: flags.retry,
         non_voter: flags['non-voter'],
       }
-      const reply = await api.request('Error joining the node to the Raft cluster', 'POST', 'sys/storage/raft/join', {
-        body,
-        ...ROOT,
-      })
+      const what = 'Error joining the node to the Raft cluster'
+      const reply = await api.request(what, 'POST', 'sys/storage/raft/join', { body, ...ROOT })
       return out.record(reply.body, () => formatPairs([['Joined', goText(reply.body.joined)]]))
     },
   }),
-  defineCommand({
-    name: 'operator raft remove-peer',
-    takes: 'SERVER_ID',
-    count: [1, 1],
+  defineCommand('operator raft remove-peer SERVER_ID', {
     summary: 'Take a node out of the cluster for good',
     flags: DR_FLAG,
     run: async ({ api, out, args: [id = ''], flags }) => {
-      const token = flags['dr-token']
-      const body = { server_id: id, ...(token && { dr_operation_token: token }) }
+      const body = { server_id: id, ...drQuery(flags).query }
       const what = 'Error removing the peer from raft cluster'
       await api.request(what, 'PUT', 'sys/storage/raft/remove-peer', { body, ...ROOT })
       if (out.isTable) out.line('Peer removed successfully!')
       return VAULT_EXIT.ok
     },
   }),
+  // Reads the file locally: its description needs no key.
+  defineCommand('operator raft snapshot inspect FILE', {
+    summary: 'Tell what is in the file of a snapshot',
+    run: async ({ out, args: [file = ''] }) => {
+      const archive = locally(FILE_FAILED, () => readNamedFile(file, LIMITS.snapshotBytesMax))
+      const { clusterId, index, parts } = await inspectSnapshot(archive).catch((error: unknown) => {
+        throw localError(`${FILE_FAILED}: ${messageOf(error)}`, error)
+      })
+      const total = (of: 'count' | 'bytes') => parts.reduce((sum, part) => sum + part[of], 0)
+      const record = { cluster_id: clusterId, index, size: total('bytes'), count: total('count'), parts: [...parts] }
+      const rows = parts.map(({ name, count, bytes }): Row => [name, String(count), String(bytes)])
+      const head: Row[] = [
+        ['Cluster ID', clusterId],
+        ['Index', String(index)],
+        ['Size', String(record.size)],
+      ]
+      rows.push(['Total', String(record.count), String(record.size)])
+      return out.record(record, () => `${formatPairs(head)}\n\n${formatTable(['Key Name', 'Count', 'Size'], rows)}`)
+    },
+  }),
 ]
-
-const inFile = <T>(act: () => T): T => {
-  try {
-    return act()
-  } catch (error) {
-    throw localError(`The snapshot file cannot be used: ${messageOf(error)}`, error)
-  }
-}
 
 const formatPeers = (data: JsonMap): string => {
   const servers = isMap(data.config) && Array.isArray(data.config.servers) ? data.config.servers.filter(isMap) : []

@@ -1,16 +1,12 @@
 /** operator rekey: replaces the unseal or recovery key shares, with the current ones. */
 import { textsOfJson } from '../../../base/json-print.js'
-import type { Reply } from '../api.js'
+import { type Reply, ROOT } from '../api.js'
 import { type Call, defineCommand } from '../command.js'
-import { localError } from '../model/cli-error.js'
-import type { JsonMap } from '../model/json-map.js'
 import { flag } from '../flags.js'
-import { formatPairs, type Row } from '../render/columns.js'
-import { goText } from '../render/go-text.js'
-import { wrapText, COLUMNS } from '../render/wrap.js'
-import { textOf } from '../model/secret.js'
-import { readPgpKeys } from './pgp-keys.js'
-import { readShare } from './seal.js'
+import { type JsonMap, localError, textOf } from '../model.js'
+import { formatPairs, goText, type Row, wrapIndented } from '../text.js'
+import { readPgpKeys } from './init.js'
+import { provideShare } from './seal.js'
 
 const FLAGS = {
   init: flag.bool('Start a rekey.'),
@@ -50,12 +46,7 @@ const TARGETS: ReadonlyMap<string, Target> = new Map([
   ['hsm', RECOVERY],
 ])
 
-const ROOT = { isInRoot: true } as const
-
-export const rekeyCommand = defineCommand({
-  name: 'operator rekey',
-  takes: '[KEY]',
-  count: [0, 1],
+export const rekeyCommand = defineCommand('operator rekey [KEY]', {
   summary: 'Make new key shares from the present ones',
   flags: FLAGS,
   run: (call) => {
@@ -81,7 +72,7 @@ const start = async (call: RekeyCall, { base }: Target): Promise<number> => {
     require_verification: flags.verify,
   }
   const reply = await api.request('Error initializing rekey', 'PUT', `${base}/init`, { body, ...ROOT })
-  if (out.isTable) for (const text of cautions(flags)) out.note(`${wrapText(`WARNING! ${text}`, COLUMNS).join('\n')}\n`)
+  if (out.isTable) for (const text of cautions(flags)) out.note(`${wrapIndented(`WARNING! ${text}`)}\n`)
   return print(call, reply.body, attemptRows)
 }
 
@@ -111,21 +102,15 @@ const printStatus = async (call: RekeyCall, target: Target): Promise<number> => 
 
 /** Submits one share to the current rekey, or to its verification. */
 const provide = async (call: RekeyCall, target: Target): Promise<number> => {
-  const { api, flags, args } = call
+  const { verify } = call.flags
   const status = (await readStatus(call, target)).body
   if (status.started !== true) {
-    throw localError(
-      flags.verify ? 'No rekey waits for its verification' : 'No rekey is in progress: start one with -init',
-    )
+    throw localError(verify ? 'No rekey waits for its verification' : 'No rekey is in progress: start one with -init')
   }
-  if (args[0] === '-' && flags.nonce === '') throw localError('-nonce is needed when the key comes from standard input')
-  const nonce = flags.nonce || textOf(status.nonce)
-  const operation = flags.verify ? 'Rekey verification nonce' : 'Rekey operation nonce'
-  const key = await readShare(call, args[0], `${operation}: ${nonce}\n${target.key} (will be hidden): `)
-  const path = `${target.base}/${flags.verify ? 'verify' : 'update'}`
-  const { body } = await api.request('Error posting unseal key', 'PUT', path, { body: { key, nonce }, ...ROOT })
-  if (body.complete !== true) return print(call, body, flags.verify ? verificationRows : attemptRows)
-  return flags.verify ? printVerified(call, body) : printKeys(call, body, status)
+  const titles = { nonce: verify ? 'Rekey verification nonce' : 'Rekey operation nonce', key: target.key }
+  const body = await provideShare(call, `${target.base}/${verify ? 'verify' : 'update'}`, status, titles)
+  if (body.complete !== true) return print(call, body, verify ? verificationRows : attemptRows)
+  return verify ? printVerified(call, body) : printKeys(call, body, status)
 }
 
 const printVerified = ({ out }: RekeyCall, body: JsonMap): number =>
@@ -155,7 +140,7 @@ const afterwards = (body: JsonMap, { n, t }: JsonMap): string[] => {
           `Verification nonce: ${textOf(body.verification_nonce)}`,
         ]
       : [`Success! There are ${made}; the old ones are void. The new ones cannot be shown again: keep them apart.`]
-  return [...(body.backup === true ? [kept] : []), ...texts].flatMap((text) => ['', ...wrapText(text, COLUMNS)])
+  return [...(body.backup === true ? [kept] : []), ...texts].flatMap((text) => ['', wrapIndented(text)])
 }
 
 const retrieveBackup = async ({ api, out }: RekeyCall, { backup }: Target): Promise<number> => {

@@ -1,20 +1,27 @@
-/** operator unseal, seal, members, key-status, rotate and step-down: the state of one server. */
+/** status, and operator unseal, seal, members, key-status, rotate and step-down: the state of one server. */
+import { ROOT } from '../api.js'
 import { type Command, defineCommand, type Session } from '../command.js'
-import { localError } from '../model/cli-error.js'
-import { isMap, type JsonMap } from '../model/json-map.js'
 import { flag } from '../flags.js'
-import { formatColumns, formatTable, type Row } from '../render/columns.js'
-import { goText } from '../render/go-text.js'
-import { textOf } from '../model/secret.js'
-import { printSealStatus } from '../status.js'
+import { CliError, isMap, type JsonMap, localError, textOf, VAULT_EXIT } from '../model.js'
+import { formatColumns, formatPairs, formatTable, goText, type Row } from '../text.js'
 
-const ROOT = { isInRoot: true } as const
+/** This command's exit code distinguishes a sealed server from a failure, so a failed request is 1. */
+const FAILED = 1
+const SEALED = 2
+
+export const statusCommand = defineCommand('status', {
+  summary: 'Print how the server is: sealed or not, its version, cluster and active node',
+  run: async (session) => {
+    const status = await readSealStatus(session).catch((error: unknown) => {
+      throw error instanceof CliError ? new CliError(FAILED, error.message, { cause: error }) : error
+    })
+    await printSealStatus(session, status)
+    return status.sealed === true ? SEALED : VAULT_EXIT.ok
+  },
+})
 
 export const sealCommands: readonly Command[] = [
-  defineCommand({
-    name: 'operator unseal',
-    takes: '[KEY]',
-    count: [0, 1],
+  defineCommand('operator unseal [KEY]', {
     summary: 'Give the server one key share; asks for it when it is not given',
     flags: {
       reset: flag.bool('Forget the shares that were given so far.'),
@@ -29,24 +36,21 @@ export const sealCommands: readonly Command[] = [
       return printSealStatus(session, reply.body)
     },
   }),
-  defineCommand({
-    name: 'operator seal',
+  defineCommand('operator seal', {
     summary: 'Seal the server',
     run: async ({ api, out }) => {
       await api.request('Error sealing', 'PUT', 'sys/seal', ROOT)
       return out.success('Vault is sealed.')
     },
   }),
-  defineCommand({
-    name: 'operator step-down',
+  defineCommand('operator step-down', {
     summary: 'Make the server give up being active',
     run: async ({ api, out }) => {
       await api.request('Error stepping down', 'PUT', 'sys/step-down', ROOT)
       return out.success(`Stepped down: ${api.settings.address}`)
     },
   }),
-  defineCommand({
-    name: 'operator members',
+  defineCommand('operator members', {
     summary: 'List the nodes of the cluster',
     run: async ({ api, out }) => {
       const { secret } = await api.request('Error listing members', 'GET', 'sys/ha-status', ROOT)
@@ -54,13 +58,11 @@ export const sealCommands: readonly Command[] = [
       return out.value(secret?.data ?? {}, () => formatTable(MEMBER_COLUMNS, nodes.map(memberRow)))
     },
   }),
-  defineCommand({
-    name: 'operator key-status',
+  defineCommand('operator key-status', {
     summary: 'Tell about the encryption key in use',
     run: (session) => printKeyStatus(session),
   }),
-  defineCommand({
-    name: 'operator rotate',
+  defineCommand('operator rotate', {
     summary: 'Begin a new encryption key',
     run: async (session) => {
       await session.api.request('Error rotating key', 'PUT', 'sys/rotate', ROOT)
@@ -71,7 +73,7 @@ export const sealCommands: readonly Command[] = [
 ]
 
 /** Reads a key share from the command line, from standard input (`-`), or from a prompt. */
-export const readShare = async (
+const readShare = async (
   { io, isInteractive }: Session,
   given: string | undefined,
   prompt = 'Unseal Key (will be hidden): ',
@@ -82,16 +84,26 @@ export const readShare = async (
   return text.trim()
 }
 
-const MEMBER_COLUMNS = ['Host Name', 'API Address', 'Cluster Address', 'Active Node', 'Version', 'Last Echo']
+/** Submits one key share to an attempt. `titles`: those of its nonce and of the share. Resolves to the response. */
+export const provideShare = async (
+  call: Session & { readonly args: readonly string[]; readonly flags: { readonly nonce: string } },
+  path: string,
+  attempt: JsonMap,
+  titles: { readonly nonce: string; readonly key: string },
+): Promise<JsonMap> => {
+  const [given] = call.args
+  if (given === '-' && call.flags.nonce === '') {
+    throw localError('-nonce is needed when the key comes from standard input')
+  }
+  const nonce = call.flags.nonce || textOf(attempt.nonce)
+  const key = await readShare(call, given, `${titles.nonce}: ${nonce}\n${titles.key} (will be hidden): `)
+  return (await call.api.request('Error posting unseal key', 'PUT', path, { body: { key, nonce }, ...ROOT })).body
+}
 
-const memberRow = (node: JsonMap): Row => [
-  textOf(node.hostname),
-  textOf(node.api_address),
-  textOf(node.cluster_address),
-  goText(node.active_node),
-  textOf(node.version),
-  textOf(node.last_echo),
-]
+const MEMBER_COLUMNS = ['Host Name', 'API Address', 'Cluster Address', 'Active Node', 'Version', 'Last Echo']
+const MEMBER_FIELDS = ['hostname', 'api_address', 'cluster_address', 'active_node', 'version', 'last_echo']
+
+const memberRow = (node: JsonMap): Row => MEMBER_FIELDS.map((name) => goText(node[name] ?? ''))
 
 const printKeyStatus = async ({ api, out }: Session): Promise<number> => {
   const { secret } = await api.request('Error reading key status', 'GET', 'sys/key-status', ROOT)
@@ -104,3 +116,66 @@ const printKeyStatus = async ({ api, out }: Session): Promise<number> => {
     ]),
   )
 }
+
+export const readSealStatus = async ({ api }: Session): Promise<JsonMap> =>
+  (await api.request('Error checking seal status', 'GET', 'sys/seal-status', ROOT)).body
+
+/** Prints a seal status together with the active node, which a sealed server does not know. */
+const printSealStatus = async ({ api, out }: Session, status: JsonMap): Promise<number> => {
+  const options = { ...ROOT, isRetried: false, expected: [400, 503] } as const
+  const reply = await api.request('Error checking leader status', 'GET', 'sys/leader', options)
+  const leader = reply.status === 200 ? reply.body : { ha_enabled: true, active_time: '0001-01-01T00:00:00Z' }
+  return out.record({ ...status, ...leader }, () => formatPairs([...sealRows(status), ...leaderRows(status, leader)]))
+}
+
+const sealRows = (status: JsonMap): Row[] => {
+  const prefix = status.recovery_seal === true ? 'Recovery ' : ''
+  const isSealed = status.sealed === true
+  return [
+    ['Seal Type', goText(status.type)],
+    ...(prefix ? [['Recovery Seal Type', textOf(status.recovery_seal_type) || 'shamir']] : []),
+    ['Initialized', goText(status.initialized)],
+    ['Sealed', goText(status.sealed)],
+    [`Total ${prefix}Shares`, goText(status.n)],
+    ['Threshold', goText(status.t)],
+    ...(isSealed
+      ? [
+          ['Unseal Progress', `${goText(status.progress)}/${goText(status.t)}`],
+          ['Unseal Nonce', textOf(status.nonce)],
+        ]
+      : []),
+    ...(status.migration === true ? [['Seal Migration in Progress', 'true']] : []),
+    ['Version', textOf(status.version)],
+    ['Build Date', textOf(status.build_date)],
+    ['Storage Type', textOf(status.storage_type)],
+    ...(status.cluster_name ? [['Cluster Name', textOf(status.cluster_name)]] : []),
+    ...(status.cluster_id ? [['Cluster ID', textOf(status.cluster_id)]] : []),
+    ...(status.removed_from_cluster === true ? [['Removed From Cluster', 'true']] : []),
+  ]
+}
+
+const leaderRows = (status: JsonMap, leader: JsonMap): Row[] => {
+  const enabled: Row = ['HA Enabled', goText(leader.ha_enabled)]
+  if (leader.ha_enabled !== true || status.sealed === true) return [enabled]
+  const isActive = leader.is_self === true
+  return [
+    enabled,
+    ['HA Cluster', textOf(leader.leader_cluster_address) || '<none>'],
+    ['HA Mode', isActive ? 'active' : 'standby'],
+    ...(isActive && leader.active_time ? [['Active Since', textOf(leader.active_time)]] : []),
+    ...(isActive ? [] : [['Active Node Address', textOf(leader.leader_address) || '<none>']]),
+    ...(leader.performance_standby === true
+      ? [
+          ['Performance Standby Node', 'true'],
+          ['Performance Standby Last Remote WAL', goText(leader.performance_standby_last_remote_wal ?? 0)],
+        ]
+      : []),
+    ...OPTIONAL_ROWS.flatMap(([name, title]) => (leader[name] ? [[title, goText(leader[name])]] : [])),
+  ]
+}
+
+const OPTIONAL_ROWS = [
+  ['raft_committed_index', 'Raft Committed Index'],
+  ['raft_applied_index', 'Raft Applied Index'],
+  ['last_wal', 'Last WAL'],
+] as const

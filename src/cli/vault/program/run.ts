@@ -1,16 +1,21 @@
 import { printable } from '../../../base/printable.js'
 import { VaultApi } from '../api.js'
-import { CliError, localError, VAULT_EXIT } from '../model/cli-error.js'
 import type { Command } from '../command.js'
-import { COMMANDS } from './commands.js'
-import { COMMON_FLAGS, LATE_FLAGS } from '../common-flags.js'
-import { flagValues, flagWidth, parseArguments, type ParsedArguments } from '../flags.js'
-import { describeAll, describeCommand, describeFamily } from './help.js'
-import type { VaultIo } from '../model/io.js'
+import {
+  COMMON_FLAGS,
+  type Flag,
+  flagValues,
+  flagWidth,
+  LATE_FLAGS,
+  parseArguments,
+  type ParsedArguments,
+} from '../flags.js'
+import { CliError, localError, VAULT_EXIT, type VaultIo } from '../model.js'
+import { Output, parseFormat } from '../output.js'
 import { Preview } from '../preview.js'
-import { Output, parseFormat } from '../render/output.js'
-import { COLUMNS, wrapText } from '../render/wrap.js'
 import { readSettings } from '../settings.js'
+import { wrapIndented } from '../text.js'
+import { COMMANDS, describeAll, describeCommand, describeFamily, NAMES } from './commands.js'
 import { describeUnexpected } from '../../terminal/unexpected.js'
 import { countSlips } from '../../../base/nearest.js'
 import { DEFAULT_REPORTED_VERSION } from '../../../server/config/tables.js'
@@ -93,24 +98,26 @@ const runCommand = async (command: Command, args: readonly string[], io: VaultIo
   try {
     return await command.run({ io, api, out, isInteractive: !common['non-interactive'] }, parsed)
   } catch (error) {
-    throw error instanceof CliError && error.answer ? withHint(error, command, parsed, error.answer) : error
+    throw error instanceof CliError ? withHint(error, command, parsed) : error
   } finally {
     api.close()
   }
 }
 
-const withHint = (
-  error: CliError,
-  command: Command,
-  { written }: ParsedArguments,
-  answer: NonNullable<CliError['answer']>,
-): CliError => {
-  const hint = findHint({ command, written, answer })
-  if (hint === undefined) return error
-  return new CliError(error.status, `${error.message}\n\n${wrapText(hint, COLUMNS).join('\n')}`, {
-    cause: error,
-    answer,
-  })
+const DR_REFUSAL = 'disabled in replication DR secondary mode'
+
+/** What to try on a DR secondary, by the kind of the command's flag -dr-token. */
+const DR_HINTS: Readonly<Partial<Record<Flag['kind'], string>>> = {
+  text: 'This server is a DR secondary: -dr-token=TOKEN shows it an operation token, which operator generate-root -dr-token makes.',
+  bool: 'This server is a DR secondary: with -dr-token this command makes its operation token.',
+}
+
+/** Adds a hint to an error response: which flag to try next. */
+const withHint = (error: CliError, { flags }: Command, { written }: ParsedArguments): CliError => {
+  const isOfDr = error.answered.some((text) => text.includes(DR_REFUSAL))
+  const hint = flags['dr-token'] && DR_HINTS[flags['dr-token'].kind]
+  if (!isOfDr || !hint || written.has('dr-token')) return error
+  return new CliError(error.status, `${error.message}\n\n${wrapIndented(hint)}`, { cause: error })
 }
 
 /** Prints the list of commands if none is given: on standard output if requested, otherwise on standard error. */
@@ -124,20 +131,10 @@ const explain = (args: readonly string[], io: VaultIo): number => {
     else io.complain(text.trimEnd())
     return isAsked ? VAULT_EXIT.ok : VAULT_EXIT.local
   }
-  const meant = suggest(words, names())
+  const meant = suggest(words, NAMES)
   const question = meant.length > 0 ? `Did you mean ${meant.map((name) => `"${name}"`).join(' or ')}?\n\n` : ''
   const near = describeFamily(words.slice(0, -1)) ?? 'vault -help lists the commands.'
   throw localError(`There is no command ${JSON.stringify(words.join(' '))}.\n\n${question}${near.trimEnd()}`)
-}
-
-/** Returns every command, and every command prefix that stands for a family. */
-const names = (): Set<string> => {
-  const all = new Set(['server', 'version'])
-  for (const name of COMMANDS.keys()) {
-    const words = name.split(' ')
-    for (let count = 1; count <= words.length; count++) all.add(words.slice(0, count).join(' '))
-  }
-  return all
 }
 
 /** Maximum number of typing errors in a name; short names allow fewer. */
@@ -172,37 +169,3 @@ export const suggest = (words: readonly string[], names: Iterable<string>): stri
 
 /** Scripts read the second word. */
 const versionLine = (): string => `Vault v${DEFAULT_REPORTED_VERSION} (Understudy, an independent simulator)`
-
-const DR_REFUSAL = 'disabled in replication DR secondary mode'
-
-interface Facts {
-  readonly command: Command
-  readonly written: ParsedArguments['written']
-  readonly answer: NonNullable<CliError['answer']>
-}
-
-interface Hint {
-  readonly applies: (facts: Facts) => boolean
-  readonly text: string
-}
-
-const lacksDrToken =
-  (kind: 'bool' | 'text') =>
-  ({ command, written, answer }: Facts): boolean =>
-    command.flags['dr-token']?.kind === kind &&
-    !written.has('dr-token') &&
-    answer.texts.some((text) => text.includes(DR_REFUSAL))
-
-const HINTS: readonly Hint[] = [
-  {
-    applies: lacksDrToken('text'),
-    text: 'This server is a DR secondary: -dr-token=TOKEN shows it an operation token, which operator generate-root -dr-token makes.',
-  },
-  {
-    applies: lacksDrToken('bool'),
-    text: 'This server is a DR secondary: with -dr-token this command makes its operation token.',
-  },
-]
-
-/** Returns a hint after an error response: which command or flag to try next. Returns undefined if there is none. */
-const findHint = (facts: Facts): string | undefined => HINTS.find(({ applies }) => applies(facts))?.text

@@ -1,15 +1,10 @@
 /** Output of a command in the requested format. Data goes to standard output, everything else to standard error. */
 import YAML from 'yaml'
-import { RawNumber } from '../../../base/json.js'
-import { printJson } from '../../../base/json-print.js'
-import { localError, remoteError, VAULT_EXIT } from '../model/cli-error.js'
-import { isMap, type JsonMap } from '../model/json-map.js'
-import type { VaultIo } from '../model/io.js'
-import type { Secret } from '../model/secret.js'
-import { formatPairs, formatTable } from './columns.js'
-import { goText } from './go-text.js'
-import { wrapIndented } from './wrap.js'
+import { RawNumber } from '../../base/json.js'
+import { printJson, textsOfJson } from '../../base/json-print.js'
+import { isMap, type JsonMap, localError, remoteError, type Secret, VAULT_EXIT, type VaultIo } from './model.js'
 import { findField, secretJson, secretRows } from './secret-rows.js'
+import { formatPairs, formatTable, goText, wrapIndented } from './text.js'
 
 const FORMATS = ['table', 'json', 'yaml', 'raw'] as const
 type Format = (typeof FORMATS)[number]
@@ -41,13 +36,9 @@ export class Output {
     this.#io.write(`${text}\n`)
   }
 
-  /** Writes bytes unchanged, for files and for the raw format. */
-  bytes(data: Uint8Array): void {
-    this.#io.write(data)
-  }
-
-  /** Prints a success message. With JSON output, prints nothing. */
-  success(text: string): number {
+  /** Prints the warnings of a response and a success message. With JSON output, prints no message. */
+  success(text: string, secret?: Secret): number {
+    if (secret) this.warn(secret)
     if (this.isTable) this.line(`Success! ${text}`)
     return VAULT_EXIT.ok
   }
@@ -72,7 +63,7 @@ export class Output {
   secret(secret: Secret): number {
     if (this.field !== '') return this.single(this.field, findField(secret, this.field))
     if (this.format === 'raw') {
-      this.bytes(secret.bytes)
+      this.#io.write(secret.bytes)
       return VAULT_EXIT.ok
     }
     if (this.isTable) this.warn(secret)
@@ -120,4 +111,26 @@ const plain = (value: unknown): unknown => {
   if (value instanceof RawNumber) return /^-?\d+$/.test(value.text) ? BigInt(value.text) : Number(value.text)
   if (Array.isArray(value)) return value.map(plain)
   return isMap(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)])) : value
+}
+
+/** Prints the response to LIST: the keys alone, or with the details of `key_info`. */
+export const printListing = (out: Output, secret: Secret | undefined, at: string, isDetailed = false): number => {
+  if (secret?.wrapInfo || (secret && out.format === 'raw')) return out.secret(secret)
+  const keys = Array.isArray(secret?.data?.keys) ? secret.data.keys : undefined
+  if (secret && out.isTable) out.warn(secret)
+  const info = secret?.data?.key_info
+  if (!isDetailed || !keys || !isMap(info)) return out.keys(keys, at)
+  const columns = [...new Set(Object.values(info).flatMap((item) => (isMap(item) ? Object.keys(item) : [])))].sort()
+  return out.value(secret?.data, () =>
+    formatTable(
+      ['Keys', ...columns],
+      textsOfJson(keys).map((key) => {
+        const item = info[key]
+        return [
+          key,
+          ...columns.map((column) => (isMap(item) && item[column] !== undefined ? goText(item[column]) : '')),
+        ]
+      }),
+    ),
+  )
 }

@@ -1,8 +1,6 @@
 /** An envelope as rows of a table, as fields that can be asked for by name, and as JSON. */
-import { type JsonMap, sortKeys } from '../model/json-map.js'
-import { type Secret, textOf } from '../model/secret.js'
-import type { Row } from './columns.js'
-import { dataText, goDuration, goQuotedList, goText } from './go-text.js'
+import { type JsonMap, type Secret, sortKeys, textOf } from './model.js'
+import { dataText, goDuration, goQuotedList, goText, type Row } from './text.js'
 
 export const secretRows = (secret: Secret): Row[] => [
   ...leaseRows(secret),

@@ -1,0 +1,241 @@
+import { type Call, type Command, defineCommand, givenFields } from '../command.js'
+import { found, printWritten } from '../data.js'
+import { flag } from '../flags.js'
+import { isMap, type JsonMap, localError, remoteError, type Secret } from '../model.js'
+import { printListing } from '../output.js'
+import { readData } from '../values.js'
+import { findTarget, MOUNT_FLAG, printSections, readVersion } from './mount.js'
+
+const VERSIONS_FLAGS = {
+  ...MOUNT_FLAG,
+  versions: flag.list('Numbers of the versions, with commas between them; may be repeated.'),
+} as const
+
+const PUT_FLAGS = {
+  ...MOUNT_FLAG,
+  cas: flag.int('Write only if this is the newest version; 0 if there is none.'),
+} as const
+
+const PATCH_FLAGS = {
+  ...PUT_FLAGS,
+  method: flag.text('patch, or rw to read, change and write; without it the second when the first is refused.'),
+  'remove-data': flag.texts('Key to take away; may be repeated.'),
+} as const
+
+const SETTING_FLAGS = {
+  'max-versions': flag.int('How many versions are kept.'),
+  'cas-required': flag.bool('Whether every write has to name the version it replaces.'),
+  'delete-version-after': flag.duration('How long a version lives.'),
+} as const
+
+const METADATA_FLAGS = {
+  ...MOUNT_FLAG,
+  ...SETTING_FLAGS,
+  'custom-metadata': flag.pairs('key=value to keep with the secret; may be repeated.'),
+} as const
+
+/** Error statuses of PATCH after which a read and a write are tried: no capability, or no such method. */
+const NO_PATCH = [403, 405]
+
+export const kvCommands: readonly Command[] = [
+  defineCommand('kv get PATH', {
+    summary: 'Print a secret',
+    flags: { ...MOUNT_FLAG, version: flag.int('Version to read; 0 for the newest.') },
+    run: async (call) => {
+      const { api, out, flags } = call
+      const target = await findTarget(call)
+      const at = target.at('data')
+      const query = target.isV2 && flags.version ? { version: String(flags.version) } : {}
+      const secret = found(await api.find(`Error reading ${at}`, 'GET', at, { query }), at)
+      if (!target.isV2 || secret.wrapInfo) return out.secret(secret)
+      const { data, metadata } = secret.data ?? {}
+      if (out.field === '') {
+        // A deleted version has metadata and no data.
+        const sections = [['Metadata', metadata] as const, ['Data', data] as const]
+        return printSections(out, secret, ['Secret Path', at], sections)
+      }
+      if (!isMap(data)) throw remoteError(`No data found at ${at}`)
+      return out.single(out.field, Object.hasOwn(data, out.field) ? data[out.field] : undefined)
+    },
+  }),
+  defineCommand('kv list [PATH]', {
+    summary: 'List secrets',
+    flags: MOUNT_FLAG,
+    run: async (call) => {
+      const { api, out, args, flags } = call
+      if (!args[0] && flags.mount === '') throw localError('Not enough arguments: a path or -mount is needed')
+      const at = (await findTarget(call)).at('metadata')
+      const secret = await api.find(`Error listing ${at}`, 'GET', at, { query: { list: 'true' } })
+      return printListing(out, secret, at)
+    },
+  }),
+  defineCommand('kv put PATH [DATA K=V...]', {
+    summary: 'Write a secret; on KV v2 as a new version',
+    flags: PUT_FLAGS,
+    run: async (call) => {
+      const { api, out, io, flags } = call
+      const pairs = call.args.slice(1)
+      if (pairs.length === 0) throw localError('Must supply data')
+      const data = await readData(pairs, io)
+      const target = await findTarget(call)
+      const at = target.at('data')
+      const body = target.isV2 ? { data, options: casOption(flags.cas) } : data
+      const reply = await api.request(`Error writing data to ${at}`, 'PUT', at, { body })
+      if (target.isV2 && reply.secret) return printVersion(call, reply.secret, at)
+      return printWritten(out, reply, `Data written to: ${at}`)
+    },
+  }),
+  defineCommand('kv patch PATH [DATA K=V...]', {
+    summary: 'Change some keys of a secret',
+    flags: PATCH_FLAGS,
+    run: async (call) => {
+      const { api, io, args, flags } = call
+      const pairs = args.slice(1)
+      if (!['', 'patch', 'rw'].includes(flags.method)) throw localError(`-method is patch or rw, not ${flags.method}`)
+      const removed = nullsOf(flags['remove-data'])
+      if (pairs.length === 0 && Object.keys(removed).length === 0) throw localError('Must supply data')
+      const changes = { ...(await readData(pairs, io)), ...removed }
+      const target = await findTarget(call, 'patch')
+      const at = target.at('data')
+      if (flags.method !== 'rw') {
+        const reply = await api.request(`Error patching ${at}`, 'PATCH', at, {
+          body: { data: changes, options: casOption(flags.cas) },
+          ...(flags.method === '' && { expected: NO_PATCH }),
+        })
+        if (!NO_PATCH.includes(reply.status)) return printVersion(call, reply.secret, at)
+      }
+      const { data: current, version } = await readVersion(call, target)
+      if (!current) throw localError(`No value found at ${at}; there is nothing to change`)
+      const kept = Object.entries({ ...current, ...changes }).filter(([, value]) => value !== null)
+      return writeVersion(call, at, Object.fromEntries(kept), flags.cas ?? version)
+    },
+  }),
+  defineCommand('kv rollback PATH', {
+    summary: 'Write an older version of a secret again, as the newest',
+    flags: { ...MOUNT_FLAG, version: flag.int('Version to go back to.') },
+    run: async (call) => {
+      const { version } = call.flags
+      if (!version || version < 0) throw localError('-version is needed, and is 1 or more')
+      const target = await findTarget(call, 'rollback')
+      const current = await readVersion(call, target)
+      const wanted = await readVersion(call, target, version)
+      if (!wanted.data) throw localError(`version ${version} is deleted or destroyed and cannot be rolled back to`)
+      return writeVersion(call, target.at('data'), wanted.data, current.version)
+    },
+  }),
+  defineCommand('kv delete PATH', {
+    summary: 'Delete a secret; on KV v2 its newest version or the given ones, which can be undone',
+    flags: VERSIONS_FLAGS,
+    run: async (call) => {
+      const { api, out } = call
+      const { versions } = call.flags
+      const target = await findTarget(call, versions.length > 0 ? '-versions' : undefined)
+      const at = target.at('data')
+      const what = `Error deleting ${at}`
+      const reply =
+        versions.length > 0
+          ? await api.request(what, 'PUT', target.at('delete'), { body: { versions } })
+          : await api.request(what, 'DELETE', at)
+      return printWritten(out, reply, `Data deleted (if it existed) at: ${at}`)
+    },
+  }),
+  defineCommand('kv undelete PATH', {
+    summary: 'Bring deleted versions back',
+    flags: VERSIONS_FLAGS,
+    run: (call) => changeVersions(call, 'undelete'),
+  }),
+  defineCommand('kv destroy PATH', {
+    summary: 'Destroy the data of versions for good',
+    flags: VERSIONS_FLAGS,
+    run: (call) => changeVersions(call, 'destroy'),
+  }),
+  defineCommand('kv metadata get PATH', {
+    summary: 'Print what is known about a secret and its versions',
+    flags: MOUNT_FLAG,
+    run: async (call) => {
+      const at = (await findTarget(call, 'metadata')).at('metadata')
+      const secret = found(await call.api.find(`Error reading ${at}`, 'GET', at), at)
+      const { versions, ...rest } = secret.data ?? {}
+      const known = isMap(versions) ? Object.entries(versions).sort(([a], [b]) => Number(a) - Number(b)) : []
+      const sections = known.map(([number, version]) => [`Version ${number}`, isMap(version) ? version : {}] as const)
+      return printSections(call.out, secret, ['Metadata Path', at], [['Metadata', rest], ...sections])
+    },
+  }),
+  defineCommand('kv metadata put PATH', {
+    summary: 'Set how the versions of a secret are kept',
+    flags: METADATA_FLAGS,
+    run: (call) => writeMetadata(call, 'PUT', call.flags['custom-metadata']),
+  }),
+  defineCommand('kv metadata patch PATH', {
+    summary: 'Change some of that',
+    flags: {
+      ...METADATA_FLAGS,
+      'remove-custom-metadata': flag.texts('Key of the custom metadata to take away; may be repeated.'),
+    },
+    run: (call) => {
+      const removed = nullsOf(call.flags['remove-custom-metadata'])
+      return writeMetadata(call, 'PATCH', { ...call.flags['custom-metadata'], ...removed })
+    },
+  }),
+  defineCommand('kv metadata delete PATH', {
+    summary: 'Delete a secret with all its versions for good',
+    flags: MOUNT_FLAG,
+    run: async (call) => {
+      const at = (await findTarget(call, 'metadata')).at('metadata')
+      const reply = await call.api.request(`Error deleting ${at}`, 'DELETE', at)
+      return printWritten(call.out, reply, `Data deleted (if it existed) at: ${at}`)
+    },
+  }),
+  defineCommand('kv enable-versioning MOUNT', {
+    summary: 'Turn a KV v1 mount into KV v2',
+    run: async ({ api, out, at }) => {
+      const body = { options: { version: '2' } }
+      await api.request(`Error tuning secrets engine ${at}/`, 'POST', `sys/mounts/${at}/tune`, { body })
+      return out.success(`Tuned the secrets engine at: ${at}/`)
+    },
+  }),
+]
+
+type KvCall = Call<typeof MOUNT_FLAG>
+
+const casOption = (cas: number | undefined): JsonMap => (cas === undefined || cas < 0 ? {} : { cas })
+
+const nullsOf = (keys: readonly string[]) => Object.fromEntries(keys.map((key) => [key, null]))
+
+/** Prints the response of a write: the metadata of the new version. */
+const printVersion = ({ out }: KvCall, secret: Secret | undefined, at: string): number => {
+  const written = found(secret, at)
+  return printSections(out, written, ['Secret Path', at], [['Metadata', written.data ?? {}]])
+}
+
+/** Writes a new version if the newest one is still `cas`. */
+const writeVersion = async (call: KvCall, at: string, data: JsonMap, cas: unknown): Promise<number> => {
+  const { secret } = await call.api.request(`Error writing data to ${at}`, 'PUT', at, {
+    body: { data, options: { cas } },
+  })
+  return printVersion(call, secret, at)
+}
+
+const changeVersions = async (call: Call<typeof VERSIONS_FLAGS>, verb: 'undelete' | 'destroy'): Promise<number> => {
+  const { versions } = call.flags
+  if (versions.length === 0) throw localError('No versions provided, use the "-versions" flag to specify them')
+  const at = (await findTarget(call, verb)).at(verb)
+  const reply = await call.api.request(`Error writing data to ${at}`, 'PUT', at, { body: { versions } })
+  return printWritten(call.out, reply, `Data written to: ${at}`)
+}
+
+/** Sends only the settings from the command line. The others stay unchanged. */
+const writeMetadata = async (
+  call: Call<typeof METADATA_FLAGS>,
+  method: 'PUT' | 'PATCH',
+  customMetadata: Readonly<Record<string, string | null>>,
+): Promise<number> => {
+  const at = (await findTarget(call, 'metadata')).at('metadata')
+  const body = {
+    ...givenFields(call, SETTING_FLAGS),
+    ...(Object.keys(customMetadata).length > 0 && { custom_metadata: customMetadata }),
+  }
+  const what = `${method === 'PUT' ? 'Error writing data to' : 'Error patching'} ${at}`
+  const reply = await call.api.request(what, method, at, { body })
+  return printWritten(call.out, reply, `Data written to: ${at}`)
+}

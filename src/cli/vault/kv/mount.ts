@@ -1,0 +1,84 @@
+/** The mount that a path of `kv` commands lies on, and the tables of KV v2. */
+import type { Call, Session } from '../command.js'
+import { found } from '../data.js'
+import { flag } from '../flags.js'
+import { isMap, type JsonMap, localError, type Secret, textOf } from '../model.js'
+import type { Output } from '../output.js'
+import { dataRows } from '../secret-rows.js'
+import { formatPairs, formatTitle } from '../text.js'
+import { cleanPath } from '../values.js'
+
+export const MOUNT_FLAG = {
+  mount: flag.text('Mount that the path is relative to; without it the path begins with the mount.'),
+} as const
+
+interface KvTarget {
+  readonly isV2: boolean
+  /** Returns the request path: with the infix of a v2 mount (`data`, `metadata`, ...), or unchanged on v1. */
+  at(part: string): string
+}
+
+/**
+ * Queries the server for the mount first, like every `kv` command. If the server does not support this request, it has
+ * KV v1. Throws for KV v1 if `needsV2` names what requires KV v2.
+ */
+export const findTarget = async (
+  { api, at: path, flags: { mount: mountFlag } }: Call<typeof MOUNT_FLAG>,
+  needsV2?: string,
+): Promise<KvTarget> => {
+  const asked = cleanPath(mountFlag || path)
+  const { status, secret } = await api.request(
+    `Error making preflight request for ${asked}`,
+    'GET',
+    `sys/internal/ui/mounts/${asked}`,
+    { isPreliminary: true, expected: [404] },
+  )
+  const mount = cleanPath(status === 404 ? mountFlag : textOf(secret?.data?.path))
+  const options = secret?.data?.options
+  const isV2 = status !== 404 && isMap(options) && options.version === '2'
+  if (needsV2 !== undefined && !isV2) throw localError(`${needsV2} needs a K/V engine mount of version 2`)
+  const isBelow = !mountFlag && `${path}/`.startsWith(`${mount}/`)
+  const key = cleanPath(isBelow ? path.slice(mount.length) : path)
+  return { isV2, at: (part) => [mount, isV2 ? part : '', key].filter(Boolean).join('/') }
+}
+
+interface ReadVersion {
+  /** Undefined if the version is deleted or destroyed. */
+  readonly data: JsonMap | undefined
+  readonly version: unknown
+}
+
+/** Reads the newest version, or the given one. */
+export const readVersion = async ({ api }: Session, target: KvTarget, version?: number): Promise<ReadVersion> => {
+  const at = target.at('data')
+  const query = version === undefined ? {} : { version: String(version) }
+  const options = { query, isPreliminary: true }
+  const secret = found(await api.find(`Error reading ${at}`, 'GET', at, options), at)
+  const { data, metadata } = secret.data ?? {}
+  return { data: isMap(data) ? data : undefined, version: isMap(metadata) ? metadata.version : 0 }
+}
+
+/** Columns are as wide as the longest key, four spaces and the word `Value`. */
+const COLUMNS_BESIDES_KEY = 9
+
+/**
+ * Prints a path, then the sections that are objects, with their titles. In other formats, and for a single field or a
+ * wrapped response, prints the response.
+ */
+export const printSections = (
+  out: Output,
+  secret: Secret,
+  [pathTitle, at]: readonly [title: string, path: string],
+  sections: readonly (readonly [title: string, data: unknown])[],
+): number => {
+  if (!out.isTable || out.field !== '' || secret.wrapInfo) return out.secret(secret)
+  out.warn(secret)
+  out.line(`${formatTitle(pathTitle, at.length)}\n${at}\n`)
+  const texts = sections.flatMap(([title, data]) => {
+    if (!isMap(data)) return []
+    const width = Math.max(0, ...Object.keys(data).map((key) => key.length)) + COLUMNS_BESIDES_KEY
+    return [`${formatTitle(title, width)}\n${formatPairs(dataRows(data))}`]
+  })
+  if (texts.length > 0) out.line(texts.join('\n\n'))
+  return 0
+}

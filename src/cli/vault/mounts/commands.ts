@@ -1,0 +1,177 @@
+/** The commands `secrets` and `auth`, which differ in the kind of mount. */
+import { textOfJson } from '../../../base/json-print.js'
+import { type Command, defineCommand, givenFields, type Session } from '../command.js'
+import { flag, type FlagTable, type FlagValues } from '../flags.js'
+import { isMap, remoteError, textOf } from '../model.js'
+import { goText } from '../text.js'
+import { cleanPath } from '../values.js'
+import {
+  DESCRIPTION_FLAG,
+  ENABLE_FLAGS,
+  formatMounts,
+  OPTION_FLAGS,
+  TUNABLE_FLAGS,
+  USER_LOCKOUT_FLAGS,
+} from './settings.js'
+
+interface MountKind {
+  readonly name: 'secrets' | 'auth'
+  /** Its name in messages of Vault, and in the help: one, and several. */
+  readonly noun: string
+  readonly one: string
+  readonly several: string
+  /** The paths of the mounts of this kind, and their prefix among all mounts. */
+  readonly base: string
+  readonly prefix: '' | 'auth/'
+  readonly tunable: FlagTable
+  readonly lockout: FlagTable
+  readonly listError: string
+  readonly disableSummary: string
+}
+
+const SECRETS: MountKind = {
+  name: 'secrets',
+  noun: 'secrets engine',
+  one: 'a secret engine',
+  several: 'secret engines',
+  base: 'sys/mounts',
+  prefix: '',
+  tunable: {},
+  lockout: {},
+  listError: 'Error listing secrets engines',
+  disableSummary: 'Take a secret engine away, with all it holds',
+}
+
+const AUTH: MountKind = {
+  name: 'auth',
+  noun: 'auth method',
+  one: 'an auth method',
+  several: 'auth methods',
+  base: 'sys/auth',
+  prefix: 'auth/',
+  tunable: { 'token-type': flag.text('default-service, default-batch, service or batch.') },
+  lockout: USER_LOCKOUT_FLAGS,
+  listError: 'Error listing enabled authentications',
+  disableSummary: 'Take an auth method away; its tokens are revoked',
+}
+
+const commandsOf = ({ name, noun, one, several, base, prefix, tunable, lockout, ...texts }: MountKind): Command[] => [
+  defineCommand(`${name} enable TYPE`, {
+    summary: `Mount ${one}`,
+    flags: { ...ENABLE_FLAGS, ...tunable },
+    run: async (call) => {
+      const { api, out, args, flags } = call
+      const [type = ''] = args
+      const path = cleanPath(flags.path || flags['plugin-name'] || type)
+      const body = {
+        type,
+        description: flags.description,
+        config: {
+          ...givenFields(call, { ...TUNABLE_FLAGS, ...tunable }),
+          ...(name === 'secrets' && { force_no_cache: flags['force-no-cache'] }),
+        },
+        local: flags.local,
+        ...(flags['plugin-name'] && { plugin_name: flags['plugin-name'] }),
+        seal_wrap: flags['seal-wrap'],
+        external_entropy_access: flags['external-entropy-access'],
+        options: optionsOf(flags),
+      }
+      const what = name === 'secrets' ? 'Error enabling' : `Error enabling ${type} auth`
+      await api.request(what, 'POST', `${base}/${path}`, { body })
+      return out.success(`Enabled ${name === 'secrets' ? 'the ' : ''}${type} ${noun} at: ${path}/`)
+    },
+  }),
+  defineCommand(`${name} list`, {
+    summary: `List ${several}`,
+    flags: { detailed: flag.bool('Show all settings.') },
+    run: async ({ api, out, flags }) => {
+      const { secret } = await api.request(texts.listError, 'GET', base)
+      const mounts = secret?.data ?? {}
+      return out.value(mounts, () => formatMounts(mounts, name, flags.detailed))
+    },
+  }),
+  defineCommand(`${name} tune PATH`, {
+    summary: `Change the settings of ${one}`,
+    flags: { ...TUNABLE_FLAGS, ...tunable, ...DESCRIPTION_FLAG, ...lockout, ...OPTION_FLAGS },
+    run: async (call) => {
+      const { api, out, at } = call
+      const options = optionsOf(call.flags)
+      const lockoutConfig = Object.entries(givenFields(call, lockout)).map(([key, value]) => [
+        key.replace('user_', '').replace('_reset_duration', '_reset'),
+        value,
+      ])
+      const body = {
+        ...givenFields(call, { ...TUNABLE_FLAGS, ...tunable, ...DESCRIPTION_FLAG }),
+        ...(lockoutConfig.length > 0 && { user_lockout_config: Object.fromEntries(lockoutConfig) }),
+        ...(options && { options }),
+      }
+      const { secret } = await api.request(`Error tuning ${noun} ${at}/`, 'POST', `sys/mounts/${prefix}${at}/tune`, {
+        body,
+      })
+      return out.success(`Tuned the ${noun} at: ${at}/`, secret)
+    },
+  }),
+  defineCommand(`${name} move SOURCE DESTINATION`, {
+    summary: `Move ${one} to another path`,
+    run: async (call) => {
+      const { api, out } = call
+      const [from = '', to = ''] = call.args.map((path) => {
+        const at = cleanPath(path)
+        return `${at.startsWith(prefix) ? at.slice(prefix.length) : at}/`
+      })
+      const what = `Error moving ${noun} ${from} to ${to}`
+      const body = { from: prefix + from, to: prefix + to }
+      const { secret } = await api.request(what, 'POST', 'sys/remount', { body })
+      const id = textOf(secret?.data?.migration_id)
+      if (out.isTable) out.line(`Started moving ${noun} ${from} to ${to}, with migration ID ${id}`)
+      await untilMoved(call, what, id)
+      return out.success(`Finished moving ${noun} ${from} to ${to}, with migration ID ${id}`)
+    },
+  }),
+  defineCommand(`${name} disable PATH`, {
+    summary: texts.disableSummary,
+    run: async ({ api, out, at }) => {
+      await api.request(`Error disabling ${noun} at ${at}/`, 'DELETE', `${base}/${at}`)
+      return out.success(`Disabled the ${noun} (if it existed) at: ${at}/`)
+    },
+  }),
+]
+
+export const mountCommands: readonly Command[] = [
+  ...commandsOf(SECRETS),
+  ...commandsOf(AUTH),
+  defineCommand('auth help TYPE | PATH', {
+    summary: 'Print what the server says about an auth method',
+    run: async ({ api, out, at: wanted }) => {
+      const what = 'Error retrieving help'
+      const { secret } = await api.request(what, 'GET', 'sys/auth', { isPreliminary: true })
+      const mounts = secret?.data ?? {}
+      const byType = Object.keys(mounts).find((path) => {
+        const mount = mounts[path]
+        return isMap(mount) && textOf(mount.type) === wanted
+      })
+      const path = `${wanted}/` in mounts ? wanted : cleanPath(byType ?? wanted)
+      const { body } = await api.request(what, 'GET', `auth/${path}`, { query: { help: '1' } })
+      return out.value(body, () => textOfJson(body.help))
+    },
+  }),
+]
+
+/** Returns null if there are none. */
+const optionsOf = ({ options, version }: FlagValues<typeof OPTION_FLAGS>) => {
+  const all = version === undefined ? options : { ...options, version: String(version) }
+  return Object.keys(all).length > 0 ? all : null
+}
+
+const POLL_MS = 250
+
+const untilMoved = async ({ api, io }: Session, what: string, id: string): Promise<void> => {
+  for (;;) {
+    const { secret } = await api.request(what, 'GET', `sys/remount/status/${id}`)
+    const info = secret?.data?.migration_info
+    const status = isMap(info) ? info.status : undefined
+    if (status === 'success') return
+    if (status !== 'in-progress') throw remoteError(`${what}: the move ended as ${goText(status)}`)
+    await io.clock.sleep(POLL_MS)
+  }
+}

@@ -1,0 +1,109 @@
+/** Texts as Vault prints them: columns, wrapped lines, and values in Go's format. */
+import { formatShortDuration } from '../../base/duration.js'
+import { isMap } from './model.js'
+
+/** Columns separated by four spaces; an empty cell is printed as `n/a`. */
+export type Row = readonly string[]
+
+export const formatColumns = (rows: readonly Row[]): string => {
+  const shown = rows.map((row) => row.map((cell) => (cell === '' ? 'n/a' : cell)))
+  const widths: number[] = []
+  for (const row of shown) {
+    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, widthOf(cell))
+  }
+  const line = (row: Row) =>
+    row
+      .map((cell, column) =>
+        column === row.length - 1 ? cell : cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell)),
+      )
+      .join('    ')
+  return shown.map(line).join('\n')
+}
+
+/** Formats columns with an underlined header. */
+export const formatTable = (header: Row, rows: readonly Row[]): string =>
+  formatColumns([header, header.map((word) => '-'.repeat(word.length)), ...rows])
+
+export const formatPairs = (rows: readonly Row[]): string => formatTable(['Key', 'Value'], rows)
+
+/** Formats a title between equal signs, about as wide as `width`. */
+export const formatTitle = (title: string, width: number): string => {
+  const room = width - title.length - 2
+  const side = '='.repeat(room <= 0 ? 2 : Math.ceil(room / 2))
+  return `${side} ${title} ${side}`
+}
+
+const widthOf = (text: string): number => [...text].length
+
+/** Formats a value like Go: `[a b]` for a list, `map[k:v]` for an object with sorted keys, `<nil>` for null. */
+export const goText = (value: unknown): string => {
+  if (value === null || value === undefined) return '<nil>'
+  if (Array.isArray(value)) return `[${value.map(goText).join(' ')}]`
+  if (!isMap(value)) return String(value)
+  const pairs = Object.keys(value)
+    .sort()
+    .map((key) => `${key}:${goText(value[key])}`)
+  return `map[${pairs.join(' ')}]`
+}
+
+/** Formats a list like Go: `["a" "b"]`. */
+export const goQuotedList = (value: unknown): string =>
+  `[${(Array.isArray(value) ? value : []).map((item) => JSON.stringify(goText(item))).join(' ')}]`
+
+/** Formats seconds as `1h30m`; returns other values unchanged. */
+export const goDuration = (value: unknown): string => {
+  const seconds = Number(goText(value))
+  return goText(value) !== '' && Number.isInteger(seconds) ? formatShortDuration(seconds) : goText(value)
+}
+
+const DURATION_NAME = /^(?:period|ttl|duration|lease_max|ttl_max)$|_(?:period|ttl|duration)$/
+
+/** Formats a value of `data`. If its name denotes a duration, formats it as one. */
+export const dataText = (key: string, value: unknown): string =>
+  DURATION_NAME.test(key) ? goDuration(value) : goText(value)
+
+/** Maximum line width. */
+const COLUMNS = 78
+
+/** Additional cost of a line that a long word makes too wide, to minimize the number of such lines. */
+const TOO_WIDE = 1e5
+
+/**
+ * Breaks a text into lines of at most `width`. Minimizes the sum of the squared remaining spaces. The last line may be
+ * short. All white space counts as one space. Only a longer word makes a line wider.
+ */
+export const wrapText = (text: string, width: number): string[] => {
+  const words = text.split(/\s+/).filter(Boolean)
+  const plans: Plan[] = []
+  for (let start = words.length - 1; start >= 0; start--) plans[start] = planFrom(words, start, width, plans)
+  const lines: string[] = []
+  for (let start = 0; start < words.length; ) {
+    const end = plans[start]?.end ?? words.length
+    lines.push(words.slice(start, end).join(' '))
+    start = end
+  }
+  return lines
+}
+
+/** For the text from one word on: its cost, and the end of its first line. */
+type Plan = { readonly cost: number; readonly end: number }
+
+const planFrom = (words: readonly string[], start: number, width: number, plans: readonly Plan[]): Plan => {
+  let best: Plan = { cost: Number.POSITIVE_INFINITY, end: start + 1 }
+  let length = -1
+  for (let end = start + 1; end <= words.length; end++) {
+    length += 1 + (words[end - 1]?.length ?? 0)
+    const isTooWide = length > width
+    if (end === words.length && !isTooWide) return { cost: 0, end }
+    const cost = (width - length) ** 2 + (isTooWide ? TOO_WIDE : 0) + (plans[end]?.cost ?? 0)
+    if (cost < best.cost) best = { cost, end }
+    if (isTooWide) break
+  }
+  return best
+}
+
+/** Wraps text and indents each line by `indent` spaces, which count toward the width. */
+export const wrapIndented = (text: string, indent = 0): string =>
+  wrapText(text, COLUMNS - indent)
+    .map((line) => ' '.repeat(indent) + line)
+    .join('\n')
