@@ -66,7 +66,7 @@ const INNER: Record<string, readonly string[]> = {
 const OWNERS: Record<string, readonly string[]> = {
   level: ['storage'],
   'classic-level': ['storage'],
-  express: ['http'],
+  express: ['http', 'lab'],
   '@grpc/grpc-js': ['replication', 'storage'],
   '@grpc/proto-loader': ['replication', 'storage'],
   'shamir-secret-sharing': ['seal'],

@@ -1,21 +1,14 @@
 import type { ComponentType } from 'preact'
-import { useCallback, useMemo } from 'preact/hooks'
-import { ActButton } from './cluster/act-button.js'
-import { Audit } from './cluster/audit.js'
-import { apiAt } from './cluster/api.js'
-import { Browse, Facts } from './cluster/browse.js'
-import { type Call, get, list, partOf, textOf } from './cluster/call.js'
-import { NEW_TOKEN, revokeToken } from './cluster/core-acts.js'
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
+import { ClusterProvider, LOOK_MS, useRead } from './cluster/context.js'
+import { AppRoles, Audit, Mounts, Policies, Tokens } from './cluster/core-views.js'
 import { Gate } from './cluster/gate.js'
-import { Kv } from './cluster/kv/kv.js'
+import { Kv } from './cluster/kv.js'
 import { Login, type LoginProps } from './cluster/login.js'
-import { MeansProvider, useRead } from './cluster/means.js'
-import { Mounts } from './cluster/mounts.js'
-import { Policies } from './cluster/policies.js'
-import { AppRoles } from './cluster/approles.js'
-import { hashOf, type Place } from './cluster/place.js'
-import { Replication } from './cluster/replication/replication.js'
-import { END_SESSION, type Session } from './cluster/session.js'
+import { hashOf, type Place, placeOf } from './cluster/place.js'
+import { Replication } from './cluster/replication.js'
+import { END_SESSION } from './cluster/session.js'
+import { apiAt, type Call, get, partOf, type Session, textOf } from './parts/api.js'
 
 interface View {
   readonly title: string
@@ -23,29 +16,6 @@ interface View {
   /** True for a view that needs no sign-in. */
   readonly isOpen?: true
 }
-
-const lookUp = (accessor: string): Call => ({
-  method: 'POST',
-  path: 'auth/token/lookup-accessor',
-  body: JSON.stringify({ accessor }),
-})
-
-/** The tokens of this cluster by accessor. Shows their properties, but not the tokens. */
-const Tokens = () => (
-  <Browse
-    title="Tokens, by accessor"
-    call={list('auth/token/accessors')}
-    acts={(again) => <ActButton act={NEW_TOKEN} onDone={again} />}
-    detail={(accessor, onGone) => (
-      <>
-        <Facts call={lookUp(accessor)} />
-        <p class="acts">
-          <ActButton act={revokeToken(accessor)} onDone={onGone} />
-        </p>
-      </>
-    )}
-  />
-)
 
 const VIEWS: Readonly<Record<string, View>> & { readonly replication: View } = {
   replication: { title: 'Replication', view: Replication, isOpen: true },
@@ -70,10 +40,10 @@ interface InsideProps {
 export const Inside = ({ root, place, session, canWrite, onSession }: InsideProps) => {
   const anyone = useMemo(() => apiAt(root), [root])
   const ask = useCallback((call: Call) => anyone(call, session), [anyone, session])
-  const means = useMemo(() => ({ ask, session, canWrite }), [ask, session, canWrite])
+  const context = useMemo(() => ({ ask, session, canWrite }), [ask, session, canWrite])
   const { view: Shown, isOpen } = VIEWS[place.view] ?? VIEWS.replication
   return (
-    <MeansProvider value={means}>
+    <ClusterProvider value={context}>
       <nav class="views" aria-label="views of this cluster">
         {Object.entries(VIEWS).map(([name, { title }]) => (
           <a
@@ -90,11 +60,9 @@ export const Inside = ({ root, place, session, canWrite, onSession }: InsideProp
         {!session && <Entrance ask={anyone} onSession={onSession} isOpen={isOpen === true} />}
         {(isOpen || session) && <Shown />}
       </Gate>
-    </MeansProvider>
+    </ClusterProvider>
   )
 }
-
-const LOOK_MS = 2000
 
 /** The sign-in form. DR secondaries do not support sign-in, and views without sign-in do not mention it. */
 const Entrance = ({ isOpen, ...login }: LoginProps & { readonly isOpen: boolean }) => {
@@ -125,3 +93,14 @@ const Who = ({ session, onLeave }: { readonly session: Session; readonly onLeave
     </button>
   </span>
 )
+
+/** Returns the current location of the page, also after the browser's back button. */
+export const usePlace = (): Place | undefined => {
+  const [hash, setHash] = useState(location.hash)
+  useEffect(() => {
+    const look = () => setHash(location.hash)
+    window.addEventListener('hashchange', look)
+    return () => window.removeEventListener('hashchange', look)
+  }, [])
+  return placeOf(hash)
+}

@@ -1,15 +1,14 @@
 import { render } from 'preact'
 import { useEffect, useLayoutEffect, useReducer, useState } from 'preact/hooks'
-import { ActionDialog } from './actions/action-dialog.js'
-import { type OnAsk, offersOf, type Subject } from './actions/offers.js'
-import { Inside } from './inside.js'
+import { ActionDialog } from './actions/dialog.js'
+import { labAction, type OnAsk, type Subject } from './actions/lab-actions.js'
 import { FIRST_VIEW, hashOf, type Place } from './cluster/place.js'
-import type { Session } from './cluster/session.js'
-import { usePlace } from './cluster/use-place.js'
 import { connect } from './feed/connect.js'
 import { BEGIN, isStale, type PageState, reduce } from './feed/state.js'
+import { Inside, usePlace } from './inside.js'
 import type { PageSurvey } from '../lab/web/page-facts.js'
 import { Overview } from './overview.js'
+import type { Session } from './parts/api.js'
 import { ServerPage } from './server-page.js'
 
 const CONNECTION_TEXTS: Readonly<Record<PageState['connection'], string>> = {
@@ -25,8 +24,9 @@ const App = () => {
   const [asked, ask] = useState<Subject | undefined>()
   // Connects before the first paint, so that the first message arrives sooner.
   useLayoutEffect(() => connect(dispatch), [])
-  const { survey, primaries } = state
-  const onAsk = survey && survey.verbs.length > 0 && !isStale(state) ? ask : undefined
+  const { survey } = state
+  const canWrite = survey !== undefined && Object.keys(survey.actions).length > 0
+  const onAsk = canWrite && !isStale(state) ? ask : undefined
   useEffect(() => {
     document.title = survey ? `${survey.lab} · Understudy` : 'Understudy'
   }, [survey?.lab])
@@ -44,7 +44,7 @@ const App = () => {
             root={`/_understudy/v1/clusters/${encodeURIComponent(inside.cluster)}`}
             place={inside}
             session={sessions[inside.cluster]}
-            canWrite={survey !== undefined && survey.verbs.length > 0}
+            canWrite={canWrite}
             onSession={(session) => setSessions((before) => ({ ...before, [inside.cluster]: session }))}
           />
         </main>
@@ -52,9 +52,8 @@ const App = () => {
       <Overview state={state} isHidden={inside !== undefined} onAsk={onAsk} />
       {asked && survey && (
         <ActionDialog
-          subject={asked}
-          offers={offersOf(asked, survey, primaries)}
-          topology={survey.topology}
+          title={asked.title}
+          actions={(survey.actions[asked.key] ?? []).map((offer) => labAction(offer, survey.topology))}
           onClose={() => ask(undefined)}
         />
       )}
@@ -102,7 +101,7 @@ const Header = ({ state, state: { survey }, current, onAsk }: HeaderProps) => (
     </h1>
     {survey && <Clusters survey={survey} current={current} />}
     {onAsk && (
-      <button type="button" class="of-lab" onClick={() => onAsk({ of: 'lab' })}>
+      <button type="button" class="of-lab" onClick={() => onAsk({ key: 'lab', title: 'The lab' })}>
         Drill, snapshot, reset …
       </button>
     )}

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import type { OnAsk } from './actions/offers.js'
+import type { OnAsk } from './actions/lab-actions.js'
 import { Works } from './actions/works.js'
 import { CurvesView } from './curves/curves.js'
 import { isStale, type PageState } from './feed/state.js'
@@ -16,7 +16,7 @@ interface OverviewProps {
 
 /** All clusters: the topology diagram, the curves and the timeline. */
 export const Overview = ({ state, isHidden, onAsk }: OverviewProps) => {
-  const { survey, events, primaries, samples, works } = state
+  const { survey, events, samples, works } = state
   const names = survey?.clusters.map(({ name }) => name).join('\n') ?? ''
   // Unchanged parts are not rendered again with each survey.
   const timeline = useMemo(
@@ -31,7 +31,7 @@ export const Overview = ({ state, isHidden, onAsk }: OverviewProps) => {
           Clusters
         </h2>
         <Verdict state={state} />
-        {survey && <Picture survey={survey} primaries={primaries} isStale={isStale(state)} onAsk={onAsk} />}
+        {survey && <Picture survey={survey} isStale={isStale(state)} onAsk={onAsk} />}
         {survey && !isStale(state) && survey.problems.length > 1 && <Problems problems={survey.problems.slice(1)} />}
         {survey && <CurvesView samples={samples} events={events} />}
         {survey && <ClusterTable survey={survey} />}

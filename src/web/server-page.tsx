@@ -1,16 +1,11 @@
 import { useEffect, useLayoutEffect, useMemo, useReducer, useState } from 'preact/hooks'
-import { apiAt } from './cluster/api.js'
-import { get, textOf } from './cluster/call.js'
-import { Inside } from './inside.js'
-import { MeansProvider, useRead } from './cluster/means.js'
+import { ClusterProvider, LOOK_MS, useRead } from './cluster/context.js'
 import { FIRST_VIEW, hashOf } from './cluster/place.js'
-import type { Session } from './cluster/session.js'
-import { usePlace } from './cluster/use-place.js'
 import { connectToServer } from './feed/connect.js'
 import { BEGIN, reduce } from './feed/state.js'
+import { Inside, usePlace } from './inside.js'
 import { Overview } from './overview.js'
-
-const LOOK_MS = 2000
+import { apiAt, get, type Session, textOf } from './parts/api.js'
 
 const OWN = { cluster: 'server', view: FIRST_VIEW } as const
 const OVERVIEW = { cluster: 'overview', view: 'all' } as const
@@ -25,14 +20,14 @@ export const ServerPage = () => {
   const isOverview = place.cluster === OVERVIEW.cluster
   const anyone = useMemo(() => ({ ask: apiAt(''), session: undefined, canWrite: true }), [])
   return (
-    <MeansProvider value={anyone}>
+    <ClusterProvider value={anyone}>
       <Header isOverview={isOverview} />
       <main class="inside" hidden={isOverview}>
         <h2 class="unseen">This cluster</h2>
         <Inside root="" place={isOverview ? OWN : place} session={session} canWrite onSession={setSession} />
       </main>
       <Overview state={state} isHidden={!isOverview} onAsk={undefined} />
-    </MeansProvider>
+    </ClusterProvider>
   )
 }
 

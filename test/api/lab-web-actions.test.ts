@@ -110,7 +110,7 @@ describe('who may do something', () => {
     const only = await enter(second)
     using watcher = new Listener(only.origin + EVENTS, { cookie: only.cookie })
     await until(() => watcher.survey !== undefined)
-    expect(watcher.survey?.verbs).toEqual([])
+    expect(watcher.survey?.actions).toEqual({})
     const headers = { cookie: only.cookie, 'content-type': 'application/json' }
     for (const [method, at] of [
       ['POST', ''],

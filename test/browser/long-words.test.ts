@@ -41,7 +41,7 @@ const survey: PageSurvey = {
     },
   ],
   problems: NAMES.map((name) => `${name} ist von seiner Primärreplikationsgruppe abgeschnitten`),
-  verbs: ['crash', 'cut'],
+  actions: { lab: [] },
 }
 
 const events: readonly PageEvent[] = Array.from({ length: EVENTS }, (_, index) => ({

@@ -28,7 +28,13 @@ const nameOf = (index: number): string => String.fromCharCode(65 + index)
 
 /** A lab of twelve, one of which leads, after so many seconds. */
 const surveyAt = (second: number): PageSurvey => ({
-  ...{ lab: 'bench', topology: 'twelve', atMs: 1_767_225_600_000 + second * 1000, hasEvents: true, verbs: ['cut'] },
+  ...{
+    lab: 'bench',
+    topology: 'twelve',
+    atMs: 1_767_225_600_000 + second * 1000,
+    hasEvents: true,
+    actions: { lab: [] },
+  },
   planned: Array.from({ length: CLUSTERS - 1 }, (_, index) => ({
     ...{
       kind: index % 2 === 0 ? ('dr' as const) : ('performance' as const),

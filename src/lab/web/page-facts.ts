@@ -16,8 +16,10 @@ export interface PageSurvey {
   readonly problems: readonly string[]
   /** False if no daemon records events, as for an attached lab. */
   readonly hasEvents: boolean
-  /** The actions that the page supports on this lab. Empty if the page is read-only. */
-  readonly verbs: readonly PageVerb[]
+  /**
+   * The available actions of `lab`, and for example of `cluster A`, `node A1` and `link A B`. Empty if the page is read-only.
+   */
+  readonly actions: Readonly<Record<string, readonly PageOffer[]>>
 }
 
 export type PageKind = 'dr' | 'performance'
@@ -77,6 +79,8 @@ export interface PageLink {
   readonly kind: PageKind
   /** Null if its primary is not a cluster of the lab. */
   readonly primary: string | null
+  /** The last known primary, if there is none now. */
+  readonly lastPrimary?: string
   readonly secondary: string
   readonly state: string
   readonly connectionState: string
@@ -126,6 +130,15 @@ export interface PageAction {
   readonly isForced?: boolean
   /** Name of a drill or a snapshot. */
   readonly name?: string
+}
+
+/** An available action. */
+export interface PageOffer {
+  readonly label: string
+  readonly action: PageAction
+  /** The input that the action needs. */
+  readonly asks?: 'ms' | 'drill' | 'new-snapshot' | 'snapshot'
+  readonly canForce?: true
 }
 
 /** What an action would do. */

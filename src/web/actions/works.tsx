@@ -1,15 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { PageDrill, PageLine, PageStep, PageWork } from '../../lab/web/page-facts.js'
-import { Copy } from '../parts/copy.js'
-import { ShellLine } from '../parts/shell-line.js'
-import { stop } from './ask.js'
+import { CommandLine } from '../parts/text.js'
+import { stop } from './lab-actions.js'
 
-const STATE_WORDS: Readonly<Record<PageWork['state'], string>> = {
-  running: 'running',
-  done: 'done',
-  failed: 'failed',
-  stopped: 'stopped',
-}
 const STATE_SIGNS: Readonly<Record<PageWork['state'], string>> = { running: '◐', done: '✓', failed: '✗', stopped: '■' }
 const STEP_SIGNS: Readonly<Record<PageStep['state'], string>> = {
   waiting: '·',
@@ -34,7 +27,7 @@ export const Works = ({ works }: { readonly works: readonly PageWork[] }) => {
         What was done from here
       </h2>
       <p class="unseen" role="status">
-        {`${newest.title}: ${STATE_WORDS[newest.state]}. ${newest.outcome}`}
+        {`${newest.title}: ${newest.state}. ${newest.outcome}`}
       </p>
       {works.toReversed().map((work) => (
         <Work key={work.id} work={work} isNewest={work === newest} />
@@ -61,7 +54,7 @@ const Work = ({ work, isNewest }: { readonly work: PageWork; readonly isNewest: 
       <span class="sign" aria-hidden="true">
         {STATE_SIGNS[work.state]}
       </span>{' '}
-      {work.title} <span class="state">{STATE_WORDS[work.state]}</span>{' '}
+      {work.title} <span class="state">{work.state}</span>{' '}
       {work.tookMs !== null && <span class="took">in {seconds(work.tookMs)}</span>}
     </summary>
     {work.outcome !== '' && <Outcome work={work} />}
@@ -72,7 +65,7 @@ const Work = ({ work, isNewest }: { readonly work: PageWork; readonly isNewest: 
         <li key={index}>{text}</li>
       ))}
     </ul>
-    {work.command !== null && <Line command={work.command} />}
+    {work.command !== null && <CommandLine text={work.command} />}
     <Calls lines={callsOf(work)} />
   </details>
 )
@@ -95,17 +88,10 @@ const Calls = ({ lines }: { readonly lines: readonly string[] }) =>
     <details class="calls">
       <summary>{lines.length === 1 ? 'the call that it made' : `the ${lines.length} calls that it made`}</summary>
       {lines.map((line, index) => (
-        <Line key={index} command={line} />
+        <CommandLine key={index} text={line} />
       ))}
     </details>
   )
-
-const Line = ({ command }: { readonly command: string }) => (
-  <div class="command">
-    <ShellLine text={command} />
-    <Copy command={command} />
-  </div>
-)
 
 const Stop = ({ id }: { readonly id: number }) => {
   const [problem, setProblem] = useState('')

@@ -1,4 +1,4 @@
-import { type Json, listOf, partOf, textOf } from './call.js'
+import { type Json, listOf, partOf, textOf } from '../parts/api.js'
 
 /** The readable part of an audit line. */
 export interface AuditLine {

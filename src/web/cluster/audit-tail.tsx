@@ -1,9 +1,10 @@
 import { useMemo, useState } from 'preact/hooks'
-import { TIME, ZONE } from '../parts/time.js'
-import { auditLinesOf, findLines, type AuditLine } from './audit-lines.js'
-import { type Call, listOf } from './call.js'
-import { useRead } from './means.js'
-import { Table } from './table.js'
+import { type Call, listOf } from '../parts/api.js'
+import { Search } from '../parts/inputs.js'
+import { Pending, Table } from '../parts/table.js'
+import { TIME, ZONE } from '../parts/text.js'
+import { type AuditLine, auditLinesOf, findLines } from './audit-lines.js'
+import { useRead } from './context.js'
 
 const NEWEST: Call = { method: 'GET', path: 'audit', isOwn: true }
 
@@ -15,22 +16,14 @@ export const AuditTail = () => {
   const [wanted, setWanted] = useState('')
   const lines = useMemo(() => auditLinesOf(value ?? {}), [value])
   const found = findLines(lines, wanted)
-  if (!value) return <p class={error === '' ? 'nothing' : 'error'}>{error || 'asking …'}</p>
+  if (!value) return <Pending error={error} />
   if (value.kept === undefined) return <p class="nothing">This server does not tell what was written.</p>
   if (listOf(value, 'kept').length === 0)
     return <p class="nothing">What is written in the clear, or to nowhere, is not shown here.</p>
   return (
     <section class="audit-tail" aria-label="what was written last">
       <div class="where">
-        <input
-          type="search"
-          class="sift"
-          aria-label="only lines with"
-          placeholder="only lines with …"
-          autocomplete="off"
-          value={wanted}
-          onInput={({ currentTarget }) => setWanted(currentTarget.value)}
-        />
+        <Search label="only lines with" value={wanted} onSearch={setWanted} />
         <button type="button" onClick={again}>
           Look again
         </button>

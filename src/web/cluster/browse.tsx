@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { type Call, keysOf } from './call.js'
-import { useRead } from './means.js'
+import { type Call, keysOf, partOf } from '../parts/api.js'
+import { Search } from '../parts/inputs.js'
+import { Facts, Pending } from '../parts/table.js'
+import { useRead } from './context.js'
 
 interface KeysProps {
   readonly keys: readonly string[]
@@ -18,17 +20,7 @@ export const Keys = ({ keys, current, onOpen }: KeysProps) => {
   const found = keys.filter((key) => key.toLowerCase().includes(wanted.toLowerCase()))
   return (
     <>
-      {keys.length > 10 && (
-        <input
-          type="search"
-          class="sift"
-          aria-label="only those with"
-          placeholder="only those with …"
-          autocomplete="off"
-          value={wanted}
-          onInput={({ currentTarget }) => setWanted(currentTarget.value)}
-        />
-      )}
+      {keys.length > 10 && <Search label="only those with" value={wanted} onSearch={setWanted} />}
       <ul class="keys">
         {found.slice(0, SHOWN_MAX).map((key) => (
           <li key={key}>
@@ -89,28 +81,15 @@ export const Browse = ({ title, call, acts, detail }: BrowseProps) => {
   )
 }
 
-const factsOf = (data: unknown): readonly (readonly [string, unknown])[] =>
-  Object.entries(typeof data === 'object' && data !== null ? data : {}).filter(
-    ([, fact]) => fact !== null && fact !== '' && !(Array.isArray(fact) && fact.length === 0),
-  )
+const textOfFact = (fact: unknown): string => {
+  if (fact === null) return ''
+  return Array.isArray(fact) ? fact.join(', ') : typeof fact === 'string' ? fact : JSON.stringify(fact)
+}
 
 /** Shows a response as lines of facts. Lists are shown on one line, and empty values are omitted. */
-export const Facts = ({ call }: { readonly call: Call }) => {
+export const CallFacts = ({ call }: { readonly call: Call }) => {
   const { value, error } = useRead(call)
-  if (!value) return <p class={error === '' ? 'nothing' : 'error'}>{error || 'asking …'}</p>
-  const { data } = value
-  return (
-    <dl class="facts">
-      {factsOf(data).map(([name, fact]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>
-            <code>
-              {Array.isArray(fact) ? fact.join(', ') : typeof fact === 'string' ? fact : JSON.stringify(fact)}
-            </code>
-          </dd>
-        </div>
-      ))}
-    </dl>
-  )
+  if (!value) return <Pending error={error} />
+  const facts = Object.entries(partOf(value, 'data')).map(([name, fact]) => [name, textOfFact(fact)] as const)
+  return <Facts facts={facts.filter(([, text]) => text !== '').map(([name, text]) => [name, <code>{text}</code>])} />
 }

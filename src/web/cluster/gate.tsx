@@ -1,36 +1,16 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { ActButton } from './act-button.js'
-import type { Act } from './acts.js'
-import { Answer } from './answer-view.js'
-import { get, type Json, textOf } from './call.js'
-import { useMeans, useRead } from './means.js'
-import { OneSecret } from './one-secret.js'
-
-const LOOK_MS = 2000
-
-const INITIALISE: Act = {
-  label: 'Initialise …',
-  method: 'POST',
-  path: 'sys/init',
-  fields: [
-    { name: 'secret_shares', label: 'Key shares', kind: 'number', initial: '1', isRequired: true },
-    {
-      name: 'secret_threshold',
-      label: 'Shares that it takes to unseal',
-      kind: 'number',
-      initial: '1',
-      isRequired: true,
-    },
-  ],
-  consequence: 'The key shares and the root token are shown once, and nowhere else.',
-  isQuiet: true,
-}
+import { Answer } from '../actions/dialog.js'
+import { OneSecret } from '../actions/field-input.js'
+import { get, type Json, textOf } from '../parts/api.js'
+import { Pending } from '../parts/table.js'
+import { ActButton, LOOK_MS, useCluster, useRead } from './context.js'
+import { INITIALISE } from './core-acts.js'
 
 /** Shows its children if the cluster is initialized and unsealed; otherwise the steps to get there. */
 export const Gate = ({ children }: { readonly children: ComponentChildren }) => {
   const { value: status, error, again } = useRead(get('sys/seal-status'), LOOK_MS)
-  const { canWrite } = useMeans()
+  const { canWrite } = useCluster()
   const [made, setMade] = useState<Json | undefined>()
   if (made)
     return (
@@ -39,7 +19,7 @@ export const Gate = ({ children }: { readonly children: ComponentChildren }) => 
         <Answer answer={made} onClose={() => setMade(undefined)} />
       </section>
     )
-  if (!status) return <p class={error === '' ? 'nothing' : 'error'}>{error || 'asking …'}</p>
+  if (!status) return <Pending error={error} />
   if (status.initialized === false)
     return (
       <section class="gate" aria-label="a new cluster">
@@ -68,7 +48,7 @@ export const Gate = ({ children }: { readonly children: ComponentChildren }) => 
 }
 
 const Unseal = ({ onDone }: { readonly onDone: () => void }) => {
-  const { ask } = useMeans()
+  const { ask } = useCluster()
   const [problem, setProblem] = useState('')
   const give = (key: string) => {
     setProblem('')

@@ -1,14 +1,16 @@
 import { useState } from 'preact/hooks'
-import { initialValues, type Values } from './acts.js'
-import { FieldInput } from './field-input.js'
-import { type Ask, logIn, type Session, type Way, WAYS } from './session.js'
+import { field, initialValues, type Values } from '../actions/action.js'
+import { FieldInput } from '../actions/field-input.js'
+import type { Ask, Session } from '../parts/api.js'
+import { ChooserField } from '../parts/inputs.js'
+import { logIn, type Way, WAYS } from './session.js'
 
 export interface LoginProps {
   readonly ask: Ask
   readonly onSession: (session: Session) => void
 }
 
-const NAMESPACE = { name: 'namespace', label: 'Namespace', kind: 'text', hint: 'empty for the root' } as const
+const NAMESPACE = field('text', 'namespace', 'Namespace', { hint: 'empty for the root' })
 
 /** The sign-in form with the methods that the cluster supports. */
 export const Login = ({ ask, onSession }: LoginProps) => {
@@ -36,28 +38,21 @@ export const Login = ({ ask, onSession }: LoginProps) => {
       }}
     >
       <h3 id="login-title">Log in</h3>
-      <label class="field">
-        <span>Way</span>
-        <select
-          value={way}
-          onChange={({ currentTarget }) => {
-            setWay(currentTarget.value as Way)
-            setValues({})
-          }}
-        >
-          {Object.entries(WAYS).map(([name, { label }]) => (
-            <option key={name} value={name}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </label>
-      {[...(WAYS[way].fields ?? []), NAMESPACE].map((field) => (
+      <ChooserField
+        label="Way"
+        value={way}
+        options={Object.entries(WAYS).map(([name, { label }]) => [name, label] as const)}
+        onChoose={(name) => {
+          setWay(name as Way)
+          setValues({})
+        }}
+      />
+      {[...(WAYS[way].fields ?? []), NAMESPACE].map((one) => (
         <FieldInput
-          key={`${way} ${field.name}`}
-          field={field}
-          value={all[field.name] ?? ''}
-          onChange={(value) => setValues({ ...values, [field.name]: value })}
+          key={`${way} ${one.name}`}
+          field={one}
+          value={all[one.name] ?? ''}
+          onChange={(value) => setValues({ ...values, [one.name]: value })}
         />
       ))}
       <p class="buttons">

@@ -1,54 +1,21 @@
-import { type Call, get, type Json, listOf, partOf, textOf } from './call.js'
-import { type Act, callOf, type Values } from './acts.js'
-
-/** The signed-in user. Kept only in the memory of the page. */
-export interface Session {
-  readonly token: string
-  /** Empty for the root namespace. */
-  readonly namespace: string
-  readonly name: string
-  readonly policies: readonly string[]
-  /** True if this page's sign-in created the token, which is then revoked at sign-out. */
-  readonly isOwn: boolean
-}
+import { type ApiAction, callOf, field, post, required, type Values } from '../actions/action.js'
+import { type Ask, type Call, get, listOf, partOf, type Session, textOf } from '../parts/api.js'
 
 /** The sign-in methods, with their names on the command line. */
 export type Way = 'token' | 'userpass' | 'approle'
 
-const MOUNT = { name: 'mount', label: 'Mounted at', kind: 'text' } as const
+const mountAt = (initial: string) => field('text', 'mount', 'Mounted at', { initial })
 
 /** The form of each sign-in method. A token needs no sign-in call: it is looked up. */
-export const WAYS: Readonly<Record<Way, Act>> = {
-  token: {
-    label: 'Token',
-    method: 'POST',
-    path: 'auth/token/lookup-self',
-    fields: [{ name: 'token', label: 'Token', kind: 'secret', isRequired: true }],
-  },
-  userpass: {
-    label: 'Username and password',
-    method: 'POST',
-    path: 'auth/{mount}/login/{username}',
-    fields: [
-      { name: 'username', label: 'Username', kind: 'text', isRequired: true },
-      { name: 'password', label: 'Password', kind: 'secret', isRequired: true },
-      { ...MOUNT, initial: 'userpass' },
-    ],
-  },
-  approle: {
-    label: 'AppRole',
-    method: 'POST',
-    path: 'auth/{mount}/login',
-    fields: [
-      { name: 'role_id', label: 'RoleID', kind: 'text', isRequired: true },
-      { name: 'secret_id', label: 'SecretID', kind: 'secret' },
-      { ...MOUNT, initial: 'approle' },
-    ],
-  },
+export const WAYS: Readonly<Record<Way, ApiAction>> = {
+  token: post('Token', 'auth/token/lookup-self', { fields: [required('secret', 'token', 'Token')] }),
+  userpass: post('Username and password', 'auth/{mount}/login/{username}', {
+    fields: [required('text', 'username', 'Username'), required('secret', 'password', 'Password'), mountAt('userpass')],
+  }),
+  approle: post('AppRole', 'auth/{mount}/login', {
+    fields: [required('text', 'role_id', 'RoleID'), field('secret', 'secret_id', 'SecretID'), mountAt('approle')],
+  }),
 }
-
-/** Sends a request, with or without a token. */
-export type Ask = (call: Call, as?: Pick<Session, 'token' | 'namespace'>) => Promise<Json>
 
 /** Signs in. Rejects with the reason if the cluster refuses. */
 export const logIn = async (ask: Ask, way: Way, values: Values): Promise<Session> => {

@@ -73,7 +73,7 @@ export const surveyOf = (look: OwnLook): PageSurvey => {
   const peers = KINDS.flatMap((kind) => peersOf(look, own.name, kind)).map(distinct)
   const links = peers.map(({ link }) => link)
   return {
-    ...{ lab: own.name, atMs: look.at_ms, topology: own.name, verbs: [], faults: [], hasEvents: true },
+    ...{ lab: own.name, atMs: look.at_ms, topology: own.name, actions: {}, faults: [], hasEvents: true },
     clusters: [own, ...peers.map(({ cluster }) => cluster)],
     links,
     planned: links.map(({ kind, primary, secondary }) => ({ kind, primary: primary ?? own.name, secondary })),

@@ -1,4 +1,3 @@
-import { followerKey } from '../parts/follower-key.js'
 import { type Sample, withSurvey } from '../curves/samples.js'
 import type { PageEvent, PageSurvey, PageWork } from '../../lab/web/page-facts.js'
 
@@ -14,8 +13,6 @@ export interface PageState {
   readonly samples: readonly Sample[]
   /** Current and past actions of the page, oldest first. */
   readonly works: readonly PageWork[]
-  /** The last known primary of each secondary, by kind and name. */
-  readonly primaries: Readonly<Record<string, string>>
 }
 
 export type PageMessage =
@@ -28,7 +25,7 @@ export type PageMessage =
   | { readonly type: 'gone'; readonly reason: string }
   | { readonly type: 'reset' }
 
-export const BEGIN: PageState = { connection: 'connecting', events: [], works: [], samples: [], primaries: {} }
+export const BEGIN: PageState = { connection: 'connecting', events: [], works: [], samples: [] }
 
 /** Returns true if the shown clusters may be out of date. */
 export const isStale = ({ connection, gone }: PageState): boolean => connection !== 'live' || gone !== undefined
@@ -43,8 +40,7 @@ export const reduce = (state: PageState, message: PageMessage): PageState => {
     case 'survey': {
       const { gone: _, ...rest } = state
       const { survey } = message
-      const samples = withSurvey(state.samples, survey)
-      return { ...rest, connection: 'live', survey, samples, primaries: primariesAfter(state, survey) }
+      return { ...rest, connection: 'live', survey, samples: withSurvey(state.samples, survey) }
     }
     case 'events':
       return { ...state, connection: 'live', events: join(state.events, message.events) }
@@ -55,7 +51,7 @@ export const reduce = (state: PageState, message: PageMessage): PageState => {
     case 'gone':
       return { ...state, connection: 'live', gone: message.reason }
     case 'reset':
-      return { ...state, events: [], works: [], primaries: {} }
+      return { ...state, events: [], works: [] }
   }
 }
 
@@ -69,12 +65,3 @@ const join = (known: readonly PageEvent[], more: readonly PageEvent[]): readonly
   const last = known.at(-1)?.id ?? 0
   return [...known, ...more.filter(({ id }) => id > last)].slice(-EVENTS_KEPT)
 }
-
-/** Keeps an unresponsive primary for as long as a secondary follows it. */
-const primariesAfter = ({ primaries }: PageState, { links }: PageSurvey): PageState['primaries'] =>
-  Object.fromEntries(
-    links.flatMap((link) => {
-      const primary = link.primary ?? primaries[followerKey(link)]
-      return primary === undefined ? [] : [[followerKey(link), primary]]
-    }),
-  )

@@ -1,5 +1,4 @@
 import type { PageCluster, PageFault, PageLink, PageNode, PageSurvey } from '../../lab/web/page-facts.js'
-import { followerKey } from './follower-key.js'
 
 export const KIND_WORDS = { dr: 'DR', performance: 'performance' } as const
 const KINDS = ['dr', 'performance'] as const
@@ -96,13 +95,10 @@ export interface Arrow {
 }
 
 /** Returns the arrows of the topology. If a primary is unresponsive, uses the last known one. */
-export const arrowsOf = (
-  { links, faults, clusters }: PageSurvey,
-  primaries: Readonly<Record<string, string>>,
-): readonly Arrow[] =>
+export const arrowsOf = ({ links, faults, clusters }: PageSurvey): readonly Arrow[] =>
   links.flatMap((link) => {
     const { kind, secondary, state, connectionState } = link
-    const primary = link.primary ?? primaries[followerKey(link)]
+    const primary = link.primary ?? link.lastPrimary
     if (primary === undefined || !clusters.some(({ name }) => name === primary)) return []
     const between = (faults ?? []).filter(
       (fault) => fault.between?.includes(primary) === true && fault.between.includes(secondary),
@@ -110,8 +106,7 @@ export const arrowsOf = (
     const isCut = faults === null || between.some((fault) => fault.isCut) || link.primary === null
     const isStreaming = state === 'stream-wals' && ['ready', ''].includes(connectionState)
     return {
-      key: followerKey(link),
-      ...{ kind, primary, secondary },
+      ...{ key: `${kind} ${secondary}`, kind, primary, secondary },
       state: isCut ? 'cut' : isStreaming ? 'well' : 'working',
       stateWords: isStreaming && link.primary !== null ? '' : stateWordsOf(link, between.length > 0),
       lag: lagOf(link),

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { PageFault, PageSurvey } from '../../lab/web/page-facts.js'
-import { Heads } from '../parts/heads.js'
+import { PlainTable } from '../parts/table.js'
 import { KIND_WORDS, lagOf, nodeStandingOf, rolesOf, standingOf, walOf } from '../parts/words.js'
 
 /** The facts of the diagram as tables: always available to screen readers, and shown to other users on request. */
@@ -21,61 +21,49 @@ export const ClusterTable = ({ survey }: { readonly survey: PageSurvey }) => {
 }
 
 const Clusters = ({ survey }: { readonly survey: PageSurvey }) => (
-  <table>
-    <caption>Clusters</caption>
-    <Heads heads={['cluster', 'state', 'roles', 'WAL', 'address']} />
-    <tbody>
-      {survey.clusters.map((cluster) => (
-        <tr key={cluster.name}>
-          <th scope="row">{cluster.name}</th>
-          <td>{standingOf(cluster).word}</td>
-          <td>{rolesOf(cluster)}</td>
-          <td>{walOf(cluster) ?? ''}</td>
-          <td>{cluster.apiAddress}</td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
+  <PlainTable caption="Clusters" heads={['cluster', 'state', 'roles', 'WAL', 'address']}>
+    {survey.clusters.map((cluster) => (
+      <tr key={cluster.name}>
+        <th scope="row">{cluster.name}</th>
+        <td>{standingOf(cluster).word}</td>
+        <td>{rolesOf(cluster)}</td>
+        <td>{walOf(cluster) ?? ''}</td>
+        <td>{cluster.apiAddress}</td>
+      </tr>
+    ))}
+  </PlainTable>
 )
 
 const Nodes = ({ survey: { clusters, faults } }: { readonly survey: PageSurvey }) => (
-  <table>
-    <caption>Nodes</caption>
-    <Heads heads={['node', 'cluster', 'state', 'applied', 'faults', 'address']} />
-    <tbody>
-      {clusters.flatMap((cluster) =>
-        (cluster.nodes ?? []).map((node) => (
-          <tr key={node.name}>
-            <th scope="row">{node.name}</th>
-            <td>{cluster.name}</td>
-            <td>{nodeStandingOf(node).word}</td>
-            <td>{node.appliedIndex ?? ''}</td>
-            <td>{textsOf(faults, ({ between }) => between?.includes(node.name) === true)}</td>
-            <td>{node.apiAddress}</td>
-          </tr>
-        )),
-      )}
-    </tbody>
-  </table>
+  <PlainTable caption="Nodes" heads={['node', 'cluster', 'state', 'applied', 'faults', 'address']}>
+    {clusters.flatMap((cluster) =>
+      (cluster.nodes ?? []).map((node) => (
+        <tr key={node.name}>
+          <th scope="row">{node.name}</th>
+          <td>{cluster.name}</td>
+          <td>{nodeStandingOf(node).word}</td>
+          <td>{node.appliedIndex ?? ''}</td>
+          <td>{textsOf(faults, ({ between }) => between?.includes(node.name) === true)}</td>
+          <td>{node.apiAddress}</td>
+        </tr>
+      )),
+    )}
+  </PlainTable>
 )
 
 const Followers = ({ survey }: { readonly survey: PageSurvey }) => (
-  <table>
-    <caption>Who follows whom</caption>
-    <Heads heads={['secondary', 'primary', 'kind', 'state', 'lag', 'faults']} />
-    <tbody>
-      {survey.links.map((link) => (
-        <tr key={`${link.kind} ${link.secondary}`}>
-          <th scope="row">{link.secondary}</th>
-          <td>{link.primary ?? 'none that answers'}</td>
-          <td>{KIND_WORDS[link.kind]}</td>
-          <td>{[link.state, link.connectionState].filter((word) => word !== '').join(', ')}</td>
-          <td>{lagOf(link)}</td>
-          <td>{faultsOf(survey, link)}</td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
+  <PlainTable caption="Who follows whom" heads={['secondary', 'primary', 'kind', 'state', 'lag', 'faults']}>
+    {survey.links.map((link) => (
+      <tr key={`${link.kind} ${link.secondary}`}>
+        <th scope="row">{link.secondary}</th>
+        <td>{link.primary ?? 'none that answers'}</td>
+        <td>{KIND_WORDS[link.kind]}</td>
+        <td>{[link.state, link.connectionState].filter((word) => word !== '').join(', ')}</td>
+        <td>{lagOf(link)}</td>
+        <td>{faultsOf(survey, link)}</td>
+      </tr>
+    ))}
+  </PlainTable>
 )
 
 const faultsOf = ({ faults }: PageSurvey, { primary, secondary }: PageSurvey['links'][number]): string =>

@@ -1,5 +1,5 @@
 import type { PageNode } from '../../lab/web/page-facts.js'
-import type { OnAsk } from '../actions/offers.js'
+import type { OnAsk } from '../actions/lab-actions.js'
 import { nodeStandingOf } from '../parts/words.js'
 
 interface NodeRowProps {
@@ -29,7 +29,7 @@ export const NodeRow = ({ node, signs, onAsk }: NodeRowProps) => {
       </div>
     )
   return (
-    <button type="button" {...place} onClick={() => onAsk({ of: 'node', name: node.name })}>
+    <button type="button" {...place} onClick={() => onAsk({ key: `node ${node.name}`, title: `Node ${node.name}` })}>
       <span class="unseen">do something to node </span>
       {words}
     </button>

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { PageCluster, PageSurvey } from '../../lab/web/page-facts.js'
-import type { OnAsk } from '../actions/offers.js'
+import type { OnAsk, Subject } from '../actions/lab-actions.js'
 import { type Layout, layOut } from './layout.js'
 import { NodeRow } from './node-row.js'
 import { pathBetween } from './paths.js'
@@ -9,7 +9,6 @@ import { type Arrow, arrowsOf, detailOf, KIND_WORDS, nodeSignsOf, signsOf, stand
 
 interface PictureProps {
   readonly survey: PageSurvey
-  readonly primaries: Readonly<Record<string, string>>
   /** True if the shown data may be out of date. */
   readonly isStale: boolean
   readonly onAsk: OnAsk
@@ -19,7 +18,7 @@ interface PictureProps {
  * The topology diagram: clusters, and arrows from primaries to their secondaries. Screen readers get the table below
  * it, and only the buttons of the diagram.
  */
-export const Picture = ({ survey, primaries, isStale, onAsk }: PictureProps) => {
+export const Picture = ({ survey, isStale, onAsk }: PictureProps) => {
   const [element, width] = useWidth()
   const planned = survey.planned.map(({ kind, primary, secondary }) => `${kind} ${primary} ${secondary}`).join('\n')
   const names = survey.clusters.map(({ name }) => name).join('\n')
@@ -36,7 +35,7 @@ export const Picture = ({ survey, primaries, isStale, onAsk }: PictureProps) => 
       ),
     [planned, names, width, nodes],
   )
-  const arrows = arrowsOf(survey, primaries)
+  const arrows = arrowsOf(survey)
   return (
     <div class={`picture ${isStale ? 'stale' : ''}`} ref={element}>
       {width > 0 && (
@@ -148,12 +147,16 @@ const ArrowWords = ({ arrow, arrows, layout, onAsk }: ArrowWordsProps) => {
       {onAsk && (
         <Do
           what={`the ${KIND_WORDS[arrow.kind]} link from ${arrow.primary} to ${arrow.secondary}`}
-          onClick={() => onAsk({ of: 'link', between: [arrow.primary, arrow.secondary] })}
+          onClick={() => onAsk(subjectOf(arrow))}
         />
       )}
     </div>
   )
 }
+
+const subjectOf = ({ primary, secondary }: Arrow): Subject => ({
+  ...{ key: `link ${primary} ${secondary}`, title: `Link between ${primary} and ${secondary}` },
+})
 
 /** An invisible button that covers its whole box or label. */
 const Do = ({ what, onClick }: { readonly what: string; readonly onClick: () => void }) => (
@@ -195,7 +198,10 @@ const ClusterBox = ({ cluster, layout, arrows, faults, onAsk }: ClusterBoxProps)
   return (
     <div class={`cluster ${look}`} style={place} data-cluster={cluster.name}>
       {onAsk && (
-        <Do what={`cluster ${cluster.name}, ${word}`} onClick={() => onAsk({ of: 'cluster', name: cluster.name })} />
+        <Do
+          what={`cluster ${cluster.name}, ${word}`}
+          onClick={() => onAsk({ key: `cluster ${cluster.name}`, title: `Cluster ${cluster.name}` })}
+        />
       )}
       <div class={`top ${cluster.name.length > NAME_SHORT ? 'long' : ''}`} aria-hidden="true">
         <Name name={cluster.name} />

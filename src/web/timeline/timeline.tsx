@@ -1,9 +1,8 @@
 import { Component } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { PageEvent } from '../../lab/web/page-facts.js'
-import { Copy } from '../parts/copy.js'
-import { ShellLine } from '../parts/shell-line.js'
-import { TIME, ZONE } from '../parts/time.js'
+import { Chooser } from '../parts/inputs.js'
+import { Copy, ShellLine, TIME, ZONE } from '../parts/text.js'
 import { type Filter, filterEvents, GROUPS, type Group, groupOf } from './filter.js'
 
 interface TimelineProps {
@@ -37,18 +36,12 @@ export const Timeline = ({ events, clusters, hasEvents }: TimelineProps) => {
             </label>
           ))}
         </fieldset>
-        <select
+        <Chooser
           aria-label="of which cluster"
           value={filter.cluster}
-          onChange={({ currentTarget }) => setFilter({ ...filter, cluster: currentTarget.value })}
-        >
-          <option value="">all clusters</option>
-          {clusters.map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
+          options={[['', 'all clusters'], ...clusters]}
+          onChoose={(cluster) => setFilter({ ...filter, cluster })}
+        />
         <input
           type="search"
           aria-label="text in events"
@@ -90,7 +83,7 @@ class Row extends Component<RowProps> {
           <time dateTime={time}>{TIME.format(new Date(time))}</time>
           {cluster !== null && <b>{cluster}</b>}
           <span class="kind">{kind}</span>
-          {command !== null && <Copy command={command} />}
+          {command !== null && <Copy text={command} />}
         </div>
         {text === command ? <ShellLine text={text} /> : <span>{text}</span>}
         {command !== null && text !== command && <ShellLine text={command} />}

@@ -16,7 +16,7 @@ const cluster = (name: string, requests: PageRequests | null, lastWal: number | 
 })
 const survey = (atMs: number, clusters: readonly PageCluster[] = [], lagEntries: number | null = 0): PageSurvey => ({
   ...{ lab: 'default', topology: 'dr', atMs, planned: [], clusters, faults: [], problems: [] },
-  ...{ hasEvents: true, verbs: [] },
+  ...{ hasEvents: true, actions: {} },
   links: [
     {
       ...{ kind: 'dr', primary: 'A', secondary: 'B', state: 'stream-wals', connectionState: 'ready' },

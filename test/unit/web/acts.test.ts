@@ -1,21 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { type Act, callOf, initialValues, lineOf } from '../../../src/web/cluster/acts.js'
-import { answerRows } from '../../../src/web/cluster/answer.js'
-import { addressOf } from '../../../src/web/cluster/call.js'
-import {
-  changeAct,
-  deleteAct,
-  kvMountsOf,
-  newAct,
-  versionActs,
-  versionsOf,
-} from '../../../src/web/cluster/kv/kv-acts.js'
+import { type ApiAction, callOf, initialValues, lineOf } from '../../../src/web/actions/action.js'
+import { answerRows } from '../../../src/web/actions/answer.js'
+import { changeAct, deleteAct, kvMountsOf, newAct, versionActs, versionsOf } from '../../../src/web/cluster/kv-acts.js'
 import { hashOf, placeOf } from '../../../src/web/cluster/place.js'
-import { decodeToken } from '../../../src/web/cluster/replication/decode.js'
-import { actsOf, filterActs } from '../../../src/web/cluster/replication/replication-acts.js'
-import { secondariesOf } from '../../../src/web/cluster/replication/replication-facts.js'
+import { actsOf, filterActs } from '../../../src/web/cluster/replication-acts.js'
+import { decodeToken, secondariesOf } from '../../../src/web/cluster/replication-facts.js'
+import { addressOf } from '../../../src/web/parts/api.js'
 
-const ACT: Act = {
+const ACT: ApiAction = {
   label: 'Try',
   method: 'POST',
   path: 'sys/{id}/try',

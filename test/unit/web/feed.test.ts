@@ -31,7 +31,7 @@ const survey = (primary: string | null): PageSurvey => ({
   faults: [],
   problems: [],
   hasEvents: true,
-  verbs: [],
+  actions: {},
 })
 
 describe('what the page knows', () => {
@@ -94,12 +94,6 @@ describe('what the page knows', () => {
     const without = reduce(before, { type: 'gone', reason: 'there is no lab' })
     expect(isStale(without)).toBe(true)
     expect(isStale(reduce(without, { type: 'survey', survey: survey('A') }))).toBe(false)
-  })
-
-  it('the page state remembers the primary of a cluster while that primary does not answer', () => {
-    const state = stateAfter({ type: 'survey', survey: survey('A') }, { type: 'survey', survey: survey(null) })
-    expect(state.primaries).toEqual({ 'dr B': 'A' })
-    expect(stateAfter({ type: 'survey', survey: survey(null) }).primaries).toEqual({})
   })
 })
 

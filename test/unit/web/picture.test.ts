@@ -183,13 +183,13 @@ const survey = (more: Partial<PageSurvey>): PageSurvey => ({
   faults: [],
   problems: [],
   hasEvents: true,
-  verbs: [],
+  actions: {},
   ...more,
 })
 
 describe('arrows', () => {
   it('go from primaries to those that follow them', () => {
-    expect(arrowsOf(survey({}), {})).toEqual([
+    expect(arrowsOf(survey({}))).toEqual([
       expect.objectContaining({ primary: 'A', secondary: 'B', state: 'well', stateWords: '', lag: 'lag 0' }),
     ])
   })
@@ -198,22 +198,23 @@ describe('arrows', () => {
     const cut = { id: 1, between: ['B', 'A'], isCut: true, sign: '✂', text: 'A <-> B, partition' } as const
     const slow = { id: 2, between: ['A', 'B'], isCut: false, sign: '80 ms', text: 'A <-> B, latency 80 ms' } as const
     const elsewhere = { ...cut, between: ['A', 'C'] } as const
-    const [arrow] = arrowsOf(survey({ faults: [cut, slow, slow, elsewhere] }), {})
+    const [arrow] = arrowsOf(survey({ faults: [cut, slow, slow, elsewhere] }))
     expect(arrow && [arrow.state, signsOf(arrow)]).toEqual(['cut', '✂ cut, 80 ms'])
-    const [syncing] = arrowsOf(survey({ links: [{ ...link, state: 'merkle-sync' }] }), {})
+    const [syncing] = arrowsOf(survey({ links: [{ ...link, state: 'merkle-sync' }] }))
     expect(syncing).toMatchObject({ state: 'working', stateWords: 'merkle-sync' })
-    const [broken] = arrowsOf(survey({ links: [{ ...link, connectionState: 'transient_failure' }] }), {})
+    const [broken] = arrowsOf(survey({ links: [{ ...link, connectionState: 'transient_failure' }] }))
     expect(broken).toMatchObject({ state: 'working', stateWords: 'transient failure' })
-    expect(arrowsOf(survey({ faults: null }), {})[0]?.state).toBe('cut')
+    expect(arrowsOf(survey({ faults: null }))[0]?.state).toBe('cut')
   })
 
   it('stay with a primary that does not answer any more', () => {
-    const lost = survey({ links: [{ ...link, primary: null, lagEntries: null }] })
-    expect(arrowsOf(lost, {})).toEqual([])
-    expect(arrowsOf(lost, { 'dr B': 'A' })).toEqual([
+    const lost = (lastPrimary?: string) =>
+      survey({ links: [{ ...link, primary: null, ...(lastPrimary && { lastPrimary }), lagEntries: null }] })
+    expect(arrowsOf(lost())).toEqual([])
+    expect(arrowsOf(lost('A'))).toEqual([
       expect.objectContaining({ primary: 'A', state: 'cut', stateWords: 'primary is lost', lag: 'lag ?' }),
     ])
-    expect(arrowsOf(lost, { 'dr B': 'Z' })).toEqual([])
+    expect(arrowsOf(lost('Z'))).toEqual([])
   })
 
   it('say the lag in entries and seconds', () => {

@@ -24,30 +24,25 @@ export const webCommand = (output: Output, makeHost: () => LabHost = thisHost): 
       requireAnyLab(name)
       const at = port === undefined ? 0 : parsePort(port)
       // Imported only here, because no other command needs a server.
-      const [{ Feed }, { servePage }, { Workbench }] = await Promise.all([
+      const [{ Feed }, { servePage }, { JobRunner }] = await Promise.all([
         import('../../../lab/web/server/feed.js'),
         import('../../../lab/web/server/page-server.js'),
-        import('../../../lab/web/actions/workbench.js'),
+        import('../../../lab/web/actions/job-runner.js'),
       ])
       await withInterrupt(async ({ signal }) => {
         const host = makeHost()
         const feed = new Feed(name, host, { isReadOnly: readOnly })
-        await using workbench = new Workbench(name, host, (work) => feed.tellWork(work))
-        const random = createSystemRandom()
-        const door = { lab: () => requireAnyLab(name), isReadOnly: readOnly }
+        await using jobs = new JobRunner(name, host, (work) => feed.tellWork(work))
         await using page = await servePage({
-          port: at,
-          random,
-          feed,
-          workbench: readOnly ? undefined : workbench,
-          door,
+          ...{ port: at, random: createSystemRandom(), feed, jobs: readOnly ? undefined : jobs },
+          proxied: { lab: () => requireAnyLab(name), isReadOnly: readOnly },
         })
         output.data(page.newLink())
         output.progress('the link works once, in one browser; Ctrl-C ends the page')
         // The page shows unresponsive servers.
         output.hush()
         await feed.run(signal)
-        const { unfinished } = workbench
+        const { unfinished } = jobs
         if (unfinished.length > 0) output.complain(`waiting for the end of: ${unfinished.join('; ')}`)
       })
     })

@@ -10,12 +10,14 @@ const SECRET_BYTES = 32
  * the port.
  */
 export class Access {
+  readonly port: number
   readonly #random: Random
   readonly #cookie: string
   readonly #tokens = new Set<string>()
   readonly #sessions = new Set<string>()
 
   constructor(random: Random, port: number) {
+    this.port = port
     this.#random = random
     this.#cookie = `understudy_page_${port}`
   }

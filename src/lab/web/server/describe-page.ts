@@ -5,30 +5,56 @@ import type { LabEvent } from '../../events/event.js'
 import { type ActiveFault, describeFault, describePlace, isOfLink } from '../../daemon/active-fault.js'
 import type { ClusterView, NodeRow, RoleView } from '../../status/cluster-view.js'
 import { CUT, signOf } from '../../status/draw.js'
+import type { FollowView } from '../../status/links.js'
 import type { Survey } from '../../status/survey.js'
 import { topologyOf } from '../../topology/catalogue.js'
-import type { PageCluster, PageEvent, PageFault, PageNode, PageRequests, PageRole, PageSurvey } from '../page-facts.js'
+import type {
+  PageCluster,
+  PageEvent,
+  PageFault,
+  PageLink,
+  PageNode,
+  PageRequests,
+  PageRole,
+  PageSurvey,
+} from '../page-facts.js'
 
-/** Additional facts. `verbs`: the actions that the page supports. */
-interface Besides extends Pick<PageSurvey, 'atMs' | 'verbs'> {
+/** The last known primary of each secondary. An unresponsive primary is kept for as long as a secondary follows it. */
+export type Primaries = ReadonlyMap<string, string | undefined>
+
+/** Returns the key of a secondary: a cluster follows at most one primary of each kind. */
+export const keyOf = ({ kind, secondary }: Pick<PageLink, 'kind' | 'secondary'>): string => `${kind} ${secondary}`
+
+/** Additional facts. */
+interface Besides extends Pick<PageSurvey, 'atMs'> {
   readonly requests: ReadonlyMap<string, PageRequests | null>
+  readonly primaries: Primaries
 }
 
 /** Returns the part of a survey that the page shows. */
-export const describeSurvey = (lab: AnyLab, survey: Survey, { atMs, verbs, requests }: Besides): PageSurvey => ({
+export const describeSurvey = (
+  lab: AnyLab,
+  survey: Survey,
+  { atMs, requests, primaries }: Besides,
+): Omit<PageSurvey, 'actions'> => ({
   lab: survey.name,
   atMs,
   topology: survey.topology,
   planned: (topologyOf(lab)?.links ?? []).map(({ kind, primary, secondary }) => ({ kind, primary, secondary })),
   clusters: survey.clusters.map((view) => describeCluster(view, requests.get(speakerOf(view)) ?? null)),
-  links: survey.links.map(({ kind, primary, secondary, state, connectionState, lagEntries, lagSeconds }) => ({
-    ...{ kind, primary, secondary, state, connectionState, lagEntries, lagSeconds },
-  })),
+  links: survey.links.map((link) => describeLink(link, primaries.get(keyOf(link)))),
   faults: survey.faults?.map(describeActive) ?? null,
   problems: survey.problems,
   hasEvents: !isAttached(lab),
-  verbs,
 })
+
+const describeLink = (link: FollowView, lastPrimary: string | undefined): PageLink => {
+  const { kind, primary, secondary, state, connectionState, lagEntries, lagSeconds } = link
+  return {
+    ...{ kind, primary, secondary, state, connectionState, lagEntries, lagSeconds },
+    ...(primary === null && lastPrimary !== undefined && { lastPrimary }),
+  }
+}
 
 const speakerOf = ({ name, nodes }: ClusterView): string => nodes?.find(({ isActive }) => isActive)?.name ?? name
 

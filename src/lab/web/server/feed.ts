@@ -13,8 +13,8 @@ import { followEvents, listEvents } from '../../daemon/reading.js'
 import { requireAnyLab } from '../../model/lab-directory.js'
 import type { LabHost } from '../../processes/lab-host.js'
 import { surveyLab } from '../../status/survey.js'
-import { describeHappened, describeSurvey } from './describe-page.js'
-import { verbsOf } from '../actions/verbs-of-lab.js'
+import { describeHappened, describeSurvey, keyOf, type Primaries } from './describe-page.js'
+import { availableActions } from '../actions/available.js'
 import type { PAGE_MESSAGES, PageEvent, PageRequests, PageWork } from '../page-facts.js'
 import type { ClusterOfNodes, NodeAccess } from '../../nodes/nodes.js'
 
@@ -48,6 +48,7 @@ export class Feed {
   readonly #isReadOnly: boolean
   #events: readonly PageEvent[] = []
   #works: readonly PageWork[] = []
+  #primaries: Primaries = new Map()
   #wake = new AbortController()
   /** The last cluster state that was sent, and its time. */
   #last = { text: '', atMs: Number.NEGATIVE_INFINITY }
@@ -120,8 +121,9 @@ export class Feed {
     try {
       const lab = requireAnyLab(this.#name)
       const [survey, requests] = await Promise.all([surveyLab(lab, this.#host), askRequests(lab)])
-      const verbs = this.#isReadOnly ? [] : verbsOf(lab)
-      this.#send('survey', describeSurvey(lab, survey, { atMs: this.#clock.now(), verbs, requests }))
+      const shown = describeSurvey(lab, survey, { atMs: this.#clock.now(), requests, primaries: this.#primaries })
+      this.#primaries = new Map(shown.links.map((link) => [keyOf(link), link.primary ?? link.lastPrimary]))
+      this.#send('survey', { ...shown, actions: this.#isReadOnly ? {} : availableActions(lab, shown) })
     } catch (error) {
       this.#send('gone', { reason: error instanceof Error ? error.message : String(error) })
     }
@@ -171,6 +173,7 @@ export class Feed {
 
   #forget(): void {
     this.#events = []
+    this.#primaries = new Map()
     this.#send('reset', {})
   }
 

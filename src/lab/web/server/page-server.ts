@@ -1,14 +1,15 @@
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
+import express, { type Express, type Request, type RequestHandler } from 'express'
 import type { Random } from '../../../base/random.js'
 import { PAGE_HEADERS, readPageFiles } from '../../../server/page-files.js'
 import { LabError } from '../../model/lab-error.js'
+import type { JobRunner } from '../actions/job-runner.js'
 import { Access, findStranger } from './access.js'
-import type { Workbench } from '../actions/workbench.js'
-import { answerDoor, type Door, isOfDoor } from './door.js'
-import { answerActions, isOfActions } from './page-api.js'
-import { type Reply, refusal } from './reply.js'
+import { actionRoutes } from './action-routes.js'
+import { type ProxiedLab, proxyClusters } from './cluster-proxy.js'
 import type { Feed } from './feed.js'
+import { Refusal, refuseAsJson, sendRefusal } from './refusal.js'
 
 interface PageOptions {
   /** 0 chooses a free port. */
@@ -16,8 +17,8 @@ interface PageOptions {
   readonly random: Random
   readonly feed: Feed
   /** Absent if the page is read-only. */
-  readonly workbench?: Workbench | undefined
-  readonly door: Door
+  readonly jobs?: JobRunner | undefined
+  readonly proxied: ProxiedLab
 }
 
 export interface PageServer extends AsyncDisposable {
@@ -33,7 +34,8 @@ const CONNECTIONS_MAX = 100
  * Serves the page of a lab on 127.0.0.1 to browsers that open one of its links. Rejects with a conflict if the port is taken. The
  * caller must close the server, and owns the feed.
  */
-export const servePage = async ({ port, random, feed, workbench, door }: PageOptions): Promise<PageServer> => {
+export const servePage = async (options: PageOptions): Promise<PageServer> => {
+  const { port, random } = options
   const files = readFiles()
   const server = http.createServer()
   server.maxConnections = CONNECTIONS_MAX
@@ -49,13 +51,7 @@ export const servePage = async ({ port, random, feed, workbench, door }: PageOpt
   })
   const { port: own } = server.address() as AddressInfo
   const access = new Access(random, own)
-  server.on('request', (request: http.IncomingMessage, response: http.ServerResponse) => {
-    for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value)
-    answer({ access, feed, workbench, door, files, port: own }, request, response)
-      .catch((error: unknown) => refusal(500, error instanceof Error ? error.message : String(error)))
-      .then((reply) => reply && response.writeHead(reply.status, reply.headers).end(reply.body))
-      .catch(() => response.destroy())
-  })
+  server.on('request', routesOf(options, access, files))
   return {
     newLink: () => `http://127.0.0.1:${own}/?token=${access.newToken()}`,
     async [Symbol.asyncDispose]() {
@@ -65,59 +61,66 @@ export const servePage = async ({ port, random, feed, workbench, door }: PageOpt
   }
 }
 
-interface Page extends Pick<PageOptions, 'workbench' | 'door'> {
-  readonly access: Access
-  readonly feed: Feed
-  readonly files: ReturnType<typeof readPageFiles>
-  readonly port: number
-}
-
-/** Returns undefined if the handler streams the response itself. */
-const answer = async (
-  { access, feed, workbench, door, files, port }: Page,
-  request: http.IncomingMessage,
-  response: http.ServerResponse,
-): Promise<Reply | undefined> => {
-  const { method, url = '/', headers } = request
-  const [pathname = '/', query = ''] = url.split('?', 2)
-  const stranger = findStranger(headers, port, method === 'GET' && pathname === '/')
-  if (stranger !== undefined) return refusal(403, stranger)
-  if (isOfActions(pathname))
-    return access.hasSession(headers) ? answerActions(workbench, request, pathname) : refusal(401, NO_SESSION)
-  if (isOfDoor(pathname))
-    return access.hasSession(headers) ? answerDoor(door, request, query) : refusal(401, NO_SESSION)
-  if (method !== 'GET') return refusal(405, 'this can only be read')
-  const token = pathname === '/' ? new URLSearchParams(query).get('token') : null
-  if (token !== null) return enter(access, token, headers)
-  if (!access.hasSession(headers)) return refusal(401, NO_SESSION)
-  if (pathname === '/_understudy/v1/events') {
-    feed.add(response, Number(headers['last-event-id'] ?? 0))
-    return undefined
-  }
-  if (pathname === '/') feed.expect()
-  const file = files.get(pathname.slice(1))
-  if (!file) return refusal(404, `there is no ${pathname}`)
-  return { status: 200, headers: { 'Content-Type': file.contentType }, body: file.body }
-}
-
 const NO_SESSION = 'Open the link that "understudy web" printed. Each link works once, in one browser.'
+
+const routesOf = (
+  { feed, jobs, proxied }: PageOptions,
+  access: Access,
+  files: ReturnType<typeof readFiles>,
+): Express => {
+  const app = express()
+  for (const setting of ['x-powered-by', 'etag']) app.disable(setting)
+  for (const setting of ['case sensitive routing', 'strict routing']) app.enable(setting)
+  const requireSession: RequestHandler = ({ headers }, _, next) => {
+    if (!access.hasSession(headers)) throw new Refusal(401, NO_SESSION)
+    next()
+  }
+  app.use((request, response, next) => {
+    response.set(HEADERS)
+    const stranger = findStranger(request.headers, access.port, request.method === 'GET' && request.path === '/')
+    if (stranger !== undefined) throw new Refusal(403, stranger)
+    next()
+  })
+  app.use(['/_understudy/v1/actions', '/_understudy/v1/clusters'], requireSession, refuseAsJson)
+  app.use('/_understudy/v1/actions', actionRoutes(jobs))
+  app.use('/_understudy/v1/clusters', proxyClusters(proxied))
+  app.use(({ method }, _, next) => {
+    if (method !== 'GET') throw new Refusal(405, 'this can only be read')
+    next()
+  })
+  app.get('/', enter(access))
+  app.use(requireSession)
+  app.get('/_understudy/v1/events', ({ headers }, response) =>
+    feed.add(response, Number(headers['last-event-id'] ?? 0)),
+  )
+  app.use(({ path }, response) => {
+    if (path === '/') feed.expect()
+    const file = files.get(path.slice(1))
+    if (!file) throw new Refusal(404, `there is no ${path}`)
+    response.type(file.contentType).send(file.body)
+  })
+  app.use(sendRefusal)
+  return app
+}
 
 /**
  * Ignores prefetches, which must not use up a link. Does not redirect to the page by HTTP: after a link on another site, this
  * would be a cross-site request, for which the browser omits the cookie.
  */
-const enter = (access: Access, token: string, headers: http.IncomingHttpHeaders): Reply => {
-  if (headers['sec-purpose'] !== undefined) return refusal(503, 'open the link to enter')
-  const cookie = access.redeem(token)
-  if (cookie === undefined && !access.hasSession(headers)) return refusal(401, NO_SESSION)
-  return {
-    status: 200,
-    headers: { 'Content-Type': 'text/html; charset=utf-8', ...(cookie === undefined ? {} : { 'Set-Cookie': cookie }) },
-    body: '<!doctype html><link rel="icon" href="/icon.svg"><meta http-equiv="refresh" content="0;url=/">',
+const enter =
+  (access: Access): RequestHandler =>
+  ({ headers, query: { token } }: Request, response, next) => {
+    if (typeof token !== 'string') return next()
+    if (headers['sec-purpose'] !== undefined) throw new Refusal(503, 'open the link to enter')
+    const cookie = access.redeem(token)
+    if (cookie === undefined && !access.hasSession(headers)) throw new Refusal(401, NO_SESSION)
+    if (cookie !== undefined) response.set('Set-Cookie', cookie)
+    response
+      .type('html')
+      .send('<!doctype html><link rel="icon" href="/icon.svg"><meta http-equiv="refresh" content="0;url=/">')
   }
-}
 
-const readFiles = (): Page['files'] => {
+const readFiles = (): ReturnType<typeof readPageFiles> => {
   try {
     return readPageFiles()
   } catch (error) {

@@ -1,0 +1,89 @@
+import type { AnyLab } from '../../model/cluster.js'
+import { KINDS } from '../../model/kinds.js'
+import type { PageAction, PageCluster, PageKind, PageNode, PageOffer, PageSurvey, PageVerb } from '../page-facts.js'
+import { ACTIONS } from './actions.js'
+
+type Known = Pick<PageSurvey, 'clusters' | 'links'>
+
+/** Returns the actions that a lab supports and that make sense in its current state, by subject. */
+export const availableActions = (lab: AnyLab, known: Known): PageSurvey['actions'] => {
+  const offersOf = (actions: readonly PageAction[], isOfNodes = false): readonly PageOffer[] =>
+    actions.filter(({ verb }) => ACTIONS[verb].supports(lab)).map((action) => toOffer(action, isOfNodes))
+  return Object.fromEntries([
+    ['lab', offersOf(actionsOn([], 'drill', 'save', 'load', 'reset'))],
+    ...known.clusters.flatMap((cluster) => [
+      [
+        `cluster ${cluster.name}`,
+        [...offersOf(roleActions(cluster, known)), ...offersOf(serverActions(cluster), cluster.nodes !== null)],
+      ],
+      ...(cluster.nodes ?? []).map((node) => [`node ${node.name}`, offersOf(nodeActions(node, cluster))]),
+    ]),
+    ...known.links.flatMap(({ primary, lastPrimary, secondary }) => {
+      const ends = [primary ?? lastPrimary ?? '', secondary]
+      return [[`link ${ends.join(' ')}`, offersOf(actionsOn(ends, 'cut', 'latency', 'heal'))]]
+    }),
+  ])
+}
+
+const toOffer = (action: PageAction, isOfNodes: boolean): PageOffer => {
+  const { label, asks, canForce } = ACTIONS[action.verb]
+  const text = label(action)
+  return {
+    action,
+    label: isOfNodes ? text.replace(/( …)?$/, ' all its nodes$1') : text,
+    ...(asks && { asks }),
+    ...(canForce && { canForce }),
+  }
+}
+
+const actionsOn = (clusters: readonly string[], ...verbs: readonly PageVerb[]): readonly PageAction[] =>
+  verbs.map((verb) => ({ verb, clusters }))
+
+/** The common fields of a cluster and of a single server for their actions. */
+interface Server extends Pick<PageCluster, 'name' | 'process' | 'isAnswering' | 'isSealed'> {
+  readonly nodes?: PageCluster['nodes']
+}
+
+const nodeActions = ({ name, process, state, isActive }: PageNode, cluster: PageCluster): readonly PageAction[] => {
+  const isSealed = state === 'sealed' || state === 'initializing'
+  const isAnswering = state !== 'silent' && state !== 'stopped'
+  return [
+    ...(isActive ? actionsOn([cluster.name], 'step-down') : []),
+    ...serverActions({ name, process, isAnswering, isSealed }),
+  ]
+}
+
+const serverActions = ({ name, process, isAnswering, isSealed, nodes }: Server): readonly PageAction[] => {
+  const on = (...verbs: readonly PageVerb[]) => actionsOn([name], ...verbs)
+  // Some nodes may run while others are stopped, so each node has its own actions.
+  if (nodes && process !== 'stopped') return on('start', 'unseal', 'crash', 'stop', 'seal')
+  if (process === 'stopped') return on('start')
+  if (process === 'paused') return on('resume', 'crash')
+  return on('crash', 'stop', 'pause', isAnswering ? (isSealed ? 'unseal' : 'seal') : 'start')
+}
+
+const roleActions = (cluster: PageCluster, known: Known): readonly PageAction[] => {
+  const { name, isAnswering, isSealed } = cluster
+  if (!isAnswering || isSealed) return []
+  const led = known.links.find(({ kind, secondary }) => kind === 'dr' && secondary === name)
+  const primary = led?.primary ?? led?.lastPrimary
+  const takeOver: readonly PageVerb[] = led?.primary === null ? ['failover'] : ['failover', 'switchover']
+  return [
+    ...(primary === undefined ? [] : actionsOn([primary, name], ...takeOver)),
+    ...newPrimaries(cluster, known).flatMap((other) => actionsOn([name, other], 'rejoin')),
+    ...KINDS.flatMap((kind) => changeOf(cluster, kind)),
+  ]
+}
+
+/** Returns the clusters that a former DR primary without a primary can follow: those that are primary now. */
+const newPrimaries = ({ name, dr }: PageCluster, { clusters, links }: Known): readonly string[] => {
+  const isFollowed = links.some(({ kind, primary }) => kind === 'dr' && primary === name)
+  const isLeft = dr.mode === 'primary' ? !isFollowed : dr.mode === 'secondary' && dr.state === 'idle'
+  return isLeft ? clusters.filter((one) => one.name !== name && one.dr.mode === 'primary').map((one) => one.name) : []
+}
+
+const changeOf = (cluster: PageCluster, kind: PageKind): readonly PageAction[] => {
+  const { mode } = cluster[kind]
+  const verb = mode === 'secondary' ? 'promote' : mode === 'primary' ? 'demote' : undefined
+  return verb ? [{ verb, clusters: [cluster.name], kind }] : []
+}

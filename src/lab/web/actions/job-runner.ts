@@ -1,0 +1,133 @@
+import { openLab } from '../../live/open-lab.js'
+import { commandIn, requireAnyLab } from '../../model/lab-directory.js'
+import { LabError } from '../../model/lab-error.js'
+import type { LabHost } from '../../processes/lab-host.js'
+import { listSnapshots } from '../../snapshot/kept.js'
+import type { PageAction, PageChoices, PageLine, PagePlan, PageWork } from '../page-facts.js'
+import { ACTIONS, linesOf } from './actions.js'
+import { drillsFor } from './drill-job.js'
+
+/** Maximum number of concurrent actions, more than users need. */
+const RUNNING_MAX = 8
+
+const LINES_MAX = 100
+const TEXT_MAX = 2000
+
+interface Running {
+  readonly action: PageAction
+  readonly stop: AbortController
+  readonly done: Promise<void>
+}
+
+/**
+ * Runs the actions that users request on the page. They continue when the page is closed, and all viewers see their progress. The
+ * caller must dispose of it, which stops drills and waits for other actions.
+ */
+export class JobRunner implements AsyncDisposable {
+  readonly #name: string
+  readonly #host: LabHost
+  readonly #emit: (work: PageWork) => void
+  readonly #running = new Map<number, Running>()
+  #lastId = 0
+
+  constructor(name: string, host: LabHost, emit: (work: PageWork) => void) {
+    this.#name = name
+    this.#host = host
+    this.#emit = emit
+  }
+
+  /** Returns what an action would do. Rejects if the action is not possible. */
+  async plan(action: PageAction): Promise<PagePlan> {
+    const { consequence, isDestructive = false } = ACTIONS[action.verb]
+    const { title, command } = this.#describe(action)
+    await using lab = openLab(this.#name, this.#host)
+    return { title, isDestructive, consequence: consequence(action), command, lines: await linesOf(action, lab) }
+  }
+
+  async choices(): Promise<PageChoices> {
+    await using lab = openLab(this.#name, this.#host)
+    return { drills: drillsFor(lab), snapshots: listSnapshots() }
+  }
+
+  /** Starts an action and returns at once. `emit` receives its progress. Throws if the action is not possible. */
+  begin(action: PageAction): PageWork {
+    const described = this.#describe(action)
+    this.#requireIdle(action)
+    const { canBeStopped = false } = ACTIONS[action.verb]
+    const stop = new AbortController()
+    const id = ++this.#lastId
+    const begun: PageWork = {
+      ...{ id, canBeStopped, ...described },
+      ...{ state: 'running', lines: [], outcome: '', tookMs: null, drill: null },
+    }
+    this.#emit(begun)
+    const done = this.#do(action, begun, stop.signal).finally(() => this.#running.delete(id))
+    this.#running.set(id, { action, stop, done })
+    return begun
+  }
+
+  /** Throws a usage error if no action has this number, or it cannot be stopped. */
+  stop(id: number): void {
+    const running = this.#running.get(id)
+    if (!running) throw new LabError('usage', `there is nothing that runs as ${id}`)
+    if (!ACTIONS[running.action.verb].canBeStopped)
+      throw new LabError('usage', 'this is not stopped in the middle: it would leave the lab in between')
+    running.stop.abort()
+  }
+
+  /** Titles of running actions. */
+  get unfinished(): readonly string[] {
+    return [...this.#running.values()].map(({ action }) => ACTIONS[action.verb].title(action))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { action, stop } of this.#running.values()) if (ACTIONS[action.verb].canBeStopped) stop.abort()
+    await Promise.all([...this.#running.values()].map(({ done }) => done))
+  }
+
+  /** Returns the title, and the equivalent shell command if there is one. Throws if the lab does not support the action. */
+  #describe(action: PageAction): Pick<PageWork, 'title' | 'command'> {
+    const { supports, title, line } = ACTIONS[action.verb]
+    if (!supports(requireAnyLab(this.#name)))
+      throw new LabError('usage', `"${action.verb}" cannot be done to the lab "${this.#name}"`)
+    const command = line ? commandIn(this.#name, line(action, this.#name)) : null
+    return { title: title(action), command }
+  }
+
+  #requireIdle(action: PageAction): void {
+    const { isAlone, title } = ACTIONS[action.verb]
+    const isInTheWay = ({ action: other }: Running) =>
+      (isAlone && ACTIONS[other.verb].isAlone) || ACTIONS[other.verb].title(other) === title(action)
+    if ([...this.#running.values()].some(isInTheWay) || this.#running.size >= RUNNING_MAX)
+      throw new LabError('conflict', `wait for what runs: ${this.unfinished.join('; ')}`)
+  }
+
+  async #do(action: PageAction, begun: PageWork, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#host
+    const startedMs = clock.monotonic()
+    let work = begun
+    const show = (change: Partial<PageWork>) => {
+      work = { ...work, ...change }
+      this.#emit(work)
+    }
+    const add = (kind: PageLine['kind'], text: string) =>
+      show({ lines: [...work.lines, { kind, text: shorten(text) }].slice(-LINES_MAX) })
+    const progress = {
+      say: (text: string) => add('said', text),
+      call: (line: string) => add('call', line),
+      show: (drill: PageWork['drill']) => show({ drill }),
+    }
+    const end = (state: PageWork['state'], outcome: string) =>
+      show({ state, outcome: shorten(outcome), tookMs: clock.monotonic() - startedMs })
+    try {
+      await using lab = openLab(this.#name, this.#host)
+      const context = { lab, host: this.#host, progress, signal, command: work.command }
+      end('done', await ACTIONS[action.verb].run(action, context))
+    } catch (error) {
+      if (signal.aborted) end('stopped', 'it was stopped in the middle; "reset" brings the lab back')
+      else end('failed', error instanceof Error ? error.message : String(error))
+    }
+  }
+}
+
+const shorten = (text: string): string => (text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)} …` : text)

@@ -1,0 +1,138 @@
+import { describeFault, describePlace } from '../../daemon/active-fault.js'
+import { workOnServers } from '../../lifecycle/servers.js'
+import type { LiveLab } from '../../live/live-lab.js'
+import { type AnyLab, type AttachedServer, isAttached, serversIn } from '../../model/cluster.js'
+import { KIND_WORDS } from '../../model/kinds.js'
+import { LabError } from '../../model/lab-error.js'
+import { findMissingMode } from '../../operations/role-changes.js'
+import type { Runbook } from '../../operations/runbook.js'
+import type { LabHost } from '../../processes/lab-host.js'
+import type { LinkFault } from '../../proxy/link-faults.js'
+import type { PageAction, PageDrill, PageOffer, PageVerb } from '../page-facts.js'
+
+/** Timeout of each wait in milliseconds, as on the command line. */
+export const TIMEOUT_MS = 30_000
+
+/** Receives the progress of an action. */
+export interface Progress {
+  say(text: string): void
+  /** Receives a shell command equivalent to a request. */
+  call(line: string): void
+  show(drill: PageDrill): void
+}
+
+export interface ActionContext {
+  readonly lab: LiveLab
+  readonly host: LabHost
+  readonly progress: Progress
+  readonly signal: AbortSignal
+  /** The equivalent shell command. */
+  readonly command: string | null
+}
+
+/** An action of the page, which runs the code of the command line. */
+export interface LabAction extends Pick<PageOffer, 'asks' | 'canForce'> {
+  readonly label: (action: PageAction) => string
+  /** Number of clusters that it takes. */
+  readonly clusters: 0 | 1 | 2
+  readonly hasKind?: true
+  /** It loses data, or stops something permanently, so it requires confirmation. */
+  readonly isDestructive?: true
+  /** It cannot run concurrently with another action of this kind. */
+  readonly isAlone?: true
+  readonly canBeStopped?: true
+  readonly supports: (lab: AnyLab) => boolean
+  readonly title: (action: PageAction) => string
+  /** Arguments after the program name. Absent if only API requests are equivalent. */
+  readonly line?: (action: PageAction, lab: string) => string
+  readonly consequence: (action: PageAction) => string
+  /** What it does, if that can be shown before: the requests of a runbook, or other lines. */
+  readonly steps?: (book: Runbook, action: PageAction) => Promise<void>
+  readonly lines?: (action: PageAction, lab: LiveLab) => readonly string[]
+  /** Returns the result. Rejects as the command would fail. */
+  readonly run: (action: PageAction, context: ActionContext) => Promise<string>
+}
+
+export const one = ({ clusters: [name = ''] }: PageAction): string => name
+export const other = ({ clusters: [, name = ''] }: PageAction): string => name
+export const both = ({ clusters }: PageAction, between: string): string => clusters.join(between)
+export const role = ({ kind = 'dr' }: PageAction): string => KIND_WORDS[kind]
+
+export const isAlways = () => true
+export const isOwn = (lab: AnyLab): boolean => !isAttached(lab)
+export const hasNodes = (lab: AnyLab): boolean => lab.clusters.some(({ nodes }) => nodes)
+/** External servers cannot be started. */
+export const ownsServers = (lab: AnyLab): boolean =>
+  !isAttached(lab) ||
+  lab.clusters
+    .flatMap((cluster) => serversIn<AttachedServer>(cluster))
+    .every(({ container }) => container !== undefined)
+/** A process that runs several clusters cannot be suspended for one of them. */
+export const canSuspend = (lab: AnyLab): boolean => ownsServers(lab) && (isAttached(lab) || !lab.isInProcess)
+/** Snapshots do not include data that nodes share. */
+export const hasImage = (lab: AnyLab): boolean => isOwn(lab) && !hasNodes(lab)
+
+/** Forwards messages. The last one is the result. */
+const lastOf = async ({ say }: Progress, work: (say: (text: string) => void) => Promise<void>): Promise<string> => {
+  let last = ''
+  await work((text) => {
+    last = text
+    say(text)
+  })
+  return last
+}
+
+type ServerVerb = Extract<PageVerb, 'start' | 'stop' | 'crash' | 'pause' | 'resume' | 'seal' | 'unseal'>
+
+export const server = (
+  verb: ServerVerb,
+  label: string,
+  supports: LabAction['supports'],
+  consequence: string,
+): LabAction => ({
+  ...{ clusters: 1, supports, label: () => label, consequence: () => consequence },
+  title: (action) => `${verb} ${one(action)}`,
+  line: (action) => `${verb} ${one(action)}`,
+  run: ({ clusters }, { lab, host, progress }) =>
+    lastOf(progress, (onProgress) =>
+      workOnServers(lab.name, verb, clusters, { timeoutMs: TIMEOUT_MS, onProgress }, host),
+    ),
+})
+
+export const ending = (...args: Parameters<typeof server>): LabAction => ({ ...server(...args), isDestructive: true })
+
+export const runbookOf = (lab: LiveLab, { say, call }: Pick<Progress, 'say' | 'call'>, isDryRun = false): Runbook =>
+  lab.runbook({ timeoutMs: TIMEOUT_MS, onProgress: say, onCall: call, isDryRun })
+
+type RoleChange = Omit<LabAction, 'run' | 'supports' | 'clusters'> & Required<Pick<LabAction, 'steps'>>
+
+/** An action that changes roles through API requests only. */
+export const roleChange = (
+  clusters: 1 | 2,
+  change: RoleChange,
+  supports = isAlways as LabAction['supports'],
+): LabAction => ({
+  ...change,
+  ...{ clusters, supports, isDestructive: true },
+  run: (action, { lab, progress }) =>
+    lastOf(progress, async (say) => {
+      await lab.followActiveNodes()
+      await change.steps(runbookOf(lab, { say, call: progress.call }), action)
+    }),
+})
+
+export const requireMode = async (book: Runbook, action: PageAction, wanted: string): Promise<void> => {
+  const missing = await findMissingMode(book, one(action), action.kind ?? 'dr', wanted)
+  if (missing !== undefined)
+    throw new LabError('remote', `${one(action)} is not a ${role(action)} ${wanted}: ${missing}`)
+}
+
+export const linkFault = (
+  make: (action: PageAction) => LinkFault,
+): Pick<LabAction, 'clusters' | 'supports' | 'run'> => ({
+  ...{ clusters: 2, supports: isOwn },
+  run: async (action, { lab }) => {
+    const set = await lab.setFault({ between: [one(action), other(action)], isOneWay: false, fault: make(action) })
+    return `fault ${set.id}: ${describePlace(set)}, ${describeFault(set)}`
+  },
+})

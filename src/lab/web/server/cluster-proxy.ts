@@ -1,0 +1,99 @@
+import type { RequestHandler } from 'express'
+import { ApiUnreachable } from '../../../client/api-client.js'
+import { type AnyLab, withAnonymousClient } from '../../model/cluster.js'
+import { readBytes } from '../../daemon/json-server.js'
+import { LabError } from '../../model/lab-error.js'
+import { atSpeaker, type ClusterOfNodes } from '../../nodes/nodes.js'
+import { ONLY_TO_LOOK_AT, Refusal } from './refusal.js'
+
+/** The clusters to which the page forwards requests, and the permitted requests. */
+export interface ProxiedLab {
+  /** Returns the current lab. Throws a LabError if there is none. */
+  readonly lab: () => AnyLab
+  readonly isReadOnly: boolean
+}
+
+const PLACE = /^\/_understudy\/v1\/clusters\/([^/]+)\/((?:_understudy\/)?v1)\/(.+)$/
+
+/** The only Understudy endpoint that is forwarded: it is read-only, and requires a token of the cluster. */
+const OWN = '_understudy/v1/audit'
+
+const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'DELETE'])
+
+/**
+ * Writes that do not change inspected data: login, logout and token lookup. If the mount has slashes, a login cannot be
+ * distinguished from a user or role of that name.
+ */
+const ALSO_READS = /^auth\/(?:[^/]+\/login(?:\/[^/]+)?|token\/(?:revoke-self|lookup-accessor))$/
+
+/** A role change responds only when it is complete. */
+const ANSWER_MS = 60_000
+
+/** The size of the largest secret of a cluster. */
+const BODY_BYTES_MAX = 1024 * 1024
+
+/** Request headers that are forwarded: token and namespace. */
+const PASSED = ['x-vault-token', 'x-vault-namespace'] as const
+
+/**
+ * Forwards a request to the public API of a cluster, or to its audit endpoint. Forwards the token of the request, if any, and
+ * never a token of the lab. Sends the response of the cluster, or 502 if it does not respond.
+ */
+export const proxyClusters =
+  ({ lab, isReadOnly }: ProxiedLab): RequestHandler =>
+  async (request, response) => {
+    const { method, originalUrl } = request
+    const [pathname = '', query = ''] = originalUrl.split('?', 2)
+    const { name, root, path } = parsePlace(pathname)
+    if (!METHODS.has(method) || (root !== 'v1' && method !== 'GET'))
+      throw new Refusal(405, `there is no ${method} here`)
+    if (isReadOnly && method !== 'GET' && !ALSO_READS.test(path)) throw new Refusal(403, ONLY_TO_LOOK_AT)
+    const raw = await readBytes(request, BODY_BYTES_MAX)
+    const headers = Object.fromEntries(PASSED.flatMap((header) => pairOf(header, request.headers[header])))
+    const call = { headers, query: Object.fromEntries(new URLSearchParams(query)), ...(raw.length > 0 ? { raw } : {}) }
+    const cluster = await atSpeaker(findCluster(lab(), name))
+    const answer = await withAnonymousClient(
+      cluster,
+      (client) => client.send(method, `/${root}/${path}`, call),
+      ANSWER_MS,
+    ).catch((error: unknown) => {
+      throw error instanceof ApiUnreachable ? new Refusal(502, 'the cluster does not answer') : error
+    })
+    // Independent of the content type of the cluster, the browser must not render it as a page.
+    const isJson = /^application\/json\b/.test(answer.headers['content-type'] ?? '')
+    response
+      .status(answer.status)
+      .type(isJson ? 'application/json; charset=utf-8' : 'text/plain')
+      .end(answer.bytes)
+  }
+
+const findCluster = (lab: AnyLab, name: string): ClusterOfNodes => {
+  const found = (lab.clusters as readonly ClusterOfNodes[]).find((cluster) => cluster.name === name)
+  if (!found) throw new LabError('usage', `the lab has no cluster ${name}`)
+  return found
+}
+
+const pairOf = (name: string, value: string | string[] | undefined): [string, string][] =>
+  typeof value === 'string' ? [[name, value]] : []
+
+interface Place {
+  readonly name: string
+  /** `v1`, or the root of Understudy endpoints. */
+  readonly root: string
+  readonly path: string
+}
+
+/** Parses a path. Throws a usage error if decoding it again would yield a different path. */
+const parsePlace = (pathname: string): Place => {
+  const [, name, root = '', rest] = PLACE.exec(pathname) ?? []
+  const isThere = root === 'v1' || `${root}/${rest}` === OWN
+  if (name === undefined || rest === undefined || !isThere) throw new LabError('usage', `there is no ${pathname}`)
+  try {
+    const path = rest.split('/').map(decodeURIComponent)
+    if (!path.some((part) => part === '.' || part === '..' || part.includes('/')))
+      return { name: decodeURIComponent(name), root, path: path.join('/') }
+  } catch {
+    // Rejected below.
+  }
+  throw new LabError('usage', 'this is no path')
+}

@@ -1,0 +1,39 @@
+import type { ErrorRequestHandler, RequestHandler } from 'express'
+import { ApiError, ApiUnreachable } from '../../../client/api-client.js'
+import { LabError } from '../../model/lab-error.js'
+
+export const ONLY_TO_LOOK_AT = 'this page is only to look at'
+
+/** An error response of the page server, with its HTTP status. */
+export class Refusal extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+const STATUS = { usage: 400, conflict: 409, remote: 502, timeout: 504, interrupted: 500 } as const
+
+/** Maps errors of clusters, including missing responses, to statuses other than 500. */
+const statusOf = (error: unknown): number => {
+  if (error instanceof LabError) return STATUS[error.code]
+  if (error instanceof Refusal) return error.status
+  return error instanceof ApiError || error instanceof ApiUnreachable ? 502 : 500
+}
+
+/** Makes later errors of a request JSON, for the scripts of the page. */
+export const refuseAsJson: RequestHandler = (_, response, next) => {
+  response.locals.isJson = true
+  next()
+}
+
+/** Sends an error as text, or as `errors` in JSON. */
+export const sendRefusal: ErrorRequestHandler = (error: unknown, _, response, _next) => {
+  if (response.headersSent) return void response.destroy()
+  const text = error instanceof Error ? error.message : String(error)
+  response.status(statusOf(error))
+  if (response.locals.isJson) response.json({ errors: [text] })
+  else response.type('text/plain').send(`${text}\n`)
+}

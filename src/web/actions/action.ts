@@ -1,0 +1,169 @@
+import { shellWord } from '../../base/shell.js'
+import type { PagePlan } from '../../lab/web/page-facts.js'
+import { addressOf, type Call, type Json } from '../parts/api.js'
+
+/** An input field of an action. */
+export interface Field {
+  readonly name: string
+  readonly label: string
+  /**
+   * `lines`: one entry per line. `json`: sent as written. A `secret` is hidden during input and never part of a command
+   * line. `force`: a checkbox below the plan. `pick`: an option that the user must choose.
+   */
+  readonly kind:
+    | ('text' | 'secret' | 'number' | 'milliseconds' | 'check' | 'force')
+    | ('choice' | 'pick' | 'lines' | 'json' | 'long')
+  readonly initial?: string
+  readonly choices?: readonly string[]
+  /** The options of a `pick`. Undefined until they are loaded. */
+  readonly groups?: readonly { readonly label: string; readonly names: readonly string[] }[]
+  readonly isRequired?: true
+  readonly hint?: string
+  /** Describes a value. */
+  readonly describe?: (value: string) => string | undefined
+}
+
+/** Values by field name. A checkbox has `true` or an empty text. */
+export type Values = Readonly<Record<string, string>>
+
+/** What an action would do with an input. `what`: the label of the command, if it is too long for one. */
+export type Plan = Partial<PagePlan> & Pick<PagePlan, 'isDestructive'> & { readonly what?: string }
+
+/** An action of the page. Its dialog asks for the input, shows the plan, runs it and shows the response. */
+export interface Action {
+  readonly label: string
+  readonly fields?: readonly Field[]
+  /** Loads the fields whose options are known only to the server. */
+  readonly load?: () => Promise<readonly Field[]>
+  readonly consequence?: string
+  /** True if it runs without confirmation, unless its plan is destructive. */
+  readonly isAtOnce?: boolean
+  /** True if the page shows the result anyway. */
+  readonly isQuiet?: true
+  /** Undefined if input is missing. Rejects with the reason if the action is not possible. */
+  readonly plan: (values: Values) => Plan | Promise<Plan> | undefined
+  /** Resolves with the response. Rejects with an Error whose message can be shown to the user. */
+  readonly run: (values: Values) => Promise<Json>
+}
+
+/** An action that is one API request. Fields that appear in the path as `{name}` are not part of the body. */
+export interface ApiAction extends Pick<Action, 'label' | 'fields' | 'consequence' | 'isQuiet'> {
+  readonly method: 'POST' | 'DELETE'
+  readonly path: string
+  /** Sent in addition to the input. */
+  readonly fixed?: Readonly<Record<string, unknown>>
+  /** The name of a JSON field that is the whole body. */
+  readonly bodyField?: string
+  readonly isDestructive?: true
+}
+
+type Options = Omit<ApiAction, 'label' | 'method' | 'path'>
+
+export const post = (label: string, path: string, options: Options = {}): ApiAction => ({
+  ...{ label, method: 'POST', path, ...options },
+})
+
+/** Returns an action that destroys something. */
+export const destroy = (label: string, path: string, consequence: string, options: Options = {}): ApiAction =>
+  post(label, path, { consequence, isDestructive: true, ...options })
+
+/** Returns an action that deletes what is at its path. */
+export const remove = (label: string, path: string, consequence: string): ApiAction => ({
+  ...destroy(label, path, consequence),
+  method: 'DELETE',
+})
+
+type FieldOptions = Omit<Field, 'name' | 'label' | 'kind'>
+
+export const field = (kind: Field['kind'], name: string, label: string, options: FieldOptions = {}): Field => ({
+  ...{ name, label, kind, ...options },
+})
+
+export const required = (kind: Field['kind'], name: string, label: string, initial = ''): Field =>
+  field(kind, name, label, { isRequired: true, initial })
+
+/** `ask` sends the request. */
+export const toAction = (action: ApiAction, ask: (call: Call) => Promise<Json>): Action => ({
+  ...action,
+  plan: (values) => ({ isDestructive: action.isDestructive === true, what: 'the call', ...findLine(action, values) }),
+  run: async (values) => ask(callOf(action, values)),
+})
+
+export const initialValues = ({ fields = [] }: Pick<Action, 'fields'>): Values =>
+  Object.fromEntries(fields.map(({ name, initial = '' }) => [name, initial]))
+
+const inPath = (path: string, name: string): boolean => path.includes(`{${name}}`)
+
+/** Fills a path. Values come from users, so placeholders inside a value are not replaced. */
+const fill = (path: string, values: Values): string =>
+  path.replace(/\{(\w+)\}/g, (whole, name: string) => values[name]?.trim() ?? whole)
+
+/** Returns a field as JSON; undefined if it is not sent. Throws if it is invalid. */
+const jsonOf = ({ kind, label }: Field, value: string): string | undefined => {
+  if (kind === 'check') return value === 'true' ? 'true' : undefined
+  if (value.trim() === '') return undefined
+  if (kind === 'number') return String(numberOf(label, value))
+  if (kind === 'lines') return JSON.stringify(value.split('\n').flatMap((line) => line.trim() || []))
+  if (kind === 'json') return checkJson(label, value)
+  return JSON.stringify(kind === 'long' ? value : value.trim())
+}
+
+const numberOf = (label: string, value: string): number => {
+  const number = Number(value)
+  if (!Number.isFinite(number)) throw new Error(`${label}: ${value} is no number`)
+  return number
+}
+
+/** Validates JSON. It is sent as written, because parsing and printing it would round large numbers. */
+const checkJson = (label: string, value: string): string => {
+  let read: unknown
+  try {
+    read = JSON.parse(value)
+  } catch (error) {
+    throw new Error(`${label}: ${error instanceof Error ? error.message : 'this is no JSON'}`, { cause: error })
+  }
+  if (typeof read !== 'object' || read === null || Array.isArray(read))
+    throw new Error(`${label}: this is no JSON object, which begins with { and ends with }`)
+  return value
+}
+
+const bodyOf = ({ path, fields = [], fixed = {}, bodyField }: ApiAction, values: Values): string | undefined => {
+  const pairs = fields.flatMap((one) => {
+    const json = inPath(path, one.name) ? undefined : jsonOf(one, values[one.name] ?? '')
+    return json === undefined ? [] : [[one.name, json] as const]
+  })
+  if (bodyField !== undefined) return pairs.find(([name]) => name === bodyField)?.[1] ?? '{}'
+  const all = [...Object.entries(fixed).map(([name, value]) => [name, JSON.stringify(value)] as const), ...pairs]
+  return all.length === 0 ? undefined : `{${all.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`
+}
+
+/** Returns the request. Throws if an input is missing or invalid. */
+export const callOf = (action: ApiAction, values: Values): Call => {
+  const missing = action.fields?.find(({ name, isRequired }) => isRequired && (values[name] ?? '').trim() === '')
+  if (missing) throw new Error(`${missing.label}: this has to be said`)
+  const body = bodyOf(action, values)
+  return { method: action.method, path: fill(action.path, values), ...(body === undefined ? {} : { body }) }
+}
+
+/** Returns the equivalent shell line, without secrets. Throws like `callOf`. */
+export const lineOf = (action: ApiAction, values: Values): string => {
+  const secrets = (action.fields ?? []).filter(({ kind, name }) => isSecret(kind) && (values[name] ?? '') !== '')
+  const shown = { ...values, ...Object.fromEntries(secrets.map(({ name, kind }) => [name, standIn(kind)])) }
+  const call = callOf(action, shown)
+  const data = call.body === undefined ? '' : ` -d ${shellWord(call.body)}`
+  return `curl -X ${call.method} -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR"${shellWord(addressOf(call))}${data}`
+}
+
+/** Returns no line until the input is complete. */
+const findLine = (action: ApiAction, values: Values): Pick<Plan, 'command'> => {
+  try {
+    return { command: lineOf(action, values) }
+  } catch {
+    return {}
+  }
+}
+
+/** Returns true for secret fields. JSON counts as secret, because it contains stored data. */
+const isSecret = (kind: Field['kind']): boolean => kind === 'secret' || kind === 'json'
+
+const standIn = (kind: Field['kind']): string => (kind === 'json' ? '{"...":"..."}' : '...')

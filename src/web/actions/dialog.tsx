@@ -1,0 +1,232 @@
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { Json } from '../parts/api.js'
+import { Facts } from '../parts/table.js'
+import { CommandLine, Secret, ShellLine, Shown } from '../parts/text.js'
+import { type Action, initialValues, type Plan, type Values } from './action.js'
+import { answerRows, warningsOf } from './answer.js'
+import { FieldInput } from './field-input.js'
+
+interface DialogProps {
+  readonly title: string
+  /** One action, or a menu of actions. */
+  readonly actions: Action | readonly Action[]
+  /** Called with the response. */
+  readonly onDone?: ((answer: Json) => void) | undefined
+  readonly onClose: () => void
+}
+
+/**
+ * Asks for an action and its input, shows its plan for confirmation, runs it and shows the response. Works with the
+ * keyboard like any dialog: it traps the focus, Escape closes it, and the focus then returns to its previous element.
+ */
+export const ActionDialog = ({ title, actions, onDone, onClose }: DialogProps) => {
+  const element = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  const [chosen, setChosen] = useState<Action | undefined>()
+  const [answer, setAnswer] = useState<Json | undefined>()
+  useEffect(() => element.current?.showModal(), [])
+  const close = () => element.current?.close()
+  const isMenu = Array.isArray(actions)
+  const action = isMenu ? chosen : (actions as Action)
+  const done = (json: Json) => {
+    onDone?.(json)
+    if (action?.isQuiet || answerRows(json).length + warningsOf(json).length === 0) close()
+    else setAnswer(json)
+  }
+  return (
+    <dialog ref={element} aria-labelledby={id} onClose={onClose}>
+      <h2 id={id}>{title}</h2>
+      {answer && <Answer answer={answer} onClose={close} />}
+      {!answer && action && (
+        <ActionForm
+          action={action}
+          back={isMenu ? 'Back' : 'Cancel'}
+          onBack={isMenu ? () => setChosen(undefined) : close}
+          onDone={done}
+        />
+      )}
+      {!action && <Menu actions={actions as readonly Action[]} onChoose={setChosen} onCancel={close} />}
+    </dialog>
+  )
+}
+
+interface MenuProps {
+  readonly actions: readonly Action[]
+  readonly onChoose: (action: Action) => void
+  readonly onCancel: () => void
+}
+
+const Menu = ({ actions, onChoose, onCancel }: MenuProps) => (
+  <>
+    {actions.length === 0 && <p>Nothing can be done to it as it is.</p>}
+    <ul class="offers">
+      {actions.map((action) => (
+        <li key={action.label}>
+          <button type="button" onClick={() => onChoose(action)}>
+            {action.label}
+          </button>
+        </li>
+      ))}
+    </ul>
+    <p class="buttons">
+      <button type="button" onClick={onCancel}>
+        Cancel
+      </button>
+    </p>
+  </>
+)
+
+interface FormProps {
+  readonly action: Action
+  /** The label of the button that leaves the form. */
+  readonly back: string
+  readonly onBack: () => void
+  readonly onDone: (answer: Json) => void
+}
+
+const ActionForm = ({ action, back, onBack, onDone }: FormProps) => {
+  const [fields, setFields] = useState(action.fields ?? [])
+  const [values, setValues] = useState<Values>(() => initialValues({ fields }))
+  const [problem, setProblem] = useState('')
+  const [isBusy, setBusy] = useState(false)
+  const form = useRef<HTMLFormElement>(null)
+  // Sets the focus before the user can type, so that no key is lost. The checkbox that forces the action never gets it.
+  useLayoutEffect(() => {
+    const { current } = form
+    const input = current?.querySelector<HTMLElement>('fieldset :is(input, select, textarea)')
+    ;(input ?? current?.querySelector('button'))?.focus()
+  }, [fields])
+  const fail = (error: Error) => {
+    setBusy(false)
+    setProblem(error.message)
+  }
+  useEffect(() => void action.load?.().then(setFields, fail), [])
+  const run = () => {
+    setBusy(true)
+    setProblem('')
+    action.run(values).then(onDone, fail)
+  }
+  const { plan, shown, isAsking } = usePlan(action, values, (found) => {
+    setProblem(found instanceof Error ? found.message : '')
+    if (!(found instanceof Error) && action.isAtOnce && !found.isDestructive) run()
+  })
+  const inputs = (isForce: boolean) =>
+    fields
+      .filter(({ kind }) => (kind === 'force') === isForce)
+      .map((field) => (
+        <FieldInput
+          key={field.name}
+          field={field}
+          value={values[field.name] ?? ''}
+          onChange={(value) => setValues({ ...values, [field.name]: value })}
+        />
+      ))
+  return (
+    <form
+      ref={form}
+      autocomplete="off"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (plan && !isBusy) run()
+      }}
+    >
+      {action.consequence && <p class="consequence">{action.consequence}</p>}
+      <fieldset>
+        <legend class="unseen">{action.label}</legend>
+        {inputs(false)}
+      </fieldset>
+      {shown && <PlanView plan={shown} />}
+      {isAsking && !shown && problem === '' && <p>asking what it would do …</p>}
+      {inputs(true)}
+      <p role="alert" class="error">
+        {problem}
+      </p>
+      <p class="buttons">
+        <button type="button" onClick={onBack}>
+          {back}
+        </button>
+        <button type="submit" class={plan?.isDestructive ? 'danger' : 'main'} disabled={!plan || isBusy}>
+          {plan?.isDestructive ? 'Yes, do it' : 'Do it'}
+        </button>
+      </p>
+    </form>
+  )
+}
+
+/**
+ * Plans an action again whenever the input changes. The previous plan is shown until the response arrives. `onAnswer`
+ * receives only plans from the server.
+ */
+const usePlan = (action: Action, values: Values, onAnswer: (answer: Plan | Error) => void) => {
+  const [answered, setAnswered] = useState<{ readonly of: unknown; readonly plan: Plan } | undefined>()
+  const made = useMemo(() => action.plan(values), [values])
+  useLayoutEffect(() => {
+    if (!(made instanceof Promise)) {
+      setAnswered(undefined)
+      return undefined
+    }
+    let isOver = false
+    const take = (answer: Plan | Error) => {
+      if (isOver) return
+      setAnswered(answer instanceof Error ? undefined : { of: made, plan: answer })
+      onAnswer(answer)
+    }
+    made.then(take, take)
+    return () => {
+      isOver = true
+    }
+  }, [made])
+  if (!(made instanceof Promise)) return { plan: made, shown: made, isAsking: false }
+  return { plan: answered?.of === made ? answered.plan : undefined, shown: answered?.plan, isAsking: true }
+}
+
+/** Shows the consequences of an action, and the equivalent shell lines. */
+const PlanView = ({ plan: { title, consequence, command, what, lines = [] } }: { readonly plan: Plan }) => {
+  if (title === undefined && command === undefined) return null
+  return (
+    <div class="plan">
+      {title !== undefined && (
+        <p>
+          <strong>{`${title.charAt(0).toUpperCase()}${title.slice(1)}?`}</strong> {consequence}
+        </p>
+      )}
+      {typeof command === 'string' && <CommandLine text={command} what={what} />}
+      {lines.length > 0 && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a keyboard user must be able to scroll it
+        <ol tabIndex={0} aria-label="what it does, one after the other">
+          {lines.map((line, index) => (
+            <li key={index}>
+              <ShellLine text={line} />
+            </li>
+          ))}
+        </ol>
+      )}
+    </div>
+  )
+}
+
+/** Shows a response until the user closes it. */
+export const Answer = ({ answer, onClose }: { readonly answer: Json; readonly onClose: () => void }) => {
+  const close = useRef<HTMLButtonElement>(null)
+  useEffect(() => close.current?.focus(), [])
+  return (
+    <div role="status">
+      {warningsOf(answer).map((text) => (
+        <p key={text} class="consequence">
+          {text}
+        </p>
+      ))}
+      <Facts
+        facts={answerRows(answer).map(({ name, value, isSecret }) => [
+          name,
+          isSecret ? <Secret what={name} value={value} /> : <Shown what={name} value={value} />,
+        ])}
+      />
+      <p class="buttons">
+        <button ref={close} type="button" class="main" onClick={onClose}>
+          Close
+        </button>
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,105 @@
+import type { InputHTMLAttributes } from 'preact'
+import { useId, useState } from 'preact/hooks'
+import { Chooser } from '../parts/inputs.js'
+import type { Field } from './action.js'
+
+interface FieldInputProps {
+  readonly field: Field
+  readonly value: string
+  readonly onChange: (value: string) => void
+}
+
+/** A labeled input for a field of any kind. */
+export const FieldInput = ({ field, value, onChange }: FieldInputProps) => {
+  const id = useId()
+  const hint = field.hint === undefined ? {} : { 'aria-describedby': `${id}-hint` }
+  return (
+    <div class={`field of-${field.kind}`}>
+      <label for={id}>
+        {field.label}
+        {field.isRequired && <span class="needed"> (needed)</span>}
+      </label>
+      <Input field={field} value={value} onChange={onChange} place={{ id, ...hint }} />
+      {field.hint && (
+        <span class="hint" id={`${id}-hint`}>
+          {field.hint}
+        </span>
+      )}
+      {field.describe && <p class="purpose">{field.describe(value)}</p>}
+    </div>
+  )
+}
+
+interface InputProps extends FieldInputProps {
+  /** The attributes that connect the input with its label. */
+  readonly place: { readonly id: string; readonly 'aria-describedby'?: string }
+}
+
+/** Disables autofill, spell checking and automatic capitalization, because input may be secret. */
+const QUIET = { autocomplete: 'off', spellcheck: false, autocapitalize: 'off' } as const
+
+const INPUTS: Readonly<Partial<Record<Field['kind'], InputHTMLAttributes<HTMLInputElement>>>> = {
+  secret: { type: 'password', autocomplete: 'new-password' },
+  number: { type: 'text', inputMode: 'numeric' },
+  milliseconds: { type: 'number', min: 1, max: 3_600_000, required: true },
+}
+
+const Input = ({ field: { kind, choices = [], groups }, value, onChange, place }: InputProps) => {
+  const onInput = ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) =>
+    onChange(currentTarget.value)
+  if (kind === 'check' || kind === 'force')
+    return (
+      <input
+        {...place}
+        type="checkbox"
+        checked={value === 'true'}
+        onChange={({ currentTarget }) => onChange(currentTarget.checked ? 'true' : '')}
+      />
+    )
+  if (kind === 'choice') return <Chooser {...place} value={value} options={choices} onChoose={onChange} />
+  if (kind === 'pick')
+    return (
+      <Chooser {...place} required disabled={!groups} value={value} options={[]} onChoose={onChange}>
+        <option value="">{groups?.every(({ names }) => names.length === 0) ? 'there is none' : 'choose'}</option>
+        {groups?.map(({ label, names }) => (
+          <optgroup key={label} label={label}>
+            {names.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </optgroup>
+        ))}
+      </Chooser>
+    )
+  if (kind === 'lines' || kind === 'json' || kind === 'long')
+    return <textarea {...place} {...QUIET} rows={kind === 'lines' ? 3 : 8} value={value} onInput={onInput} />
+  return <input {...place} {...QUIET} {...(INPUTS[kind] ?? { type: 'text' })} value={value} onInput={onInput} />
+}
+
+interface OneSecretProps {
+  readonly label: string
+  readonly button: string
+  readonly onSubmit: (value: string) => void
+}
+
+/** An input for one secret, which is cleared after submission. */
+export const OneSecret = ({ label, button, onSubmit }: OneSecretProps) => {
+  const [value, setValue] = useState('')
+  return (
+    <form
+      autocomplete="off"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (value.trim() === '') return
+        onSubmit(value.trim())
+        setValue('')
+      }}
+    >
+      <FieldInput field={{ name: 'secret', label, kind: 'secret' }} value={value} onChange={setValue} />
+      <button type="submit" class="main">
+        {button}
+      </button>
+    </form>
+  )
+}

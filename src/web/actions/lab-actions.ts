@@ -1,0 +1,69 @@
+import type { PageAction, PageChoices, PageOffer, PagePlan } from '../../lab/web/page-facts.js'
+import { apiAt, type Call } from '../parts/api.js'
+import { type Action, type Field, field, type Values } from './action.js'
+
+/** The subject of actions. `key`: that in the survey. */
+export interface Subject {
+  readonly key: string
+  readonly title: string
+}
+
+/** Opens the actions of a subject; undefined if there are none. */
+export type OnAsk = ((subject: Subject) => void) | undefined
+
+const ask = apiAt('', '"understudy web" does not answer')
+const own = (method: Call['method'], path: string, body?: PageAction): Call => ({
+  ...{ method, path, isOwn: true, ...(body && { body: JSON.stringify(body) }) },
+})
+
+/** Stops an action of the lab. Rejects with an Error whose message can be shown to the user. */
+export const stop = (id: number): Promise<unknown> => ask(own('DELETE', `actions/${id}`))
+
+const ASKED: Readonly<Record<NonNullable<PageOffer['asks']>, Field>> = {
+  ms: field('milliseconds', 'ms', 'Milliseconds'),
+  'new-snapshot': field('text', 'name', 'Name'),
+  snapshot: field('pick', 'name', 'Snapshot'),
+  drill: field('pick', 'name', 'Drill'),
+}
+const FORCE = field('force', 'isForced', 'at any price (force)')
+
+/** Returns an action of the lab, which its server plans and runs. `topology`: that from which the lab was created. */
+export const labAction = ({ label, action, asks, canForce }: PageOffer, topology: string): Action => {
+  const asked = asks && ASKED[asks]
+  const bodyOf = ({ ms, name, isForced }: Values): PageAction => ({
+    ...action,
+    ...(ms === undefined ? {} : { ms: Number(ms) }),
+    ...(name === undefined ? {} : { name }),
+    ...(canForce ? { isForced: isForced === 'true' } : {}),
+  })
+  return {
+    label,
+    isAtOnce: !asked,
+    fields: [...(asked ? [asked] : []), ...(canForce ? [FORCE] : [])],
+    ...(asked?.kind === 'pick' && {
+      load: async () => [withChoices(asked, await ask(own('GET', 'actions')), topology)],
+    }),
+    plan: (values) =>
+      asked && !values[asked.name]
+        ? undefined
+        : ask(own('POST', 'actions/plan', bodyOf(values))).then((plan) => plan as unknown as PagePlan),
+    // The page shows its progress beside the diagram.
+    run: (values) => ask(own('POST', 'actions', bodyOf(values))).then(() => ({})),
+  }
+}
+
+/** Groups the drills: those for this topology come first. */
+const withChoices = (asked: Field, answer: unknown, topology: string): Field => {
+  const { drills, snapshots } = answer as PageChoices
+  if (asked.label === 'Snapshot') return { ...asked, groups: [{ label: 'kept', names: snapshots }] }
+  const namesOf = (isForThis: boolean) =>
+    drills.filter((drill) => (drill.topology === topology) === isForThis).map(({ name }) => name)
+  return {
+    ...asked,
+    groups: [
+      { label: `for labs such as this one (${topology})`, names: namesOf(true) },
+      { label: 'for others; not all that they expect may be so here', names: namesOf(false) },
+    ],
+    describe: (value) => drills.find(({ name }) => name === value)?.purpose,
+  }
+}

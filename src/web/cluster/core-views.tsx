@@ -1,0 +1,176 @@
+import { useState } from 'preact/hooks'
+import { get, type Json, keysOf, list, partOf, textOf } from '../parts/api.js'
+import { ChooserField } from '../parts/inputs.js'
+import { Facts, Pending, Table } from '../parts/table.js'
+import { Shown } from '../parts/text.js'
+import { AuditTail } from './audit-tail.js'
+import { Browse, CallFacts } from './browse.js'
+import { ActButton, useRead } from './context.js'
+import * as acts from './core-acts.js'
+
+/** Mounts that cannot be disabled. */
+const FIXED: ReadonlySet<string> = new Set(['sys/', 'cubbyhole/', 'identity/', 'token/'])
+
+const MOUNTS = 'sys/internal/ui/mounts'
+const MOUNT_TABLES = [
+  { caption: 'Secret engines', part: 'secret', root: 'sys/mounts' },
+  { caption: 'Auth methods', part: 'auth', root: 'sys/auth' },
+] as const
+
+/** Returns the objects inside the data of a response. */
+const rowsOf = (data: Json): readonly [string, Json][] => Object.entries(data) as [string, Json][]
+
+/** The secret engines and auth methods that the token may see. */
+export const Mounts = () => {
+  const { value, error, again } = useRead(get(MOUNTS))
+  if (!value) return <Pending error={error} />
+  return (
+    <div class="gate">
+      {MOUNT_TABLES.map(({ caption, part, root }) => (
+        <Table key={part} caption={caption} heads={['path', 'type', 'version', 'replicated', 'description']} hasActs>
+          {rowsOf(partOf(partOf(value, 'data'), part)).map(([path, facts]) => (
+            <tr key={path}>
+              <th scope="row">{path}</th>
+              <td>{textOf(facts, 'type')}</td>
+              <td>{textOf(partOf(facts, 'options'), 'version')}</td>
+              <td>{facts.local === true ? 'no, local' : 'yes'}</td>
+              <td>{textOf(facts, 'description')}</td>
+              <td class="acts">
+                {!FIXED.has(path) && <ActButton act={acts.disableAct(root, path)} of={path} onDone={again} />}
+              </td>
+            </tr>
+          ))}
+        </Table>
+      ))}
+      <p class="acts">
+        {acts.MOUNT_ACTS.map((act) => (
+          <ActButton key={act.label} act={act} onDone={again} />
+        ))}
+      </p>
+    </div>
+  )
+}
+
+/** The policies of tokens. */
+export const Policies = () => (
+  <Browse
+    title="Policies"
+    call={list(acts.POLICIES)}
+    acts={(again) => <ActButton act={acts.NEW_POLICY} onDone={again} />}
+    detail={(name, onGone) => <Policy name={name} onGone={onGone} />}
+  />
+)
+
+const Policy = ({ name, onGone }: { readonly name: string; readonly onGone: () => void }) => {
+  const { value, error, again } = useRead(get(`${acts.POLICIES}/${name}`))
+  if (!value) return <Pending error={error} />
+  const text = textOf(partOf(value, 'data'), 'policy')
+  if (name === 'root') return <p>It allows everything.</p>
+  return (
+    <>
+      <code class="text">{text}</code>
+      <p class="acts">
+        <ActButton act={acts.changePolicy(name, text)} onDone={again} />
+        {name !== 'default' && <ActButton act={acts.deletePolicy(name)} onDone={onGone} />}
+      </p>
+    </>
+  )
+}
+
+/** Roles of the AppRole auth method on all its mounts. */
+export const AppRoles = () => {
+  const { value, error } = useRead(get(MOUNTS))
+  const [chosen, setChosen] = useState('')
+  if (!value) return <Pending error={error} />
+  const methods = rowsOf(partOf(partOf(value, 'data'), 'auth'))
+  const mounts = methods.flatMap(([path, facts]) => (textOf(facts, 'type') === 'approle' ? [path] : []))
+  const mount = mounts.find((path) => path === chosen) ?? mounts[0]
+  if (mount === undefined) return <p class="nothing">AppRole is not enabled: that is done with the mounts.</p>
+  return (
+    <>
+      {mounts.length > 1 && <ChooserField label="Mounted at" value={mount} options={mounts} onChoose={setChosen} />}
+      <Browse
+        key={mount}
+        title="Roles"
+        call={list(`auth/${mount}role`)}
+        acts={(again) => <ActButton act={acts.newRole(mount)} onDone={again} />}
+        detail={(name, onGone) => <Role role={`auth/${mount}role/${name}`} onGone={onGone} />}
+      />
+    </>
+  )
+}
+
+const Role = ({ role, onGone }: { readonly role: string; readonly onGone: () => void }) => {
+  const { value, error } = useRead(get(`${role}/role-id`))
+  const secretIds = useRead(list(`${role}/secret-id`))
+  const roleId = value ? textOf(partOf(value, 'data'), 'role_id') : ''
+  return (
+    <>
+      <Facts facts={[['RoleID', <Shown what="RoleID" value={roleId} fact="role-id" />]]} />
+      {error !== '' && <p class="error">{error}</p>}
+      <CallFacts call={get(role)} />
+      <p class="acts">
+        <ActButton act={acts.generateSecretId(role)} onDone={secretIds.again} />
+        <ActButton act={acts.deleteRole(role)} onDone={onGone} />
+      </p>
+      <h4>SecretIDs, by accessor</h4>
+      {secretIds.error !== '' && <p class="error">{secretIds.error}</p>}
+      <ul class="keys">
+        {(secretIds.value ? keysOf(secretIds.value) : []).map((accessor) => (
+          <li key={accessor} class="acts">
+            <code>{accessor}</code>
+            <ActButton act={acts.destroySecretId(role, accessor)} of={accessor} onDone={secretIds.again} />
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+/** The tokens of this cluster by accessor. Shows their properties, but not the tokens. */
+export const Tokens = () => (
+  <Browse
+    title="Tokens, by accessor"
+    call={list('auth/token/accessors')}
+    acts={(again) => <ActButton act={acts.NEW_TOKEN} onDone={again} />}
+    detail={(accessor, onGone) => (
+      <>
+        <CallFacts call={{ method: 'POST', path: 'auth/token/lookup-accessor', body: JSON.stringify({ accessor }) }} />
+        <p class="acts">
+          <ActButton act={acts.revokeToken(accessor)} onDone={onGone} />
+        </p>
+      </>
+    )}
+  />
+)
+
+/** The audit devices and the latest audit entries. */
+export const Audit = () => {
+  const { value, error, again } = useRead(get('sys/audit'))
+  if (!value) return <Pending error={error} />
+  const devices = rowsOf(partOf(value, 'data'))
+  return (
+    <div class="gate">
+      {devices.length === 0 && <p class="nothing">No requests are written down.</p>}
+      {devices.length > 0 && (
+        <Table caption="Audit devices" heads={['path', 'type', 'file', 'description']} hasActs>
+          {devices.map(([path, device]) => (
+            <tr key={path}>
+              <th scope="row">{path}</th>
+              <td>{textOf(device, 'type')}</td>
+              <td>{textOf(partOf(device, 'options'), 'file_path')}</td>
+              <td>{textOf(device, 'description')}</td>
+              <td class="acts">
+                <ActButton act={acts.disableAudit(path)} of={path} onDone={again} />
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      {devices.length > 0 && <AuditTail />}
+      <p class="acts">
+        <ActButton act={acts.NEW_AUDIT} onDone={again} />
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,191 @@
+import { useState } from 'preact/hooks'
+import { get, type Json, keysOf, partOf, textOf } from '../parts/api.js'
+import { ChooserField } from '../parts/inputs.js'
+import { Facts, Pending, Table } from '../parts/table.js'
+import { At, Secret } from '../parts/text.js'
+import { Keys } from './browse.js'
+import { ActButton, useRead } from './context.js'
+import * as acts from './kv-acts.js'
+import type { KvMount, KvVersion } from './kv-acts.js'
+
+/** The current location. It is not part of the page address or the browser history. */
+interface Place {
+  readonly mount?: string
+  /** Ends with a slash, or is empty. */
+  readonly folder: string
+  readonly name?: string
+}
+
+/** Shows the secrets of the key/value engines. */
+export const Kv = () => {
+  const { value, error } = useRead(get('sys/internal/ui/mounts'))
+  const [place, setPlace] = useState<Place>({ folder: '' })
+  if (!value) return <Pending error={error} />
+  const mounts = acts.kvMountsOf(value)
+  const mount = mounts.find(({ path }) => path === place.mount) ?? mounts[0]
+  if (!mount) return <p class="nothing">There is no key/value engine that this token may see.</p>
+  return (
+    <div class="kv">
+      <section aria-label="secrets">
+        <ChooserField
+          label="Engine"
+          value={mount.path}
+          options={mounts.map(({ path, version }) => [path, `${path} (version ${version})`] as const)}
+          onChoose={(path) => setPlace({ mount: path, folder: '' })}
+        />
+        <Folder key={mount.path + place.folder} mount={mount} place={place} onPlace={setPlace} />
+      </section>
+      {place.name !== undefined && <KvSecret key={mount.path + place.name} mount={mount} name={place.name} />}
+    </div>
+  )
+}
+
+interface FolderProps {
+  readonly mount: KvMount
+  readonly place: Place
+  readonly onPlace: (place: Place) => void
+}
+
+const parentOf = (folder: string): string => folder.replace(/[^/]*\/$/, '')
+
+const Folder = ({ mount, place, onPlace }: FolderProps) => {
+  const { folder } = place
+  const { value, error, again } = useRead(acts.listCall(mount, folder))
+  const keys = value ? keysOf(value) : []
+  const go = (to: Omit<Place, 'mount'>) => onPlace({ mount: mount.path, ...to })
+  return (
+    <>
+      <p class="where">
+        <code>{mount.path + folder}</code>
+        {folder !== '' && (
+          <button type="button" onClick={() => go({ folder: parentOf(folder) })}>
+            Up
+          </button>
+        )}
+        <button type="button" onClick={again}>
+          Look again
+        </button>
+      </p>
+      {error !== '' && <p class="error">{error}</p>}
+      {value && keys.length === 0 && <p class="nothing">There is nothing here.</p>}
+      <Keys
+        keys={keys}
+        current={place.name?.slice(folder.length)}
+        onOpen={(key) => go(key.endsWith('/') ? { folder: folder + key } : { folder, name: folder + key })}
+      />
+      <OpenByName folder={folder} onOpen={(name) => go({ folder, name })} />
+      <p class="acts">
+        <ActButton act={acts.newAct(mount, folder)} onDone={again} />
+      </p>
+    </>
+  )
+}
+
+/** Opens a secret by name, because a token may permit reading a secret but not listing its folder. */
+const OpenByName = ({ folder, onOpen }: { readonly folder: string; readonly onOpen: (name: string) => void }) => {
+  const [name, setName] = useState('')
+  return (
+    <form
+      class="open"
+      autocomplete="off"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (name.trim() !== '') onOpen(folder + name.trim())
+      }}
+    >
+      <label class="field">
+        <span>Name</span>
+        <input
+          autocomplete="off"
+          spellcheck={false}
+          value={name}
+          onInput={({ currentTarget }) => setName(currentTarget.value)}
+        />
+      </label>
+      <button type="submit">Open</button>
+    </form>
+  )
+}
+
+interface KvSecretProps {
+  readonly mount: KvMount
+  readonly name: string
+}
+
+const KvSecret = ({ mount, name }: KvSecretProps) => {
+  const [version, setVersion] = useState(0)
+  const data = useRead(acts.readCall(mount, name, version))
+  const metadata = useRead(mount.version === 2 ? acts.metadataCall(mount, name) : undefined)
+  const refresh = () => {
+    data.again()
+    metadata.again()
+  }
+  const values = data.value && acts.valuesOf(mount, data.value)
+  const shown = Number(textOf(partOf(partOf(data.value ?? {}, 'data'), 'metadata'), 'version'))
+  // Without permission to read metadata, the newest version that was read is replaced.
+  const current = Number(textOf(partOf(metadata.value ?? {}, 'data'), 'current_version')) || shown
+  return (
+    <section class="secret-view" aria-labelledby="secret-title" data-version={shown || undefined}>
+      <h3 id="secret-title">
+        {name}
+        {mount.version === 2 && shown > 0 && <span class="of"> version {shown}</span>}
+      </h3>
+      {data.error !== '' && <p class="error">{data.error}</p>}
+      {data.value && (values ? <Facts facts={secretsOf(values)} /> : <p class="nothing">It has no values.</p>)}
+      <p class="acts">
+        <ActButton
+          act={acts.changeAct(mount, name, values ?? {}, current)}
+          onDone={() => {
+            setVersion(0)
+            refresh()
+          }}
+        />
+        <ActButton act={acts.deleteAct(mount, name)} onDone={refresh} />
+      </p>
+      {metadata.value && (
+        <Versions
+          {...{ mount, name, shown }}
+          versions={acts.versionsOf(metadata.value)}
+          onShow={setVersion}
+          onDone={refresh}
+        />
+      )}
+      {metadata.error !== '' && <p class="error">{`its versions: ${metadata.error}`}</p>}
+    </section>
+  )
+}
+
+const secretsOf = (values: Json) =>
+  Object.entries(values).map(
+    ([key, value]) =>
+      [key, <Secret what={key} value={typeof value === 'string' ? value : JSON.stringify(value)} />] as const,
+  )
+
+interface VersionsProps extends KvSecretProps {
+  readonly shown: number
+  readonly versions: readonly KvVersion[]
+  readonly onShow: (version: number) => void
+  readonly onDone: () => void
+}
+
+const Versions = ({ mount, name, shown, versions, onShow, onDone }: VersionsProps) => (
+  <Table caption="Versions" heads={['version', 'written', 'state']} hasActs>
+    {versions.map((one) => (
+      <tr key={one.version} data-state={one.state} aria-current={one.version === shown ? 'true' : undefined}>
+        <th scope="row">{one.version}</th>
+        <td>
+          <At time={one.created} />
+        </td>
+        <td>{one.state}</td>
+        <td class="acts">
+          <button type="button" aria-label={`Show version ${one.version}`} onClick={() => onShow(one.version)}>
+            Show
+          </button>
+          {acts.versionActs(mount, name, one).map((act) => (
+            <ActButton key={act.label} act={act} of={`version ${one.version}`} onDone={onDone} />
+          ))}
+        </td>
+      </tr>
+    ))}
+  </Table>
+)

@@ -1,0 +1,124 @@
+/** The content of a response. */
+export type Json = Readonly<Record<string, unknown>>
+
+/** One request of the public HTTP API. */
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** Below `/v1/`, as users write it. */
+  readonly path: string
+  /** True for a path below `/_understudy/v1/`, which only Understudy has. */
+  readonly isOwn?: true
+  readonly query?: Readonly<Record<string, string>>
+  /** JSON as text, so that numbers stay as written. */
+  readonly body?: string
+}
+
+/** The signed-in user. Kept only in the memory of the page. */
+export interface Session {
+  readonly token: string
+  /** Empty for the root namespace. */
+  readonly namespace: string
+  readonly name: string
+  readonly policies: readonly string[]
+  /** True if this page's sign-in created the token, which is then revoked at sign-out. */
+  readonly isOwn: boolean
+}
+
+/** Sends a request, with or without a token. Rejects with an Error whose message can be shown to the user. */
+export type Ask = (call: Call, as?: Pick<Session, 'token' | 'namespace'>) => Promise<Json>
+
+export const get = (path: string, query?: Call['query']): Call => ({ method: 'GET', path, ...(query && { query }) })
+
+export const list = (path: string): Call => get(path, { list: 'true' })
+
+/**
+ * Returns the address below the root of an API. Throws for a name that a browser would normalize as a parent directory,
+ * because that would change the request.
+ */
+export const addressOf = ({ path, isOwn, query = {} }: Call): string => {
+  const parts = path.split('/')
+  if (parts.some((part) => part === '.' || part === '..')) throw new Error(`there is no path with "." or "..": ${path}`)
+  const search = new URLSearchParams(query).toString()
+  return `${isOwn ? '/_understudy/v1/' : '/v1/'}${parts.map(encodeURIComponent).join('/')}${search && `?${search}`}`
+}
+
+/** Returns an object inside a response; empty if it does not exist. */
+export const partOf = (json: Json, name: string): Json => {
+  const part = json[name]
+  return typeof part === 'object' && part !== null ? (part as Json) : {}
+}
+
+export const textOf = (json: Json, name: string): string => {
+  const value = json[name]
+  if (value === undefined || value === null) return ''
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+export const listOf = (json: Json, name: string): readonly unknown[] => {
+  const value = json[name]
+  return Array.isArray(value) ? value : []
+}
+
+export const keysOf = (json: Json): readonly string[] => listOf(partOf(json, 'data'), 'keys').map(String)
+
+/** An option that only browsers know. */
+const NOT_CACHED: object = { cache: 'no-store' }
+
+/** Returns a function that calls an API below an address of this server. `silence`: the error without a response. */
+export const apiAt =
+  (root: string, silence = 'there is no answer'): Ask =>
+  async (call, as) => {
+    const response = await globalThis
+      .fetch(root + addressOf(call), {
+        method: call.method,
+        headers: headersOf(call, as),
+        body: call.body ?? null,
+        redirect: 'error',
+        ...NOT_CACHED,
+      })
+      .catch(() => {
+        throw new Error(silence)
+      })
+    const text = await response.text()
+    const json = parse(text)
+    if (response.ok || (call.method === 'GET' && isAnswer(json))) return json ?? {}
+    throw new Error(reasonOf(json, text, response.status))
+  }
+
+/**
+ * Returns true if an error status has data. Some states have their own status, for example a deleted version. A missing
+ * path has an empty error list.
+ */
+const isAnswer = (json: Json | undefined): boolean =>
+  json !== undefined && (!Array.isArray(json.errors) || json.errors.length === 0)
+
+const headersOf = ({ body }: Call, as: Pick<Session, 'token' | 'namespace'> | undefined): Record<string, string> => ({
+  'X-Vault-Request': 'true',
+  ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+  ...(as?.token ? { 'X-Vault-Token': as.token } : {}),
+  ...(as?.namespace ? { 'X-Vault-Namespace': as.namespace } : {}),
+})
+
+const reasonOf = (json: Json | undefined, text: string, status: number): string => {
+  const errors = json ? listOf(json, 'errors').map(String).join('; ') : text.trim()
+  return errors || `it answers with status ${status}`
+}
+
+/** For a number, `source` is its original text, if the browser supports it. */
+type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown
+
+const { rawJSON } = JSON as { readonly rawJSON?: (text: string) => unknown }
+
+/** A number that would be rounded is kept as its original text, so that stored data can be edited and written back. */
+const keepNumbers: Reviver = (_, value, context) =>
+  typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER && rawJSON && context?.source !== undefined
+    ? rawJSON(context.source)
+    : value
+
+const parse = (text: string): Json | undefined => {
+  try {
+    return JSON.parse(text, keepNumbers as (key: string, value: unknown) => unknown) as Json
+  } catch {
+    return undefined
+  }
+}

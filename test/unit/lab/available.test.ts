@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest'
+import type { AnyLab } from '../../../src/lab/model/cluster.js'
+import { availableActions } from '../../../src/lab/web/actions/available.js'
+import type { PageCluster, PageLink, PageNode, PageOffer, PageRole } from '../../../src/lab/web/page-facts.js'
+
+const role = (mode: string, state = ''): PageRole => ({ mode, state, lastWal: 0 })
+const cluster = (name: string, more: Partial<PageCluster> = {}): PageCluster => ({
+  ...{ name, apiAddress: 'http://127.0.0.1:1', process: 'running', isAnswering: true },
+  ...{ isInitialised: true, isSealed: false, requests: null, nodes: null, problems: [] },
+  ...{ dr: role('disabled'), performance: role('disabled') },
+  ...more,
+})
+const link = (primary: string | null, secondary: string, kind: PageLink['kind'] = 'dr'): PageLink => ({
+  ...{ kind, primary, secondary, state: 'stream-wals', connectionState: 'ready', lagEntries: 0, lagSeconds: 0 },
+})
+
+const node = (name: string, more: Partial<PageNode>): PageNode => ({
+  ...{ name, apiAddress: 'http://127.0.0.1:1', process: 'running', state: 'standby', isActive: false, appliedIndex: 7 },
+  ...more,
+})
+
+const OWN = { clusters: [] } as unknown as AnyLab
+const WITH_NODES = { clusters: [{ nodes: [] }] } as unknown as AnyLab
+const ATTACHED = { state: 'attached', clusters: [{}] } as unknown as AnyLab
+
+interface Known {
+  readonly clusters?: readonly PageCluster[]
+  readonly links?: readonly PageLink[]
+  readonly lab?: AnyLab
+}
+
+const offered = (subject: string, { lab = OWN, clusters = [], links = [] }: Known = {}): readonly PageOffer[] =>
+  availableActions(lab, { clusters, links })[subject] ?? []
+const verbsOf = (name: string, known: Known) =>
+  offered(`cluster ${name}`, known).map(({ action: { verb, clusters, kind } }) =>
+    [verb, ...(clusters.length === 2 ? clusters : []), ...(kind ? [kind] : [])].join(' '),
+  )
+
+const A = cluster('A', { dr: role('primary'), performance: role('primary') })
+const B = cluster('B', { dr: role('secondary', 'stream-wals') })
+const C = cluster('C', { performance: role('secondary', 'stream-wals') })
+const links = [link('A', 'B'), link('A', 'C', 'performance')]
+
+describe('what is offered for a cluster', () => {
+  it('the actions of a running cluster end it in several ways, and those of a stopped one start it', () => {
+    const ends = ['crash', 'stop', 'pause', 'seal']
+    expect(verbsOf('A', { clusters: [cluster('A')] })).toEqual(ends)
+    expect(verbsOf('A', { clusters: [cluster('A', { isSealed: true })] })).toEqual(['crash', 'stop', 'pause', 'unseal'])
+    expect(verbsOf('A', { clusters: [cluster('A', { process: 'stopped', isAnswering: false })] })).toEqual(['start'])
+    expect(verbsOf('A', { clusters: [cluster('A', { process: 'paused', isAnswering: false })] })).toEqual([
+      'resume',
+      'crash',
+    ])
+  })
+
+  it('the actions of a cluster include changes of its roles', () => {
+    const lab = { clusters: [A, B, C], links }
+    expect(verbsOf('A', lab).slice(0, 2)).toEqual(['demote dr', 'demote performance'])
+    expect(verbsOf('B', lab).slice(0, 3)).toEqual(['failover A B', 'switchover A B', 'promote dr'])
+    expect(verbsOf('C', lab).slice(0, 1)).toEqual(['promote performance'])
+  })
+
+  it('the actions for a lost primary include failover and no switchover', () => {
+    const clusters = [cluster('A', { process: 'stopped', isAnswering: false }), B]
+    const lost = link(null, 'B')
+    const known = { clusters, links: [{ ...lost, lastPrimary: 'A' }] }
+    expect(verbsOf('B', known).slice(0, 2)).toEqual(['failover A B', 'promote dr'])
+    expect(verbsOf('B', { clusters, links: [lost] }).slice(0, 1), 'its primary is unknown').toEqual(['promote dr'])
+  })
+
+  it('the actions of a former primary without secondaries include rejoin', () => {
+    const led = cluster('B', { dr: role('primary') })
+    expect(verbsOf('A', { clusters: [A, led], links: [] })).toContain('rejoin A B')
+    expect(verbsOf('A', { clusters: [cluster('A', { dr: role('secondary', 'idle') }), led] })).toContain('rejoin A B')
+    expect(verbsOf('A', { clusters: [A, led], links: [link('A', 'D')] })).not.toContain('rejoin A B')
+    expect(verbsOf('B', { clusters: [A, B], links })).not.toContain('rejoin B A')
+  })
+
+  it('the actions of a cluster with nodes concern all nodes, whichever run', () => {
+    const nodes = [
+      node('A1', { isActive: true, state: 'active' }),
+      node('A2', { process: 'stopped', state: 'stopped' }),
+    ]
+    expect(verbsOf('A', { clusters: [cluster('A', { nodes })] })).toEqual(['start', 'unseal', 'crash', 'stop', 'seal'])
+    const labels = offered('cluster A', { clusters: [cluster('A', { nodes })] }).map(({ label }) => label)
+    expect(labels).toEqual(expect.arrayContaining(['Start all its nodes', 'Crash all its nodes …']))
+  })
+
+  it('a removed cluster has no actions', () => expect(verbsOf('Q', { clusters: [A] })).toEqual([]))
+})
+
+describe('what is offered for a node', () => {
+  const nodes = [
+    node('A1', { isActive: true, state: 'active' }),
+    node('A2', { state: 'sealed' }),
+    node('A3', { process: 'stopped', state: 'stopped' }),
+    node('A4', { process: 'paused', state: 'silent' }),
+  ]
+  const offeredTo = (name: string) =>
+    offered(`node ${name}`, { lab: WITH_NODES, clusters: [cluster('A', { nodes })] }).map(
+      ({ action: { verb, clusters } }) => `${verb} ${clusters.join()}`,
+    )
+
+  it('the actions of a node match its state and concern it alone', () => {
+    expect(offeredTo('A1')).toEqual(['step-down A', 'crash A1', 'stop A1', 'pause A1', 'seal A1'])
+    expect(offeredTo('A2')).toEqual(['crash A2', 'stop A2', 'pause A2', 'unseal A2'])
+    expect(offeredTo('A3')).toEqual(['start A3'])
+    expect(offeredTo('A4')).toEqual(['resume A4', 'crash A4'])
+    expect(offeredTo('B1')).toEqual([])
+  })
+})
+
+describe('what is offered', () => {
+  it('the page offers only actions that the lab supports', () => {
+    const clusters = [A, B]
+    expect(verbsOf('B', { clusters, links, lab: ATTACHED })).toEqual([
+      'failover A B',
+      'switchover A B',
+      'promote dr',
+      'seal',
+    ])
+    expect(offered('link A B', { clusters, links, lab: ATTACHED })).toEqual([])
+    expect(offered('lab', { lab: ATTACHED }).map(({ label }) => label)).toEqual(['Run a drill …'])
+    expect(offered('lab', { lab: WITH_NODES }).map(({ label }) => label)).toEqual(['Run a drill …'])
+    const inProcess = { isInProcess: true, clusters: [] } as unknown as AnyLab
+    expect(verbsOf('A', { clusters: [cluster('A')], lab: inProcess })).toEqual(['crash', 'stop', 'seal'])
+  })
+
+  it('the actions of a link name its ends and ask for parameters', () => {
+    const of = offered('link A C', { links })
+    expect(of.map(({ action }) => action.clusters)).toEqual([
+      ['A', 'C'],
+      ['A', 'C'],
+      ['A', 'C'],
+    ])
+    expect(of.map(({ asks }) => asks)).toEqual([undefined, 'ms', undefined])
+    expect(offered('lab').map(({ asks }) => asks)).toEqual(['drill', 'new-snapshot', 'snapshot', undefined])
+  })
+
+  it('the actions that may lose data can be forced', () => {
+    const known = { clusters: [A, B], links }
+    expect(offered('cluster B', known).flatMap(({ label, canForce }) => (canForce ? [label] : []))).toEqual([
+      'Fail over from A …',
+      'Promote to DR primary …',
+    ])
+  })
+})
