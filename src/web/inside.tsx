@@ -7,7 +7,6 @@ import { Kv } from './cluster/kv.js'
 import { Login, type LoginProps } from './cluster/login.js'
 import { hashOf, type Place, placeOf } from './cluster/place.js'
 import { Replication } from './cluster/replication.js'
-import { END_SESSION } from './cluster/session.js'
 import { apiAt, type Call, get, partOf, type Session, textOf } from './parts/api.js'
 
 interface View {
@@ -49,7 +48,7 @@ export const Inside = ({ root, place, session, canWrite, onSession }: InsideProp
           <a
             key={name}
             href={hashOf({ ...place, view: name })}
-            {...(VIEWS[name]?.view === Shown ? { 'aria-current': 'page' } : {})}
+            aria-current={VIEWS[name]?.view === Shown ? 'page' : undefined}
           >
             {title}
           </a>
@@ -81,7 +80,7 @@ const leave = (
   { isOwn }: Session,
   onSession: InsideProps['onSession'],
 ): void => {
-  if (isOwn) ask(END_SESSION).catch(() => undefined)
+  if (isOwn) ask({ method: 'POST', path: 'auth/token/revoke-self' }).catch(() => undefined)
   onSession(undefined)
 }
 

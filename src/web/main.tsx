@@ -1,13 +1,12 @@
 import { render } from 'preact'
-import { useEffect, useLayoutEffect, useReducer, useState } from 'preact/hooks'
+import { useLayoutEffect, useReducer, useState } from 'preact/hooks'
 import { ActionDialog } from './actions/dialog.js'
 import { labAction, type OnAsk, type Subject } from './actions/lab-actions.js'
 import { FIRST_VIEW, hashOf, type Place } from './cluster/place.js'
 import { connect } from './feed/connect.js'
 import { BEGIN, isStale, type PageState, reduce } from './feed/state.js'
 import { Inside, usePlace } from './inside.js'
-import type { PageSurvey } from '../lab/web/page-facts.js'
-import { Overview } from './overview.js'
+import { Overview, PageHeader } from './overview.js'
 import type { Session } from './parts/api.js'
 import { ServerPage } from './server-page.js'
 
@@ -27,9 +26,6 @@ const App = () => {
   const { survey } = state
   const canWrite = survey !== undefined && Object.keys(survey.actions).length > 0
   const onAsk = canWrite && !isStale(state) ? ask : undefined
-  useEffect(() => {
-    document.title = survey ? `${survey.lab} · Understudy` : 'Understudy'
-  }, [survey?.lab])
   const [sessions, setSessions] = useState<Readonly<Record<string, Session | undefined>>>({})
   const place = usePlace()
   const inside = survey?.clusters.some(({ name }) => name === place?.cluster) ? place : undefined
@@ -61,62 +57,48 @@ const App = () => {
   )
 }
 
-interface ClustersProps {
-  readonly survey: PageSurvey
+interface HeaderProps {
+  readonly state: PageState
   /** The open cluster. */
   readonly current: Place['cluster'] | undefined
-}
-
-const Clusters = ({ survey: { clusters }, current }: ClustersProps) => (
-  <nav class="clusters" aria-label="clusters">
-    <a href="#/" {...(current === undefined ? { 'aria-current': 'page' } : {})}>
-      All clusters
-    </a>
-    <span class="soft" aria-hidden="true">
-      inside
-    </span>
-    {clusters.map(({ name }) => (
-      <a
-        key={name}
-        href={hashOf({ cluster: name, view: FIRST_VIEW })}
-        {...(name === current ? { 'aria-current': 'page' } : {})}
-      >
-        <span class="unseen">Inside </span>
-        {name}
-      </a>
-    ))}
-  </nav>
-)
-
-interface HeaderProps extends Pick<ClustersProps, 'current'> {
-  readonly state: PageState
   readonly onAsk: OnAsk
 }
 
-const Header = ({ state, state: { survey }, current, onAsk }: HeaderProps) => (
-  <header>
-    <h1>
-      Understudy{survey && <span class="lab"> {survey.lab}</span>}
-      {survey && survey.topology !== survey.lab && <span class="topology"> {survey.topology}</span>}
-    </h1>
-    {survey && <Clusters survey={survey} current={current} />}
-    {onAsk && (
-      <button type="button" class="of-lab" onClick={() => onAsk({ key: 'lab', title: 'The lab' })}>
-        Drill, snapshot, reset …
-      </button>
-    )}
-    <Connection {...state} />
-  </header>
-)
-
-/** Shows whether the data is current. */
-const Connection = ({ connection, gone }: PageState) => {
+const Header = ({ state: { survey, connection, gone }, current, onAsk }: HeaderProps) => {
   const isGone = connection === 'live' && gone !== undefined
   return (
-    <p class={`connection ${isGone ? 'lost' : connection}`} role="status">
-      <span aria-hidden="true">{connection === 'live' && !isGone ? '●' : '○'}</span>{' '}
-      {isGone ? 'there is no lab' : CONNECTION_TEXTS[connection]}
-    </p>
+    <PageHeader
+      name={survey?.lab ?? ''}
+      detail={survey && survey.topology !== survey.lab ? survey.topology : ''}
+      look={isGone ? 'lost' : connection}
+      text={isGone ? 'there is no lab' : CONNECTION_TEXTS[connection]}
+    >
+      {survey && (
+        <nav class="clusters" aria-label="clusters">
+          <a href="#/" aria-current={current === undefined ? 'page' : undefined}>
+            All clusters
+          </a>
+          <span class="soft" aria-hidden="true">
+            inside
+          </span>
+          {survey.clusters.map(({ name }) => (
+            <a
+              key={name}
+              href={hashOf({ cluster: name, view: FIRST_VIEW })}
+              aria-current={name === current ? 'page' : undefined}
+            >
+              <span class="unseen">Inside </span>
+              {name}
+            </a>
+          ))}
+        </nav>
+      )}
+      {onAsk && (
+        <button type="button" class="of-lab" onClick={() => onAsk({ key: 'lab', title: 'The lab' })}>
+          Drill, snapshot, reset …
+        </button>
+      )}
+    </PageHeader>
   )
 }
 

@@ -1,4 +1,5 @@
-import { useMemo } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useMemo } from 'preact/hooks'
 import type { OnAsk } from './actions/lab-actions.js'
 import { Works } from './actions/works.js'
 import { CurvesView } from './curves/curves.js'
@@ -6,6 +7,35 @@ import { isStale, type PageState } from './feed/state.js'
 import { ClusterTable } from './picture/cluster-table.js'
 import { Picture } from './picture/picture.js'
 import { Timeline } from './timeline/timeline.js'
+
+interface PageHeaderProps {
+  /** Of the lab or the server. Empty if it is not known. */
+  readonly name: string
+  readonly detail: string
+  readonly look: PageState['connection']
+  readonly text: string
+  readonly children: ComponentChildren
+}
+
+/** The header of a page: its name, its parts, and whether its data is current. */
+export const PageHeader = ({ name, detail, look, text, children }: PageHeaderProps) => {
+  useEffect(() => {
+    document.title = name === '' ? 'Understudy' : `${name} · Understudy`
+  }, [name])
+  return (
+    <header>
+      <h1>
+        Understudy
+        {name !== '' && <span class="lab"> {name}</span>}
+        {detail !== '' && <span class="topology"> {detail}</span>}
+      </h1>
+      {children}
+      <p class={`connection ${look}`} role="status">
+        <span aria-hidden="true">{look === 'live' ? '●' : '○'}</span> {text}
+      </p>
+    </header>
+  )
+}
 
 interface OverviewProps {
   readonly state: PageState
@@ -32,7 +62,16 @@ export const Overview = ({ state, isHidden, onAsk }: OverviewProps) => {
         </h2>
         <Verdict state={state} />
         {survey && <Picture survey={survey} isStale={isStale(state)} onAsk={onAsk} />}
-        {survey && !isStale(state) && survey.problems.length > 1 && <Problems problems={survey.problems.slice(1)} />}
+        {survey && !isStale(state) && survey.problems.length > 1 && (
+          <ul class="problems" aria-label="what else is wrong">
+            {survey.problems.slice(1).map((text) => (
+              <li key={text}>
+                <span aria-hidden="true">! </span>
+                {text}
+              </li>
+            ))}
+          </ul>
+        )}
         {survey && <CurvesView samples={samples} events={events} />}
         {survey && <ClusterTable survey={survey} />}
       </section>
@@ -56,14 +95,3 @@ const Verdict = ({ state: { survey, gone, connection } }: { readonly state: Page
     </p>
   )
 }
-
-const Problems = ({ problems }: Pick<NonNullable<PageState['survey']>, 'problems'>) => (
-  <ul class="problems" aria-label="what else is wrong">
-    {problems.map((text) => (
-      <li key={text}>
-        <span aria-hidden="true">! </span>
-        {text}
-      </li>
-    ))}
-  </ul>
-)

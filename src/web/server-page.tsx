@@ -1,10 +1,10 @@
-import { useEffect, useLayoutEffect, useMemo, useReducer, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useReducer, useState } from 'preact/hooks'
 import { ClusterProvider, LOOK_MS, useRead } from './cluster/context.js'
 import { FIRST_VIEW, hashOf } from './cluster/place.js'
 import { connectToServer } from './feed/connect.js'
 import { BEGIN, reduce } from './feed/state.js'
 import { Inside, usePlace } from './inside.js'
-import { Overview } from './overview.js'
+import { Overview, PageHeader } from './overview.js'
 import { apiAt, get, type Session, textOf } from './parts/api.js'
 
 const OWN = { cluster: 'server', view: FIRST_VIEW } as const
@@ -33,29 +33,21 @@ export const ServerPage = () => {
 
 const Header = ({ isOverview }: { readonly isOverview: boolean }) => {
   const { value = {}, error } = useRead(get('sys/seal-status'), LOOK_MS)
-  const name = textOf(value, 'cluster_name')
-  useEffect(() => {
-    document.title = name === '' ? 'Understudy' : `${name} · Understudy`
-  }, [name])
-  const version = textOf(value, 'version')
   return (
-    <header>
-      <h1>
-        Understudy
-        {name !== '' && <span class="lab"> {name}</span>}
-        {version !== '' && <span class="topology"> {version}</span>}
-      </h1>
+    <PageHeader
+      name={textOf(value, 'cluster_name')}
+      detail={textOf(value, 'version')}
+      look={error === '' ? 'live' : 'lost'}
+      text={error === '' ? 'live' : `${error}; trying again`}
+    >
       <nav class="clusters" aria-label="pages of this server">
-        <a href={hashOf(OWN)} {...(isOverview ? {} : { 'aria-current': 'page' })}>
+        <a href={hashOf(OWN)} aria-current={isOverview ? undefined : 'page'}>
           Inside
         </a>
-        <a href={hashOf(OVERVIEW)} {...(isOverview ? { 'aria-current': 'page' } : {})}>
+        <a href={hashOf(OVERVIEW)} aria-current={isOverview ? 'page' : undefined}>
           Picture and events
         </a>
       </nav>
-      <p class={`connection ${error === '' ? 'live' : 'lost'}`} role="status">
-        <span aria-hidden="true">{error === '' ? '●' : '○'}</span> {error === '' ? 'live' : `${error}; trying again`}
-      </p>
-    </header>
+    </PageHeader>
   )
 }

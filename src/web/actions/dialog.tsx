@@ -2,8 +2,7 @@ import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'pr
 import type { Json } from '../parts/api.js'
 import { Facts } from '../parts/table.js'
 import { CommandLine, Secret, ShellLine, Shown } from '../parts/text.js'
-import { type Action, initialValues, type Plan, type Values } from './action.js'
-import { answerRows, warningsOf } from './answer.js'
+import { type Action, answerRows, initialValues, type Plan, type Values, warningsOf } from './action.js'
 import { FieldInput } from './field-input.js'
 
 interface DialogProps {

@@ -57,7 +57,12 @@ const Work = ({ work, isNewest }: { readonly work: PageWork; readonly isNewest: 
       {work.title} <span class="state">{work.state}</span>{' '}
       {work.tookMs !== null && <span class="took">in {seconds(work.tookMs)}</span>}
     </summary>
-    {work.outcome !== '' && <Outcome work={work} />}
+    {work.outcome !== '' && (
+      // The measurements of a drill are in large type, one per line, to be readable from the back of a room.
+      <p class={`outcome ${work.drill ? 'measured' : ''}`}>
+        {work.drill ? work.outcome.split('  ').join('\n') : work.outcome}
+      </p>
+    )}
     {work.state === 'running' && work.canBeStopped && <Stop id={work.id} />}
     {work.drill && <Drill drill={work.drill} />}
     <ul>
@@ -68,13 +73,6 @@ const Work = ({ work, isNewest }: { readonly work: PageWork; readonly isNewest: 
     {work.command !== null && <CommandLine text={work.command} />}
     <Calls lines={callsOf(work)} />
   </details>
-)
-
-/**
- * Shows the measurements of a drill in large type, one per line, because they must be readable from the back of a room.
- */
-const Outcome = ({ work: { outcome, drill } }: { readonly work: PageWork }) => (
-  <p class={`outcome ${drill ? 'measured' : ''}`}>{drill ? outcome.split('  ').join('\n') : outcome}</p>
 )
 
 const textsOf = ({ lines, outcome }: PageWork, wanted: PageLine['kind']): readonly string[] =>

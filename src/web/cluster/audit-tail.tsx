@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import { type Call, listOf } from '../parts/api.js'
 import { Search } from '../parts/inputs.js'
-import { Pending, Table } from '../parts/table.js'
+import { Heads, Pending, Wide } from '../parts/table.js'
 import { TIME, ZONE } from '../parts/text.js'
 import { type AuditLine, auditLinesOf, findLines } from './audit-lines.js'
 import { useRead } from './context.js'
@@ -20,6 +20,7 @@ export const AuditTail = () => {
   if (value.kept === undefined) return <p class="nothing">This server does not tell what was written.</p>
   if (listOf(value, 'kept').length === 0)
     return <p class="nothing">What is written in the clear, or to nowhere, is not shown here.</p>
+  const caption = `Written last by this server, newest first: ${found.length}`
   return (
     <section class="audit-tail" aria-label="what was written last">
       <div class="where">
@@ -31,11 +32,17 @@ export const AuditTail = () => {
       {error !== '' && <p class="error">{error}</p>}
       {found.length === 0 && <p class="nothing">{lines.length === 0 ? 'Nothing yet.' : 'No line has that.'}</p>}
       {found.length > 0 && (
-        <Table caption={`Written last by this server, newest first: ${found.length}`} heads={HEADS} hasActs>
-          {found.map((line) => (
-            <Line key={`${line.device} ${line.text}`} line={line} />
-          ))}
-        </Table>
+        <Wide caption={caption}>
+          <table>
+            <caption>{caption}</caption>
+            <Heads heads={HEADS} hasActs />
+            <tbody>
+              {found.map((line) => (
+                <Line key={`${line.device} ${line.text}`} line={line} />
+              ))}
+            </tbody>
+          </table>
+        </Wide>
       )}
     </section>
   )
@@ -47,13 +54,9 @@ const Line = ({ line }: { readonly line: AuditLine }) => {
   return (
     <>
       <tr>
-        <td>{atMs === undefined ? '' : TIME.format(atMs)}</td>
-        <td>{type}</td>
-        <td>{operation}</td>
-        <td>{path}</td>
-        <td>{who}</td>
-        <td>{error}</td>
-        <td>{device}</td>
+        {[atMs === undefined ? '' : TIME.format(atMs), type, operation, path, who, error, device].map((cell, index) => (
+          <td key={index}>{cell}</td>
+        ))}
         <td class="acts">
           <button type="button" aria-expanded={isShown} onClick={() => setShown(!isShown)}>
             {isShown ? 'Hide' : 'Whole'}

@@ -27,7 +27,7 @@ export const Keys = ({ keys, current, onOpen }: KeysProps) => {
             <button
               type="button"
               class="key"
-              {...(key === current ? { 'aria-current': 'true' } : {})}
+              aria-current={key === current ? 'true' : undefined}
               onClick={() => onOpen(key)}
             >
               {key}

@@ -85,7 +85,7 @@ export const ActButton = ({ act, of, onDone }: ActButtonProps) => {
     <>
       <button
         type="button"
-        {...(of === undefined ? {} : { 'aria-label': `${act.label} ${of}` })}
+        aria-label={of === undefined ? undefined : `${act.label} ${of}`}
         onClick={() => setOpen(true)}
       >
         {act.label}

@@ -27,20 +27,21 @@ export const Mounts = () => {
   return (
     <div class="gate">
       {MOUNT_TABLES.map(({ caption, part, root }) => (
-        <Table key={part} caption={caption} heads={['path', 'type', 'version', 'replicated', 'description']} hasActs>
-          {rowsOf(partOf(partOf(value, 'data'), part)).map(([path, facts]) => (
-            <tr key={path}>
-              <th scope="row">{path}</th>
-              <td>{textOf(facts, 'type')}</td>
-              <td>{textOf(partOf(facts, 'options'), 'version')}</td>
-              <td>{facts.local === true ? 'no, local' : 'yes'}</td>
-              <td>{textOf(facts, 'description')}</td>
-              <td class="acts">
-                {!FIXED.has(path) && <ActButton act={acts.disableAct(root, path)} of={path} onDone={again} />}
-              </td>
-            </tr>
-          ))}
-        </Table>
+        <Table
+          key={part}
+          caption={caption}
+          heads={['path', 'type', 'version', 'replicated', 'description']}
+          rows={rowsOf(partOf(partOf(value, 'data'), part)).map(([path, facts]) => ({
+            cells: [
+              path,
+              textOf(facts, 'type'),
+              textOf(partOf(facts, 'options'), 'version'),
+              facts.local === true ? 'no, local' : 'yes',
+              textOf(facts, 'description'),
+            ],
+            acts: !FIXED.has(path) && <ActButton act={acts.disableAct(root, path)} of={path} onDone={again} />,
+          }))}
+        />
       ))}
       <p class="acts">
         {acts.MOUNT_ACTS.map((act) => (
@@ -153,19 +154,19 @@ export const Audit = () => {
     <div class="gate">
       {devices.length === 0 && <p class="nothing">No requests are written down.</p>}
       {devices.length > 0 && (
-        <Table caption="Audit devices" heads={['path', 'type', 'file', 'description']} hasActs>
-          {devices.map(([path, device]) => (
-            <tr key={path}>
-              <th scope="row">{path}</th>
-              <td>{textOf(device, 'type')}</td>
-              <td>{textOf(partOf(device, 'options'), 'file_path')}</td>
-              <td>{textOf(device, 'description')}</td>
-              <td class="acts">
-                <ActButton act={acts.disableAudit(path)} of={path} onDone={again} />
-              </td>
-            </tr>
-          ))}
-        </Table>
+        <Table
+          caption="Audit devices"
+          heads={['path', 'type', 'file', 'description']}
+          rows={devices.map(([path, device]) => ({
+            cells: [
+              path,
+              textOf(device, 'type'),
+              textOf(partOf(device, 'options'), 'file_path'),
+              textOf(device, 'description'),
+            ],
+            acts: <ActButton act={acts.disableAudit(path)} of={path} onDone={again} />,
+          }))}
+        />
       )}
       {devices.length > 0 && <AuditTail />}
       <p class="acts">

@@ -6,7 +6,7 @@ import { At, Secret } from '../parts/text.js'
 import { Keys } from './browse.js'
 import { ActButton, useRead } from './context.js'
 import * as acts from './kv-acts.js'
-import type { KvMount, KvVersion } from './kv-acts.js'
+import type { KvMount } from './kv-acts.js'
 
 /** The current location. It is not part of the page address or the browser history. */
 interface Place {
@@ -143,11 +143,27 @@ const KvSecret = ({ mount, name }: KvSecretProps) => {
         <ActButton act={acts.deleteAct(mount, name)} onDone={refresh} />
       </p>
       {metadata.value && (
-        <Versions
-          {...{ mount, name, shown }}
-          versions={acts.versionsOf(metadata.value)}
-          onShow={setVersion}
-          onDone={refresh}
+        <Table
+          caption="Versions"
+          heads={['version', 'written', 'state']}
+          rows={acts.versionsOf(metadata.value).map((one) => ({
+            attributes: { 'data-state': one.state, 'aria-current': one.version === shown ? 'true' : undefined },
+            cells: [one.version, <At time={one.created} />, one.state],
+            acts: (
+              <>
+                <button
+                  type="button"
+                  aria-label={`Show version ${one.version}`}
+                  onClick={() => setVersion(one.version)}
+                >
+                  Show
+                </button>
+                {acts.versionActs(mount, name, one).map((act) => (
+                  <ActButton key={act.label} act={act} of={`version ${one.version}`} onDone={refresh} />
+                ))}
+              </>
+            ),
+          }))}
         />
       )}
       {metadata.error !== '' && <p class="error">{`its versions: ${metadata.error}`}</p>}
@@ -160,32 +176,3 @@ const secretsOf = (values: Json) =>
     ([key, value]) =>
       [key, <Secret what={key} value={typeof value === 'string' ? value : JSON.stringify(value)} />] as const,
   )
-
-interface VersionsProps extends KvSecretProps {
-  readonly shown: number
-  readonly versions: readonly KvVersion[]
-  readonly onShow: (version: number) => void
-  readonly onDone: () => void
-}
-
-const Versions = ({ mount, name, shown, versions, onShow, onDone }: VersionsProps) => (
-  <Table caption="Versions" heads={['version', 'written', 'state']} hasActs>
-    {versions.map((one) => (
-      <tr key={one.version} data-state={one.state} aria-current={one.version === shown ? 'true' : undefined}>
-        <th scope="row">{one.version}</th>
-        <td>
-          <At time={one.created} />
-        </td>
-        <td>{one.state}</td>
-        <td class="acts">
-          <button type="button" aria-label={`Show version ${one.version}`} onClick={() => onShow(one.version)}>
-            Show
-          </button>
-          {acts.versionActs(mount, name, one).map((act) => (
-            <ActButton key={act.label} act={act} of={`version ${one.version}`} onDone={onDone} />
-          ))}
-        </td>
-      </tr>
-    ))}
-  </Table>
-)

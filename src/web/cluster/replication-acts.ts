@@ -1,9 +1,6 @@
 import { type ApiAction, destroy, field, post, required } from '../actions/action.js'
+import type { PageKind } from '../../lab/web/page-facts.js'
 import { type Json, listOf, partOf, textOf } from '../parts/api.js'
-
-export type Kind = 'dr' | 'performance'
-export const KINDS: readonly Kind[] = ['dr', 'performance']
-export const KIND_TITLES: Readonly<Record<Kind, string>> = { dr: 'Disaster recovery', performance: 'Performance' }
 
 /** Warning of each role change: the server is unavailable for a moment. */
 const PAUSE = 'The cluster does not answer for a moment.'
@@ -78,8 +75,8 @@ const ACTS: Readonly<Record<string, readonly ApiAction[]>> = {
  * Returns the actions of a cluster for one kind of replication, from its full status. All actions of a DR secondary
  * need an operation token.
  */
-export const actsOf = (kind: Kind, status: Json, operationToken: string): readonly ApiAction[] => {
-  const modeOf = (one: Kind) => textOf(partOf(status, one), 'mode')
+export const actsOf = (kind: PageKind, status: Json, operationToken: string): readonly ApiAction[] => {
+  const modeOf = (one: PageKind) => textOf(partOf(status, one), 'mode')
   const isDrSecondary = modeOf('dr') === 'secondary'
   if (kind === 'performance' && isDrSecondary) return []
   const token = field('secret', 'dr_operation_token', 'Operation token', {
@@ -94,7 +91,7 @@ export const actsOf = (kind: Kind, status: Json, operationToken: string): readon
 }
 
 /** Returns the action of a primary that revokes a secondary. */
-export const revokeAct = (kind: Kind, id: string): ApiAction =>
+export const revokeAct = (kind: PageKind, id: string): ApiAction =>
   destroy(
     'Revoke …',
     `sys/replication/${kind}/primary/revoke-secondary`,

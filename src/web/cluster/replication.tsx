@@ -1,12 +1,16 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import type { PageKind } from '../../lab/web/page-facts.js'
 import { get, type Json, listOf, partOf, textOf } from '../parts/api.js'
 import { Facts, Pending, Table } from '../parts/table.js'
 import { At } from '../parts/text.js'
+import { KINDS } from '../parts/words.js'
 import { Ceremony } from './ceremony.js'
 import { ActButton, LOOK_MS, useCluster, useRead } from './context.js'
-import { actsOf, filterActs, filterPath, type Kind, KIND_TITLES, KINDS, revokeAct } from './replication-acts.js'
+import { actsOf, filterActs, filterPath, revokeAct } from './replication-acts.js'
 import { factsOf, type Peer, primariesOf, secondariesOf } from './replication-facts.js'
+
+const TITLES: Readonly<Record<PageKind, string>> = { dr: 'Disaster recovery', performance: 'Performance' }
 
 /** Both kinds of replication of one cluster, with all actions. The status needs no sign-in. */
 export const Replication = () => {
@@ -31,7 +35,7 @@ export const Replication = () => {
 }
 
 interface OfKindProps {
-  readonly kind: Kind
+  readonly kind: PageKind
   /** Of both kinds. */
   readonly all: Json
   readonly operationToken: string
@@ -43,7 +47,7 @@ const OfKind = ({ kind, all, operationToken, onDone }: OfKindProps) => {
   const mode = textOf(status, 'mode')
   return (
     <section class="kind" aria-labelledby={`kind-${kind}`} data-kind={kind} data-mode={mode}>
-      <h3 id={`kind-${kind}`}>{KIND_TITLES[kind]}</h3>
+      <h3 id={`kind-${kind}`}>{TITLES[kind]}</h3>
       <Facts facts={factsOf(status).map(([name, value]) => [name, <code>{value}</code>])} />
       {mode === 'primary' && (
         <Peers
@@ -80,21 +84,18 @@ const Peers = ({ caption, peers, actsFor }: PeersProps) =>
     <Table
       caption={caption}
       heads={['id', 'connection', 'last heartbeat', 'API', 'cluster address']}
-      hasActs={actsFor !== undefined}
-    >
-      {peers.map((peer) => (
-        <tr key={`${peer.id} ${peer.clusterAddress}`}>
-          <th scope="row">{peer.id || '–'}</th>
-          <td>{peer.connection}</td>
-          <td>
-            <At time={peer.lastHeartbeat} />
-          </td>
-          <td>{peer.apiAddress}</td>
-          <td>{peer.clusterAddress}</td>
-          {actsFor && <td class="acts">{actsFor(peer)}</td>}
-        </tr>
-      ))}
-    </Table>
+      rows={peers.map((peer) => ({
+        key: `${peer.id} ${peer.clusterAddress}`,
+        cells: [
+          peer.id || '–',
+          peer.connection,
+          <At time={peer.lastHeartbeat} />,
+          peer.apiAddress,
+          peer.clusterAddress,
+        ],
+        acts: actsFor?.(peer),
+      }))}
+    />
   )
 
 /** The path filter of a performance secondary. It is loaded only after sign-in. */

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import { type Curves, describe, type Line, type Phase } from './curves-of.js'
 
@@ -15,6 +15,7 @@ const heightNow = (): number => Math.min(220, Math.max(118, Math.round(window.in
 /** Minimum time span in seconds; a shorter one would show too little. */
 const SPAN_MIN = 60
 const COLOURS = 6
+const DARK = window.matchMedia('(prefers-color-scheme: dark)')
 const DASHES: readonly number[][] = [[], [8, 4], [2, 3]]
 
 /** A chart of several curves. The text beside it states the same values for screen readers. */
@@ -24,26 +25,24 @@ export const Curve = ({ title, unit, curves, phases }: CurveProps) => {
   const shaded = useRef(phases)
   shaded.current = phases
   const names = curves.lines.map(({ name }) => name).join('\n')
+  const [isDark, setDark] = useState(DARK.matches)
+  useEffect(() => {
+    const look = () => setDark(DARK.matches)
+    DARK.addEventListener('change', look)
+    return () => DARK.removeEventListener('change', look)
+  }, [])
   useEffect(() => {
     const { current } = element
     if (!current) return undefined
-    const colours = new Colours()
-    const made = new uPlot(optionsFor(curves.lines, current.clientWidth, colours, shaded), dataOf(curves), current)
+    const made = new uPlot(optionsFor(curves.lines, current.clientWidth, shaded), dataOf(curves), current)
     plot.current = made
     const observer = new ResizeObserver(() => made.setSize({ width: current.clientWidth, height: heightNow() }))
     observer.observe(current)
-    const scheme = window.matchMedia('(prefers-color-scheme: dark)')
-    const repaint = () => {
-      colours.forget()
-      made.redraw()
-    }
-    scheme.addEventListener('change', repaint)
     return () => {
-      scheme.removeEventListener('change', repaint)
       observer.disconnect()
       made.destroy()
     }
-  }, [names])
+  }, [names, isDark])
   useEffect(() => plot.current?.setData(dataOf(curves)), [curves])
   return (
     <figure class="curve" data-samples={curves.times.length} data-phases={phases.length}>
@@ -79,24 +78,10 @@ const Sign = ({ line, index }: { readonly line: Line; readonly index: number }) 
 const dataOf = ({ times, lines }: Curves): uPlot.AlignedData => [[...times], ...lines.map(({ values }) => [...values])]
 
 /**
- * Values of the CSS color variables, for light or dark mode. They are read once, because reading them recalculates the
- * styles of the whole page.
+ * Returns the value of a CSS color variable, for light or dark mode. It is read once for each chart, because reading it
+ * recalculates the styles of the whole page.
  */
-class Colours {
-  readonly #found = new Map<string, string>()
-
-  of(name: string): string {
-    const found = this.#found.get(name) ?? find(name)
-    this.#found.set(name, found)
-    return found
-  }
-
-  forget(): void {
-    this.#found.clear()
-  }
-}
-
-const find = (name: string): string => {
+const readColour = (name: string): string => {
   const probe = document.createElement('span')
   probe.style.color = `var(${name})`
   document.body.append(probe)
@@ -108,11 +93,14 @@ const find = (name: string): string => {
 const optionsFor = (
   lines: readonly Line[],
   width: number,
-  colours: Colours,
   phases: { readonly current: readonly Phase[] },
 ): uPlot.Options => {
-  const named = (name: string) => () => colours.of(name)
-  const axis = { stroke: named('--soft'), grid: { stroke: named('--line'), width: 1 }, ticks: { show: false } }
+  const axis = {
+    stroke: readColour('--soft'),
+    grid: { stroke: readColour('--line'), width: 1 },
+    ticks: { show: false },
+  }
+  const [bad, good] = [readColour('--bad'), readColour('--curve-1')]
   return {
     width,
     height: heightNow(),
@@ -130,13 +118,13 @@ const optionsFor = (
       {},
       ...lines.map((line, index) => ({
         label: line.name,
-        stroke: named(colourOf(line, index)),
+        stroke: readColour(colourOf(line, index)),
         width: 2,
         dash: dashOf(index),
         points: { show: false },
       })),
     ],
-    hooks: { drawClear: [(drawn) => shade(drawn, phases.current, colours)] },
+    hooks: { drawClear: [(drawn) => shade(drawn, phases.current, ({ hasFailed }) => (hasFailed ? bad : good))] },
   }
 }
 
@@ -154,16 +142,17 @@ const FONT = '14px system-ui, sans-serif'
 /** Entries are whole numbers, so the axis has no fractions. */
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000, 1_000_000]
 
-const shade = (drawn: uPlot, phases: readonly Phase[], colours: Colours): void => {
+const shade = (drawn: uPlot, phases: readonly Phase[], colourOf: (phase: Phase) => string): void => {
   const { ctx, bbox } = drawn
   ctx.save()
   ctx.beginPath()
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height)
   ctx.clip()
-  for (const [index, { from, to, hasFailed }] of phases.entries()) {
+  for (const [index, phase] of phases.entries()) {
+    const { from, to } = phase
     const left = drawn.valToPos(from, 'x', true)
     ctx.globalAlpha = index % 2 === 0 ? 0.3 : 0.15
-    ctx.fillStyle = colours.of(hasFailed ? '--bad' : '--curve-1')
+    ctx.fillStyle = colourOf(phase)
     ctx.fillRect(left, bbox.top, Math.max(1, drawn.valToPos(to, 'x', true) - left), bbox.height)
   }
   ctx.restore()

@@ -1,5 +1,51 @@
-import type { PageEvent } from '../../lab/web/page-facts.js'
-import type { Sample } from './samples.js'
+import type { PageEvent, PageLink, PageRequests, PageSurvey } from '../../lab/web/page-facts.js'
+import { walOf } from '../parts/words.js'
+
+/** The values of one survey of the clusters for the curves. */
+export interface Sample {
+  readonly atMs: number
+  /** Number of entries that a secondary lags behind, by link; null if unknown. */
+  readonly lag: Readonly<Record<string, number | null>>
+  /** The last log index, by cluster. */
+  readonly wal: Readonly<Record<string, number>>
+  /** Request counters since the start of the server, by cluster. */
+  readonly requests: Readonly<Record<string, PageRequests>>
+}
+
+const KEPT_MS = 15 * 60_000
+
+/**
+ * Minimum distance of two samples. The clusters are surveyed once per second, and more often when many events occur.
+ */
+const APART_MS = 800
+
+/** Also limits the samples if the machine's clock is set back. */
+const SAMPLES_MAX = KEPT_MS / APART_MS
+
+/** Returns the samples of the last 15 minutes including this survey. */
+export const withSurvey = (samples: readonly Sample[], survey: PageSurvey): readonly Sample[] => {
+  const last = samples.at(-1)
+  if (last && survey.atMs >= last.atMs && survey.atMs - last.atMs < APART_MS) return samples
+  // After the clock is set back, old samples would overlap new ones.
+  const before = last && survey.atMs < last.atMs ? [] : samples
+  return [...before, toSample(survey)].slice(-SAMPLES_MAX).filter(({ atMs }) => atMs > survey.atMs - KEPT_MS)
+}
+
+/** Returns the lag with the name of its link. If the primary is unknown, so is the lag. */
+const lagOf = ({ kind, primary, secondary, lagEntries }: PageLink): readonly (readonly [string, number | null])[] =>
+  primary === null ? [] : [[`${primary} → ${secondary}${kind === 'dr' ? ', DR' : ''}`, lagEntries]]
+
+const toSample = ({ atMs, clusters, links }: PageSurvey): Sample => ({
+  atMs,
+  lag: Object.fromEntries(links.flatMap(lagOf)),
+  wal: Object.fromEntries(
+    clusters.flatMap((cluster) => {
+      const wal = walOf(cluster)
+      return wal === undefined ? [] : [[cluster.name, wal]]
+    }),
+  ),
+  requests: Object.fromEntries(clusters.flatMap(({ name, requests }) => (requests ? [[name, requests]] : []))),
+})
 
 /** Curves of one chart. Null is a gap: the value is unknown. */
 export interface Curves {
@@ -23,53 +69,30 @@ export interface Phase {
 
 type Value = (sample: Sample, before: Sample | undefined) => number | null
 
-const draw = (samples: readonly Sample[], names: readonly string[], byName: (name: string) => Value): readonly Line[] =>
-  names.map((name) => {
-    const value = byName(name)
+/** Draws one line for each name that any sample has. */
+const draw = (samples: readonly Sample[], part: 'lag' | 'wal' | 'requests', curve: (name: string) => Value): Line[] =>
+  [...new Set(samples.flatMap((sample) => Object.keys(sample[part])))].sort().map((name) => {
+    const value = curve(name)
     return { name, values: samples.map((sample, index) => value(sample, samples[index - 1])) }
   })
 
-const namesIn = (samples: readonly Sample[], part: 'lag' | 'wal' | 'requests'): readonly string[] =>
-  [...new Set(samples.flatMap((sample) => Object.keys(sample[part])))].sort()
-
-const timesOf = (samples: readonly Sample[]): readonly number[] => samples.map(({ atMs }) => atMs / 1000)
-
-export const lagCurves = (samples: readonly Sample[]): Curves => ({
-  times: timesOf(samples),
-  lines: draw(
-    samples,
-    namesIn(samples, 'lag'),
-    (name) =>
-      ({ lag }) =>
-        lag[name] ?? null,
-  ),
+const curvesOf = (samples: readonly Sample[], lines: readonly Line[]): Curves => ({
+  ...{ times: samples.map(({ atMs }) => atMs / 1000), lines },
 })
 
-export const walCurves = (samples: readonly Sample[]): Curves => ({
-  times: timesOf(samples),
-  lines: draw(
+/** Returns the curves of lags or of log positions. */
+export const plainCurves = (samples: readonly Sample[], part: 'lag' | 'wal'): Curves =>
+  curvesOf(
     samples,
-    namesIn(samples, 'wal'),
-    (name) =>
-      ({ wal }) =>
-        wal[name] ?? null,
-  ),
-})
+    draw(samples, part, (name) => (sample) => sample[part][name] ?? null),
+  )
 
 /** Returns requests per second: all responses, and the rejected ones for clusters that rejected any. */
 export const requestCurves = (samples: readonly Sample[]): Curves => {
-  const names = namesIn(samples, 'requests')
-  const handled = draw(samples, names, (name) => rateOf(name, 'handled'))
-  const refused = draw(samples, names, (name) => rateOf(name, 'refused'))
-  return {
-    times: timesOf(samples),
-    lines: [
-      ...handled,
-      ...refused
-        .filter(({ values }) => values.some((value) => (value ?? 0) > 0))
-        .map(({ name, values }) => ({ name: `${name}, refused`, values, isRefusals: true as const })),
-    ],
-  }
+  const refused = draw(samples, 'requests', (name) => rateOf(name, 'refused'))
+    .filter(({ values }) => values.some((value) => (value ?? 0) > 0))
+    .map(({ name, values }) => ({ name: `${name}, refused`, values, isRefusals: true as const }))
+  return curvesOf(samples, [...draw(samples, 'requests', (name) => rateOf(name, 'handled')), ...refused])
 }
 
 /**

@@ -1,8 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import type { PageEvent } from '../../lab/web/page-facts.js'
 import { Curve } from './curve.js'
-import { lagCurves, phasesOf, requestCurves, walCurves } from './curves-of.js'
-import type { Sample } from './samples.js'
+import { phasesOf, plainCurves, requestCurves, type Sample } from './curves-of.js'
 
 interface CurvesProps {
   readonly samples: readonly Sample[]
@@ -18,7 +17,11 @@ const CURVES = [
 /** The curves of the last 15 minutes, for the time that this page was open. */
 export const CurvesView = ({ samples, events }: CurvesProps) => {
   const shown = useMemo(
-    () => ({ lag: lagCurves(samples), requests: requestCurves(samples), wal: walCurves(samples) }),
+    () => ({
+      lag: plainCurves(samples, 'lag'),
+      requests: requestCurves(samples),
+      wal: plainCurves(samples, 'wal'),
+    }),
     [samples],
   )
   const phases = useMemo(() => phasesOf(events, samples.at(-1)?.atMs ?? 0), [events, samples])

@@ -7,6 +7,7 @@ import type {
   PageRole,
   PageSurvey,
 } from '../../lab/web/page-facts.js'
+import { KIND_WORDS as WORDS, KINDS } from '../parts/words.js'
 
 /** The status of a server and its replication peers, sent once per second. */
 export interface OwnLook {
@@ -57,8 +58,6 @@ interface Lag {
   readonly ms: number
 }
 
-const KINDS: readonly PageKind[] = ['dr', 'performance']
-const WORDS: Readonly<Record<PageKind, string>> = { dr: 'DR', performance: 'performance' }
 const NO_ROLE: PageRole = { mode: '-', state: '', lastWal: 0 }
 
 /** The other side of a link, with the link. */
@@ -94,12 +93,9 @@ const ownCluster = (look: OwnLook): PageCluster => {
   }
 }
 
-const nodeOf = (
-  { id, state, is_active, is_performance_standby, applied_index }: NonNullable<OwnLook['node']>,
-  apiAddress: string,
-): PageNode => ({
-  ...{ name: id, apiAddress, process: 'elsewhere', isActive: is_active, appliedIndex: applied_index },
-  state: is_performance_standby ? 'performance-standby' : state,
+const nodeOf = (node: NonNullable<OwnLook['node']>, apiAddress: string): PageNode => ({
+  ...{ name: node.id, apiAddress, process: 'elsewhere', isActive: node.is_active, appliedIndex: node.applied_index },
+  state: node.is_performance_standby ? 'performance-standby' : node.state,
 })
 
 const clusterOf = (name: string, apiAddress: string, isAnswering: boolean): PageCluster => ({
@@ -113,34 +109,24 @@ const roleOf = (status: OwnStatus | null): PageRole => {
   return { mode, state, lastWal: mode === 'secondary' ? remote : own }
 }
 
-/** One kind of replication of this server. */
-interface Side {
-  readonly look: OwnLook
-  readonly own: string
-  readonly kind: PageKind
-  readonly status: OwnStatus
-}
-
 const peersOf = (look: OwnLook, own: string, kind: PageKind): readonly Peer[] => {
-  const status = look[kind]
-  if (status?.mode === 'primary') return secondaryIds(status).map((id) => secondaryOf({ look, own, kind, status }, id))
-  return status?.mode === 'secondary' || status?.mode === 'bootstrapping'
-    ? [primaryOf({ look, own, kind, status })]
-    : []
+  const status = look[kind] ?? {}
+  if (status.mode === 'primary') return secondaryIds(status).map((id) => secondaryOf(look, own, kind, id))
+  return status.mode === 'secondary' || status.mode === 'bootstrapping' ? [primaryOf(look, own, kind)] : []
 }
 
 const secondaryIds = ({ secondaries = [], known_secondaries: known = [] }: OwnStatus): readonly string[] => [
   ...new Set([...known, ...secondaries.map(({ node_id: id = '' }) => id)].filter((id) => id !== '')),
 ]
 
-const secondaryOf = ({ look: { lags }, own, kind, status }: Side, id: string): Peer => {
-  const row = status.secondaries?.find(({ node_id }) => node_id === id)
+const secondaryOf = (look: OwnLook, own: string, kind: PageKind, id: string): Peer => {
+  const row = look[kind]?.secondaries?.find(({ node_id }) => node_id === id)
   const isConnected = row?.connection_status === 'connected'
-  const lag = lags.secondaries.find((one) => one.kind === kind && one.secondary === id)
+  const lag = look.lags.secondaries.find((one) => one.kind === kind && one.secondary === id)
   const state = isConnected ? 'stream-wals' : ''
-  const role = { mode: 'secondary', state, lastWal: Math.max(0, roleOf(status).lastWal - (lag?.entries ?? 0)) }
+  const lastWal = Math.max(0, roleOf(look[kind]).lastWal - (lag?.entries ?? 0))
   return {
-    cluster: { ...clusterOf(id, row?.api_address ?? '', isConnected), [kind]: role },
+    cluster: { ...clusterOf(id, row?.api_address ?? '', isConnected), [kind]: { mode: 'secondary', state, lastWal } },
     link: {
       ...{ kind, primary: own, secondary: id, state, connectionState: isConnected ? 'ready' : 'disconnected' },
       ...secondsOf(lag),
@@ -148,34 +134,33 @@ const secondaryOf = ({ look: { lags }, own, kind, status }: Side, id: string): P
   }
 }
 
-const primaryOf = ({ look: { lags }, own, kind, status }: Side): Peer => {
-  const { primaries = [], state = '', connection_state: connectionState = '' } = status
+const primaryOf = (look: OwnLook, own: string, kind: PageKind): Peer => {
+  const { primaries = [], state = '', connection_state: connectionState = '' } = look[kind] ?? {}
   const row = primaries.find(({ connection_status: connection }) => connection === 'connected') ?? primaries[0]
-  const role = { mode: 'primary', state: '', lastWal: roleOf(status).lastWal + (lags.upstream?.entries ?? 0) }
-  const name = `${WORDS[kind]} primary`
+  const { upstream } = look.lags
+  const lastWal = roleOf(look[kind]).lastWal + (upstream?.entries ?? 0)
+  const cluster = clusterOf(`${WORDS[kind]} primary`, row?.api_address ?? '', connectionState === 'ready')
   return {
-    cluster: { ...clusterOf(name, row?.api_address ?? '', connectionState === 'ready'), [kind]: role },
-    link: { kind, primary: name, secondary: own, state, connectionState, ...secondsOf(lags.upstream ?? undefined) },
+    cluster: { ...cluster, [kind]: { mode: 'primary', state: '', lastWal } },
+    link: { kind, primary: cluster.name, secondary: own, state, connectionState, ...secondsOf(upstream) },
   }
 }
 
-const secondsOf = (lag: Lag | undefined): Pick<PageLink, 'lagEntries' | 'lagSeconds'> => ({
-  lagEntries: lag?.entries ?? null,
-  lagSeconds: lag ? lag.ms / 1000 : null,
+const secondsOf = (lag: Lag | null | undefined): Pick<PageLink, 'lagEntries' | 'lagSeconds'> => ({
+  ...{ lagEntries: lag?.entries ?? null, lagSeconds: lag ? lag.ms / 1000 : null },
 })
 
 /**
  * Makes the names of peers unique. Operators choose IDs per kind, so two peers may have the same ID, or the name of
  * this server.
  */
-const distinct = (peer: Peer, index: number, all: readonly Peer[]): Peer => {
-  const { name } = peer.cluster
-  const { kind, primary, secondary } = peer.link
-  const isTaken = primary === secondary || all.findIndex(({ cluster }) => cluster.name === name) < index
-  if (!isTaken) return peer
-  const other = `${name} (${WORDS[kind]})`
-  const end = peer.cluster[kind].mode === 'secondary' ? { secondary: other } : { primary: other }
-  return { cluster: { ...peer.cluster, name: other }, link: { ...peer.link, ...end } }
+const distinct = ({ cluster, link }: Peer, index: number, all: readonly Peer[]): Peer => {
+  const { name } = cluster
+  if (link.primary !== link.secondary && all.findIndex((one) => one.cluster.name === name) >= index)
+    return { cluster, link }
+  const other = `${name} (${WORDS[link.kind]})`
+  const end = cluster[link.kind].mode === 'secondary' ? { secondary: other } : { primary: other }
+  return { cluster: { ...cluster, name: other }, link: { ...link, ...end } }
 }
 
 const problemsOf = ({ initialized, sealed }: OwnLook, own: string, links: readonly PageLink[]): readonly string[] => [

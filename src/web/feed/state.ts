@@ -1,4 +1,4 @@
-import { type Sample, withSurvey } from '../curves/samples.js'
+import { type Sample, withSurvey } from '../curves/curves-of.js'
 import type { PageEvent, PageSurvey, PageWork } from '../../lab/web/page-facts.js'
 
 /** The state of the page, and its changes by messages. The size of all its parts is limited. */

@@ -1,36 +1,63 @@
 import type { ComponentChildren } from 'preact'
 
+interface Row {
+  /** The first cell is the name of the row. */
+  readonly cells: readonly ComponentChildren[]
+  readonly key?: string
+  readonly acts?: ComponentChildren
+  readonly attributes?: { readonly 'data-state': string; readonly 'aria-current': 'true' | undefined }
+}
+
 interface TableProps {
   readonly caption: string
   readonly heads: readonly string[]
-  /** True if the rows end with actions. */
-  readonly hasActs?: boolean
-  readonly children: ComponentChildren
+  readonly rows: readonly Row[]
 }
 
-export const PlainTable = ({ caption, heads, hasActs = false, children }: TableProps) => (
+export const PlainTable = ({ caption, heads, rows }: TableProps) => (
   <table>
     <caption>{caption}</caption>
-    <thead>
-      <tr>
-        {heads.map((head) => (
-          <th key={head} scope="col">
-            {head}
-          </th>
-        ))}
-        {hasActs && <td class="acts" />}
-      </tr>
-    </thead>
-    <tbody>{children}</tbody>
+    <Heads heads={heads} hasActs={rows.some(({ acts }) => acts !== undefined)} />
+    <tbody>
+      {rows.map(({ cells: [name, ...cells], key = String(name), acts, attributes }) => (
+        <tr key={key} {...attributes}>
+          <th scope="row">{name}</th>
+          {cells.map((cell, index) => (
+            <td key={index}>{cell}</td>
+          ))}
+          {acts !== undefined && <td class="acts">{acts}</td>}
+        </tr>
+      ))}
+    </tbody>
   </table>
 )
 
-/** A table that scrolls horizontally if it is too wide. */
-export const Table = (props: TableProps) => (
+/** `hasActs`: true if the rows end with actions. */
+export const Heads = ({ heads, hasActs }: Pick<TableProps, 'heads'> & { readonly hasActs: boolean }) => (
+  <thead>
+    <tr>
+      {heads.map((head) => (
+        <th key={head} scope="col">
+          {head}
+        </th>
+      ))}
+      {hasActs && <td class="acts" />}
+    </tr>
+  </thead>
+)
+
+/** Scrolls a table horizontally if it is too wide. */
+export const Wide = ({ caption, children }: { readonly caption: string; readonly children: ComponentChildren }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: a keyboard user must be able to scroll it
-  <section class="scroll" tabIndex={0} aria-label={props.caption}>
-    <PlainTable {...props} />
+  <section class="scroll" tabIndex={0} aria-label={caption}>
+    {children}
   </section>
+)
+
+export const Table = (props: TableProps) => (
+  <Wide caption={props.caption}>
+    <PlainTable {...props} />
+  </Wide>
 )
 
 type Fact = readonly [name: string, value: ComponentChildren]

@@ -1,7 +1,7 @@
 import type { PageCluster, PageFault, PageLink, PageNode, PageSurvey } from '../../lab/web/page-facts.js'
 
 export const KIND_WORDS = { dr: 'DR', performance: 'performance' } as const
-const KINDS = ['dr', 'performance'] as const
+export const KINDS = ['dr', 'performance'] as const
 
 /** The status of a cluster in one or two words, and its visual style. */
 interface Standing {

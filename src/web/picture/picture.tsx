@@ -1,11 +1,18 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { PageCluster, PageSurvey } from '../../lab/web/page-facts.js'
-import type { OnAsk, Subject } from '../actions/lab-actions.js'
-import { type Layout, layOut } from './layout.js'
-import { NodeRow } from './node-row.js'
-import { pathBetween } from './paths.js'
-import { placeClusters } from './places.js'
-import { type Arrow, arrowsOf, detailOf, KIND_WORDS, nodeSignsOf, signsOf, standingOf, walOf } from '../parts/words.js'
+import type { PageCluster, PageNode, PageSurvey } from '../../lab/web/page-facts.js'
+import type { OnAsk } from '../actions/lab-actions.js'
+import {
+  type Arrow,
+  arrowsOf,
+  detailOf,
+  KIND_WORDS,
+  nodeSignsOf,
+  nodeStandingOf,
+  signsOf,
+  standingOf,
+  walOf,
+} from '../parts/words.js'
+import { type ArrowPath, type Box, type Layout, layOut, pathBetween, placeClusters } from './layout.js'
 
 interface PictureProps {
   readonly survey: PageSurvey
@@ -20,22 +27,14 @@ interface PictureProps {
  */
 export const Picture = ({ survey, isStale, onAsk }: PictureProps) => {
   const [element, width] = useWidth()
-  const planned = survey.planned.map(({ kind, primary, secondary }) => `${kind} ${primary} ${secondary}`).join('\n')
-  const names = survey.clusters.map(({ name }) => name).join('\n')
+  const names = survey.clusters.map(({ name }) => name)
+  const planned = survey.planned.map(({ kind, primary, secondary }) => `${kind} ${primary} ${secondary}`)
   const nodes = Math.max(0, ...survey.clusters.map((cluster) => cluster.nodes?.length ?? 0))
   const layout = useMemo(
-    () =>
-      layOut(
-        placeClusters(
-          survey.clusters.map(({ name }) => name),
-          survey.planned,
-        ),
-        width,
-        nodes,
-      ),
-    [planned, names, width, nodes],
+    () => layOut(placeClusters(names, survey.planned), width, nodes),
+    [planned.join('\n'), names.join('\n'), width, nodes],
   )
-  const arrows = arrowsOf(survey)
+  const arrows = drawArrows(arrowsOf(survey), layout)
   return (
     <div class={`picture ${isStale ? 'stale' : ''}`} ref={element}>
       {width > 0 && (
@@ -44,15 +43,14 @@ export const Picture = ({ survey, isStale, onAsk }: PictureProps) => {
           {survey.clusters.map((cluster) => (
             <ClusterBox
               key={cluster.name}
-              cluster={cluster}
-              layout={layout}
-              arrows={arrows}
-              faults={survey.faults}
-              onAsk={onAsk}
+              {...{ cluster, faults: survey.faults, onAsk }}
+              box={layout.boxes.get(cluster.name)}
+              // If arrows have no space for labels, the secondaries show their lag.
+              lags={layout.isStacked ? arrows.filter(({ secondary }) => secondary === cluster.name) : []}
             />
           ))}
           {arrows.map((arrow) => (
-            <ArrowWords key={arrow.key} arrow={arrow} layout={layout} arrows={arrows} onAsk={onAsk} />
+            <ArrowWords key={arrow.key} arrow={arrow} layout={layout} onAsk={onAsk} />
           ))}
         </div>
       )}
@@ -74,19 +72,23 @@ const useWidth = () => {
   return [element, width] as const
 }
 
-/** Numbers the arrows between the same two boxes. Stacked boxes share one set of lanes. */
-const laneOf = (arrow: Arrow, arrows: readonly Arrow[], { isStacked }: Layout): number => {
-  const pair = (one: Arrow) => [one.primary, one.secondary].sort().join(' ')
-  return arrows.slice(0, arrows.indexOf(arrow)).filter((one) => isStacked || pair(one) === pair(arrow)).length
+interface DrawnArrow extends Arrow {
+  readonly path: ArrowPath
 }
 
-const pathOf = (arrow: Arrow, arrows: readonly Arrow[], layout: Layout) => {
-  const from = layout.boxes.get(arrow.primary)
-  const to = layout.boxes.get(arrow.secondary)
-  return from && to ? pathBetween(layout, from, to, laneOf(arrow, arrows, layout)) : undefined
+/** Arrows between the same two boxes have a lane each. Stacked boxes share one set of lanes. */
+const drawArrows = (arrows: readonly Arrow[], layout: Layout): readonly DrawnArrow[] => {
+  const pair = ({ primary, secondary }: Arrow) => [primary, secondary].sort().join(' ')
+  return arrows.flatMap((arrow, index) => {
+    const from = layout.boxes.get(arrow.primary)
+    const to = layout.boxes.get(arrow.secondary)
+    if (!from || !to) return []
+    const before = arrows.slice(0, index).filter((one) => layout.isStacked || pair(one) === pair(arrow))
+    return { ...arrow, path: pathBetween(layout, from, to, before.length) }
+  })
 }
 
-const Arrows = ({ arrows, layout }: { readonly arrows: readonly Arrow[]; readonly layout: Layout }) => (
+const Arrows = ({ arrows, layout }: { readonly arrows: readonly DrawnArrow[]; readonly layout: Layout }) => (
   <svg width={layout.width} height={layout.height} aria-hidden="true">
     <defs>
       {(['well', 'working', 'cut'] as const).map((state) => (
@@ -111,23 +113,20 @@ const Arrows = ({ arrows, layout }: { readonly arrows: readonly Arrow[]; readonl
         key={arrow.key}
         class={`arrow ${arrow.kind} ${arrow.state}`}
         data-arrow={`${arrow.primary} ${arrow.kind} ${arrow.secondary}`}
-        d={pathOf(arrow, arrows, layout)?.line}
+        d={arrow.path.line}
         marker-end={`url(#head-${arrow.state})`}
       />
     ))}
   </svg>
 )
 
-interface ArrowWordsProps {
-  readonly arrow: Arrow
-  readonly arrows: readonly Arrow[]
+interface ArrowWordsProps extends Pick<PictureProps, 'onAsk'> {
+  readonly arrow: DrawnArrow
   readonly layout: Layout
-  readonly onAsk: OnAsk
 }
 
-const ArrowWords = ({ arrow, arrows, layout, onAsk }: ArrowWordsProps) => {
-  const path = pathOf(arrow, arrows, layout)
-  if (!path) return null
+const ArrowWords = ({ arrow, layout, onAsk }: ArrowWordsProps) => {
+  const { path, primary, secondary } = arrow
   const signs = signsOf(arrow)
   const look = layout.isStacked ? 'narrow' : path.isAbove ? 'above' : path.isDown ? 'down' : ''
   return (
@@ -146,17 +145,15 @@ const ArrowWords = ({ arrow, arrows, layout, onAsk }: ArrowWordsProps) => {
       </div>
       {onAsk && (
         <Do
-          what={`the ${KIND_WORDS[arrow.kind]} link from ${arrow.primary} to ${arrow.secondary}`}
-          onClick={() => onAsk(subjectOf(arrow))}
+          what={`the ${KIND_WORDS[arrow.kind]} link from ${primary} to ${secondary}`}
+          onClick={() =>
+            onAsk({ key: `link ${primary} ${secondary}`, title: `Link between ${primary} and ${secondary}` })
+          }
         />
       )}
     </div>
   )
 }
-
-const subjectOf = ({ primary, secondary }: Arrow): Subject => ({
-  ...{ key: `link ${primary} ${secondary}`, title: `Link between ${primary} and ${secondary}` },
-})
 
 /** An invisible button that covers its whole box or label. */
 const Do = ({ what, onClick }: { readonly what: string; readonly onClick: () => void }) => (
@@ -167,7 +164,6 @@ const Do = ({ what, onClick }: { readonly what: string; readonly onClick: () => 
 
 /** Longer cluster names have their own line in smaller type. */
 const NAME_SHORT = 5
-
 /** Number of characters at the end that distinguish names. */
 const END = 6
 
@@ -179,21 +175,17 @@ const Name = ({ name }: { readonly name: string }) => (
   </span>
 )
 
-interface ClusterBoxProps {
+interface ClusterBoxProps extends Pick<PictureProps, 'onAsk'> {
   readonly cluster: PageCluster
-  readonly layout: Layout
-  readonly arrows: readonly Arrow[]
+  readonly box: Box | undefined
+  readonly lags: readonly Arrow[]
   readonly faults: PageSurvey['faults']
-  readonly onAsk: OnAsk
 }
 
-const ClusterBox = ({ cluster, layout, arrows, faults, onAsk }: ClusterBoxProps) => {
-  const box = layout.boxes.get(cluster.name)
+const ClusterBox = ({ cluster, box, lags, faults, onAsk }: ClusterBoxProps) => {
   if (!box) return null
   const { word, look } = standingOf(cluster)
   const wal = walOf(cluster)
-  // If arrows have no space for labels, the secondaries show their lag.
-  const lags = layout.isStacked ? arrows.filter(({ secondary }) => secondary === cluster.name) : []
   const place = { left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px` }
   return (
     <div class={`cluster ${look}`} style={place} data-cluster={cluster.name}>
@@ -217,8 +209,40 @@ const ClusterBox = ({ cluster, layout, arrows, faults, onAsk }: ClusterBoxProps)
         {wal !== undefined && <span>WAL {wal}</span>} <span>{cluster.apiAddress.replace(/^https?:\/\//, '')}</span>
       </span>
       {cluster.nodes?.map((node) => (
-        <NodeRow key={node.name} node={node} signs={nodeSignsOf(node.name, faults)} onAsk={onAsk} />
+        <NodeRow key={node.name} {...{ node, faults, onAsk }} />
       ))}
+    </div>
+  )
+}
+
+interface NodeRowProps extends Pick<ClusterBoxProps, 'faults' | 'onAsk'> {
+  readonly node: PageNode
+}
+
+/** One of several servers of a cluster. It is a button if actions are available. */
+const NodeRow = ({ node, faults, onAsk }: NodeRowProps) => {
+  const signs = nodeSignsOf(node.name, faults)
+  const { word, look } = nodeStandingOf(node)
+  const words = (
+    <>
+      <span class="sign" aria-hidden="true">
+        {node.isActive ? '●' : look === 'away' ? '✗' : '○'}
+      </span>
+      <span class="node-name">{node.name}</span>
+      <span class="word">{word}</span>
+      {signs !== '' && <strong>{signs}</strong>}
+    </>
+  )
+  const place = { class: `node ${look}`, 'data-node': node.name }
+  const ask = () => onAsk?.({ key: `node ${node.name}`, title: `Node ${node.name}` })
+  return onAsk ? (
+    <button type="button" {...place} onClick={ask}>
+      <span class="unseen">do something to node </span>
+      {words}
+    </button>
+  ) : (
+    <div {...place} aria-hidden="true">
+      {words}
     </div>
   )
 }

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import type { PageCluster, PageEvent, PageRequests, PageSurvey } from '../../../src/lab/web/page-facts.js'
 import {
   describe as inWords,
-  lagCurves,
   phasesOf,
+  plainCurves,
   requestCurves,
-  walCurves,
+  type Sample,
+  withSurvey,
 } from '../../../src/web/curves/curves-of.js'
-import { type Sample, withSurvey } from '../../../src/web/curves/samples.js'
 
 const cluster = (name: string, requests: PageRequests | null, lastWal: number | undefined): PageCluster => ({
   ...{ name, apiAddress: '', process: 'running', isAnswering: true, isInitialised: true, isSealed: false },
@@ -26,6 +26,7 @@ const survey = (atMs: number, clusters: readonly PageCluster[] = [], lagEntries:
 })
 const counted = (handled: number, refused: number, server = 'A'): PageRequests => ({ server, handled, refused })
 const samplesOf = (...surveys: PageSurvey[]): readonly Sample[] => surveys.reduce<readonly Sample[]>(withSurvey, [])
+const lagCurves = (samples: readonly Sample[]) => plainCurves(samples, 'lag')
 const MINUTES = 60_000
 
 describe('samples', () => {
@@ -57,7 +58,10 @@ describe('curves', () => {
   })
 
   it('a log chart shows each cluster that reports its log', () => {
-    const { lines } = walCurves(samplesOf(survey(1000, [cluster('A', null, 7), cluster('B', null, undefined)])))
+    const { lines } = plainCurves(
+      samplesOf(survey(1000, [cluster('A', null, 7), cluster('B', null, undefined)])),
+      'wal',
+    )
     expect(lines).toEqual([{ name: 'A', values: [7] }])
   })
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type ApiAction, callOf, initialValues, lineOf } from '../../../src/web/actions/action.js'
-import { answerRows } from '../../../src/web/actions/answer.js'
+import { type ApiAction, answerRows, callOf, initialValues, lineOf } from '../../../src/web/actions/action.js'
 import { changeAct, deleteAct, kvMountsOf, newAct, versionActs, versionsOf } from '../../../src/web/cluster/kv-acts.js'
 import { hashOf, placeOf } from '../../../src/web/cluster/place.js'
 import { actsOf, filterActs } from '../../../src/web/cluster/replication-acts.js'

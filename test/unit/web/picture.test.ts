@@ -1,8 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import type { PageCluster, PageLink, PageNode, PageSurvey, PlannedLink } from '../../../src/lab/web/page-facts.js'
-import { layOut } from '../../../src/web/picture/layout.js'
-import { pathBetween } from '../../../src/web/picture/paths.js'
-import { placeClusters } from '../../../src/web/picture/places.js'
 import {
   arrowsOf,
   detailOf,
@@ -14,6 +11,7 @@ import {
   standingOf,
   walOf,
 } from '../../../src/web/parts/words.js'
+import { layOut, pathBetween, placeClusters } from '../../../src/web/picture/layout.js'
 
 const dr = (primary: string, secondary: string): PlannedLink => ({ kind: 'dr', primary, secondary })
 const performance = (primary: string, secondary: string): PlannedLink => ({ kind: 'performance', primary, secondary })

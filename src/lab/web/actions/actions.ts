@@ -9,18 +9,9 @@ import { saveSnapshot, withSnapshot } from '../../snapshot/save.js'
 import type { PageAction, PageVerb } from '../page-facts.js'
 import { findDrill, playDrill, stepsOf } from './drill-job.js'
 import {
-  both,
-  canSuspend,
   ending,
-  hasImage,
-  hasNodes,
-  isAlways,
-  isOwn,
   type LabAction,
   linkFault,
-  one,
-  other,
-  ownsServers,
   requireMode,
   role,
   roleChange,
@@ -32,122 +23,127 @@ import {
 const named = ({ name = '' }: PageAction): string => shellWord(name)
 
 export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
-  start: server('start', 'Start', ownsServers, 'It runs again on its data and is unsealed.'),
+  start: server('start', 'Start', 'servers', 'It runs again on its data and is unsealed.'),
   stop: ending(
     'stop',
     'Stop …',
-    ownsServers,
+    'servers',
     'It ends in order; its data stays. Clients get no answer until it is started.',
   ),
   crash: ending(
     'crash',
     'Crash …',
-    ownsServers,
+    'servers',
     'It is killed in the middle of what it does. Its data stays as it is then.',
   ),
-  pause: ending('pause', 'Freeze …', canSuspend, 'It is frozen: connections stay open, and nothing answers.'),
-  resume: server('resume', 'Let it go on', canSuspend, 'It goes on where it was frozen.'),
-  seal: ending('seal', 'Seal …', isAlways, 'It forgets its keys and serves no client until it is unsealed.'),
-  unseal: server('unseal', 'Unseal', isAlways, 'The keys that the lab holds open it.'),
+  pause: ending('pause', 'Freeze …', 'processes', 'It is frozen: connections stay open, and nothing answers.'),
+  resume: server('resume', 'Let it go on', 'processes', 'It goes on where it was frozen.'),
+  seal: ending('seal', 'Seal …', 'nothing', 'It forgets its keys and serves no client until it is unsealed.'),
+  unseal: server('unseal', 'Unseal', 'nothing', 'The keys that the lab holds open it.'),
   cut: {
     ...linkFault(() => ({ name: 'partition' })),
     label: () => 'Cut',
-    title: (action) => `cut the link between ${both(action, ' and ')}`,
-    line: (action) => `fault partition ${both(action, ' ')}`,
+    title: ({ clusters }) => `cut the link between ${clusters.join(' and ')}`,
+    line: ({ clusters }) => `fault partition ${clusters.join(' ')}`,
     consequence: () => 'Nothing passes until it is healed.',
   },
   latency: {
     ...linkFault(({ ms = 0 }) => ({ name: 'latency', ms })),
     asks: 'ms',
     label: () => 'Delay …',
-    title: (action) => `delay the link between ${both(action, ' and ')} by ${action.ms} ms`,
-    line: (action) => `fault latency ${both(action, ' ')} ${action.ms}ms`,
+    title: ({ clusters, ms }) => `delay the link between ${clusters.join(' and ')} by ${ms} ms`,
+    line: ({ clusters, ms }) => `fault latency ${clusters.join(' ')} ${ms}ms`,
     consequence: () => 'All that passes comes so much later, until it is healed.',
   },
   heal: {
-    clusters: 2,
-    supports: isOwn,
+    ...{ clusters: 2, needs: 'links' },
     label: () => 'Heal',
-    title: (action) => `heal the link between ${both(action, ' and ')}`,
-    line: (action) => `heal ${both(action, ' ')}`,
+    title: ({ clusters }) => `heal the link between ${clusters.join(' and ')}`,
+    line: ({ clusters }) => `heal ${clusters.join(' ')}`,
     consequence: () => 'Every fault of the link ends, hidden ones as well.',
-    run: async (action, { lab }) => {
-      const found = findBetween(await lab.faults(), [lab.cluster(one(action)).name], [lab.cluster(other(action)).name])
+    run: async ({ clusters: [one = '', other = ''] }, { lab }) => {
+      const found = findBetween(await lab.faults(), [lab.cluster(one).name], [lab.cluster(other).name])
       const healed = await healEach((id) => lab.heal([id]), found)
-      if (healed.length === 0) return `there is no fault between ${both(action, ' and ')}`
+      if (healed.length === 0) return `there is no fault between ${one} and ${other}`
       return `healed ${healed.map((fault) => `${describePlace(fault)}, ${describeFault(fault)}`).join('; ')}`
     },
   },
-  promote: roleChange(1, {
-    hasKind: true,
-    canForce: true,
+  promote: roleChange({
+    ...{ clusters: 1, hasKind: true, canForce: true },
     label: (action) => `Promote to ${role(action)} primary …`,
-    title: (action) => `promote ${one(action)} to ${role(action)} primary`,
+    title: (action) => `promote ${action.clusters} to ${role(action)} primary`,
     consequence: ({ isForced }) =>
       isForced
         ? 'It leads from then on, also where it lacks something, and what it lacks is lost.'
         : 'It leads from then on. A primary that is alive stays one: demote that first, or let it fail over.',
     steps: async (book, action) => {
       await requireMode(book, action, 'secondary')
-      const { kind = 'dr', isForced = false } = action
-      const token = kind === 'dr' ? await operationToken(book, one(action)) : undefined
-      await promote(book, one(action), kind, { token, isForced })
-      book.say(`${one(action)} is a ${role(action)} primary now`)
+      const {
+        clusters: [name = ''],
+        kind = 'dr',
+        isForced = false,
+      } = action
+      const token = kind === 'dr' ? await operationToken(book, name) : undefined
+      await promote(book, name, kind, { token, isForced })
+      book.say(`${name} is a ${role(action)} primary now`)
     },
   }),
-  demote: roleChange(1, {
-    hasKind: true,
+  demote: roleChange({
+    ...{ clusters: 1, hasKind: true },
     label: (action) => `Demote from ${role(action)} primary …`,
-    title: (action) => `demote ${one(action)} from ${role(action)} primary to secondary`,
+    title: (action) => `demote ${action.clusters} from ${role(action)} primary to secondary`,
     consequence: () => 'It accepts no more writes, and has no primary until it is told one.',
     steps: async (book, action) => {
       await requireMode(book, action, 'primary')
-      await demote(book, one(action), action.kind ?? 'dr')
-      book.say(`${one(action)} is a ${role(action)} secondary now and follows nobody`)
+      const {
+        clusters: [name = ''],
+        kind = 'dr',
+      } = action
+      await demote(book, name, kind)
+      book.say(`${name} is a ${role(action)} secondary now and follows nobody`)
     },
   }),
-  failover: roleChange(2, {
-    canForce: true,
-    label: (action) => `Fail over from ${one(action)} …`,
-    title: (action) => `fail over from ${both(action, ' to ')}`,
-    line: (action) => `failover ${both(action, ' ')}${action.isForced ? ' --force' : ''}`,
-    consequence: (action) =>
-      action.isForced
-        ? `${other(action)} leads from then on, also where it lacks something, and ${one(action)} is left as it is: where that is alive there are two primaries.`
-        : `${other(action)} leads from then on. ${one(action)} is demoted first when it is alive, so that nothing is lost.`,
-    steps: async (book, action) => {
-      await failOver(book, { lost: one(action), to: other(action), isForced: action.isForced === true })
+  failover: roleChange({
+    ...{ clusters: 2, canForce: true },
+    label: ({ clusters: [lost] }) => `Fail over from ${lost} …`,
+    title: ({ clusters }) => `fail over from ${clusters.join(' to ')}`,
+    line: ({ clusters, isForced }) => `failover ${clusters.join(' ')}${isForced ? ' --force' : ''}`,
+    consequence: ({ clusters: [lost, to], isForced }) =>
+      isForced
+        ? `${to} leads from then on, also where it lacks something, and ${lost} is left as it is: where that is alive there are two primaries.`
+        : `${to} leads from then on. ${lost} is demoted first when it is alive, so that nothing is lost.`,
+    steps: async (book, { clusters: [lost = '', to = ''], isForced = false }) => {
+      await failOver(book, { lost, to, isForced })
     },
   }),
-  switchover: roleChange(2, {
-    label: (action) => `Change places with ${one(action)} …`,
-    title: (action) => `let ${both(action, ' and ')} change places`,
-    line: (action) => `switchover ${both(action, ' ')}`,
-    consequence: (action) => `${other(action)} leads and ${one(action)} follows from then on; nothing is lost.`,
-    steps: (book, action) => switchOver(book, one(action), other(action)),
+  switchover: roleChange({
+    clusters: 2,
+    label: ({ clusters: [from] }) => `Change places with ${from} …`,
+    title: ({ clusters }) => `let ${clusters.join(' and ')} change places`,
+    line: ({ clusters }) => `switchover ${clusters.join(' ')}`,
+    consequence: ({ clusters: [from, to] }) => `${to} leads and ${from} follows from then on; nothing is lost.`,
+    steps: (book, { clusters: [from = '', to = ''] }) => switchOver(book, from, to),
   }),
-  rejoin: roleChange(2, {
-    label: (action) => `Follow ${other(action)} …`,
-    title: (action) => `let ${both(action, ' follow ')}`,
-    line: (action) => `rejoin ${both(action, ' ')}`,
-    consequence: (action) => `What ${one(action)} has and ${other(action)} lacks is lost.`,
-    steps: (book, action) => rejoin(book, one(action), other(action)),
+  rejoin: roleChange({
+    clusters: 2,
+    label: ({ clusters: [, primary] }) => `Follow ${primary} …`,
+    title: ({ clusters }) => `let ${clusters.join(' follow ')}`,
+    line: ({ clusters }) => `rejoin ${clusters.join(' ')}`,
+    consequence: ({ clusters: [name, primary] }) => `What ${name} has and ${primary} lacks is lost.`,
+    steps: (book, { clusters: [name = '', primary = ''] }) => rejoin(book, name, primary),
   }),
-  'step-down': roleChange(
-    1,
-    {
-      label: () => 'Hand over …',
-      title: (action) => `let another node of ${one(action)} become active`,
-      consequence: () => 'The active node hands over and is a standby from then on. Requests wait for a moment.',
-      steps: async (book, action) => {
-        await book.call({ cluster: one(action), method: 'PUT', path: 'sys/step-down', isAuthenticated: true })
-        book.say(`the active node of ${one(action)} hands over`)
-      },
+  'step-down': roleChange({
+    ...{ clusters: 1, needs: 'nodes' },
+    label: () => 'Hand over …',
+    title: ({ clusters }) => `let another node of ${clusters} become active`,
+    consequence: () => 'The active node hands over and is a standby from then on. Requests wait for a moment.',
+    steps: async (book, { clusters: [cluster = ''] }) => {
+      await book.call({ cluster, method: 'PUT', path: 'sys/step-down', isAuthenticated: true })
+      book.say(`the active node of ${cluster} hands over`)
     },
-    hasNodes,
-  ),
+  }),
   drill: {
-    ...{ clusters: 0, supports: isAlways, asks: 'drill', isDestructive: true, isAlone: true, canBeStopped: true },
+    ...{ clusters: 0, needs: 'nothing', asks: 'drill', isDestructive: true, isAlone: true, canBeStopped: true },
     label: () => 'Run a drill …',
     title: (action) => `run the drill ${action.name}`,
     // Without a name, the command would start a new lab.
@@ -157,7 +153,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     run: ({ name = '' }, context) => playDrill(findDrill(name, context.lab), context),
   },
   save: {
-    ...{ clusters: 0, supports: hasImage, asks: 'new-snapshot', isAlone: true },
+    ...{ clusters: 0, needs: 'snapshots', asks: 'new-snapshot', isAlone: true },
     label: () => 'Keep a snapshot …',
     title: (action) => `keep the lab as the snapshot ${action.name}`,
     line: (action) => `snapshot save ${named(action)}`,
@@ -168,7 +164,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     },
   },
   load: {
-    ...{ clusters: 0, supports: hasImage, asks: 'snapshot', isDestructive: true, isAlone: true },
+    ...{ clusters: 0, needs: 'snapshots', asks: 'snapshot', isDestructive: true, isAlone: true },
     label: () => 'Bring back a snapshot …',
     title: (action) => `bring the lab back to the snapshot ${action.name}`,
     line: (action) => `snapshot load ${named(action)}`,
@@ -180,7 +176,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
       }),
   },
   reset: {
-    ...{ clusters: 0, supports: hasImage, isDestructive: true, isAlone: true },
+    ...{ clusters: 0, needs: 'snapshots', isDestructive: true, isAlone: true },
     label: () => 'Reset …',
     title: () => 'reset the lab',
     line: () => 'reset',

@@ -2,13 +2,14 @@ import type { AnyLab } from '../../model/cluster.js'
 import { KINDS } from '../../model/kinds.js'
 import type { PageAction, PageCluster, PageKind, PageNode, PageOffer, PageSurvey, PageVerb } from '../page-facts.js'
 import { ACTIONS } from './actions.js'
+import { LABS } from './lab-action.js'
 
 type Known = Pick<PageSurvey, 'clusters' | 'links'>
 
 /** Returns the actions that a lab supports and that make sense in its current state, by subject. */
 export const availableActions = (lab: AnyLab, known: Known): PageSurvey['actions'] => {
   const offersOf = (actions: readonly PageAction[], isOfNodes = false): readonly PageOffer[] =>
-    actions.filter(({ verb }) => ACTIONS[verb].supports(lab)).map((action) => toOffer(action, isOfNodes))
+    actions.filter(({ verb }) => LABS[ACTIONS[verb].needs](lab)).map((action) => toOffer(action, isOfNodes))
   return Object.fromEntries([
     ['lab', offersOf(actionsOn([], 'drill', 'save', 'load', 'reset'))],
     ...known.clusters.flatMap((cluster) => [

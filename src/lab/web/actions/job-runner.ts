@@ -6,6 +6,7 @@ import { listSnapshots } from '../../snapshot/kept.js'
 import type { PageAction, PageChoices, PageLine, PagePlan, PageWork } from '../page-facts.js'
 import { ACTIONS, linesOf } from './actions.js'
 import { drillsFor } from './drill-job.js'
+import { LABS } from './lab-action.js'
 
 /** Maximum number of concurrent actions, more than users need. */
 const RUNNING_MAX = 8
@@ -87,8 +88,8 @@ export class JobRunner implements AsyncDisposable {
 
   /** Returns the title, and the equivalent shell command if there is one. Throws if the lab does not support the action. */
   #describe(action: PageAction): Pick<PageWork, 'title' | 'command'> {
-    const { supports, title, line } = ACTIONS[action.verb]
-    if (!supports(requireAnyLab(this.#name)))
+    const { needs, title, line } = ACTIONS[action.verb]
+    if (!LABS[needs](requireAnyLab(this.#name)))
       throw new LabError('usage', `"${action.verb}" cannot be done to the lab "${this.#name}"`)
     const command = line ? commandIn(this.#name, line(action, this.#name)) : null
     return { title: title(action), command }

@@ -30,7 +30,7 @@ export interface ActionContext {
   readonly command: string | null
 }
 
-/** An action of the page, which runs the code of the command line. */
+/** An action of the page, which runs the code of the command line. `needs`: which labs support it. */
 export interface LabAction extends Pick<PageOffer, 'asks' | 'canForce'> {
   readonly label: (action: PageAction) => string
   /** Number of clusters that it takes. */
@@ -41,7 +41,7 @@ export interface LabAction extends Pick<PageOffer, 'asks' | 'canForce'> {
   /** It cannot run concurrently with another action of this kind. */
   readonly isAlone?: true
   readonly canBeStopped?: true
-  readonly supports: (lab: AnyLab) => boolean
+  readonly needs: keyof typeof LABS
   readonly title: (action: PageAction) => string
   /** Arguments after the program name. Absent if only API requests are equivalent. */
   readonly line?: (action: PageAction, lab: string) => string
@@ -53,24 +53,26 @@ export interface LabAction extends Pick<PageOffer, 'asks' | 'canForce'> {
   readonly run: (action: PageAction, context: ActionContext) => Promise<string>
 }
 
-export const one = ({ clusters: [name = ''] }: PageAction): string => name
-export const other = ({ clusters: [, name = ''] }: PageAction): string => name
-export const both = ({ clusters }: PageAction, between: string): string => clusters.join(between)
 export const role = ({ kind = 'dr' }: PageAction): string => KIND_WORDS[kind]
 
-export const isAlways = () => true
-export const isOwn = (lab: AnyLab): boolean => !isAttached(lab)
-export const hasNodes = (lab: AnyLab): boolean => lab.clusters.some(({ nodes }) => nodes)
+const isOwn = (lab: AnyLab): boolean => !isAttached(lab)
+const hasNodes = (lab: AnyLab): boolean => lab.clusters.some(({ nodes }) => nodes)
 /** External servers cannot be started. */
-export const ownsServers = (lab: AnyLab): boolean =>
+const ownsServers = (lab: AnyLab): boolean =>
   !isAttached(lab) ||
-  lab.clusters
-    .flatMap((cluster) => serversIn<AttachedServer>(cluster))
-    .every(({ container }) => container !== undefined)
-/** A process that runs several clusters cannot be suspended for one of them. */
-export const canSuspend = (lab: AnyLab): boolean => ownsServers(lab) && (isAttached(lab) || !lab.isInProcess)
-/** Snapshots do not include data that nodes share. */
-export const hasImage = (lab: AnyLab): boolean => isOwn(lab) && !hasNodes(lab)
+  lab.clusters.flatMap((cluster) => serversIn<AttachedServer>(cluster)).every(({ container }) => container)
+
+/** Returns true for the labs that support an action. */
+export const LABS = {
+  nothing: () => true,
+  nodes: hasNodes,
+  servers: ownsServers,
+  /** A process that runs several clusters cannot be suspended for one of them. */
+  processes: (lab: AnyLab) => ownsServers(lab) && (isAttached(lab) || !lab.isInProcess),
+  links: isOwn,
+  /** Snapshots do not include data that nodes share. */
+  snapshots: (lab: AnyLab) => isOwn(lab) && !hasNodes(lab),
+} as const satisfies Readonly<Record<string, (lab: AnyLab) => boolean>>
 
 /** Forwards messages. The last one is the result. */
 const lastOf = async ({ say }: Progress, work: (say: (text: string) => void) => Promise<void>): Promise<string> => {
@@ -84,15 +86,10 @@ const lastOf = async ({ say }: Progress, work: (say: (text: string) => void) => 
 
 type ServerVerb = Extract<PageVerb, 'start' | 'stop' | 'crash' | 'pause' | 'resume' | 'seal' | 'unseal'>
 
-export const server = (
-  verb: ServerVerb,
-  label: string,
-  supports: LabAction['supports'],
-  consequence: string,
-): LabAction => ({
-  ...{ clusters: 1, supports, label: () => label, consequence: () => consequence },
-  title: (action) => `${verb} ${one(action)}`,
-  line: (action) => `${verb} ${one(action)}`,
+export const server = (verb: ServerVerb, label: string, needs: LabAction['needs'], consequence: string): LabAction => ({
+  ...{ clusters: 1, needs, label: () => label, consequence: () => consequence },
+  title: ({ clusters }) => `${verb} ${clusters}`,
+  line: ({ clusters }) => `${verb} ${clusters}`,
   run: ({ clusters }, { lab, host, progress }) =>
     lastOf(progress, (onProgress) =>
       workOnServers(lab.name, verb, clusters, { timeoutMs: TIMEOUT_MS, onProgress }, host),
@@ -104,16 +101,13 @@ export const ending = (...args: Parameters<typeof server>): LabAction => ({ ...s
 export const runbookOf = (lab: LiveLab, { say, call }: Pick<Progress, 'say' | 'call'>, isDryRun = false): Runbook =>
   lab.runbook({ timeoutMs: TIMEOUT_MS, onProgress: say, onCall: call, isDryRun })
 
-type RoleChange = Omit<LabAction, 'run' | 'supports' | 'clusters'> & Required<Pick<LabAction, 'steps'>>
+type RoleChange = Omit<LabAction, 'run' | 'needs'> &
+  Required<Pick<LabAction, 'steps'>> &
+  Partial<Pick<LabAction, 'needs'>>
 
 /** An action that changes roles through API requests only. */
-export const roleChange = (
-  clusters: 1 | 2,
-  change: RoleChange,
-  supports = isAlways as LabAction['supports'],
-): LabAction => ({
-  ...change,
-  ...{ clusters, supports, isDestructive: true },
+export const roleChange = (change: RoleChange): LabAction => ({
+  ...{ needs: 'nothing', isDestructive: true, ...change },
   run: (action, { lab, progress }) =>
     lastOf(progress, async (say) => {
       await lab.followActiveNodes()
@@ -122,17 +116,19 @@ export const roleChange = (
 })
 
 export const requireMode = async (book: Runbook, action: PageAction, wanted: string): Promise<void> => {
-  const missing = await findMissingMode(book, one(action), action.kind ?? 'dr', wanted)
-  if (missing !== undefined)
-    throw new LabError('remote', `${one(action)} is not a ${role(action)} ${wanted}: ${missing}`)
+  const {
+    clusters: [name = ''],
+    kind = 'dr',
+  } = action
+  const missing = await findMissingMode(book, name, kind, wanted)
+  if (missing !== undefined) throw new LabError('remote', `${name} is not a ${role(action)} ${wanted}: ${missing}`)
 }
 
-export const linkFault = (
-  make: (action: PageAction) => LinkFault,
-): Pick<LabAction, 'clusters' | 'supports' | 'run'> => ({
-  ...{ clusters: 2, supports: isOwn },
+export const linkFault = (make: (action: PageAction) => LinkFault): Pick<LabAction, 'clusters' | 'needs' | 'run'> => ({
+  ...{ clusters: 2, needs: 'links' },
   run: async (action, { lab }) => {
-    const set = await lab.setFault({ between: [one(action), other(action)], isOneWay: false, fault: make(action) })
+    const [one = '', other = ''] = action.clusters
+    const set = await lab.setFault({ between: [one, other], isOneWay: false, fault: make(action) })
     return `fault ${set.id}: ${describePlace(set)}, ${describeFault(set)}`
   },
 })

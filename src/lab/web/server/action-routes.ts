@@ -52,49 +52,40 @@ const LATENCY_MS_MAX = 3_600_000
 /** Names of bundled drills and stored snapshots. The page cannot access files. */
 const NAME = /^[A-Za-z0-9][\w.-]{0,99}$/
 
+/** Throws a usage error with the reason unless a part of an action is valid. */
+const requireThat = (isValid: boolean, reason: string): void => {
+  if (!isValid) throw new LabError('usage', reason)
+}
+
 /** Parses an action. Throws a usage error with the reason if it is invalid. */
 const parseAction = (value: unknown): PageAction => {
-  const { verb, clusters = [], kind, ms, isForced, name, ...others } = asObject(value)
+  requireThat(typeof value === 'object' && value !== null && !Array.isArray(value), 'an action is an object')
+  const { verb, clusters = [], kind, ms, isForced, name, ...others } = value as Record<string, unknown>
   const [stranger] = Object.keys(others)
-  if (stranger !== undefined) throw new LabError('usage', `"${stranger}" is no part of an action`)
-  if (typeof verb !== 'string' || !Object.hasOwn(ACTIONS, verb))
-    throw new LabError('usage', `"verb" is one of ${Object.keys(ACTIONS).join(', ')}`)
+  requireThat(stranger === undefined, `"${stranger}" is no part of an action`)
+  const isKnown = typeof verb === 'string' && Object.hasOwn(ACTIONS, verb)
+  requireThat(isKnown, `"verb" is one of ${Object.keys(ACTIONS).join(', ')}`)
   const known = verb as PageVerb
   const { clusters: count, hasKind, asks } = ACTIONS[known]
-  return {
-    verb: known,
-    clusters: parseClusters(clusters, count),
-    ...(hasKind && { kind: parseKind(kind) }),
-    ...(asks && (asks === 'ms' ? { ms: parseMs(ms) } : { name: parseName(name) })),
-    ...(isForced === true ? { isForced } : {}),
+  const isList =
+    Array.isArray(clusters) && clusters.length === count && clusters.every((one) => typeof one === 'string')
+  requireThat(isList, `"clusters" has the names of ${count} clusters for this`)
+  requireThat(new Set(clusters as string[]).size === count, 'name two clusters')
+  const action = { verb: known, clusters: clusters as string[], ...(isForced === true && { isForced }) }
+  if (hasKind) {
+    requireThat(
+      KINDS.some((one) => one === kind),
+      `"kind" is one of ${KINDS.join(', ')}`,
+    )
+    return { ...action, kind: kind as PageKind }
   }
-}
-
-const asObject = (value: unknown): Record<string, unknown> => {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  throw new LabError('usage', 'an action is an object')
-}
-
-const parseClusters = (value: unknown, count: number): readonly string[] => {
-  const isList = Array.isArray(value) && value.every((name) => typeof name === 'string')
-  if (!isList || value.length !== count)
-    throw new LabError('usage', `"clusters" has the names of ${count} clusters for this`)
-  if (new Set(value).size < count) throw new LabError('usage', 'name two clusters')
-  return value as string[]
-}
-
-const parseKind = (value: unknown): PageKind => {
-  const found = KINDS.find((kind) => kind === value)
-  if (found) return found
-  throw new LabError('usage', `"kind" is one of ${KINDS.join(', ')}`)
-}
-
-const parseMs = (value: unknown): number => {
-  if (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= LATENCY_MS_MAX) return Number(value)
-  throw new LabError('usage', `"ms" is a whole number of milliseconds from 1 to ${LATENCY_MS_MAX}`)
-}
-
-const parseName = (value: unknown): string => {
-  if (typeof value === 'string' && NAME.test(value)) return value
-  throw new LabError('usage', '"name" has letters, digits, "_", "." and "-", and a letter or digit first')
+  if (asks === 'ms') {
+    const isDuration = Number.isInteger(ms) && Number(ms) >= 1 && Number(ms) <= LATENCY_MS_MAX
+    requireThat(isDuration, `"ms" is a whole number of milliseconds from 1 to ${LATENCY_MS_MAX}`)
+    return { ...action, ms: Number(ms) }
+  }
+  if (!asks) return action
+  const isName = typeof name === 'string' && NAME.test(name)
+  requireThat(isName, '"name" has letters, digits, "_", "." and "-", and a letter or digit first')
+  return { ...action, name: String(name) }
 }
