@@ -60,6 +60,11 @@ const INNER: Record<string, readonly string[]> = {
   'core/audit': ['system', 'pipeline', 'seal'],
   'core/seal': ['system', 'pipeline', 'tokens', 'acl', 'audit', 'mounts'],
   'core/mounts': ['system', 'pipeline', 'tokens', 'acl', 'audit'],
+  'web/parts': ['actions', 'cluster', 'curves', 'feed', 'picture', 'timeline'],
+  'web/actions': ['cluster', 'curves', 'feed', 'picture', 'timeline'],
+  'web/curves': ['actions', 'cluster', 'feed', 'picture', 'timeline'],
+  'web/cluster': ['curves', 'feed', 'picture', 'timeline'],
+  'web/picture': ['cluster', 'curves', 'feed', 'timeline'],
 }
 
 /** Package -> the only room that may import it. */

@@ -77,29 +77,41 @@ const Input = ({ field: { kind, choices = [], groups }, value, onChange, place }
   return <input {...place} {...QUIET} {...(INPUTS[kind] ?? { type: 'text' })} value={value} onInput={onInput} />
 }
 
-interface OneSecretProps {
+interface OneInputProps {
+  /** A `secret` is cleared after submission. */
+  readonly kind: 'secret' | 'text'
   readonly label: string
   readonly button: string
-  readonly onSubmit: (value: string) => void
+  /** Rejects with an Error whose message can be shown to the user. */
+  readonly onSubmit: (value: string) => Promise<void>
 }
 
-/** An input for one secret, which is cleared after submission. */
-export const OneSecret = ({ label, button, onSubmit }: OneSecretProps) => {
+/** A form with one input. */
+export const OneInput = ({ kind, label, button, onSubmit }: OneInputProps) => {
   const [value, setValue] = useState('')
+  const [problem, setProblem] = useState('')
+  const isSecret = kind === 'secret'
   return (
     <form
+      class={isSecret ? '' : 'open'}
       autocomplete="off"
       onSubmit={(event) => {
         event.preventDefault()
         if (value.trim() === '') return
-        onSubmit(value.trim())
-        setValue('')
+        setProblem('')
+        onSubmit(value.trim()).catch((error: Error) => setProblem(error.message))
+        if (isSecret) setValue('')
       }}
     >
-      <FieldInput field={{ name: 'secret', label, kind: 'secret' }} value={value} onChange={setValue} />
-      <button type="submit" class="main">
+      <FieldInput field={{ name: kind, label, kind }} value={value} onChange={setValue} />
+      <button type="submit" class={isSecret ? 'main' : ''}>
         {button}
       </button>
+      {isSecret && (
+        <p role="alert" class="error">
+          {problem}
+        </p>
+      )}
     </form>
   )
 }

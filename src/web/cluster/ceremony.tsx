@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { OneSecret } from '../actions/field-input.js'
+import { OneInput } from '../actions/field-input.js'
 import { get, textOf } from '../parts/api.js'
 import { Secret } from '../parts/text.js'
 import { LOOK_MS, useCluster, useRead } from './context.js'
@@ -29,9 +29,9 @@ export const Ceremony = ({ token, onToken }: CeremonyProps) => {
     setEncoded('')
     setPassword('')
   }
-  const step = (work: Promise<void>): void => {
+  const step = (work: Promise<void>): Promise<void> => {
     setProblem('')
-    work.catch((failure: Error) => setProblem(failure.message)).finally(again)
+    return work.catch((failure: Error) => setProblem(failure.message)).finally(again)
   }
   const begin = async () =>
     setPassword(textOf(await ask({ method: 'POST', path: `${ROOT}/attempt`, body: '{}' }), 'otp'))
@@ -65,7 +65,7 @@ export const Ceremony = ({ token, onToken }: CeremonyProps) => {
       )}
       {attempt?.started === true ? (
         <>
-          <OneSecret label="Key share" button="Give the share" onSubmit={(key) => step(give(key))} />
+          <OneInput kind="secret" label="Key share" button="Give the share" onSubmit={(key) => step(give(key))} />
           <p class="buttons">
             <button type="button" onClick={() => step(cancel())}>
               Cancel the attempt
@@ -80,7 +80,8 @@ export const Ceremony = ({ token, onToken }: CeremonyProps) => {
         </p>
       )}
       {encoded !== '' && (
-        <OneSecret
+        <OneInput
+          kind="secret"
           label="One-time password of the attempt"
           button="Open the token"
           onSubmit={(secret) => step(Promise.resolve().then(() => open(encoded, secret)))}

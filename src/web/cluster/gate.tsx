@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { Answer } from '../actions/dialog.js'
-import { OneSecret } from '../actions/field-input.js'
+import { OneInput } from '../actions/field-input.js'
 import { get, type Json, textOf } from '../parts/api.js'
 import { Pending } from '../parts/table.js'
 import { ActButton, LOOK_MS, useCluster, useRead } from './context.js'
@@ -10,7 +10,7 @@ import { INITIALISE } from './core-acts.js'
 /** Shows its children if the cluster is initialized and unsealed; otherwise the steps to get there. */
 export const Gate = ({ children }: { readonly children: ComponentChildren }) => {
   const { value: status, error, again } = useRead(get('sys/seal-status'), LOOK_MS)
-  const { canWrite } = useCluster()
+  const { ask, canWrite } = useCluster()
   const [made, setMade] = useState<Json | undefined>()
   if (made)
     return (
@@ -35,6 +35,9 @@ export const Gate = ({ children }: { readonly children: ComponentChildren }) => 
         </p>
       </section>
     )
+  const unseal = async (key: string) => {
+    await ask({ method: 'POST', path: 'sys/unseal', body: JSON.stringify({ key }) }).finally(again)
+  }
   if (status.sealed !== true) return <>{children}</>
   return (
     <section class="gate" aria-label="a sealed cluster">
@@ -42,26 +45,7 @@ export const Gate = ({ children }: { readonly children: ComponentChildren }) => 
         role="status"
         class="said"
       >{`This cluster is sealed: ${textOf(status, 'progress')} of ${textOf(status, 't')} key shares are given.`}</p>
-      {canWrite && <Unseal onDone={again} />}
+      {canWrite && <OneInput kind="secret" label="Key share" button="Unseal" onSubmit={unseal} />}
     </section>
-  )
-}
-
-const Unseal = ({ onDone }: { readonly onDone: () => void }) => {
-  const { ask } = useCluster()
-  const [problem, setProblem] = useState('')
-  const give = (key: string) => {
-    setProblem('')
-    ask({ method: 'POST', path: 'sys/unseal', body: JSON.stringify({ key }) })
-      .catch((error: Error) => setProblem(error.message))
-      .finally(onDone)
-  }
-  return (
-    <>
-      <OneSecret label="Key share" button="Unseal" onSubmit={give} />
-      <p role="alert" class="error">
-        {problem}
-      </p>
-    </>
   )
 }

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { OneInput } from '../actions/field-input.js'
 import { get, type Json, keysOf, partOf, textOf } from '../parts/api.js'
 import { ChooserField } from '../parts/inputs.js'
 import { Facts, Pending, Table } from '../parts/table.js'
@@ -73,37 +74,12 @@ const Folder = ({ mount, place, onPlace }: FolderProps) => {
         current={place.name?.slice(folder.length)}
         onOpen={(key) => go(key.endsWith('/') ? { folder: folder + key } : { folder, name: folder + key })}
       />
-      <OpenByName folder={folder} onOpen={(name) => go({ folder, name })} />
+      {/* A token may permit reading a secret but not listing its folder. */}
+      <OneInput kind="text" label="Name" button="Open" onSubmit={async (name) => go({ folder, name: folder + name })} />
       <p class="acts">
         <ActButton act={acts.newAct(mount, folder)} onDone={again} />
       </p>
     </>
-  )
-}
-
-/** Opens a secret by name, because a token may permit reading a secret but not listing its folder. */
-const OpenByName = ({ folder, onOpen }: { readonly folder: string; readonly onOpen: (name: string) => void }) => {
-  const [name, setName] = useState('')
-  return (
-    <form
-      class="open"
-      autocomplete="off"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (name.trim() !== '') onOpen(folder + name.trim())
-      }}
-    >
-      <label class="field">
-        <span>Name</span>
-        <input
-          autocomplete="off"
-          spellcheck={false}
-          value={name}
-          onInput={({ currentTarget }) => setName(currentTarget.value)}
-        />
-      </label>
-      <button type="submit">Open</button>
-    </form>
   )
 }
 

@@ -12,7 +12,7 @@ import { ONLY_TO_LOOK_AT, Refusal } from './refusal.js'
  * `DELETE <id>` stops it. Error responses have their reasons in `errors`. `jobs`: absent if the page is read-only.
  */
 export const actionRoutes = (jobs: JobRunner | undefined): Router => {
-  const router = Router()
+  const router = Router({ caseSensitive: true, strict: true })
   const route =
     (work: (jobs: JobRunner, request: Request) => unknown) =>
     async (request: Request, response: Response): Promise<void> => {

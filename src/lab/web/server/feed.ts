@@ -197,17 +197,13 @@ const ANSWER_MS = 1000
 
 /** Returns the request counts of each server by name. Null for a server that reports none, such as one of another product. */
 const askRequests = async (lab: AnyLab): Promise<ReadonlyMap<string, PageRequests | null>> => {
-  const servers = (lab.clusters as readonly ClusterOfNodes[]).flatMap((cluster) =>
-    serversIn<NodeAccess>(cluster).map((server) => ({ cluster, server })),
+  const asked = (lab.clusters as readonly ClusterOfNodes[]).flatMap((cluster) =>
+    serversIn<NodeAccess>(cluster).map(async ({ name, apiAddress }) => {
+      const requests = await askServer(name, { ...cluster, apiAddress }).catch(() => null)
+      return [name, requests] as const
+    }),
   )
-  return new Map(
-    await Promise.all(
-      servers.map(async ({ cluster, server: { name, apiAddress } }) => {
-        const asked = await askServer(name, { ...cluster, apiAddress }).catch(() => null)
-        return [name, asked] as const
-      }),
-    ),
-  )
+  return new Map(await Promise.all(asked))
 }
 
 const askServer = (server: string, cluster: ClusterAccess): Promise<PageRequests | null> =>
