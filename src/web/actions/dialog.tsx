@@ -7,8 +7,9 @@ import { FieldInput } from './field-input.js'
 
 interface DialogProps {
   readonly title: string
-  /** One action, or a menu of actions. */
-  readonly actions: Action | readonly Action[]
+  /** The only action. Absent if the user chooses one from the menu. */
+  readonly only?: Action
+  readonly menu?: readonly Action[]
   /** Called with the response. */
   readonly onDone?: ((answer: Json) => void) | undefined
   readonly onClose: () => void
@@ -18,15 +19,14 @@ interface DialogProps {
  * Asks for an action and its input, shows its plan for confirmation, runs it and shows the response. Works with the
  * keyboard like any dialog: it traps the focus, Escape closes it, and the focus then returns to its previous element.
  */
-export const ActionDialog = ({ title, actions, onDone, onClose }: DialogProps) => {
+export const ActionDialog = ({ title, only, menu = [], onDone, onClose }: DialogProps) => {
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
   const [chosen, setChosen] = useState<Action | undefined>()
   const [answer, setAnswer] = useState<Json | undefined>()
   useEffect(() => element.current?.showModal(), [])
   const close = () => element.current?.close()
-  const isMenu = Array.isArray(actions)
-  const action = isMenu ? chosen : (actions as Action)
+  const action = only ?? chosen
   const done = (json: Json) => {
     onDone?.(json)
     if (action?.isQuiet || answerRows(json).length + warningsOf(json).length === 0) close()
@@ -39,41 +39,33 @@ export const ActionDialog = ({ title, actions, onDone, onClose }: DialogProps) =
       {!answer && action && (
         <ActionForm
           action={action}
-          back={isMenu ? 'Back' : 'Cancel'}
-          onBack={isMenu ? () => setChosen(undefined) : close}
+          back={only ? 'Cancel' : 'Back'}
+          onBack={only ? close : () => setChosen(undefined)}
           onDone={done}
         />
       )}
-      {!action && <Menu actions={actions as readonly Action[]} onChoose={setChosen} onCancel={close} />}
+      {!action && (
+        <>
+          {menu.length === 0 && <p>Nothing can be done to it as it is.</p>}
+          <ul class="offers">
+            {menu.map((one) => (
+              <li key={one.label}>
+                <button type="button" onClick={() => setChosen(one)}>
+                  {one.label}
+                </button>
+              </li>
+            ))}
+          </ul>
+          <p class="buttons">
+            <button type="button" onClick={close}>
+              Cancel
+            </button>
+          </p>
+        </>
+      )}
     </dialog>
   )
 }
-
-interface MenuProps {
-  readonly actions: readonly Action[]
-  readonly onChoose: (action: Action) => void
-  readonly onCancel: () => void
-}
-
-const Menu = ({ actions, onChoose, onCancel }: MenuProps) => (
-  <>
-    {actions.length === 0 && <p>Nothing can be done to it as it is.</p>}
-    <ul class="offers">
-      {actions.map((action) => (
-        <li key={action.label}>
-          <button type="button" onClick={() => onChoose(action)}>
-            {action.label}
-          </button>
-        </li>
-      ))}
-    </ul>
-    <p class="buttons">
-      <button type="button" onClick={onCancel}>
-        Cancel
-      </button>
-    </p>
-  </>
-)
 
 interface FormProps {
   readonly action: Action

@@ -1,4 +1,4 @@
-import { type Json, listOf, partOf, textOf } from '../parts/api.js'
+import { type Json, listOf, parseJson, partOf, textOf } from '../parts/api.js'
 
 /** The readable part of an audit line. */
 export interface AuditLine {
@@ -25,7 +25,8 @@ export const auditLinesOf = (answer: Json): readonly AuditLine[] =>
 
 const read = (line: Json, place: number): AuditLine => {
   const text = textOf(line, 'text')
-  const json = parse(text)
+  // It may be truncated.
+  const json = partOf({ line: parseJson(text) }, 'line')
   const request = partOf(json, 'request')
   const atMs = Date.parse(textOf(json, 'time'))
   return {
@@ -38,16 +39,6 @@ const read = (line: Json, place: number): AuditLine => {
     who: textOf(partOf(json, 'auth'), 'display_name'),
     error: textOf(json, 'error'),
     text,
-  }
-}
-
-/** Parses a line, which may be truncated. */
-const parse = (text: string): Json => {
-  try {
-    const json: unknown = JSON.parse(text)
-    return typeof json === 'object' && json !== null ? (json as Json) : {}
-  } catch {
-    return {}
   }
 }
 

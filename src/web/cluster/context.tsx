@@ -93,7 +93,7 @@ export const ActButton = ({ act, of, onDone }: ActButtonProps) => {
       {isOpen && (
         <ActionDialog
           title={[act.label.replace(' …', ''), of].filter((part) => part).join(' ')}
-          actions={toAction(act, ask)}
+          only={toAction(act, ask)}
           onDone={onDone}
           onClose={() => setOpen(false)}
         />

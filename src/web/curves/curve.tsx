@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
+import { SHORT_TIME } from '../parts/text.js'
 import { type Curves, describe, type Line, type Phase } from './curves-of.js'
 
 interface CurveProps {
@@ -111,7 +112,13 @@ const optionsFor = (
       y: { range: (_, __, max) => [0, Math.max(1, max) * 1.05] },
     },
     axes: [
-      { ...axis, space: 80, size: 30, font: FONT, values: (_, times) => times.map((time) => TIME.format(time * 1000)) },
+      {
+        ...axis,
+        space: 80,
+        size: 30,
+        font: FONT,
+        values: (_, times) => times.map((time) => SHORT_TIME.format(time * 1000)),
+      },
       { ...axis, size: 46, font: FONT, incrs: WHOLE },
     ],
     series: [
@@ -134,10 +141,6 @@ const spanOf = ({ data: [times] }: uPlot): [number, number] => {
   return [Math.min(times[0] ?? last, last - SPAN_MIN), last]
 }
 
-/** The chart covers 15 minutes, so labels show the time only. */
-const TIME = new Intl.DateTimeFormat(undefined, {
-  ...({ hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false } as const),
-})
 const FONT = '14px system-ui, sans-serif'
 /** Entries are whole numbers, so the axis has no fractions. */
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000, 1_000_000]

@@ -80,7 +80,7 @@ export const apiAt =
         throw new Error(silence)
       })
     const text = await response.text()
-    const json = parse(text)
+    const json = parseJson(text)
     if (response.ok || (call.method === 'GET' && isAnswer(json))) return json ?? {}
     throw new Error(reasonOf(json, text, response.status))
   }
@@ -115,7 +115,8 @@ const keepNumbers: Reviver = (_, value, context) =>
     ? rawJSON(context.source)
     : value
 
-const parse = (text: string): Json | undefined => {
+/** Returns undefined for a text that is not JSON. */
+export const parseJson = (text: string): Json | undefined => {
   try {
     return JSON.parse(text, keepNumbers as (key: string, value: unknown) => unknown) as Json
   } catch {

@@ -1,14 +1,11 @@
 import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 
-/** Local times, with tenths of a second. */
-export const TIME = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  fractionalSecondDigits: 1,
-  hour12: false,
-})
+const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false } as const
+
+/** Local times, and those with tenths of a second. */
+export const SHORT_TIME = new Intl.DateTimeFormat(undefined, CLOCK)
+export const TIME = new Intl.DateTimeFormat(undefined, { ...CLOCK, fractionalSecondDigits: 1 })
 
 /** Their time zone. */
 export const { timeZone: ZONE } = TIME.resolvedOptions()
@@ -16,7 +13,7 @@ export const { timeZone: ZONE } = TIME.resolvedOptions()
 /** Times that may be days ago, with their time zone. */
 const DAY_AND_TIME = new Intl.DateTimeFormat(undefined, {
   ...({ year: 'numeric', month: '2-digit', day: '2-digit' } as const),
-  ...({ hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false, timeZoneName: 'short' } as const),
+  ...({ ...CLOCK, timeZoneName: 'short' } as const),
 })
 
 /** Shows a server time in the user's time zone. Other texts are shown unchanged. */

@@ -49,7 +49,10 @@ export const proxyClusters =
       throw new Refusal(405, `there is no ${method} here`)
     if (isReadOnly && method !== 'GET' && !ALSO_READS.test(path)) throw new Refusal(403, ONLY_TO_LOOK_AT)
     const raw = await readBytes(request, BODY_BYTES_MAX)
-    const headers = Object.fromEntries(PASSED.flatMap((header) => pairOf(header, request.headers[header])))
+    const passed = PASSED.map((header) => [header, request.get(header)] as const)
+    const headers = Object.fromEntries(
+      passed.flatMap(([header, value]) => (value === undefined ? [] : [[header, value]])),
+    )
     const call = { headers, query: Object.fromEntries(new URLSearchParams(query)), ...(raw.length > 0 ? { raw } : {}) }
     const cluster = await atSpeaker(findCluster(lab(), name))
     const answer = await withAnonymousClient(
@@ -72,9 +75,6 @@ const findCluster = (lab: AnyLab, name: string): ClusterOfNodes => {
   if (!found) throw new LabError('usage', `the lab has no cluster ${name}`)
   return found
 }
-
-const pairOf = (name: string, value: string | string[] | undefined): [string, string][] =>
-  typeof value === 'string' ? [[name, value]] : []
 
 interface Place {
   readonly name: string
