@@ -50,7 +50,7 @@ export const Timeline = ({ events, clusters, hasEvents }: TimelineProps) => {
           onInput={({ currentTarget }) => setFilter({ ...filter, text: currentTarget.value })}
         />
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: who has no mouse scrolls it by the keys */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a keyboard user must be able to scroll it */}
       <ol tabIndex={0} aria-label="events, newest first">
         {shown.map((event) => (
           <Row key={event.id} event={event} />

@@ -1,4 +1,4 @@
-import { type Request, type Response, Router } from 'express'
+import { type Request, Router } from 'express'
 import { readJson } from '../../daemon/json-server.js'
 import { KINDS } from '../../model/kinds.js'
 import { LabError } from '../../model/lab-error.js'
@@ -7,15 +7,23 @@ import type { JobRunner } from '../actions/job-runner.js'
 import type { PageAction, PageKind, PageVerb } from '../page-facts.js'
 import { ONLY_TO_LOOK_AT, Refusal } from './refusal.js'
 
+type Work = (jobs: JobRunner, request: Request) => unknown
+
+const ROUTES: readonly (readonly [method: 'get' | 'post' | 'delete', path: string | RegExp, work: Work])[] = [
+  ['get', '/', (jobs) => jobs.choices()],
+  ['post', '/', async (jobs, request) => jobs.begin(parseAction(await readJson(request)))],
+  ['post', '/plan', async (jobs, request) => jobs.plan(parseAction(await readJson(request)))],
+  ['delete', /^\/(\d+)$/, (jobs, { params }) => jobs.stop(Number(params[0]))],
+]
+
 /**
  * Routes of the actions of the page. `GET` lists the choices, `POST` starts an action, `POST plan` returns what it would do,
  * `DELETE <id>` stops it. Error responses have their reasons in `errors`. `jobs`: absent if the page is read-only.
  */
 export const actionRoutes = (jobs: JobRunner | undefined): Router => {
   const router = Router({ caseSensitive: true, strict: true })
-  const route =
-    (work: (jobs: JobRunner, request: Request) => unknown) =>
-    async (request: Request, response: Response): Promise<void> => {
+  for (const [method, path, work] of ROUTES)
+    router[method](path, async (request, response) => {
       if (!jobs) throw new Refusal(403, ONLY_TO_LOOK_AT)
       // A form of another site cannot send this content type.
       if (request.method === 'POST' && !request.is('application/json'))
@@ -23,23 +31,7 @@ export const actionRoutes = (jobs: JobRunner | undefined): Router => {
       const answer = await work(jobs, request)
       if (answer === undefined) response.status(204).end()
       else response.json(answer)
-    }
-  router.get(
-    '/',
-    route((runner) => runner.choices()),
-  )
-  router.post(
-    '/',
-    route(async (runner, request) => runner.begin(parseAction(await readJson(request)))),
-  )
-  router.post(
-    '/plan',
-    route(async (runner, request) => runner.plan(parseAction(await readJson(request)))),
-  )
-  router.delete(
-    /^\/(\d+)$/,
-    route((runner, { params }) => runner.stop(Number(params[0]))),
-  )
+    })
   router.use(({ method, path, originalUrl }) => {
     throw new Refusal(path === '/' ? 405 : 404, `there is no ${method} ${originalUrl.split('?', 1)[0]}`)
   })
@@ -73,10 +65,7 @@ const parseAction = (value: unknown): PageAction => {
   requireThat(new Set(clusters as string[]).size === count, 'name two clusters')
   const action = { verb: known, clusters: clusters as string[], ...(isForced === true && { isForced }) }
   if (hasKind) {
-    requireThat(
-      KINDS.some((one) => one === kind),
-      `"kind" is one of ${KINDS.join(', ')}`,
-    )
+    requireThat(KINDS.includes(kind as PageKind), `"kind" is one of ${KINDS.join(', ')}`)
     return { ...action, kind: kind as PageKind }
   }
   if (asks === 'ms') {
