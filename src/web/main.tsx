@@ -49,7 +49,7 @@ const App = () => {
       {asked && survey && (
         <ActionDialog
           title={asked.title}
-          menu={(survey.actions[asked.key] ?? []).map((offer) => labAction(offer, survey.topology))}
+          menu={(survey.actions[asked.key] ?? []).map((one) => labAction(one, survey.topology))}
           onClose={() => ask(undefined)}
         />
       )}

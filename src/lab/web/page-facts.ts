@@ -19,7 +19,7 @@ export interface PageSurvey {
   /**
    * The available actions of `lab`, and for example of `cluster A`, `node A1` and `link A B`. Empty if the page is read-only.
    */
-  readonly actions: Readonly<Record<string, readonly PageOffer[]>>
+  readonly actions: Readonly<Record<string, readonly AvailableAction[]>>
 }
 
 export type PageKind = 'dr' | 'performance'
@@ -133,7 +133,7 @@ export interface PageAction {
 }
 
 /** An available action. */
-export interface PageOffer {
+export interface AvailableAction {
   readonly label: string
   readonly action: PageAction
   /** The input that the action needs. */

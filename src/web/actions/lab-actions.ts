@@ -1,4 +1,4 @@
-import type { PageAction, PageChoices, PageOffer, PagePlan } from '../../lab/web/page-facts.js'
+import type { PageAction, PageChoices, AvailableAction, PagePlan } from '../../lab/web/page-facts.js'
 import { apiAt, type Call } from '../parts/api.js'
 import { type Action, type Field, field, type Values } from './action.js'
 
@@ -19,7 +19,7 @@ const own = (method: Call['method'], path: string, body?: PageAction): Call => (
 /** Stops an action of the lab. Rejects with an Error whose message can be shown to the user. */
 export const stop = (id: number): Promise<unknown> => ask(own('DELETE', `actions/${id}`))
 
-const ASKED: Readonly<Record<NonNullable<PageOffer['asks']>, Field>> = {
+const ASKED: Readonly<Record<NonNullable<AvailableAction['asks']>, Field>> = {
   ms: field('milliseconds', 'ms', 'Milliseconds'),
   'new-snapshot': field('text', 'name', 'Name'),
   snapshot: field('pick', 'name', 'Snapshot'),
@@ -28,7 +28,7 @@ const ASKED: Readonly<Record<NonNullable<PageOffer['asks']>, Field>> = {
 const FORCE = field('force', 'isForced', 'at any price (force)')
 
 /** Returns an action of the lab, which its server plans and runs. `topology`: that from which the lab was created. */
-export const labAction = ({ label, action, asks, canForce }: PageOffer, topology: string): Action => {
+export const labAction = ({ label, action, asks, canForce }: AvailableAction, topology: string): Action => {
   const asked = asks && ASKED[asks]
   const bodyOf = ({ ms, name, isForced }: Values): PageAction => ({
     ...action,

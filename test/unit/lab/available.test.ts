@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { AnyLab } from '../../../src/lab/model/cluster.js'
 import { availableActions } from '../../../src/lab/web/actions/available.js'
-import type { PageCluster, PageLink, PageNode, PageOffer, PageRole } from '../../../src/lab/web/page-facts.js'
+import { describeSurvey, primariesOf } from '../../../src/lab/web/server/describe-page.js'
+import type { PageCluster, PageLink, PageNode, AvailableAction, PageRole } from '../../../src/lab/web/page-facts.js'
 
 const role = (mode: string, state = ''): PageRole => ({ mode, state, lastWal: 0 })
 const cluster = (name: string, more: Partial<PageCluster> = {}): PageCluster => ({
@@ -29,7 +30,7 @@ interface Known {
   readonly lab?: AnyLab
 }
 
-const offered = (subject: string, { lab = OWN, clusters = [], links = [] }: Known = {}): readonly PageOffer[] =>
+const offered = (subject: string, { lab = OWN, clusters = [], links = [] }: Known = {}): readonly AvailableAction[] =>
   availableActions(lab, { clusters, links })[subject] ?? []
 const verbsOf = (name: string, known: Known) =>
   offered(`cluster ${name}`, known).map(({ action: { verb, clusters, kind } }) =>
@@ -66,6 +67,19 @@ describe('what is offered for a cluster', () => {
     const known = { clusters, links: [{ ...lost, lastPrimary: 'A' }] }
     expect(verbsOf('B', known).slice(0, 2)).toEqual(['failover A B', 'promote dr'])
     expect(verbsOf('B', { clusters, links: [lost] }).slice(0, 1), 'its primary is unknown').toEqual(['promote dr'])
+  })
+
+  it('the server of the page remembers the primary of a cluster while that primary does not answer', () => {
+    const linksAfter = (before: readonly PageLink[], primary: string | null): readonly PageLink[] => {
+      const survey = { clusters: [], links: [link(primary, 'B')], faults: [] } as never
+      const lab = { topology: 'dr' } as never
+      return describeSurvey(lab, survey, { atMs: 0, requests: new Map(), primaries: primariesOf(before) }).links
+    }
+    const lost = linksAfter(linksAfter([], 'A'), null)
+    expect(lost).toMatchObject([{ primary: null, lastPrimary: 'A' }])
+    expect(linksAfter(lost, null)).toMatchObject([{ primary: null, lastPrimary: 'A' }])
+    expect(linksAfter([], null)[0]).not.toHaveProperty('lastPrimary')
+    expect(linksAfter(lost, 'C')[0]).not.toHaveProperty('lastPrimary')
   })
 
   it('the actions of a former primary without secondaries include rejoin', () => {

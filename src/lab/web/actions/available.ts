@@ -1,6 +1,14 @@
 import type { AnyLab } from '../../model/cluster.js'
 import { KINDS } from '../../model/kinds.js'
-import type { PageAction, PageCluster, PageKind, PageNode, PageOffer, PageSurvey, PageVerb } from '../page-facts.js'
+import type {
+  PageAction,
+  PageCluster,
+  PageKind,
+  PageNode,
+  AvailableAction,
+  PageSurvey,
+  PageVerb,
+} from '../page-facts.js'
 import { ACTIONS } from './actions.js'
 import { LABS } from './lab-action.js'
 
@@ -8,25 +16,25 @@ type Known = Pick<PageSurvey, 'clusters' | 'links'>
 
 /** Returns the actions that a lab supports and that make sense in its current state, by subject. */
 export const availableActions = (lab: AnyLab, known: Known): PageSurvey['actions'] => {
-  const offersOf = (actions: readonly PageAction[], isOfNodes = false): readonly PageOffer[] =>
-    actions.filter(({ verb }) => LABS[ACTIONS[verb].needs](lab)).map((action) => toOffer(action, isOfNodes))
+  const describe = (actions: readonly PageAction[], isOfNodes = false): readonly AvailableAction[] =>
+    actions.filter(({ verb }) => LABS[ACTIONS[verb].needs](lab)).map((action) => toAvailable(action, isOfNodes))
   return Object.fromEntries([
-    ['lab', offersOf(actionsOn([], 'drill', 'save', 'load', 'reset'))],
+    ['lab', describe(actionsOn([], 'drill', 'save', 'load', 'reset'))],
     ...known.clusters.flatMap((cluster) => [
       [
         `cluster ${cluster.name}`,
-        [...offersOf(roleActions(cluster, known)), ...offersOf(serverActions(cluster), cluster.nodes !== null)],
+        [...describe(roleActions(cluster, known)), ...describe(serverActions(cluster), cluster.nodes !== null)],
       ],
-      ...(cluster.nodes ?? []).map((node) => [`node ${node.name}`, offersOf(nodeActions(node, cluster))]),
+      ...(cluster.nodes ?? []).map((node) => [`node ${node.name}`, describe(nodeActions(node, cluster))]),
     ]),
     ...known.links.flatMap(({ primary, lastPrimary, secondary }) => {
       const ends = [primary ?? lastPrimary ?? '', secondary]
-      return [[`link ${ends.join(' ')}`, offersOf(actionsOn(ends, 'cut', 'latency', 'heal'))]]
+      return [[`link ${ends.join(' ')}`, describe(actionsOn(ends, 'cut', 'latency', 'heal'))]]
     }),
   ])
 }
 
-const toOffer = (action: PageAction, isOfNodes: boolean): PageOffer => {
+const toAvailable = (action: PageAction, isOfNodes: boolean): AvailableAction => {
   const { label, asks, canForce } = ACTIONS[action.verb]
   const text = label(action)
   return {

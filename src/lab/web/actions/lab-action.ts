@@ -8,7 +8,7 @@ import { findMissingMode } from '../../operations/role-changes.js'
 import type { Runbook } from '../../operations/runbook.js'
 import type { LabHost } from '../../processes/lab-host.js'
 import type { LinkFault } from '../../proxy/link-faults.js'
-import type { PageAction, PageDrill, PageOffer, PageVerb } from '../page-facts.js'
+import type { PageAction, PageDrill, AvailableAction, PageVerb } from '../page-facts.js'
 
 /** Timeout of each wait in milliseconds, as on the command line. */
 export const TIMEOUT_MS = 30_000
@@ -31,7 +31,7 @@ export interface ActionContext {
 }
 
 /** An action of the page, which runs the code of the command line. `needs`: which labs support it. */
-export interface LabAction extends Pick<PageOffer, 'asks' | 'canForce'> {
+export interface LabAction extends Pick<AvailableAction, 'asks' | 'canForce'> {
   readonly label: (action: PageAction) => string
   /** Number of clusters that it takes. */
   readonly clusters: 0 | 1 | 2

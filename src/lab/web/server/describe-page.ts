@@ -9,11 +9,14 @@ import type { Survey } from '../../status/survey.js'
 import { topologyOf } from '../../topology/catalogue.js'
 import type { PageCluster, PageEvent, PageFault, PageLink, PageNode, PageRequests, PageSurvey } from '../page-facts.js'
 
-/** The last known primary of each secondary. An unresponsive primary is kept for as long as a secondary follows it. */
+/** The last known primary of each secondary. A cluster follows at most one primary of each kind. */
 export type Primaries = ReadonlyMap<string, string | undefined>
 
-/** Returns the key of a secondary: a cluster follows at most one primary of each kind. */
-export const keyOf = ({ kind, secondary }: Pick<PageLink, 'kind' | 'secondary'>): string => `${kind} ${secondary}`
+const keyOf = ({ kind, secondary }: Pick<PageLink, 'kind' | 'secondary'>): string => `${kind} ${secondary}`
+
+/** Keeps an unresponsive primary for as long as a secondary follows it. */
+export const primariesOf = (links: readonly PageLink[]): Primaries =>
+  new Map(links.map((link) => [keyOf(link), link.primary ?? link.lastPrimary]))
 
 /** Additional facts. */
 interface Besides extends Pick<PageSurvey, 'atMs'> {

@@ -13,7 +13,7 @@ import { followEvents, listEvents } from '../../daemon/reading.js'
 import { requireAnyLab } from '../../model/lab-directory.js'
 import type { LabHost } from '../../processes/lab-host.js'
 import { surveyLab } from '../../status/survey.js'
-import { describeHappened, describeSurvey, keyOf, type Primaries } from './describe-page.js'
+import { describeHappened, describeSurvey, type Primaries, primariesOf } from './describe-page.js'
 import { availableActions } from '../actions/available.js'
 import type { PAGE_MESSAGES, PageEvent, PageRequests, PageWork } from '../page-facts.js'
 import type { ClusterOfNodes, NodeAccess } from '../../nodes/nodes.js'
@@ -122,7 +122,7 @@ export class Feed {
       const lab = requireAnyLab(this.#name)
       const [survey, requests] = await Promise.all([surveyLab(lab, this.#host), askRequests(lab)])
       const shown = describeSurvey(lab, survey, { atMs: this.#clock.now(), requests, primaries: this.#primaries })
-      this.#primaries = new Map(shown.links.map((link) => [keyOf(link), link.primary ?? link.lastPrimary]))
+      this.#primaries = primariesOf(shown.links)
       this.#send('survey', { ...shown, actions: this.#isReadOnly ? {} : availableActions(lab, shown) })
     } catch (error) {
       this.#send('gone', { reason: error instanceof Error ? error.message : String(error) })
