@@ -76,7 +76,7 @@ export const makeRequest = (
   operation,
   path,
   namespace: ROOT_NAMESPACE,
-  data: (typeof body === 'string' ? parseJson(body) : body) as JsonObject,
+  data: (typeof body === 'string' ? parseJson(body) : Object.assign(Object.create(null), body)) as JsonObject,
   headers: {},
   remoteAddress: '127.0.0.1',
   remotePort: 40_000,

@@ -6,8 +6,7 @@ import type { Backend } from '../../src/logical/backend.js'
 import { dispatch } from '../../src/logical/dispatch.js'
 import { invalid, LogicalError } from '../../src/logical/errors.js'
 import type { JsonObject } from '../../src/logical/json.js'
-import type { Operation, Request, Response, WrapInfo } from '../../src/logical/request.js'
-import { ROOT_NAMESPACE } from '../../src/logical/request.js'
+import type { Operation, Response, WrapInfo } from '../../src/logical/request.js'
 import { createDataPlane } from '../../src/replication/runtime/data-plane.js'
 import type { MountFact, NamespaceFact } from '../../src/replication/model/compile-filter.js'
 import { Holds } from '../../src/replication/host/holds.js'
@@ -33,7 +32,8 @@ import type { Category } from '../../src/storage/keys/key-families.js'
 import type { Store } from '../../src/storage/store/store.js'
 import { GenerationMove } from '../../src/storage/generations/generation-move.js'
 import { FENCED } from '../../src/server/wiring/write-fence.js'
-import { CuttableNetwork, transportOver, openStore, TIMES } from './replication-fixture.js'
+import { makeRequest } from './backend-harness.js'
+import { FaultyNetwork, transportOver, openStore, TIMES } from './replication-fixture.js'
 import { sealRecordsOf } from './seal-records.js'
 import { until } from './until.js'
 
@@ -53,7 +53,7 @@ export class ControlCluster {
   readonly name: string
   readonly holds = new Holds()
   /** What this cluster dials with. */
-  readonly network = new CuttableNetwork()
+  readonly network = new FaultyNetwork()
   readonly wrapped = new Map<string, { readonly payload: JsonObject; readonly creationPath: string }>()
   readonly batchTokens = new Map<string, readonly string[]>()
   settings: ReplicationSettings = {
@@ -146,19 +146,7 @@ export class ControlCluster {
   }
 
   async call(operation: Operation, path: string, data: JsonObject = {}): Promise<Response | undefined> {
-    const request: Request = {
-      id: uuid(random),
-      operation,
-      path: `sys/${path}`,
-      namespace: ROOT_NAMESPACE,
-      data: Object.assign(Object.create(null), data),
-      headers: {},
-      remoteAddress: '127.0.0.1',
-      remotePort: 1,
-      clientToken: undefined,
-      wrap: undefined,
-    }
-    return dispatch(this.#backend, request, path)
+    return dispatch(this.#backend, makeRequest(operation, `sys/${path}`, data), path)
   }
 
   post(path: string, data: JsonObject = {}): Promise<Response | undefined> {

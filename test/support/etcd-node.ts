@@ -2,13 +2,14 @@ import { systemClock } from '../../src/base/clock.js'
 import { silentLog } from '../../src/base/log.js'
 import { createSystemRandom } from '../../src/base/random.js'
 import { sourceOf } from './engine-source.js'
+import { openStore } from './open-store.js'
 import { prepareCopy } from '../../src/storage/commit-log/copy.js'
 import { EtcdSharedLog, type EtcdSharedLogOptions } from '../../src/storage/commit-log/etcd/etcd-shared-log.js'
 import { Follower } from '../../src/storage/commit-log/follower.js'
 import { SharedCommitLog } from '../../src/storage/commit-log/shared-commit-log.js'
 import type { Leadership } from '../../src/storage/commit-log/shared-log.js'
 import { MemoryDisk, MemoryEngine } from '../../src/storage/engine/memory-engine.js'
-import { Store } from '../../src/storage/store/store.js'
+import type { Store } from '../../src/storage/store/store.js'
 
 const never = new AbortController().signal
 
@@ -48,16 +49,7 @@ export class EtcdNode {
     const engine = new MemoryEngine(disk)
     const hasReadImage = await prepareCopy(sourceOf(engine), shared, never)
     const commitLog = new SharedCommitLog(engine)
-    const store = await Store.open({
-      engine,
-      commitLog,
-      clock: systemClock,
-      log: silentLog,
-      syncWrites: true,
-      walRetentionEntries: 1000,
-      walRetentionBytes: 1 << 30,
-      ringBytes: 1 << 20,
-    })
+    const store = await openStore({ engine, commitLog, clock: systemClock })
     const follower = new Follower({ store, commitLog, sharedLog: shared })
     const node = new EtcdNode(shared, disk, store, [follower, hasReadImage])
     node.#follow()

@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Duplex } from 'node:stream'
@@ -32,7 +31,8 @@ import type {
 import type { Engine } from '../../src/storage/engine/engine.js'
 import { LevelEngine } from '../../src/storage/engine/level-engine.js'
 import { MemoryEngine } from '../../src/storage/engine/memory-engine.js'
-import { Store, type StoreOptions } from '../../src/storage/store/store.js'
+import type { Store, StoreOptions } from '../../src/storage/store/store.js'
+import { openStore as openAnyStore } from './open-store.js'
 import { until } from './until.js'
 
 /** Primaries and followers over real sockets, without servers around them. */
@@ -50,13 +50,11 @@ export const TIMES: ReplicationTimes = {
 }
 
 export const openStore = (engine: Engine = new MemoryEngine(), options: Partial<StoreOptions> = {}): Promise<Store> =>
-  Store.open({
+  openAnyStore({
     engine,
     clock: systemClock,
-    log: silentLog,
     syncWrites: false,
     walRetentionEntries: 262_144,
-    walRetentionBytes: 1 << 30,
     ringBytes: 16 << 20,
     ...options,
   })
@@ -120,52 +118,29 @@ export const pair = async (
   return { set, primary, secondary }
 }
 
-/** A network whose connections can be cut, and which refuses new ones while it is down. */
-export class CuttableNetwork implements Network {
-  readonly #open = new Set<Duplex>()
-  readonly #dialled: Socket[] = []
+/**
+ * A network that refuses new connections while it is down, and whose connections can be cut, or frozen: they stay open, and
+ * nothing moves on them.
+ */
+export class FaultyNetwork implements Network {
+  readonly #links = new Set<{ readonly far: Duplex; readonly near: Duplex }>()
   readonly listen = systemNetwork.listen
   isDown = false
   dials = 0
-
-  async dial(address: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<Duplex> {
-    this.dials++
-    if (this.isDown) throw new Error('the network is down')
-    const socket = await systemNetwork.dial(address, options)
-    this.#open.add(socket)
-    if (socket instanceof Socket) this.#dialled.push(socket)
-    socket.once('close', () => this.#open.delete(socket))
-    return socket
-  }
-
   /** By those who dialled, over all connections. */
-  get sentBytes(): number {
-    return this.#dialled.reduce((sum, { bytesWritten }) => sum + bytesWritten, 0)
-  }
-
-  cut(): void {
-    for (const socket of this.#open) socket.destroy()
-  }
-
-  down(): void {
-    this.isDown = true
-    this.cut()
-  }
-}
-
-/** A network whose links can be frozen: they stay open, and nothing moves on them. */
-export class FreezableNetwork implements Network {
-  readonly #links = new Set<{ a: Duplex; b: Duplex }>()
-  readonly listen = systemNetwork.listen
-  dials = 0
+  sentBytes = 0
   #isFrozen = false
 
   async dial(address: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<Duplex> {
     this.dials++
+    if (this.isDown) throw new Error('the network is down')
     const far = await systemNetwork.dial(address, options)
     const [near, given] = duplexPair()
-    const link = { a: far, b: near }
+    const link = { far, near }
     far.pipe(near).pipe(far)
+    near.on('data', (bytes: Buffer) => {
+      this.sentBytes += bytes.length
+    })
     for (const end of [far, near]) {
       end.on('error', () => end.destroy())
       end.once('close', () => {
@@ -185,16 +160,21 @@ export class FreezableNetwork implements Network {
   }
 
   cut(): void {
-    for (const { a } of this.#links) a.destroy()
+    for (const { far } of this.#links) far.destroy()
+  }
+
+  down(): void {
+    this.isDown = true
+    this.cut()
   }
 
   freeze(): void {
     this.#isFrozen = true
-    for (const { a, b } of this.#links) {
-      a.unpipe(b)
-      b.unpipe(a)
-      a.pause()
-      b.pause()
+    for (const { far, near } of this.#links) {
+      far.unpipe(near)
+      near.unpipe(far)
+      far.pause()
+      near.pause()
     }
   }
 

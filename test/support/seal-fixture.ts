@@ -1,5 +1,4 @@
 import { silentLog } from '../../src/base/log.js'
-import { ManualClock } from './manual-clock.js'
 import { createSeededRandom } from '../../src/base/random.js'
 import type { ClusterFacts, ClusterStatus } from '../../src/core/status/cluster-status.js'
 import { GenerationAttempt, GenerationSlot } from '../../src/core/seal/generate-root.js'
@@ -18,24 +17,14 @@ import type { Backend } from '../../src/logical/backend.js'
 import { dispatch } from '../../src/logical/dispatch.js'
 import { LogicalError } from '../../src/logical/errors.js'
 import type { JsonObject } from '../../src/logical/json.js'
-import { type Operation, ROOT_NAMESPACE } from '../../src/logical/request.js'
+import type { Operation } from '../../src/logical/request.js'
 import type { AutoSeal } from '../../src/seal/auto-seal.js'
 import { createSealBarrier, createSealStorage } from '../../src/server/wiring/seal-parts.js'
 import { Barrier } from '../../src/storage/barrier/barrier.js'
-import { MemoryEngine } from '../../src/storage/engine/memory-engine.js'
-import { Store } from '../../src/storage/store/store.js'
-
-/** A store in memory: what stays when a server is restarted. */
-export const openStore = (): Promise<Store> =>
-  Store.open({
-    engine: new MemoryEngine(),
-    clock: new ManualClock(),
-    log: silentLog,
-    syncWrites: true,
-    walRetentionEntries: 64,
-    walRetentionBytes: 1 << 20,
-    ringBytes: 1 << 20,
-  })
+import type { Store } from '../../src/storage/store/store.js'
+import { makeRequest } from './backend-harness.js'
+import { ManualClock } from './manual-clock.js'
+import { openStore } from './open-store.js'
 
 export interface SealFixtureOptions {
   store?: Store
@@ -91,7 +80,7 @@ export const createSeal = async (options: SealFixtureOptions = {}) => {
   /** Status and body as they go out, without transport. */
   const call = async (operation: Operation, path: string, data: JsonObject = {}) => {
     try {
-      const response = await dispatch(backend, requestOf(operation, path, data), path)
+      const response = await dispatch(backend, makeRequest(operation, `sys/${path}`, data), path)
       return { status: response?.status ?? (response ? 200 : 204), body: response?.data as JsonObject }
     } catch (error) {
       if (!(error instanceof LogicalError)) throw error
@@ -132,19 +121,6 @@ const STATUS: Omit<ClusterStatus, 'facts'> = {
   isPlainDev: false,
   license: 'enterprise',
 }
-
-const requestOf = (operation: Operation, path: string, data: JsonObject) => ({
-  id: 'request',
-  operation,
-  path: `sys/${path}`,
-  namespace: ROOT_NAMESPACE,
-  data: Object.assign(Object.create(null), data) as JsonObject,
-  headers: {},
-  remoteAddress: '127.0.0.1',
-  remotePort: 1,
-  clientToken: undefined,
-  wrap: undefined,
-})
 
 /** Initialises through the endpoint; hex shares. */
 export const initWith = async (

@@ -5,12 +5,12 @@ import { SimulatedNetwork } from './simulated-network.js'
 import { createSimulatedTransport } from '../../src/replication/rpc/simulated/simulated-transport.js'
 import type { ClusterTransport } from '../../src/replication/rpc/transport.js'
 import type { ReplicationTimes } from '../../src/replication/model/types.js'
-import { FreezableNetwork, TIMES, transportOver } from './replication-fixture.js'
+import { FaultyNetwork, TIMES, transportOver } from './replication-fixture.js'
 
 /** A transport and the faults of the network below it. */
 export interface FaultyTransport {
   readonly transport: ClusterTransport
-  readonly network: Pick<FreezableNetwork, 'dials' | 'cut' | 'freeze' | 'thaw'>
+  readonly network: Pick<FaultyNetwork, 'dials' | 'cut' | 'freeze' | 'thaw'>
 }
 
 /** Messages take up to so long. */
@@ -21,7 +21,7 @@ export const TRANSPORTS: readonly (readonly [name: string, create: (times?: Repl
   [
     'gRPC',
     (times) => {
-      const network = new FreezableNetwork()
+      const network = new FaultyNetwork()
       return { transport: transportOver(network, times), network }
     },
   ],

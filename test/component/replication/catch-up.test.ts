@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
 import type { Store, StoreOptions } from '../../../src/storage/store/store.js'
-import { CuttableNetwork, openDiskStore, openStore, pair, put, stopAll } from '../../support/replication-fixture.js'
+import { FaultyNetwork, openDiskStore, openStore, pair, put, stopAll } from '../../support/replication-fixture.js'
 import { until } from '../../support/until.js'
 
 afterEach(stopAll)
@@ -20,7 +20,7 @@ const writeMany = async (store: Store, from: number, count: number): Promise<voi
 
 describe.each(engines)('a secondary that was away, $name', ({ open }) => {
   test('catches up from the log on disk without comparing data', async () => {
-    const network = new CuttableNetwork()
+    const network = new FaultyNetwork()
     // The ring holds next to nothing: what was missed is read back.
     const a = await open({ ringBytes: 4096 })
     const b = await open()
@@ -39,7 +39,7 @@ describe.each(engines)('a secondary that was away, $name', ({ open }) => {
   })
 
   test('syncs by comparing data when the log was trimmed, while the primary keeps writing', async () => {
-    const network = new CuttableNetwork()
+    const network = new FaultyNetwork()
     const a = await open({ walRetentionEntries: 16, ringBytes: 4096 })
     const b = await open()
     await writeMany(a, 0, 500)
@@ -87,7 +87,7 @@ describe('a secondary whose data has diverged', () => {
   })
 
   test('keeps streaming when only its tree is wrong: the tree is rebuilt', async () => {
-    const network = new CuttableNetwork()
+    const network = new FaultyNetwork()
     const [a, b] = [await openStore(new MemoryEngine(), { walRetentionEntries: 16 }), await openStore()]
     await writeMany(a, 0, 300)
     const { secondary } = await pair('dr', a, b, { network })

@@ -5,6 +5,7 @@ import { LogicalError } from '../../../src/logical/errors.js'
 import type { JsonObject } from '../../../src/logical/json.js'
 import { exchangeKeyKey } from '../../../src/replication/model/state.js'
 import type { Kind } from '../../../src/replication/model/types.js'
+import { makeRequest } from '../../support/backend-harness.js'
 import { ControlCluster, LOCAL_KEY, SHARED_KEY } from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
 
@@ -217,18 +218,7 @@ test('a write on a performance secondary is run by the primary and seen here whe
   const c = await start('c', patient)
   await enable(a, 'performance')
   await join(c, 'performance', a, 'c')
-  const request = (path: string) => ({
-    id: 'r',
-    operation: 'update' as const,
-    path,
-    namespace: { id: 'root', path: '' },
-    data: { value: 'forwarded' },
-    headers: {},
-    remoteAddress: '127.0.0.1',
-    remotePort: 1,
-    clientToken: 'secret',
-    wrap: undefined,
-  })
+  const request = (path: string) => makeRequest('update', path, { value: 'forwarded' }, { clientToken: 'secret' })
   const { response, state } = await c.replication.forwarder.forward(request('secret/a'))
   expect(response).toEqual({ data: { by: 'a' } })
   expect(state).toMatchObject({ clusterId: a.clusterId, replicatedIndex: a.store.lastReplicatedIndex })

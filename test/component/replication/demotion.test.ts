@@ -1,7 +1,8 @@
 import { afterEach, expect, test } from 'vitest'
 import type { JsonObject } from '../../../src/logical/json.js'
-import { ROOT_NAMESPACE, type Request, type Response } from '../../../src/logical/request.js'
+import type { Response } from '../../../src/logical/request.js'
 import type { Kind } from '../../../src/replication/model/types.js'
+import { makeRequest } from '../../support/backend-harness.js'
 import { ControlCluster, LOCAL_KEY, SHARED_KEY } from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
 
@@ -175,19 +176,7 @@ test('a write that a secondary forwards to the fence is refused', async () => {
   const { a, b } = await startPair('performance')
   await a.writeValue(SHARED_KEY, 'first')
   await beginDemotion(a, 'performance')
-  const data: JsonObject = Object.assign(Object.create(null), { value: 'forwarded' })
-  const request: Request = {
-    id: 'r',
-    operation: 'update',
-    path: 'secret/a',
-    namespace: ROOT_NAMESPACE,
-    data,
-    headers: {},
-    remoteAddress: '127.0.0.1',
-    remotePort: 1,
-    clientToken: undefined,
-    wrap: undefined,
-  }
+  const request = makeRequest('update', 'secret/a', { value: 'forwarded' })
   await expect(b.replication.forwarder.forward(request)).rejects.toThrow(FENCED)
   expect(a.readValue(SHARED_KEY)).toBe('first')
 })

@@ -4,7 +4,7 @@ import type { EngineSnapshot } from '../../../src/storage/engine/engine.js'
 import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
 import type { Store } from '../../../src/storage/store/store.js'
 import {
-  CuttableNetwork,
+  FaultyNetwork,
   openStore,
   pair,
   put,
@@ -107,7 +107,7 @@ describe('a filtered secondary', () => {
   })
 
   test('a filtered secondary loses data also if the filter changed during its absence', async () => {
-    const network = new CuttableNetwork()
+    const network = new FaultyNetwork()
     const [a, b] = [await openStore(), await openStore()]
     await fill(a)
     const { primary, secondary } = await pair('performance', a, b, { network })
@@ -122,7 +122,7 @@ describe('a filtered secondary', () => {
   })
 
   test('a comparison under an unchanged filter reports only the differences', async () => {
-    const network = new CuttableNetwork()
+    const network = new FaultyNetwork()
     const [a, b] = [await openStore(new MemoryEngine(), { walRetentionEntries: 16 }), await openStore()]
     await a.write((tx) => {
       for (let i = 0; i < 4000; i++) tx.put(`logical/${i % 2 === 0 ? 'eu' : 'us'}/${i}`, Buffer.from('EU_CANARY'))

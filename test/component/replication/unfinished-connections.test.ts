@@ -6,7 +6,7 @@ import { LIMITS } from '../../../src/base/limits.js'
 import { parseHostPort, systemNetwork } from '../../../src/base/network.js'
 import type { ClusterPort } from '../../../src/replication/rpc/transport.js'
 import {
-  CuttableNetwork,
+  FaultyNetwork,
   openStore,
   pair,
   put,
@@ -59,7 +59,7 @@ describe('a connection to the cluster port', () => {
   })
 
   test('gives way to a later one when too many are unfinished, and secondaries come through meanwhile', async () => {
-    const network = new CuttableNetwork()
+    const network = new FaultyNetwork()
     const [a, b] = [await openStore(), await openStore()]
     const { primary, secondary } = await pair('dr', a, b, { network })
     const sockets: net.Socket[] = []

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { silentLog } from '../../../src/base/log.js'
-import { ManualClock } from '../../support/manual-clock.js'
+import { openStore as openStoreOn } from '../../support/open-store.js'
 import { createSeededRandom, type Random } from '../../../src/base/random.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { adoptStorage, explain } from '../../../src/server/data/storage-inspection.js'
@@ -11,7 +11,7 @@ import { checkAfterCrash } from '../../../src/server/data/open-store.js'
 import { adoptGeneration } from '../../../src/storage/generations/adopt.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
 import { openGenerations } from '../../../src/storage/engine/generations.js'
-import { Store } from '../../../src/storage/store/store.js'
+import type { Store } from '../../../src/storage/store/store.js'
 
 /** What a process that was killed has left, damaged in every way: what was acknowledged is there, or nothing is served. */
 let root: string
@@ -21,15 +21,7 @@ const written = new Map<string, string>()
 let lastIndex = 0
 
 const openStore = (source: EngineSource): Promise<Store> =>
-  Store.open({
-    engine: source.engine,
-    clock: new ManualClock(),
-    log: silentLog,
-    syncWrites: true,
-    walRetentionEntries: 16,
-    walRetentionBytes: 1 << 20,
-    ringBytes: 1 << 20,
-  })
+  openStoreOn({ engine: source.engine, walRetentionEntries: 16, walRetentionBytes: 1 << 20 })
 
 /** A process that writes, and is killed. */
 const live = async (name: string): Promise<void> => {

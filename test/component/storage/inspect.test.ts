@@ -15,7 +15,7 @@ import {
   verifyStored,
 } from '../../../src/storage/inspection/inspect.js'
 import { walKey } from '../../../src/storage/keys/raw-keys.js'
-import { Store } from '../../../src/storage/store/store.js'
+import { openStore } from '../../support/open-store.js'
 import { bytes } from '../../unit/storage/fixture.js'
 
 const ROOT = Buffer.alloc(32, 1)
@@ -25,15 +25,7 @@ beforeEach(async () => {
   path = await mkdtemp(join(tmpdir(), 'understudy-inspect-'))
   const source = await openGenerations(path, silentLog)
   const clock = new ManualClock()
-  const store = await Store.open({
-    engine: source.engine,
-    clock,
-    log: silentLog,
-    syncWrites: true,
-    walRetentionEntries: 1000,
-    walRetentionBytes: 1 << 30,
-    ringBytes: 1 << 20,
-  })
+  const store = await openStore({ engine: source.engine, clock })
   const barrier = new Barrier({ store, clock })
   await barrier.initialize(ROOT)
   barrier.unseal(ROOT)

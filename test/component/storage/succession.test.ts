@@ -13,7 +13,8 @@ import { verifyStored } from '../../../src/storage/inspection/inspect.js'
 import { LiveCopy } from '../../../src/storage/generations/live-copy.js'
 import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
 import { dataKey, WAL_PREFIX } from '../../../src/storage/keys/raw-keys.js'
-import { Store } from '../../../src/storage/store/store.js'
+import type { Store } from '../../../src/storage/store/store.js'
+import { openStore as openStoreOn } from '../../support/open-store.js'
 import { bytes, rootsOf, textOf } from '../../unit/storage/fixture.js'
 import { generationKinds } from '../../unit/storage/generation-kinds.js'
 
@@ -37,15 +38,7 @@ const entriesOf = async (engine: Engine): Promise<Map<string, string>> => {
 }
 
 const openStore = (source: EngineSource): Promise<Store> =>
-  Store.open({
-    engine: source.engine,
-    clock: systemClock,
-    log: silentLog,
-    syncWrites: true,
-    walRetentionEntries: 16,
-    walRetentionBytes: 1 << 30,
-    ringBytes: 1 << 20,
-  })
+  openStoreOn({ engine: source.engine, clock: systemClock, walRetentionEntries: 16 })
 
 const KINDS = generationKinds(() => path)
 

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { silentLog } from '../../../src/base/log.js'
-import { ManualClock } from '../../support/manual-clock.js'
+import { openStore } from '../../support/open-store.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { checkAfterCrash } from '../../../src/server/data/open-store.js'
 import { adoptGeneration } from '../../../src/storage/generations/adopt.js'
 import { openGenerations } from '../../../src/storage/engine/generations.js'
 import { LARGE_VALUE_BYTES } from '../../../src/storage/engine/large-values.js'
-import { Store } from '../../../src/storage/store/store.js'
+import type { Store } from '../../../src/storage/store/store.js'
 import { bytes } from '../../unit/storage/fixture.js'
 
 /** What has become of the files of large values: which loss can be given up, and what is in place of a file. */
@@ -22,14 +22,14 @@ afterEach(() => rm(path, { recursive: true, force: true }))
 
 type End = 'killed' | 'stopped'
 
-const OPTIONS = { walRetentionEntries: 16, walRetentionBytes: 1 << 26, ringBytes: 1 << 20, syncWrites: true }
+const OPTIONS = { walRetentionEntries: 16, walRetentionBytes: 1 << 26 }
 
 /** A start, and what `work` makes of the store; rejects as the start does. */
 const start = async <T>(end: End, work: (store: Store) => T | Promise<T>): Promise<T> => {
   const source = await openGenerations(path, silentLog)
   let store: Store | undefined
   try {
-    store = await Store.open({ engine: source.engine, clock: new ManualClock(), log: silentLog, ...OPTIONS })
+    store = await openStore({ engine: source.engine, ...OPTIONS })
     await checkAfterCrash(source, store, silentLog)
     return await work(store)
   } finally {

@@ -13,6 +13,7 @@ import {
   ROOT_NAMESPACE,
   type Response,
 } from '../../../src/logical/request.js'
+import { makeRequest } from '../../support/backend-harness.js'
 import { MemoryStorage } from '../../support/memory-storage.js'
 
 const NO_TEXT = "'policy' parameter not supplied or empty"
@@ -33,22 +34,8 @@ const ask = (
   operation: Operation,
   data: JsonObject = {},
   more: Partial<Request> = {},
-): Promise<Response | undefined> => {
-  const request: Request = {
-    id: '1',
-    operation,
-    path: `sys/${path}`,
-    namespace: ROOT_NAMESPACE,
-    data,
-    headers: {},
-    remoteAddress: '127.0.0.1',
-    remotePort: 1,
-    clientToken: 't',
-    wrap: undefined,
-    ...more,
-  }
-  return dispatch({ type: 'system', paths }, request, path)
-}
+): Promise<Response | undefined> =>
+  dispatch({ type: 'system', paths }, makeRequest(operation, `sys/${path}`, data, { clientToken: 't', ...more }), path)
 
 describe('policies', () => {
   const at = (path: string, operation: Operation, data?: JsonObject) =>

@@ -7,7 +7,8 @@ import { combineShares } from '../../../src/seal/key-shares.js'
 import { createTransitSeal } from '../../../src/seal/transit-seal.js'
 import { createSealStorage } from '../../../src/server/wiring/seal-parts.js'
 import { KEYS } from '../../../src/storage/keys/key-families.js'
-import { createSeal, initWith, openStore } from '../../support/seal-fixture.js'
+import { openStore } from '../../support/open-store.js'
+import { createSeal, initWith } from '../../support/seal-fixture.js'
 
 const FIVE = { secret_shares: 5, secret_threshold: 3 }
 const staticSeal = (current: SealKey, previous?: SealKey) =>

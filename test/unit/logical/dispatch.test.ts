@@ -3,20 +3,10 @@ import { type Backend, type Call, definePath, type PathSpec } from '../../../src
 import { decideWriteOperation, dispatch, findPath } from '../../../src/logical/dispatch.js'
 import { commaList, int, string } from '../../../src/logical/fields.js'
 import type { JsonObject } from '../../../src/logical/json.js'
-import { type Operation, type Request, type Response, ROOT_NAMESPACE } from '../../../src/logical/request.js'
+import type { Operation, Response } from '../../../src/logical/request.js'
+import { makeRequest } from '../../support/backend-harness.js'
 
-const request = (operation: Operation, data: JsonObject = {}): Request => ({
-  id: 'id',
-  operation,
-  path: '',
-  namespace: ROOT_NAMESPACE,
-  data,
-  headers: {},
-  remoteAddress: '127.0.0.1',
-  remotePort: 1,
-  clientToken: undefined,
-  wrap: undefined,
-})
+const request = (operation: Operation, data: JsonObject = {}) => makeRequest(operation, '', data)
 
 const show = (call: Call): Response => ({ data: { path: call.path, values: call.values } })
 const row = (pattern: string, operations: PathSpec['operations'], more: Partial<PathSpec> = {}): PathSpec => {

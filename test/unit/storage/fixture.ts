@@ -1,10 +1,10 @@
-import { silentLog } from '../../../src/base/log.js'
 import { ManualClock } from '../../support/manual-clock.js'
+import { openStore } from '../../support/open-store.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import type { Engine, EngineBatch } from '../../../src/storage/engine/engine.js'
 import { MemoryDisk, MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
 import type { RemotePosition, SyncSnapshot, WalEntry } from '../../../src/storage/keys/replicable.js'
-import { Store, type StoreOptions } from '../../../src/storage/store/store.js'
+import type { Store, StoreOptions } from '../../../src/storage/store/store.js'
 
 export const bytes = (text: string): Buffer => Buffer.from(text)
 
@@ -112,17 +112,7 @@ export const openFixture = async (
 ): Promise<Fixture> => {
   const engine = new GatedEngine(new MemoryEngine(disk))
   const clock = new ManualClock()
-  const store = await Store.open({
-    engine,
-    clock,
-    log: silentLog,
-    random: createSeededRandom(seed),
-    syncWrites: true,
-    walRetentionEntries: 1000,
-    walRetentionBytes: 1 << 30,
-    ringBytes: 1 << 20,
-    ...options,
-  })
+  const store = await openStore({ engine, clock, random: createSeededRandom(seed), ...options })
   return { disk, engine, clock, store }
 }
 

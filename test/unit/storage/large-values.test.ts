@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { silentLog } from '../../../src/base/log.js'
-import { ManualClock } from '../../support/manual-clock.js'
+import { openStore } from '../../support/open-store.js'
 import { checkAfterCrash } from '../../../src/server/data/open-store.js'
 import { openGenerations } from '../../../src/storage/engine/generations.js'
 import { LARGE_VALUE_BYTES } from '../../../src/storage/engine/large-values.js'
 import { LevelEngine } from '../../../src/storage/engine/level-engine.js'
-import { Store } from '../../../src/storage/store/store.js'
+import type { Store } from '../../../src/storage/store/store.js'
 import { subPageOf } from '../../../src/storage/trees/leaf.js'
 import { SUB_PAGES_PER_PAGE } from '../../../src/storage/trees/merkle.js'
 import { watchTurns } from '../../support/turns.js'
@@ -214,9 +214,9 @@ describe('the file of a large value', () => {
 const startAgain = async <T>(path: string, work: (store: Store) => T | Promise<T>): Promise<T | string> => {
   const source = await openGenerations(path, silentLog).catch((error: unknown) => String(error))
   if (typeof source === 'string') return source
-  const options = { walRetentionEntries: 16, walRetentionBytes: 1 << 20, ringBytes: 1 << 20, syncWrites: true }
+  const options = { walRetentionEntries: 16, walRetentionBytes: 1 << 20 }
   try {
-    const store = await Store.open({ engine: source.engine, clock: new ManualClock(), log: silentLog, ...options })
+    const store = await openStore({ engine: source.engine, ...options })
     await checkAfterCrash(source, store, silentLog)
     return await work(store)
   } catch (error) {
@@ -274,14 +274,14 @@ it('a large value that finds no place fails by itself: what fits is written all 
 
 describe('work on many large values', () => {
   const MIB = 1024 * 1024
-  const OPTIONS = { walRetentionEntries: 16, walRetentionBytes: 1 << 28, ringBytes: 1 << 20, syncWrites: true }
-  const openStore = () => Store.open({ engine, clock: new ManualClock(), log: silentLog, ...OPTIONS })
+  const OPTIONS = { walRetentionEntries: 16, walRetentionBytes: 1 << 28 }
+  const openAgain = () => openStore({ engine, ...OPTIONS })
   /** Of the values, and about as many of the frames that hold them. */
   const TOTAL_MIB = 3 * 8
 
   /** A store that has just written three values of 8 MiB. */
   const written = async (): Promise<Store> => {
-    const store = await openStore()
+    const store = await openAgain()
     for (let n = 1; n <= 3; n++) await store.write((tx) => tx.put(`logical/${n}`, Buffer.alloc(8 * MIB, n)))
     return store
   }
@@ -299,7 +299,7 @@ describe('work on many large values', () => {
   it('a store that opens gives others a turn for each MiB of its log that it hashes', async () => {
     const store = await written()
     await store.close()
-    expect((await watchTurns(openStore)).given).toBeGreaterThanOrEqual(TOTAL_MIB)
+    expect((await watchTurns(openAgain)).given).toBeGreaterThanOrEqual(TOTAL_MIB)
   })
 
   it('reading log frames back gives others a turn for each MiB that is hashed', async () => {

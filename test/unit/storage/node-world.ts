@@ -1,4 +1,3 @@
-import { silentLog } from '../../../src/base/log.js'
 import { ManualClock } from '../../support/manual-clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { sourceOf } from '../../support/engine-source.js'
@@ -9,8 +8,9 @@ import { MemorySharedLog } from '../../../src/storage/commit-log/memory-shared-l
 import { SharedCommitLog } from '../../../src/storage/commit-log/shared-commit-log.js'
 import { ImageNeeded, type Leadership } from '../../../src/storage/commit-log/shared-log.js'
 import { MemoryDisk, MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
-import { Store, type StoreOptions } from '../../../src/storage/store/store.js'
+import type { Store, StoreOptions } from '../../../src/storage/store/store.js'
 import { FrozenClock } from '../../support/frozen-clock.js'
+import { openStore } from '../../support/open-store.js'
 import { GatedEngine } from './fixture.js'
 
 const LEASE_MS = 2000
@@ -66,16 +66,11 @@ export class TestNode {
     const engine = new GatedEngine(new MemoryEngine(this.disk))
     if (await prepareCopy(sourceOf(engine), shared, new AbortController().signal)) this.imagesRead++
     const commitLog = new SharedCommitLog(engine)
-    const store = await Store.open({
+    const store = await openStore({
       engine,
       commitLog,
       clock,
-      log: silentLog,
       random: createSeededRandom(this.name),
-      syncWrites: true,
-      walRetentionEntries: 1000,
-      walRetentionBytes: 1 << 30,
-      ringBytes: 1 << 20,
       ...this.#world.options,
     })
     this.life = { engine, shared, clock, store, follower: new Follower({ store, commitLog, sharedLog: shared }) }

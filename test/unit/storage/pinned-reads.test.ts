@@ -2,16 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { silentLog } from '../../../src/base/log.js'
 import { ManualClock } from '../../support/manual-clock.js'
 import { LevelEngine } from '../../../src/storage/engine/level-engine.js'
-import { Store } from '../../../src/storage/store/store.js'
+import type { Store } from '../../../src/storage/store/store.js'
+import { openStore } from '../../support/open-store.js'
 import { until } from '../../support/until.js'
 import { bytes, GatedEngine, openFixture, put } from './fixture.js'
 
 const REMOTE = { index: 7, hash: Buffer.alloc(20, 1), epoch: 'e' }
-
-const SIZES = { walRetentionEntries: 1000, walRetentionBytes: 1 << 30, ringBytes: 1 << 20 }
 
 const keysOf = async (store: Store, prefix: string): Promise<string[]> => {
   const keys: string[] = []
@@ -78,7 +76,7 @@ it('a storage that had to be opened again is read as it is, and the keys are ann
   const level = await LevelEngine.open({ directory: path, createIfMissing: true })
   const engine = new GatedEngine(level)
   const clock = new ManualClock()
-  const store = await Store.open({ engine, clock, log: silentLog, syncWrites: true, ...SIZES })
+  const store = await openStore({ engine, clock })
   const told: string[] = []
   store.onCommit(({ mutations }) => told.push(...[...mutations].map(({ key }) => key)))
   store.holdReads()
