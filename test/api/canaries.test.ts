@@ -3,8 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Canaries } from '../support/canaries.js'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
+import { type Cluster, Clusters } from '../support/clusters.js'
 import { forEachOf } from '../support/load.js'
 import { as, authOf, dataOf, wire, wrapInfoOf } from '../support/wire.js'
 
@@ -99,7 +98,7 @@ const makeOtps = async (cluster: Cluster, kind: string, target: string): Promise
 beforeAll(async () => {
   const options = { logLevel: 'trace', shares: EACH }
   ;[primary, dr] = await Promise.all([clusters.add('A', options), clusters.add('C', { logLevel: 'trace' })])
-  auditFile = path.join(path.dirname(primary.server.dataDir), 'audit.log')
+  auditFile = path.join(path.dirname(primary.dataDir), 'audit.log')
   root = as(primary.apiAddress, primary.rootToken)
   canaries.add('root token', primary.rootToken)
   for (const key of primary.unsealKeys) canaries.add('unseal key', key)
@@ -186,15 +185,15 @@ it('the audit file and the logs hold none', async () => {
   expect(readFileSync(auditFile, 'utf8').split('\n').length).toBeGreaterThan(10 * EACH)
   // Paths are plain in it by contract, which shows that the search finds what is there.
   expect(canaries.findInFiles(auditFile)).toEqual([IN_PATH])
-  for (const { process } of [primary, dr]) {
-    expect(statSync(process.logFile).size).toBeGreaterThan(1000)
-    expect(canaries.findInFiles(process.logFile)).toEqual([])
+  for (const { logFile } of [primary, dr]) {
+    expect(statSync(logFile).size).toBeGreaterThan(1000)
+    expect(canaries.findInFiles(logFile)).toEqual([])
   }
 })
 
 it('the files of the data directories hold none', async () => {
-  for (const { server } of [primary, dr]) {
+  for (const { server, dataDir } of [primary, dr]) {
     await server.stop()
-    expect(canaries.findInFiles(server.dataDir)).toEqual([])
+    expect(canaries.findInFiles(dataDir)).toEqual([])
   }
 })

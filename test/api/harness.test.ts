@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
+import { type Cluster, Clusters } from '../support/clusters.js'
 import { retried, type Send, wire } from '../support/wire.js'
 
 /** The calls that the reference's own test harness makes to build a performance pair and a DR pair, and to check them. */

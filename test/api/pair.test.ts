@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
+import { type Cluster, Clusters } from '../support/clusters.js'
 import { as, authOf, dataOf, refusalOf, type WireAnswer } from '../support/wire.js'
 
 /** A performance pair as its clients see it: states of the log, and what the primary's changes do to the secondary's tokens. */

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ApiAnswer, ApiClient } from '../../src/client/api-client.js'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
+import { type Cluster, Clusters } from '../support/clusters.js'
 import { until } from '../support/until.js'
 import type { Json } from '../support/wire.js'
 

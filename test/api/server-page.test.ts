@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ask } from '../support/page-client.js'
-import { freePorts, Program, STARTED, Workplace } from '../support/program.js'
+import { freePorts } from '../support/local-config.js'
+import { Program, STARTED, Workplace } from '../support/program.js'
 
 /** Who gets the page of a server, and with which limits. What the page does is tried in a browser. */
 

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ApiClient, errorsOf } from '../../src/client/api-client.js'
 import { unseal } from '../../src/lab/requests/replication.js'
 import { operationToken } from '../support/ceremony.js'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
-import { freePorts, Program, STARTED } from '../support/program.js'
+import { type Cluster, Clusters } from '../support/clusters.js'
+import { freePorts } from '../support/local-config.js'
+import { Program, STARTED } from '../support/program.js'
 import { generationsOf } from '../support/stored-bytes.js'
 
 /** sys/storage/raft: what tools ask of it, and that a snapshot brings a cluster and its followers back. */
@@ -134,7 +134,7 @@ describe('a snapshot', () => {
     const file = await save(a)
     const flipped = Buffer.from(file)
     flipped.writeUInt8((flipped[file.length >> 1] ?? 0) ^ 1, file.length >> 1)
-    const generations = generationsOf(a.server.dataDir)
+    const generations = generationsOf(a.dataDir)
     const broken = new Map([
       ['no gzip', Buffer.from('hello')],
       ['cut short', file.subarray(0, file.length - 600)],
@@ -145,7 +145,7 @@ describe('a snapshot', () => {
       const answer = await restore(a, bytes, 'sys/storage/raft/snapshot-force')
       expect([what, answer.status], errorsOf(answer).join()).toEqual([what, 400])
     }
-    expect(generationsOf(a.server.dataDir)).toEqual(generations)
+    expect(generationsOf(a.dataDir)).toEqual(generations)
     expect((await a.client.read('kept/before')).data).toEqual({ word: 'in the snapshot' })
   })
 

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { ApiClient, errorsOf } from '../../src/client/api-client.js'
-import { freePorts, Program, runProgram, STARTED, Workplace } from '../support/program.js'
+import { freePorts } from '../support/local-config.js'
+import { Program, runProgram, STARTED, Workplace } from '../support/program.js'
 
 /** Seals that open by themselves: the static one with its key and the one before, and those that are simulated. */
 const configOf = async (at: Workplace, seal: string, more = '') => {

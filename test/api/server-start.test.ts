@@ -6,7 +6,8 @@ import { systemClock } from '../../src/base/clock.js'
 import { ApiClient, errorsOf } from '../../src/client/api-client.js'
 import { initialise, waitForAnswer } from '../../src/lab/requests/replication.js'
 import { waitFor } from '../../src/lab/requests/wait.js'
-import { freePorts, Program, type ProgramOptions, runProgram, STARTED, Workplace } from '../support/program.js'
+import { freePorts } from '../support/local-config.js'
+import { Program, type ProgramOptions, runProgram, STARTED, Workplace } from '../support/program.js'
 
 /** The server as a process: how it starts, refuses to start, logs, and ends. */
 const WAIT_MS = 20_000

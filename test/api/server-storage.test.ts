@@ -17,7 +17,7 @@ it('tells what is stored, whether it is sound, and refuses while a server runs',
     cluster.seal = seal
     await cluster.client.write('sys/mounts/kept', { type: 'kv' })
     await cluster.client.write('kept/a', { word: 'secret canary' })
-    const { dataDir } = cluster.server
+    const { dataDir } = cluster
     const lock = path.join(dataDir, 'generation-1', 'LOCK')
 
     const busy = await runProgram(['storage', 'list', '--data-dir', dataDir])

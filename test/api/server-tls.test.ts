@@ -6,7 +6,8 @@ import { systemClock } from '../../src/base/clock.js'
 import { ApiClient } from '../../src/client/api-client.js'
 import { type ApiCertificates, createApiCertificates } from '../../src/crypto/api-certificates.js'
 import { waitFor } from '../../src/lab/requests/wait.js'
-import { freePorts, Program, runProgram, STARTED, Workplace } from '../support/program.js'
+import { freePorts } from '../support/local-config.js'
+import { Program, runProgram, STARTED, Workplace } from '../support/program.js'
 import { until } from '../support/until.js'
 
 /** TLS listeners of real servers: files, clients, versions, new certificates without a restart. */

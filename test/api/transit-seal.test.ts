@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { ApiClient } from '../../src/client/api-client.js'
 import { initialise } from '../../src/lab/requests/replication.js'
-import { freePorts, Program, STARTED, Workplace } from '../support/program.js'
+import { freePorts } from '../support/local-config.js'
+import { Program, STARTED, Workplace } from '../support/program.js'
 import { until } from '../support/until.js'
 
 type Fields = Record<string, unknown>

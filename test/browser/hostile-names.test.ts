@@ -5,7 +5,8 @@ import type { PageCluster, PageEvent, PageNode, PageSurvey, PageWork } from '../
 import { BrowserPage } from '../support/browser-page.js'
 import { hostile, serveHostilePage } from '../support/hostile-page.js'
 import { LabHome } from '../support/lab-home.js'
-import { freePorts, Program, STARTED, Workplace } from '../support/program.js'
+import { freePorts } from '../support/local-config.js'
+import { Program, STARTED, Workplace } from '../support/program.js'
 
 /** Names and values that would run if they were taken for more than text, wherever one may be chosen, in a real browser. */
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BrowserPage } from '../support/browser-page.js'
-import { freePorts, Program, STARTED, Workplace } from '../support/program.js'
+import { freePorts } from '../support/local-config.js'
+import { Program, STARTED, Workplace } from '../support/program.js'
 import { tellOneStory } from '../support/story.js'
 
 /** A server that is new, from its own page, in a real browser. One story, told in the order of the tests. */

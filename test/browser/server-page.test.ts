@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BrowserPage } from '../support/browser-page.js'
-import { freePorts, Program, STARTED } from '../support/program.js'
+import { freePorts } from '../support/local-config.js'
+import { Program, STARTED } from '../support/program.js'
 import { tellOneStory } from '../support/story.js'
 
 /** The page that a single server shows of itself, in a real browser. One story, told in the order of the tests. */

@@ -1,8 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import type { ApiClient } from '../../src/client/api-client.js'
-import type { NodeProcess } from '../support/node-processes.js'
+import { type NodeProcess, openRaft, untilAllVote } from '../support/node-processes.js'
 import { TestNodes } from '../support/nodes.js'
-import { openRaft, untilAllVote } from '../support/raft-nodes.js'
 import { until } from '../support/until.js'
 
 /** What the active one of several nodes makes of the others. */

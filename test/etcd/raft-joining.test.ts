@@ -5,9 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { type NodeProcess, raftProcesses } from '../support/node-processes.js'
+import { etcdsOf, join, type NodeProcess, openFirst, raftProcesses, serversOf } from '../support/node-processes.js'
 import type { TestNodes } from '../support/nodes.js'
-import { etcdsOf, join, openFirst, serversOf } from '../support/raft-nodes.js'
 import { until } from '../support/until.js'
 
 /** What goes wrong while a server joins another one with storage "raft". */
@@ -23,10 +22,11 @@ type More = (name: string) => object
 const launch = async (names: readonly string[], more: More = () => ({})): Promise<TestNodes<NodeProcess>> => {
   const nodes = await raftProcesses(names)
   for (const node of nodes.all) {
-    const configOf = node.configOf.bind(node)
-    node.configOf = (storage, settings) => {
+    const { configure } = node
+    node.configure = (dataDir) => {
       const { seal, ...own } = more(node.name) as { seal?: object }
-      return { ...configOf(storage, { ...settings, ...own }), ...(seal && { seal }) }
+      const config = configure(dataDir) as { readonly understudy: object }
+      return { ...config, understudy: { ...config.understudy, ...own }, ...(seal && { seal }) }
     }
     ended.push(() => node.destroy())
   }

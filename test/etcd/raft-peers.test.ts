@@ -6,11 +6,19 @@ import { afterEach, expect, test } from 'vitest'
 import { systemNetwork } from '../../src/base/network.js'
 import { findCommonName } from '../../src/crypto/certificates.js'
 import { refusalCodeOf } from '../../src/replication/rpc/refusal.js'
-import type { NodeProcess } from '../support/node-processes.js'
+import {
+  etcdsOf,
+  join,
+  launchRaft,
+  type NodeProcess,
+  openFirst,
+  openRaft,
+  serversOf,
+  untilAllVote,
+} from '../support/node-processes.js'
 import { joinNodes } from '../support/node-replication.js'
 import { expectAll, expectGoesOnWithout, expectKillsSurvived, Writers } from '../support/node-writers.js'
 import { TestNodes } from '../support/nodes.js'
-import { etcdsOf, join, launchRaft, openFirst, openRaft, serversOf, untilAllVote } from '../support/raft-nodes.js'
 import { TIMES, transportOver } from '../support/replication-fixture.js'
 import { findInBytes, storedWindows } from '../support/stored-bytes.js'
 import { until } from '../support/until.js'

@@ -1,7 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { errorsOf } from '../../src/client/api-client.js'
-import type { NodeProcess } from '../support/node-processes.js'
-import { join, openRaft, untilAllVote } from '../support/raft-nodes.js'
+import { join, type NodeProcess, openRaft, untilAllVote } from '../support/node-processes.js'
 import { until } from '../support/until.js'
 
 /** Nodes with storage "raft" of which too few are there. */

@@ -1,11 +1,10 @@
 import { afterEach, test } from 'vitest'
 import type { Kind } from '../../src/lab/model/kinds.js'
 import { enableSecondary, secondaryToken } from '../../src/lab/requests/replication.js'
-import type { NodeProcess } from '../support/node-processes.js'
+import { join, launchRaft, type NodeProcess, openFirst, openRaft } from '../support/node-processes.js'
 import { joinNodes, level } from '../support/node-replication.js'
 import { expectAll, Writers } from '../support/node-writers.js'
 import { TestNodes } from '../support/nodes.js'
-import { join, launchRaft, openFirst, openRaft } from '../support/raft-nodes.js'
 import { until } from '../support/until.js'
 
 /** Nodes with storage "raft" whose cluster follows another one. */

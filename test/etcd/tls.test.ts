@@ -7,7 +7,7 @@ import { createAuthority, issueCertificate } from '../../src/crypto/certificates
 import { certificatePem, privateKeyPem } from '../../src/crypto/pem.js'
 import { type PortPair, randomPorts } from '../../src/lab/model/ports.js'
 import { EtcdProcess, type EtcdTlsFiles } from '../support/etcd.js'
-import { NodeProcess } from '../support/node-processes.js'
+import { etcdConfig, NodeProcess, portsOf } from '../support/node-processes.js'
 import { TestNodes } from '../support/nodes.js'
 
 /** Servers over an etcd that knows its clients by certificates. */
@@ -36,13 +36,8 @@ const makeFiles = async (name: string): Promise<EtcdTlsFiles> => {
 }
 
 const nodeWith = (name: string, ports: ReadonlyMap<string, PortPair>, storage: object): NodeProcess => {
-  const pair = ports.get(name)
-  if (!pair) throw new Error(`no ports for ${name}`)
-  const etcd = { ha_enabled: 'true', request_timeout: '1s', ...storage }
-  const node = new NodeProcess(name, pair, (directory) => ({
-    storage: { etcd },
-    settings: { leader_lease: '2s', data_dir: directory },
-  }))
+  const pair = portsOf(ports, name)
+  const node = new NodeProcess({ name, ports: pair }, (dataDir) => etcdConfig(pair, dataDir, storage))
   ended.push(() => node.destroy())
   return node
 }

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
+import { type Cluster, Clusters } from '../support/clusters.js'
 import { PAIR_ROLES, PENDING_IN_PAIR } from './pending.js'
 import { allFlows, playFlow, unknownSteps } from './play.js'
 

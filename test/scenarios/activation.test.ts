@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
+import { type Cluster, Clusters } from '../support/clusters.js'
 import { type Drill, drill } from '../support/drill.js'
 import { checkMonitoring } from '../support/monitoring.js'
 import { openTlsFront, type TlsFront } from '../support/tls-front.js'
@@ -32,7 +31,7 @@ beforeEach(async () => {
   await C.client.write('own/it', { value: 'of C itself' })
 })
 
-afterEach(() => C.server.close())
+afterEach(() => C.close())
 
 afterAll(async () => {
   await clusters.close()
@@ -141,7 +140,7 @@ it('F19 refuses tokens whose time is over, and used ones', () =>
     await expectJoined(on, 'f19')
     const other = await clusters.add('N')
     await on.refused(other, 'POST', ENABLE, { token: good }, 400, 'wrapping token is not valid or does not exist')
-    await other.server.close()
+    await other.close()
     const issue = 'sys/replication/performance/primary/secondary-token'
     await on.refused(A, 'POST', issue, { id: 'f19' }, 400, 'id "f19" is already in use by a secondary; revoke it first')
   }))

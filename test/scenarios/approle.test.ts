@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { INVALID, login, roleId, type SecretId, secretId, tokenOf, usesLeft } from '../support/approle-steps.js'
 import { operationToken, promoteDr } from '../support/ceremony.js'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
+import { type Cluster, Clusters } from '../support/clusters.js'
 import { DR_GATE, drill } from '../support/drill.js'
 import { checkMonitoring } from '../support/monitoring.js'
 
@@ -90,7 +89,7 @@ it('a cluster loses its own SecretIDs and tokens when it becomes a secondary', (
     expect(await login(on, E, id, own)).toMatchObject({ status: 400, errors: expect.stringContaining(INVALID) })
     expect((await on.call(E, 'GET', 'auth/approle/role/own')).status).toBe(404)
     expect(await roleId(on, E, 'shared')).toBe(shared.id)
-    await E.server.close()
+    await E.close()
     await on.ok(A, 'POST', 'sys/replication/performance/primary/revoke-secondary', { id: 'e' })
   }))
 

@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { errorsOf } from '../../src/client/api-client.js'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
+import { type Cluster, Clusters } from '../support/clusters.js'
 
 /** Audit devices that fail while a cluster is at work: what is refused for that is not executed, and what is executed says so. */
 const clusters = new Clusters()

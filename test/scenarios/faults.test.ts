@@ -2,12 +2,10 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { createSystemRandom } from '../../src/base/random.js'
 import { Link } from '../../src/lab/proxy/link.js'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
+import { type Cluster, Clusters, needsProcess } from '../support/clusters.js'
 import { type Drill, drill } from '../support/drill.js'
 import { flap, untilDialled } from '../support/flapping.js'
 import { WriteLoad } from '../support/load.js'
-import { needsProcess } from '../support/only-processes.js'
 
 /**
  * Everything that a network and a peer can do to a link. Whatever happened, once it is over both secondaries stream with
@@ -80,7 +78,7 @@ it.each(['both', 'up', 'down'] as const)('replication recovers from a partition 
 )
 
 it.for(['the primary', 'the secondaries'] as const)('replication continues after %s froze', (who, context) => {
-  needsProcess(context, 'SIGSTOP')
+  needsProcess(context, 'SIGSTOP: it would stop the test as well; in-process, a held link shows that a peer is silent')
   return drill(`${who} frozen`, async (on) => {
     const frozen = who === 'the primary' ? [A] : [B, C]
     if (who !== 'the primary') load.start()
@@ -170,7 +168,7 @@ it('a secondary does not follow another cluster at the address of its primary', 
     await A.link.down()
     const impostor = await Link.open({
       port: A.link.port,
-      target: { host: '127.0.0.1', port: other.server.clusterPort },
+      target: { host: '127.0.0.1', port: other.server.ports.cluster },
       clock: systemClock,
       random: createSystemRandom(),
     })
@@ -181,7 +179,7 @@ it('a secondary does not follow another cluster at the address of its primary', 
         return connection_state === 'transient_failure' ? undefined : String(connection_state)
       })
       const update = 'sys/replication/performance/secondary/update-primary'
-      const address = `127.0.0.1:${other.server.clusterPort}`
+      const address = `127.0.0.1:${other.server.ports.cluster}`
       await on.refused(
         C,
         'POST',
@@ -199,5 +197,5 @@ it('a secondary does not follow another cluster at the address of its primary', 
     }
     await A.link.up()
     await expectHealed(on)
-    await other.server.close()
+    await other.close()
   }))

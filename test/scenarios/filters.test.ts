@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
+import { type Cluster, Clusters } from '../support/clusters.js'
 import { type Drill, drill } from '../support/drill.js'
 import { checkMonitoring } from '../support/monitoring.js'
 import { findInFiles, generationsOf, type Needles, storedWindows } from '../support/stored-bytes.js'
@@ -37,7 +36,7 @@ let euValues: Needles = new Map()
 const readStoredValues = async (): Promise<void> => {
   const { uuid } = (await A.client.read('sys/mounts'))['EU_data/'] as { uuid: string }
   await A.server.stop()
-  euValues = new Map([...(await storedWindows(A.server.dataDir))].filter(([what]) => what.includes(`logical/${uuid}/`)))
+  euValues = new Map([...(await storedWindows(A.dataDir))].filter(([what]) => what.includes(`logical/${uuid}/`)))
   await A.reopen()
   expect(euValues.size).toBeGreaterThan(1)
 }
@@ -63,7 +62,7 @@ const untilPurged = (on: Drill, cluster: Cluster) =>
 
 const untilGone = (on: Drill, cluster: Cluster) =>
   on.wait(cluster, 'the bytes to be gone', async () => {
-    const found = findInFiles(cluster.server.dataDir, needles())
+    const found = findInFiles(cluster.dataDir, needles())
     return found.size === 0 ? undefined : [...found].join()
   })
 
@@ -94,8 +93,8 @@ it('F7 keeps data from a secondary that has yet to join', () =>
     expect((await on.ok(C, 'GET', 'sys/mounts')).data['EU_data/']).toBeUndefined()
     expect((await on.ok(A, 'GET', FILTER)).data).toEqual({ mode: 'deny', paths: ['EU_data/'] })
     await readStoredValues()
-    for (const cluster of [C, D]) expect([...findInFiles(cluster.server.dataDir, needles())], cluster.name).toEqual([])
-    expect([...findInFiles(A.server.dataDir, needles())], 'the search finds what is there').toHaveLength(needles().size)
+    for (const cluster of [C, D]) expect([...findInFiles(cluster.dataDir, needles())], cluster.name).toEqual([])
+    expect([...findInFiles(A.dataDir, needles())], 'the search finds what is there').toHaveLength(needles().size)
   }))
 
 it('F7 shows the data once the filter is lifted', () =>
@@ -110,12 +109,12 @@ it('F7 shows the data once the filter is lifted', () =>
     await checkMonitoring(on, A, C, 'performance', 'c')
     await checkMonitoring(on, C, D, 'dr', 'dr-d')
     for (const cluster of [C, D])
-      expect([...findInFiles(cluster.server.dataDir, needles())], cluster.name).toHaveLength(needles().size)
+      expect([...findInFiles(cluster.dataDir, needles())], cluster.name).toHaveLength(needles().size)
   }))
 
 it('F7 destroys the data on the secondary and its DR copy when the filter comes back', () =>
   drill('F7 filter added to a joined secondary', async (on) => {
-    const before = generationsOf(C.server.dataDir)
+    const before = generationsOf(C.dataDir)
     const startedMs = on.elapsedMs
     expect((await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['EU_data'] })).status).toBe(204)
     await untilHeldBack(on, C)
@@ -125,7 +124,7 @@ it('F7 destroys the data on the secondary and its DR copy when the filter comes 
       await untilPurged(on, cluster)
     }
     on.note(`gone from both disks ${Math.round(on.elapsedMs - startedMs)} ms after the answer`)
-    expect(generationsOf(C.server.dataDir)).not.toEqual(before)
+    expect(generationsOf(C.dataDir)).not.toEqual(before)
     await C.untilServes()
     const eu = `EU_data/data/${euName}`
     await on.refused(C, 'GET', eu, undefined, 404, noRoute(eu))
@@ -141,7 +140,7 @@ it('F7 destroys the data on the secondary and its DR copy when the filter comes 
       return value === 'us 2' ? undefined : String(value)
     })
     await checkMonitoring(on, A, C, 'performance', 'c')
-    for (const cluster of [C, D]) expect([...findInFiles(cluster.server.dataDir, needles())], cluster.name).toEqual([])
+    for (const cluster of [C, D]) expect([...findInFiles(cluster.dataDir, needles())], cluster.name).toEqual([])
 
     on.step('a kill and a restart find it gone, too')
     await C.server.crash()
@@ -162,7 +161,7 @@ it('F7 destroys the data although the secondary is killed on the way, and its DR
     await clusters.untilReplicated(A, C, 'performance')
     await clusters.untilReplicated(C, D, 'dr')
     for (const cluster of [C, D])
-      expect(findInFiles(cluster.server.dataDir, needles()).size, cluster.name).toBe(needles().size)
+      expect(findInFiles(cluster.dataDir, needles()).size, cluster.name).toBe(needles().size)
 
     on.step('D is away; C is held while it deletes, and killed')
     await D.server.stop()
@@ -171,7 +170,7 @@ it('F7 destroys the data although the secondary is killed on the way, and its DR
     await on.status(C, 'performance', { state: 'merkle-sync' })
     await untilHeldBack(on, C)
     expect(await infoOf(C)).toMatchObject({ purge_pending: true })
-    expect(findInFiles(C.server.dataDir, needles()).size).toBe(needles().size)
+    expect(findInFiles(C.dataDir, needles()).size).toBe(needles().size)
     await C.server.crash()
 
     on.step('both come back, and both disks are rid of it')

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { promoteDr } from '../support/ceremony.js'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
+import { type Cluster, Clusters } from '../support/clusters.js'
 import { type Drill, drill } from '../support/drill.js'
 import { checkMonitoring } from '../support/monitoring.js'
 

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
+import { type Cluster, Clusters } from '../support/clusters.js'
 
 /** What a primary takes, its secondary takes for it, up to the last byte that a body may have. */
 const MIB = 1024 * 1024

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { type AnswerWatch, watchAnswers } from '../support/answer-watch.js'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
+import { type Cluster, Clusters } from '../support/clusters.js'
 import { type Drill, drill } from '../support/drill.js'
 import { forEachOf } from '../support/load.js'
 import { findInFiles, generationsOf, type Needles, storedWindows } from '../support/stored-bytes.js'
@@ -54,7 +53,7 @@ afterAll(() => clusters.close())
 const readSamples = async (): Promise<void> => {
   const { uuid } = (await A.client.read('sys/mounts'))['eu/'] as { uuid: string }
   await A.server.stop()
-  const found = [...(await storedWindows(A.server.dataDir))].filter(([what]) => what.includes(`logical/${uuid}/`))
+  const found = [...(await storedWindows(A.dataDir))].filter(([what]) => what.includes(`logical/${uuid}/`))
   samples = new Map(found.filter((_, at) => at % Math.ceil(found.length / SAMPLES) === 0))
   await A.reopen()
   await clusters.untilReplicated(A, C, 'performance')
@@ -108,13 +107,13 @@ const lift = async (on: Drill): Promise<void> => {
 const putUntilPurging = async (on: Drill): Promise<void> => {
   await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['eu'] })
   await on.wait(C, 'the purge to begin', async () =>
-    generationsOf(C.server.dataDir).length > 1 ? undefined : 'one generation',
+    generationsOf(C.dataDir).length > 1 ? undefined : 'one generation',
   )
 }
 
 const untilDestroyed = (on: Drill, cluster: Cluster, before: readonly number[]) =>
   on.wait(cluster, 'the purge', async () => {
-    const generations = generationsOf(cluster.server.dataDir)
+    const generations = generationsOf(cluster.dataDir)
     if (generations.length > 1 || generations[0] === before[0]) return `generations ${generations}`
     return (await isPending(cluster)) ? 'it is pending' : undefined
   })
@@ -129,7 +128,7 @@ const stopAll = async (on: Drill): Promise<void> => {
 }
 
 const expectNoTrace = (): void => {
-  for (const cluster of [C, D]) expect([...findInFiles(cluster.server.dataDir, samples)], cluster.name).toEqual([])
+  for (const cluster of [C, D]) expect([...findInFiles(cluster.dataDir, samples)], cluster.name).toEqual([])
 }
 
 const startOf = async (cluster: Cluster, kind: 'dr' | 'performance') => (await cluster.status(kind)).last_start
@@ -137,7 +136,7 @@ const startOf = async (cluster: Cluster, kind: 'dr' | 'performance') => (await c
 it('a secondary serves, writes locally and streams while filtered data is destroyed', () =>
   drill('a filter put on a secondary in use', async (on) => {
     for (const cluster of [C, D]) {
-      expect(findInFiles(cluster.server.dataDir, samples).size, cluster.name).toBe(samples.size)
+      expect(findInFiles(cluster.dataDir, samples).size, cluster.name).toBe(samples.size)
     }
     on.step('how long the same takes without a purge')
     watchAll(new Set())
@@ -146,7 +145,7 @@ it('a secondary serves, writes locally and streams while filtered data is destro
     )
     await stopAll(on)
     on.step('with a purge')
-    const before = { C: generationsOf(C.server.dataDir), D: generationsOf(D.server.dataDir) }
+    const before = { C: generationsOf(C.dataDir), D: generationsOf(D.dataDir) }
     const starts = [await startOf(C, 'performance'), await startOf(D, 'dr')]
     const written = new Set<string>()
     watchAll(written)

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { clientOf } from '../../src/lab/model/cluster.js'
 import { operationToken } from '../support/ceremony.js'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
+import { type Cluster, Clusters } from '../support/clusters.js'
 import { DR_GATE, drill } from '../support/drill.js'
 
 /** What may stand in for an operation token on a DR secondary: a batch token of the root namespace, within all its bounds. */

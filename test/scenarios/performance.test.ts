@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
+import { type Cluster, Clusters } from '../support/clusters.js'
 import { drill } from '../support/drill.js'
 import { checkMonitoring } from '../support/monitoring.js'
 import { watchStatus } from '../support/status-watch.js'
@@ -103,7 +102,7 @@ it('F8 keeps local mounts where they are', () =>
 it('F10 finds the primary under another address', () =>
   drill('F10 update_primary_addrs', async (on) => {
     const update = 'sys/replication/performance/secondary/update-primary'
-    const direct = `127.0.0.1:${A.server.clusterPort}`
+    const direct = `127.0.0.1:${A.server.ports.cluster}`
     const { primary_cluster_addr: before, known_primary_cluster_addrs: known } = await C.status('performance')
     await on.refused(
       C,

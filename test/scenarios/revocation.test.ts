@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
+import { type Cluster, Clusters } from '../support/clusters.js'
 import { drill } from '../support/drill.js'
 import { WriteLoad } from '../support/load.js'
 import { checkMonitoring } from '../support/monitoring.js'

@@ -3,8 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { errorsOf } from '../../src/client/api-client.js'
 import { operationToken } from '../support/ceremony.js'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
+import { type Cluster, Clusters } from '../support/clusters.js'
 import { drill } from '../support/drill.js'
 
 /**

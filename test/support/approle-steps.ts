@@ -1,4 +1,4 @@
-import type { Cluster } from './cluster.js'
+import type { Cluster } from './clusters.js'
 import type { Answer, Drill } from './drill.js'
 
 /** Steps of a drill on the AppRole mount `approle/`. */

@@ -1,4 +1,4 @@
-import type { Cluster } from './cluster.js'
+import type { Cluster } from './clusters.js'
 
 const PATH = 'sys/replication/dr/secondary/generate-operation-token'
 

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/base/clock.js'
 import { type ApiCall, type ApiClient, errorsOf } from '../../src/client/api-client.js'
 import type { Kind } from '../../src/lab/model/kinds.js'
 import { operationToken } from './ceremony.js'
-import type { Cluster } from './cluster.js'
+import type { Cluster } from './clusters.js'
 
 /** What a step of a drill got: never thrown, so that a refusal can be a step. */
 export interface Answer {

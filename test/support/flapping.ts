@@ -1,4 +1,4 @@
-import type { Cluster } from './cluster.js'
+import type { Cluster } from './clusters.js'
 import type { Drill } from './drill.js'
 
 /** The link in front of a primary, and a performance secondary that is reached over it. */

@@ -1,4 +1,4 @@
-import type { Cluster } from './cluster.js'
+import type { Cluster } from './clusters.js'
 
 /** The last index that is no longer in the cluster's log: whoever stands before it cannot go on from there. */
 export const lastTrimmed = async (cluster: Cluster): Promise<number> => {

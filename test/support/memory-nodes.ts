@@ -1,15 +1,14 @@
 import { type Clock, systemClock } from '../../src/base/clock.js'
 import { type Log, silentLog } from '../../src/base/log.js'
 import { type PortPair, randomPorts } from '../../src/lab/model/ports.js'
-import { loadServerConfig } from '../../src/server/config/server-config.js'
-import { Server } from '../../src/server/server.js'
+import type { Server } from '../../src/server/server.js'
 import { MemoryLog } from '../../src/storage/commit-log/memory-log.js'
 import { MemorySharedLog } from '../../src/storage/commit-log/memory-shared-log.js'
 import type { EngineSource } from '../../src/storage/engine/engine-source.js'
 import type { Store } from '../../src/storage/store/store.js'
-import { openMemoryGenerations } from '../../src/storage/engine/memory-generations.js'
 import { copyRest } from '../../src/storage/generations/rest-copy.js'
-import { TestNode, TestNodes } from './nodes.js'
+import { startServer } from './memory-server.js'
+import { nodeConfig, TestNode, TestNodes } from './nodes.js'
 
 /** Long enough for a machine that stands still for a while: nobody is to lose it by chance. */
 const LEASE_MS = 20_000
@@ -89,20 +88,18 @@ export class MemoryNode extends TestNode {
   }
 
   async start(): Promise<void> {
-    const { settings = {}, more = {}, openStorage = openMemoryGenerations } = this.#options
-    const { clock = () => systemClock, log = () => silentLog } = this.#options
-    const local = { ...this.configOf({ inmem: {} }, settings), ...more }
-    const env = { VAULT_LOCAL_CONFIG: JSON.stringify(local), VAULT_RAFT_NODE_ID: this.name }
-    const { config, problems } = loadServerConfig([], env)
-    if (!config) throw new Error(JSON.stringify(problems))
+    const { settings = {}, more = {}, openStorage, clock, log } = this.#options
     this.shared = this.#log && new MemorySharedLog(this.#log, systemClock)
-    this.#server = await Server.start({
-      config,
-      clock: clock(this.name),
-      log: log(this.name),
-      sharedLog: this.shared,
-      openStorage: async () => openStorage(),
-    })
+    this.#server = await startServer(
+      { ...nodeConfig(this.ports, { inmem: {} }, settings), ...more },
+      {
+        env: { VAULT_RAFT_NODE_ID: this.name },
+        clock: clock?.(this.name) ?? systemClock,
+        log: log?.(this.name) ?? silentLog,
+        sharedLog: this.shared,
+        data: openStorage?.(),
+      },
+    )
   }
 
   async stop(): Promise<void> {

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Kind } from '../../src/lab/model/kinds.js'
-import type { Cluster } from './cluster.js'
+import type { Cluster } from './clusters.js'
 import type { Drill } from './drill.js'
 
 type Row = Readonly<Record<string, unknown>>

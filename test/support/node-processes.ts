@@ -1,26 +1,29 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type PortPair, randomPorts } from '../../src/lab/model/ports.js'
-import { type Ending, lastLogLines, launchServer } from '../../src/lab/processes/child-process.js'
-import { TestNode, TestNodes } from './nodes.js'
+import { type Ending, lastLogLines, launchServer, signal } from '../../src/lab/processes/child-process.js'
+import { nodeConfig, TestNode, TestNodes } from './nodes.js'
 import { until } from './until.js'
 
-/** What is configured where nodes differ, given the directory of one. */
-type Configure = (directory: string) => { readonly storage: object; readonly settings: object }
+interface Place {
+  readonly name: string
+  readonly ports: PortPair
+  /** By default, a temporary one. */
+  readonly directory?: string
+}
 
-/** A server as a process of its own. */
+/** A server as a process of its own, started on the same directory and ports each time. */
 export class NodeProcess extends TestNode {
   readonly directory: string
-  readonly #configure: Configure
-  readonly #more: (name: string) => object
+  /** Returns the configuration, given the directory of its data. Called at each start. */
+  configure: (dataDir: string) => object
   #process: { readonly pid: number; readonly ended: Promise<Ending> } | undefined
 
-  constructor(name: string, ports: PortPair, configure: Configure, more: (name: string) => object = () => ({})) {
+  constructor({ name, ports, directory }: Place, configure: (dataDir: string) => object) {
     super(name, ports)
-    this.#more = more
-    this.directory = mkdtempSync(path.join(tmpdir(), `understudy-node-${name}-`))
-    this.#configure = configure
+    this.directory = directory ?? mkdtempSync(path.join(tmpdir(), `understudy-node-${name}-`))
+    this.configure = configure
   }
 
   get isRunning(): boolean {
@@ -32,33 +35,40 @@ export class NodeProcess extends TestNode {
     return this.#process?.pid
   }
 
+  get dataDir(): string {
+    return path.join(this.directory, 'data')
+  }
+
   /** Where it keeps its copy of what lies in etcd. */
   get copyDirectory(): string {
-    return path.join(this.directory, 'data', 'copy')
+    return path.join(this.dataDir, 'copy')
+  }
+
+  get logFile(): string {
+    return path.join(this.directory, 'server.log')
   }
 
   get lastLogLines(): string {
-    return lastLogLines(this.#files.logFile)
+    return lastLogLines(this.logFile)
   }
 
   async start(): Promise<void> {
-    const { storage, settings } = this.#configure(path.join(this.directory, 'data'))
-    writeFileSync(
-      this.#files.configFile,
-      JSON.stringify({ ...this.configOf(storage, settings), ...this.#more(this.name) }),
-    )
-    const started = launchServer(this.name, this.#files, true)
+    const { name, logFile } = this
+    const configFile = path.join(this.directory, 'server.json')
+    mkdirSync(this.directory, { recursive: true, mode: 0o700 })
+    writeFileSync(configFile, JSON.stringify(this.configure(this.dataDir)))
+    const started = launchServer(name, { configFile, logFile }, true)
     this.#process = started
     const ended = started.ended.then((ending) => {
       if (this.#process === started) this.#process = undefined
-      throw new Error(`node ${this.name} has ended with ${ending}\n${this.lastLogLines}`)
+      throw new Error(`server ${name} has ended with ${ending}\n${this.lastLogLines}`)
     })
     ended.catch(() => undefined)
     await Promise.race([until(async () => (await this.health()) !== 0), ended])
   }
 
   signal(name: NodeJS.Signals): void {
-    if (this.#process) process.kill(this.#process.pid, name)
+    if (this.#process) signal(this.#process.pid, name)
   }
 
   stop(): Promise<void> {
@@ -71,20 +81,16 @@ export class NodeProcess extends TestNode {
 
   /** Its data is given up as well. */
   async destroy(): Promise<void> {
-    await this.#end('SIGKILL')
+    await this.crash()
     rmSync(this.directory, { recursive: true, force: true })
   }
 
-  async #end(signal: NodeJS.Signals): Promise<void> {
+  async #end(name: NodeJS.Signals): Promise<void> {
     const running = this.#process
     this.#process = undefined
     if (!running) return
-    process.kill(running.pid, signal)
+    signal(running.pid, name)
     await running.ended
-  }
-
-  get #files() {
-    return { configFile: path.join(this.directory, 'server.json'), logFile: path.join(this.directory, 'server.log') }
   }
 }
 
@@ -99,20 +105,28 @@ export const nodeProcesses = async (
   more: object | ((name: string) => object) = {},
 ): Promise<TestNodes<NodeProcess>> => {
   const ports = await randomPorts([...names])
-  const configureFor =
-    (name: string): Configure =>
-    (directory) => {
-      if (etcdAddress === undefined) return { storage: { file: { path: directory } }, settings }
-      const given = typeof etcdAddress === 'string' ? etcdAddress : etcdAddress(name)
-      const address = [given]
-        .flat()
-        .map((one) => `http://${one}`)
-        .join(',')
-      const etcd = { address, ha_enabled: 'true', request_timeout: '1s' }
-      return { storage: { etcd }, settings: { leader_lease: '2s', data_dir: directory, ...settings } }
-    }
+  const configFor = (name: string, dataDir: string): object => {
+    if (etcdAddress === undefined) return nodeConfig(portsOf(ports, name), { file: { path: dataDir } }, settings)
+    const given = typeof etcdAddress === 'string' ? etcdAddress : etcdAddress(name)
+    const address = [given]
+      .flat()
+      .map((one) => `http://${one}`)
+      .join(',')
+    return etcdConfig(portsOf(ports, name), dataDir, { address }, settings)
+  }
   const moreOf = (name: string): object => (typeof more === 'function' ? more(name) : more)
-  return new TestNodes(names.map((name) => new NodeProcess(name, portsOf(ports, name), configureFor(name), moreOf)))
+  const make = (name: string) =>
+    new NodeProcess({ name, ports: portsOf(ports, name) }, (dataDir) => ({
+      ...configFor(name, dataDir),
+      ...moreOf(name),
+    }))
+  return new TestNodes(names.map(make))
+}
+
+/** Returns the configuration of a node over an etcd. */
+export const etcdConfig = (ports: PortPair, dataDir: string, storage: object, settings: object = {}) => {
+  const etcd = { ha_enabled: 'true', request_timeout: '1s', ...storage }
+  return nodeConfig(ports, { etcd }, { leader_lease: '2s', data_dir: dataDir, ...settings })
 }
 
 /** Processes that are to be a cluster by storage "raft". Nothing runs yet, and none knows of another unless they are to join by themselves. */
@@ -125,16 +139,84 @@ export const raftProcesses = async (
   const joining = isJoining ? { retry_join: others } : {}
   const all = names.map((name) => {
     const etcd_peer_address = `127.0.0.1:${portsOf(ports, `${name}-peer`).api}`
-    return new NodeProcess(name, portsOf(ports, name), (directory) => ({
-      storage: { raft: { path: directory, node_id: name, ...joining } },
-      settings: { leader_lease: '2s', etcd_peer_address, ...settings },
-    }))
+    return new NodeProcess({ name, ports: portsOf(ports, name) }, (dataDir) =>
+      nodeConfig(
+        portsOf(ports, name),
+        { raft: { path: dataDir, node_id: name, ...joining } },
+        { leader_lease: '2s', etcd_peer_address, ...settings },
+      ),
+    )
   })
   return new TestNodes(all)
 }
 
-const portsOf = (ports: ReadonlyMap<string, PortPair>, name: string): PortPair => {
+export const portsOf = (ports: ReadonlyMap<string, PortPair>, name: string): PortPair => {
   const pair = ports.get(name)
   if (!pair) throw new Error(`no ports for ${name}`)
   return pair
 }
+
+type Ended = (() => Promise<void>)[]
+
+/** Servers with storage "raft" that run, until what is in `ended` is called. */
+export const launchRaft = async (
+  ended: Ended,
+  names: readonly string[],
+  options: Parameters<typeof raftProcesses>[1] = {},
+): Promise<TestNodes<NodeProcess>> => {
+  const nodes = await raftProcesses(names, options)
+  for (const node of nodes.all) ended.push(() => node.destroy())
+  await Promise.all(nodes.all.map((node) => node.start()))
+  return nodes
+}
+
+/** The same as one cluster, which the first of them was alone. */
+export const openRaft = async (ended: Ended, names: readonly string[] = ['A', 'B', 'C'], settings: object = {}) => {
+  const nodes = await launchRaft(ended, names, { settings })
+  const first = await openFirst(nodes)
+  for (const node of nodes.without(first)) {
+    await join(node, first)
+    await nodes.unseal(node)
+  }
+  return { nodes, first }
+}
+
+/** Resolves when each of them has a vote. */
+export const untilAllVote = async (nodes: TestNodes<NodeProcess>): Promise<void> =>
+  until(async () => Object.values(await serversOf(nodes)).filter(([, isVoter]) => isVoter).length === nodes.all.length)
+
+/** The first node has a cluster, alone. */
+export const openFirst = async (nodes: TestNodes<NodeProcess>): Promise<NodeProcess> => {
+  const [first] = nodes.all
+  if (!first) throw new Error('no nodes')
+  const made = await first.anonymous.call('PUT', 'sys/init', { body: { secret_shares: 3, secret_threshold: 2 } })
+  nodes.keys = made.keys as string[]
+  nodes.rootToken = String(made.root_token)
+  await nodes.unseal(first)
+  await nodes.clientOf(first).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
+  return first
+}
+
+export const join = (node: NodeProcess, leader: NodeProcess) =>
+  node.anonymous.call('PUT', 'sys/storage/raft/join', { body: { leader_api_addr: leader.address } })
+
+/** Of each node of a cluster: whether it leads, and whether it has a vote. */
+export const serversOf = async (nodes: TestNodes<NodeProcess>): Promise<Record<string, [boolean, boolean]>> => {
+  const { data } = await nodes.clientOf(await nodes.active()).read('sys/storage/raft/configuration')
+  const { servers } = (data as { config: { servers: { node_id: string; leader: boolean; voter: boolean }[] } }).config
+  return Object.fromEntries(servers.map(({ node_id, leader, voter }) => [node_id, [leader, voter]]))
+}
+
+/** The processes of etcd on the data of a node. */
+export const etcdsOf = ({ directory }: NodeProcess): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const [program = '', ...flags] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+        return path.basename(program) === 'etcd' && flags.some((flag) => flag.startsWith(directory))
+      } catch {
+        return false
+      }
+    })

@@ -1,5 +1,6 @@
 import { ApiClient, type ApiAnswer, type ApiCall } from '../../src/client/api-client.js'
 import type { PortPair } from '../../src/lab/model/ports.js'
+import { localConfig } from './local-config.js'
 import { until } from './until.js'
 
 /** One node of a cluster under test, on ports that it keeps. */
@@ -42,19 +43,11 @@ export abstract class TestNode {
   send(method: string, path: string, call: ApiCall = {}): Promise<ApiAnswer> {
     return this.anonymous.send(method, path, call)
   }
-
-  /** The configuration of each; `storage` is where they differ. */
-  configOf(storage: object, settings: object): object {
-    const listener = { address: `127.0.0.1:${this.ports.api}`, cluster_address: `127.0.0.1:${this.ports.cluster}` }
-    return {
-      listener: { tcp: { ...listener, tls_disable: true } },
-      storage,
-      api_addr: this.address,
-      cluster_addr: this.clusterAddress,
-      understudy: { role_change_wait: '20s', step_down_rest: '1s', ...settings },
-    }
-  }
 }
+
+/** Returns the configuration of a node. `storage` and `settings`: where nodes differ. */
+export const nodeConfig = (ports: PortPair, storage: object, settings: object) =>
+  localConfig(ports, { storage, understudy: { role_change_wait: '20s', step_down_rest: '1s', ...settings } })
 
 /** A cluster of several nodes. */
 export class TestNodes<N extends TestNode = TestNode> {

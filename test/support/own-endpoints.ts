@@ -1,4 +1,4 @@
-import type { Cluster } from './cluster.js'
+import type { Cluster } from './clusters.js'
 import type { Drill } from './drill.js'
 
 /** What a failover lost, as the cluster that was behind or ahead lists it. */

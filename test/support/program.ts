@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { systemClock } from '../../src/base/clock.js'
-import { randomPorts } from '../../src/lab/model/ports.js'
 import { waitFor } from '../../src/lab/requests/wait.js'
 
 const ENTRY = path.join(import.meta.dirname, '..', '..', 'dist', 'main.js')
@@ -110,12 +109,6 @@ export class Workplace implements Disposable {
   [Symbol.dispose](): void {
     rmSync(this.directory, { recursive: true, force: true })
   }
-}
-
-export const freePorts = async (): Promise<{ api: number; cluster: number }> => {
-  const ports = (await randomPorts(['A'])).get('A')
-  if (!ports) throw new Error('no ports')
-  return ports
 }
 
 /** Runs the program to its end. */

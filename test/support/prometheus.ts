@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { freePorts, Workplace } from './program.js'
+import { freePorts } from './local-config.js'
+import { Workplace } from './program.js'
 import { until } from './until.js'
 
 const findTool = (name: string): string | undefined =>

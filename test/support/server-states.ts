@@ -1,7 +1,5 @@
-import { silentLog } from '../../src/base/log.js'
 import { ApiClient } from '../../src/client/api-client.js'
 import type { Kind } from '../../src/lab/model/kinds.js'
-import { randomPorts } from '../../src/lab/model/ports.js'
 import {
   enablePrimary,
   enableSecondary,
@@ -9,10 +7,9 @@ import {
   secondaryToken,
   statusOf,
 } from '../../src/lab/requests/replication.js'
-import { loadServerConfig } from '../../src/server/config/server-config.js'
-import { Server } from '../../src/server/server.js'
-import type { EngineSource } from '../../src/storage/engine/engine-source.js'
-import { openMemoryGenerations } from '../../src/storage/engine/memory-generations.js'
+import type { Server } from '../../src/server/server.js'
+import { freePorts, localConfig } from './local-config.js'
+import { sourceBehindDoor, startServer } from './memory-server.js'
 import { until } from './until.js'
 
 /** A server of this process in one of its states, and who may be asking it. */
@@ -94,8 +91,7 @@ export class ServersInStates {
 
   /** Between two runtimes, until it is closed. */
   async restarting(): Promise<ServerInState> {
-    const door = { isHeld: false }
-    const { server, client } = await this.#start(door, { role_change_wait: '0' })
+    const { server, client, door } = await this.#start({ role_change_wait: '0' })
     const { rootToken: root } = await initialise(client, 1, 1)
     door.isHeld = true
     server.host.restart('a test')
@@ -112,28 +108,17 @@ export class ServersInStates {
     return { server, client }
   }
 
-  async #start(door = { isHeld: false }, settings: Readonly<Record<string, string>> = {}) {
-    const ports = (await randomPorts(['A'])).get('A')
-    if (!ports) throw new Error('no ports')
-    const address = `127.0.0.1:${ports.api}`
-    const local = {
-      listener: { tcp: { address, cluster_address: `127.0.0.1:${ports.cluster}`, tls_disable: true } },
-      storage: { inmem: {} },
-      api_addr: `http://${address}`,
-      cluster_addr: `https://127.0.0.1:${ports.cluster}`,
-      understudy: settings,
-    }
-    const { config, problems } = loadServerConfig([], { VAULT_LOCAL_CONFIG: JSON.stringify(local) })
-    if (!config) throw new Error(JSON.stringify(problems))
-    const source = closable(openMemoryGenerations(), door)
-    const server = await Server.start({ config, log: silentLog, openStorage: async () => source })
-    const client = new ApiClient({ address: `http://${address}` })
+  async #start(settings: Readonly<Record<string, string>> = {}) {
+    const { data, door } = sourceBehindDoor()
+    const local = localConfig(await freePorts(), { understudy: settings })
+    const server = await startServer(local, { data })
+    const client = new ApiClient({ address: local.api_addr })
     this.#ended.push(async () => {
       door.isHeld = false
       client.close()
       await server.close(0)
     })
-    return { server, client }
+    return { server, client, door }
   }
 
   #as(client: ApiClient, token: string): ApiClient {
@@ -142,21 +127,6 @@ export class ServersInStates {
     return other
   }
 }
-
-/** No runtime stands on it while the door is held. */
-const closable = (source: EngineSource, door: { readonly isHeld: boolean }): EngineSource => ({
-  get generation() {
-    return source.generation
-  },
-  get engine() {
-    if (door.isHeld) throw new Error('held by the test')
-    return source.engine
-  },
-  replace: (prepare) => source.replace(prepare),
-  begin: () => source.begin(),
-  close: () => source.close(),
-  die: () => source.die(),
-})
 
 const idOf = ({ address }: ApiClient): string => `at-${new URL(address).port}`
 

@@ -1,5 +1,5 @@
 import type { Kind } from '../../src/lab/model/kinds.js'
-import type { Cluster } from './cluster.js'
+import type { Cluster } from './clusters.js'
 import { type Repetition, repeat } from './repeat.js'
 
 export interface StatusWatch extends Repetition {

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import type { Kind } from '../../src/lab/model/kinds.js'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
+import { type Cluster, Clusters } from '../support/clusters.js'
 import { forEachOf, WriteLoad } from '../support/load.js'
 
 /** A write that was acknowledged survives kill -9 of whoever is in the middle of it, on both sides of a link. */

@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { errorsOf } from '../../src/client/api-client.js'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
+import { type Cluster, Clusters } from '../support/clusters.js'
 import { forEachOf } from '../support/load.js'
 
 /** What clients of a primary, a performance secondary and a DR secondary are answered. */

@@ -6,8 +6,7 @@ import type { Kind } from '../../src/lab/model/kinds.js'
 import { enableSecondary, secondaryToken } from '../../src/lab/requests/replication.js'
 import { waitFor } from '../../src/lab/requests/wait.js'
 import { promoteDr } from '../support/ceremony.js'
-import type { Cluster } from '../support/cluster.js'
-import { Clusters } from '../support/clusters.js'
+import { type Cluster, Clusters } from '../support/clusters.js'
 import { findInFiles, generationsOf, type Needles, storedWindows } from '../support/stored-bytes.js'
 
 /** A secondary holds nothing of what it held before it was enabled, and a token that is not good wipes nothing. */
@@ -82,7 +81,7 @@ const enableAndWatch = async (cluster: Cluster, kind: Kind, token: string): Prom
   await enableSecondary(cluster.client, kind, token)
   await cluster.until('leave bootstrapping', async () => {
     const { mode } = await cluster.status(kind)
-    if (!seen.has(String(mode))) seen.set(String(mode), generationsOf(cluster.server.dataDir))
+    if (!seen.has(String(mode))) seen.set(String(mode), generationsOf(cluster.dataDir))
     return mode === 'secondary' ? undefined : `mode is ${mode}`
   })
   return seen
@@ -92,7 +91,7 @@ it.each<Kind>(['performance', 'dr'])('keeps nothing of its old life when enabled
   const cluster = await clusters.add(kind === 'dr' ? 'B' : 'C')
   const old = await live(cluster)
   await cluster.server.stop()
-  const { dataDir } = cluster.server
+  const { dataDir } = cluster
   const windows = await storedWindows(dataDir)
   const before = findInFiles(dataDir, windows)
   expect(before.size, 'the search finds what is stored').toBe(windows.size)
@@ -143,7 +142,7 @@ it.each<Kind>(['performance', 'dr'])('wipes nothing for a token that is not good
   const { client } = cluster
   await client.write('sys/mounts/kept', { type: 'kv' })
   await client.write('kept/it', { word: 'still here' })
-  const generations = generationsOf(cluster.server.dataDir)
+  const generations = generationsOf(cluster.dataDir)
   const issue = (id: string, more: object = {}) =>
     primary.client
       .write(`sys/replication/${kind}/primary/secondary-token`, { id: `${kind}-${id}`, ...more })
@@ -184,7 +183,7 @@ it.each<Kind>(['performance', 'dr'])('wipes nothing for a token that is not good
     expect((await cluster.status(kind)).mode, what).toBe('disabled')
     const { data } = await client.read('kept/it')
     expect(data, what).toEqual({ word: 'still here' })
-    expect(generationsOf(cluster.server.dataDir), what).toEqual(generations)
+    expect(generationsOf(cluster.dataDir), what).toEqual(generations)
     texts.push(`${what}: ${errorsOf(answer).join('; ')}`)
   }
   const lookup = await client.send('GET', 'auth/token/lookup-self')

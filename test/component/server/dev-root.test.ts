@@ -1,7 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import type { Log } from '../../../src/base/log.js'
 import { ApiClient } from '../../../src/client/api-client.js'
-import { randomPorts } from '../../../src/lab/model/ports.js'
 import {
   enablePrimary,
   enableSecondary,
@@ -10,10 +9,9 @@ import {
   statusOf,
 } from '../../../src/lab/requests/replication.js'
 import { KEYS } from '../../../src/storage/keys/key-families.js'
-import { Server } from '../../../src/server/server.js'
-import { loadServerConfig } from '../../../src/server/config/server-config.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
-import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
+import { devFlags, freePorts, localConfig } from '../../support/local-config.js'
+import { sourceWith, startServer } from '../../support/memory-server.js'
 import { until } from '../../support/until.js'
 
 /** The root token of a development server on another one that joins it. */
@@ -42,27 +40,10 @@ const recording = (logged: string[]): Log => {
 }
 
 const start = async (isDev: boolean, chosenRoot: string): Promise<Started> => {
-  const ports = (await randomPorts(['A'])).get('A')
-  if (!ports) throw new Error('no ports')
-  const own = { api_addr: `http://127.0.0.1:${ports.api}`, cluster_addr: `https://127.0.0.1:${ports.cluster}` }
-  const listener = { tcp: { address: `127.0.0.1:${ports.api}`, tls_disable: true } }
-  const flags = ['-dev', `-dev-listen-address=127.0.0.1:${ports.api}`, `-dev-root-token-id=${chosenRoot}`]
-  const { config, problems } = isDev
-    ? loadServerConfig(flags, { VAULT_LOCAL_CONFIG: JSON.stringify(own) })
-    : loadServerConfig([], { VAULT_LOCAL_CONFIG: JSON.stringify({ ...own, listener, storage: { inmem: {} } }) })
-  if (!config) throw new Error(JSON.stringify(problems))
-  const source = openMemoryGenerations()
+  const ports = await freePorts()
+  const { api_addr, cluster_addr, ...rest } = localConfig(ports)
   const begun: Started['begun'] = []
-  const data: EngineSource = {
-    get generation() {
-      return source.generation
-    },
-    get engine() {
-      return source.engine
-    },
-    begin: () => source.begin(),
-    close: () => source.close(),
-    die: () => source.die(),
+  const data = sourceWith((source) => ({
     replace: (prepare) =>
       source.replace(async (fresh) => {
         await prepare(fresh)
@@ -70,10 +51,13 @@ const start = async (isDev: boolean, chosenRoot: string): Promise<Started> => {
           for (const { key, value } of chunk) begun.push({ key, value: value.toString('latin1') })
         }
       }),
-  }
+  }))
   const logged: string[] = []
-  const server = await Server.start({ config, log: recording(logged), openStorage: async () => data })
-  const anonymous = new ApiClient({ address: own.api_addr })
+  const server = await startServer(
+    { api_addr, cluster_addr, ...(isDev ? {} : rest) },
+    { flags: isDev ? devFlags(ports, chosenRoot) : [], log: recording(logged), data },
+  )
+  const anonymous = new ApiClient({ address: api_addr })
   const token = isDev ? chosenRoot : (await initialise(anonymous, 1, 1)).rootToken
   const client = anonymous.with({ token })
   ended.push(async () => {

@@ -4,12 +4,11 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { silentLog } from '../../../src/base/log.js'
 import { ApiClient } from '../../../src/client/api-client.js'
 import { randomPorts } from '../../../src/lab/model/ports.js'
-import { loadServerConfig } from '../../../src/server/config/server-config.js'
-import { Server } from '../../../src/server/server.js'
-import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
+import type { Server } from '../../../src/server/server.js'
+import { devFlags, localConfig } from '../../support/local-config.js'
+import { startServer } from '../../support/memory-server.js'
 
 /** A server in this process with a listener for each setting that a listener has of its own. */
 const LISTENERS = {
@@ -34,19 +33,13 @@ beforeAll(async () => {
   const names = ['plain', ...Object.keys(LISTENERS)] as (Listener | 'plain')[]
   const pairs = await randomPorts(names)
   for (const name of names) port[name] = pairs.get(name)?.api ?? 0
+  const plain = { api: port.plain, cluster: pairs.get('plain')?.cluster ?? 0 }
   const listener = Object.entries(LISTENERS).map(([name, settings]) => ({
     tcp: { address: `127.0.0.1:${port[name as Listener]}`, tls_disable: true, ...settings },
   }))
-  const own = {
-    api_addr: `http://127.0.0.1:${port.plain}`,
-    cluster_addr: `https://127.0.0.1:${pairs.get('plain')?.cluster}`,
-  }
-  const flags = ['-dev', `-dev-listen-address=127.0.0.1:${port.plain}`, `-dev-root-token-id=${ROOT}`]
-  const { config, problems } = loadServerConfig(flags, { VAULT_LOCAL_CONFIG: JSON.stringify({ ...own, listener }) })
-  if (!config) throw new Error(JSON.stringify(problems))
-  const data = openMemoryGenerations()
-  server = await Server.start({ config, log: silentLog, openStorage: async () => data })
-  root = new ApiClient({ address: own.api_addr, token: ROOT })
+  const { api_addr, cluster_addr } = localConfig(plain)
+  server = await startServer({ api_addr, cluster_addr, listener }, { flags: devFlags(plain, ROOT) })
+  root = new ApiClient({ address: api_addr, token: ROOT })
 })
 
 afterAll(async () => {

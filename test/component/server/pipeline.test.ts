@@ -3,7 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { ApiClient } from '../../../src/client/api-client.js'
-import { type DevServer, startDevServer } from '../../support/dev-server.js'
+import { type DevServer, startDevServer } from '../../support/memory-server.js'
 
 type Fields = Record<string, unknown>
 

@@ -1,17 +1,15 @@
 import { afterEach, expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { LIMITS } from '../../../src/base/limits.js'
-import { silentLog } from '../../../src/base/log.js'
 import { ManualClock } from '../../support/manual-clock.js'
 import { ApiClient, errorsOf } from '../../../src/client/api-client.js'
 import type { IncomingRequest } from '../../../src/logical/incoming.js'
-import { loadServerConfig } from '../../../src/server/config/server-config.js'
-import { Server } from '../../../src/server/server.js'
+import type { Server } from '../../../src/server/server.js'
 import type { Request } from '../../../src/logical/request.js'
 import { RestartView } from '../../../src/server/runtime/server-state.js'
 import { WaitingRoom } from '../../../src/server/runtime/admission.js'
-import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
-import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
+import { ANY_PORTS, localConfig } from '../../support/local-config.js'
+import { sourceBehindDoor, startServer } from '../../support/memory-server.js'
 import { until } from '../../support/until.js'
 
 /** While a role changes requests wait for the runtime that comes, instead of being refused. */
@@ -26,35 +24,11 @@ const RESTARTING = 'cluster is restarting after a replication change, try again'
 const WITHHOLDING = { redact_version: true, redact_cluster_name: true, disable_replication_status_endpoints: true }
 
 /** An open server, whose next runtime does not open while `isHeld`. */
-const startServer = async (settings: Readonly<Record<string, string>> = {}) => {
-  const local = {
-    listener: [
-      { tcp: { address: '127.0.0.1:0', cluster_address: '127.0.0.1:0', tls_disable: true } },
-      { tcp: { address: '127.0.0.1:0', tls_disable: true, ...WITHHOLDING } },
-    ],
-    storage: { inmem: {} },
-    api_addr: 'http://127.0.0.1:1',
-    cluster_addr: 'https://127.0.0.1:1',
-    understudy: settings,
-  }
-  const { config, problems } = loadServerConfig([], { VAULT_LOCAL_CONFIG: JSON.stringify(local) })
-  if (!config) throw new Error(JSON.stringify(problems))
-  const source = openMemoryGenerations()
-  const door = { isHeld: false }
-  const guarded: EngineSource = {
-    get generation() {
-      return source.generation
-    },
-    get engine() {
-      if (door.isHeld) throw new Error('held by the test')
-      return source.engine
-    },
-    replace: (prepare) => source.replace(prepare),
-    begin: () => source.begin(),
-    close: () => source.close(),
-    die: () => source.die(),
-  }
-  const server = await Server.start({ config, log: silentLog, openStorage: async () => guarded })
+const start = async (settings: Readonly<Record<string, string>> = {}) => {
+  const { listener, ...local } = localConfig(ANY_PORTS, { understudy: settings })
+  const withholding = { tcp: { address: '127.0.0.1:0', tls_disable: true, ...WITHHOLDING } }
+  const { data, door } = sourceBehindDoor()
+  const server = await startServer({ ...local, listener: [listener, withholding] }, { data })
   ended.push(() => {
     door.isHeld = false
     return server.close(0)
@@ -74,7 +48,7 @@ const startServer = async (settings: Readonly<Record<string, string>> = {}) => {
 const waiting = ({ server }: { server: Server }) => server.host.admission.waiting
 
 test('what is not served while a role changes waits, and is served by the runtime that comes', async () => {
-  const it = await startServer({ role_change_wait: '20s' })
+  const it = await start({ role_change_wait: '20s' })
   it.door.isHeld = true
   it.server.host.restart('a test')
   const read = it.client.send('GET', 'kv/it')
@@ -89,7 +63,7 @@ test('what is not served while a role changes waits, and is served by the runtim
 })
 
 test('a listener withholds the version and the status of replication while a role changes', async () => {
-  const it = await startServer()
+  const it = await start()
   it.door.isHeld = true
   it.server.host.restart('a test')
   const redacted = new ApiClient({ address: `http://${it.server.addresses[1]}` })
@@ -105,7 +79,7 @@ test('a listener withholds the version and the status of replication while a rol
 })
 
 test('after role_change_wait it is refused with the text that asks to try again', async () => {
-  const it = await startServer({ role_change_wait: '100ms' })
+  const it = await start({ role_change_wait: '100ms' })
   it.door.isHeld = true
   it.server.host.restart('a test')
   const answer = await it.client.send('GET', 'kv/it')
@@ -114,7 +88,7 @@ test('after role_change_wait it is refused with the text that asks to try again'
 })
 
 test('role_change_wait 0 rejects a write during a restart at once', async () => {
-  const it = await startServer({ role_change_wait: '0' })
+  const it = await start({ role_change_wait: '0' })
   it.door.isHeld = true
   it.server.host.restart('a test')
   const answer = await it.client.send('PUT', 'kv/it', { body: { value: 2 } })
@@ -122,7 +96,7 @@ test('role_change_wait 0 rejects a write during a restart at once', async () => 
 })
 
 test('concurrent role changes run one after another, each on the state that the previous one left', async () => {
-  const it = await startServer({ role_change_wait: '20s' })
+  const it = await start({ role_change_wait: '20s' })
   const call = (path: string) => it.client.send('PUT', `sys/replication/${path}`)
   const answers = await Promise.all([
     call('dr/primary/enable'),
@@ -141,7 +115,7 @@ test('concurrent role changes run one after another, each on the state that the 
 })
 
 test('a call that changes a role waits no longer than role_change_wait for another one and its change', async () => {
-  const it = await startServer({ role_change_wait: '100ms' })
+  const it = await start({ role_change_wait: '100ms' })
   it.door.isHeld = true
   const call = (path: string) => it.client.send('PUT', `sys/replication/${path}`)
   const [first, second] = await Promise.all([call('dr/primary/enable'), call('performance/primary/enable')])
@@ -149,7 +123,7 @@ test('a call that changes a role waits no longer than role_change_wait for anoth
 })
 
 test('a call that changes a role is refused after role_change_wait while another one waits for its secondaries', async () => {
-  const it = await startServer({ role_change_wait: '200ms' })
+  const it = await start({ role_change_wait: '200ms' })
   const admitted = (id: string) => {
     const request = { id, operation: 'update', path: 'sys/replication/dr/primary/demote' } as IncomingRequest
     return { request, done: it.server.host.admission.admit(request) }
@@ -187,7 +161,7 @@ test('a request waits for role_change_wait in all, in however many rooms', async
 })
 
 test('status reads, shares and a second initialisation are answered meanwhile', async () => {
-  const it = await startServer({ role_change_wait: '20s' })
+  const it = await start({ role_change_wait: '20s' })
   const before = await it.anonymous.send('GET', 'sys/seal-status')
   it.door.isHeld = true
   it.server.host.restart('a test')
@@ -203,7 +177,7 @@ test('status reads, shares and a second initialisation are answered meanwhile', 
 })
 
 test('a waiting request whose client has left is dropped and never executed', async () => {
-  const it = await startServer({ role_change_wait: '20s' })
+  const it = await start({ role_change_wait: '20s' })
   it.door.isHeld = true
   it.server.host.restart('a test')
   const leaving = new ApiClient({ address: it.client.address, token: it.rootToken, timeoutMs: 500 })
@@ -217,7 +191,7 @@ test('a waiting request whose client has left is dropped and never executed', as
 })
 
 test('large bodies wait unread, and all of them are served', async () => {
-  const it = await startServer({ role_change_wait: '20s' })
+  const it = await start({ role_change_wait: '20s' })
   it.door.isHeld = true
   it.server.host.restart('a test')
   const body = { value: 'x'.repeat(20 * 1024 * 1024) }
@@ -253,7 +227,7 @@ test('how much may wait is bounded in number and in bytes, and whoever has left 
 })
 
 test('shares of a node that finds the others only now are refused meanwhile, and not dropped', async () => {
-  const { server } = await startServer()
+  const { server } = await start()
   const { runtime, status, systemRules } = server
   if (!runtime) throw new Error('no runtime')
   const unseal = { path: 'sys/unseal', operation: 'update' } as Request
@@ -267,7 +241,7 @@ test('shares of a node that finds the others only now are refused meanwhile, and
 })
 
 test('a server that does not know the roles of its cluster shows none while it restarts', async () => {
-  const { server } = await startServer()
+  const { server } = await start()
   const { runtime, status, systemRules } = server
   if (!runtime) throw new Error('no runtime')
   const showing = (one: typeof runtime) => {

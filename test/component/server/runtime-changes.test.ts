@@ -1,18 +1,8 @@
 import { afterEach, expect, test } from 'vitest'
-import { silentLog } from '../../../src/base/log.js'
-import { Server } from '../../../src/server/server.js'
-import { loadServerConfig } from '../../../src/server/config/server-config.js'
-import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
-import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
+import type { Server } from '../../../src/server/server.js'
 import { copyRest } from '../../../src/storage/generations/rest-copy.js'
+import { sourceWith, startOpenServer } from '../../support/memory-server.js'
 import { until } from '../../support/until.js'
-
-const CONFIG = {
-  listener: { tcp: { address: '127.0.0.1:0', cluster_address: '127.0.0.1:0', tls_disable: true } },
-  storage: { inmem: {} },
-  api_addr: 'http://127.0.0.1:1',
-  cluster_addr: 'https://127.0.0.1:1',
-}
 
 const ended: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -21,28 +11,15 @@ afterEach(async () => {
 
 /** An open server whose data calls `onOpen` whenever a runtime begins to stand on it. */
 const startServer = async (onOpen: (server: Server) => void = () => undefined): Promise<Server> => {
-  const { config, problems } = loadServerConfig([], { VAULT_LOCAL_CONFIG: JSON.stringify(CONFIG) })
-  if (!config) throw new Error(JSON.stringify(problems))
   let started: Server | undefined
-  const source = openMemoryGenerations()
-  const watched: EngineSource = {
-    get generation() {
-      return source.generation
-    },
+  const data = sourceWith((source) => ({
     get engine() {
       if (started) onOpen(started)
       return source.engine
     },
-    replace: (prepare) => source.replace(prepare),
-    begin: () => source.begin(),
-    close: () => source.close(),
-    die: () => source.die(),
-  }
-  const server = await Server.start({ config, log: silentLog, openStorage: async () => watched })
+  }))
+  const server = await startOpenServer(data)
   ended.push(() => server.close(0))
-  const seal = server.runtime?.seal
-  const share = await seal?.initialize({ shares: 1, threshold: 1 }, async ({ shares }) => shares[0])
-  if (share) await seal?.unseal(share)
   started = server
   return server
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { isAnsweredAlone, SYSTEM_READS, UPDATES_ALONE } from '../../../src/core/system/answered-alone.js'
-import { startDevServer } from '../../support/dev-server.js'
+import { startDevServer } from '../../support/memory-server.js'
 
 /** The table of what a performance standby answers, held against what a server has. */
 

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
-import { silentLog } from '../../../src/base/log.js'
 import { createSystemRandom } from '../../../src/base/random.js'
 import { dataPrefix, entryKey, type MountEntry, type MountKind } from '../../../src/core/mounts/mount-entry.js'
 import { IDENTITY_KEYS } from '../../../src/core/identity/identity-record.js'
@@ -11,18 +10,16 @@ import type { JsonObject } from '../../../src/logical/json.js'
 import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
 import { replicationCaches } from '../../../src/replication/runtime/caches.js'
 import { recordKey } from '../../../src/replication/model/state.js'
-import { loadServerConfig } from '../../../src/server/config/server-config.js'
 import type { Runtime } from '../../../src/server/runtime/runtime.js'
-import { Server } from '../../../src/server/server.js'
+import type { Server } from '../../../src/server/server.js'
 import { coreCaches, type OpenCluster } from '../../../src/server/wiring/open-cluster.js'
 import { Barrier } from '../../../src/storage/barrier/barrier.js'
 import type { Engine } from '../../../src/storage/engine/engine.js'
-import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
-import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
 import { categoryOf, findFamily, KEYS } from '../../../src/storage/keys/key-families.js'
 import type { WalEntry } from '../../../src/storage/keys/replicable.js'
 import { fillEngine } from '../../../src/server/data/cluster-image.js'
 import { makeRequest } from '../../support/backend-harness.js'
+import { sourceWith, startOpenServer } from '../../support/memory-server.js'
 import { sealRecordsOf } from '../../support/seal-records.js'
 import { until } from '../../support/until.js'
 import { entriesAfter, GatedEngine, openFixture } from '../storage/fixture.js'
@@ -64,36 +61,20 @@ let probes: Readonly<Record<string, Probe>>
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
 
 const startSubject = async (): Promise<Subject> => {
-  const { config, problems } = loadServerConfig([], {
-    VAULT_LOCAL_CONFIG: JSON.stringify({
-      listener: { tcp: { address: '127.0.0.1:0', cluster_address: '127.0.0.1:0', tls_disable: true } },
-      storage: { inmem: {} },
-      api_addr: 'http://127.0.0.1:1',
-      cluster_addr: 'https://127.0.0.1:1',
-    }),
+  let engine: GatedEngine
+  const data = sourceWith((source) => {
+    engine = new GatedEngine(source.engine)
+    return {
+      get engine() {
+        return engine
+      },
+      async replace(prepare) {
+        engine = new GatedEngine(await source.replace(prepare))
+        return engine
+      },
+    }
   })
-  if (!config) throw new Error(JSON.stringify(problems))
-  const source = openMemoryGenerations()
-  let engine = new GatedEngine(source.engine)
-  const gated: EngineSource = {
-    get generation() {
-      return source.generation
-    },
-    get engine() {
-      return engine
-    },
-    async replace(prepare) {
-      engine = new GatedEngine(await source.replace(prepare))
-      return engine
-    },
-    begin: () => source.begin(),
-    close: () => source.close(),
-    die: () => source.die(),
-  }
-  const server = await Server.start({ config, log: silentLog, openStorage: async () => gated })
-  const seal = server.runtime?.seal
-  const share = await seal?.initialize({ shares: 1, threshold: 1 }, async ({ shares }) => shares[0])
-  if (share) await seal?.unseal(share)
+  const server = await startOpenServer(data)
   const requireOpen = <T>(part: T | undefined): T => {
     if (part === undefined) throw new Error('the server is not open')
     return part

@@ -1,9 +1,8 @@
 import { afterEach, expect, test } from 'vitest'
 import { LIMITS } from '../../../src/base/limits.js'
-import { silentLog } from '../../../src/base/log.js'
-import { loadServerConfig } from '../../../src/server/config/server-config.js'
-import { Server } from '../../../src/server/server.js'
-import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
+import type { Server } from '../../../src/server/server.js'
+import { ANY_PORTS, localConfig } from '../../support/local-config.js'
+import { startServer } from '../../support/memory-server.js'
 
 /** The events of a server for its own page: how many may read them. */
 
@@ -13,12 +12,7 @@ afterEach(async () => {
 })
 
 const openFeed = async () => {
-  const listener = { tcp: { address: '127.0.0.1:0', cluster_address: '127.0.0.1:0', tls_disable: true } }
-  const { config } = loadServerConfig([], {
-    VAULT_LOCAL_CONFIG: JSON.stringify({ listener, storage: { inmem: {} }, ui: true }),
-  })
-  if (!config) throw new Error('no configuration')
-  const server = await Server.start({ config, log: silentLog, openStorage: async () => openMemoryGenerations() })
+  const server = await startServer(localConfig(ANY_PORTS, { ui: true }))
   started.push(server)
   return server.feed
 }

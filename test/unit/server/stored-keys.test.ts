@@ -1,9 +1,7 @@
 import * as openpgp from 'openpgp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
-import { silentLog } from '../../../src/base/log.js'
 import { ApiClient } from '../../../src/client/api-client.js'
-import { randomPorts } from '../../../src/lab/model/ports.js'
 import {
   enablePrimary,
   enableSecondary,
@@ -14,8 +12,6 @@ import {
   secondaryToken,
   statusOf,
 } from '../../../src/lab/requests/replication.js'
-import { loadServerConfig } from '../../../src/server/config/server-config.js'
-import { Server } from '../../../src/server/server.js'
 import { MemoryLog } from '../../../src/storage/commit-log/memory-log.js'
 import { MemorySharedLog } from '../../../src/storage/commit-log/memory-shared-log.js'
 import type { SharedLog } from '../../../src/storage/commit-log/shared-log.js'
@@ -24,6 +20,8 @@ import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
 import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
 import { findFamily, KEYS } from '../../../src/storage/keys/key-families.js'
 import { DATA_PREFIX } from '../../../src/storage/keys/raw-keys.js'
+import { freePorts, localConfig } from '../../support/local-config.js'
+import { startServer } from '../../support/memory-server.js'
 import { until } from '../../support/until.js'
 
 /** Servers with something of everything that there is: what they store is what the table of keys says. */
@@ -48,20 +46,10 @@ afterAll(async () => {
 })
 
 const start = async ({ isAuto = false, sharedLog }: Kind = {}): Promise<Started> => {
-  const ports = (await randomPorts(['A'])).get('A')
-  if (!ports) throw new Error('no ports')
-  const settings = {
-    api_addr: `http://127.0.0.1:${ports.api}`,
-    cluster_addr: `https://127.0.0.1:${ports.cluster}`,
-    listener: { tcp: { address: `127.0.0.1:${ports.api}`, tls_disable: true } },
-    storage: { inmem: {} },
-    ...(isAuto ? { seal: SEAL } : {}),
-  }
-  const { config, problems } = loadServerConfig([], { VAULT_LOCAL_CONFIG: JSON.stringify(settings) })
-  if (!config) throw new Error(JSON.stringify(problems))
+  const local = localConfig(await freePorts(), isAuto ? { seal: SEAL } : {})
   const data = openMemoryGenerations()
-  const server = await Server.start({ config, log: silentLog, sharedLog, openStorage: async () => data })
-  const anonymous = new ApiClient({ address: settings.api_addr })
+  const server = await startServer(local, { sharedLog, data })
+  const anonymous = new ApiClient({ address: local.api_addr })
   const { rootToken, unsealKeys } = await (isAuto ? initialiseAuto : initialise)(anonymous, 1, 1)
   const client = anonymous.with({ token: rootToken })
   ended.push(async () => {
