@@ -1,3 +1,4 @@
+import { afterEach } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { base62, uuid } from '../../src/base/id.js'
 import { silentLog } from '../../src/base/log.js'
@@ -33,9 +34,86 @@ import type { Store } from '../../src/storage/store/store.js'
 import { GenerationMove } from '../../src/storage/generations/generation-move.js'
 import { FENCED } from '../../src/server/wiring/write-fence.js'
 import { makeRequest } from './backend-harness.js'
-import { FaultyNetwork, transportOver, openStore, TIMES } from './replication-fixture.js'
+import { FaultyNetwork, openStore, TIMES, transportOver } from './replication-fixture.js'
 import { sealRecordsOf } from './seal-records.js'
 import { until } from './until.js'
+
+/** Opens a world of control clusters that know one another, and stops them after each test of the file. */
+export const openWorld = () => {
+  const clusters = new Map<string, ControlCluster>()
+  afterEach(async () => {
+    for (const cluster of clusters.values()) {
+      cluster.holds.release()
+      await cluster.stop()
+    }
+    clusters.clear()
+  })
+  return {
+    clusters,
+    start: (name: string, prepare?: (cluster: ControlCluster) => void) => ControlCluster.start(name, clusters, prepare),
+    /** Stops a cluster for good. */
+    async lose(cluster: ControlCluster) {
+      clusters.delete(cluster.apiAddress)
+      await cluster.stop()
+    },
+  }
+}
+
+export const operationToken = ({ replication }: ControlCluster): Promise<string> =>
+  replication.context.operationTokens.create()
+
+/** Changes the role of a secondary, with an operation token on a DR secondary. */
+export const changeSecondary = async (
+  cluster: ControlCluster,
+  kind: Kind,
+  operation: string,
+  data: JsonObject = {},
+): Promise<Response | undefined> => {
+  const token = kind === 'dr' ? { dr_operation_token: await operationToken(cluster) } : {}
+  return cluster.change(`replication/${kind}/secondary/${operation}`, { ...token, ...data })
+}
+
+export const issueToken = async (primary: ControlCluster, kind: Kind, id: string): Promise<string> => {
+  const response = await primary.post(`replication/${kind}/primary/secondary-token`, { id })
+  return response?.wrapInfo?.token ?? ''
+}
+
+/** Resolves when the secondary follows the primary and has all of it. */
+export const untilStreaming = (secondary: ControlCluster, kind: Kind, primary: ControlCluster): Promise<void> =>
+  until(() => {
+    const { mode, state, connection_state, merkle_root } = secondary.status(kind)
+    const isStreaming = mode === 'secondary' && state === 'stream-wals' && connection_state === 'ready'
+    return isStreaming && merkle_root === primary.status(kind).merkle_root
+  })
+
+export const joinSet = async (
+  secondary: ControlCluster,
+  kind: Kind,
+  primary: ControlCluster,
+  id: string,
+): Promise<void> => {
+  await secondary.change(`replication/${kind}/secondary/enable`, { token: await issueToken(primary, kind, id) })
+  await untilStreaming(secondary, kind, primary)
+}
+
+/** Demotes a primary and has it follow another one of its set. */
+export const yieldTo = async (loser: ControlCluster, winner: ControlCluster, id: string): Promise<void> => {
+  await loser.change('replication/dr/primary/demote')
+  await changeSecondary(loser, 'dr', 'update-primary', { token: await issueToken(winner, 'dr', id) })
+  await untilStreaming(loser, 'dr', winner)
+}
+
+export const promoteDr = (cluster: ControlCluster) => changeSecondary(cluster, 'dr', 'promote', { force: true })
+
+/** The text of a refusal; empty when there was none. */
+export const refusalOf = async (call: Promise<unknown>): Promise<string> => {
+  try {
+    await call
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+  return ''
+}
 
 const random = createSystemRandom()
 

@@ -1,54 +1,31 @@
-import { afterEach, expect, test } from 'vitest'
-import type { JsonObject } from '../../../src/logical/json.js'
+import { expect, test } from 'vitest'
 import { type EpochChain, extendChain } from '../../../src/replication/model/epoch.js'
 import type { Kind } from '../../../src/replication/model/types.js'
-import { ControlCluster, SHARED_KEY } from '../../support/control-cluster.js'
+import {
+  changeSecondary,
+  issueToken,
+  joinSet,
+  openWorld,
+  SHARED_KEY,
+  untilStreaming,
+} from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
 
 /** What a primary announced belongs to its epoch: its numbers are never compared with those of another primary's log. */
 
-const clusters = new Map<string, ControlCluster>()
-
-afterEach(async () => {
-  for (const cluster of clusters.values()) await cluster.stop()
-  clusters.clear()
-})
-
-const start = (name: string) => ControlCluster.start(name, clusters)
-
-const issue = async (primary: ControlCluster, kind: Kind, id: string): Promise<string> =>
-  (await primary.post(`replication/${kind}/primary/secondary-token`, { id }))?.wrapInfo?.token ?? ''
-
-const streaming = (cluster: ControlCluster, kind: Kind, primary: ControlCluster) =>
-  until(() => {
-    const status = cluster.status(kind)
-    const isInStep = status.state === 'stream-wals' && status.connection_state === 'ready'
-    return status.mode === 'secondary' && isInStep && status.merkle_root === primary.status(kind).merkle_root
-  })
-
-const join = async (secondary: ControlCluster, kind: Kind, primary: ControlCluster, id: string) => {
-  await secondary.change(`replication/${kind}/secondary/enable`, { token: await issue(primary, kind, id) })
-  await streaming(secondary, kind, primary)
-}
-
-/** What an operator of a secondary of this kind sends along. */
-const authority = async (cluster: ControlCluster, kind: Kind): Promise<JsonObject> =>
-  kind === 'dr' ? { dr_operation_token: await cluster.replication.context.operationTokens.create() } : {}
-
-const change = async (cluster: ControlCluster, kind: Kind, operation: string, data: JsonObject = {}) =>
-  cluster.change(`replication/${kind}/secondary/${operation}`, { ...(await authority(cluster, kind)), ...data })
+const { start, clusters } = openWorld()
 
 /** A has a long log; B and C follow it. A steps back, B takes over with a short log, and C goes over to B. */
 const switchOver = async (kind: Kind) => {
   const [a, b, c] = [await start('a'), await start('b'), await start('c')]
   await a.change(`replication/${kind}/primary/enable`)
   for (let n = 0; n < 60; n++) await a.writeValue(SHARED_KEY, String(n))
-  await join(b, kind, a, 'b')
-  await join(c, kind, a, 'c')
+  await joinSet(b, kind, a, 'b')
+  await joinSet(c, kind, a, 'c')
   await a.change(`replication/${kind}/primary/demote`)
-  await change(b, kind, 'promote')
-  await change(c, kind, 'update-primary', { token: await issue(b, kind, 'c') })
-  await streaming(c, kind, b)
+  await changeSecondary(b, kind, 'promote')
+  await changeSecondary(c, kind, 'update-primary', { token: await issueToken(b, kind, 'c') })
+  await untilStreaming(c, kind, b)
   await until(() => Number(c.status(kind).last_remote_wal) >= Number(b.status(kind)[`last_${kind}_wal`]))
   expect(b.store.position.index).toBeLessThan(60)
   expect(c.status(kind).last_remote_wal).toBeLessThanOrEqual(b.store.position.index)
@@ -59,7 +36,7 @@ const KINDS: readonly Kind[] = ['dr', 'performance']
 
 test.each(KINDS)('a synced %s secondary that was given a token of a new primary can be promoted', async (kind) => {
   const { c } = await switchOver(kind)
-  await change(c, kind, 'promote')
+  await changeSecondary(c, kind, 'promote')
   expect(c.status(kind).mode).toBe('primary')
   expect(await c.replication.losses()).toEqual([])
 })
@@ -67,17 +44,17 @@ test.each(KINDS)('a synced %s secondary that was given a token of a new primary 
 test.each(KINDS)('that holds for a %s secondary through a restart, and with the new primary gone', async (kind) => {
   const { b, c } = await switchOver(kind)
   await c.restart()
-  await streaming(c, kind, b)
+  await untilStreaming(c, kind, b)
   await b.change(`replication/${kind}/primary/demote`)
   await c.restart()
-  await change(c, kind, 'promote')
+  await changeSecondary(c, kind, 'promote')
   expect(c.status(kind).mode).toBe('primary')
   expect(await c.replication.losses()).toEqual([])
 })
 
 test.each(KINDS)('a forced promotion of such a %s secondary lists nothing that was not lost', async (kind) => {
   const { c } = await switchOver(kind)
-  await change(c, kind, 'promote', { force: true })
+  await changeSecondary(c, kind, 'promote', { force: true })
   expect(await c.replication.losses()).toEqual([])
 })
 
@@ -85,21 +62,21 @@ test.each(KINDS)('a %s secondary is not promoted before anything of its new prim
   const [a, b, c] = [await start('a'), await start('b'), await start('c')]
   await a.change(`replication/${kind}/primary/enable`)
   for (let n = 0; n < 60; n++) await a.writeValue(SHARED_KEY, String(n))
-  await join(b, kind, a, 'b')
-  await join(c, kind, a, 'c')
+  await joinSet(b, kind, a, 'b')
+  await joinSet(c, kind, a, 'c')
   await a.change(`replication/${kind}/primary/demote`)
-  await change(b, kind, 'promote')
+  await changeSecondary(b, kind, 'promote')
   await b.writeValue(SHARED_KEY, 'of b')
   c.holds.hold(kind, 'merkle-diff')
-  await change(c, kind, 'update-primary', { token: await issue(b, kind, 'c') })
-  await expect(change(c, kind, 'promote')).rejects.toThrow('still catching up')
+  await changeSecondary(c, kind, 'update-primary', { token: await issueToken(b, kind, 'c') })
+  await expect(changeSecondary(c, kind, 'promote')).rejects.toThrow('still catching up')
   // Nor is anything of its log taken for applied: what waits to read its own writes goes on waiting.
   await until(() => c.replication.view.primaryClusterId === b.clusterId)
   expect(c.replication.view.lastRemoteWal).toBe(0)
   await b.stop()
   clusters.delete(b.apiAddress)
   await c.restart()
-  await expect(change(c, kind, 'promote')).rejects.toThrow('still catching up')
+  await expect(changeSecondary(c, kind, 'promote')).rejects.toThrow('still catching up')
   c.holds.release()
 })
 
@@ -107,13 +84,13 @@ test.each(KINDS)('a %s primary that steps back and is promoted again finds its s
   const [a, c] = [await start('a'), await start('c')]
   await a.change(`replication/${kind}/primary/enable`)
   for (let n = 0; n < 60; n++) await a.writeValue(SHARED_KEY, String(n))
-  await join(c, kind, a, 'c')
+  await joinSet(c, kind, a, 'c')
   await a.change(`replication/${kind}/primary/demote`)
-  await change(a, kind, 'promote')
-  await change(c, kind, 'update-primary', { token: await issue(a, kind, 'c') })
-  await streaming(c, kind, a)
+  await changeSecondary(a, kind, 'promote')
+  await changeSecondary(c, kind, 'update-primary', { token: await issueToken(a, kind, 'c') })
+  await untilStreaming(c, kind, a)
   await until(() => c.store.remotePosition?.epoch === a.store.epoch)
-  await change(c, kind, 'promote')
+  await changeSecondary(c, kind, 'promote')
   expect(c.status(kind).mode).toBe('primary')
 })
 

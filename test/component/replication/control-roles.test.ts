@@ -1,60 +1,30 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { LogicalError } from '../../../src/logical/errors.js'
 import type { JsonObject } from '../../../src/logical/json.js'
 import { exchangeKeyKey } from '../../../src/replication/model/state.js'
 import type { Kind } from '../../../src/replication/model/types.js'
 import { makeRequest } from '../../support/backend-harness.js'
-import { ControlCluster, LOCAL_KEY, SHARED_KEY } from '../../support/control-cluster.js'
+import {
+  type ControlCluster,
+  issueToken,
+  joinSet,
+  LOCAL_KEY,
+  openWorld,
+  operationToken,
+  refusalOf,
+  SHARED_KEY,
+  untilStreaming,
+} from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
 
 /** Whole clusters but for core and HTTP, over real sockets. */
 
-const clusters = new Map<string, ControlCluster>()
-
-afterEach(async () => {
-  for (const cluster of clusters.values()) await cluster.stop()
-  clusters.clear()
-})
-
-const start = (name: string, prepare?: (cluster: ControlCluster) => void) =>
-  ControlCluster.start(name, clusters, prepare)
-
-const issue = async (primary: ControlCluster, kind: Kind, id: string): Promise<string> => {
-  const response = await primary.post(`replication/${kind}/primary/secondary-token`, { id })
-  return response?.wrapInfo?.token ?? ''
-}
-
-const streaming = (cluster: ControlCluster, kind: Kind, primary: ControlCluster) =>
-  until(() => {
-    const status = cluster.status(kind)
-    return (
-      status.mode === 'secondary' &&
-      status.state === 'stream-wals' &&
-      status.connection_state === 'ready' &&
-      status.merkle_root === primary.status(kind).merkle_root
-    )
-  })
+const { start, clusters } = openWorld()
 
 const enable = async (primary: ControlCluster, kind: Kind) => {
   await primary.change(`replication/${kind}/primary/enable`)
-}
-
-const join = async (secondary: ControlCluster, kind: Kind, primary: ControlCluster, id: string) => {
-  await secondary.change(`replication/${kind}/secondary/enable`, { token: await issue(primary, kind, id) })
-  await streaming(secondary, kind, primary)
-}
-
-const operationToken = (cluster: ControlCluster) => cluster.replication.context.operationTokens.create()
-
-const refusal = async (call: Promise<unknown>): Promise<string> => {
-  try {
-    await call
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
-  }
-  return ''
 }
 
 test('a DR secondary is wiped when it is enabled, and gets all data and keys of its primary', async () => {
@@ -64,7 +34,7 @@ test('a DR secondary is wiped when it is enabled, and gets all data and keys of 
   await a.writeValue(SHARED_KEY, 'shared')
   await a.writeValue(LOCAL_KEY, 'local')
   await b.writeValue(LOCAL_KEY, 'own')
-  await join(b, 'dr', a, 'dr-b')
+  await joinSet(b, 'dr', a, 'dr-b')
   expect(b.wipes).toBe(1)
   expect(b.readValue(SHARED_KEY)).toBe('shared')
   expect(b.readValue(LOCAL_KEY)).toBe('local')
@@ -79,16 +49,16 @@ test('a failover and a failback keep the set id, lose nothing, and wipe nothing'
   const a = await start('a')
   const b = await start('b')
   await enable(a, 'dr')
-  await join(b, 'dr', a, 'dr-b')
+  await joinSet(b, 'dr', a, 'dr-b')
   const setId = a.status('dr').cluster_id
   await a.change('replication/dr/primary/demote')
   expect(a.status('dr')).toMatchObject({ mode: 'secondary', state: 'idle', connection_state: 'shutdown' })
   await b.change('replication/dr/secondary/promote', { dr_operation_token: await operationToken(b) })
   expect(b.status('dr')).toMatchObject({ mode: 'primary', cluster_id: setId, known_secondaries: [] })
   await b.writeValue(SHARED_KEY, 'after the failover')
-  const token = await issue(b, 'dr', 'dr-a')
+  const token = await issueToken(b, 'dr', 'dr-a')
   await a.change('replication/dr/secondary/update-primary', { dr_operation_token: await operationToken(a), token })
-  await streaming(a, 'dr', b)
+  await untilStreaming(a, 'dr', b)
   expect(a.readValue(SHARED_KEY)).toBe('after the failover')
   expect(a.wipes).toBe(0)
   expect(await a.replication.losses()).toEqual([])
@@ -99,7 +69,7 @@ test('what only the former primary had is listed when it rejoins', async () => {
   const b = await start('b')
   await enable(a, 'dr')
   await a.writeValue(SHARED_KEY, 'old')
-  await join(b, 'dr', a, 'dr-b')
+  await joinSet(b, 'dr', a, 'dr-b')
   b.holds.hold('dr', 'apply')
   await a.writeValue(SHARED_KEY, 'lost')
   const lostIndex = a.store.position.index
@@ -107,11 +77,11 @@ test('what only the former primary had is listed when it rejoins', async () => {
   b.holds.release()
   expect(b.readValue(SHARED_KEY)).toBe('old')
   await a.change('replication/dr/primary/demote')
-  const token = await issue(b, 'dr', 'dr-a')
+  const token = await issueToken(b, 'dr', 'dr-a')
   await a.change('replication/dr/secondary/update-primary', { dr_operation_token: await operationToken(a), token })
   const [loss] = await a.replication.losses()
   expect(loss?.entries).toContainEqual({ index: lostIndex, path: 'secret/a', operation: 'put' })
-  await streaming(a, 'dr', b)
+  await untilStreaming(a, 'dr', b)
   expect(a.readValue(SHARED_KEY)).toBe('old')
 })
 
@@ -132,7 +102,7 @@ const dormantPair = async (): Promise<{ a: ControlCluster; b: ControlCluster; la
   const a = await start('a')
   const b = await start('b')
   await enable(a, 'dr')
-  await join(b, 'dr', a, 'dr-b')
+  await joinSet(b, 'dr', a, 'dr-b')
   const late = beforeItStops(b, async () => {
     await enable(a, 'performance')
     await until(() => b.replication.view.healthModes.performance === 'primary')
@@ -163,7 +133,7 @@ test('a primary that was overtaken learns of it and is fenced', async () => {
   const a = await start('a')
   const b = await start('b')
   await enable(a, 'dr')
-  await join(b, 'dr', a, 'dr-b')
+  await joinSet(b, 'dr', a, 'dr-b')
   await b.change('replication/dr/secondary/promote', { dr_operation_token: await operationToken(b) })
   await until(() => a.replication.view.fence !== undefined)
   expect(a.status('dr').mode).toBe('primary')
@@ -176,8 +146,8 @@ test('the copy of a performance primary takes its place, and performance seconda
   const c = await start('c')
   await enable(a, 'performance')
   await enable(a, 'dr')
-  await join(c, 'performance', a, 'c')
-  await join(b, 'dr', a, 'dr-b')
+  await joinSet(c, 'performance', a, 'c')
+  await joinSet(b, 'dr', a, 'dr-b')
   const setId = a.status('performance').cluster_id
   expect(b.status('performance')).toEqual({ mode: 'disabled' })
   expect(b.replication.view.healthModes.performance).toBe('primary')
@@ -197,12 +167,12 @@ test('the copy of a performance secondary goes on under the same secondary id', 
   const c = await start('c')
   const d = await start('d')
   await enable(a, 'performance')
-  await join(c, 'performance', a, 'c')
+  await joinSet(c, 'performance', a, 'c')
   await enable(c, 'dr')
-  await streaming(c, 'performance', a)
-  await join(d, 'dr', c, 'dr-d')
+  await untilStreaming(c, 'performance', a)
+  await joinSet(d, 'dr', c, 'dr-d')
   await d.change('replication/dr/secondary/promote', { dr_operation_token: await operationToken(d) })
-  await streaming(d, 'performance', a)
+  await untilStreaming(d, 'performance', a)
   expect(d.status('performance')).toMatchObject({ mode: 'secondary', secondary_id: 'c' })
   await until(() => c.status('performance').connection_state === 'transient_failure')
   expect(a.status('performance').known_secondaries).toEqual(['c'])
@@ -217,15 +187,15 @@ test('a write on a performance secondary is run by the primary and seen here whe
   const a = await start('a', patient)
   const c = await start('c', patient)
   await enable(a, 'performance')
-  await join(c, 'performance', a, 'c')
+  await joinSet(c, 'performance', a, 'c')
   const request = (path: string) => makeRequest('update', path, { value: 'forwarded' }, { clientToken: 'secret' })
   const { response, state } = await c.replication.forwarder.forward(request('secret/a'))
   expect(response).toEqual({ data: { by: 'a' } })
   expect(state).toMatchObject({ clusterId: a.clusterId, replicatedIndex: a.store.lastReplicatedIndex })
   expect(c.readValue(SHARED_KEY)).toBe('forwarded')
-  expect(await refusal(c.replication.forwarder.forward(request('fails')))).toBe('no')
+  expect(await refusalOf(c.replication.forwarder.forward(request('fails')))).toBe('no')
   await c.change('replication/performance/secondary/update-primary', { token: '' })
-  expect(await refusal(c.replication.forwarder.forward(request('secret/a')))).toBe('primary cluster is unreachable')
+  expect(await refusalOf(c.replication.forwarder.forward(request('secret/a')))).toBe('primary cluster is unreachable')
 })
 
 test('a token that fails leaves the cluster as it was, and says where it failed', async () => {
@@ -233,21 +203,21 @@ test('a token that fails leaves the cluster as it was, and says where it failed'
   const b = await start('b')
   await enable(a, 'dr')
   await b.writeValue(SHARED_KEY, 'kept')
-  const token = await issue(a, 'dr', 'dr-b')
-  const enableWith = (text: string) => refusal(b.post('replication/dr/secondary/enable', { token: text }))
+  const token = await issueToken(a, 'dr', 'dr-b')
+  const enableWith = (text: string) => refusalOf(b.post('replication/dr/secondary/enable', { token: text }))
   expect(await enableWith(`${token}x`)).toContain('wrapping token is not valid or does not exist')
   expect(await enableWith('nonsense')).toBe('invalid token')
-  const elsewhere = refusal(b.post('replication/performance/secondary/enable', { token }))
+  const elsewhere = refusalOf(b.post('replication/performance/secondary/enable', { token }))
   expect(await elsewhere).toBe(
     'token is for DR replication: give it to sys/replication/dr/secondary/enable or update-primary',
   )
   const kept = a.wrapped.size
   a.wrapped.set('e30.e30.x', { payload: {}, creationPath: 'sys/wrapping/wrap' })
   const primary_api_addr = a.apiAddress
-  const other = refusal(b.post('replication/dr/secondary/enable', { token: 'e30.e30.x', primary_api_addr }))
+  const other = refusalOf(b.post('replication/dr/secondary/enable', { token: 'e30.e30.x', primary_api_addr }))
   expect(await other).toBe('token is no activation token: it wraps an answer of "sys/wrapping/wrap"')
   expect(a.wrapped.size, 'neither was spent').toBe(kept + 1)
-  const revoked = await issue(a, 'dr', 'dr-b')
+  const revoked = await issueToken(a, 'dr', 'dr-b')
   await a.post('replication/dr/primary/revoke-secondary', { id: 'dr-b' })
   expect(await enableWith(revoked)).toContain('error fetching secondary bootstrap package')
   expect(b.status('dr')).toEqual({ mode: 'disabled' })
@@ -267,9 +237,9 @@ test('a sealed token needs no API of the primary and can be tried again', async 
   const token = sealed?.token ?? ''
   clusters.delete(a.apiAddress)
   const withRoots = c.post('replication/performance/secondary/enable', { token, ca_file: '/does/not/exist' })
-  expect(await refusal(withRoots)).toContain('ca_file "/does/not/exist" cannot be read')
+  expect(await refusalOf(withRoots)).toContain('ca_file "/does/not/exist" cannot be read')
   await c.change('replication/performance/secondary/enable', { token })
-  await streaming(c, 'performance', a)
+  await untilStreaming(c, 'performance', a)
   clusters.set(a.apiAddress, a)
 })
 
@@ -286,20 +256,20 @@ test('a sealed token works once, also for the cluster that has used it, and afte
   await enable(a, 'performance')
   const first = await sealedTokenFor(a, c, 'first')
   await c.change('replication/performance/secondary/enable', { token: first })
-  await streaming(c, 'performance', a)
+  await untilStreaming(c, 'performance', a)
   const update = (token: string) => c.post('replication/performance/secondary/update-primary', { token })
-  expect(await refusal(update(first))).toContain('error decrypting activation token')
+  expect(await refusalOf(update(first))).toContain('error decrypting activation token')
   const token = await sealedTokenFor(a, c, 'second')
   await c.change('replication/performance/secondary/update-primary', { token })
-  await streaming(c, 'performance', a)
-  expect(await refusal(update(token))).toContain('the activation token was already used')
+  await untilStreaming(c, 'performance', a)
+  expect(await refusalOf(update(token))).toContain('the activation token was already used')
   await a.restart()
   await c.restart()
-  await streaming(c, 'performance', a)
-  expect(await refusal(update(token))).toContain('the activation token was already used')
+  await untilStreaming(c, 'performance', a)
+  expect(await refusalOf(update(token))).toContain('the activation token was already used')
   expect(c.status('performance')).toMatchObject({ mode: 'secondary', secondary_id: 'second' })
   await c.change('replication/performance/secondary/disable')
-  const enabled = refusal(c.post('replication/performance/secondary/enable', { token }))
+  const enabled = refusalOf(c.post('replication/performance/secondary/enable', { token }))
   expect(await enabled).toContain('the activation token was already used')
   expect(c.wipes).toBe(1)
 })
@@ -337,25 +307,25 @@ test('a token that was replaced by a newer one for its id does not take the newe
   const newer = await sealedTokenFor(a, c, 'c')
   const newerKey = c.barrier.get(key) ?? Buffer.alloc(0)
   await c.barrier.write((tx) => tx.put(key, olderKey))
-  const refused = await refusal(c.post('replication/performance/secondary/enable', { token: older }))
+  const refused = await refusalOf(c.post('replication/performance/secondary/enable', { token: older }))
   expect(refused).toContain('this certificate is not registered')
   await c.barrier.write((tx) => tx.put(key, newerKey))
   await c.change('replication/performance/secondary/enable', { token: newer })
-  await streaming(c, 'performance', a)
+  await untilStreaming(c, 'performance', a)
 })
 
 test('a revoked secondary is cut, and a new token brings it back without a wipe', async () => {
   const a = await start('a')
   const c = await start('c')
   await enable(a, 'performance')
-  await join(c, 'performance', a, 'c')
+  await joinSet(c, 'performance', a, 'c')
   await a.post('replication/performance/primary/revoke-secondary', { id: 'c' })
   expect(a.status('performance').known_secondaries).toEqual([])
   await until(() => c.status('performance').connection_state === 'transient_failure')
   await a.writeValue(SHARED_KEY, 'meanwhile')
-  const token = await issue(a, 'performance', 'c')
+  const token = await issueToken(a, 'performance', 'c')
   await c.change('replication/performance/secondary/update-primary', { token })
-  await streaming(c, 'performance', a)
+  await untilStreaming(c, 'performance', a)
   expect(c.readValue(SHARED_KEY)).toBe('meanwhile')
   expect(c.wipes).toBe(1)
 })
@@ -364,24 +334,26 @@ test('an id is taken by its first connection, and a certificate serves one clust
   const a = await start('a')
   const b = await start('b')
   await enable(a, 'dr')
-  const first = await issue(a, 'dr', 'dr-b')
-  const second = await issue(a, 'dr', 'dr-b')
-  expect(await refusal(b.post('replication/dr/secondary/enable', { token: first }))).toContain('not registered')
+  const first = await issueToken(a, 'dr', 'dr-b')
+  const second = await issueToken(a, 'dr', 'dr-b')
+  expect(await refusalOf(b.post('replication/dr/secondary/enable', { token: first }))).toContain('not registered')
   await b.change('replication/dr/secondary/enable', { token: second })
-  await streaming(b, 'dr', a)
-  expect(await refusal(issue(a, 'dr', 'dr-b'))).toBe('id "dr-b" is already in use by a secondary; revoke it first')
+  await untilStreaming(b, 'dr', a)
+  expect(await refusalOf(issueToken(a, 'dr', 'dr-b'))).toBe(
+    'id "dr-b" is already in use by a secondary; revoke it first',
+  )
 })
 
 test('another address of the primary is taken over without a restart, a dead one is not', async () => {
   const a = await start('a')
   const c = await start('c')
   await enable(a, 'performance')
-  await join(c, 'performance', a, 'c')
+  await joinSet(c, 'performance', a, 'c')
   const { restarts } = c
   const update = (...addresses: string[]) =>
     c.post('replication/performance/secondary/update-primary', { update_primary_addrs: addresses })
   const port = a.listener.address.split(':')[1]
-  expect(await refusal(update('127.0.0.1:1'))).toContain('none of update_primary_addrs answered: ')
+  expect(await refusalOf(update('127.0.0.1:1'))).toContain('none of update_primary_addrs answered: ')
   expect((await update('127.0.0.1:1', `localhost:${port}`))?.warnings?.[0]).toContain(`https://localhost:${port}`)
   expect(c.status('performance').primary_cluster_addr).toBe(`https://localhost:${port}`)
   expect(c.restarts).toBe(restarts)
@@ -394,7 +366,7 @@ test('a long list of addresses that take connections and say nothing keeps no ro
     cluster.settings = { ...cluster.settings, times: { ...times, pingTimeoutMs: 100 } }
   })
   await enable(a, 'performance')
-  await join(b, 'performance', a, 'b')
+  await joinSet(b, 'performance', a, 'b')
   const silent = createServer()
   silent.listen(0, '0.0.0.0')
   await once(silent, 'listening')
@@ -402,9 +374,9 @@ test('a long list of addresses that take connections and say nothing keeps no ro
   const distinct = Array.from({ length: 40 }, (_, n) => `127.0.0.${n + 2}:${port}`)
   const path = 'replication/performance/secondary/update-primary'
   const twice = distinct.slice(0, 2).flatMap((address) => [address, address, address])
-  const answer = await refusal(b.post(path, { update_primary_addrs: twice }))
+  const answer = await refusalOf(b.post(path, { update_primary_addrs: twice }))
   expect(answer.match(new RegExp(`:${port}: `, 'g'))).toHaveLength(2)
-  const text = await refusal(b.post(path, { update_primary_addrs: distinct }))
+  const text = await refusalOf(b.post(path, { update_primary_addrs: distinct }))
   silent.close()
   expect(text).toMatch(/; [0-9]+ more were not asked, since this has taken too long$/)
 })
@@ -415,7 +387,7 @@ test('a secondary with an older version is not let in', async () => {
     cluster.version = '1.19.0+ent'
   })
   await enable(a, 'dr')
-  const text = await refusal(b.post('replication/dr/secondary/enable', { token: await issue(a, 'dr', 'dr-b') }))
+  const text = await refusalOf(b.post('replication/dr/secondary/enable', { token: await issueToken(a, 'dr', 'dr-b') }))
   expect(text).toContain('1.19.0+ent')
   expect(text).toContain('1.20.4+ent')
 })
@@ -424,13 +396,13 @@ test('a promotion waits until everything announced is applied', async () => {
   const a = await start('a')
   const b = await start('b')
   await enable(a, 'dr')
-  await join(b, 'dr', a, 'dr-b')
+  await joinSet(b, 'dr', a, 'dr-b')
   b.holds.hold('dr', 'apply')
   await a.writeValue(SHARED_KEY, 'ahead')
   await until(() => b.replication.view.announcedIndex >= a.store.lastShippedIndex)
   const dr_operation_token = await operationToken(b)
   const promote = () => b.post('replication/dr/secondary/promote', { dr_operation_token })
-  expect(await refusal(promote())).toContain('replication is still catching up')
+  expect(await refusalOf(promote())).toContain('replication is still catching up')
   b.holds.release()
   await until(() => b.readValue(SHARED_KEY) === 'ahead')
   await b.change('replication/dr/secondary/promote', { dr_operation_token })
@@ -442,11 +414,11 @@ test('roles come back from what is stored after a crash', async () => {
   const a = await start('a')
   const b = await start('b')
   await enable(a, 'dr')
-  await join(b, 'dr', a, 'dr-b')
+  await joinSet(b, 'dr', a, 'dr-b')
   await a.restart()
   await b.restart()
   await a.writeValue(SHARED_KEY, 'after the crash')
-  await streaming(b, 'dr', a)
+  await untilStreaming(b, 'dr', a)
   expect(b.readValue(SHARED_KEY)).toBe('after the crash')
   expect(a.status('dr')).toMatchObject({ mode: 'primary', known_secondaries: ['dr-b'] })
 })
@@ -455,7 +427,7 @@ test.each(['dr', 'performance'] as const)('a %s secondary that is away keeps its
   const a = await start('a')
   const b = await start('b')
   await enable(a, kind)
-  await join(b, kind, a, 'b')
+  await joinSet(b, kind, a, 'b')
   await b.listener.close()
   await b.replication.stop()
   const away = { node_id: 'b', connection_status: 'disconnected', last_heartbeat: expect.any(String) }
@@ -472,12 +444,12 @@ test('a filter written before a secondary joins keeps data from it, and lifting 
   await a.writeValue(SHARED_KEY, 'filtered')
   const path = 'replication/performance/primary/paths-filter/c'
   expect(await a.post(path, { mode: 'deny', paths: 'secret' })).toBeUndefined()
-  await join(c, 'performance', a, 'c')
+  await joinSet(c, 'performance', a, 'c')
   expect(c.readValue(SHARED_KEY)).toBeUndefined()
   expect((await a.call('read', path))?.data).toEqual({ mode: 'deny', paths: ['secret/'] })
   expect(c.replication.view.ownFilter?.filteredMounts).toEqual(new Set(['m1']))
   const token = { force: false }
-  expect(await refusal(c.post('replication/performance/secondary/promote', token))).toContain('deny secret/')
+  expect(await refusalOf(c.post('replication/performance/secondary/promote', token))).toContain('deny secret/')
   await a.call('delete', path)
   await until(() => c.readValue(SHARED_KEY) === 'filtered')
 })
@@ -486,7 +458,7 @@ test('who was away while a filter came and went compares, and does so after a cr
   const a = await start('a')
   const c = await start('c')
   await enable(a, 'performance')
-  await join(c, 'performance', a, 'c')
+  await joinSet(c, 'performance', a, 'c')
   c.network.isDown = true
   c.network.cut()
   const path = 'replication/performance/primary/paths-filter/c'
@@ -502,9 +474,9 @@ test('who was away while a filter came and went compares, and does so after a cr
   await c.restart()
   await until(isHeld)
   c.holds.release()
-  await streaming(c, 'performance', a)
+  await untilStreaming(c, 'performance', a)
   await c.restart()
-  await streaming(c, 'performance', a)
+  await untilStreaming(c, 'performance', a)
   expect(c.replication.context.settledFilter.current).toEqual({ digest: '' })
 })
 
@@ -514,12 +486,12 @@ test('a promotion that is forced in the middle of a sync has sound trees and say
   await enable(a, 'dr')
   await a.writeValue(SHARED_KEY, 'not yet there')
   b.holds.hold('dr', 'merkle-sync')
-  await b.change('replication/dr/secondary/enable', { token: await issue(a, 'dr', 'dr-b') })
+  await b.change('replication/dr/secondary/enable', { token: await issueToken(a, 'dr', 'dr-b') })
   await until(() => b.holds.list().some((held) => held.isReached))
   expect(b.status('dr').mode).toBe('bootstrapping')
   const dr_operation_token = await operationToken(b)
   const promote = (force: boolean) => ['replication/dr/secondary/promote', { dr_operation_token, force }] as const
-  expect(await refusal(b.post(...promote(false)))).toContain('the first sync is not complete')
+  expect(await refusalOf(b.post(...promote(false)))).toContain('the first sync is not complete')
   await b.change(...promote(true))
   b.holds.release()
   expect(b.status('dr').mode).toBe('primary')
@@ -535,7 +507,7 @@ test('a first copy that a failing storage keeps from being finished is finished 
   await enable(a, 'dr')
   await a.writeValue(SHARED_KEY, 'copied')
   b.holds.hold('dr', 'merkle-sync')
-  await b.change('replication/dr/secondary/enable', { token: await issue(a, 'dr', 'dr-b') })
+  await b.change('replication/dr/secondary/enable', { token: await issueToken(a, 'dr', 'dr-b') })
   await until(() => b.holds.list().some((held) => held.isReached))
   const { host } = b.replication.context
   const { commit } = host
@@ -556,7 +528,7 @@ test('the first of several concurrent role changes succeeds, and the others get 
   const a = await start('a')
   const first = a.change('replication/performance/primary/enable')
   const others = [a.post('replication/dr/primary/enable'), a.post('replication/performance/primary/demote')]
-  const texts = await Promise.all(others.map(refusal))
+  const texts = await Promise.all(others.map(refusalOf))
   expect(texts).toEqual(Array(2).fill('cluster is restarting after a replication change, try again'))
   await first
   expect(a.status('performance').mode).toBe('primary')
@@ -567,7 +539,7 @@ test('a replication whose storage has failed follows nobody any more once it is 
   const a = await start('a')
   const b = await start('b')
   await enable(a, 'dr')
-  await join(b, 'dr', a, 'b')
+  await joinSet(b, 'dr', a, 'b')
   b.holds.hold('dr', 'apply')
   await a.writeValue(SHARED_KEY, 'announced and not applied')
   const { follower } = b.replication.context.running.dr

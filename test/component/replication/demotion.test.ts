@@ -1,47 +1,34 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { JsonObject } from '../../../src/logical/json.js'
 import type { Response } from '../../../src/logical/request.js'
 import type { Kind } from '../../../src/replication/model/types.js'
 import { makeRequest } from '../../support/backend-harness.js'
-import { ControlCluster, LOCAL_KEY, SHARED_KEY } from '../../support/control-cluster.js'
+import {
+  changeSecondary,
+  type ControlCluster,
+  joinSet,
+  LOCAL_KEY,
+  openWorld,
+  SHARED_KEY,
+  untilStreaming,
+} from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
 
 /** A demotion fences writes, ships what is left, waits until it is applied, and only then changes the role. */
 
-const clusters = new Map<string, ControlCluster>()
-
-afterEach(async () => {
-  for (const cluster of clusters.values()) {
-    cluster.holds.release()
-    await cluster.stop()
-  }
-  clusters.clear()
-})
+const { start } = openWorld()
 
 const KINDS: readonly Kind[] = ['dr', 'performance']
 const FENCED = 'this primary is being demoted'
 
-const streaming = (cluster: ControlCluster, kind: Kind, primary: ControlCluster) =>
-  until(() => {
-    const status = cluster.status(kind)
-    const isInStep = status.state === 'stream-wals' && status.connection_state === 'ready'
-    return status.mode === 'secondary' && isInStep && status.merkle_root === primary.status(kind).merkle_root
-  })
-
-const join = async (secondary: ControlCluster, kind: Kind, primary: ControlCluster, id: string) => {
-  const issued = await primary.post(`replication/${kind}/primary/secondary-token`, { id })
-  await secondary.change(`replication/${kind}/secondary/enable`, { token: issued?.wrapInfo?.token ?? '' })
-  await streaming(secondary, kind, primary)
-}
-
 /** A primary and a secondary that receives and does not apply. */
 const startPair = async (kind: Kind, drainTimeoutMs = 20_000) => {
-  const a = await ControlCluster.start('a', clusters, (cluster) => {
+  const a = await start('a', (cluster) => {
     cluster.settings = { ...cluster.settings, demoteDrainTimeoutMs: drainTimeoutMs }
   })
-  const b = await ControlCluster.start('b', clusters)
+  const b = await start('b')
   await a.change(`replication/${kind}/primary/enable`)
-  await join(b, kind, a, 'b')
+  await joinSet(b, kind, a, 'b')
   b.holds.hold(kind, 'apply')
   return { a, b }
 }
@@ -52,11 +39,6 @@ const untilCutOff = (primary: ControlCluster, kind: Kind) =>
     const { secondaries } = primary.status(kind) as { secondaries?: readonly JsonObject[] }
     return secondaries?.every((one) => one.connection_status === 'disconnected') ?? false
   })
-
-const promote = async (cluster: ControlCluster, kind: Kind) => {
-  const token = kind === 'dr' ? { dr_operation_token: await cluster.replication.context.operationTokens.create() } : {}
-  await cluster.change(`replication/${kind}/secondary/promote`, token)
-}
 
 /** A demotion that has come to the fence, and how it ends. */
 const beginDemotion = async (cluster: ControlCluster, kind: Kind) => {
@@ -99,7 +81,7 @@ test.each(KINDS)('nothing that was acknowledged stays behind in a planned failov
   })
   await until(() => a.restarts > before)
   expect(a.status(kind)).toMatchObject({ mode: 'secondary', state: 'idle' })
-  await promote(b, kind)
+  await changeSecondary(b, kind, 'promote')
   expect(acknowledged).toHaveLength(20)
   for (const key of acknowledged) expect(b.readValue(key)).toBe('acknowledged')
   expect(await b.replication.losses()).toEqual([])
@@ -158,7 +140,7 @@ test('what is local is drained for the disaster-recovery copy too', async () => 
   await expect(a.writeValue(LOCAL_KEY, 'too late')).rejects.toThrow(FENCED)
   b.holds.release()
   await demotion.answer
-  await promote(b, 'dr')
+  await changeSecondary(b, 'dr', 'promote')
   expect(b.readValue(LOCAL_KEY)).toBe('local')
 })
 
@@ -221,7 +203,7 @@ test('a secondary that compares because a filter was lifted has not everything b
   const path = 'replication/performance/primary/paths-filter/b'
   await a.post(path, { mode: 'deny', paths: 'secret' })
   await a.writeValue(SHARED_KEY, 'filtered')
-  await streaming(b, 'performance', a)
+  await untilStreaming(b, 'performance', a)
   b.holds.hold('performance', 'merkle-sync')
   await a.call('delete', path)
   const demotion = await beginDemotion(a, 'performance')
@@ -231,6 +213,6 @@ test('a secondary that compares because a filter was lifted has not everything b
   expect((await demotion.answer) as Response).toMatchObject({
     warnings: [expect.anything(), expect.stringContaining('cut off')],
   })
-  await promote(b, 'performance')
+  await changeSecondary(b, 'performance', 'promote')
   expect(b.readValue(SHARED_KEY)).toBe('filtered')
 })

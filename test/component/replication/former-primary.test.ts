@@ -1,6 +1,6 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { LogicalError } from '../../../src/logical/errors.js'
-import { ControlWorld, joinSet, promoteDr, yieldTo } from '../../support/control-world.js'
+import { joinSet, openWorld, promoteDr, yieldTo } from '../../support/control-cluster.js'
 import { tellFormerPrimary } from '../../../src/replication/roles/former-primary.js'
 import { PrimaryRole } from '../../../src/replication/roles/primary-role.js'
 import type { DataPlane, Told } from '../../../src/replication/host/services.js'
@@ -8,9 +8,7 @@ import { until } from '../../support/until.js'
 
 /** A primary that took over tells the former one, until that has joined it. */
 
-const world = new ControlWorld()
-
-afterEach(() => world.stop())
+const world = openWorld()
 
 /** `b` has taken the place of `a`, which does not know. */
 const startOvertaken = async () => {

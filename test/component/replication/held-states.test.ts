@@ -1,27 +1,21 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { HoldState, Kind } from '../../../src/replication/model/types.js'
-import { ControlCluster, SHARED_KEY } from '../../support/control-cluster.js'
+import { type ControlCluster, issueToken, openWorld, SHARED_KEY } from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
 
 /** What a secondary shows while a lab holds it on its way. */
 
 const KINDS: readonly Kind[] = ['dr', 'performance']
-const clusters = new Map<string, ControlCluster>()
-
-afterEach(async () => {
-  for (const cluster of clusters.values()) await cluster.stop()
-  clusters.clear()
-})
+const { start } = openWorld()
 
 /** A primary with a value, and a cluster that joins it and is held in the state. */
 const heldPair = async (kind: Kind, state: HoldState) => {
-  const a = await ControlCluster.start('a', clusters)
-  const b = await ControlCluster.start('b', clusters)
+  const a = await start('a')
+  const b = await start('b')
   await a.change(`replication/${kind}/primary/enable`)
   await a.writeValue(SHARED_KEY, 'copied')
   b.holds.hold(kind, state)
-  const issued = await a.post(`replication/${kind}/primary/secondary-token`, { id: 'b' })
-  await b.change(`replication/${kind}/secondary/enable`, { token: issued?.wrapInfo?.token ?? '' })
+  await b.change(`replication/${kind}/secondary/enable`, { token: await issueToken(a, kind, 'b') })
   await until(() => b.holds.list().some(({ isReached }) => isReached))
   return { a, b }
 }

@@ -1,15 +1,19 @@
-import { afterEach, expect, test } from 'vitest'
-import type { ControlCluster } from '../../support/control-cluster.js'
-import { SHARED_KEY } from '../../support/control-cluster.js'
+import { expect, test } from 'vitest'
+import {
+  type ControlCluster,
+  joinSet,
+  openWorld,
+  promoteDr,
+  refusalOf,
+  SHARED_KEY,
+  untilStreaming,
+} from '../../support/control-cluster.js'
 import { makeRequest } from '../../support/backend-harness.js'
-import { ControlWorld, joinSet, promoteDr, refusalOf, untilStreaming } from '../../support/control-world.js'
 import { until } from '../../support/until.js'
 
 /** A primary that was replaced and goes on: its secondaries leave it, and what reaches it through them is not acknowledged. */
 
-const world = new ControlWorld()
-
-afterEach(() => world.stop())
+const world = openWorld()
 
 const write = (cluster: ControlCluster, value = 'forwarded') =>
   cluster.replication.forwarder.forward(makeRequest('update', 'secret/a', { value }))

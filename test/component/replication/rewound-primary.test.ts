@@ -3,16 +3,17 @@ import { createSystemRandom } from '../../../src/base/random.js'
 import type { Kind } from '../../../src/replication/model/types.js'
 import { beginStoreAt } from '../../../src/storage/commit/begin-at.js'
 import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
-import type { ControlCluster } from '../../support/control-cluster.js'
 import {
-  ControlWorld,
+  type ControlCluster,
   issueToken,
   joinSet,
+  openWorld,
+  operationToken,
   promoteDr,
   refusalOf,
   untilStreaming,
   yieldTo,
-} from '../../support/control-world.js'
+} from '../../support/control-cluster.js'
 import {
   openStore,
   put,
@@ -26,12 +27,9 @@ import { until } from '../../support/until.js'
 
 /** A primary whose disk is an older copy: its secondaries have acknowledged writes that it has lost. */
 
-const world = new ControlWorld()
+afterEach(stopAll)
 
-afterEach(async () => {
-  await world.stop()
-  await stopAll()
-})
+const world = openWorld()
 
 const key = (name: string) => `logical/m1/${name}`
 const paths = async (cluster: ControlCluster) =>
@@ -59,7 +57,7 @@ const rewound = async (kind: Kind, meanwhile: (primary: ControlCluster) => Promi
   await putBack()
   await meanwhile(a)
   b.network.isDown = false
-  const token = kind === 'dr' ? { dr_operation_token: await b.replication.context.operationTokens.create() } : {}
+  const token = kind === 'dr' ? { dr_operation_token: await operationToken(b) } : {}
   return { a, b, token }
 }
 

@@ -1,25 +1,17 @@
-import { afterEach, expect, test, vi } from 'vitest'
-import { ControlCluster, SHARED_KEY } from '../../support/control-cluster.js'
+import { expect, test, vi } from 'vitest'
+import { type ControlCluster, issueToken, openWorld, SHARED_KEY } from '../../support/control-cluster.js'
 import { sliceOf } from '../../../src/replication/primary/filter-frame.js'
 import { until } from '../../support/until.js'
 import { KEYS } from '../../../src/storage/keys/key-families.js'
 
 /** A secondary whose filter changes behind its back, or halfway, is brought in line before anything else. */
 
-const clusters = new Map<string, ControlCluster>()
-
-afterEach(async () => {
-  for (const cluster of clusters.values()) await cluster.stop()
-  clusters.clear()
-})
+const { start } = openWorld()
 
 const FILTER = 'replication/performance/primary/paths-filter'
 const UPDATE = 'replication/performance/secondary/update-primary'
 
-const issue = async (primary: ControlCluster, id: string): Promise<string> => {
-  const answer = await primary.post('replication/performance/primary/secondary-token', { id })
-  return answer?.wrapInfo?.token ?? ''
-}
+const issue = (primary: ControlCluster, id: string) => issueToken(primary, 'performance', id)
 
 const streams = (cluster: ControlCluster) => () => {
   const { state, connection_state } = cluster.status('performance')
@@ -37,8 +29,8 @@ const promote = (cluster: ControlCluster) =>
 
 /** A primary with a value in the mount `secret/`, and a secondary `c` that the mount is kept from. */
 const filteredPair = async () => {
-  const a = await ControlCluster.start('a', clusters)
-  const c = await ControlCluster.start('c', clusters)
+  const a = await start('a')
+  const c = await start('c')
   await a.change('replication/performance/primary/enable')
   await a.writeValue(SHARED_KEY, 'filtered')
   await a.post(`${FILTER}/c`, { mode: 'deny', paths: 'secret' })
@@ -125,8 +117,8 @@ test('a filtered secondary that comes back compares nothing', async () => {
 })
 
 test('a mount that is moved to a path that a filter names leaves the secondary', async () => {
-  const a = await ControlCluster.start('a', clusters)
-  const c = await ControlCluster.start('c', clusters)
+  const a = await start('a')
+  const c = await start('c')
   await a.change('replication/performance/primary/enable')
   await a.writeValue(SHARED_KEY, 'shown')
   await a.post(`${FILTER}/c`, { mode: 'deny', paths: 'late' })
@@ -141,8 +133,8 @@ test('a mount that is moved to a path that a filter names leaves the secondary',
 })
 
 test('a mount that is moved out of a namespace that is filtered stays away, and a move costs no comparison', async () => {
-  const a = await ControlCluster.start('a', clusters)
-  const c = await ControlCluster.start('c', clusters)
+  const a = await start('a')
+  const c = await start('c')
   for (const cluster of [a, c]) {
     cluster.namespaces = [
       { id: 'root', path: '' },
@@ -201,8 +193,8 @@ test('after a promotion with force what was arriving is missing, also when the c
 test.each(['its secondary id', 'its cluster id'])(
   'a filter by %s keeps nothing from a former primary that follows nobody, and counts again when it follows',
   async (by) => {
-    const a = await ControlCluster.start('a', clusters)
-    const c = await ControlCluster.start('c', clusters)
+    const a = await start('a')
+    const c = await start('c')
     const id = by === 'its cluster id' ? c.clusterId : 'c'
     await a.change('replication/performance/primary/enable')
     await a.writeValue(SHARED_KEY, 'filtered')
@@ -243,8 +235,8 @@ test('what would be arriving is stranded while nobody is followed, and arrives f
 })
 
 test('a key that was deleted behind the filter goes from the secondary, where its hash outweighs what is here', async () => {
-  const a = await ControlCluster.start('a', clusters)
-  const c = await ControlCluster.start('c', clusters)
+  const a = await start('a')
+  const c = await start('c')
   await a.change('replication/performance/primary/enable')
   await a.writeValue(SHARED_KEY, 'deleted later')
   await c.change('replication/performance/secondary/enable', { token: await issue(a, 'c') })

@@ -1,21 +1,44 @@
-import { afterEach, expect, test } from 'vitest'
-import type { ControlCluster } from '../../support/control-cluster.js'
+import { expect, test } from 'vitest'
 import {
-  ControlWorld,
+  type ControlCluster,
   issueToken,
   joinSet,
+  LOCAL_KEY,
+  openWorld,
+  operationToken,
   promoteDr,
   refusalOf,
   untilStreaming,
   yieldTo,
-} from '../../support/control-world.js'
+} from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
 
+const world = openWorld()
+
+/** A performance secondary that is lost, and its DR copy. */
+
+test('what the performance primary still has is not listed as lost with its secondary', async () => {
+  const a = await world.start('a')
+  const c = await world.start('c')
+  const d = await world.start('d')
+  await a.change('replication/performance/primary/enable')
+  await joinSet(c, 'performance', a, 'c')
+  await c.change('replication/dr/primary/enable')
+  await joinSet(d, 'dr', c, 'd')
+  d.network.down()
+  await a.writeValue('logical/m1/shared', 'on the primary')
+  await untilStreaming(c, 'performance', a)
+  await c.writeValue(LOCAL_KEY, 'on c alone')
+  await promoteDr(d)
+  d.network.isDown = false
+  await untilStreaming(d, 'performance', a)
+  await yieldTo(c, d, 'c')
+  const entries = (await c.replication.losses()).flatMap((loss) => loss.entries)
+  expect(entries.map(({ path }) => path)).toEqual([LOCAL_KEY])
+  expect(d.readValue('logical/m1/shared')).toBe('on the primary')
+})
+
 /** Two DR copies of one parent that were promoted both. */
-
-const world = new ControlWorld()
-
-afterEach(() => world.stop())
 
 const key = (name: string) => `logical/m1/${name}`
 const epochOf = ({ store }: ControlCluster): string => store.epoch
@@ -103,7 +126,7 @@ test('the greater one may be made to follow the other one after their parent has
   expect(await refusalOf(yieldTo(a, lesser, 'a'))).toContain('this primary is fenced')
   await yieldTo(greater, lesser, 'again')
   expect(lesser.replication.view.fence).toBeUndefined()
-  const dr_operation_token = await a.replication.context.operationTokens.create()
+  const dr_operation_token = await operationToken(a)
   const token = await issueToken(lesser, 'dr', 'a')
   await a.change('replication/dr/secondary/update-primary', { dr_operation_token, token })
   await untilStreaming(a, 'dr', lesser)
@@ -125,7 +148,7 @@ test('nobody joins the one that is fenced but the one that overtook it', async (
   const text = await refusalOf(yieldTo(a, loser, 'a'))
   expect(text).toContain('this primary is fenced')
   expect(text).toContain(winner.apiAddress)
-  const dr_operation_token = await a.replication.context.operationTokens.create()
+  const dr_operation_token = await operationToken(a)
   const token = await issueToken(winner, 'dr', 'a')
   await a.change('replication/dr/secondary/update-primary', { dr_operation_token, token })
   await untilStreaming(a, 'dr', winner)
@@ -150,7 +173,7 @@ test('a follower of the one that is gone lists what it had of it when it goes ov
   await world.lose(b)
   await promoteDr(d)
   d.network.isDown = false
-  const dr_operation_token = await a.replication.context.operationTokens.create()
+  const dr_operation_token = await operationToken(a)
   const token = await issueToken(d, 'dr', 'a')
   await a.change('replication/dr/secondary/update-primary', { dr_operation_token, token })
   await untilStreaming(a, 'dr', d)

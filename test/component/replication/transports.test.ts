@@ -3,15 +3,54 @@ import { systemClock } from '../../../src/base/clock.js'
 import { LIMITS } from '../../../src/base/limits.js'
 import { nextTurn } from '../../../src/base/turn.js'
 import { LogicalError } from '../../../src/logical/errors.js'
-import type { FetchKeysRequest, StreamDown } from '../../../src/replication/rpc/messages.js'
+import type {
+  FetchKeysReply,
+  FetchKeysRequest,
+  ForwardReply,
+  ForwardRequest,
+  StreamDown,
+} from '../../../src/replication/rpc/messages.js'
 import { overtakerIn, refusalCodeOf, refusalError } from '../../../src/replication/rpc/refusal.js'
-import type { Caller, PrimaryStream } from '../../../src/replication/rpc/service.js'
+import type { Caller, ClusterService, PrimaryStream } from '../../../src/replication/rpc/service.js'
 import type { ClusterPort, PrimaryConnection } from '../../../src/replication/rpc/transport.js'
 import type { PrimaryCredentials } from '../../../src/replication/model/types.js'
 import { stopAll, stopLater, TestSet, TIMES } from '../../support/replication-fixture.js'
-import { ScriptedService } from '../../support/scripted-service.js'
 import { type FaultyTransport, TRANSPORTS } from '../../support/transports.js'
 import { until } from '../../support/until.js'
+
+const notScripted = async (): Promise<never> => {
+  throw new Error('not scripted')
+}
+
+/** A service that does what a test says, and knows who called. */
+class ScriptedService implements ClusterService {
+  readonly callers: Caller[] = []
+  onForward: (payload: Buffer, caller: Caller) => Promise<Buffer> = async (payload) => payload
+  onFetch: (caller: Caller) => AsyncIterable<FetchKeysReply> = async function* () {}
+  onStream: (stream: PrimaryStream, caller: Caller) => Promise<void> = async () => undefined
+
+  readonly bootstrap = notScripted
+  readonly echo = notScripted
+  readonly conflictingPages = notScripted
+  readonly subPageHashes = notScripted
+  readonly ping = notScripted
+  readonly commonPosition = notScripted
+
+  async forward(caller: Caller, { payload }: ForwardRequest): Promise<ForwardReply> {
+    this.callers.push(caller)
+    return { who: null, payload: await this.onForward(payload, caller) }
+  }
+
+  fetchKeys(caller: Caller): AsyncIterable<FetchKeysReply> {
+    this.callers.push(caller)
+    return this.onFetch(caller)
+  }
+
+  streamWals(caller: Caller, stream: PrimaryStream): Promise<void> {
+    this.callers.push(caller)
+    return this.onStream(stream, caller)
+  }
+}
 
 afterEach(stopAll)
 

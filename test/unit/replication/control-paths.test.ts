@@ -1,19 +1,11 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { LogicalError } from '../../../src/logical/errors.js'
 import type { JsonObject } from '../../../src/logical/json.js'
 import type { Operation } from '../../../src/logical/request.js'
-import { ControlCluster, SHARED_KEY } from '../../support/control-cluster.js'
+import { type ControlCluster, openWorld, operationToken, SHARED_KEY } from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
 
-const clusters = new Map<string, ControlCluster>()
-
-afterEach(async () => {
-  for (const cluster of clusters.values()) await cluster.stop()
-  clusters.clear()
-})
-
-const start = (name: string, prepare?: (cluster: ControlCluster) => void) =>
-  ControlCluster.start(name, clusters, prepare)
+const { start } = openWorld()
 
 const refused = async (
   cluster: ControlCluster,
@@ -57,7 +49,7 @@ test('an operation token does everything until it is deleted; a batch token what
   const a = await start('a')
   await a.change('replication/dr/primary/enable')
   await a.change('replication/dr/primary/demote')
-  const dr_operation_token = await a.replication.context.operationTokens.create()
+  const dr_operation_token = await operationToken(a)
   expect(dr_operation_token).toMatch(/^hvs\.[0-9A-Za-z]{24}$/)
   const check = await a.post('replication/dr/secondary/merkle-check', { dr_operation_token })
   expect(check?.data).toMatchObject({ merkle_corruption_report: { corrupted_root: false } })
@@ -74,8 +66,8 @@ test('a new operation token ends the one before, and the end of the role ends it
   const a = await start('a')
   await a.change('replication/dr/primary/enable')
   await a.change('replication/dr/primary/demote')
-  const first = await a.replication.context.operationTokens.create()
-  const second = await a.replication.context.operationTokens.create()
+  const first = await operationToken(a)
+  const second = await operationToken(a)
   expect(a.replication.context.operationTokens.isGood(first)).toBe(false)
   await a.change('replication/dr/secondary/disable', { dr_operation_token: second })
   expect(a.replication.context.operationTokens.isGood(second)).toBe(false)
@@ -312,7 +304,7 @@ test('primary_cluster_addr is checked where it is given', async () => {
   await a.change('replication/dr/primary/enable', { primary_cluster_addr: 'proxy:8201' })
   expect(a.status('dr').primary_cluster_addr).toBe('https://proxy:8201')
   await a.change('replication/dr/primary/demote')
-  const dr_operation_token = await a.replication.context.operationTokens.create()
+  const dr_operation_token = await operationToken(a)
   const promote = (primary_cluster_addr: string) => ({ dr_operation_token, primary_cluster_addr, force: true })
   const wrong = a.post('replication/dr/secondary/promote', promote('nowhere'))
   await expect(wrong).rejects.toThrow('invalid primary_cluster_addr "nowhere"')
