@@ -1,8 +1,9 @@
 import { rmSync } from 'node:fs'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { openForInspection } from '../../src/storage/inspection/inspect.js'
 import { EtcdProcess } from '../support/etcd.js'
-import { HeldWay } from '../support/held-way.js'
+import type { Link } from '../../src/lab/proxy/link.js'
+import { openLink } from '../support/cut-ways.js'
 import { type NodeProcess, nodeProcesses } from '../support/node-processes.js'
 import { expectAll, expectGoesOnWithout, Writers } from '../support/node-writers.js'
 import type { TestNodes } from '../support/nodes.js'
@@ -10,29 +11,23 @@ import { until } from '../support/until.js'
 
 /** Three servers over an etcd: what is on the disk of each, and what becomes of one that cannot reach the etcd. */
 
-const ended: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const end of ended.splice(0).reverse()) await end()
-})
-
 const NAMES = ['A', 'B', 'C']
 
 /** Each reaches the etcd by a way of its own. */
 const open = async (settings: object = {}) => {
   const etcd = await EtcdProcess.start()
-  ended.push(() => etcd.destroy())
-  const ways = new Map<string, HeldWay>()
-  for (const name of NAMES) ways.set(name, await HeldWay.to(etcd.port))
-  const wayOf = (name: string): HeldWay => {
+  onTestFinished(() => etcd.destroy())
+  const ways = new Map<string, Link>()
+  for (const name of NAMES) ways.set(name, await openLink(etcd.port))
+  const wayOf = (name: string): Link => {
     const way = ways.get(name)
     if (!way) throw new Error(`no way for ${name}`)
     return way
   }
   const nodes = await nodeProcesses(NAMES, (name) => `127.0.0.1:${wayOf(name).port}`, settings)
-  ended.push(async () => {
-    for (const way of ways.values()) way.close()
+  onTestFinished(async () => {
+    for (const way of ways.values()) await way.close()
   })
-  for (const node of nodes.all) ended.push(() => node.destroy())
   await Promise.all(nodes.all.map((node) => node.start()))
   await nodes.open()
   await nodes.clientOf(await nodes.active()).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
@@ -84,14 +79,11 @@ test('copies are equal byte for byte after failovers, also of a node that began 
 test('an active node that cannot reach the etcd acknowledges nothing, and is level when it can again', async () => {
   const { nodes, wayOf } = await open()
   const writers = new Writers(nodes)
-  for (const what of [
-    { asks: true, answers: true },
-    { asks: false, answers: true },
-  ]) {
+  for (const way of ['both', 'down'] as const) {
     await writers.more()
     await expectGoesOnWithout(nodes, {
-      hinder: ({ name }) => wayOf(name).hold(what),
-      letGo: ({ name }) => wayOf(name).hold({ asks: false, answers: false }),
+      hinder: ({ name }) => wayOf(name).hold(way),
+      letGo: ({ name }) => wayOf(name).release(),
     })
   }
   await writers.more()

@@ -1,31 +1,75 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { errorsOf } from '../../src/client/api-client.js'
-import { EtcdProcess } from '../support/etcd.js'
-import { EtcdMembers } from '../support/etcd-members.js'
-import { fill, makeRoom } from '../support/etcd-questions.js'
-import { CutWays, pairsOf } from '../support/held-way.js'
+import { EtcdProcess, fill, makeRoom } from '../support/etcd.js'
+import { CutWays, pairsOf } from '../support/cut-ways.js'
 import { type NodeProcess, nodeProcesses } from '../support/node-processes.js'
 import { expectAll, Writers } from '../support/node-writers.js'
 import type { TestNodes } from '../support/nodes.js'
 import { until } from '../support/until.js'
+import { randomSinglePorts } from '../../src/lab/model/ports.js'
+
+const MEMBERS = ['one', 'two', 'three']
+
+/** An etcd of three members, each a process, which reach one another by ways that can be cut. */
+class EtcdMembers {
+  readonly names: readonly string[]
+  readonly ways: CutWays
+  readonly #members: ReadonlyMap<string, EtcdProcess>
+
+  private constructor(ways: CutWays, members: ReadonlyMap<string, EtcdProcess>) {
+    this.ways = ways
+    this.#members = members
+    this.names = [...members.keys()]
+  }
+
+  static async start(): Promise<EtcdMembers> {
+    const members = new Map<string, EtcdProcess>()
+    const ways = new CutWays(() => pidsOf(members))
+    const peers: { name: string; listen: string; advertised: string }[] = []
+    const ports = await randomSinglePorts(MEMBERS.length)
+    for (const [index, name] of MEMBERS.entries()) {
+      const port = ports[index] ?? 0
+      peers.push({
+        name,
+        listen: `http://127.0.0.1:${port}`,
+        advertised: `http://127.0.0.1:${await ways.open(name, port)}`,
+      })
+    }
+    const all = peers.map(({ name, advertised }) => `${name}=${advertised}`).join(',')
+    for (const { name, listen, advertised } of peers) {
+      const flags = ['--name', name, '--listen-peer-urls', listen, '--initial-advertise-peer-urls', advertised]
+      members.set(name, await EtcdProcess.prepare(...flags, '--initial-cluster', all))
+    }
+    await Promise.all([...members.values()].map((member) => member.run()))
+    return new EtcdMembers(ways, members)
+  }
+
+  /** Of all members, beginning with one of them. */
+  addressesFrom(first: number): readonly string[] {
+    const all = [...this.#members.values()].map(({ address }) => address)
+    return [...all.slice(first), ...all.slice(0, first)]
+  }
+
+  async destroy(): Promise<void> {
+    await Promise.all([...this.#members.values()].map((member) => member.destroy()))
+    await this.ways.close()
+  }
+}
+
+const pidsOf = (members: ReadonlyMap<string, EtcdProcess>): ReadonlyMap<string, number> =>
+  new Map([...members].flatMap(([name, { pid }]) => (pid === undefined ? [] : [[name, pid] as const])))
 
 /** Three servers, each a process: any two processes cannot reach each other, clocks jump, and the etcd is full. */
-
-const ended: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const end of ended.splice(0).reverse()) await end()
-})
 
 const NAMES = ['A', 'B', 'C']
 
 const startEtcd = async (...flags: string[]): Promise<EtcdProcess> => {
   const etcd = await EtcdProcess.start(...flags)
-  ended.push(() => etcd.destroy())
+  onTestFinished(() => etcd.destroy())
   return etcd
 }
 
 const open = async (nodes: TestNodes<NodeProcess>): Promise<void> => {
-  for (const node of nodes.all) ended.push(() => node.destroy())
   await Promise.all(nodes.all.map((node) => node.start()))
   await nodes.open()
   await nodes.clientOf(await nodes.active()).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
@@ -49,22 +93,22 @@ const expectNothingLost = async (nodes: TestNodes<NodeProcess>, writers: Writers
 
 test('members of the etcd that cannot reach one another, pair by pair, and one that reaches none: writes go on', async () => {
   const etcd = await EtcdMembers.start()
-  ended.push(() => etcd.destroy())
+  onTestFinished(() => etcd.destroy())
   const nodes = await nodeProcesses(NAMES, (name) => etcd.addressesFrom(NAMES.indexOf(name)))
   await open(nodes)
   const writers = new Writers(nodes)
   await writers.more()
   const pairs = pairsOf(etcd.names)
   for (const [one, other] of pairs) {
-    etcd.ways.cut(one, other)
+    await etcd.ways.cut(one, other)
     await writers.more()
-    etcd.ways.heal(one, other)
+    await etcd.ways.heal(one, other)
   }
   for (const name of etcd.names) {
     const own = pairs.filter((pair) => pair.includes(name))
-    for (const [one, other] of own) etcd.ways.cut(one, other)
+    for (const [one, other] of own) await etcd.ways.cut(one, other)
     await writers.more()
-    for (const [one, other] of own) etcd.ways.heal(one, other)
+    for (const [one, other] of own) await etcd.ways.heal(one, other)
   }
   await expectNothingLost(nodes, writers)
 })
@@ -76,7 +120,7 @@ test('nodes that cannot reach one another, pair by pair: whoever reaches the etc
     cluster_addr: addresses.get(name),
   }))
   const ways = new CutWays(() => new Map(nodes.running.map(({ name, pid = 0 }) => [name, pid])))
-  ended.push(async () => ways.close())
+  onTestFinished(() => ways.close())
   for (const { name, ports } of nodes.all) {
     addresses.set(name, `https://127.0.0.1:${await ways.open(name, ports.cluster)}`)
   }
@@ -85,10 +129,10 @@ test('nodes that cannot reach one another, pair by pair: whoever reaches the etc
   const writers = new Writers(nodes)
   for (const [one, other] of pairsOf(nodes.all)) {
     await expectWrites(nodes)
-    ways.cut(one.name, other.name)
+    await ways.cut(one.name, other.name)
     await writers.more()
     expect(await nodes.active()).toBe(active)
-    ways.heal(one.name, other.name)
+    await ways.heal(one.name, other.name)
   }
   await expectNothingLost(nodes, writers)
 })

@@ -1,29 +1,22 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { prepareCopy } from '../../src/storage/commit-log/copy.js'
 import { LeadershipLost, LogRefused, OutcomeUnknown } from '../../src/storage/commit-log/shared-log.js'
 import { MemoryDisk, MemoryEngine } from '../../src/storage/engine/memory-engine.js'
-import { EtcdProcess } from '../support/etcd.js'
-import { ask, makeRoom } from '../support/etcd-questions.js'
+import { ask, EtcdProcess, makeRoom } from '../support/etcd.js'
 import { sourceOf } from '../support/engine-source.js'
 import { EtcdNode, openEtcdLog } from '../support/etcd-node.js'
 import { contentOf } from '../unit/storage/node-world.js'
 
 const never = new AbortController().signal
-const cleanups: (() => Promise<void>)[] = []
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
-
 const startEtcd = async (...flags: string[]): Promise<EtcdProcess> => {
   const etcd = await EtcdProcess.start(...flags)
-  cleanups.push(() => etcd.destroy())
+  onTestFinished(() => etcd.destroy())
   return etcd
 }
 
 const startNode = async (etcd: EtcdProcess, options = {}): Promise<EtcdNode> => {
   const node = await EtcdNode.start({ addresses: [etcd.address], ...options })
-  cleanups.push(() => node.close())
+  onTestFinished(() => node.close())
   return node
 }
 
@@ -82,7 +75,7 @@ describe('stores that share a log in etcd', () => {
     await leader.lead()
     for (let i = 0; i < 60; i++) await put(leader, `k${i % 12}`, `value ${i}`)
     const shared = await openEtcdLog({ addresses: [etcd.address] })
-    cleanups.push(() => shared.close())
+    onTestFinished(() => shared.close())
     const readImage = shared.readImage.bind(shared)
     let imagesRead = 0
     shared.readImage = async (signal) => {
@@ -143,7 +136,7 @@ describe('stores that share a log in etcd', () => {
     const leadership = await node.lead()
     await put(node, 'a', 'a')
     etcd.signal('SIGSTOP')
-    cleanups.push(async () => etcd.signal('SIGCONT'))
+    onTestFinished(async () => etcd.signal('SIGCONT'))
     await expect(put(node, 'b', 'b')).rejects.toThrow(OutcomeUnknown)
     expect(leadership.isHeld).toBe(false)
     await expect(put(node, 'c', 'c')).rejects.toThrow(LeadershipLost)

@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { createSystemRandom } from '../../src/base/random.js'
 import type { WatchResponse } from '../../src/storage/commit-log/etcd/etcd-api.js'
@@ -11,31 +11,25 @@ import { EtcdNode, openEtcdLog } from '../support/etcd-node.js'
 /** What was replaced leaves the files of etcd, and how nodes get along over that. */
 
 const never = new AbortController().signal
-const cleanups: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
-
 const layout = new EtcdLayout('/nodes/')
 
 const startEtcd = async () => {
   const etcd = await EtcdProcess.start()
-  cleanups.push(() => etcd.destroy())
+  onTestFinished(() => etcd.destroy())
   const connection = new EtcdConnection({
     clock: systemClock,
     random: createSystemRandom(),
     addresses: [etcd.address],
     requestTimeoutMs: 5000,
   })
-  cleanups.push(async () => connection.close())
+  onTestFinished(async () => connection.close())
   return { etcd, connection }
 }
 
 /** A node with a member of its own, as it sees it. */
 const openLog = async (etcd: EtcdProcess, options = {}) => {
   const log = await openEtcdLog({ addresses: [etcd.address], isOwnMember: true, ...options })
-  cleanups.push(() => log.close())
+  onTestFinished(() => log.close())
   return log
 }
 
@@ -51,7 +45,7 @@ it('one node after the other has its member defragmented', async () => {
   watch.on('error', () => undefined)
   watch.write({ create_request: { key: layout.turn } })
   const leader = await EtcdNode.start({ addresses: [etcd.address], isOwnMember: true })
-  cleanups.push(() => leader.close())
+  onTestFinished(() => leader.close())
   const others = [await openLog(etcd), await openLog(etcd), await openLog(etcd)]
   const leadership = await leader.lead()
   await leadership.replace(oneKey())
@@ -62,7 +56,7 @@ it('one node after the other has its member defragmented', async () => {
 it('a turn that nobody ends is over with its lease', async () => {
   const { etcd, connection } = await startEtcd()
   const leader = await EtcdNode.start({ addresses: [etcd.address], isOwnMember: true })
-  cleanups.push(() => leader.close())
+  onTestFinished(() => leader.close())
   const leadership = await leader.lead()
   const { ID: lease } = await connection.ask('LeaseGrant', { TTL: 1 })
   const turn = { request_put: { key: layout.turn, value: Buffer.alloc(0), lease } }

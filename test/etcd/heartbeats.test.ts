@@ -1,13 +1,12 @@
-import { afterEach, expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { createSystemRandom } from '../../src/base/random.js'
 import { EtcdConnection } from '../../src/storage/commit-log/etcd/etcd-connection.js'
 import { EtcdLayout } from '../../src/storage/commit-log/etcd/etcd-layout.js'
 import type { EtcdSharedLog } from '../../src/storage/commit-log/etcd/etcd-shared-log.js'
-import { EtcdProcess } from '../support/etcd.js'
+import { ask, EtcdProcess, fill, makeRoom } from '../support/etcd.js'
 import { openEtcdLog } from '../support/etcd-node.js'
-import { ask, fill, makeRoom } from '../support/etcd-questions.js'
-import { HeldWay } from '../support/held-way.js'
+import { openLink } from '../support/cut-ways.js'
 import { until } from '../support/until.js'
 
 /** How the nodes themselves count the time of a leader's lease, by its heartbeats. */
@@ -15,24 +14,18 @@ import { until } from '../support/until.js'
 const LEASE_MS = 2000
 const never = new AbortController().signal
 const layout = new EtcdLayout('/nodes/')
-const cleanups: (() => void | Promise<void>)[] = []
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
-
 const startEtcd = async (...flags: string[]): Promise<{ etcd: EtcdProcess; connection: EtcdConnection }> => {
   const etcd = await EtcdProcess.start(...flags)
-  cleanups.push(() => etcd.destroy())
+  onTestFinished(() => etcd.destroy())
   const options = { clock: systemClock, random: createSystemRandom(), requestTimeoutMs: 5000 }
   const connection = new EtcdConnection({ ...options, addresses: [etcd.address] })
-  cleanups.push(() => connection.close())
+  onTestFinished(() => connection.close())
   return { etcd, connection }
 }
 
 const openLog = async (address: string): Promise<EtcdSharedLog> => {
   const log = await openEtcdLog({ addresses: [address], leaseMs: LEASE_MS })
-  cleanups.push(() => log.close())
+  onTestFinished(() => log.close())
   return log
 }
 
@@ -44,25 +37,25 @@ const keepAlive = (connection: EtcdConnection, lease: string): void => {
   const timer = systemClock.setRepeating(LEASE_MS / 4, () => {
     connection.keepAlive(lease, LEASE_MS).catch(() => undefined)
   })
-  cleanups.push(() => timer.cancel())
+  onTestFinished(() => timer.cancel())
 }
 
 const keyOf = async (connection: EtcdConnection, key: Buffer) => (await connection.ask('Range', { key })).kvs[0]
 
 it('another node leads when no heartbeat came for a lease, although etcd lets that go on', async () => {
   const { etcd, connection } = await startEtcd()
-  const way = await HeldWay.to(etcd.port)
-  cleanups.push(() => way.close())
+  const way = await openLink(etcd.port)
+  onTestFinished(() => way.close())
   const first = await openLog(`127.0.0.1:${way.port}`)
   const second = await openLog(etcd.address)
   const leadership = await stand(first, 'first')
   keepAlive(connection, (await keyOf(connection, layout.leader))?.lease ?? '')
   const elected = stand(second, 'second')
-  way.hold({ asks: true, answers: true })
+  way.hold()
   const next = await elected
   expect(leadership.isHeld).toBe(false)
   expect(next.term).toBeGreaterThan(leadership.term)
-  way.hold({ asks: false, answers: false })
+  way.release()
 })
 
 it('a leader whose heartbeats come is left alone, and one that was deposed learns of it with its next', async () => {
@@ -82,7 +75,7 @@ it('a leader whose heartbeats come is left alone, and one that was deposed learn
 it('nobody is told any more what etcd held long ago, also where nodes only tell that they are there', async () => {
   const { etcd, connection } = await startEtcd()
   const log = await openEtcdLog({ addresses: [etcd.address], leaseMs: LEASE_MS, bounds: { historyMs: 200 } })
-  cleanups.push(() => log.close())
+  onTestFinished(() => log.close())
   await stand(log, 'first')
   const { mod_revision: revision } = (await keyOf(connection, layout.heartbeat)) ?? {}
   const atThatTime = () =>

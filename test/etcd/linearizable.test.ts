@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { quantile } from '../../scripts/bench/stats.js'
 import { createSeededRandom } from '../../src/base/random.js'
 import { EtcdProcess } from '../support/etcd.js'
@@ -22,16 +22,10 @@ const CLIENTS_PER_NODE = 2
 const USES = 12
 const LEASE = '2s'
 
-const ended: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const end of ended.splice(0).reverse()) await end()
-})
-
 const open = async (more: object = {}) => {
   const etcd = await EtcdProcess.start()
-  ended.push(() => etcd.destroy())
+  onTestFinished(() => etcd.destroy())
   const nodes = await nodeProcesses(['A', 'B', 'C'], etcd.address, { leader_lease: LEASE }, more)
-  for (const node of nodes.all) ended.push(() => node.destroy())
   await Promise.all(nodes.all.map((node) => node.start()))
   await nodes.open()
   const client = nodes.clientOf(await nodes.active())

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { EtcdProcess } from '../support/etcd.js'
 import { type NodeProcess, nodeProcesses } from '../support/node-processes.js'
 import { expectAll, expectKillsSurvived, expectUsesCounted, Writers } from '../support/node-writers.js'
@@ -7,16 +7,10 @@ import { until } from '../support/until.js'
 
 /** Three servers, each a process, that are one cluster over an etcd. */
 
-const ended: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const end of ended.splice(0).reverse()) await end()
-})
-
 const open = async (names = ['A', 'B', 'C'], settings: object = {}) => {
   const etcd = await EtcdProcess.start()
-  ended.push(() => etcd.destroy())
+  onTestFinished(() => etcd.destroy())
   const nodes = await nodeProcesses(names, etcd.address, settings)
-  for (const node of nodes.all) ended.push(() => node.destroy())
   await Promise.all(nodes.all.map((node) => node.start()))
   await nodes.open()
   await nodes.clientOf(await nodes.active()).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })

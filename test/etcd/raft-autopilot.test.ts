@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { ApiClient } from '../../src/client/api-client.js'
 import { type NodeProcess, openRaft, untilAllVote } from '../support/node-processes.js'
 import { TestNodes } from '../support/nodes.js'
@@ -6,13 +6,8 @@ import { until } from '../support/until.js'
 
 /** What the active one of several nodes makes of the others. */
 
-const ended: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const end of ended.splice(0).reverse()) await end()
-})
-
 const open = async (names: readonly string[]): Promise<TestNodes<NodeProcess>> => {
-  const { nodes } = await openRaft(ended, names)
+  const { nodes } = await openRaft(names)
   await untilAllVote(nodes)
   return nodes
 }

@@ -4,17 +4,12 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { etcdsOf, join, type NodeProcess, openFirst, raftProcesses, serversOf } from '../support/node-processes.js'
 import type { TestNodes } from '../support/nodes.js'
 import { until } from '../support/until.js'
 
 /** What goes wrong while a server joins another one with storage "raft". */
-
-const ended: (() => unknown)[] = []
-afterEach(async () => {
-  for (const end of ended.splice(0).reverse()) await end()
-})
 
 type More = (name: string) => object
 
@@ -28,7 +23,6 @@ const launch = async (names: readonly string[], more: More = () => ({})): Promis
       const config = configure(dataDir) as { readonly understudy: object }
       return { ...config, understudy: { ...config.understudy, ...own }, ...(seal && { seal }) }
     }
-    ended.push(() => node.destroy())
   }
   await Promise.all(nodes.all.map((node) => node.start()))
   return nodes
@@ -55,7 +49,7 @@ const serve = async (answer: (url: string, body: string) => Promise<{ status: nu
     response.writeHead(status).end(text)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  ended.push(() => server.close())
+  onTestFinished(() => void server.close())
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
@@ -104,7 +98,7 @@ test('a leader is stopped while it goes over, and has its data when it is starte
 
 test('a leader whose etcd does not answer while it goes over ends when it is told to', async () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'understudy-mute-etcd-'))
-  ended.push(() => rmSync(directory, { recursive: true, force: true }))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   const program = path.join(directory, 'etcd')
   writeFileSync(program, `#!/bin/sh\ntouch ${program}.started\nexec sleep 600\n`, { mode: 0o755 })
   const { nodes, a, b } = await pair(() => ({ etcd_path: program }))

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import https from 'node:https'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { systemNetwork } from '../../src/base/network.js'
 import { findCommonName } from '../../src/crypto/certificates.js'
 import { refusalCodeOf } from '../../src/replication/rpc/refusal.js'
@@ -25,14 +25,7 @@ import { until } from '../support/until.js'
 
 /** Servers with storage "raft", each a process, that come to be one cluster. */
 
-const ended: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const end of ended.splice(0).reverse()) await end()
-})
-
-const launch = (names: readonly string[], isJoining = false) => launchRaft(ended, names, { isJoining })
-const open = (names?: readonly string[], settings?: object) => openRaft(ended, names, settings)
-
+const launch = (names: readonly string[], isJoining = false) => launchRaft(names, { isJoining })
 test('servers join one that was alone, with its shares, and have what it had', async () => {
   const nodes = await launch(['A', 'B', 'C'])
   const [a, b, c] = nodes.all as [NodeProcess, NodeProcess, NodeProcess]
@@ -55,7 +48,7 @@ test('servers join one that was alone, with its shares, and have what it had', a
 })
 
 test('active nodes are killed one after the other under load, and nothing acknowledged is lost', async () => {
-  const { nodes } = await open()
+  const { nodes } = await openRaft()
   await expectKillsSurvived(nodes)
 })
 
@@ -88,7 +81,7 @@ test('servers that are told of one another at their start join by themselves', a
 })
 
 test('what nodes held before they joined another cluster is gone from the etcd beside each of them', async () => {
-  const { nodes, first } = await open(['S', 'T', 'U'])
+  const { nodes, first } = await openRaft(['S', 'T', 'U'])
   await nodes.clientOf(first).call('PUT', 'kv/it', { body: { value: 'x'.repeat(200) } })
   const [s, t, u] = nodes.all as [NodeProcess, NodeProcess, NodeProcess]
   await u.stop()
@@ -116,7 +109,7 @@ const signalEtcd = (node: NodeProcess, name: NodeJS.Signals): void => {
 }
 
 test('another node goes on when the etcd of the active one hangs, and nothing acknowledged is lost', async () => {
-  const { nodes } = await open()
+  const { nodes } = await openRaft()
   await until(async () => Object.values(await serversOf(nodes)).every(([, isVoter]) => isVoter))
   const writers = new Writers(nodes)
   for (let turn = 0; turn < 2; turn++) {
@@ -137,7 +130,7 @@ const placesOf = (nodes: readonly NodeProcess[]): readonly string[] =>
     .map((name) => path.join(tmpdir(), name))
 
 test('an etcd that ends is started again, and ends with its server however that ends', async () => {
-  const { nodes, first } = await open(['A', 'B'])
+  const { nodes, first } = await openRaft(['A', 'B'])
   const [b] = nodes.without(first) as [NodeProcess]
   expect([etcdsOf(first).length, etcdsOf(b).length]).toEqual([1, 1])
   const client = nodes.clientOf(first)
@@ -155,7 +148,7 @@ test('an etcd that ends is started again, and ends with its server however that 
 })
 
 test('a node that is removed serves nothing, and joins again with an empty path', async () => {
-  const { nodes, first } = await open()
+  const { nodes, first } = await openRaft()
   const [b, c] = nodes.without(first) as [NodeProcess, NodeProcess]
   const client = nodes.clientOf(first)
   const remove = (server_id: string) => client.send('POST', 'sys/storage/raft/remove-peer', { body: { server_id } })
@@ -208,7 +201,7 @@ const refusalAt = async (node: NodeProcess, { ca: caCertificate, cert: certifica
   const connect = { credentials, times: TIMES, signal: new AbortController().signal }
   try {
     const connection = await transportOver(systemNetwork).connect(node.clusterAddress, connect)
-    ended.push(async () => connection.close())
+    onTestFinished(async () => connection.close())
     await connection.call('forward', { who: null, payload: Buffer.alloc(0) }, {})
   } catch (error) {
     return refusalCodeOf(error) ?? error
@@ -217,7 +210,7 @@ const refusalAt = async (node: NodeProcess, { ca: caCertificate, cert: certifica
 }
 
 test('the certificate of a removed node opens neither an etcd peer port nor a cluster port', async () => {
-  const { nodes, first } = await open()
+  const { nodes, first } = await openRaft()
   await untilAllVote(nodes)
   const [b, c] = nodes.without(first) as [NodeProcess, NodeProcess]
   const [removed, member] = [memberFiles(c), memberFiles(b)]
@@ -256,7 +249,7 @@ test('the certificate of a removed node opens neither an etcd peer port nor a cl
 })
 
 test('the certificate of a removed active node opens the etcd peer port of no other node', async () => {
-  const { nodes, first } = await open()
+  const { nodes, first } = await openRaft()
   await untilAllVote(nodes)
   const client = nodes.clientOf(first)
   await until(async () => Object(await client.read('sys/storage/raft/autopilot/state')).data.healthy === true)
@@ -267,7 +260,7 @@ test('the certificate of a removed active node opens the etcd peer port of no ot
 })
 
 test('when the active node is removed another one is active at once, however long a lease is', async () => {
-  const { nodes, first } = await open(undefined, { leader_lease: '1h' })
+  const { nodes, first } = await openRaft(undefined, { leader_lease: '1h' })
   await untilAllVote(nodes)
   const client = nodes.clientOf(first)
   // It goes only while enough others are seen to be there.

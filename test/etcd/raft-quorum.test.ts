@@ -1,19 +1,12 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { errorsOf } from '../../src/client/api-client.js'
 import { join, type NodeProcess, openRaft, untilAllVote } from '../support/node-processes.js'
 import { until } from '../support/until.js'
 
 /** Nodes with storage "raft" of which too few are there. */
 
-const ended: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const end of ended.splice(0).reverse()) await end()
-})
-
-const open = (names?: readonly string[], settings?: object) => openRaft(ended, names, settings)
-
 test('a standby without a quorum serves reads and explains why writes fail, until a node returns', async () => {
-  const { nodes, first } = await open(['A', 'B', 'C'], { role_change_wait: '200ms' })
+  const { nodes, first } = await openRaft(['A', 'B', 'C'], { role_change_wait: '200ms' })
   const [b, c] = nodes.without(first) as [NodeProcess, NodeProcess]
   await nodes.clientOf(first).call('PUT', 'kv/it', { body: { value: 1 } })
   await untilAllVote(nodes)
@@ -35,7 +28,7 @@ test('a standby without a quorum serves reads and explains why writes fail, unti
 })
 
 test('a cluster continues after all its nodes are killed and started', async () => {
-  const { nodes } = await open()
+  const { nodes } = await openRaft()
   await nodes.clientOf(await nodes.active()).call('PUT', 'kv/it', { body: { value: 'kept' } })
   await Promise.all(nodes.all.map((node) => node.crash()))
   await Promise.all(nodes.all.map((node) => node.start()))
@@ -46,7 +39,7 @@ test('a cluster continues after all its nodes are killed and started', async () 
 })
 
 test('a node without a quorum reports its state, and unseals after other nodes start', async () => {
-  const { nodes } = await open(['A', 'B', 'C'], { role_change_wait: '200ms' })
+  const { nodes } = await openRaft(['A', 'B', 'C'], { role_change_wait: '200ms' })
   const [a, b, c] = nodes.all as [NodeProcess, NodeProcess, NodeProcess]
   await nodes.clientOf(await nodes.active()).call('PUT', 'kv/it', { body: { value: 'kept' } })
   await untilAllVote(nodes)

@@ -1,4 +1,4 @@
-import { afterEach, test } from 'vitest'
+import { test } from 'vitest'
 import type { Kind } from '../../src/lab/model/kinds.js'
 import { enableSecondary, secondaryToken } from '../../src/lab/requests/replication.js'
 import { join, launchRaft, type NodeProcess, openFirst, openRaft } from '../support/node-processes.js'
@@ -9,16 +9,9 @@ import { until } from '../support/until.js'
 
 /** Nodes with storage "raft" whose cluster follows another one. */
 
-const ended: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const end of ended.splice(0).reverse()) await end()
-})
-
-const open = (names?: readonly string[], settings?: object) => openRaft(ended, names, settings)
-
 test('servers that have joined follow another cluster together, and go on when the active one of them is killed', async () => {
-  const primary = await open()
-  const secondary = await open(['S', 'T', 'U'])
+  const primary = await openRaft()
+  const secondary = await openRaft(['S', 'T', 'U'])
   // Each node of the primary leads to the active one.
   const [standby] = primary.nodes.without(primary.first)
   await joinNodes(primary.nodes, secondary.nodes, 'dr', { primaryAddress: standby?.clusterAddress ?? '' })
@@ -42,9 +35,9 @@ const only = (all: TestNodes<NodeProcess>, ...nodes: NodeProcess[]): TestNodes<N
 test.each<Kind>(['dr', 'performance'])(
   'a server joins a %s secondary that became one a moment ago, and follows in its place',
   async (kind) => {
-    const primary = await launchRaft(ended, ['P'])
+    const primary = await launchRaft(['P'])
     await openFirst(primary)
-    const joining = await launchRaft(ended, ['S', 'T'])
+    const joining = await launchRaft(['S', 'T'])
     const [s, t] = joining.all as [NodeProcess, NodeProcess]
     const alone = only(joining, s)
     await openFirst(alone)

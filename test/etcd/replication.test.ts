@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { EtcdProcess } from '../support/etcd.js'
 import { type NodeProcess, nodeProcesses } from '../support/node-processes.js'
 import { expectStreamedAlone, joinNodes, level } from '../support/node-replication.js'
@@ -10,16 +10,10 @@ import { until } from '../support/until.js'
 
 /** Clusters of processes that replicate while their active nodes are killed. */
 
-const ended: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const end of ended.splice(0).reverse()) await end()
-})
-
 const SETTINGS = { heartbeat_interval: '200ms', backoff_initial: '50ms', backoff_max: '500ms' }
 
 const start = async (names: readonly string[], etcdAddress: string | undefined): Promise<TestNodes<NodeProcess>> => {
   const nodes = await nodeProcesses(names, etcdAddress, SETTINGS)
-  for (const node of nodes.all) ended.push(() => node.destroy())
   await Promise.all(nodes.all.map((node) => node.start()))
   await nodes.open()
   return nodes
@@ -27,7 +21,7 @@ const start = async (names: readonly string[], etcdAddress: string | undefined):
 
 const startShared = async (names: readonly string[]): Promise<TestNodes<NodeProcess>> => {
   const etcd = await EtcdProcess.start()
-  ended.push(() => etcd.destroy())
+  onTestFinished(() => etcd.destroy())
   return start(names, etcd.address)
 }
 
@@ -84,7 +78,7 @@ test.each(KINDS)(
 
 test('what a cluster of several nodes held before it joined is gone from each directory, and from what etcd holds', async () => {
   const etcd = await EtcdProcess.start()
-  ended.push(() => etcd.destroy())
+  onTestFinished(() => etcd.destroy())
   const secondary = await start(['S', 'T'], etcd.address)
   const client = secondary.clientOf(await secondary.active())
   await client.call('POST', 'sys/mounts/old', { body: { type: 'kv' } })

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { silentLog } from '../../src/base/log.js'
 import { ApiClient } from '../../src/client/api-client.js'
 import { type PortPair, randomPorts } from '../../src/lab/model/ports.js'
@@ -16,17 +16,12 @@ import { until } from '../support/until.js'
 
 let etcd: EtcdProcess
 let prefixes = 0
-const cleanups: (() => Promise<unknown>)[] = []
 
 beforeAll(async () => {
   etcd = await EtcdProcess.start()
 })
 
 afterAll(() => etcd.destroy())
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 /** One place for a server, at which one after the other is started. */
 class Place {
@@ -90,7 +85,7 @@ const placesFor = async (names: readonly string[], storage: object = {}, own: ob
     const pair = ports.get(name)
     if (!pair) throw new Error(`no ports for ${name}`)
     const place = new Place(pair, { path: prefix, ...storage }, own)
-    cleanups.push(() => place.stop())
+    onTestFinished(() => place.stop())
     return place
   })
 }
@@ -163,7 +158,7 @@ test('a second server is refused where none is wanted, and may come when the fir
 
 test('a copy in a directory is read again when it was closed in order, and anew when it is damaged', async () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'understudy-etcd-copy-'))
-  cleanups.push(() => rm(directory, { recursive: true, force: true }))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
   const [place] = (await placesFor(['A'], {}, { data_dir: directory })) as [Place]
   await place.start()
   const { key, token } = await initialize(place)
@@ -192,7 +187,7 @@ test('a server says which etcd does not answer', async () => {
 
 test('a server whose etcd is gone refuses writes, ends when it is told to, and goes on when etcd is back', async () => {
   const own = await EtcdProcess.start()
-  cleanups.push(() => own.destroy())
+  onTestFinished(() => own.destroy())
   const storage = { address: `http://${own.address}`, request_timeout: '500ms' }
   const [place] = (await placesFor(['A'], storage, { role_change_wait: '100ms' })) as [Place]
   await place.start()

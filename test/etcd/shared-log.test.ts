@@ -5,7 +5,8 @@ import { createSystemRandom } from '../../src/base/random.js'
 import { EtcdSharedLog } from '../../src/storage/commit-log/etcd/etcd-shared-log.js'
 import { describeSharedLog } from '../conformance/shared-log-suite.js'
 import { EtcdProcess } from '../support/etcd.js'
-import { HeldWay } from '../support/held-way.js'
+import type { Link } from '../../src/lab/proxy/link.js'
+import { openLink } from '../support/cut-ways.js'
 import { FrozenClock } from '../support/frozen-clock.js'
 
 let etcd: EtcdProcess
@@ -19,12 +20,12 @@ afterAll(() => etcd.destroy())
 
 describeSharedLog('etcd', async ({ entriesMax }) => {
   const prefix = `/home-${homes++}/`
-  const ways: HeldWay[] = []
+  const ways: Link[] = []
   const logs: EtcdSharedLog[] = []
   return {
     async connect() {
       const clock = new FrozenClock(systemClock)
-      const way = await HeldWay.to(etcd.port)
+      const way = await openLink(etcd.port)
       const log = await EtcdSharedLog.open(
         {
           clock,
@@ -42,18 +43,18 @@ describeSharedLog('etcd', async ({ entriesMax }) => {
       logs.push(log)
       return {
         log,
-        cut: () => way.hold({ asks: true, answers: true }),
-        loseAnswers: () => way.hold({ asks: false, answers: true }),
-        heal: () => way.hold({ asks: false, answers: false }),
+        cut: () => way.hold(),
+        loseAnswers: () => way.hold('down'),
+        heal: () => way.release(),
         freeze: () => clock.freeze(),
         thaw: () => clock.thaw(),
       }
     },
     whenDone: (promise) => promise,
     async destroy() {
-      for (const way of ways) way.hold({ asks: false, answers: false })
+      for (const way of ways) way.release()
       await Promise.all(logs.map((log) => log.close()))
-      for (const way of ways) way.close()
+      for (const way of ways) await way.close()
     },
   }
 })

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { createAuthority, issueCertificate } from '../../src/crypto/certificates.js'
 import { certificatePem, privateKeyPem } from '../../src/crypto/pem.js'
@@ -12,15 +12,10 @@ import { TestNodes } from '../support/nodes.js'
 
 /** Servers over an etcd that knows its clients by certificates. */
 
-const ended: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const end of ended.splice(0).reverse()) await end()
-})
-
 /** An authority, and a certificate of it for this machine, in files. */
 const makeFiles = async (name: string): Promise<EtcdTlsFiles> => {
   const directory = mkdtempSync(path.join(tmpdir(), `understudy-tls-${name}-`))
-  ended.push(async () => rmSync(directory, { recursive: true, force: true }))
+  onTestFinished(async () => rmSync(directory, { recursive: true, force: true }))
   const nowMs = systemClock.now()
   const authority = await createAuthority({ name, nowMs })
   const issued = await issueCertificate(authority, { name: 'localhost', otherHosts: ['127.0.0.1'], nowMs })
@@ -38,7 +33,7 @@ const makeFiles = async (name: string): Promise<EtcdTlsFiles> => {
 const nodeWith = (name: string, ports: ReadonlyMap<string, PortPair>, storage: object): NodeProcess => {
   const pair = portsOf(ports, name)
   const node = new NodeProcess({ name, ports: pair }, (dataDir) => etcdConfig(pair, dataDir, storage))
-  ended.push(() => node.destroy())
+  onTestFinished(() => node.destroy())
   return node
 }
 
@@ -46,7 +41,7 @@ test('nodes show the etcd their certificate, and it theirs', async () => {
   const files = await makeFiles('etcd-authority')
   const others = await makeFiles('another-authority')
   const etcd = await EtcdProcess.startWithTls(files)
-  ended.push(() => etcd.destroy())
+  onTestFinished(() => etcd.destroy())
   const ports = await randomPorts(['A', 'B', 'S', 'U', 'X', 'Y', 'Z'])
   const address = `https://${etcd.address}`
   const own = { tls_cert_file: files.certificate, tls_key_file: files.privateKey }

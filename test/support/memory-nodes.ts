@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest'
 import { type Clock, systemClock } from '../../src/base/clock.js'
 import { type Log, silentLog } from '../../src/base/log.js'
 import { type PortPair, randomPorts } from '../../src/lab/model/ports.js'
@@ -116,11 +117,11 @@ export class MemoryNode extends TestNode {
   }
 }
 
-/** A cluster of several nodes in this process. */
+/** A cluster of several nodes in this process, until the test is over. */
 export const startMemoryNodes = (names: readonly string[], options: Options = {}): Promise<TestNodes<MemoryNode>> =>
   startNodes(names, new MemoryLog({ clock: systemClock, leaseMs: options.leaseMs ?? LEASE_MS }), options)
 
-/** A cluster of one server that knows nothing of nodes. */
+/** A cluster of one server that knows nothing of nodes, until the test is over. */
 export const startLoneNode = (name: string, options: Options = {}): Promise<TestNodes<MemoryNode>> =>
   startNodes([name], undefined, options)
 
@@ -135,6 +136,8 @@ const startNodes = async (
     if (!pair) throw new Error(`no ports for ${name}`)
     return new MemoryNode(name, pair, log, options)
   })
+  const nodes = new TestNodes(all)
+  onTestFinished(() => nodes.close())
   for (const node of all) await node.start()
-  return new TestNodes(all)
+  return nodes
 }

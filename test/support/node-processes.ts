@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { onTestFinished } from 'vitest'
 import { type PortPair, randomPorts } from '../../src/lab/model/ports.js'
 import { type Ending, lastLogLines, launchServer, signal } from '../../src/lab/processes/child-process.js'
 import { nodeConfig, TestNode, TestNodes } from './nodes.js'
@@ -120,7 +121,7 @@ export const nodeProcesses = async (
       ...configFor(name, dataDir),
       ...moreOf(name),
     }))
-  return new TestNodes(names.map(make))
+  return untilTestEnds(names.map(make))
 }
 
 /** Returns the configuration of a node over an etcd. */
@@ -147,6 +148,14 @@ export const raftProcesses = async (
       ),
     )
   })
+  return untilTestEnds(all)
+}
+
+/** Destroys the nodes when the test is over. */
+const untilTestEnds = (all: readonly NodeProcess[]): TestNodes<NodeProcess> => {
+  onTestFinished(async () => {
+    for (const node of all) await node.destroy()
+  })
   return new TestNodes(all)
 }
 
@@ -156,23 +165,19 @@ export const portsOf = (ports: ReadonlyMap<string, PortPair>, name: string): Por
   return pair
 }
 
-type Ended = (() => Promise<void>)[]
-
-/** Servers with storage "raft" that run, until what is in `ended` is called. */
+/** Servers with storage "raft" that run. */
 export const launchRaft = async (
-  ended: Ended,
   names: readonly string[],
   options: Parameters<typeof raftProcesses>[1] = {},
 ): Promise<TestNodes<NodeProcess>> => {
   const nodes = await raftProcesses(names, options)
-  for (const node of nodes.all) ended.push(() => node.destroy())
   await Promise.all(nodes.all.map((node) => node.start()))
   return nodes
 }
 
 /** The same as one cluster, which the first of them was alone. */
-export const openRaft = async (ended: Ended, names: readonly string[] = ['A', 'B', 'C'], settings: object = {}) => {
-  const nodes = await launchRaft(ended, names, { settings })
+export const openRaft = async (names: readonly string[] = ['A', 'B', 'C'], settings: object = {}) => {
+  const nodes = await launchRaft(names, { settings })
   const first = await openFirst(nodes)
   for (const node of nodes.without(first)) {
     await join(node, first)

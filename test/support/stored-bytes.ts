@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { openForInspection } from '../../src/storage/inspection/inspect.js'
 import { isPlainKey } from '../../src/storage/keys/key-families.js'
-import { prefixRange } from '../../src/storage/engine/engine.js'
+import { type Engine, prefixRange } from '../../src/storage/engine/engine.js'
 import { DATA_PREFIX } from '../../src/storage/keys/raw-keys.js'
 
 const WINDOW_BYTES = 64
@@ -51,3 +51,12 @@ export const generationsOf = (dataDir: string): number[] =>
 /** Those that the bytes contain. */
 export const findInBytes = (bytes: Buffer, needles: Needles): string[] =>
   [...needles].flatMap(([what, needle]) => (bytes.includes(needle) ? [what] : []))
+
+/** The keys of what is stored where the text occurs in the key or the value. */
+export const findText = async (engine: Pick<Engine, 'scan'>, text: string): Promise<string[]> => {
+  const found: string[] = []
+  for await (const chunk of engine.scan({})) {
+    for (const { key, value } of chunk) if (key.includes(text) || value.includes(text)) found.push(key)
+  }
+  return found
+}

@@ -1,14 +1,9 @@
-import { afterEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { statusOf } from '../../../src/lab/requests/replication.js'
 import { joinClusters } from '../../../src/lab/wiring/wire.js'
 import { type MemoryNode, startLoneNode, startMemoryNodes } from '../../support/memory-nodes.js'
 import type { TestNodes } from '../../support/nodes.js'
-
-const ended: TestNodes<MemoryNode>[] = []
-afterEach(async () => {
-  for (const nodes of ended.splice(0).reverse()) await nodes.close()
-})
 
 const accessOf = (name: string, nodes: TestNodes<MemoryNode>, first: MemoryNode) => ({
   ...{ name, apiAddress: first.address, rootToken: nodes.rootToken, unsealKeys: nodes.keys, threshold: 2 },
@@ -20,10 +15,8 @@ it.each(['dr', 'performance'] as const)(
   async (kind) => {
     const settings = { lab_api: 'true', heartbeat_interval: '100ms' }
     const primary = await startLoneNode('A', { settings })
-    ended.push(primary)
     await primary.open()
     const secondary = await startMemoryNodes(['B1', 'B2'], { settings })
-    ended.push(secondary)
     await secondary.open()
     const active = await secondary.active()
     const [sealed] = secondary.without(active)

@@ -1,10 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { silentLog } from '../../../src/base/log.js'
 import { ApiClient } from '../../../src/client/api-client.js'
-import { randomPorts } from '../../../src/lab/model/ports.js'
 import {
   enablePrimary,
   enableSecondary,
@@ -14,33 +13,29 @@ import {
 } from '../../../src/lab/requests/replication.js'
 import { Server } from '../../../src/server/server.js'
 import { loadServerConfig } from '../../../src/server/config/server-config.js'
+import { freePorts, localConfig } from '../../support/local-config.js'
 import { until } from '../../support/until.js'
 
 /** Development servers that keep their data, and are started again. */
 const root = mkdtempSync(path.join(tmpdir(), 'understudy-dev-'))
-const ended: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const end of ended.splice(0).reverse()) await end()
-  rmSync(root, { recursive: true, force: true })
-})
 
 /** Starts a server again on its own directory and ports, each time it is called. */
 const makeServer = async (name: string) => {
-  const ports = (await randomPorts([name])).get(name)
-  if (!ports) throw new Error('no ports')
-  const address = `127.0.0.1:${ports.api}`
-  const flags = ['-dev', `-dev-listen-address=${address}`, `-data-dir=${path.join(root, name)}`]
-  const own = { api_addr: `http://${address}`, cluster_addr: `https://127.0.0.1:${ports.cluster}` }
-  const { config, problems } = loadServerConfig(flags, { VAULT_LOCAL_CONFIG: JSON.stringify(own) })
+  const ports = await freePorts()
+  const { api_addr, cluster_addr } = localConfig(ports)
+  const flags = ['-dev', `-dev-listen-address=127.0.0.1:${ports.api}`, `-data-dir=${path.join(root, name)}`]
+  const local = JSON.stringify({ api_addr, cluster_addr })
+  const { config, problems } = loadServerConfig(flags, { VAULT_LOCAL_CONFIG: local })
   if (!config) throw new Error(JSON.stringify(problems))
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }))
   return async () => {
     const server = await Server.start({ config, log: silentLog })
-    const client = new ApiClient({ address: own.api_addr, token: server.devSecrets?.rootToken })
+    const client = new ApiClient({ address: api_addr, token: server.devSecrets?.rootToken })
     const close = async () => {
       client.close()
       await server.close(0)
     }
-    ended.push(close)
+    onTestFinished(close)
     return { server, client, close }
   }
 }

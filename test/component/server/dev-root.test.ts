@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { Log } from '../../../src/base/log.js'
 import { ApiClient } from '../../../src/client/api-client.js'
 import {
@@ -12,16 +12,12 @@ import { KEYS } from '../../../src/storage/keys/key-families.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
 import { devFlags, freePorts, localConfig } from '../../support/local-config.js'
 import { sourceWith, startServer } from '../../support/memory-server.js'
+import { findText } from '../../support/stored-bytes.js'
 import { until } from '../../support/until.js'
 
 /** The root token of a development server on another one that joins it. */
 const ROOT = 'root-of-the-first-server'
 const OWN_ROOT = 'root-of-the-second-server'
-
-const ended: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const end of ended.splice(0).reverse()) await end()
-})
 
 interface Started {
   readonly rootToken: string
@@ -60,7 +56,7 @@ const start = async (isDev: boolean, chosenRoot: string): Promise<Started> => {
   const anonymous = new ApiClient({ address: api_addr })
   const token = isDev ? chosenRoot : (await initialise(anonymous, 1, 1)).rootToken
   const client = anonymous.with({ token })
-  ended.push(async () => {
+  onTestFinished(async () => {
     anonymous.close()
     client.close()
     await server.close(0)
@@ -81,14 +77,6 @@ const lookUp = async (client: ApiClient, token: string) => {
   return { status, data: (json?.data ?? {}) as Record<string, unknown> }
 }
 
-const findText = async (data: EngineSource, text: string): Promise<string[]> => {
-  const found: string[] = []
-  for await (const chunk of data.engine.scan({})) {
-    for (const { key, value } of chunk) if (key.includes(text) || value.includes(text)) found.push(key)
-  }
-  return found
-}
-
 test('the dev root token works on a performance secondary if both run with -dev', async () => {
   const [a, c] = [await start(true, ROOT), await start(true, OWN_ROOT)]
   await join(a.client, c.client, 'performance')
@@ -98,10 +86,10 @@ test('the dev root token works on a performance secondary if both run with -dev'
     (await c.client.send('POST', 'sys/mounts/here', { token: ROOT, body: { type: 'kv', local: true } })).status,
   ).toBe(204)
   for (const { data, logged } of [a, c]) {
-    expect(await findText(data, ROOT)).toEqual([])
+    expect(await findText(data.engine, ROOT)).toEqual([])
     expect(logged.filter((line) => line.includes(ROOT))).toEqual([])
   }
-  expect(await findText(c.data, KEYS.devRoot)).toEqual([])
+  expect(await findText(c.data.engine, KEYS.devRoot)).toEqual([])
 
   expect((await c.client.send('POST', 'auth/token/revoke-self', { token: ROOT })).status).toBe(204)
   expect([(await lookUp(c.client, ROOT)).status, (await lookUp(a.client, ROOT)).status]).toEqual([403, 200])
@@ -123,7 +111,7 @@ test.each([
   await join(a.client, c.client, 'performance')
   expect((await lookUp(a.client, a.rootToken)).status).toBe(200)
   for (const token of [a.rootToken, c.rootToken]) expect((await lookUp(c.client, token)).status).toBe(403)
-  expect(await findText(c.data, KEYS.devRoot)).toEqual([])
+  expect(await findText(c.data.engine, KEYS.devRoot)).toEqual([])
 })
 
 test('a revoked dev root token does not reach a performance secondary', async () => {
@@ -140,5 +128,5 @@ test('the dev root token reaches a DR secondary with all other tokens, and in no
   const [a, b] = [await start(true, ROOT), await start(true, OWN_ROOT)]
   await join(a.client, b.client, 'dr')
   expect((await lookUp(b.client, ROOT)).status).toBe(400)
-  expect(await findText(b.data, KEYS.devRoot)).toEqual([])
+  expect(await findText(b.data.engine, KEYS.devRoot)).toEqual([])
 })

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { LIMITS } from '../../../src/base/limits.js'
 import { ManualClock } from '../../support/manual-clock.js'
@@ -14,11 +14,6 @@ import { until } from '../../support/until.js'
 
 /** While a role changes requests wait for the runtime that comes, instead of being refused. */
 
-const ended: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const end of ended.splice(0)) await end()
-})
-
 const RESTARTING = 'cluster is restarting after a replication change, try again'
 
 const WITHHOLDING = { redact_version: true, redact_cluster_name: true, disable_replication_status_endpoints: true }
@@ -29,7 +24,7 @@ const start = async (settings: Readonly<Record<string, string>> = {}) => {
   const withholding = { tcp: { address: '127.0.0.1:0', tls_disable: true, ...WITHHOLDING } }
   const { data, door } = sourceBehindDoor()
   const server = await startServer({ ...local, listener: [listener, withholding] }, { data })
-  ended.push(() => {
+  onTestFinished(() => {
     door.isHeld = false
     return server.close(0)
   })

@@ -1,13 +1,8 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { Server } from '../../../src/server/server.js'
 import { copyRest } from '../../../src/storage/generations/rest-copy.js'
 import { sourceWith, startOpenServer } from '../../support/memory-server.js'
 import { until } from '../../support/until.js'
-
-const ended: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const end of ended.splice(0)) await end()
-})
 
 /** An open server whose data calls `onOpen` whenever a runtime begins to stand on it. */
 const startServer = async (onOpen: (server: Server) => void = () => undefined): Promise<Server> => {
@@ -19,7 +14,7 @@ const startServer = async (onOpen: (server: Server) => void = () => undefined): 
     },
   }))
   const server = await startOpenServer(data)
-  ended.push(() => server.close(0))
+  onTestFinished(() => server.close(0))
   started = server
   return server
 }

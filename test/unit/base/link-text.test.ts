@@ -2,7 +2,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import net from 'node:net'
 import tls from 'node:tls'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { linkText } from '../../../src/base/link-text.js'
 import { systemNetwork } from '../../../src/base/network.js'
 import { createSeededRandom } from '../../../src/base/random.js'
@@ -11,14 +11,9 @@ import { createCa } from '../../../src/replication/credentials/ca.js'
 import { fetchWrapped } from '../../../src/server/wiring/api-call.js'
 
 /** What an operator reads when the API of the primary cannot be asked: over real sockets, with real mistakes. */
-const ended: (() => void)[] = []
-afterEach(() => {
-  for (const end of ended.splice(0)) end()
-})
-
 const listen = async (server: net.Server): Promise<number> => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  ended.push(() => server.close())
+  onTestFinished(() => void server.close())
   return (server.address() as AddressInfo).port
 }
 

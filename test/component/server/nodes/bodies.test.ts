@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { errorsOf } from '../../../../src/client/api-client.js'
 import { LIMITS } from '../../../../src/base/limits.js'
 import { type MemoryNode, startMemoryNodes } from '../../../support/memory-nodes.js'
@@ -8,14 +8,8 @@ import { RawClient } from '../../../unit/http/raw-client.js'
 
 /** Large bodies that come to a standby: how large they may be the active node says, before they are read. */
 
-const ended: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const end of ended.splice(0).reverse()) await end()
-})
-
 const open = async (settings: Record<string, string> = {}) => {
   const nodes: TestNodes<MemoryNode> = await startMemoryNodes(['A', 'B'], { settings })
-  ended.push(() => nodes.close())
   await nodes.open()
   const [a, b] = nodes.all as [MemoryNode, MemoryNode]
   await nodes.clientOf(a).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
@@ -25,7 +19,7 @@ const open = async (settings: Record<string, string> = {}) => {
 /** The answer to a write whose body is announced and never comes. */
 const announce = async (node: MemoryNode, path: string, token: string) => {
   const client = await RawClient.connect(`127.0.0.1:${node.ports.api}`)
-  ended.push(async () => client.destroy())
+  onTestFinished(async () => client.destroy())
   const head = [`PUT /v1/${path} HTTP/1.1`, 'Host: x', `X-Vault-Token: ${token}`, 'Content-Length: 20000000', '', '']
   await client.send(head.join('\r\n'))
   return (await client.answer('PUT'))?.status

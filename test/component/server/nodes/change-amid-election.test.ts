@@ -1,21 +1,14 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Log, silentLog } from '../../../../src/base/log.js'
 import { type MemoryNode, startMemoryNodes } from '../../../support/memory-nodes.js'
-import type { TestNodes } from '../../../support/nodes.js'
 
 /** What opens a cluster may ask for another runtime before the cluster is open, as the destruction of filtered data does. */
-
-const ended: TestNodes<MemoryNode>[] = []
-afterEach(async () => {
-  for (const nodes of ended.splice(0)) await nodes.close()
-})
 
 /** A cluster of one node, and what is called at each line of its log. */
 const open = async () => {
   let onLine: (message: string) => void = () => undefined
   const log: Log = { ...silentLog, with: () => log, info: (message) => onLine(message) }
   const nodes = await startMemoryNodes(['A'], { log: () => log })
-  ended.push(nodes)
   await nodes.open()
   const [node] = nodes.all as [MemoryNode]
   /** Resolves when the work is over, which is begun at the first of these lines. */

@@ -1,22 +1,15 @@
 import { hostname } from 'node:os'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { errorsOf } from '../../../../src/client/api-client.js'
 import { type MemoryNode, startMemoryNodes } from '../../../support/memory-nodes.js'
-import type { TestNodes } from '../../../support/nodes.js'
 import { until } from '../../../support/until.js'
 
 /** Three servers of one process that are one cluster, over a log in memory. */
-
-const ended: TestNodes<MemoryNode>[] = []
-afterEach(async () => {
-  for (const nodes of ended.splice(0)) await nodes.close()
-})
 
 const NAMES = ['A', 'B', 'C']
 
 const open = async (names = NAMES, settings: Record<string, string> = {}) => {
   const nodes = await startMemoryNodes(names, { settings })
-  ended.push(nodes)
   await nodes.open()
   const [a, b, c] = nodes.all as [MemoryNode, MemoryNode, MemoryNode]
   return { nodes, a, b, c }
@@ -24,7 +17,6 @@ const open = async (names = NAMES, settings: Record<string, string> = {}) => {
 
 test('a cluster that one node has initialised is opened on each with the shares of the first', async () => {
   const nodes = await startMemoryNodes(NAMES)
-  ended.push(nodes)
   for (const node of nodes.all) expect(await node.health()).toBe(501)
   await nodes.open()
   expect(await Promise.all(nodes.all.map((node) => node.health()))).toEqual([200, 473, 473])
@@ -117,7 +109,6 @@ test('a client that wants no forwarding is told where to go', async () => {
 test('an answer names the node that gives it, whoever has made it, where that is asked for', async () => {
   const more = { enable_response_header_hostname: true, enable_response_header_raft_node_id: true }
   const nodes = await startMemoryNodes(['A', 'B'], { more: { ...more, storage: { raft: { path: '/nowhere' } } } })
-  ended.push(nodes)
   await nodes.open()
   for (const node of nodes.all) {
     for (const path of ['sys/health', 'sys/storage/raft/configuration', 'nothing']) {
@@ -198,7 +189,6 @@ test('without an active node a standby says so to whoever writes', async () => {
 test('auto-unseal unseals each node, including nodes that started before the cluster was initialised', async () => {
   const key = Buffer.alloc(32, 7).toString('hex')
   const nodes = await startMemoryNodes(NAMES, { more: { seal: { static: { current_key_id: 'k', current_key: key } } } })
-  ended.push(nodes)
   const [a, b, c] = nodes.all as [MemoryNode, MemoryNode, MemoryNode]
   const body = { recovery_shares: 1, recovery_threshold: 1 }
   const made = await b.anonymous.call('PUT', 'sys/init', { body })

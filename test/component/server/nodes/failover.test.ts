@@ -1,22 +1,15 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type MemoryNode, startMemoryNodes } from '../../../support/memory-nodes.js'
 import { expectAll, expectUsesCounted, Writers } from '../../../support/node-writers.js'
-import type { TestNodes } from '../../../support/nodes.js'
 import { until } from '../../../support/until.js'
 
 /** The active node goes while clients write, and nothing that was acknowledged is gone or done twice. */
-
-const ended: TestNodes<MemoryNode>[] = []
-afterEach(async () => {
-  for (const nodes of ended.splice(0)) await nodes.close()
-})
 
 /** After a crash the others wait so long. Where the machine stands still for longer, one more node takes over. */
 const LEASE_MS = 2000
 
 const open = async (leaseMs?: number, settings: Record<string, string> = {}) => {
   const nodes = await startMemoryNodes(['A', 'B', 'C'], { settings, ...(leaseMs !== undefined && { leaseMs }) })
-  ended.push(nodes)
   await nodes.open()
   const client = nodes.clientOf(await nodes.active())
   await client.call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })

@@ -1,24 +1,17 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { LogicalError } from '../../../../src/logical/errors.js'
 import { openMemoryGenerations } from '../../../../src/storage/engine/memory-generations.js'
 import { type DiskStep, watchSource } from '../../../../src/storage/engine/watched-source.js'
 import { type MemoryNode, startMemoryNodes } from '../../../support/memory-nodes.js'
-import type { TestNodes } from '../../../support/nodes.js'
 import { until } from '../../../support/until.js'
 
 /** What a client is told of a write that is in the shared log when the node that answers ceases to lead. */
-
-const ended: TestNodes<MemoryNode>[] = []
-afterEach(async () => {
-  for (const nodes of ended.splice(0)) await nodes.close()
-})
 
 const LOGIN = 'auth/approle/login'
 
 /** A node, and a SecretID that can be used so often: a login takes a use, and then makes a token. */
 const open = async (uses = 1, tokenType = 'service') => {
   const nodes = await startMemoryNodes(['A'], { settings: { role_change_wait: '100ms' } })
-  ended.push(nodes)
   await nodes.open()
   const [node] = nodes.all as [MemoryNode]
   const client = nodes.clientOf(node)
@@ -71,7 +64,6 @@ test('the outcome is unknown where the log has new data, and the disk of the nod
   }
   const openStorage = () => watchSource(openMemoryGenerations(), watch)
   const nodes = await startMemoryNodes(['A'], { openStorage })
-  ended.push(nodes)
   await nodes.open()
   const [node] = nodes.all as [MemoryNode]
   isFull = true

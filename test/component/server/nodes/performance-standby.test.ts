@@ -10,15 +10,12 @@ import type { RemotePosition } from '../../../../src/storage/keys/replicable.js'
 import { generateRoot } from '../../../../src/lab/requests/replication.js'
 import { type MemoryNode, startLoneNode, startMemoryNodes } from '../../../support/memory-nodes.js'
 import { joinNodes, level } from '../../../support/node-replication.js'
-import type { TestNodes } from '../../../support/nodes.js'
 import { until } from '../../../support/until.js'
 
 /** What a standby answers from its own copy, and what it leaves to the active node. */
 
-const ended: TestNodes<MemoryNode>[] = []
 const directories: string[] = []
 afterEach(async () => {
-  for (const nodes of ended.splice(0)) await nodes.close()
   for (const directory of directories.splice(0)) rmSync(directory, { recursive: true })
 })
 
@@ -30,7 +27,6 @@ const IMPATIENT = {
 
 const open = async (options: Parameters<typeof startMemoryNodes>[1] = IMPATIENT) => {
   const nodes = await startMemoryNodes(['A', 'B', 'C'], options)
-  ended.push(nodes)
   await nodes.open()
   const [a, b, c] = nodes.all as [MemoryNode, MemoryNode, MemoryNode]
   await nodes.clientOf(a).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
@@ -275,7 +271,6 @@ test('namespaces, and the token of one, are known on a standby', async () => {
 
 test('the standbys of a performance secondary read what it has, and know what becomes of its role', async () => {
   const primary = await startLoneNode('P', {})
-  ended.push(primary)
   await primary.open()
   const above = primary.clientOf(await primary.active())
   await above.call('POST', 'sys/mounts/shared', { body: { type: 'kv' } })
@@ -347,7 +342,6 @@ test('a mount and a namespace that are new are waited for with the token', async
 
 test('a token whose entity is on its way to a secondary is taken by all of its nodes', async () => {
   const primary = await startLoneNode('P', {})
-  ended.push(primary)
   await primary.open()
   const above = primary.clientOf(await primary.active())
   await above.call('POST', 'sys/auth/approle', { body: { type: 'approle' } })
@@ -359,7 +353,6 @@ test('a token whose entity is on its way to a secondary is taken by all of its n
     settings: { role_change_wait: '5s', lab_api: 'true' },
     more,
   })
-  ended.push(nodes)
   await nodes.open()
   await joinNodes(primary, nodes, 'performance')
   const [a, b] = nodes.all as [MemoryNode, MemoryNode, MemoryNode]

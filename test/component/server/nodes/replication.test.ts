@@ -1,17 +1,11 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type MemoryNode, startLoneNode, startMemoryNodes } from '../../../support/memory-nodes.js'
 import { expectStreamedAlone, joinNodes, knownAddresses, level } from '../../../support/node-replication.js'
 import { statusOf } from '../../../../src/lab/requests/replication.js'
 import { expectAll, Writers } from '../../../support/node-writers.js'
-import type { TestNodes } from '../../../support/nodes.js'
 import { until } from '../../../support/until.js'
 
 /** A cluster of several nodes as a primary. */
-
-const ended: TestNodes<MemoryNode>[] = []
-afterEach(async () => {
-  for (const nodes of ended.splice(0).reverse()) await nodes.close()
-})
 
 const NAMES = ['A', 'B', 'C']
 const KINDS = ['dr', 'performance'] as const
@@ -20,10 +14,8 @@ const SETTINGS = { heartbeat_interval: '100ms', backoff_initial: '20ms', backoff
 const open = async (leaseMs?: number) => {
   const options = { settings: SETTINGS, ...(leaseMs !== undefined && { leaseMs }) }
   const primary = await startMemoryNodes(NAMES, options)
-  ended.push(primary)
   await primary.open()
   const secondary = await startLoneNode('S', options)
-  ended.push(secondary)
   await secondary.open()
   await primary.clientOf(await primary.active()).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
   return { primary, secondary }

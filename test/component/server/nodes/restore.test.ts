@@ -1,21 +1,14 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { ApiAnswer } from '../../../../src/client/api-client.js'
 import { startMemoryNodes } from '../../../support/memory-nodes.js'
-import type { TestNodes } from '../../../support/nodes.js'
 import { until } from '../../../support/until.js'
 
 /** A snapshot is restored on all nodes of a cluster. */
-
-const ended: TestNodes[] = []
-afterEach(async () => {
-  for (const nodes of ended.splice(0)) await nodes.close()
-})
 
 const RAFT = { storage: { raft: { path: '/nowhere' } } }
 
 const open = async (names: readonly string[], more: object = RAFT) => {
   const nodes = await startMemoryNodes(names, { more })
-  ended.push(nodes)
   await nodes.open()
   const active = await nodes.active()
   const client = nodes.clientOf(active)

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Kind } from '../../../../src/lab/model/kinds.js'
 import {
   generateOperationToken,
@@ -9,15 +9,9 @@ import {
 import { type MemoryNode, startLoneNode, startMemoryNodes } from '../../../support/memory-nodes.js'
 import { counted, joinNodes, level } from '../../../support/node-replication.js'
 import { expectAll, Writers } from '../../../support/node-writers.js'
-import type { TestNodes } from '../../../support/nodes.js'
 import { until } from '../../../support/until.js'
 
 /** A cluster of several nodes that follows another one. */
-
-const ended: TestNodes<MemoryNode>[] = []
-afterEach(async () => {
-  for (const nodes of ended.splice(0).reverse()) await nodes.close()
-})
 
 const KINDS = ['dr', 'performance'] as const
 const SETTINGS = { heartbeat_interval: '100ms', backoff_initial: '20ms', backoff_max: '200ms' }
@@ -25,10 +19,8 @@ const SETTINGS = { heartbeat_interval: '100ms', backoff_initial: '20ms', backoff
 const open = async (kind: Kind, leaseMs?: number) => {
   const options = { settings: SETTINGS, ...(leaseMs !== undefined && { leaseMs }) }
   const primary = await startLoneNode('P', options)
-  ended.push(primary)
   await primary.open()
   const secondary = await startMemoryNodes(['S', 'T', 'U'], options)
-  ended.push(secondary)
   await secondary.open()
   await secondary.clientOf(await secondary.active()).call('POST', 'sys/mounts/old', { body: { type: 'kv' } })
   await primary.clientOf(await primary.active()).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
@@ -144,10 +136,8 @@ test('a cluster of several nodes that leaves its primary goes on by itself', asy
 test('a primary of several nodes that was demoted follows the cluster that took its place, on each of its nodes', async () => {
   const options = { settings: SETTINGS }
   const first = await startMemoryNodes(['A', 'B', 'C'], options)
-  ended.push(first)
   await first.open()
   const second = await startLoneNode('S', options)
-  ended.push(second)
   await second.open()
   const above = first.clientOf(await first.active())
   await above.call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
