@@ -1,8 +1,136 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { Job } from '../support/composite-action.js'
 import { LabHome } from '../support/lab-home.js'
+import { execFile } from 'node:child_process'
+import { parse } from 'yaml'
+
+/** The steps of a composite action, run as the runner of GitHub runs them, as far as this action needs it. */
+
+interface Step {
+  readonly id?: string
+  readonly name: string
+  readonly if?: string
+  readonly uses?: string
+  readonly with?: Readonly<Record<string, string>>
+  readonly shell?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly run?: string
+}
+
+interface Action {
+  readonly inputs: Readonly<Record<string, { readonly default: string }>>
+  readonly outputs: Readonly<Record<string, { readonly value: string }>>
+  readonly runs: { readonly using: string; readonly steps: readonly Step[] }
+}
+
+interface ActionRun {
+  readonly hasFailed: boolean
+  /** Names of the steps that were run, and of actions that would have been used. */
+  readonly steps: readonly string[]
+  readonly used: readonly { readonly uses: string; readonly with: Readonly<Record<string, string>> }[]
+  readonly env: Readonly<Record<string, string>>
+  readonly outputs: Readonly<Record<string, string>>
+  readonly log: string
+}
+
+/** A job: what its steps hand on by files, and whether one of them has failed. */
+class Job {
+  readonly #directory: string
+  readonly #env: NodeJS.ProcessEnv
+  #hasFailed = false
+
+  constructor(directory: string, env: NodeJS.ProcessEnv) {
+    this.#directory = directory
+    this.#env = env
+    mkdirSync(path.join(directory, 'temp'), { recursive: true })
+  }
+
+  /** A step of the job that fails. */
+  fail(): void {
+    this.#hasFailed = true
+  }
+
+  async use(file: string, given: Readonly<Record<string, string>>): Promise<ActionRun> {
+    const action = parse(readFileSync(file, 'utf8')) as Action
+    const defaults = Object.entries(action.inputs).map(([name, input]) => [name, input.default])
+    const inputs = { ...Object.fromEntries(defaults), ...given } as Record<string, string>
+    const outputs: Record<string, string> = {}
+    const known = new Map([
+      ...Object.entries(inputs).map(([name, value]): [string, string] => [`inputs.${name}`, value]),
+      ['runner.temp', path.join(this.#directory, 'temp')],
+    ])
+    const fill = (text: string) => text.replace(/\$\{\{ *([\w.]+) *\}\}/g, (_, name: string) => known.get(name) ?? '')
+    const steps: string[] = []
+    const used: { uses: string; with: Record<string, string> }[] = []
+    let log = ''
+    for (const step of action.runs.steps) {
+      if (!this.#isWanted(step.if, inputs)) continue
+      steps.push(step.name)
+      const filled = (values: Readonly<Record<string, string>> = {}) =>
+        Object.fromEntries(Object.entries(values).map(([name, value]) => [name, fill(value)]))
+      if (step.uses) used.push({ uses: step.uses, with: filled(step.with) })
+      if (step.run === undefined) continue
+      const { ok, text } = await this.#run(step.run, filled(step.env))
+      log += text
+      if (!ok) this.#hasFailed = true
+      for (const [name, value] of this.#lines('output')) known.set(`steps.${step.id}.outputs.${name}`, value)
+    }
+    for (const [name, { value }] of Object.entries(action.outputs)) outputs[name] = fill(value)
+    return { hasFailed: this.#hasFailed, steps, used, env: Object.fromEntries(this.#lines('env')), outputs, log }
+  }
+
+  /** Comparisons, `&&`, `||`, `failure()` and `always()`; without either of the two a step waits for success. */
+  #isWanted(condition: string | undefined, inputs: Readonly<Record<string, string>>): boolean {
+    const text = condition ?? 'success()'
+    const hasStatus = /\b(?:success|failure|always)\(\)/.test(text)
+    const plain = text
+      .replace(/inputs\.(\w+)/g, (_, name: string) => JSON.stringify(inputs[name] ?? ''))
+      .replace(/failure\(\)/g, String(this.#hasFailed))
+      .replace(/success\(\)/g, String(!this.#hasFailed))
+      .replace(/always\(\)/g, 'true')
+    // The language of expressions is JavaScript's as far as it is used here.
+    const isTrue = Boolean(new Function(`return ${plain}`)())
+    return isTrue && (hasStatus || !this.#hasFailed)
+  }
+
+  #run(script: string, env: Readonly<Record<string, string>>): Promise<{ ok: boolean; text: string }> {
+    const paths = existsSync(this.#file('path')) ? readFileSync(this.#file('path'), 'utf8').trim().split('\n') : []
+    const handed = Object.fromEntries(this.#lines('env'))
+    const files = {
+      GITHUB_ENV: this.#file('env'),
+      GITHUB_OUTPUT: this.#file('output'),
+      GITHUB_PATH: this.#file('path'),
+    }
+    const all = {
+      ...this.#env,
+      PATH: [...paths, this.#env.PATH].join(':'),
+      RUNNER_TEMP: path.join(this.#directory, 'temp'),
+      ...files,
+      ...handed,
+      ...env,
+    }
+    const file = path.join(this.#directory, 'step.sh')
+    writeFileSync(file, script)
+    return new Promise((resolve) => {
+      const args = ['--noprofile', '--norc', '-eo', 'pipefail', file]
+      const child = execFile('bash', args, { cwd: this.#directory, env: all }, (error, stdout, stderr) =>
+        resolve({ ok: error === null, text: stdout + stderr }),
+      )
+      child.stdin?.end()
+    })
+  }
+
+  #file(name: string): string {
+    return path.join(this.#directory, `github-${name}`)
+  }
+
+  #lines(name: string): [string, string][] {
+    if (!existsSync(this.#file(name))) return []
+    const lines = readFileSync(this.#file(name), 'utf8').split('\n').filter(Boolean)
+    return lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)])
+  }
+}
 
 /** The action for GitHub, its steps run in an empty directory as a runner runs them. */
 

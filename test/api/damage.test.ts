@@ -3,14 +3,12 @@ import { openSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSyn
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { Clusters } from '../support/clusters.js'
+import { ANY_PORTS, localConfig } from '../support/local-config.js'
 import { runProgram, Workplace } from '../support/program.js'
 import { until } from '../support/until.js'
 
 /** Damage under a server that runs, and behind one that was killed. */
-const configOf = (dataDir: string) => ({
-  listener: { tcp: { address: '127.0.0.1:0', cluster_address: '127.0.0.1:0', tls_disable: true } },
-  storage: { file: { path: dataDir } },
-})
+const configOf = (dataDir: string) => localConfig(ANY_PORTS, { storage: { file: { path: dataDir } } })
 
 it('keys that a wrong bit in a file has taken are told by merkle-check, and no reindex makes that the truth', async () => {
   const clusters = new Clusters()

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { beforeAll, expect, it } from 'vitest'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { retried, type Send, wire } from '../support/wire.js'
 
 /** The calls that the reference's own test harness makes to build a performance pair and a DR pair, and to check them. */
-const clusters = new Clusters()
+const clusters = openClusters()
 let primary: Cluster
 let performance: Cluster
 let dr: Cluster
@@ -11,8 +11,6 @@ let dr: Cluster
 beforeAll(async () => {
   ;[primary, performance, dr] = await Promise.all([clusters.add('A'), clusters.add('B'), clusters.add('C')])
 })
-afterAll(() => clusters.close())
-
 const sendTo =
   (cluster: Cluster): Send =>
   (...request) =>

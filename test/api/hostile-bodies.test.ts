@@ -1,10 +1,112 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { watchHealth } from '../support/health-watch.js'
-import { type LoopWatch, watchLoop } from '../support/loop-watch.js'
 import { type OpenServerProcess, startOpenServerProcess } from '../support/server-process.js'
 import { RawClient } from '../unit/http/raw-client.js'
+import { Worker } from 'node:worker_threads'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const PROBE = fileURLToPath(new URL('../support/loop-watch.cjs', import.meta.url))
+
+/** Tells how long the turns of a server's event loop were. */
+interface LoopWatch extends Disposable {
+  /** Processor time of the longest turn since it was asked last, in milliseconds; 0 when all were short. */
+  readonly longestMs: () => number
+}
+
+/** Runs `start`, and watches the servers that it starts as processes. */
+const watchLoop = async <T>(start: () => Promise<T>): Promise<{ started: T; loop: LoopWatch }> => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'understudy-loop-'))
+  const file = path.join(directory, 'turns')
+  writeFileSync(file, '')
+  const before = process.env.NODE_OPTIONS
+  process.env.NODE_OPTIONS = `${before ?? ''} --require=${PROBE}`
+  process.env.LOOP_WATCH_FILE = file
+  try {
+    const started = await start()
+    let read = 0
+    const longestMs = () => {
+      const turns = readFileSync(file, 'utf8').slice(0, -1).split('\n')
+      const fresh = turns.slice(read).map(Number)
+      read = turns.length
+      return Math.max(0, ...fresh)
+    }
+    const remove = () => rmSync(directory, { recursive: true, force: true })
+    return { started, loop: { longestMs, [Symbol.dispose]: remove } }
+  } finally {
+    delete process.env.LOOP_WATCH_FILE
+    if (before === undefined) delete process.env.NODE_OPTIONS
+    else process.env.NODE_OPTIONS = before
+  }
+}
+
+/** The slowest answers of one watch, in milliseconds, and answers that did not come. */
+interface HealthFigures {
+  readonly answers: number
+  readonly slowestMs: number
+  readonly slowestPath: string
+  readonly failures: readonly string[]
+}
+
+const PATHS = ['sys/health', 'sys/seal-status', 'sys/replication/status', 'sys/leader']
+
+/**
+ * Asks one path after the other, each on a connection that stays, in a thread of its own: what the test does meanwhile is
+ * not measured.
+ */
+const WATCHER = `
+const { parentPort, workerData } = require('node:worker_threads')
+const http = require('node:http')
+const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+const figures = { answers: 0, slowestMs: 0, slowestPath: '', failures: [] }
+let isDone = false
+parentPort.on('message', () => { isDone = true })
+const ask = (path) => new Promise((resolve) => {
+  const startMs = performance.now()
+  const fail = (error) => { figures.failures.push(path + ': ' + error); resolve() }
+  const request = http.get(workerData.address + '/v1/' + path, { agent }, (response) => {
+    response.resume()
+    response.once('error', fail)
+    response.once('end', () => {
+      const ms = performance.now() - startMs
+      figures.answers++
+      if (response.statusCode >= 500) fail(response.statusCode)
+      if (ms > figures.slowestMs) { figures.slowestMs = ms; figures.slowestPath = path }
+      resolve()
+    })
+  })
+  request.once('error', fail)
+})
+const run = async () => {
+  await ask(workerData.paths[0])
+  figures.slowestMs = 0
+  for (let n = 0; !isDone; n++) {
+    await ask(workerData.paths[n % workerData.paths.length])
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  agent.destroy()
+  parentPort.postMessage(figures)
+  parentPort.close()
+}
+run()
+`
+
+/** Runs `work` while the endpoints that every monitor asks are asked all the time. */
+const watchHealth = async (address: string, work: () => Promise<unknown>): Promise<HealthFigures> => {
+  const worker = new Worker(WATCHER, { eval: true, workerData: { address, paths: PATHS } })
+  const figures = new Promise<HealthFigures>((resolve, reject) => {
+    worker.once('message', resolve)
+    worker.once('error', reject)
+  })
+  try {
+    await work()
+  } finally {
+    worker.postMessage('enough')
+  }
+  return figures
+}
 
 /**
  * Bodies that are small to send and dear to read. Whatever comes, no answer is a 500, the process stays small, and those who

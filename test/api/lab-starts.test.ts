@@ -1,7 +1,66 @@
 import { expect, it } from 'vitest'
-import { runInterruptions } from '../support/interrupted-up.js'
 import { LabHome } from '../support/lab-home.js'
 import { soakRounds, soakSeed, soakTimeoutMs } from '../support/soak.js'
+import { systemClock } from '../../src/base/clock.js'
+import { createSeededRandom, type Random } from '../../src/base/random.js'
+import type { Program } from '../support/program.js'
+
+const UP_MS = 2500
+const WAYS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL', 'a server', 'the lab daemon'] as const
+const STATUS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, 'a server': 2, 'the lab daemon': 2 } as const
+
+/**
+ * Starts a lab and ends it at a random moment: by a signal to the command, or by killing one of its servers or its lab daemon. Afterwards
+ * `down` finds whatever is left. Returns what was done, for the message of a failure.
+ */
+const interruptUp = async (home: LabHome, name: string, random: Random): Promise<string> => {
+  const way = WAYS[random.bytes(1).readUInt8() % WAYS.length] ?? 'SIGINT'
+  const delayMs = random.bytes(2).readUInt16BE() % UP_MS
+  const story = `${way} after ${delayMs} ms`
+  await using up = home.begin('up', 'dr', '--ports', 'random', '--name', name)
+  await Promise.race([systemClock.sleep(delayMs), up.exit])
+  if (way === 'a server' || way === 'the lab daemon') killOne(home, name, way)
+  else up.signal(way)
+  const status = await up.end()
+  if (way === 'SIGKILL') return story
+  checkEnd(up, way, status, story)
+  return story
+}
+
+/** A command that was faster than the signal is done; any other tells why it ended, and left no server. */
+const checkEnd = (
+  up: Program,
+  way: Exclude<(typeof WAYS)[number], 'SIGKILL'>,
+  status: number | string,
+  story: string,
+) => {
+  if (status === 0) return
+  // A signal in the moment before the program listens for it ends it at once, before anything was started.
+  if (status === way) return
+  expect([status, up.stderr], story).toEqual([STATUS[way], expect.stringContaining('logs are kept in')])
+}
+
+const killOne = (home: LabHome, name: string, which: 'a server' | 'the lab daemon'): void => {
+  try {
+    const { clusters, keeper } = home.record(name)
+    const pid = (which === 'the lab daemon' ? keeper : clusters.at(-1))?.process?.pid
+    if (pid !== undefined) process.kill(pid, 'SIGKILL')
+  } catch {
+    // The lab has no record yet, or the server is gone already.
+  }
+}
+
+/** Two labs at once, each interrupted; then everything is taken down and must be gone. */
+const runInterruptions = async (home: LabHome, rounds: number, seed: number): Promise<void> => {
+  for (let round = 0; round < rounds; round++) {
+    const stories = await Promise.all(
+      ['one', 'two'].map((name) => interruptUp(home, name, createSeededRandom(`${seed}:${round}:${name}`))),
+    )
+    const down = await home.run('down', '--all')
+    const story = `seed ${seed}, round ${round}: ${stories.join('; ')}\n${down.stderr}`
+    expect([down.status, home.left(), home.processes()], story).toEqual([0, [], []])
+  }
+}
 
 /** Two labs at once in each round, of which `npm run soak -- starts` plays many. */
 

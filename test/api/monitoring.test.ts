@@ -1,13 +1,119 @@
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { complaintsAbout } from '../support/dashboard-schema.js'
 import { LabHome } from '../support/lab-home.js'
 import { Workplace } from '../support/program.js'
-import { PROMETHEUS, PROMTOOL, Prometheus } from '../support/prometheus.js'
 import { until } from '../support/until.js'
+import { once } from 'node:events'
+import { freePorts } from '../support/local-config.js'
+
+/** Grafana's own model of a dashboard, as its package of types has it, asked by the compiler: there is no tool that reads it without a server. */
+
+const ROOT = path.join(import.meta.dirname, '..', '..')
+const TYPES = path.join(ROOT, 'node_modules', '@grafana', 'schema', 'dist', 'types')
+
+/** In a file words stand where programs use members of an enumeration, and Grafana fills in what is left out of options. */
+const MODEL = `
+import type { Dashboard, Panel, FieldConfig } from '@grafana/schema'
+import type { Options as StatOptions } from '@grafana/schema/stat'
+import type { Options as CurveOptions, FieldConfig as CurveFields } from '@grafana/schema/timeseries'
+
+type Written<T> = T extends string ? \`\${T}\` : T extends readonly (infer Item)[] ? Written<Item>[]
+  : T extends object ? { [Key in keyof T]: Written<T[Key]> } : T
+type Some<T> = T extends readonly (infer Item)[] ? Some<Item>[] : T extends object ? { [Key in keyof T]?: Some<T[Key]> } : T
+type OfType<Type, Options, Custom> = Omit<Panel, 'type' | 'options' | 'fieldConfig'> & {
+  type: Type
+  options: Some<Options>
+  fieldConfig: { defaults: Omit<FieldConfig, 'custom'> & { custom?: Some<Custom> }; overrides: never[] }
+}
+type Own = Omit<Dashboard, 'panels'> & {
+  panels: (OfType<'stat', StatOptions, never> | OfType<'timeseries', CurveOptions, CurveFields>)[]
+}
+`
+
+/** What Grafana's model has against a dashboard; nothing where it is one. */
+const complaintsAbout = (dashboard: unknown, place: Workplace): readonly string[] => {
+  place.write(
+    'dashboard.ts',
+    `${MODEL}\nexport const dashboard: Written<Own> = ${JSON.stringify(dashboard, null, 1)}\n`,
+  )
+  const panel = (name: string) => [path.join(TYPES, 'raw', 'composable', name, 'panelcfg', 'x', 'types.gen.d.ts')]
+  const project = place.write(
+    'tsconfig.json',
+    JSON.stringify({
+      compilerOptions: {
+        ...{ strict: true, noEmit: true, skipLibCheck: true, types: [], target: 'ES2022' },
+        ...{ module: 'ESNext', moduleResolution: 'Bundler' },
+        paths: {
+          '@grafana/schema': [path.join(TYPES, 'index.d.ts')],
+          '@grafana/schema/stat': panel('stat'),
+          '@grafana/schema/timeseries': panel('timeseries'),
+        },
+      },
+      files: ['dashboard.ts'],
+    }),
+  )
+  const compiler = path.join(ROOT, 'node_modules', 'typescript', 'lib', 'tsc.js')
+  const { stdout, status, error } = spawnSync(process.execPath, [compiler, '-p', project], { encoding: 'utf8' })
+  if (error) throw error
+  const lines = stdout.split('\n').filter((line) => line.includes('error TS'))
+  if ((status === 0) !== (lines.length === 0)) throw new Error(`the compiler ended with ${status}: ${stdout}`)
+  return lines
+}
+
+const findTool = (name: string): string | undefined =>
+  [`/usr/bin/${name}`, `/usr/local/bin/${name}`].find((file) => existsSync(file))
+
+const PROMTOOL = findTool('promtool')
+const PROMETHEUS = findTool('prometheus')
+
+/** A Prometheus of its own, that goes by a configuration. Disposing of it ends it. */
+class Prometheus implements AsyncDisposable {
+  readonly #place = new Workplace()
+  readonly #child: ChildProcess
+  readonly #ended: Promise<unknown>
+  readonly #address: string
+  #said = ''
+
+  static async start(binary: string, config: object, rules: string): Promise<Prometheus> {
+    const { api } = await freePorts()
+    const started = new Prometheus(binary, api, config, rules)
+    await until(async () => {
+      if (started.#child.exitCode !== null) throw new Error(`it ended: ${started.#said}`)
+      return (await fetch(`${started.#address}/-/ready`).catch(() => undefined))?.status === 200
+    })
+    return started
+  }
+
+  private constructor(binary: string, port: number, config: object, rules: string) {
+    this.#address = `http://127.0.0.1:${port}`
+    this.#place.write('alerts.yaml', rules)
+    const args = [
+      `--config.file=${this.#place.write('prometheus.yaml', JSON.stringify(config))}`,
+      `--storage.tsdb.path=${this.#place.path('data')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ]
+    this.#child = spawn(binary, args, { cwd: this.#place.directory, stdio: ['ignore', 'ignore', 'pipe'] })
+    this.#ended = once(this.#child, 'exit')
+    this.#child.stderr?.on('data', (text: Buffer) => {
+      this.#said = (this.#said + String(text)).slice(-4000)
+    })
+  }
+
+  /** What it answers to a question of its API. */
+  async ask(question: string): Promise<unknown> {
+    const response = await fetch(`${this.#address}/api/v1/${question}`)
+    return ((await response.json()) as { data: unknown }).data
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#child.exitCode === null) this.#child.kill('SIGTERM')
+    await this.#ended
+    this.#place[Symbol.dispose]()
+  }
+}
 
 /** The metrics of replication on both sides of a link, and the files for Prometheus and Grafana that read them. */
 

@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -6,7 +6,10 @@ import { Installation, writeProgram } from '../support/installation.js'
 import { LabHome } from '../support/lab-home.js'
 import { blocksToRun, type Page, type Reader, readPage, readPages, ROOT, toScript } from '../support/pages.js'
 import { shareOfDay } from '../support/share-of-day.js'
-import { findScript } from '../support/terminal.js'
+
+/** The program that gives a command a terminal: `script` of util-linux, whose flags are not those of other systems. */
+const findScript = (): string | undefined =>
+  spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') ? 'script' : undefined
 
 /**
  * Every command of the README and of the guides, run as it stands there by somebody who installed the packed package: the

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { as, authOf, dataOf, refusalOf, type WireAnswer } from '../support/wire.js'
 
 /** A performance pair as its clients see it: states of the log, and what the primary's changes do to the secondary's tokens. */
-const clusters = new Clusters()
+const clusters = openClusters()
 let primary: Cluster
 let secondary: Cluster
 const on = (cluster: Cluster, token = cluster.rootToken, headers = {}) => as(cluster.apiAddress, token, headers)
@@ -15,8 +15,6 @@ beforeAll(async () => {
   const policy = 'path "auth/token/create" { capabilities = ["update"] }'
   await on(secondary)('PUT', 'sys/policies/acl/maker', { policy })
 })
-afterAll(() => clusters.close())
-
 const indexOf = (answer: WireAnswer): string => answer.headers['x-vault-index'] ?? ''
 const partsOf = (index: string): string[] => Buffer.from(index, 'base64').toString().split(':')
 const idOf = async (cluster: Cluster) => (await on(cluster)('GET', 'sys/health')).json?.cluster_id

@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { ApiAnswer, ApiClient } from '../../src/client/api-client.js'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { until } from '../support/until.js'
 import type { Json } from '../support/wire.js'
 
 /** What many clients want at once and only one may have, over real connections, on one cluster and on two. */
 const AT_ONCE = 100
 
-const clusters = new Clusters()
+const clusters = openClusters()
 let primary: Cluster
 let secondary: Cluster
 
@@ -22,8 +22,6 @@ beforeAll(async () => {
     (await secondary.client.send('GET', 'sys/auth/approle')).status === 200 ? undefined : 'no mount yet',
   )
 })
-
-afterAll(() => clusters.close())
 
 const repeat = <T>(times: number, work: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: times }, (_, index) => work(index)))

@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { ApiClient, errorsOf } from '../../src/client/api-client.js'
 import { unseal } from '../../src/lab/requests/replication.js'
 import { operationToken } from '../support/ceremony.js'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { freePorts } from '../support/local-config.js'
 import { Program, STARTED } from '../support/program.js'
 import { generationsOf } from '../support/stored-bytes.js'
 
 /** sys/storage/raft: what tools ask of it, and that a snapshot brings a cluster and its followers back. */
-const clusters = new Clusters()
+const clusters = openClusters()
 let a: Cluster
 
 beforeAll(async () => {
@@ -16,8 +16,6 @@ beforeAll(async () => {
   await a.client.write('sys/mounts/kept', { type: 'kv' })
   await a.client.write('kept/before', { word: 'in the snapshot' })
 })
-
-afterAll(() => clusters.close())
 
 const save = async (cluster: Cluster): Promise<Buffer> => {
   const answer = await cluster.client.send('GET', 'sys/storage/raft/snapshot')

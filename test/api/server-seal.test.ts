@@ -1,30 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { ApiClient, errorsOf } from '../../src/client/api-client.js'
-import { freePorts } from '../support/local-config.js'
-import { Program, runProgram, STARTED, Workplace } from '../support/program.js'
+import { errorsOf } from '../../src/client/api-client.js'
+import { Program, runProgram, STARTED, Workplace, writeSite } from '../support/program.js'
 
 /** Seals that open by themselves: the static one with its key and the one before, and those that are simulated. */
-const configOf = async (at: Workplace, seal: string, more = '') => {
-  const { api, cluster } = await freePorts()
-  const file = (text: string) =>
-    at.write(
-      'server.hcl',
-      `listener "tcp" {
-  address = "127.0.0.1:${api}"
-  cluster_address = "127.0.0.1:${cluster}"
-  tls_disable = true
-}
-storage "raft" {
-  path = "${at.path('data')}"
-}
-${text}
-${more}`,
-    )
-  return { config: file(seal), rewrite: file, client: new ApiClient({ address: `http://127.0.0.1:${api}` }) }
-}
-
 const run = async (config: string, env: Record<string, string>, use: (program: Program) => Promise<void>) => {
   await using program = new Program(['server', `-config=${config}`], { env })
   await program.untilPrinted(STARTED)
@@ -38,7 +18,7 @@ it('a static seal gives recovery keys, opens by itself, and changes its key by w
   const [first, second] = [randomBytes(32).toString('hex'), randomBytes(32).toString('base64')]
   const seal = (id: string, key: string, before = '') =>
     `seal "static" {\n current_key_id = "${id}"\n current_key = "${key}"\n${before}}`
-  const { config, rewrite, client } = await configOf(at, seal('k1', first))
+  const { config, rewrite, client } = await writeSite(at, seal('k1', first))
   let root = client
   let recoveryKey = ''
   await run(config, {}, async () => {
@@ -74,7 +54,7 @@ it('a static seal gives recovery keys, opens by itself, and changes its key by w
 
 it('other seals are refused, unless they are simulated, which is said loudly', async () => {
   using at = new Workplace()
-  const { config, client } = await configOf(at, 'seal "awskms" {\n region = "eu"\n}')
+  const { config, client } = await writeSite(at, 'seal "awskms" {\n region = "eu"\n}')
   const refused = await runProgram(['server', `-config=${config}`])
   expect(refused.status).toBe(1)
   expect(refused.stderr).toContain(

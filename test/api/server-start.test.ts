@@ -1,65 +1,24 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { constants } from 'node:os'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { ApiClient, errorsOf } from '../../src/client/api-client.js'
 import { initialise, waitForAnswer } from '../../src/lab/requests/replication.js'
 import { waitFor } from '../../src/lab/requests/wait.js'
 import { freePorts } from '../support/local-config.js'
-import { Program, type ProgramOptions, runProgram, STARTED, Workplace } from '../support/program.js'
+import { keep, Program, type ProgramOptions, runProgram, STARTED, Workplace, writeSite } from '../support/program.js'
 
 /** The server as a process: how it starts, refuses to start, logs, and ends. */
 const WAIT_MS = 20_000
 
-const open: (AsyncDisposable | Disposable)[] = []
-afterEach(async () => {
-  for (const one of open.reverse()) {
-    if (Symbol.asyncDispose in one) await one[Symbol.asyncDispose]()
-    else one[Symbol.dispose]()
-  }
-  open.length = 0
-})
+const place = (): Workplace => keep(new Workplace())
 
-const place = (): Workplace => {
-  const made = new Workplace()
-  open.push(made)
-  return made
-}
-
-const start = (args: readonly string[], options?: ProgramOptions): Program => {
-  const program = new Program(['server', ...args], options)
-  open.push(program)
-  return program
-}
-
-interface Site {
-  readonly at: Workplace
-  readonly api: number
-  readonly cluster: number
-  readonly config: string
-  readonly client: ApiClient
-}
+const start = (args: readonly string[], options?: ProgramOptions): Program =>
+  keep(new Program(['server', ...args], options))
 
 /** A configuration of its own with free ports; `more` is put behind it. */
-const site = async (more = ''): Promise<Site> => {
-  const at = place()
-  const { api, cluster } = await freePorts()
-  const config = at.write(
-    'server.hcl',
-    `listener "tcp" {
-  address = "127.0.0.1:${api}"
-  cluster_address = "127.0.0.1:${cluster}"
-  tls_disable = true
-}
-storage "raft" {
-  path = "${at.path('data')}"
-}
-${more}`,
-  )
-  const client = new ApiClient({ address: `http://127.0.0.1:${api}` })
-  return { at, api, cluster, config, client }
-}
+const site = (more = '') => writeSite(place(), more)
 
 const untilAnswers = (client: ApiClient) => waitForAnswer(systemClock, client, 'A', WAIT_MS)
 

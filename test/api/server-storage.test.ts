@@ -5,6 +5,7 @@ import { dataKey } from '../../src/storage/keys/raw-keys.js'
 import { LevelEngine } from '../../src/storage/engine/level-engine.js'
 import { initialise } from '../../src/lab/requests/replication.js'
 import { Clusters } from '../support/clusters.js'
+import { ANY_PORTS, localConfig } from '../support/local-config.js'
 import { runProgram, Workplace } from '../support/program.js'
 
 /** `understudy storage list|verify` on the directory of a server that runs, that is stopped, and that was damaged. */
@@ -88,7 +89,4 @@ it('tells what is stored, whether it is sound, and refuses while a server runs',
   }
 })
 
-const configOf = (dataDir: string) => ({
-  listener: { tcp: { address: '127.0.0.1:0', cluster_address: '127.0.0.1:0', tls_disable: true } },
-  storage: { file: { path: dataDir } },
-})
+const configOf = (dataDir: string) => localConfig(ANY_PORTS, { storage: { file: { path: dataDir } } })

@@ -1,29 +1,16 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { ApiClient } from '../../src/client/api-client.js'
 import { type ApiCertificates, createApiCertificates } from '../../src/crypto/api-certificates.js'
 import { waitFor } from '../../src/lab/requests/wait.js'
 import { freePorts } from '../support/local-config.js'
-import { Program, runProgram, STARTED, Workplace } from '../support/program.js'
+import { keep, Program, runProgram, STARTED, Workplace } from '../support/program.js'
 import { until } from '../support/until.js'
 
 /** TLS listeners of real servers: files, clients, versions, new certificates without a restart. */
-const open: (AsyncDisposable | Disposable)[] = []
-afterEach(async () => {
-  for (const one of open.reverse()) {
-    if (Symbol.asyncDispose in one) await one[Symbol.asyncDispose]()
-    else one[Symbol.dispose]()
-  }
-  open.length = 0
-})
-const keep = <T extends AsyncDisposable | Disposable>(one: T): T => {
-  open.push(one)
-  return one
-}
-
 const makeCertificates = (...hosts: string[]): Promise<ApiCertificates> =>
   createApiCertificates(hosts.length > 0 ? hosts : ['localhost', '127.0.0.1'], systemClock.now())
 

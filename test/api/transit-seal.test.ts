@@ -1,31 +1,13 @@
 import { expect, it } from 'vitest'
-import { ApiClient } from '../../src/client/api-client.js'
 import { initialise } from '../../src/lab/requests/replication.js'
-import { freePorts } from '../support/local-config.js'
-import { Program, STARTED, Workplace } from '../support/program.js'
+import { Program, STARTED, Workplace, writeSite } from '../support/program.js'
 import { until } from '../support/until.js'
 
 type Fields = Record<string, unknown>
 
 /** One cluster unseals another, as both are run: two processes, of which one may be away. */
 
-const configOf = async (at: Workplace, name: string, seal = '') => {
-  const { api, cluster } = await freePorts()
-  const config = at.write(
-    `${name}.hcl`,
-    `listener "tcp" {
-  address = "127.0.0.1:${api}"
-  cluster_address = "127.0.0.1:${cluster}"
-  tls_disable = true
-}
-storage "raft" {
-  path = "${at.path(name)}"
-}
-${seal}`,
-  )
-  const address = `http://127.0.0.1:${api}`
-  return { config, address, client: new ApiClient({ address }) }
-}
+const siteOf = (at: Workplace, name: string, seal = '') => writeSite(at, seal, { name, data: name })
 
 const start = async (config: string): Promise<Program> => {
   const program = new Program(['server', `-config=${config}`])
@@ -43,7 +25,7 @@ path "transit/decrypt/autounseal" { capabilities = ["update"] }`
 
 it('a cluster is unsealed by the transit key of another one, as soon as that is back', async () => {
   using at = new Workplace()
-  const helper = await configOf(at, 'helper')
+  const helper = await siteOf(at, 'helper')
   await using firstHelper = await start(helper.config)
   const { rootToken, unsealKeys } = await initialise(helper.client, 1, 1)
   const root = helper.client.with({ token: rootToken })
@@ -60,7 +42,7 @@ it('a cluster is unsealed by the transit key of another one, as soon as that is 
   key_name = "autounseal"
   mount_path = "transit/"
 }`
-  const { config, client } = await configOf(at, 'sealed', seal)
+  const { config, client } = await siteOf(at, 'sealed', seal)
   await using first = await start(config)
   expect(first.stdout).toContain(`transit (${helper.address}, key autounseal of transit/)`)
   const made = await client.write('sys/init', { recovery_shares: 1, recovery_threshold: 1 })
@@ -100,7 +82,7 @@ it('a cluster is unsealed by the transit key of another one, as soon as that is 
 
 it('an initialisation says that the cluster of the seal is away, and can be tried again', async () => {
   using at = new Workplace()
-  const { address } = await configOf(at, 'nobody')
+  const { address } = await siteOf(at, 'nobody')
   const seal = `seal "transit" {
   address = "${address}"
   token = "t"
@@ -108,7 +90,7 @@ it('an initialisation says that the cluster of the seal is away, and can be trie
   mount_path = "transit"
   disable_renewal = "true"
 }`
-  const { config, client } = await configOf(at, 'sealed', seal)
+  const { config, client } = await siteOf(at, 'sealed', seal)
   await using program = await start(config)
   for (let round = 0; round < 2; round++) {
     const refused = await client.send('PUT', 'sys/init', { body: { recovery_shares: 1, recovery_threshold: 1 } })

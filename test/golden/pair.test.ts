@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { PAIR_ROLES, PENDING_IN_PAIR } from './pending.js'
 import { allFlows, playFlow, unknownSteps } from './play.js'
 
@@ -12,7 +12,7 @@ import { allFlows, playFlow, unknownSteps } from './play.js'
 const ALONE = 'health-codes'
 const flows = allFlows.filter((flow) => flow.server !== 'fresh' && flow.name !== ALONE)
 
-const clusters = new Clusters()
+const clusters = openClusters()
 const roles = new Map<string, Cluster>()
 
 beforeAll(async () => {
@@ -20,8 +20,6 @@ beforeAll(async () => {
   await clusters.join(primary, secondary, 'performance')
   roles.set('primary', primary).set('secondary', secondary)
 })
-
-afterAll(() => clusters.close())
 
 describe.each(PAIR_ROLES)('recorded flows on a performance %s', (role) => {
   const pending = PENDING_IN_PAIR.filter((entry) => (entry.role ?? role) === role)

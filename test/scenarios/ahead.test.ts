@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { operationToken } from '../support/ceremony.js'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { drill } from '../support/drill.js'
 import { checkMonitoring } from '../support/monitoring.js'
 import { lossesOf } from '../support/own-endpoints.js'
@@ -11,7 +11,7 @@ import { lossesOf } from '../support/own-endpoints.js'
  */
 const LEAD = 9
 
-const clusters = new Clusters()
+const clusters = openClusters()
 let A: Cluster
 let B: Cluster
 let C: Cluster
@@ -25,8 +25,6 @@ beforeAll(async () => {
   await clusters.join(A, C, 'performance', 'c')
   await clusters.join(A, B, 'dr', 'dr-b')
 })
-
-afterAll(() => clusters.close())
 
 it('follows a primary that knows less, and lists what it gave up', () =>
   drill('a secondary ahead of the promoted copy', async (on) => {

@@ -1,15 +1,38 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { INVALID, login, roleId, type SecretId, secretId, tokenOf, usesLeft } from '../support/approle-steps.js'
+import { beforeAll, expect, it } from 'vitest'
 import { operationToken, promoteDr } from '../support/ceremony.js'
-import { type Cluster, Clusters } from '../support/clusters.js'
-import { DR_GATE, drill } from '../support/drill.js'
+import { type Cluster, openClusters } from '../support/clusters.js'
+import { type Answer, DR_GATE, drill, type Drill } from '../support/drill.js'
 import { checkMonitoring } from '../support/monitoring.js'
+
+/** Steps of a drill on the AppRole mount `approle/`. */
+interface SecretId {
+  readonly secret_id: string
+  readonly secret_id_accessor: string
+}
+
+/** What a login says to an id that does not fit. */
+const INVALID = 'invalid role or secret ID'
+
+const roleId = async (on: Drill, cluster: Cluster, role: string): Promise<string> =>
+  String((await on.ok(cluster, 'GET', `auth/approle/role/${role}/role-id`)).data.role_id)
+
+const secretId = async (on: Drill, cluster: Cluster, role: string): Promise<SecretId> =>
+  (await on.ok(cluster, 'POST', `auth/approle/role/${role}/secret-id`, {})).data as unknown as SecretId
+
+const login = (on: Drill, cluster: Cluster, id: string, { secret_id }: SecretId): Promise<Answer> =>
+  on.call(cluster, 'POST', 'auth/approle/login', { role_id: id, secret_id }, { isAnonymous: true })
+
+/** The token of a login that succeeded. */
+const tokenOf = ({ body }: Answer): string => String((body.auth as { client_token: string }).client_token)
+
+const usesLeft = async (on: Drill, cluster: Cluster, role: string, { secret_id }: SecretId): Promise<unknown> =>
+  (await on.call(cluster, 'POST', `auth/approle/role/${role}/secret-id/lookup`, { secret_id })).data.secret_id_num_uses
 
 /**
  * Roles, SecretIDs and their uses under replication: shared ones count on the primary wherever they are used, local ones
  * stay with the cluster that made them and go to its DR copy, and a filter takes the whole mount away and gives it back.
  */
-const clusters = new Clusters()
+const clusters = openClusters()
 let A: Cluster
 let B: Cluster
 let C: Cluster
@@ -25,8 +48,6 @@ beforeAll(async () => {
   await clusters.join(A, B, 'dr', 'dr-b')
   await clusters.join(C, D, 'dr', 'dr-d')
 })
-
-afterAll(() => clusters.close())
 
 let shared: { readonly id: string; readonly limited: SecretId; readonly free: SecretId }
 let local: { readonly id: string; readonly onA: SecretId; readonly onC: SecretId }

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { beforeAll, expect, it } from 'vitest'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { DR_GATE as GATE, type Drill, drill } from '../support/drill.js'
 import { checkMonitoring } from '../support/monitoring.js'
 import { generationOf, lossesOf } from '../support/own-endpoints.js'
@@ -13,7 +13,7 @@ path "sys/replication/dr/secondary/promote" { capabilities = ["update"] }
 path "sys/replication/dr/secondary/update-primary" { capabilities = ["update"] }
 `
 
-const clusters = new Clusters()
+const clusters = openClusters()
 let A: Cluster
 let B: Cluster
 let batchToken = ''
@@ -24,8 +24,6 @@ beforeAll(async () => {
   A = await clusters.add('A', { shares: 3 })
   B = await clusters.add('B')
 })
-
-afterAll(() => clusters.close())
 
 it('F1 sets a DR pair up', () =>
   drill('F1 DR setup', async (on) => {

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { beforeAll, expect, it } from 'vitest'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { drill } from '../support/drill.js'
 import { checkMonitoring } from '../support/monitoring.js'
 import { generationOf, infoOf, lossesOf } from '../support/own-endpoints.js'
@@ -10,7 +10,7 @@ import { generationOf, infoOf, lossesOf } from '../support/own-endpoints.js'
  */
 const UNREPLICATED = 12
 
-const clusters = new Clusters()
+const clusters = openClusters()
 let A: Cluster
 let B: Cluster
 let rootToken = ''
@@ -35,8 +35,6 @@ beforeAll(async () => {
   await A.client.write('kv/both', { value: 'on both' })
   await clusters.untilReplicated(A, B, 'dr')
 })
-
-afterAll(() => clusters.close())
 
 it('F5 fails over from a primary that was lost', () =>
   drill('F5 unplanned failover', async (on) => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { beforeAll, expect, it } from 'vitest'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { type Drill, drill } from '../support/drill.js'
 import { checkMonitoring } from '../support/monitoring.js'
 import { findInFiles, generationsOf, type Needles, storedWindows } from '../support/stored-bytes.js'
@@ -9,7 +9,7 @@ import { findInFiles, generationsOf, type Needles, storedWindows } from '../supp
  * A paths filter keeps EU data in the EU (F7): before a secondary joins, lifted, and added again, when what had been copied
  * has to leave the disk of the secondary and of its DR copy.
  */
-const clusters = new Clusters()
+const clusters = openClusters()
 let A: Cluster
 let C: Cluster
 let D: Cluster
@@ -23,8 +23,6 @@ beforeAll(async () => {
   C = await clusters.add('C')
   D = await clusters.add('D')
 })
-
-afterAll(() => clusters.close())
 
 const noRoute = (path: string) => `no handler for route "${path}". route entry found, but backend is nil.`
 

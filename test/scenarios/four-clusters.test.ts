@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { promoteDr } from '../support/ceremony.js'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { type Drill, drill } from '../support/drill.js'
 import { checkMonitoring } from '../support/monitoring.js'
 
@@ -8,7 +8,7 @@ import { checkMonitoring } from '../support/monitoring.js'
  * Four clusters: A is performance primary with the DR copy B; its performance secondary C has the DR copy D (F9). Both
  * originals are lost, one after the other, and come back.
  */
-const clusters = new Clusters()
+const clusters = openClusters()
 let A: Cluster
 let B: Cluster
 let C: Cluster
@@ -28,8 +28,6 @@ beforeAll(async () => {
   rootToken = A.rootToken
   setId = (await A.status('performance')).cluster_id
 })
-
-afterAll(() => clusters.close())
 
 /** Waits until `secondary` follows `primary`, whose address it then shows. */
 const follows = async (on: Drill, secondary: Cluster, primary: Cluster): Promise<void> => {

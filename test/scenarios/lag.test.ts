@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { beforeAll, expect, it } from 'vitest'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { type Drill, drill } from '../support/drill.js'
 import { untilTrimmed } from '../support/log-reach.js'
 import { checkMonitoring } from '../support/monitoring.js'
@@ -8,7 +8,7 @@ import { checkMonitoring } from '../support/monitoring.js'
 const RETENTION = 16
 const MISSED = 60
 
-const clusters = new Clusters()
+const clusters = openClusters()
 let A: Cluster
 let B: Cluster
 let C: Cluster
@@ -23,8 +23,6 @@ beforeAll(async () => {
   await clusters.join(A, C, 'performance', 'c')
   await clusters.join(A, B, 'dr', 'dr-b')
 })
-
-afterAll(() => clusters.close())
 
 const LAB = '/_understudy/v1'
 

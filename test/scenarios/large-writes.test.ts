@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { beforeAll, expect, it } from 'vitest'
+import { type Cluster, openClusters } from '../support/clusters.js'
 
 /** What a primary takes, its secondary takes for it, up to the last byte that a body may have. */
 const MIB = 1024 * 1024
@@ -8,7 +8,7 @@ const LARGEST = 32 * MIB
 /** A machine that does much else takes its time to write so much. */
 const PATIENCE_MS = 60_000
 
-const clusters = new Clusters()
+const clusters = openClusters()
 let A: Cluster
 let C: Cluster
 
@@ -21,8 +21,6 @@ beforeAll(async () => {
   await A.client.write('sys/mounts/secret', { type: 'kv', options: { version: '2' } })
   await clusters.join(A, C, 'performance', 'c')
 })
-
-afterAll(() => clusters.close())
 
 /** A body of exactly so many bytes. */
 const bodyOf = (start: string, size: number, unit: string, end: string): Buffer => {

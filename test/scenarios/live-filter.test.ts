@@ -1,10 +1,34 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { type AnswerWatch, watchAnswers } from '../support/answer-watch.js'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { afterEach, beforeAll, expect, it } from 'vitest'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { type Drill, drill } from '../support/drill.js'
 import { forEachOf } from '../support/load.js'
 import { findInFiles, generationsOf, type Needles, storedWindows } from '../support/stored-bytes.js'
+import type { ApiAnswer } from '../../src/client/api-client.js'
+import { repeat, type Repetition } from '../support/repeat.js'
+
+interface AnswerWatch extends Repetition {
+  /** Answers with another status than the one that was expected, and requests without an answer: the first of them. */
+  readonly wrong: readonly string[]
+}
+
+/** A server that is gone gives thousands of them a second. */
+const WRONG_MAX = 100
+
+/** Asks the same over and over, one request at a time, until it is stopped. */
+const watchAnswers = (
+  what: string,
+  expected: number,
+  ask: (n: number) => Promise<Pick<ApiAnswer, 'status' | 'bytes'>>,
+): AnswerWatch => {
+  const wrong: string[] = []
+  const repetition = repeat(async (n) => {
+    const { status, bytes } = await ask(n).catch((error: unknown) => ({ status: 0, bytes: String(error) }))
+    if (status !== expected && wrong.length < WRONG_MAX)
+      wrong.push(`${what}: ${status} ${bytes.toString().slice(0, 200)}`)
+  })
+  return Object.assign(repetition, { wrong })
+}
 
 /**
  * A filter is put and taken away while its secondary C and C's DR copy D are in use, with much data on either side of it:
@@ -16,7 +40,7 @@ const VALUE_BYTES = 10_000
 const SAMPLES = 12
 const FILTER = 'sys/replication/performance/primary/paths-filter/c'
 
-const clusters = new Clusters()
+const clusters = openClusters()
 let A: Cluster
 let C: Cluster
 let D: Cluster
@@ -46,8 +70,6 @@ let watches: ReadonlyMap<string, AnswerWatch> = new Map()
 afterEach(async () => {
   for (const watch of watches.values()) await watch.stop()
 })
-
-afterAll(() => clusters.close())
 
 /** Reads some stored values of the mount from the primary's files, for which it has to stop. */
 const readSamples = async (): Promise<void> => {

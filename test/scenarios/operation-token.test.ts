@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { clientOf } from '../../src/lab/model/cluster.js'
 import { operationToken } from '../support/ceremony.js'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { DR_GATE, drill } from '../support/drill.js'
 
 /** What may stand in for an operation token on a DR secondary: a batch token of the root namespace, within all its bounds. */
-const clusters = new Clusters()
+const clusters = openClusters()
 const DR = 'sys/replication/dr/secondary'
 const POLICY = `
   path "${DR}/*" { capabilities = ["update"] }
@@ -43,8 +43,6 @@ beforeAll(async () => {
   tokens.root = A.rootToken
   await clusters.join(A, B, 'dr', 'dr-b')
 })
-
-afterAll(() => clusters.close())
 
 const tokenOf = (json: Readonly<Record<string, unknown>> | undefined): string =>
   String((json?.auth as { client_token?: unknown } | undefined)?.client_token)

@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { beforeAll, expect, it } from 'vitest'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { drill } from '../support/drill.js'
 import { checkMonitoring } from '../support/monitoring.js'
-import { watchStatus } from '../support/status-watch.js'
+import { watchStatus } from '../support/repeat.js'
 
 /**
  * A performance pair: set up (F6), mounts that stay where they are (F8), the primary under another address (F10), and
  * reading what was written elsewhere (F15).
  */
-const clusters = new Clusters()
+const clusters = openClusters()
 let A: Cluster
 let B: Cluster
 let C: Cluster
@@ -18,8 +18,6 @@ beforeAll(async () => {
   B = await clusters.add('B')
   C = await clusters.add('C', { hasLink: true })
 })
-
-afterAll(() => clusters.close())
 
 const loginOf = (answer: { readonly body: Readonly<Record<string, unknown>> }) =>
   String((answer.body.auth as { client_token: string }).client_token)

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { drill } from '../support/drill.js'
 import { WriteLoad } from '../support/load.js'
 import { checkMonitoring } from '../support/monitoring.js'
@@ -9,7 +9,7 @@ import { generationOf } from '../support/own-endpoints.js'
 /** A revoked secondary is cut at once and gets nothing more (F11); how fast is measured over many rounds. */
 const ROUNDS = 20
 
-const clusters = new Clusters()
+const clusters = openClusters()
 let A: Cluster
 let C: Cluster
 
@@ -19,8 +19,6 @@ beforeAll(async () => {
   await A.client.write('sys/mounts/kv', { type: 'kv' })
   await clusters.join(A, C, 'performance', 'c')
 })
-
-afterAll(() => clusters.close())
 
 const REVOKE = 'sys/replication/performance/primary/revoke-secondary'
 const UPDATE = 'performance/secondary/update-primary'

@@ -1,16 +1,16 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { errorsOf } from '../../src/client/api-client.js'
 import { operationToken } from '../support/ceremony.js'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { drill } from '../support/drill.js'
 
 /**
  * While a role changes nobody is refused a connection, nor a request: status reads answer throughout and agree with one
  * another, all else waits for the new role. And a primary that was overtaken refuses writes where it is told to.
  */
-const clusters = new Clusters()
+const clusters = openClusters()
 let A: Cluster
 let B: Cluster
 
@@ -21,8 +21,6 @@ beforeAll(async () => {
   await A.client.write('kv/it', { value: 1 })
   await clusters.join(A, B, 'dr', 'dr-b')
 })
-
-afterAll(() => clusters.close())
 
 const QUESTIONS = ['sys/replication/dr/status', 'sys/health', 'sys/seal-status', 'sys/leader', 'kv/it'] as const
 const GATE = 'path disabled in replication DR secondary mode'

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { beforeAll, expect, it } from 'vitest'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { drill } from '../support/drill.js'
 import { checkMonitoring } from '../support/monitoring.js'
 import { lossesOf } from '../support/own-endpoints.js'
@@ -8,7 +8,7 @@ import { lossesOf } from '../support/own-endpoints.js'
  * Primary and secondary of a performance set in exchanged roles (F16), in the order of the guides and in the other one. A has
  * the DR copy B; D is a further secondary.
  */
-const clusters = new Clusters()
+const clusters = openClusters()
 let A: Cluster
 let B: Cluster
 let C: Cluster
@@ -28,8 +28,6 @@ beforeAll(async () => {
   await A.client.write('sys/mounts/eu_local', { type: 'kv', local: true })
   await A.client.write('eu_local/it', { value: 'on A and its copy' })
 })
-
-afterAll(() => clusters.close())
 
 it('F16 exchanges primary and secondary', () =>
   drill('F16 performance switchover', async (on) => {

@@ -104,3 +104,16 @@ export const refusal = async (promise: Promise<unknown>): Promise<[string, strin
   }
   throw new Error('it was not refused')
 }
+
+/** The token fields of a role or a user that sets none. */
+export const EMPTY_TOKEN_FIELDS = {
+  token_bound_cidrs: [],
+  token_explicit_max_ttl: 0,
+  token_max_ttl: 0,
+  token_no_default_policy: false,
+  token_num_uses: 0,
+  token_period: 0,
+  token_policies: [],
+  token_ttl: 0,
+  token_type: 'default',
+}

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { inject, type TestContext } from 'vitest'
+import { afterAll, inject, type TestContext } from 'vitest'
 import type { Level } from '../../scripts/support/tiers.js'
 import { systemClock } from '../../src/base/clock.js'
 import type { LogLevel } from '../../src/base/log.js'
@@ -13,7 +13,7 @@ import { type ClusterAccess, clientOf } from '../../src/lab/model/cluster.js'
 import type { Kind } from '../../src/lab/model/kinds.js'
 import type { PortPair } from '../../src/lab/model/ports.js'
 import { lastLogLines } from '../../src/lab/processes/child-process.js'
-import { Link } from '../../src/lab/proxy/link.js'
+import type { Link } from '../../src/lab/proxy/link.js'
 import {
   enablePrimary,
   enableSecondary,
@@ -28,6 +28,7 @@ import { waitFor } from '../../src/lab/requests/wait.js'
 import { InProcessServer } from '../../src/lab/runner/in-process.js'
 import { configOf, type ServerPlan } from '../../src/lab/runner/server-plan.js'
 import { createDirectoryStorage } from '../../src/server/data/server-storage.js'
+import { openLink } from './cut-ways.js'
 import { freePorts } from './local-config.js'
 import { NodeProcess } from './node-processes.js'
 
@@ -198,7 +199,7 @@ export interface AddOptions {
   readonly shares?: number
 }
 
-/** Clusters of one test file, in one directory. `close` ends every server and removes the data. */
+/** Clusters in one directory. `close` ends every server and removes the data. */
 export class Clusters {
   readonly #directory = mkdtempSync(path.join(tmpdir(), 'understudy-test-'))
   readonly #clusters: Cluster[] = []
@@ -214,8 +215,7 @@ export class Clusters {
   /** A cluster that runs and was never initialised. */
   async addStarted(name: string, { settings = {}, hasLink = false, logLevel }: AddOptions = {}): Promise<Cluster> {
     const ports = await freePorts()
-    const target = { host: '127.0.0.1', port: ports.cluster }
-    const link = hasLink ? await Link.open({ target, clock: systemClock, random: createSystemRandom() }) : undefined
+    const link = hasLink ? await openLink(ports.cluster) : undefined
     if (link) this.#links.push(link)
     const place = { name, ports, directory: path.join(this.#directory, `${name}-${this.#clusters.length}`) }
     const create = runnerName() === 'in-process' ? createInProcess : createProcess
@@ -267,4 +267,11 @@ export class Clusters {
     await Promise.all(this.#links.map((link) => link.close()))
     rmSync(this.#directory, { recursive: true, force: true })
   }
+}
+
+/** Opens clusters for the tests of a file, and closes them when all tests have run. */
+export const openClusters = (): Clusters => {
+  const clusters = new Clusters()
+  afterAll(() => clusters.close())
+  return clusters
 }

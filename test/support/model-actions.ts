@@ -15,6 +15,8 @@ export interface Choice {
 type Action = (world: World, choice: Choice) => Promise<string>
 
 const ROLE_MS = 60_000
+/** The modes of a cluster that was told to follow another one. */
+const FOLLOWING = ['bootstrapping', 'secondary']
 const isGood = (answer: ApiAnswer | undefined): boolean => answer !== undefined && answer.status < 300
 const outcome = (answer: ApiAnswer | undefined): string => (answer ? String(answer.status) : 'no answer')
 
@@ -63,6 +65,9 @@ const takerOf = async (
   return (await world.asRoot(after, 'GET', path))?.status === 200 ? after : before
 }
 
+const enableMount = (world: World, member: Member, isShown: boolean) =>
+  world.asRoot(member, 'PUT', `sys/mounts/${isShown ? 'shown' : 'denied'}`, { type: 'kv', options: { version: '1' } })
+
 const write: Action = async (world, { a, coin }) => {
   const member = world.member(a)
   const path = `${coin ? 'shown' : 'denied'}/w${world.next()}`
@@ -70,10 +75,7 @@ const write: Action = async (world, { a, coin }) => {
   const by = await acknowledger(world, member)
   let answer = await world.asRoot(member, 'PUT', path, { value })
   if (answer?.status === 404) {
-    await world.asRoot(member, 'PUT', `sys/mounts/${coin ? 'shown' : 'denied'}`, {
-      type: 'kv',
-      options: { version: '1' },
-    })
+    await enableMount(world, member, coin)
     answer = await world.asRoot(member, 'PUT', path, { value })
   }
   if (isGood(answer)) (await takerOf(world, member, by, path))?.writes.set(path, value)
@@ -89,9 +91,7 @@ const remove: Action = async (world, { a }) => {
 
 const mount: Action = async (world, { a, coin }) => {
   const member = world.member(a)
-  const name = coin ? 'shown' : 'denied'
-  const answer = await world.asRoot(member, 'PUT', `sys/mounts/${name}`, { type: 'kv', options: { version: '1' } })
-  return `${member.name} ${name} ${outcome(answer)}`
+  return `${member.name} ${coin ? 'shown' : 'denied'} ${outcome(await enableMount(world, member, coin))}`
 }
 
 const createToken: Action = async (world, { a }) => {
@@ -143,11 +143,23 @@ const enablePrimary: Action = async (world, { a, kind }) => {
   return `${member.name} ${kind} ${outcome(await changeRole(world, member, kind, ['primary'], 'primary/enable', {}))}`
 }
 
-const demote: Action = async (world, choice) => {
-  const { kind } = choice
-  const member = await pick(world, choice, kind, 'primary')
-  return `${member.name} ${kind} ${outcome(await changeRole(world, member, kind, ['secondary'], 'primary/demote', {}))}`
-}
+/** Mostly of a cluster whose mode is `mode`. */
+const change =
+  (
+    mode: string,
+    wanted: string,
+    path: string,
+    body: (choice: Choice) => Record<string, unknown> = () => ({}),
+  ): Action =>
+  async (world, choice) => {
+    const { kind } = choice
+    const member = await pick(world, choice, kind, mode)
+    return `${member.name} ${kind} ${outcome(await changeRole(world, member, kind, [wanted], path, body(choice)))}`
+  }
+
+const demote = change('primary', 'secondary', 'primary/demote')
+const promote = change('secondary', 'primary', 'secondary/promote', ({ coin }) => ({ force: coin }))
+const forgetPrimary = change('secondary', 'secondary', 'secondary/update-primary', () => ({ token: '' }))
 
 const disable: Action = async (world, choice) => {
   const { kind, coin } = choice
@@ -155,13 +167,6 @@ const disable: Action = async (world, choice) => {
   if (!member.cluster.isRunning) return `${member.name} is down`
   const side = (await world.status(member, kind)).mode === 'primary' ? 'primary' : 'secondary'
   return `${member.name} ${kind} ${side} ${outcome(await changeRole(world, member, kind, ['disabled'], `${side}/disable`, {}))}`
-}
-
-const promote: Action = async (world, choice) => {
-  const { kind, coin } = choice
-  const member = await pick(world, choice, kind, 'secondary')
-  const answer = await changeRole(world, member, kind, ['primary'], 'secondary/promote', { force: coin })
-  return `${member.name} ${kind} ${coin ? 'forced ' : ''}${outcome(answer)}`
 }
 
 const issue = async (world: World, primary: Member, kind: Kind): Promise<{ id: string; token: string } | undefined> => {
@@ -179,9 +184,7 @@ const join: Action = async (world, choice) => {
   const issued = await issue(world, primary, kind)
   if (!issued) return `${primary.name} issues no ${kind} token`
   const hadRoot = member.rootToken
-  const answer = await changeRole(world, member, kind, ['bootstrapping', 'secondary'], 'secondary/enable', {
-    token: issued.token,
-  })
+  const answer = await changeRole(world, member, kind, FOLLOWING, 'secondary/enable', { token: issued.token })
   if (isGood(answer)) {
     member.keys = primary.keys
     member.joined = { kind, primary: primary.name, id: issued.id }
@@ -202,9 +205,7 @@ const updatePrimary: Action = async (world, choice) => {
   const member = await pick(world, choice, kind, 'secondary', primary)
   const issued = await issue(world, primary, kind)
   if (!issued) return `${primary.name} issues no ${kind} token`
-  const answer = await changeRole(world, member, kind, ['bootstrapping', 'secondary'], 'secondary/update-primary', {
-    token: issued.token,
-  })
+  const answer = await changeRole(world, member, kind, FOLLOWING, 'secondary/update-primary', { token: issued.token })
   if (isGood(answer)) {
     member.joined = { kind, primary: primary.name, id: issued.id }
     await checkLosses(world, member, primary)
@@ -251,23 +252,14 @@ const checkLosses = async (world: World, member: Member, primary: Member): Promi
   }
 }
 
-const forgetPrimary: Action = async (world, choice) => {
-  const { kind } = choice
-  const member = await pick(world, choice, kind, 'secondary')
-  return `${member.name} ${kind} ${outcome(await changeRole(world, member, kind, ['secondary'], 'secondary/update-primary', { token: '' }))}`
-}
-
 const updateAddresses: Action = async (world, choice) => {
   const { kind } = choice
   const member = await pick(world, choice, kind, 'secondary')
-  const addresses = [
-    (await pick(world, choice, kind, 'primary', member)).cluster.clusterAddress.replace('https://', ''),
-  ]
-  const wanted = ['bootstrapping', 'secondary']
-  const answer = await changeRole(world, member, kind, wanted, 'secondary/update-primary', {
-    update_primary_addrs: addresses,
-  })
-  return `${member.name} ${kind} ${addresses.join()} ${outcome(answer)}`
+  const primary = await pick(world, choice, kind, 'primary', member)
+  const address = primary.cluster.clusterAddress.replace('https://', '')
+  const body = { update_primary_addrs: [address] }
+  const answer = await changeRole(world, member, kind, FOLLOWING, 'secondary/update-primary', body)
+  return `${member.name} ${kind} ${address} ${outcome(answer)}`
 }
 
 const firstKnown = (status: Status): string | undefined =>
@@ -280,14 +272,8 @@ const revoke: Action = async (world, choice) => {
   const id = firstKnown(await world.status(member, kind))
   if (id === undefined) return `${member.name} knows nobody`
   const answer = await world.asRoot(member, 'PUT', pathOf(kind, 'primary/revoke-secondary'), { id })
-  if (
-    isGood(answer) &&
-    String((await world.status(member, kind)).known_secondaries)
-      .split(',')
-      .includes(id)
-  ) {
-    world.fail(`${member.name} still knows the revoked ${id}`)
-  }
+  const { known_secondaries: known } = isGood(answer) ? await world.status(member, kind) : {}
+  if (Array.isArray(known) && known.includes(id)) world.fail(`${member.name} still knows the revoked ${id}`)
   return `${member.name} ${kind} ${id} ${outcome(answer)}`
 }
 

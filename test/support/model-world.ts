@@ -3,15 +3,38 @@ import {
   ApiUnreachable,
   type Kind,
   type LabCluster,
+  listTopologies,
   startLabOf,
   type Topology,
-  listTopologies,
 } from '../../src/index.js'
 import type { InProcessLab } from '../../src/lab/library/in-process-lab.js'
 import { systemClock } from '../../src/base/clock.js'
 import { waitFor } from '../../src/lab/requests/wait.js'
-import { generateRoot } from '../../src/lab/requests/replication.js'
-import { type WatchedStorage, watchStorage } from './model-storage.js'
+import { generateOperationToken, generateRoot, OPERATION_TOKEN } from '../../src/lab/requests/replication.js'
+import type { EngineSource } from '../../src/storage/engine/engine-source.js'
+import { createMemoryStorage, type ServerStorage, type StepListener } from '../../src/server/data/server-storage.js'
+import { findText } from './stored-bytes.js'
+
+/** Storage in memory that lets the test look at every byte of the live generation. */
+export interface WatchedStorage extends ServerStorage {
+  /** What is stored where the text occurs in the key or the value. Only while a server has it open. */
+  findText(text: string): Promise<string[]>
+}
+
+export const watchStorage = (onStep?: StepListener): WatchedStorage => {
+  const inner = createMemoryStorage(onStep)
+  let source: EngineSource | undefined
+  return {
+    path: inner.path,
+    kill: () => inner.kill(),
+    release: () => inner.release(),
+    async open() {
+      source = await inner.open()
+      return source
+    },
+    findText: async (text) => (source ? findText(source.engine, text) : []),
+  }
+}
 
 /** A promise of the product that did not hold, with what was done before. */
 export class Violation extends Error {
@@ -209,18 +232,9 @@ export class World {
 
   /** A DR operation token; empty where none can be made now. */
   async operationToken(member: Member): Promise<string> {
-    const path = 'sys/replication/dr/secondary/generate-operation-token'
-    await this.call(member, 'DELETE', `${path}/attempt`)
-    const attempt = await this.call(member, 'PUT', `${path}/attempt`, {})
-    const otp = Buffer.from(String(attempt?.json?.otp ?? ''))
-    const nonce = attempt?.json?.nonce
-    for (const key of member.keys) {
-      const update = await this.call(member, 'PUT', `${path}/update`, { key, nonce })
-      if (update?.json?.complete !== true) continue
-      const encoded = Buffer.from(String(update.json.encoded_token), 'base64')
-      return Buffer.from(encoded.map((byte, index) => byte ^ (otp[index] ?? 0))).toString()
-    }
-    return ''
+    await this.call(member, 'DELETE', `${OPERATION_TOKEN}/attempt`)
+    const call = async (path: string, body = {}) => ({ ...(await this.call(member, 'PUT', path, body))?.json })
+    return (await generateOperationToken(call, member.keys)) ?? ''
   }
 
   /** Waits for a fact; fails with what is still false. */

@@ -12,9 +12,18 @@ export const ask = (
   headers: http.OutgoingHttpHeaders = {},
   method = 'GET',
   body?: string,
-): Promise<PageAnswer> =>
+): Promise<PageAnswer> => {
+  const { hostname, port, pathname, search } = new URL(link)
+  return send({ hostname, port, path: pathname + search, method, headers }, body)
+}
+
+/** Asks for a path as it is written: nothing in it is made simpler on the way. */
+export const askRaw = ({ hostname, port }: URL, path: string, cookie: string): Promise<PageAnswer> =>
+  send({ hostname, port, path, headers: { cookie } })
+
+const send = (options: http.RequestOptions, body?: string): Promise<PageAnswer> =>
   new Promise((resolve, reject) => {
-    const request = http.request(link, { method, headers, agent: false }, (response) => {
+    const request = http.request({ ...options, agent: false }, (response) => {
       let text = ''
       response.setEncoding('utf8').on('data', (part: string) => {
         text += part
@@ -23,20 +32,6 @@ export const ask = (
     })
     request.on('error', reject)
     request.end(body)
-  })
-
-/** Asks for a path as it is written: nothing in it is made simpler on the way. */
-export const askRaw = ({ hostname, port }: URL, path: string, cookie: string): Promise<PageAnswer> =>
-  new Promise((resolve, reject) => {
-    const request = http.request({ hostname, port, path, headers: { cookie }, agent: false }, (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('data', (part: string) => {
-        text += part
-      })
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
-    })
-    request.on('error', reject)
-    request.end()
   })
 
 /** What the feed sends, until it is closed. */

@@ -2,8 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { onTestFinished } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
+import { ApiClient } from '../../src/client/api-client.js'
 import { waitFor } from '../../src/lab/requests/wait.js'
+import { freePorts } from './local-config.js'
 
 const ENTRY = path.join(import.meta.dirname, '..', '..', 'dist', 'main.js')
 const WAIT_MS = 90_000
@@ -109,6 +112,35 @@ export class Workplace implements Disposable {
   [Symbol.dispose](): void {
     rmSync(this.directory, { recursive: true, force: true })
   }
+}
+
+/** Disposes of it when the test is over. */
+export const keep = <T extends AsyncDisposable | Disposable>(one: T): T => {
+  onTestFinished(async () => {
+    if (Symbol.asyncDispose in one) await one[Symbol.asyncDispose]()
+    else one[Symbol.dispose]()
+  })
+  return one
+}
+
+/** Writes the configuration of a server on free ports. `more` is put behind it, or in its place by `rewrite`. */
+export const writeSite = async (at: Workplace, more = '', { name = 'server', data = 'data' } = {}) => {
+  const { api, cluster } = await freePorts()
+  const rewrite = (text: string) =>
+    at.write(
+      `${name}.hcl`,
+      `listener "tcp" {
+  address = "127.0.0.1:${api}"
+  cluster_address = "127.0.0.1:${cluster}"
+  tls_disable = true
+}
+storage "raft" {
+  path = "${at.path(data)}"
+}
+${text}`,
+    )
+  const address = `http://127.0.0.1:${api}`
+  return { at, api, cluster, config: rewrite(more), rewrite, address, client: new ApiClient({ address }) }
 }
 
 /** Runs the program to its end. */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { forEachOf } from '../support/load.js'
 
 /** A secondary that does not read costs the primary no memory: what it misses waits on disk. */
@@ -13,7 +13,7 @@ const WRITERS = 4
 const EXTRA_BYTES_MAX = 64 * MIB
 const SAMPLE_MS = 50
 
-const clusters = new Clusters()
+const clusters = openClusters()
 let primary: Cluster
 let secondary: Cluster
 /** The most that the primary had while the secondary read what the same writes sent it. */
@@ -29,8 +29,6 @@ beforeAll(async () => {
   // The collector lets garbage of such writes pile up to its own measure, whoever reads: that is not to be counted.
   ordinary = (await stall({ name: 'that reads', begin: () => undefined, end: () => undefined })).most
 })
-
-afterAll(() => clusters.close())
 
 const value = randomBytes((VALUE_BYTES * 3) / 4).toString('base64')
 

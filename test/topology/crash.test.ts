@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { beforeAll, expect, inject, it } from 'vitest'
 import type { Kind } from '../../src/lab/model/kinds.js'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { forEachOf, WriteLoad } from '../support/load.js'
 
 /** A write that was acknowledged survives kill -9 of whoever is in the middle of it, on both sides of a link. */
@@ -9,7 +9,7 @@ const WRITES_PER_ROUND = 1000
 const WRITERS = 24
 const READERS = 24
 
-const clusters = new Clusters()
+const clusters = openClusters()
 let primary: Cluster
 let copy: Cluster
 let reader: Cluster
@@ -22,8 +22,6 @@ beforeAll(async () => {
   await clusters.join(primary, reader, 'performance')
   await clusters.join(primary, copy, 'dr')
 })
-
-afterAll(() => clusters.close())
 
 const pathOf = (index: number) => `load/${index % 64}/${index}`
 const textOf = (index: number) => `value of write ${index}`

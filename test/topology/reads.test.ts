@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { errorsOf } from '../../src/client/api-client.js'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { forEachOf } from '../support/load.js'
 
 /** What clients of a primary, a performance secondary and a DR secondary are answered. */
-const clusters = new Clusters()
+const clusters = openClusters()
 let primary: Cluster
 let copy: Cluster
 let secondary: Cluster
@@ -24,8 +24,6 @@ beforeAll(async () => {
   await clusters.join(primary, secondary, 'performance')
   await clusters.join(primary, copy, 'dr')
 })
-
-afterAll(() => clusters.close())
 
 const KEYS = 4
 const ROUNDS = 60

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import type { Kind } from '../../src/lab/model/kinds.js'
-import { type Cluster, Clusters } from '../support/clusters.js'
+import { type Cluster, openClusters } from '../support/clusters.js'
 import { forEachOf, WriteLoad } from '../support/load.js'
 import { untilTrimmed } from '../support/log-reach.js'
-import { watchStatus } from '../support/status-watch.js'
+import { watchStatus } from '../support/repeat.js'
 
 /** A secondary whose place the primary's log no longer holds finds it again by comparing trees, under constant writes. */
 const RETENTION = 16
@@ -13,7 +13,7 @@ const MISSED_WRITES = 600
 const CHANGED_OLD_KEYS = 100
 const ANSWER_MS_MAX = 5000
 
-const clusters = new Clusters()
+const clusters = openClusters()
 let primary: Cluster
 let cut: { readonly [kind in Kind]: Cluster }
 
@@ -28,8 +28,6 @@ beforeAll(async () => {
   await clusters.join(primary, cut.performance, 'performance')
   await clusters.join(primary, cut.dr, 'dr')
 })
-
-afterAll(() => clusters.close())
 
 it.each<Kind>(['dr', 'performance'])(
   'brings a %s secondary back by merkle diff and sync while writes go on',

@@ -3,11 +3,12 @@ import {
   changeFilter,
   demoteDr,
   enableSecondary,
+  enumerateCrashes,
+  type Operation,
   promoteDr,
   purgeMount,
   updatePrimary,
 } from '../../support/crash-operations.js'
-import { enumerateCrashes, type Operation } from '../../support/crash-steps.js'
 
 /**
  * Every step that an operation does on the disk of a cluster is the last one of its process once. What the next process

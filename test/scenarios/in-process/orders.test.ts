@@ -1,8 +1,6 @@
 import { expect, it } from 'vitest'
-import { createSeededRandom } from '../../../src/base/random.js'
 import { World } from '../../support/model-world.js'
-import { RACES } from '../../support/order-races.js'
-import { Chance } from '../../support/race-steps.js'
+import { RaceChance, RACES } from '../../support/order-races.js'
 import { soakRounds, soakSeed, soakTimeoutMs } from '../../support/soak.js'
 
 /**
@@ -16,7 +14,7 @@ const run = async (race: (typeof RACES)[number]) => {
   console.log(`seed ${seed}`)
   const world = await World.create('pr', seed)
   try {
-    const chance = new Chance(createSeededRandom(`${race.name} ${seed}`))
+    const chance = new RaceChance(`${race.name} ${seed}`)
     await race.prepare(world)
     for (let round = 0; round < ROUNDS; round++) await race.run(world, chance, round)
   } finally {

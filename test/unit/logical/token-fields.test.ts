@@ -12,7 +12,7 @@ import {
   type TokenSettings,
   tokenFieldsData,
 } from '../../../src/logical/token-fields.js'
-import { makeRequest, refusal } from '../../support/backend-harness.js'
+import { EMPTY_TOKEN_FIELDS, makeRequest, refusal } from '../../support/backend-harness.js'
 
 /** What a write of `body` makes of `current`. */
 const apply = async (body: JsonObject, current: TokenSettings = DEFAULT_TOKEN_SETTINGS) => {
@@ -40,17 +40,7 @@ const apply = async (body: JsonObject, current: TokenSettings = DEFAULT_TOKEN_SE
 
 describe('token fields', () => {
   it('start empty', () => {
-    expect(tokenFieldsData(DEFAULT_TOKEN_SETTINGS)).toEqual({
-      token_bound_cidrs: [],
-      token_explicit_max_ttl: 0,
-      token_max_ttl: 0,
-      token_no_default_policy: false,
-      token_num_uses: 0,
-      token_period: 0,
-      token_policies: [],
-      token_ttl: 0,
-      token_type: 'default',
-    })
+    expect(tokenFieldsData(DEFAULT_TOKEN_SETTINGS)).toEqual(EMPTY_TOKEN_FIELDS)
   })
 
   it('read back what was written', async () => {

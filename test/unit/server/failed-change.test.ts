@@ -1,6 +1,87 @@
 import { expect, it } from 'vitest'
 import type { Runtime } from '../../../src/server/runtime/runtime.js'
-import { enablePrimary, hasMode, type Scene, withSimulatedServer } from '../../support/simulated-server.js'
+import { simulatedServersOf } from '../../../src/lab/simulated/servers.js'
+import type { Answer, Call } from '../../../src/server/simulated/calls.js'
+import type { SimulatedNode } from '../../../src/server/simulated/node.js'
+import { SimulatedWorld } from '../../../src/server/simulated/world.js'
+
+interface Scene {
+  readonly node: SimulatedNode
+  readonly send: (call: Call) => Promise<Answer | undefined>
+  /** Opens it, once it was sealed. */
+  readonly unseal: () => Promise<unknown>
+  readonly until: (fact: () => Promise<boolean>) => Promise<void>
+}
+
+const LIMIT_MS = 60_000
+
+/** One open server in virtual time. `diskDelayMsMax`: how long a batch may take. */
+const withSimulatedServer = async (
+  story: (scene: Scene) => Promise<void>,
+  { diskDelayMsMax = 1 }: { readonly diskDelayMsMax?: number } = {},
+): Promise<void> => {
+  const cluster = { name: 'A', servers: simulatedServersOf('A', 0, 1, {}), leaseMs: 1_000 }
+  const world = new SimulatedWorld({
+    seed: 'one server',
+    networkDelayMsMax: 1,
+    diskDelayMsMax,
+    logDelayMsMax: 1,
+    driftOf: () => 1,
+    clusters: [cluster],
+  })
+  const [node] = world.nodes
+  if (!node) throw new Error('there is no server')
+  const { clock } = world
+  const begin = async () => {
+    await node.start()
+    const made = await node.call({ method: 'PUT', path: 'sys/init', body: { secret_shares: 1, secret_threshold: 1 } })
+    const { keys, root_token: token } = (made?.json ?? {}) as { keys: string[]; root_token: string }
+    const unseal = () => node.call({ method: 'PUT', path: 'sys/unseal', body: { key: keys[0] } })
+    await unseal()
+    const send = (call: Call) => node.call({ token, ...call })
+    const until = async (fact: () => Promise<boolean>) => {
+      while (!(await fact())) await clock.sleep(10)
+    }
+    await story({ node, send, unseal, until })
+  }
+  await clock.run(begin(), LIMIT_MS)
+  node.crash(false)
+}
+
+const hasMode = async ({ send }: Scene, kind: string, mode: string): Promise<boolean> => {
+  const answer = await send({ method: 'GET', path: `sys/replication/${kind}/status` })
+  return (answer?.json.data as { readonly mode?: string } | undefined)?.mode === mode
+}
+
+const enablePrimary = async (scene: Scene, kind: string): Promise<void> => {
+  const { server } = scene.node
+  await scene.send({ method: 'PUT', path: `sys/replication/${kind}/primary/enable` })
+  await server?.host.settled()
+  await scene.until(() => hasMode(scene, kind, 'primary'))
+}
+
+/** What was decided of an open cluster is not done any more once it was sealed, whoever opens it again meanwhile. */
+
+const KIND = 'dr'
+const SLOW = { diskDelayMsMax: 500 }
+
+it('a demotion that waits for writes when the cluster is sealed is not done, also after an unseal', () =>
+  withSimulatedServer(async (scene) => {
+    const { send, unseal } = scene
+    await enablePrimary(scene, KIND)
+    await send({ method: 'PUT', path: 'sys/mounts/kv', body: { type: 'kv' } })
+    const write = send({ method: 'PUT', path: 'kv/slow', body: { value: 'v' } })
+    const demotion = send({ method: 'PUT', path: `sys/replication/${KIND}/primary/demote` })
+    expect((await send({ method: 'PUT', path: 'sys/seal' }))?.status).toBe(204)
+    await unseal()
+    expect((await demotion)?.status).toBe(503)
+    await write
+    expect(await hasMode(scene, KIND, 'primary')).toBe(true)
+    // Nothing is in the way of it any more, and clients write again.
+    expect((await send({ method: 'PUT', path: 'kv/slow', body: { value: 'w' } }))?.status).toBe(204)
+    expect((await send({ method: 'PUT', path: `sys/replication/${KIND}/primary/demote` }))?.status).toBe(200)
+    await scene.until(() => hasMode(scene, KIND, 'secondary'))
+  }, SLOW))
 
 /** A change whose batch the disk has written and answered by an error: it is there when the storage was opened again. */
 

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, rmdir, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { silentLog } from '../../../src/base/log.js'
 import { openStore } from '../../support/open-store.js'
 import { checkAfterCrash } from '../../../src/server/data/open-store.js'
@@ -11,9 +11,52 @@ import { LevelEngine } from '../../../src/storage/engine/level-engine.js'
 import type { Store } from '../../../src/storage/store/store.js'
 import { subPageOf } from '../../../src/storage/trees/leaf.js'
 import { SUB_PAGES_PER_PAGE } from '../../../src/storage/trees/merkle.js'
-import { watchTurns } from '../../support/turns.js'
 import { until } from '../../support/until.js'
 import { bytes } from './fixture.js'
+import { createHash, type Hash } from 'node:crypto'
+
+interface Turns {
+  /** Turns of the event loop that went by. */
+  readonly passed: number
+  /** Turns that the work itself has waited for. */
+  readonly given: number
+  /** The most bytes that were given to hashes piece by piece, in one turn. */
+  readonly hashedMax: number
+}
+
+/** What others have had of the event loop until `work` was done. */
+const watchTurns = async (work: () => Promise<unknown>): Promise<Turns> => {
+  const hash = Object.getPrototypeOf(createHash('sha256')) as Hash
+  const { update } = hash
+  const { setImmediate } = globalThis
+  let passed = 0
+  let hashed = 0
+  let hashedMax = 0
+  let isDone = false
+  const count = () => {
+    passed++
+    hashed = 0
+    if (!isDone) setImmediate(count)
+  }
+  setImmediate(count)
+  const given = vi.spyOn(globalThis, 'setImmediate')
+  const updates = vi.spyOn(hash, 'update').mockImplementation(function (
+    this: Hash,
+    data: string | NodeJS.ArrayBufferView,
+  ) {
+    hashed += data instanceof Uint8Array ? data.length : 0
+    hashedMax = Math.max(hashedMax, hashed)
+    return Reflect.apply(update, this, [data])
+  })
+  try {
+    await work()
+    return { passed, given: given.mock.calls.length, hashedMax }
+  } finally {
+    isDone = true
+    given.mockRestore()
+    updates.mockRestore()
+  }
+}
 
 let directory: string
 let engine: LevelEngine

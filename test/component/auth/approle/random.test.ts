@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject, JsonValue } from '../../../../src/logical/json.js'
+import { EMPTY_TOKEN_FIELDS } from '../../../support/backend-harness.js'
 import { ApproleMount } from '../../../unit/auth/approle/approle-mount.js'
 
 const seed = Date.now() % 2 ** 31
@@ -66,15 +67,7 @@ const NEW_ROLE: Model = {
   secret_id_bound_cidrs: null,
   secret_id_num_uses: 0,
   secret_id_ttl: 0,
-  token_bound_cidrs: [],
-  token_explicit_max_ttl: 0,
-  token_max_ttl: 0,
-  token_no_default_policy: false,
-  token_num_uses: 0,
-  token_period: 0,
-  token_policies: [],
-  token_ttl: 0,
-  token_type: 'default',
+  ...EMPTY_TOKEN_FIELDS,
 }
 
 const sizes = fc.constantFrom<number>(-1, 0, 1, 60, 3600)

@@ -1,20 +1,8 @@
 import bcrypt from 'bcrypt'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../../../src/logical/json.js'
-import { type BackendHarness, dataOf, refusal } from '../../../support/backend-harness.js'
+import { type BackendHarness, dataOf, EMPTY_TOKEN_FIELDS, refusal } from '../../../support/backend-harness.js'
 import { makeUserpass } from '../../../unit/auth/userpass/userpass-mount.js'
-
-const EMPTY = {
-  token_bound_cidrs: [],
-  token_explicit_max_ttl: 0,
-  token_max_ttl: 0,
-  token_no_default_policy: false,
-  token_num_uses: 0,
-  token_period: 0,
-  token_policies: [],
-  token_ttl: 0,
-  token_type: 'default',
-}
 
 describe('users of userpass', () => {
   let userpass: BackendHarness
@@ -28,7 +16,7 @@ describe('users of userpass', () => {
 
   it('a userpass user is created with a password and read back without it', async () => {
     expect(await put({ password: 'secret' })).toBeUndefined()
-    expect(await read()).toEqual(EMPTY)
+    expect(await read()).toEqual(EMPTY_TOKEN_FIELDS)
     expect(JSON.stringify(await userpass.storage.keys(''))).toContain('user/ann')
   })
 
@@ -41,7 +29,7 @@ describe('users of userpass', () => {
     expect(await refusal(put({}))).toEqual(['invalid-request', 'missing password'])
     await put({ password: 'secret' })
     await put({ token_ttl: '1h' })
-    expect(await read()).toEqual({ ...EMPTY, token_ttl: 3600 })
+    expect(await read()).toEqual({ ...EMPTY_TOKEN_FIELDS, token_ttl: 3600 })
     expect(await login('secret')).toBeDefined()
   })
 
@@ -70,7 +58,7 @@ describe('users of userpass', () => {
 
   it('userpass names are the same in upper and lower case', async () => {
     await put({ password: 'secret' }, 'Ann')
-    expect(await read('aNN')).toEqual(EMPTY)
+    expect(await read('aNN')).toEqual(EMPTY_TOKEN_FIELDS)
     expect(dataOf(await userpass.list('users'))).toEqual({ keys: ['ann'] })
   })
 
@@ -83,7 +71,7 @@ describe('users of userpass', () => {
   it('userpass shows the deprecated fields of a user if they were written last', async () => {
     await put({ password: 'secret', policies: 'B,a', ttl: '1h', max_ttl: '2h', bound_cidrs: '127.0.0.1/32' })
     expect(await read()).toEqual({
-      ...EMPTY,
+      ...EMPTY_TOKEN_FIELDS,
       token_policies: ['a', 'b'],
       token_ttl: 3600,
       token_max_ttl: 7200,
@@ -94,7 +82,7 @@ describe('users of userpass', () => {
       bound_cidrs: ['127.0.0.1'],
     })
     await put({ token_policies: ['c'], token_ttl: 60, token_max_ttl: 120, token_bound_cidrs: '' })
-    expect(await read()).toEqual({ ...EMPTY, token_policies: ['c'], token_ttl: 60, token_max_ttl: 120 })
+    expect(await read()).toEqual({ ...EMPTY_TOKEN_FIELDS, token_policies: ['c'], token_ttl: 60, token_max_ttl: 120 })
   })
 
   it('userpass validates deprecated fields like the current ones', async () => {
@@ -121,7 +109,7 @@ describe('users of userpass', () => {
   it('the policies of a userpass user change alone', async () => {
     await put({ password: 'secret', token_ttl: 60 })
     await userpass.write('users/ann/policies', { token_policies: ['x', 'y'] })
-    expect(await read()).toEqual({ ...EMPTY, token_ttl: 60, token_policies: ['x', 'y'] })
+    expect(await read()).toEqual({ ...EMPTY_TOKEN_FIELDS, token_ttl: 60, token_policies: ['x', 'y'] })
     await userpass.write('users/ann/policies', { policies: 'Z' })
     expect(await read()).toMatchObject({ token_policies: ['z'], policies: ['z'] })
   })
