@@ -48,9 +48,24 @@ export const openWorld = () => {
     }
     clusters.clear()
   })
+  const start = (name: string, prepare?: (cluster: ControlCluster) => void) =>
+    ControlCluster.start(name, clusters, prepare)
+  const startTwo = async (kind: Kind, name: string, prepare?: (cluster: ControlCluster) => void) => {
+    const [a, other] = [await start('a', prepare), await start(name, prepare)]
+    await a.change(`replication/${kind}/primary/enable`)
+    return [a, other] as const
+  }
   return {
     clusters,
-    start: (name: string, prepare?: (cluster: ControlCluster) => void) => ControlCluster.start(name, clusters, prepare),
+    start,
+    /** Starts a primary `a`, and another cluster. */
+    startTwo,
+    /** Starts a primary `a`, and a secondary of it that has all of its data. */
+    async startPair(kind: Kind, name: string, id = name) {
+      const [a, other] = await startTwo(kind, name)
+      await joinSet(other, kind, a, id)
+      return [a, other] as const
+    },
     /** Stops a cluster for good. */
     async lose(cluster: ControlCluster) {
       clusters.delete(cluster.apiAddress)

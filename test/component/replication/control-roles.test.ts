@@ -21,16 +21,14 @@ import { until } from '../../support/until.js'
 
 /** Whole clusters but for core and HTTP, over real sockets. */
 
-const { start, clusters } = openWorld()
+const { clusters, start, startPair, startTwo } = openWorld()
 
 const enable = async (primary: ControlCluster, kind: Kind) => {
   await primary.change(`replication/${kind}/primary/enable`)
 }
 
 test('a DR secondary is wiped when it is enabled, and gets all data and keys of its primary', async () => {
-  const a = await start('a')
-  const b = await start('b')
-  await enable(a, 'dr')
+  const [a, b] = await startTwo('dr', 'b')
   await a.writeValue(SHARED_KEY, 'shared')
   await a.writeValue(LOCAL_KEY, 'local')
   await b.writeValue(LOCAL_KEY, 'own')
@@ -46,10 +44,7 @@ test('a DR secondary is wiped when it is enabled, and gets all data and keys of 
 })
 
 test('a failover and a failback keep the set id, lose nothing, and wipe nothing', async () => {
-  const a = await start('a')
-  const b = await start('b')
-  await enable(a, 'dr')
-  await joinSet(b, 'dr', a, 'dr-b')
+  const [a, b] = await startPair('dr', 'b', 'dr-b')
   const setId = a.status('dr').cluster_id
   await a.change('replication/dr/primary/demote')
   expect(a.status('dr')).toMatchObject({ mode: 'secondary', state: 'idle', connection_state: 'shutdown' })
@@ -65,9 +60,7 @@ test('a failover and a failback keep the set id, lose nothing, and wipe nothing'
 })
 
 test('what only the former primary had is listed when it rejoins', async () => {
-  const a = await start('a')
-  const b = await start('b')
-  await enable(a, 'dr')
+  const [a, b] = await startTwo('dr', 'b')
   await a.writeValue(SHARED_KEY, 'old')
   await joinSet(b, 'dr', a, 'dr-b')
   b.holds.hold('dr', 'apply')
@@ -99,10 +92,7 @@ const beforeItStops = (copy: ControlCluster, work: () => Promise<void>): { reado
 }
 
 const dormantPair = async (): Promise<{ a: ControlCluster; b: ControlCluster; late: { readonly isDone: boolean } }> => {
-  const a = await start('a')
-  const b = await start('b')
-  await enable(a, 'dr')
-  await joinSet(b, 'dr', a, 'dr-b')
+  const [a, b] = await startPair('dr', 'b', 'dr-b')
   const late = beforeItStops(b, async () => {
     await enable(a, 'performance')
     await until(() => b.replication.view.healthModes.performance === 'primary')
@@ -130,10 +120,7 @@ test('a copy that is promoted goes on under an epoch of its own in roles that ca
 })
 
 test('a primary that was overtaken learns of it and is fenced', async () => {
-  const a = await start('a')
-  const b = await start('b')
-  await enable(a, 'dr')
-  await joinSet(b, 'dr', a, 'dr-b')
+  const [a, b] = await startPair('dr', 'b', 'dr-b')
   await b.change('replication/dr/secondary/promote', { dr_operation_token: await operationToken(b) })
   await until(() => a.replication.view.fence !== undefined)
   expect(a.status('dr').mode).toBe('primary')
@@ -184,9 +171,7 @@ test('a write on a performance secondary is run by the primary and seen here whe
     const times = { ...cluster.settings.times, keepaliveTimeoutMs: 60_000, forwardingTimeoutMs: 60_000 }
     cluster.settings = { ...cluster.settings, times, bestEffortWalWaitMs: 60_000 }
   }
-  const a = await start('a', patient)
-  const c = await start('c', patient)
-  await enable(a, 'performance')
+  const [a, c] = await startTwo('performance', 'c', patient)
   await joinSet(c, 'performance', a, 'c')
   const request = (path: string) => makeRequest('update', path, { value: 'forwarded' }, { clientToken: 'secret' })
   const { response, state } = await c.replication.forwarder.forward(request('secret/a'))
@@ -199,9 +184,7 @@ test('a write on a performance secondary is run by the primary and seen here whe
 })
 
 test('a token that fails leaves the cluster as it was, and says where it failed', async () => {
-  const a = await start('a')
-  const b = await start('b')
-  await enable(a, 'dr')
+  const [a, b] = await startTwo('dr', 'b')
   await b.writeValue(SHARED_KEY, 'kept')
   const token = await issueToken(a, 'dr', 'dr-b')
   const enableWith = (text: string) => refusalOf(b.post('replication/dr/secondary/enable', { token: text }))
@@ -226,9 +209,7 @@ test('a token that fails leaves the cluster as it was, and says where it failed'
 })
 
 test('a sealed token needs no API of the primary and can be tried again', async () => {
-  const a = await start('a')
-  const c = await start('c')
-  await enable(a, 'performance')
+  const [a, c] = await startTwo('performance', 'c')
   const key = await c.post('replication/performance/secondary/generate-public-key')
   const data = key?.data as { secondary_public_key: string }
   const issued = await a.post('replication/performance/primary/secondary-token', { id: 'c', ...data })
@@ -251,9 +232,7 @@ const sealedTokenFor = async (primary: ControlCluster, secondary: ControlCluster
 }
 
 test('a sealed token works once, also for the cluster that has used it, and after restarts', async () => {
-  const a = await start('a')
-  const c = await start('c')
-  await enable(a, 'performance')
+  const [a, c] = await startTwo('performance', 'c')
   const first = await sealedTokenFor(a, c, 'first')
   await c.change('replication/performance/secondary/enable', { token: first })
   await untilStreaming(c, 'performance', a)
@@ -298,9 +277,7 @@ test('two clusters that use one sealed token at the same time: exactly one joins
 })
 
 test('a token that was replaced by a newer one for its id does not take the newer one’s place', async () => {
-  const a = await start('a')
-  const c = await start('c')
-  await enable(a, 'performance')
+  const [a, c] = await startTwo('performance', 'c')
   const older = await sealedTokenFor(a, c, 'c')
   const key = exchangeKeyKey('performance')
   const olderKey = c.barrier.get(key) ?? Buffer.alloc(0)
@@ -315,10 +292,7 @@ test('a token that was replaced by a newer one for its id does not take the newe
 })
 
 test('a revoked secondary is cut, and a new token brings it back without a wipe', async () => {
-  const a = await start('a')
-  const c = await start('c')
-  await enable(a, 'performance')
-  await joinSet(c, 'performance', a, 'c')
+  const [a, c] = await startPair('performance', 'c')
   await a.post('replication/performance/primary/revoke-secondary', { id: 'c' })
   expect(a.status('performance').known_secondaries).toEqual([])
   await until(() => c.status('performance').connection_state === 'transient_failure')
@@ -331,9 +305,7 @@ test('a revoked secondary is cut, and a new token brings it back without a wipe'
 })
 
 test('an id is taken by its first connection, and a certificate serves one cluster', async () => {
-  const a = await start('a')
-  const b = await start('b')
-  await enable(a, 'dr')
+  const [a, b] = await startTwo('dr', 'b')
   const first = await issueToken(a, 'dr', 'dr-b')
   const second = await issueToken(a, 'dr', 'dr-b')
   expect(await refusalOf(b.post('replication/dr/secondary/enable', { token: first }))).toContain('not registered')
@@ -345,10 +317,7 @@ test('an id is taken by its first connection, and a certificate serves one clust
 })
 
 test('another address of the primary is taken over without a restart, a dead one is not', async () => {
-  const a = await start('a')
-  const c = await start('c')
-  await enable(a, 'performance')
-  await joinSet(c, 'performance', a, 'c')
+  const [a, c] = await startPair('performance', 'c')
   const { restarts } = c
   const update = (...addresses: string[]) =>
     c.post('replication/performance/secondary/update-primary', { update_primary_addrs: addresses })
@@ -393,10 +362,7 @@ test('a secondary with an older version is not let in', async () => {
 })
 
 test('a promotion waits until everything announced is applied', async () => {
-  const a = await start('a')
-  const b = await start('b')
-  await enable(a, 'dr')
-  await joinSet(b, 'dr', a, 'dr-b')
+  const [a, b] = await startPair('dr', 'b', 'dr-b')
   b.holds.hold('dr', 'apply')
   await a.writeValue(SHARED_KEY, 'ahead')
   await until(() => b.replication.view.announcedIndex >= a.store.lastShippedIndex)
@@ -411,10 +377,7 @@ test('a promotion waits until everything announced is applied', async () => {
 })
 
 test('roles come back from what is stored after a crash', async () => {
-  const a = await start('a')
-  const b = await start('b')
-  await enable(a, 'dr')
-  await joinSet(b, 'dr', a, 'dr-b')
+  const [a, b] = await startPair('dr', 'b', 'dr-b')
   await a.restart()
   await b.restart()
   await a.writeValue(SHARED_KEY, 'after the crash')
@@ -424,10 +387,7 @@ test('roles come back from what is stored after a crash', async () => {
 })
 
 test.each(['dr', 'performance'] as const)('a %s secondary that is away keeps its last sign of life', async (kind) => {
-  const a = await start('a')
-  const b = await start('b')
-  await enable(a, kind)
-  await joinSet(b, kind, a, 'b')
+  const [a, b] = await startPair(kind, 'b')
   await b.listener.close()
   await b.replication.stop()
   const away = { node_id: 'b', connection_status: 'disconnected', last_heartbeat: expect.any(String) }
@@ -438,9 +398,7 @@ test.each(['dr', 'performance'] as const)('a %s secondary that is away keeps its
 })
 
 test('a filter written before a secondary joins keeps data from it, and lifting it brings the data', async () => {
-  const a = await start('a')
-  const c = await start('c')
-  await enable(a, 'performance')
+  const [a, c] = await startTwo('performance', 'c')
   await a.writeValue(SHARED_KEY, 'filtered')
   const path = 'replication/performance/primary/paths-filter/c'
   expect(await a.post(path, { mode: 'deny', paths: 'secret' })).toBeUndefined()
@@ -455,10 +413,7 @@ test('a filter written before a secondary joins keeps data from it, and lifting 
 })
 
 test('who was away while a filter came and went compares, and does so after a crash', async () => {
-  const a = await start('a')
-  const c = await start('c')
-  await enable(a, 'performance')
-  await joinSet(c, 'performance', a, 'c')
+  const [a, c] = await startPair('performance', 'c')
   c.network.isDown = true
   c.network.cut()
   const path = 'replication/performance/primary/paths-filter/c'
@@ -481,9 +436,7 @@ test('who was away while a filter came and went compares, and does so after a cr
 })
 
 test('a promotion that is forced in the middle of a sync has sound trees and says what it gave up', async () => {
-  const a = await start('a')
-  const b = await start('b')
-  await enable(a, 'dr')
+  const [a, b] = await startTwo('dr', 'b')
   await a.writeValue(SHARED_KEY, 'not yet there')
   b.holds.hold('dr', 'merkle-sync')
   await b.change('replication/dr/secondary/enable', { token: await issueToken(a, 'dr', 'dr-b') })
@@ -502,9 +455,7 @@ test('a promotion that is forced in the middle of a sync has sound trees and say
 })
 
 test('a first copy that a failing storage keeps from being finished is finished when it can be', async () => {
-  const a = await start('a')
-  const b = await start('b')
-  await enable(a, 'dr')
+  const [a, b] = await startTwo('dr', 'b')
   await a.writeValue(SHARED_KEY, 'copied')
   b.holds.hold('dr', 'merkle-sync')
   await b.change('replication/dr/secondary/enable', { token: await issueToken(a, 'dr', 'dr-b') })
@@ -536,10 +487,7 @@ test('the first of several concurrent role changes succeeds, and the others get 
 })
 
 test('a replication whose storage has failed follows nobody any more once it is stopped', async () => {
-  const a = await start('a')
-  const b = await start('b')
-  await enable(a, 'dr')
-  await joinSet(b, 'dr', a, 'b')
+  const [a, b] = await startPair('dr', 'b')
   b.holds.hold('dr', 'apply')
   await a.writeValue(SHARED_KEY, 'announced and not applied')
   const { follower } = b.replication.context.running.dr

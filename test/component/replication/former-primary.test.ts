@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { LogicalError } from '../../../src/logical/errors.js'
-import { joinSet, openWorld, promoteDr, yieldTo } from '../../support/control-cluster.js'
+import { openWorld, promoteDr, yieldTo } from '../../support/control-cluster.js'
 import { tellFormerPrimary } from '../../../src/replication/roles/former-primary.js'
 import { PrimaryRole } from '../../../src/replication/roles/primary-role.js'
 import type { DataPlane, Told } from '../../../src/replication/host/services.js'
@@ -12,10 +12,7 @@ const world = openWorld()
 
 /** `b` has taken the place of `a`, which does not know. */
 const startOvertaken = async () => {
-  const a = await world.start('a')
-  const b = await world.start('b')
-  await a.change('replication/dr/primary/enable')
-  await joinSet(b, 'dr', a, 'b')
+  const [a, b] = await world.startPair('dr', 'b')
   await promoteDr(b)
   return { a, b }
 }

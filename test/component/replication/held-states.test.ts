@@ -6,13 +6,11 @@ import { until } from '../../support/until.js'
 /** What a secondary shows while a lab holds it on its way. */
 
 const KINDS: readonly Kind[] = ['dr', 'performance']
-const { start } = openWorld()
+const { startTwo } = openWorld()
 
 /** A primary with a value, and a cluster that joins it and is held in the state. */
 const heldPair = async (kind: Kind, state: HoldState) => {
-  const a = await start('a')
-  const b = await start('b')
-  await a.change(`replication/${kind}/primary/enable`)
+  const [a, b] = await startTwo(kind, 'b')
   await a.writeValue(SHARED_KEY, 'copied')
   b.holds.hold(kind, state)
   await b.change(`replication/${kind}/secondary/enable`, { token: await issueToken(a, kind, 'b') })

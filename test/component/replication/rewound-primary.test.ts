@@ -6,7 +6,6 @@ import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
 import {
   type ControlCluster,
   issueToken,
-  joinSet,
   openWorld,
   operationToken,
   promoteDr,
@@ -44,10 +43,7 @@ const recoverPath = (kind: Kind) => (kind === 'dr' ? 'replication/dr/secondary/r
 
 /** A primary with a secondary that has 3 writes which the primary has not any more. */
 const rewound = async (kind: Kind, meanwhile: (primary: ControlCluster) => Promise<void> = async () => undefined) => {
-  const a = await world.start('a')
-  const b = await world.start('b')
-  await a.change(`replication/${kind}/primary/enable`)
-  await joinSet(b, kind, a, 'b')
+  const [a, b] = await world.startPair(kind, 'b')
   await a.writeValue(key('both'), 'on both')
   await untilStreaming(b, kind, a)
   const putBack = await a.copyDisk()

@@ -6,7 +6,7 @@ import { KEYS } from '../../../src/storage/keys/key-families.js'
 
 /** A secondary whose filter changes behind its back, or halfway, is brought in line before anything else. */
 
-const { start } = openWorld()
+const { start, startTwo } = openWorld()
 
 const FILTER = 'replication/performance/primary/paths-filter'
 const UPDATE = 'replication/performance/secondary/update-primary'
@@ -29,9 +29,7 @@ const promote = (cluster: ControlCluster) =>
 
 /** A primary with a value in the mount `secret/`, and a secondary `c` that the mount is kept from. */
 const filteredPair = async () => {
-  const a = await start('a')
-  const c = await start('c')
-  await a.change('replication/performance/primary/enable')
+  const [a, c] = await startTwo('performance', 'c')
   await a.writeValue(SHARED_KEY, 'filtered')
   await a.post(`${FILTER}/c`, { mode: 'deny', paths: 'secret' })
   await c.change('replication/performance/secondary/enable', { token: await issue(a, 'c') })
@@ -117,9 +115,7 @@ test('a filtered secondary that comes back compares nothing', async () => {
 })
 
 test('a mount that is moved to a path that a filter names leaves the secondary', async () => {
-  const a = await start('a')
-  const c = await start('c')
-  await a.change('replication/performance/primary/enable')
+  const [a, c] = await startTwo('performance', 'c')
   await a.writeValue(SHARED_KEY, 'shown')
   await a.post(`${FILTER}/c`, { mode: 'deny', paths: 'late' })
   await c.change('replication/performance/secondary/enable', { token: await issue(a, 'c') })
@@ -235,9 +231,7 @@ test('what would be arriving is stranded while nobody is followed, and arrives f
 })
 
 test('a key that was deleted behind the filter goes from the secondary, where its hash outweighs what is here', async () => {
-  const a = await start('a')
-  const c = await start('c')
-  await a.change('replication/performance/primary/enable')
+  const [a, c] = await startTwo('performance', 'c')
   await a.writeValue(SHARED_KEY, 'deleted later')
   await c.change('replication/performance/secondary/enable', { token: await issue(a, 'c') })
   await until(() => streams(c)() && c.readValue(SHARED_KEY) === 'deleted later')
