@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { openForInspection } from '../../src/storage/inspection/inspect.js'
-import { EtcdProcess } from '../support/etcd.js'
+import { startEtcd } from '../support/etcd.js'
 import type { Link } from '../../src/lab/proxy/link.js'
 import { openLink } from '../support/cut-ways.js'
 import { type NodeProcess, nodeProcesses } from '../support/node-processes.js'
@@ -15,8 +15,7 @@ const NAMES = ['A', 'B', 'C']
 
 /** Each reaches the etcd by a way of its own. */
 const open = async (settings: object = {}) => {
-  const etcd = await EtcdProcess.start()
-  onTestFinished(() => etcd.destroy())
+  const etcd = await startEtcd()
   const ways = new Map<string, Link>()
   for (const name of NAMES) ways.set(name, await openLink(etcd.port))
   const wayOf = (name: string): Link => {

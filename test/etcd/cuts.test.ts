@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { errorsOf } from '../../src/client/api-client.js'
-import { EtcdProcess, fill, makeRoom } from '../support/etcd.js'
+import { EtcdProcess, fill, makeRoom, startEtcd } from '../support/etcd.js'
 import { CutWays, pairsOf } from '../support/cut-ways.js'
 import { type NodeProcess, nodeProcesses } from '../support/node-processes.js'
 import { expectAll, Writers } from '../support/node-writers.js'
@@ -62,12 +62,6 @@ const pidsOf = (members: ReadonlyMap<string, EtcdProcess>): ReadonlyMap<string, 
 /** Three servers, each a process: any two processes cannot reach each other, clocks jump, and the etcd is full. */
 
 const NAMES = ['A', 'B', 'C']
-
-const startEtcd = async (...flags: string[]): Promise<EtcdProcess> => {
-  const etcd = await EtcdProcess.start(...flags)
-  onTestFinished(() => etcd.destroy())
-  return etcd
-}
 
 const open = async (nodes: TestNodes<NodeProcess>): Promise<void> => {
   await Promise.all(nodes.all.map((node) => node.start()))

@@ -2,23 +2,13 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { prepareCopy } from '../../src/storage/commit-log/copy.js'
 import { LeadershipLost, LogRefused, OutcomeUnknown } from '../../src/storage/commit-log/shared-log.js'
 import { MemoryDisk, MemoryEngine } from '../../src/storage/engine/memory-engine.js'
-import { ask, EtcdProcess, makeRoom } from '../support/etcd.js'
+import { ask, type EtcdProcess, makeRoom, startEtcd } from '../support/etcd.js'
 import { sourceOf } from '../support/engine-source.js'
 import { EtcdNode, openEtcdLog } from '../support/etcd-node.js'
 import { contentOf } from '../unit/storage/node-world.js'
 
 const never = new AbortController().signal
-const startEtcd = async (...flags: string[]): Promise<EtcdProcess> => {
-  const etcd = await EtcdProcess.start(...flags)
-  onTestFinished(() => etcd.destroy())
-  return etcd
-}
-
-const startNode = async (etcd: EtcdProcess, options = {}): Promise<EtcdNode> => {
-  const node = await EtcdNode.start({ addresses: [etcd.address], ...options })
-  onTestFinished(() => node.close())
-  return node
-}
+const startNode = (etcd: EtcdProcess, options = {}) => EtcdNode.start({ addresses: [etcd.address], ...options })
 
 const put = (node: EtcdNode, key: string, value: Buffer | string) =>
   node.store.write((tx) => tx.put(`logical/${key}`, Buffer.from(value)))
@@ -75,7 +65,6 @@ describe('stores that share a log in etcd', () => {
     await leader.lead()
     for (let i = 0; i < 60; i++) await put(leader, `k${i % 12}`, `value ${i}`)
     const shared = await openEtcdLog({ addresses: [etcd.address] })
-    onTestFinished(() => shared.close())
     const readImage = shared.readImage.bind(shared)
     let imagesRead = 0
     shared.readImage = async (signal) => {

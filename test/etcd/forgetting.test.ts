@@ -1,11 +1,9 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
-import { createSystemRandom } from '../../src/base/random.js'
 import type { WatchResponse } from '../../src/storage/commit-log/etcd/etcd-api.js'
-import { EtcdConnection } from '../../src/storage/commit-log/etcd/etcd-connection.js'
 import { EtcdLayout, encodeMark, START_MARK } from '../../src/storage/commit-log/etcd/etcd-layout.js'
 import type { Entry } from '../../src/storage/engine/engine.js'
-import { EtcdProcess } from '../support/etcd.js'
+import { type EtcdProcess, startConnectedEtcd } from '../support/etcd.js'
 import { EtcdNode, openEtcdLog } from '../support/etcd-node.js'
 
 /** What was replaced leaves the files of etcd, and how nodes get along over that. */
@@ -13,39 +11,22 @@ import { EtcdNode, openEtcdLog } from '../support/etcd-node.js'
 const never = new AbortController().signal
 const layout = new EtcdLayout('/nodes/')
 
-const startEtcd = async () => {
-  const etcd = await EtcdProcess.start()
-  onTestFinished(() => etcd.destroy())
-  const connection = new EtcdConnection({
-    clock: systemClock,
-    random: createSystemRandom(),
-    addresses: [etcd.address],
-    requestTimeoutMs: 5000,
-  })
-  onTestFinished(async () => connection.close())
-  return { etcd, connection }
-}
-
 /** A node with a member of its own, as it sees it. */
-const openLog = async (etcd: EtcdProcess, options = {}) => {
-  const log = await openEtcdLog({ addresses: [etcd.address], isOwnMember: true, ...options })
-  onTestFinished(() => log.close())
-  return log
-}
+const openLog = (etcd: EtcdProcess, options = {}) =>
+  openEtcdLog({ addresses: [etcd.address], isOwnMember: true, ...options })
 
 async function* oneKey(): AsyncGenerator<readonly Entry[]> {
   yield [{ key: 'd/fresh', value: Buffer.from('fresh') }]
 }
 
 it('one node after the other has its member defragmented', async () => {
-  const { etcd, connection } = await startEtcd()
+  const { etcd, connection } = await startConnectedEtcd()
   const turns: string[] = []
   const watch = await connection.watch()
   watch.on('data', ({ events }: WatchResponse) => void turns.push(...events.map(({ type }) => type)))
   watch.on('error', () => undefined)
   watch.write({ create_request: { key: layout.turn } })
   const leader = await EtcdNode.start({ addresses: [etcd.address], isOwnMember: true })
-  onTestFinished(() => leader.close())
   const others = [await openLog(etcd), await openLog(etcd), await openLog(etcd)]
   const leadership = await leader.lead()
   await leadership.replace(oneKey())
@@ -54,9 +35,8 @@ it('one node after the other has its member defragmented', async () => {
 })
 
 it('a turn that nobody ends is over with its lease', async () => {
-  const { etcd, connection } = await startEtcd()
+  const { etcd, connection } = await startConnectedEtcd()
   const leader = await EtcdNode.start({ addresses: [etcd.address], isOwnMember: true })
-  onTestFinished(() => leader.close())
   const leadership = await leader.lead()
   const { ID: lease } = await connection.ask('LeaseGrant', { TTL: 1 })
   const turn = { request_put: { key: layout.turn, value: Buffer.alloc(0), lease } }
@@ -67,7 +47,7 @@ it('a turn that nobody ends is over with its lease', async () => {
 })
 
 it('a leader that does not delete what was replaced is not waited for without end', async () => {
-  const { etcd, connection } = await startEtcd()
+  const { etcd, connection } = await startConnectedEtcd()
   const leader = JSON.stringify({ nodeId: 'other', apiAddress: '', clusterAddress: '', activeSinceMs: 0 })
   const puts = [
     { key: layout.leader, value: Buffer.from(leader) },

@@ -1,10 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
-import { createSystemRandom } from '../../src/base/random.js'
-import { EtcdConnection } from '../../src/storage/commit-log/etcd/etcd-connection.js'
+import type { EtcdConnection } from '../../src/storage/commit-log/etcd/etcd-connection.js'
 import { EtcdLayout } from '../../src/storage/commit-log/etcd/etcd-layout.js'
 import type { EtcdSharedLog } from '../../src/storage/commit-log/etcd/etcd-shared-log.js'
-import { ask, EtcdProcess, fill, makeRoom } from '../support/etcd.js'
+import { ask, fill, makeRoom, startConnectedEtcd } from '../support/etcd.js'
 import { openEtcdLog } from '../support/etcd-node.js'
 import { openLink } from '../support/cut-ways.js'
 import { until } from '../support/until.js'
@@ -14,20 +13,7 @@ import { until } from '../support/until.js'
 const LEASE_MS = 2000
 const never = new AbortController().signal
 const layout = new EtcdLayout('/nodes/')
-const startEtcd = async (...flags: string[]): Promise<{ etcd: EtcdProcess; connection: EtcdConnection }> => {
-  const etcd = await EtcdProcess.start(...flags)
-  onTestFinished(() => etcd.destroy())
-  const options = { clock: systemClock, random: createSystemRandom(), requestTimeoutMs: 5000 }
-  const connection = new EtcdConnection({ ...options, addresses: [etcd.address] })
-  onTestFinished(() => connection.close())
-  return { etcd, connection }
-}
-
-const openLog = async (address: string): Promise<EtcdSharedLog> => {
-  const log = await openEtcdLog({ addresses: [address], leaseMs: LEASE_MS })
-  onTestFinished(() => log.close())
-  return log
-}
+const openLog = (address: string) => openEtcdLog({ addresses: [address], leaseMs: LEASE_MS })
 
 const stand = (log: EtcdSharedLog, nodeId: string) =>
   log.campaign({ nodeId, apiAddress: '', clusterAddress: '' }, never)
@@ -43,7 +29,7 @@ const keepAlive = (connection: EtcdConnection, lease: string): void => {
 const keyOf = async (connection: EtcdConnection, key: Buffer) => (await connection.ask('Range', { key })).kvs[0]
 
 it('another node leads when no heartbeat came for a lease, although etcd lets that go on', async () => {
-  const { etcd, connection } = await startEtcd()
+  const { etcd, connection } = await startConnectedEtcd()
   const way = await openLink(etcd.port)
   onTestFinished(() => way.close())
   const first = await openLog(`127.0.0.1:${way.port}`)
@@ -59,7 +45,7 @@ it('another node leads when no heartbeat came for a lease, although etcd lets th
 })
 
 it('a leader whose heartbeats come is left alone, and one that was deposed learns of it with its next', async () => {
-  const { etcd, connection } = await startEtcd()
+  const { etcd, connection } = await startConnectedEtcd()
   const first = await openLog(etcd.address)
   const leadership = await stand(first, 'first')
   const started = await keyOf(connection, layout.heartbeat)
@@ -73,9 +59,8 @@ it('a leader whose heartbeats come is left alone, and one that was deposed learn
 })
 
 it('nobody is told any more what etcd held long ago, also where nodes only tell that they are there', async () => {
-  const { etcd, connection } = await startEtcd()
+  const { etcd, connection } = await startConnectedEtcd()
   const log = await openEtcdLog({ addresses: [etcd.address], leaseMs: LEASE_MS, bounds: { historyMs: 200 } })
-  onTestFinished(() => log.close())
   await stand(log, 'first')
   const { mod_revision: revision } = (await keyOf(connection, layout.heartbeat)) ?? {}
   const atThatTime = () =>
@@ -88,7 +73,7 @@ it('nobody is told any more what etcd held long ago, also where nodes only tell 
 })
 
 it('a full etcd takes no heartbeats: nobody waits for them until there is room again', async () => {
-  const { etcd, connection } = await startEtcd('--quota-backend-bytes', String(16 * 1024 * 1024))
+  const { etcd, connection } = await startConnectedEtcd('--quota-backend-bytes', String(16 * 1024 * 1024))
   const first = await openLog(etcd.address)
   const second = await openLog(etcd.address)
   const leadership = await stand(first, 'first')

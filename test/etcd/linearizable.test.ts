@@ -1,7 +1,7 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { quantile } from '../../scripts/bench/stats.js'
 import { createSeededRandom } from '../../src/base/random.js'
-import { EtcdProcess } from '../support/etcd.js'
+import { startEtcd } from '../support/etcd.js'
 import { KvClient, KvHistory } from '../support/kv-history.js'
 import { type NodeProcess, nodeProcesses } from '../support/node-processes.js'
 import { LimitedLogins } from '../support/node-writers.js'
@@ -23,8 +23,7 @@ const USES = 12
 const LEASE = '2s'
 
 const open = async (more: object = {}) => {
-  const etcd = await EtcdProcess.start()
-  onTestFinished(() => etcd.destroy())
+  const etcd = await startEtcd()
   const nodes = await nodeProcesses(['A', 'B', 'C'], etcd.address, { leader_lease: LEASE }, more)
   await Promise.all(nodes.all.map((node) => node.start()))
   await nodes.open()

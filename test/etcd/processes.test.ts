@@ -1,5 +1,5 @@
-import { expect, onTestFinished, test } from 'vitest'
-import { EtcdProcess } from '../support/etcd.js'
+import { expect, test } from 'vitest'
+import { startEtcd } from '../support/etcd.js'
 import { type NodeProcess, nodeProcesses } from '../support/node-processes.js'
 import { expectAll, expectKillsSurvived, expectUsesCounted, Writers } from '../support/node-writers.js'
 import type { TestNodes } from '../support/nodes.js'
@@ -8,8 +8,7 @@ import { until } from '../support/until.js'
 /** Three servers, each a process, that are one cluster over an etcd. */
 
 const open = async (names = ['A', 'B', 'C'], settings: object = {}) => {
-  const etcd = await EtcdProcess.start()
-  onTestFinished(() => etcd.destroy())
+  const etcd = await startEtcd()
   const nodes = await nodeProcesses(names, etcd.address, settings)
   await Promise.all(nodes.all.map((node) => node.start()))
   await nodes.open()

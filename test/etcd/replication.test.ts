@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { expect, onTestFinished, test } from 'vitest'
-import { EtcdProcess } from '../support/etcd.js'
+import { expect, test } from 'vitest'
+import { startEtcd } from '../support/etcd.js'
 import { type NodeProcess, nodeProcesses } from '../support/node-processes.js'
 import { expectStreamedAlone, joinNodes, level } from '../support/node-replication.js'
 import { expectAll, Writers } from '../support/node-writers.js'
@@ -20,8 +20,7 @@ const start = async (names: readonly string[], etcdAddress: string | undefined):
 }
 
 const startShared = async (names: readonly string[]): Promise<TestNodes<NodeProcess>> => {
-  const etcd = await EtcdProcess.start()
-  onTestFinished(() => etcd.destroy())
+  const etcd = await startEtcd()
   return start(names, etcd.address)
 }
 
@@ -77,8 +76,7 @@ test.each(KINDS)(
 )
 
 test('what a cluster of several nodes held before it joined is gone from each directory, and from what etcd holds', async () => {
-  const etcd = await EtcdProcess.start()
-  onTestFinished(() => etcd.destroy())
+  const etcd = await startEtcd()
   const secondary = await start(['S', 'T'], etcd.address)
   const client = secondary.clientOf(await secondary.active())
   await client.call('POST', 'sys/mounts/old', { body: { type: 'kv' } })

@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { silentLog } from '../../src/base/log.js'
-import { ApiClient } from '../../src/client/api-client.js'
 import { type PortPair, randomPorts } from '../../src/lab/model/ports.js'
 import { loadServerConfig } from '../../src/server/config/server-config.js'
 import type { Server } from '../../src/server/server.js'
 import { startServerFrom } from '../../src/server/start.js'
-import { EtcdProcess } from '../support/etcd.js'
+import { EtcdProcess, startEtcd } from '../support/etcd.js'
+import { portsOf } from '../support/node-processes.js'
+import { nodeConfig, TestNode } from '../support/nodes.js'
 import { until } from '../support/until.js'
 
 /** Servers that keep their data in an etcd. */
@@ -24,35 +25,21 @@ beforeAll(async () => {
 afterAll(() => etcd.destroy())
 
 /** One place for a server, at which one after the other is started. */
-class Place {
-  readonly #ports: PortPair
-  readonly #storage: object
-  readonly #own: object
-  readonly anonymous: ApiClient
+class Place extends TestNode {
+  readonly #config: object
   server: Server | undefined
 
-  constructor(ports: PortPair, storage: object, own: object) {
-    this.#ports = ports
-    this.#storage = storage
-    this.#own = own
-    this.anonymous = new ApiClient({ address: `http://127.0.0.1:${ports.api}`, timeoutMs: 30_000 })
+  constructor(name: string, ports: PortPair, config: object) {
+    super(name, ports)
+    this.#config = config
+  }
+
+  get isRunning(): boolean {
+    return this.server !== undefined
   }
 
   async start(): Promise<void> {
-    const local = {
-      listener: {
-        tcp: {
-          address: `127.0.0.1:${this.#ports.api}`,
-          cluster_address: `127.0.0.1:${this.#ports.cluster}`,
-          tls_disable: true,
-        },
-      },
-      storage: { etcd: { address: `http://${etcd.address}`, ...this.#storage } },
-      api_addr: `http://127.0.0.1:${this.#ports.api}`,
-      cluster_addr: `https://127.0.0.1:${this.#ports.cluster}`,
-      understudy: { role_change_wait: '20s', step_down_rest: '1s', leader_lease: '4s', ...this.#own },
-    }
-    const { config, problems } = loadServerConfig([], { VAULT_LOCAL_CONFIG: JSON.stringify(local) })
+    const { config, problems } = loadServerConfig([], { VAULT_LOCAL_CONFIG: JSON.stringify(this.#config) })
     if (!config) throw new Error(JSON.stringify(problems))
     this.server = await startServerFrom(config, silentLog)
   }
@@ -63,14 +50,14 @@ class Place {
     await server?.close(0)
   }
 
+  crash(): Promise<void> {
+    return this.stop()
+  }
+
   async unseal(key: string): Promise<void> {
     await until(async () => (await this.anonymous.read('sys/seal-status')).initialized === true)
     await this.anonymous.call('PUT', 'sys/unseal', { body: { key } })
     await until(async () => [200, 473].includes(await this.health()))
-  }
-
-  async health(): Promise<number> {
-    return (await this.anonymous.send('GET', 'sys/health')).status
   }
 
   async active(): Promise<void> {
@@ -79,12 +66,12 @@ class Place {
 }
 
 const placesFor = async (names: readonly string[], storage: object = {}, own: object = {}): Promise<Place[]> => {
-  const prefix = `/servers-${prefixes++}`
+  const path = `/servers-${prefixes++}`
   const ports = await randomPorts([...names])
   return names.map((name) => {
-    const pair = ports.get(name)
-    if (!pair) throw new Error(`no ports for ${name}`)
-    const place = new Place(pair, { path: prefix, ...storage }, own)
+    const pair = portsOf(ports, name)
+    const stored = { etcd: { address: `http://${etcd.address}`, path, ...storage } }
+    const place = new Place(name, pair, nodeConfig(pair, stored, { leader_lease: '4s', ...own }))
     onTestFinished(() => place.stop())
     return place
   })
@@ -186,8 +173,7 @@ test('a server says which etcd does not answer', async () => {
 })
 
 test('a server whose etcd is gone refuses writes, ends when it is told to, and goes on when etcd is back', async () => {
-  const own = await EtcdProcess.start()
-  onTestFinished(() => own.destroy())
+  const own = await startEtcd()
   const storage = { address: `http://${own.address}`, request_timeout: '500ms' }
   const [place] = (await placesFor(['A'], storage, { role_change_wait: '100ms' })) as [Place]
   await place.start()

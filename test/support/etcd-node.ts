@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { silentLog } from '../../src/base/log.js'
 import { createSystemRandom } from '../../src/base/random.js'
@@ -13,21 +14,15 @@ import type { Store } from '../../src/storage/store/store.js'
 
 const never = new AbortController().signal
 
-export const openEtcdLog = (options: Partial<EtcdSharedLogOptions> & Pick<EtcdSharedLogOptions, 'addresses'>) =>
-  EtcdSharedLog.open(
-    {
-      clock: systemClock,
-      random: createSystemRandom(),
-      log: silentLog,
-      requestTimeoutMs: 500,
-      prefix: '/nodes/',
-      leaseMs: 4000,
-      ...options,
-    },
-    never,
-  )
+/** Opens a log in an etcd, until the test is over. */
+export const openEtcdLog = async (options: Partial<EtcdSharedLogOptions> & Pick<EtcdSharedLogOptions, 'addresses'>) => {
+  const common = { clock: systemClock, random: createSystemRandom(), log: silentLog, requestTimeoutMs: 500 }
+  const log = await EtcdSharedLog.open({ ...common, prefix: '/nodes/', leaseMs: 4000, ...options }, never)
+  onTestFinished(() => log.close())
+  return log
+}
 
-/** A node whose store shares its log in an etcd, over a disk in memory. */
+/** A node whose store shares its log in an etcd, over a disk in memory, until the test is over. */
 export class EtcdNode {
   readonly disk = new MemoryDisk()
   readonly shared: EtcdSharedLog
@@ -50,6 +45,7 @@ export class EtcdNode {
     const hasReadImage = await prepareCopy(sourceOf(engine), shared, never)
     const commitLog = new SharedCommitLog(engine)
     const store = await openStore({ engine, commitLog, clock: systemClock })
+    onTestFinished(() => store.close())
     const follower = new Follower({ store, commitLog, sharedLog: shared })
     const node = new EtcdNode(shared, disk, store, [follower, hasReadImage])
     node.#follow()
@@ -66,11 +62,6 @@ export class EtcdNode {
     void leadership.lost.then(() => this.#follow())
     await this.#follower.lead(leadership)
     return leadership
-  }
-
-  async close(): Promise<void> {
-    await this.store.close()
-    await this.shared.close()
   }
 
   #follow(): void {

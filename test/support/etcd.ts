@@ -3,8 +3,12 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { onTestFinished } from 'vitest'
 import { ETCD } from '../../scripts/support/tiers.js'
+import { systemClock } from '../../src/base/clock.js'
+import { createSystemRandom } from '../../src/base/random.js'
 import { randomSinglePorts } from '../../src/lab/model/ports.js'
+import { EtcdConnection } from '../../src/storage/commit-log/etcd/etcd-connection.js'
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
@@ -156,4 +160,20 @@ export class EtcdProcess {
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }
+}
+
+/** Starts an etcd, until the test is over. */
+export const startEtcd = async (...flags: string[]): Promise<EtcdProcess> => {
+  const etcd = await EtcdProcess.start(...flags)
+  onTestFinished(() => etcd.destroy())
+  return etcd
+}
+
+/** Starts an etcd, and connects to it, until the test is over. */
+export const startConnectedEtcd = async (...flags: string[]) => {
+  const etcd = await startEtcd(...flags)
+  const options = { clock: systemClock, random: createSystemRandom(), requestTimeoutMs: 5000 }
+  const connection = new EtcdConnection({ ...options, addresses: [etcd.address] })
+  onTestFinished(() => connection.close())
+  return { etcd, connection }
 }
