@@ -1,19 +1,9 @@
 import { execFile } from 'node:child_process'
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Installation } from '../support/installation.js'
 
 /** The package as it would be published, used from a project of somebody else's. */
 
@@ -21,40 +11,26 @@ const ROOT = path.join(import.meta.dirname, '..', '..')
 const NAME = 'understudy-lab'
 const run = promisify(execFile)
 
+let installed: Installation
 let project: string
 const inProject = async (program: string, ...args: string[]): Promise<string> =>
-  (await run(program, args, { cwd: project, env: { ...process.env, npm_config_update_notifier: 'false' } })).stdout
-
-/** What an installation leaves: the files of the package, what it depends on, and a link for its command, which may be run. */
-const installPacked = async (): Promise<void> => {
-  const quiet = ['--ignore-scripts', '--silent', `--pack-destination=${project}`]
-  await run('npm', ['pack', ...quiet], { cwd: ROOT })
-  const [tarball = ''] = readdirSync(project).filter((file) => file.endsWith('.tgz'))
-  const place = path.join(project, 'node_modules', NAME)
-  mkdirSync(place, { recursive: true })
-  await inProject('tar', '-xzf', tarball, '--strip-components=1', '-C', place)
-  symlinkSync(path.join(ROOT, 'node_modules'), path.join(place, 'node_modules'))
-  mkdirSync(path.join(project, 'node_modules', '.bin'))
-  const { bin } = JSON.parse(readFileSync(path.join(place, 'package.json'), 'utf8')) as { bin: Record<string, string> }
-  for (const [command, file] of Object.entries(bin)) {
-    chmodSync(path.join(place, file), 0o755)
-    symlinkSync(path.join('..', NAME, file), path.join(project, 'node_modules', '.bin', command))
-  }
-}
+  (await run(program, args, { cwd: project, env: { ...process.env, ...installed.env } })).stdout
 
 beforeAll(async () => {
-  project = mkdtempSync(path.join(tmpdir(), 'understudy-package-'))
-  writeFileSync(path.join(project, 'package.json'), '{ "name": "scratch", "version": "1.0.0", "type": "module" }')
-  await installPacked()
+  installed = await Installation.make()
+  project = installed.directory
 })
 
-afterAll(() => rmSync(project, { recursive: true, force: true }))
+afterAll(() => installed[Symbol.asyncDispose]())
 
 describe('the packed package', () => {
   it('the packed package has the name understudy-lab and the one command understudy', () => {
-    const file = path.join(project, 'node_modules', NAME, 'package.json')
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ name: NAME, bin: { understudy: 'dist/main.js' } })
-    expect(readdirSync(path.join(project, 'node_modules', '.bin'))).toEqual(['understudy'])
+    const { name, bin } = JSON.parse(readFileSync(path.join(installed.place, 'package.json'), 'utf8')) as Record<
+      string,
+      unknown
+    >
+    expect({ name, bin }).toEqual({ name: NAME, bin: { understudy: 'dist/main.js' } })
+    expect(existsSync(path.join(installed.bin, 'understudy'))).toBe(true)
   })
 
   it('the packed package starts a lab in a project that imports it by name', async () => {
