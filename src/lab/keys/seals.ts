@@ -5,7 +5,7 @@ import { sharesToTry, tokensToTry } from './candidates.js'
 import { LabError } from '../model/lab-error.js'
 import { unseal } from '../requests/replication.js'
 import { commandIn } from '../model/lab-directory.js'
-import { nameSilent } from '../requests/unreachable.js'
+import { nameSilent } from '../requests/request-errors.js'
 import { waitFor } from '../requests/wait.js'
 
 /** Seals and unseals clusters with keys of the lab, wherever they run. The functions return a description of what was done. */

@@ -3,7 +3,7 @@ import type { ApiClient } from '../../client/api-client.js'
 import { LabError } from '../model/lab-error.js'
 import type { LiveLab } from './live-lab.js'
 import { statusOf } from '../requests/replication.js'
-import { describeSilence } from '../requests/unreachable.js'
+import { describeSilence } from '../requests/request-errors.js'
 import { waitFor } from '../requests/wait.js'
 
 /** Time from a write on the primary until it is visible on another cluster, in milliseconds. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import { type ClusterAccess, type ClusterKeys, type LabRecord, withClusterKeys } from '../model/cluster.js'
 import type { ActiveFault, FaultRequest } from '../daemon/active-fault.js'
-import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
+import { followEvents, LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { LabError } from '../model/lab-error.js'
 import { requireLab, requireOwnLab, saveLab } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
@@ -12,7 +12,6 @@ import type { ProcessVerb } from '../model/server-verbs.js'
 import type { Topology } from '../model/topology.js'
 import { topologyOf } from '../topology/catalogue.js'
 import type { EventDraft, LabEvent } from '../events/event.js'
-import { followEvents } from '../daemon/reading.js'
 
 /** Drives a lab of processes from its record. Reads the record each time, since other commands may change it. */
 class ProcessDriver implements LabDriver {

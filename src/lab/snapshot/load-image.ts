@@ -20,7 +20,7 @@ import type { LabHost } from '../processes/lab-host.js'
 import { atActiveNodes, openNodes } from '../nodes/nodes.js'
 import { statusOf } from '../requests/replication.js'
 import { sealCluster, unsealWithAny } from '../keys/seals.js'
-import { throughRestart } from '../requests/through-restart.js'
+import { throughRestart } from '../requests/request-errors.js'
 import { waitFor, type WaitOptions } from '../requests/wait.js'
 import { makeReceiver } from './holders.js'
 import {

@@ -1,5 +1,7 @@
-import { drawTree } from './picture.js'
 import { type ClusterPlan, type Link, planOf, type Topology } from '../model/topology.js'
+import type { WiredClusters } from '../model/cluster.js'
+import { KIND_WORDS } from '../model/kinds.js'
+import { topologyOf } from './catalogue.js'
 
 /** Returns a topology diagram, followed by special properties of its clusters and links. */
 export const describeTopology = (topology: Topology): string => {
@@ -56,3 +58,30 @@ const describeLink = ({ activation, filter, latencyMs, jitterMs }: Link): string
   ...(filter ? [`${filter.mode === 'allow' ? 'only' : 'all but'} ${filter.paths.join(', ')}`] : []),
   ...(latencyMs ? [`${latencyMs} ms each way${jitterMs ? `, give or take ${jitterMs} ms` : ''}`] : []),
 ]
+
+/** Draws a lab as it was created: a tree of primaries and secondaries, with addresses. */
+export const drawLab = (lab: WiredClusters): string =>
+  drawTree(
+    lab.clusters.map(({ name }) => name),
+    topologyOf(lab)?.links ?? [],
+    (name) => lab.clusters.find((cluster) => cluster.name === name)?.apiAddress ?? '',
+  )
+
+/** Draws one line per cluster, readable in terminals, logs and mails. */
+const drawTree = (
+  clusters: readonly string[],
+  links: readonly Link[],
+  noteOf: (cluster: string) => string,
+): string => {
+  const draw = (name: string, indent: string): string[] => {
+    const below = links.filter(({ primary }) => primary === name)
+    return below.flatMap((link, index) => {
+      const isLast = index === below.length - 1
+      const line = `${indent}${isLast ? '└' : '├'}── ${KIND_WORDS[link.kind].padEnd(11)} ──▶ ${link.secondary}  ${noteOf(link.secondary)}`
+      return [line.trimEnd(), ...draw(link.secondary, `${indent}${isLast ? ' ' : '│'}   `)]
+    })
+  }
+  const secondaries = new Set(links.map(({ secondary }) => secondary))
+  const roots = clusters.filter((name) => !secondaries.has(name))
+  return roots.flatMap((name) => [`${name}  ${noteOf(name)}`.trimEnd(), ...draw(name, '')]).join('\n')
+}

@@ -1,6 +1,6 @@
 import { readNamedText } from '../../base/named-file.js'
 import { type ApiClient, ApiError } from '../../client/api-client.js'
-import { type ClusterAccess, type ClusterKeys, clientOf, withAnonymousClient, withClient } from '../model/cluster.js'
+import { type ClusterAccess, type ClusterKeys, withAnonymousClient, withClient } from '../model/cluster.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { atSpeaker, type ClusterOfNodes } from '../nodes/nodes.js'
@@ -35,16 +35,15 @@ export interface WireOptions extends WaitOptions {
 
 /** Waits for a new server, initializes and unseals it. */
 export const openCluster = async <T extends ClusterAccess>(cluster: T, options: WireOptions): Promise<T> => {
-  const client = clientOf(cluster)
-  await waitForAnswer(options.clock, client, cluster.name, options.timeoutMs, options.signal)
   const onSeal = (keys: ClusterKeys) => options.onKeys?.({ ...cluster, ...keys })
   const { type, shares, threshold } = options.plans?.[cluster.name]?.seal ?? { ...options, type: 'shamir' }
-  const seal =
-    type === 'auto'
-      ? await initialiseAuto(client, shares, threshold)
-      : await initialise(client, shares, threshold, onSeal)
-  if (type === 'auto') onSeal(seal)
-  client.close()
+  const seal = await withClient(cluster, async (client) => {
+    await waitForAnswer(options.clock, client, cluster.name, options.timeoutMs, options.signal)
+    if (type !== 'auto') return initialise(client, shares, threshold, onSeal)
+    const keys = await initialiseAuto(client, shares, threshold)
+    onSeal(keys)
+    return keys
+  })
   options.onProgress(`cluster ${cluster.name} is open at ${cluster.apiAddress}`)
   return { ...cluster, ...seal }
 }
@@ -154,27 +153,17 @@ const connect = async <T extends ClusterOfNodes>(
   }
   await wait(withClient, (above, below) => joinSecondary(above, below, link, caPem))
   await wait(withAnonymousClient, (above, below) => findLag(above, below, link.kind))
-  const keys = primary.unsealKeys
-  const rootToken =
-    link.kind === 'dr' ? '' : await newRootToken(secondary, keys.slice(0, primary.threshold), what, options)
-  onProgress(`cluster ${secondary.name} is a ${link.kind} secondary of ${primary.name} and replicated`)
-  return { ...secondary, rootToken, unsealKeys: keys, threshold: primary.threshold }
-}
-
-/** Generates a root token. Retries, since a secondary may restart again while it settles into its role. */
-const newRootToken = async (
-  cluster: ClusterOfNodes,
-  keys: readonly string[],
-  what: string,
-  { clock, timeoutMs, signal }: WireOptions,
-): Promise<string> => {
-  let token = ''
+  const { unsealKeys, threshold } = primary
+  let rootToken = ''
   const generate = async () => {
-    token = await withAnonymousClient(await atSpeaker(cluster), (client) => generateRoot(client, keys))
+    const shares = unsealKeys.slice(0, threshold)
+    rootToken = await withAnonymousClient(await atSpeaker(secondary), (client) => generateRoot(client, shares))
     return undefined
   }
-  await waitFor(clock, `a root token, ${what}`, generate, timeoutMs, signal)
-  return token
+  // Repeated, since a secondary may restart again while it settles into its role.
+  if (link.kind !== 'dr') await waitFor(clock, `a root token, ${what}`, generate, timeoutMs, signal)
+  onProgress(`cluster ${secondary.name} is a ${link.kind} secondary of ${primary.name} and replicated`)
+  return { ...secondary, rootToken, unsealKeys, threshold }
 }
 
 /**

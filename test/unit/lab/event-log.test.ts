@@ -5,8 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { describeEvent } from '../../../src/lab/daemon/describe.js'
 import type { EventDraft, LabEvent } from '../../../src/lab/events/event.js'
-import { EventFile, readEvents } from '../../../src/lab/events/event-file.js'
-import { EventLog } from '../../../src/lab/events/event-log.js'
+import { EventFile, EventLog, readEvents } from '../../../src/lab/events/event-log.js'
 
 let directory = ''
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { ApiClient } from '../../../src/client/api-client.js'
-import { throughRestart } from '../../../src/lab/requests/through-restart.js'
+import { throughRestart } from '../../../src/lab/requests/request-errors.js'
 import { waitFor } from '../../../src/lab/requests/wait.js'
 import { RESTARTING_REFUSAL } from '../../../src/logical/refusal-texts.js'
 

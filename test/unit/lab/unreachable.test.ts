@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { ApiUnreachable } from '../../../src/client/api-client.js'
-import { nameSilent } from '../../../src/lab/requests/unreachable.js'
+import { nameSilent } from '../../../src/lab/requests/request-errors.js'
 
 const B = { name: 'B', apiAddress: 'http://127.0.0.1:8210' }
 const after = (cause: Error) => nameSilent(B, new ApiUnreachable('PUT', `${B.apiAddress}/v1/sys/x`, cause))

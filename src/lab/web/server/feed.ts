@@ -9,7 +9,7 @@ import {
   withAnonymousClient,
 } from '../../model/cluster.js'
 import type { LabEvent } from '../../events/event.js'
-import { followEvents, listEvents } from '../../daemon/reading.js'
+import { followEvents, listEvents } from '../../daemon/lab-daemon-client.js'
 import { requireAnyLab } from '../../model/lab-directory.js'
 import type { LabHost } from '../../processes/lab-host.js'
 import { surveyLab } from '../../status/survey.js'
