@@ -1,5 +1,4 @@
 import type { Clock, Timer } from '../../base/clock.js'
-import type { Random } from '../../base/random.js'
 import type { EventDraft } from '../events/event.js'
 import { LabError } from '../model/lab-error.js'
 import { DIRECTIONS } from '../proxy/direction.js'
@@ -16,8 +15,7 @@ import {
   directionState,
   isBetween,
 } from './active-fault.js'
-import { type NamedProxy, nameProxies, type OpenRoute, openRoutes } from './open-routes.js'
-import type { Route } from '../model/routes.js'
+import { type NamedProxy, nameProxies, type OpenRoute } from './open-routes.js'
 import { isDoneAtOnce, isSameSetting, settingOf, ServerOrders } from './server-fault.js'
 import type { WatchedCluster } from './watch.js'
 
@@ -31,13 +29,6 @@ interface Surroundings {
   readonly isSuccessor?: boolean
 }
 
-interface LabDaemonOptions extends Surroundings {
-  readonly routes: readonly Route[]
-  readonly random: Random
-  /** Whether a node was active at the last check. */
-  readonly isActive?: (node: string) => boolean
-}
-
 type EndKind = 'fault-healed' | 'fault-expired'
 
 /** Maximum number of active faults. */
@@ -47,8 +38,8 @@ const FAULTS_MAX = 1000
 const HEAL_AGAIN_MS = 1000
 
 /**
- * Owns the link proxies of a lab, the active faults of links and servers, and the timers that remove them. The caller must close
- * it.
+ * Owns the link proxies of a lab, which the caller has opened, the active faults of links and servers, and the timers that remove
+ * them. The caller must close it, unless it closes the proxies itself.
  */
 export class LabDaemon {
   readonly #around: Surroundings
@@ -60,20 +51,10 @@ export class LabDaemon {
   #lastId = 0
   #isClosed = false
 
-  private constructor(routes: readonly OpenRoute[], around: Surroundings) {
+  constructor(routes: readonly OpenRoute[], around: Surroundings) {
     this.#routes = nameProxies(routes)
     this.#around = around
     this.#servers = new ServerOrders({ isSuccessor: false, ...around })
-  }
-
-  /** Opens the proxies. If a port is taken, closes them again and rejects. */
-  static async open(options: LabDaemonOptions): Promise<LabDaemon> {
-    return new LabDaemon(await openRoutes(options.routes, options), options)
-  }
-
-  /** Uses proxies that the caller has opened and closes. */
-  static over(routes: readonly OpenRoute[], around: Surroundings): LabDaemon {
-    return new LabDaemon(routes, around)
   }
 
   get proxies(): readonly NamedProxy[] {

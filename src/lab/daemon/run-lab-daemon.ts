@@ -6,6 +6,7 @@ import { packageVersion } from '../../base/package-version.js'
 import { describeOwnApi, listLabDaemonApi } from '../../server/own-api/document.js'
 import { LabError } from '../model/lab-error.js'
 import { LabDaemon } from './lab-daemon.js'
+import { openRoutes } from './open-routes.js'
 import { parseFaultRequest } from './parse-fault.js'
 import { type JsonServer, readJson, type Reply, serveJson } from './json-server.js'
 import { ToxiproxyControl } from './toxiproxy-server.js'
@@ -67,8 +68,8 @@ export const runLabDaemon = async (
   const isSuccessor = log.after(0).length > 0
   const tell = log.append.bind(log)
   const watch: Watch = new Watch({ clusters, clock, tell, onSeen: (cluster) => daemon.remind(cluster) })
-  const isActive = (node: string) => watch.isActive(node)
-  const daemon = await LabDaemon.open({ routes, clusters: () => clusters, clock, random, tell, isActive, isSuccessor })
+  const open = await openRoutes(routes, { clock, random, isActive: (node) => watch.isActive(node) })
+  const daemon = new LabDaemon(open, { clusters: () => clusters, clock, tell, isSuccessor })
   log.append({ kind: 'keeper-started', details: {} })
   const toxiproxy = new ToxiproxyControl(new Proxies(daemon, { clock, random }))
   if (toxiproxyPort !== null)

@@ -41,7 +41,7 @@ class AttachedDriver implements LabDriver {
     this.topology = topologyOf(lab) ?? { name: lab.topology, about: '', clusters, links: [] }
     this.events = new LocalEvents(lab.name, host.clock, () => this.clusters())
     this.#host = host
-    this.#keeper = LabDaemon.over([], {
+    this.#keeper = new LabDaemon([], {
       clock: host.clock,
       clusters: () => this.clusters(),
       tell: (draft) => this.events.tell(draft),

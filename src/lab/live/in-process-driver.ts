@@ -34,7 +34,7 @@ class InProcessDriver implements LabDriver {
     this.#lab = lab
     this.name = name
     this.events = lab.localEvents
-    this.#keeper = LabDaemon.over(lab.routes, {
+    this.#keeper = new LabDaemon(lab.routes, {
       clock: systemClock,
       clusters: () => this.clusters(),
       tell: (draft) => this.events.tell(draft),

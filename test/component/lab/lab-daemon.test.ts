@@ -227,7 +227,7 @@ const startSlowServer = async (skewMs = 0) => {
 const daemonOver = (apiAddress: string, isSuccessor = false) => {
   const events: EventDraft[] = []
   const tell = (event: EventDraft) => void events.push(event)
-  const daemon = LabDaemon.over([], {
+  const daemon = new LabDaemon([], {
     clock: systemClock,
     clusters: () => [{ name: 'A', apiAddress }],
     tell,

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { LabDaemon } from '../../../src/lab/daemon/lab-daemon.js'
+import { openRoutes } from '../../../src/lab/daemon/open-routes.js'
 import { linkMetrics } from '../../../src/lab/daemon/link-metrics.js'
 import { Proxies } from '../../../src/lab/daemon/toxiproxy-proxies.js'
 import { ToxiproxyControl } from '../../../src/lab/daemon/toxiproxy-server.js'
@@ -29,7 +30,8 @@ beforeEach(async () => {
   ports = await randomSinglePorts(2)
   const parts = { clock: systemClock, random: createSeededRandom(7) }
   const routes = ports.map((port) => ({ from: 'A', to: 'B', address: echo, port }))
-  daemon = await LabDaemon.open({ routes, clusters: () => [], tell: () => undefined, ...parts })
+  const around = { clusters: () => [], tell: () => undefined, clock: systemClock }
+  daemon = new LabDaemon(await openRoutes(routes, parts), around)
   const toxiproxy = new ToxiproxyControl(new Proxies(daemon, parts))
   await toxiproxy.listenOn(0)
   control = `http://127.0.0.1:${toxiproxy.port}`
