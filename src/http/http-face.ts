@@ -9,25 +9,23 @@ import type { BodyAllowance, BodySender, IncomingRequest, Rendered, SideRequest 
 import type { PathRules } from '../logical/path-rules.js'
 import type { Withheld } from '../logical/request.js'
 import type { AnswerRoom } from './limits/answer-room.js'
-import { ClientGone, isEmptyBody, NO_BODY, readBody, readFileBody, type ReadBody } from './request/body-reader.js'
+import { ClientGone, isEmptyBody, NO_BODY, readBody, type ReadBody, readFileBody } from './request/body-reader.js'
 import type { BodyRoom } from './limits/body-room.js'
 import { clientAddress, type ForwardedForSettings } from './connection/client-address.js'
 import {
-  type Received,
-  type RequestHead,
   namespaceOf,
   readFields,
   readHead,
   readRequest,
+  type Received,
+  type RequestHead,
   senderOf,
 } from './request/incoming-request.js'
-import { API, SIDE } from './message/paths.js'
+import { API, parseQuery, parseTarget, renderMoved, SIDE, type Target } from './message/target.js'
 import { checkFraming } from './message/request-headers.js'
 import { Sender } from './response/respond.js'
 import { renderError } from './message/status-codes.js'
 import type { Answer } from './message/direct-answer.js'
-import { parseTarget, renderMoved, type Target } from './message/target.js'
-import { parseQuery } from './message/url-pairs.js'
 import { welcome } from './response/welcome.js'
 import type { Message } from './message/whole-message.js'
 

@@ -69,8 +69,12 @@ export interface PathSpec<T extends FieldTable = FieldTable> {
   readonly isOldest?: boolean
 }
 
+/** A path without `fields` has none. */
+export type PathDefinition<T extends FieldTable> = Omit<PathSpec<T>, 'fields'> & { readonly fields?: T }
+
 /** Preserves the field types of a single row in a table of differently typed rows. */
-export const definePath = <T extends FieldTable>(spec: PathSpec<T>): PathSpec => spec as unknown as PathSpec
+export const definePath = <T extends FieldTable = Record<never, never>>(spec: PathDefinition<T>): PathSpec =>
+  ({ fields: {}, ...spec }) as unknown as PathSpec
 
 /** The users locked after too many failed logins on this cluster, for sys/locked-users. */
 export interface LockedUsers {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Acl } from '../../src/core/acl/acl.js'
-import type { EntityView } from '../../src/core/acl/acl-entity.js'
+import type { EntityView } from '../../src/core/acl/acl-pattern.js'
 import { mergeRules } from '../../src/core/acl/acl-rules.js'
 import { parsePolicy } from '../../src/core/acl/policy-text.js'
 import type { JsonObject } from '../../src/logical/json.js'

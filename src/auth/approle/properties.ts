@@ -3,17 +3,28 @@
  * its fields and its read, write and delete.
  */
 import { wholeSeconds } from '../../base/duration.js'
-import type { MountView } from '../../logical/backend.js'
-import { invalid, LogicalError } from '../../logical/errors.js'
+import { type Call, definePath, type MountView, type PathSpec } from '../../logical/backend.js'
+import { invalid, LogicalError, unsupportedPath } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
 import { parseBoundCidrs } from '../../logical/bound-cidrs.js'
-import { applyRenamed, normalizePolicies, type TokenSettings } from '../../logical/token-fields.js'
-import { checkPeriod, oldNames, oldPeriodData, oldPoliciesData, ROLE_FIELDS, type RoleCall } from './role-fields.js'
+import { applyRenamed, checkTokenSettings, normalizePolicies, type TokenSettings } from '../../logical/token-fields.js'
+import {
+  checkPeriod,
+  checkSecretIdSettings,
+  oldNames,
+  oldPeriodData,
+  oldPoliciesData,
+  ROLE_FIELDS,
+  type RoleCall,
+} from './role-fields.js'
 import type { Role } from './roles.js'
+import type { FieldTable } from '../../logical/fields.js'
+import type { MountData } from './mount-data.js'
+import { ROLE_NAME_FIELD } from './role-name.js'
 
 type FieldName = keyof typeof ROLE_FIELDS & string
 
-export interface Property {
+interface Property {
   readonly name: string
   readonly fields: readonly FieldName[]
   readonly summary: string
@@ -23,7 +34,7 @@ export interface Property {
   readonly reset?: (role: Role) => Role
 }
 
-export type PropertyCall = Pick<RoleCall, 'values' | 'supplied'>
+type PropertyCall = Pick<RoleCall, 'values' | 'supplied'>
 
 const withToken = (role: Role, token: Partial<TokenSettings>): Role => ({ ...role, token: { ...role.token, ...token } })
 
@@ -96,7 +107,7 @@ const writeTokenBlocks = (role: Role, { values, supplied }: PropertyCall): Role 
 const OLD_BLOCKS_WARNING =
   'The "bound_cidr_list" field is deprecated and will be removed. Please use "secret_id_bound_cidrs" instead.'
 
-export const PROPERTIES: readonly Property[] = [
+const PROPERTIES: readonly Property[] = [
   {
     name: 'policies',
     fields: ['token_policies', 'policies'],
@@ -191,4 +202,46 @@ export const PROPERTIES: readonly Property[] = [
 
 const checkTtls = ({ token }: Role, message: string): void => {
   if (token.maxTtlSeconds > 0 && token.ttlSeconds > token.maxTtlSeconds) throw invalid(message)
+}
+
+type NameCall = Call<typeof ROLE_NAME_FIELD>
+
+/** Returns one endpoint per property. Writes run the same checks as a write of the whole role. */
+export const propertyPaths = (data: MountData): PathSpec[] => PROPERTIES.map((property) => pathOf(data, property))
+
+const pathOf = (data: MountData, { name, fields, summary, read, write, reset }: Property): PathSpec => {
+  const { roles } = data
+
+  const show = ({ values }: NameCall): Response | undefined => {
+    const role = roles.find(values.role_name)
+    return role && read(role)
+  }
+
+  const change = (call: NameCall & PropertyCall, write: NonNullable<Property['write']>): Promise<undefined> =>
+    roles.write(call.values.role_name, (before) => {
+      if (!before) throw unsupportedPath()
+      return { role: checked(write(before, call, data.context.mount)), result: undefined }
+    })
+
+  const clear = (call: NameCall, reset: NonNullable<Property['reset']>): Promise<undefined> =>
+    roles.write(call.values.role_name, (before) => ({ role: before && checked(reset(before)), result: undefined }))
+
+  return definePath<FieldTable>({
+    pattern: `role/:role_name/${name}`,
+    fields: { ...ROLE_NAME_FIELD, ...Object.fromEntries(fields.map((field) => [field, ROLE_FIELDS[field]])) },
+    operations: {
+      read: (call) => show(call as NameCall),
+      ...(write && { update: (call) => change(call as NameCall & PropertyCall, write) }),
+      ...(reset && { delete: (call) => clear(call as NameCall, reset) }),
+    },
+    summary,
+  })
+}
+
+const checked = (role: Role | undefined): Role | undefined => {
+  if (role) {
+    checkSecretIdSettings(role)
+    checkTokenSettings(role.token)
+  }
+  return role
 }

@@ -4,8 +4,8 @@ import { invalid, unsupportedPath } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import type { MountData } from './mount-data.js'
-import { applyRoleFields, ROLE_FIELDS, type RoleCall, roleData } from './role-fields.js'
 import { parseRoleName, ROLE_NAME_FIELD } from './role-name.js'
+import { applyRoleFields, ROLE_FIELDS, type RoleCall, roleData } from './role-fields.js'
 import { newRole } from './roles.js'
 
 const ROLE_ID_FIELDS = { ...ROLE_NAME_FIELD, role_id: string('The RoleID.', '', { isRequired: true }) } as const

@@ -9,9 +9,9 @@ import type { Random } from '../../base/random.js'
 import { invalid } from '../../logical/errors.js'
 import {
   putJson,
-  type ReadStorage,
   readJson,
   readRecord,
+  type ReadStorage,
   type Storage,
   type Transaction,
 } from '../../logical/storage.js'

@@ -96,7 +96,6 @@ interface Rule {
 export const tidyPath = (tidy: Tidy): PathSpec =>
   definePath({
     pattern: 'tidy/secret-id',
-    fields: {},
     operations: {
       update: (): Response =>
         tidy.begin() ? { status: 202, warnings: [STARTED], mountType: '' } : { warnings: [ALREADY_RUNNING] },

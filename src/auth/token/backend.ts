@@ -6,11 +6,9 @@ import type { RenewalTimes, TokenOrigin } from '../../logical/request.js'
 import type { Storage } from '../../logical/storage.js'
 import type { TokenAuthority } from './authority.js'
 import { createPaths } from './create-paths.js'
-import { lookupPaths } from './lookup-paths.js'
-import { renewPaths } from './renew-paths.js'
-import { revokePaths } from './revoke-paths.js'
+import { lookupPaths, renewPaths, revokePaths } from './lifecycle-paths.js'
 import { rolePaths } from './role-paths.js'
-import { TokenRoles } from './roles.js'
+import { TokenRoles } from './role-record.js'
 
 interface TokenBackendOptions {
   readonly authority: TokenAuthority

@@ -3,10 +3,9 @@ import { invalid } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import type { TokenAuthority } from './authority.js'
-import { CREATE_FIELDS, checkEntityAlias, decideCreation } from './create-rules.js'
+import { checkEntityAlias, CREATE_FIELDS, decideCreation } from './create-rules.js'
 import { aclPath, TokenFinder } from './finder.js'
-import type { TokenRole } from './role-record.js'
-import type { TokenRoles } from './roles.js'
+import type { TokenRole, TokenRoles } from './role-record.js'
 
 interface CreateDeps {
   readonly authority: TokenAuthority

@@ -1,7 +1,6 @@
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import type { Response } from '../../logical/request.js'
-import { ROLE_FIELDS, roleData, type TokenRole } from './role-record.js'
-import type { TokenRoles } from './roles.js'
+import { ROLE_FIELDS, roleData, type TokenRole, type TokenRoles } from './role-record.js'
 
 /**
  * Creates auth/token/roles, which manages token roles. `maxTtlSeconds` returns the maximum TTL of a namespace's token mount.
@@ -16,7 +15,6 @@ export const rolePaths = (roles: TokenRoles, maxTtlSeconds: (namespaceId: string
   return [
     definePath({
       pattern: 'roles/?',
-      fields: {},
       summary: 'Lists the token roles.',
       operations: { list: async ({ request }) => ({ data: { keys: await roles.list(request.namespace.id) } }) },
     }),
@@ -31,10 +29,7 @@ export const rolePaths = (roles: TokenRoles, maxTtlSeconds: (namespaceId: string
           return role && { data: roleData(role) }
         },
         update: write,
-        delete: async ({ request, values }) => {
-          await roles.remove(request.namespace.id, values.name)
-          return undefined
-        },
+        delete: async ({ request, values }) => void (await roles.remove(request.namespace.id, values.name)),
       },
     }),
   ]

@@ -4,6 +4,7 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 import { bool, commaList, duration, int, string } from '../../logical/fields.js'
 import type { Call } from '../../logical/backend.js'
 import { applyRenamed, lowerNames, normalizePolicies, type Renamed } from '../../logical/token-fields.js'
+import { putJson, readJson, type Storage } from '../../logical/storage.js'
 
 const ROLE_TYPES = ['default-service', 'default-batch', 'service', 'batch'] as const
 type RoleTokenType = (typeof ROLE_TYPES)[number]
@@ -51,7 +52,7 @@ export const ROLE_FIELDS = {
   token_type: string('default-service, default-batch, service or batch.', 'default-service'),
 }
 
-export type RoleCall = Pick<Call<typeof ROLE_FIELDS>, 'values' | 'supplied'>
+type RoleCall = Pick<Call<typeof ROLE_FIELDS>, 'values' | 'supplied'>
 
 const newRole = (name: string): TokenRole => ({
   name,
@@ -72,7 +73,7 @@ const newRole = (name: string): TokenRole => ({
 })
 
 /** Merges the sent fields into the role. Throws 400 if a field or the merged role is invalid. */
-export const applyRoleFields = (
+const applyRoleFields = (
   call: RoleCall,
   name: string,
   before: TokenRole | undefined,
@@ -189,3 +190,37 @@ export const roleData = (role: TokenRole): Record<string, unknown> => ({
   token_period: wholeSeconds(role.period.value),
   token_type: role.tokenType,
 })
+
+/** Token roles, shared by the performance replication set: `<namespace id>/<name>` below their prefix. */
+export class TokenRoles {
+  readonly #storage: Storage
+
+  /** `storage` is the view of `sys/token-roles/`. */
+  constructor(storage: Storage) {
+    this.#storage = storage
+  }
+
+  find(namespaceId: string, name: string): TokenRole | undefined {
+    return readJson<TokenRole>(this.#storage, keyOf(namespaceId, name))
+  }
+
+  list(namespaceId: string): Promise<string[]> {
+    return this.#storage.list(keyOf(namespaceId, ''))
+  }
+
+  /** Merges the sent fields into the role in one transaction. Throws 400, or `read-only` on a secondary. */
+  put(namespaceId: string, name: string, call: RoleCall): Promise<{ role: TokenRole; warnings: string[] }> {
+    const key = keyOf(namespaceId, name)
+    return this.#storage.write((tx) => {
+      const result = applyRoleFields(call, name, readJson<TokenRole>(tx, key))
+      putJson(tx, key, result.role)
+      return result
+    })
+  }
+
+  async remove(namespaceId: string, name: string): Promise<void> {
+    await this.#storage.write((tx) => tx.delete(keyOf(namespaceId, name)))
+  }
+}
+
+const keyOf = (namespaceId: string, name: string): string => `${namespaceId}/${name}`

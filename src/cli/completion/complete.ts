@@ -1,5 +1,8 @@
-import { type Names, NAME_SOURCES } from './names.js'
-import type { CommandWords, OptionWords } from './words.js'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { labsDirectory, listLabs } from '../../lab/model/state-directory.js'
+import { listSnapshots } from '../../lab/snapshot/kept.js'
+import type { Command, Option } from 'commander'
 
 /** A matching word, with an optional description. */
 export interface Candidate {
@@ -107,3 +110,122 @@ const HELP = 'help'
 
 /** Joins the words of an option, because some shells split `--name=lab` into three words. */
 const joinValues = (words: readonly string[]): string[] => words.filter((word) => word !== '=')
+
+/** Names for completion. Unreadable sources have no names, because a completion must not print errors. */
+interface Names extends PackageNames {
+  labs(): readonly string[]
+  clusters(lab: string): readonly string[]
+  snapshots(): readonly string[]
+}
+
+/** Names of built-in topologies and drills. */
+export interface PackageNames {
+  readonly topologies: readonly string[]
+  readonly drills: readonly string[]
+}
+
+export const liveNames = (shipped: PackageNames): Names => ({
+  ...shipped,
+  labs: listLabs,
+  clusters: clustersOf,
+  snapshots: listSnapshots,
+})
+
+const clustersOf = (lab: string): readonly string[] => {
+  try {
+    const record = JSON.parse(readFileSync(path.join(labsDirectory(), lab, 'lab.json'), 'utf8')) as {
+      clusters: readonly { name: string }[]
+    }
+    return record.clusters.map(({ name }) => name)
+  } catch {
+    return []
+  }
+}
+
+type Source = (names: Names, lab: string) => readonly string[]
+
+const labs: Source = (names) => names.labs()
+const clusters: Source = (names, lab) => names.clusters(lab)
+
+/** Sources by the name of an argument or option value in the help. */
+const NAME_SOURCES: Readonly<Record<string, Source>> = {
+  lab: labs,
+  cluster: clusters,
+  clusters,
+  other: clusters,
+  lost: clusters,
+  to: clusters,
+  primary: clusters,
+  secondary: clusters,
+  former: clusters,
+  what: clusters,
+  topology: (names) => names.topologies,
+  drill: (names) => names.drills,
+  snapshot: (names) => names.snapshots(),
+}
+
+/** The commands of the program as plain data, so that a completion need not load their code. */
+export interface CommandWords {
+  readonly name: string
+  readonly about: string
+  readonly isHidden: boolean
+  readonly options: readonly OptionWords[]
+  readonly arguments: readonly ArgumentWords[]
+  readonly commands: readonly CommandWords[]
+}
+
+interface OptionWords {
+  readonly long: string
+  readonly short: string
+  readonly about: string
+  readonly isHidden: boolean
+  readonly takesValue: boolean
+  /** Name of its value in the help. */
+  readonly placeholder: string
+  readonly choices: readonly string[] | null
+}
+
+interface ArgumentWords {
+  readonly name: string
+  readonly isVariadic: boolean
+  readonly choices: readonly string[] | null
+}
+
+export const wordsOf = (command: Command): CommandWords => {
+  const visible = command.createHelp().visibleCommands(command)
+  return {
+    name: command.name(),
+    about: command.description(),
+    isHidden: false,
+    options: command.options.map(optionWords),
+    arguments: command.registeredArguments.map((argument) => ({
+      name: argument.name(),
+      isVariadic: argument.variadic,
+      choices: argument.argChoices ?? null,
+    })),
+    // Commander adds a help command, which is omitted here.
+    commands: [...new Set([...command.commands, ...visible])].map((one) => ({
+      ...wordsOf(one),
+      isHidden: !visible.includes(one),
+    })),
+  }
+}
+
+const optionWords = ({
+  long,
+  short,
+  description,
+  hidden,
+  required,
+  optional,
+  flags,
+  argChoices,
+}: Option): OptionWords => ({
+  long: long ?? '',
+  short: short ?? '',
+  about: description,
+  isHidden: hidden,
+  takesValue: required || optional,
+  placeholder: /[<[]([^>\]]+)[>\]]/.exec(flags)?.[1] ?? '',
+  choices: argChoices ?? null,
+})

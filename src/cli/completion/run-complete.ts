@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { type Candidate, complete } from './complete.js'
-import { liveNames } from './names.js'
+import { type Candidate, complete, liveNames } from './complete.js'
 import type { ShippedWords } from './shipped.js'
 
 /**

@@ -3,8 +3,7 @@ import { TOPOLOGY_NAMES } from '../../lab/topology/catalogue.js'
 import { ProcessOutput } from '../terminal/output.js'
 import { makeProgram } from '../program.js'
 import { COMMANDS } from '../vault/program/commands.js'
-import type { PackageNames } from './names.js'
-import { type CommandWords, wordsOf } from './words.js'
+import { type CommandWords, type PackageNames, wordsOf } from './complete.js'
 
 /** The words of the package for completion. The build writes them to a file. */
 export interface ShippedWords extends PackageNames {

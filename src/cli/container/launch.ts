@@ -1,7 +1,8 @@
 import path from 'node:path'
+import { readdirSync } from 'node:fs'
 
 /** The directories of a container's configuration, data and logs. */
-export const CONFIG_DIRECTORY = '/vault/config'
+const CONFIG_DIRECTORY = '/vault/config'
 export const OWN_DIRECTORIES = [CONFIG_DIRECTORY, '/vault/file', '/vault/data', '/vault/logs'] as const
 
 /** Names of this package's program. */
@@ -67,3 +68,18 @@ const namesOwnConfig = (args: readonly string[]): boolean =>
     const named = match ? (match[1] ?? args[index + 1] ?? '') : ''
     return named !== '' && !path.relative(CONFIG_DIRECTORY, path.resolve(named)).startsWith('..')
   })
+
+/** Reads the settings of this container besides its command line. */
+export const readLaunchFacts = (env: NodeJS.ProcessEnv): LaunchFacts => ({
+  hasConfigFiles: filesOf(CONFIG_DIRECTORY).some((name) => /\.(hcl|json)$/.test(name)),
+  devRootTokenId: env.VAULT_DEV_ROOT_TOKEN_ID,
+  devListenAddress: env.VAULT_DEV_LISTEN_ADDRESS,
+})
+
+const filesOf = (directory: string): string[] => {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
+  }
+}

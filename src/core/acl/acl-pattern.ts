@@ -2,8 +2,6 @@
  * The path of a rule: exact, a prefix (`x/*`), or with wildcard segments (`x/+/y`). Text from a template is always literal,
  * so that a name with `*` or `+` grants access only to that name.
  */
-import type { EntityView } from './acl-entity.js'
-import { resolveTemplate } from './acl-template.js'
 
 /** Matches exactly one segment. */
 const ANY_SEGMENT = null
@@ -77,4 +75,64 @@ export const reachesBelow = (pattern: PathPattern, parts: readonly string[]): bo
   const { segments } = pattern
   if (segments.length <= parts.length) return matchesSegments(pattern, parts)
   return parts.every((part, index) => segments[index] === ANY_SEGMENT || segments[index] === part)
+}
+
+/**
+ * Resolves `{{identity.entity...}}` in the path of a rule. Groups are not supported, so templates with groups are never
+ * resolved.
+ */
+
+const TEMPLATE = /\{\{(.*?)\}\}/g
+
+export const hasTemplate = (path: string): boolean => path.includes('{{')
+
+/** Returns whether every opening pair of braces has its closing pair, and there are no others. */
+export const isBalanced = (path: string): boolean => {
+  const [before = '', ...pieces] = path.split('{{')
+  return !before.includes('}}') && pieces.every((piece) => piece.split('}}').length === 2)
+}
+
+/** Replaces all templates in a text. Returns undefined if one cannot be resolved, or if unmatched braces remain. */
+const resolveTemplate = (text: string, entity: EntityView | undefined): string | undefined => {
+  if (!hasTemplate(text) && !text.includes('}}')) return text
+  const rest = text.replace(TEMPLATE, '')
+  if (rest.includes('{{') || rest.includes('}}') || !entity) return undefined
+  let isComplete = true
+  const resolved = text.replace(TEMPLATE, (_, inner: string) => {
+    const value = attributeOf(inner.trim(), entity)
+    if (!value) isComplete = false
+    return value ?? ''
+  })
+  return isComplete ? resolved : undefined
+}
+
+/** Returns undefined or an empty string if the entity lacks this attribute. */
+const attributeOf = (name: string, entity: EntityView): string | undefined => {
+  const path = name.startsWith('identity.entity.') ? name.slice('identity.entity.'.length) : ''
+  if (path === 'id' || path === 'name') return entity[path]
+  if (path.startsWith('metadata.')) return own(entity.metadata, path.slice('metadata.'.length))
+  const [, accessor, field] = /^aliases\.([^.]+)\.(.+)$/.exec(path) ?? []
+  const alias = accessor === undefined ? undefined : entity.aliases.find((one) => one.mountAccessor === accessor)
+  if (!alias || field === undefined) return undefined
+  if (field === 'name') return alias.name
+  if (field.startsWith('custom_metadata.')) return own(alias.customMetadata, field.slice('custom_metadata.'.length))
+  return field.startsWith('metadata.') ? own(alias.metadata, field.slice('metadata.'.length)) : undefined
+}
+
+const own = (record: Readonly<Record<string, string>>, key: string): string | undefined =>
+  Object.hasOwn(record, key) ? record[key] : undefined
+
+/** An entity for access rules. Immutable: the same object means the same content. */
+export interface EntityView {
+  readonly id: string
+  readonly name: string
+  readonly metadata: Readonly<Record<string, string>>
+  readonly aliases: readonly EntityAliasView[]
+}
+
+export interface EntityAliasView {
+  readonly mountAccessor: string
+  readonly name: string
+  readonly metadata: Readonly<Record<string, string>>
+  readonly customMetadata: Readonly<Record<string, string>>
 }

@@ -1,8 +1,7 @@
 /** Merges the rules of several policies: one rule per pattern, with the contribution of each policy. */
 import type { PlainValue } from '../../base/hcl-blocks.js'
 import { CAPABILITY_BITS } from './acl-capabilities.js'
-import type { EntityView } from './acl-entity.js'
-import { type PathPattern, resolvePattern } from './acl-pattern.js'
+import { type EntityView, type PathPattern, resolvePattern } from './acl-pattern.js'
 import type { ParameterLists, PolicyRule } from './policy-text.js'
 
 export interface GrantingPolicy {

@@ -7,7 +7,7 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 import { type NamespaceRef, ROOT_NAMESPACE } from '../../logical/request.js'
 import { putJson, readJson, type Storage } from '../../logical/storage.js'
 import { Acl } from './acl.js'
-import type { EntityView } from './acl-entity.js'
+import type { EntityView } from './acl-pattern.js'
 import { type AclPolicy, mergeRules } from './acl-rules.js'
 import {
   DEFAULT_POLICY,

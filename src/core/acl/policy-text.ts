@@ -10,13 +10,13 @@ import { LIMITS } from '../../base/limits.js'
 import { LogicalError } from '../../logical/errors.js'
 import {
   bitsOf,
-  CAPABILITY_BITS,
   type Capability,
+  CAPABILITY_BITS,
   IGNORED_CAPABILITIES,
   isCapability,
   OLD_POLICY_WORDS,
 } from './acl-capabilities.js'
-import { hasTemplate, isBalanced } from './acl-template.js'
+import { hasTemplate, isBalanced } from './acl-pattern.js'
 
 /** Allowed or denied values of parameters, by lower-case name. An empty list means any value. */
 export type ParameterLists = ReadonlyMap<string, readonly PlainValue[]>

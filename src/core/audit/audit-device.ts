@@ -5,16 +5,14 @@ import {
   type AuditEntry,
   type AuditResponseEntry,
   type AuditStyle,
-  requestKeysOf,
   describeRequest,
   describeResponse,
   describeTest,
+  requestKeysOf,
 } from './audit-entry.js'
-import { FileSink } from './audit-file.js'
+import { type AuditSink, discardSink, FileSink, type LineKind, textSink } from './audit-file.js'
 import { createRedactor, type WholeDigests } from './audit-hash.js'
-import { type AuditOptions, type AuditRecord, parseAuditOptions } from './audit-record.js'
-import type { AuditTail } from './audit-tail.js'
-import { type AuditSink, discardSink, type LineKind, textSink } from './audit-sink.js'
+import { type AuditOptions, type AuditRecord, type AuditTail, parseAuditOptions } from './audit-record.js'
 
 const NO_KEYS: ReadonlySet<string> = new Set()
 

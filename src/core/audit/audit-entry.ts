@@ -14,7 +14,7 @@ import {
 } from '../../logical/request.js'
 import type { Redactor, WholeDigests } from './audit-hash.js'
 import type { MountEntry } from '../mounts/mount-entry.js'
-import { allPolicies } from '../tokens/token-answer.js'
+import { allPolicies } from '../tokens/token-format.js'
 
 /** One request as the pipeline logs it. */
 export interface AuditEntry {

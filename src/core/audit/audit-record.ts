@@ -1,7 +1,7 @@
 /** Audit devices as stored: one record each. */
-import type { LogicalError } from '../../logical/errors.js'
-import { invalid } from '../../logical/errors.js'
+import { invalid, type LogicalError } from '../../logical/errors.js'
 import { KEYS } from '../../storage/keys/key-families.js'
+import { LIMITS } from '../../base/limits.js'
 
 export interface AuditRecord {
   /** With a trailing slash. */
@@ -70,3 +70,35 @@ const parseMode = (text: string): number | undefined => {
 
 const unusable = (name: string, text: string): LogicalError =>
   invalid(`unable to parse the option ${JSON.stringify(name)}: ${JSON.stringify(text)}`)
+
+interface AuditLine {
+  /** Path of the device. */
+  readonly path: string
+  /** Without the device's prefix. Very long lines are truncated. */
+  readonly text: string
+}
+
+/**
+ * The most recent lines that this cluster's devices wrote since it was unsealed. The devices fill it. No file is ever read
+ * for it, since a device may have any file path.
+ */
+export class AuditTail {
+  #lines: AuditLine[] = []
+
+  add(path: string, line: string): void {
+    this.#lines.push({ path, text: shorten(line) })
+    // Trims only at twice the limit, so that most additions move no elements.
+    if (this.#lines.length >= 2 * LIMITS.auditTailLines) this.#lines = this.list()
+  }
+
+  /** Returns the lines, oldest first. */
+  list(): AuditLine[] {
+    return this.#lines.slice(-LIMITS.auditTailLines)
+  }
+}
+
+/** Copies the text: a substring would keep the whole line in memory. */
+const shorten = (line: string): string =>
+  line.length <= LIMITS.auditTailCharactersMax
+    ? line
+    : `${Buffer.from(line.slice(0, LIMITS.auditTailCharactersMax)).toString('utf8')} …`

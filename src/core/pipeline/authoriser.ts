@@ -1,4 +1,4 @@
-import { isAddressAllowed } from '../tokens/token-cidrs.js'
+import { isAddressAllowed } from '../tokens/token-record.js'
 import { decideWriteOperation } from '../../logical/dispatch.js'
 import { LogicalError, permissionDenied } from '../../logical/errors.js'
 import type { BodySender } from '../../logical/incoming.js'

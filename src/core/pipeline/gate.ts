@@ -9,6 +9,9 @@ import {
   STRANDED_REFUSAL,
 } from '../../logical/refusal-texts.js'
 import type { Operation, Request } from '../../logical/request.js'
+import { LIMITS } from '../../base/limits.js'
+import type { PathSpec } from '../../logical/backend.js'
+import type { BodyAllowance } from '../../logical/incoming.js'
 
 /** States without an open cluster. Only status paths, and paths that change the state, are served. */
 export type ClosedState = 'stopping' | 'removed' | 'restarting' | 'uninitialized' | 'sealed' | 'standby'
@@ -64,3 +67,17 @@ export const checkGate = (
   // The Vault UI recognizes a disabled path by this text.
   if (rules.withheldAs && withheld?.includes(rules.withheldAs)) throw new LogicalError('not-found', 'disabled path')
 }
+
+/** The limits for a caller with a valid token: those of the listener. */
+export const FULL_ALLOWANCE: BodyAllowance = {
+  bytesMax: Number.POSITIVE_INFINITY,
+  valuesMax: LIMITS.jsonValuesMax,
+  isAuthorised: true,
+}
+
+/** Returns the limits for unauthenticated callers, according to the path. */
+export const openAllowance = (spec?: Pick<PathSpec, 'openBodyBytesMax'>): BodyAllowance => ({
+  bytesMax: spec?.openBodyBytesMax ?? LIMITS.openBodyBytesMax,
+  valuesMax: LIMITS.openJsonValuesMax,
+  isAuthorised: false,
+})

@@ -13,9 +13,8 @@ import { findSealConfigProblem, type SealConfig } from '../../seal/config.js'
 import { combineShares } from '../../seal/key-shares.js'
 import type { PgpKey } from '../../seal/pgp.js'
 import { ShareCollector } from '../../seal/share-collector.js'
-import { backupRecord } from './rekey-backup.js'
-import type { NewShares } from './seal-keys.js'
 import {
+  backupRecord,
   type CeremonySeal,
   encryptShares,
   requireKeyShare,
@@ -24,6 +23,7 @@ import {
   toBase64,
   toHex,
 } from './share-input.js'
+import type { NewShares } from './seal-keys.js'
 
 interface RekeyRequest {
   readonly config: SealConfig

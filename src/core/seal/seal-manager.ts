@@ -13,9 +13,8 @@ import { combineShares } from '../../seal/key-shares.js'
 import { ROOT_KEY_BYTES } from '../../seal/key-wrapping.js'
 import { ShareCollector } from '../../seal/share-collector.js'
 import type { SealHooks } from './seal-hooks.js'
-import type { SealJoin } from './seal-join.js'
+import type { SealBarrier, SealJoin, SealStorage } from './seal-records.js'
 import type { SealKeys } from './seal-keys.js'
-import type { SealBarrier, SealStorage } from './seal-records.js'
 import type { SealStatus } from './seal-status.js'
 
 interface SealManagerOptions {

@@ -2,8 +2,11 @@
 import { invalid, sealed } from '../../logical/errors.js'
 import type { SealConfig } from '../../seal/config.js'
 import { parseKeyShare } from '../../seal/key-text.js'
-import { type PgpKey, parsePgpKeys } from '../../seal/pgp.js'
+import { parsePgpKeys, type PgpKey } from '../../seal/pgp.js'
 import type { SealManager } from './seal-manager.js'
+import type { JsonObject } from '../../logical/json.js'
+import type { SealRecord, SealStorage } from './seal-records.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 /** The parts of the seal that key-share procedures use. They require an unsealed cluster. */
 export type CeremonySeal = Pick<SealManager, 'rootKey' | 'isSealed' | 'keys'>
@@ -42,3 +45,38 @@ export const encryptShares = async (
 
 export const toHex = (shares: readonly Buffer[]): string[] => shares.map((share) => share.toString('hex'))
 export const toBase64 = (shares: readonly Buffer[]): string[] => shares.map((share) => share.toString('base64'))
+
+/** Builds the backup. `encrypted` is in the order of `pgpKeys`. One key may encrypt several shares. */
+export const backupRecord = (nonce: string, pgpKeys: readonly PgpKey[], encrypted: readonly Buffer[]): SealRecord => {
+  const byFingerprint = new Map<string, Buffer[]>()
+  pgpKeys.forEach(({ fingerprint }, index) => {
+    const share = encrypted[index]
+    if (share) byFingerprint.set(fingerprint, [...(byFingerprint.get(fingerprint) ?? []), share])
+  })
+  const shares = [...byFingerprint]
+  const body: JsonObject = {
+    nonce,
+    keys: Object.fromEntries(shares.map(([fingerprint, list]) => [fingerprint, toHex(list)])),
+    keys_base64: Object.fromEntries(shares.map(([fingerprint, list]) => [fingerprint, toBase64(list)])),
+  }
+  return { key: KEYS.sharesBackup, value: Buffer.from(JSON.stringify(body)) }
+}
+
+/** The optional backup of PGP-encrypted new shares that a rekey stores, in case a holder loses a share. */
+export class RekeyBackup {
+  readonly #storage: Pick<SealStorage, 'get' | 'delete'>
+
+  constructor(storage: Pick<SealStorage, 'get' | 'delete'>) {
+    this.#storage = storage
+  }
+
+  /** Returns undefined if there is no backup. */
+  find(): JsonObject | undefined {
+    const value = this.#storage.get(KEYS.sharesBackup)
+    return value && (JSON.parse(value.toString()) as JsonObject)
+  }
+
+  delete(): Promise<void> {
+    return this.#storage.delete(KEYS.sharesBackup)
+  }
+}

@@ -1,3 +1,6 @@
+import type { JsonObject } from '../../logical/json.js'
+import type { Request, Withheld } from '../../logical/request.js'
+
 /**
  * The facts that status endpoints report about the server and its cluster. The server provides them, and every property is
  * read on each use. None of them requires an unsealed barrier.
@@ -73,3 +76,83 @@ export interface ClusterStatus {
 
 /** `plus` lacks DR replication, `none` lacks all replication. */
 export type LicenseKind = 'enterprise' | 'plus' | 'none'
+
+/** The status fields that a listener may withhold. */
+const FIELDS: ReadonlyMap<string, Withheld> = new Map([
+  ['leader_address', 'addresses'],
+  ['leader_cluster_address', 'addresses'],
+  ['cluster_name', 'cluster-name'],
+  ['version', 'version'],
+  ['build_date', 'version'],
+])
+
+/**
+ * Removes the fields that the request's listener withholds from the body of a status response. They become empty strings;
+ * the cluster name is omitted, as Vault omits an empty one.
+ */
+export const withhold = (body: JsonObject, { withheld = [] }: Pick<Request, 'withheld'>): JsonObject => {
+  if (withheld.length === 0) return body
+  const shown: JsonObject = {}
+  for (const [name, value] of Object.entries(body)) {
+    const field = FIELDS.get(name)
+    if (!field || !withheld.includes(field)) shown[name] = value
+    else if (field !== 'cluster-name') shown[name] = ''
+  }
+  return shown
+}
+
+/** The response of sys/health: the state, its status code, and the codes that the caller requests instead. */
+
+interface HealthFacts {
+  readonly isRemoved: boolean
+  readonly isInitialized: boolean
+  readonly isSealed: boolean
+  readonly isDrSecondary: boolean
+  /** The first full sync is in progress: there is no data to serve yet. */
+  readonly isBootstrapping: boolean
+  readonly isStandby: boolean
+  readonly isPerformanceStandby: boolean
+  /** Client writes are rejected, since a newer primary of the set exists. */
+  readonly isFenced: boolean
+}
+
+export type HealthState =
+  | 'uninitialized'
+  | 'removed'
+  | 'sealed'
+  | 'bootstrapping'
+  | 'drSecondary'
+  | 'performanceStandby'
+  | 'standby'
+  | 'fenced'
+  | 'active'
+
+/** The status code of a state, and the query parameter that overrides it. */
+const HEALTH_CODES: Readonly<Record<HealthState, { readonly code: number; readonly parameter: string }>> = {
+  uninitialized: { code: 501, parameter: 'uninitcode' },
+  removed: { code: 530, parameter: 'removedcode' },
+  sealed: { code: 503, parameter: 'sealedcode' },
+  bootstrapping: { code: 503, parameter: 'sealedcode' },
+  drSecondary: { code: 472, parameter: 'drsecondarycode' },
+  performanceStandby: { code: 473, parameter: 'performancestandbycode' },
+  standby: { code: 429, parameter: 'standbycode' },
+  fenced: { code: 503, parameter: 'sealedcode' },
+  active: { code: 200, parameter: 'activecode' },
+}
+
+export const decideHealth = (facts: HealthFacts): HealthState => {
+  if (facts.isRemoved) return 'removed'
+  if (!facts.isInitialized) return 'uninitialized'
+  if (facts.isSealed) return 'sealed'
+  if (facts.isBootstrapping) return 'bootstrapping'
+  if (facts.isDrSecondary) return 'drSecondary'
+  if (facts.isPerformanceStandby) return 'performanceStandby'
+  if (facts.isStandby) return 'standby'
+  return facts.isFenced ? 'fenced' : 'active'
+}
+
+/** Returns the status code of a state. `wanted` are the codes in the query, by parameter. */
+export const healthCode = (state: HealthState, wanted: Readonly<Record<string, number | undefined>>): number => {
+  const { code, parameter } = HEALTH_CODES[state]
+  return wanted[parameter] ?? code
+}

@@ -32,7 +32,6 @@ type HeaderCall = Call<typeof HEADER_FIELDS>
 export const auditPaths = ({ audit }: AuditPathDeps): PathSpec[] => [
   definePath({
     pattern: 'audit',
-    fields: {},
     operations: {
       read: () => ({ data: Object.fromEntries(audit.list().map((record) => [record.path, describe(record)])) }),
     },
@@ -48,10 +47,7 @@ export const auditPaths = ({ audit }: AuditPathDeps): PathSpec[] => [
         await audit.enable({ name: deviceName(values), type, description, isLocal: local, options: options ?? {} })
         return undefined
       },
-      delete: async ({ values }: DeviceCall) => {
-        await audit.disable(deviceName(values))
-        return undefined
-      },
+      delete: async ({ values }: DeviceCall) => void (await audit.disable(deviceName(values))),
     },
     summary: 'Enable or disable an audit device.',
     mirror: true,
@@ -73,7 +69,6 @@ export const auditPaths = ({ audit }: AuditPathDeps): PathSpec[] => [
   }),
   definePath({
     pattern: 'config/auditing/request-headers',
-    fields: {},
     operations: { read: () => ({ data: { headers: Object.fromEntries(audit.headers.all()) } }) },
     summary: 'The request headers that are logged.',
     mirror: true,
@@ -87,14 +82,8 @@ export const auditPaths = ({ audit }: AuditPathDeps): PathSpec[] => [
         if (!found) throw invalid('Could not find header in config')
         return { data: { [values.header]: found } }
       },
-      update: async ({ values }: HeaderCall) => {
-        await audit.headers.set(values.header, { hmac: values.hmac })
-        return undefined
-      },
-      delete: async ({ values }: HeaderCall) => {
-        await audit.headers.set(values.header, undefined)
-        return undefined
-      },
+      update: async ({ values }: HeaderCall) => void (await audit.headers.set(values.header, { hmac: values.hmac })),
+      delete: async ({ values }: HeaderCall) => void (await audit.headers.set(values.header, undefined)),
     },
     summary: 'Whether and how a request header is logged.',
     mirror: true,

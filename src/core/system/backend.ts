@@ -1,5 +1,8 @@
-import type { Backend, PathSpec } from '../../logical/backend.js'
+import type { Backend, PathDefinition, PathSpec } from '../../logical/backend.js'
 import type { PathRuleTable } from '../../logical/path-rules.js'
+import type { FieldTable } from '../../logical/fields.js'
+import type { JsonObject } from '../../logical/json.js'
+import type { Response } from '../../logical/request.js'
 
 /**
  * Creates the system backend from its path families. One object serves all namespaces: each request contains its namespace,
@@ -9,4 +12,13 @@ export const createSystemBackend = (paths: readonly PathSpec[], rules: PathRuleT
   type: 'system',
   paths,
   rules,
+})
+
+/** Creates a response without an envelope, as endpoints that work without a token return it. */
+export const bare = (data: JsonObject): Response => ({ data, bare: true })
+
+/** Defines a path of the oldest endpoints: any verb outside the table is rejected with an empty list of errors. */
+export const oldPath = <T extends FieldTable = Record<never, never>>(spec: PathDefinition<T>): PathDefinition<T> => ({
+  ...spec,
+  isOldest: true,
 })

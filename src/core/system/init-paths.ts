@@ -7,7 +7,7 @@ import type { JsonObject } from '../../logical/json.js'
 import { findSealConfigProblem, type SealConfig } from '../../seal/config.js'
 import type { SealManager } from '../seal/seal-manager.js'
 import { encryptShares, requirePgpKeys, toBase64, toHex } from '../seal/share-input.js'
-import { bare, oldPath } from './bare.js'
+import { bare, oldPath } from './backend.js'
 
 const INIT_FIELDS = {
   secret_shares: int('Number of unseal keys.'),

@@ -2,11 +2,12 @@ import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, map, pairs, string } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
-import { type MountKind, routePath } from '../mounts/mount-entry.js'
+import { type MountEntry, type MountKind, routePath } from '../mounts/mount-entry.js'
 import type { MountTable } from '../mounts/mount-table.js'
 import type { MountService } from '../mounts/mounts.js'
 import type { Router } from '../mounts/router.js'
-import { renderMount, visibleMounts, withSlash } from './mount-view.js'
+import type { Request } from '../../logical/request.js'
+import { renderMountConfig } from '../mounts/mount-config.js'
 
 export interface MountPathDeps {
   readonly table: MountTable
@@ -42,7 +43,6 @@ const tablePaths = ({ kind, root, absent }: (typeof TABLES)[number], deps: Mount
   return [
     definePath({
       pattern: root,
-      fields: {},
       summary: `Lists the ${kind === 'auth' ? 'auth methods' : 'secret engines'}.`,
       mirror: true,
       operations: {
@@ -92,3 +92,33 @@ const tablePaths = ({ kind, root, absent }: (typeof TABLES)[number], deps: Mount
 /** Splits a path into table and mount path. Auth methods can also be read below sys/mounts/auth/. */
 export const locate = (kind: MountKind, path: string): { kind: MountKind; path: string } =>
   kind === 'secret' && path.startsWith('auth/') ? { kind: 'auth', path: path.slice('auth/'.length) } : { kind, path }
+
+/** The plugin version of all mounts, since every type is built in. */
+const BUILT_IN_VERSION = '+builtin.vault'
+
+/** Types that Vault reports as supported plugins. Types that are parts of the API itself have no such status. */
+const PLUGIN_TYPES: ReadonlySet<string> = new Set(['kv', 'generic', 'transit', 'approle', 'userpass'])
+
+/** Returns a mount in the form of sys/mounts, sys/auth and sys/internal/ui/mounts. */
+export const renderMount = (entry: MountEntry, reportedVersion: string): Record<string, unknown> => ({
+  accessor: entry.accessor,
+  config: renderMountConfig(entry.config),
+  ...(PLUGIN_TYPES.has(entry.type) ? { deprecation_status: 'supported' } : {}),
+  description: entry.description,
+  external_entropy_access: entry.externalEntropyAccess,
+  local: entry.isLocal,
+  options: entry.options,
+  plugin_version: '',
+  running_plugin_version: `v${reportedVersion.split('+')[0]}${BUILT_IN_VERSION}`,
+  running_sha256: '',
+  seal_wrap: entry.sealWrap,
+  type: entry.type,
+  uuid: entry.uuid,
+})
+
+/** Returns the mounts of a table without those hidden from the caller by a paths filter. */
+export const visibleMounts = (entries: readonly MountEntry[], router: Router, request: Request): MountEntry[] =>
+  entries.filter((entry) => !router.isFiltered(entry, request))
+
+/** Ensures exactly one trailing slash. */
+export const withSlash = (path: string): string => `${path.replace(/^\/+|\/+$/g, '')}/`

@@ -34,7 +34,6 @@ export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
   return [
     definePath({
       pattern: 'namespaces/?',
-      fields: {},
       summary: 'Lists the child namespaces.',
       operations: {
         list: ({ request }) => {

@@ -34,7 +34,6 @@ const time = (ms: number): string => new Date(ms).toISOString()
 export const nodePaths = (deps: NodePathsDeps): PathSpec[] => [
   definePath({
     pattern: 'ha-status',
-    fields: {},
     mirror: true,
     summary: 'Lists the nodes of the cluster.',
     operations: {
@@ -45,31 +44,26 @@ export const nodePaths = (deps: NodePathsDeps): PathSpec[] => [
   }),
   definePath({
     pattern: 'license/status',
-    fields: {},
     summary: 'Tells about the licence.',
     operations: { read: () => ({ data: licenseBody(deps.status.license) }) },
   }),
   definePath({
     pattern: 'host-info',
-    fields: {},
     summary: 'Tells about the machine.',
     operations: { read: () => ({ data: hostBody(deps) }) },
   }),
   definePath({
     pattern: 'in-flight-req',
-    fields: {},
     summary: 'Lists the requests that are being served.',
     operations: { read: () => ({ data: inFlightBody(deps.inFlight()) }) },
   }),
   definePath({
     pattern: 'version-history/?',
-    fields: {},
     summary: 'Lists the versions that this cluster has run.',
     operations: { list: () => ({ data: versionBody(deps.versions(), deps.status.buildDate) }) },
   }),
   definePath({
     pattern: 'config/state/sanitized',
-    fields: {},
     summary: 'The configuration in use, without secrets.',
     operations: { read: () => ({ data: deps.sanitizedConfig() }) },
   }),

@@ -42,7 +42,6 @@ export const policyPaths = ({ policies }: PolicyPathDeps): PathSpec[] => {
   return [
     definePath({
       pattern: 'policy/?',
-      fields: {},
       summary: 'Lists the policies.',
       mirror: true,
       operations: { read: listOld, list: listOld },
@@ -65,7 +64,6 @@ export const policyPaths = ({ policies }: PolicyPathDeps): PathSpec[] => {
     }),
     definePath({
       pattern: 'policies/acl/?',
-      fields: {},
       summary: 'Lists the policies.',
       operations: { list: async (call) => ({ data: { keys: await list(call) } }) },
     }),

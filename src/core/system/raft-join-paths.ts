@@ -4,7 +4,7 @@ import { invalid, type LogicalError } from '../../logical/errors.js'
 import { bool, commaList, type FieldTable, int, string, type Values } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import type { SealConfig } from '../../seal/config.js'
-import { bare } from './bare.js'
+import { bare } from './backend.js'
 
 /** A node of the cluster. Addresses are `host:port`. */
 export interface RaftServer {

@@ -5,8 +5,14 @@ import { string } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { Request, Response } from '../../logical/request.js'
 import type { Storage } from '../../logical/storage.js'
-import { autopilotPaths } from './autopilot-paths.js'
-import { type RaftAccess, requireAllowed, requireRaft, statusPath, TOKEN_FIELDS } from './raft-access.js'
+import {
+  autopilotPaths,
+  type RaftAccess,
+  requireAllowed,
+  requireRaft,
+  statusPath,
+  TOKEN_FIELDS,
+} from './autopilot-paths.js'
 import { raftBootstrapPaths, type RaftNodes, type RaftServer } from './raft-join-paths.js'
 
 interface RaftPathsDeps extends RaftAccess {
@@ -50,13 +56,11 @@ export const raftPaths = (deps: RaftPathsDeps): PathSpec[] => [
   }),
   definePath({
     pattern: 'storage/raft/snapshot',
-    fields: {},
     summary: 'Save this cluster to a file, or restore it from one.',
     operations: { read: () => save(deps), update: ({ request }) => restore(deps, request, false) },
   }),
   definePath({
     pattern: 'storage/raft/snapshot-force',
-    fields: {},
     summary: 'Restore this cluster from a file of another one, with its keys.',
     operations: { update: ({ request }) => restore(deps, request, true) },
   }),

@@ -5,8 +5,7 @@ import { readOnly } from '../../logical/decided-by-primary.js'
 import { invalid, notFound } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import { type MountEntry, routePath, SINGLETON_TYPES } from '../mounts/mount-entry.js'
-import { locate, type MountPathDeps } from './mount-paths.js'
-import { withSlash } from './mount-view.js'
+import { locate, type MountPathDeps, withSlash } from './mount-paths.js'
 
 interface Migration {
   readonly mount: MountEntry

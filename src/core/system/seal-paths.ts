@@ -3,11 +3,10 @@ import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, string } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
-import type { ClusterStatus } from '../status/cluster-status.js'
+import { type ClusterStatus, withhold } from '../status/cluster-status.js'
 import type { SealManager } from '../seal/seal-manager.js'
 import { requireKeyShare } from '../seal/share-input.js'
-import { withhold } from '../status/withheld.js'
-import { bare, oldPath } from './bare.js'
+import { bare, oldPath } from './backend.js'
 
 interface SealPathsDeps {
   readonly seal: SealManager
@@ -26,7 +25,6 @@ export const sealPaths = ({ seal, status, stepDown }: SealPathsDeps): PathSpec[]
   definePath(
     oldPath({
       pattern: 'seal-status',
-      fields: {},
       summary: 'Tells how far unsealing is.',
       operations: { read: ({ request }) => bare(withhold(sealStatusBody(seal, status), request)) },
     }),
@@ -48,20 +46,15 @@ export const sealPaths = ({ seal, status, stepDown }: SealPathsDeps): PathSpec[]
   definePath(
     oldPath({
       pattern: 'seal',
-      fields: {},
       summary: 'Seals the server.',
       operations: {
-        update: async () => {
-          await seal.seal()
-          return undefined
-        },
+        update: async () => void (await seal.seal()),
       },
     }),
   ),
   definePath(
     oldPath({
       pattern: 'step-down',
-      fields: {},
       summary: 'Gives up being active; the only node of a cluster takes over from itself.',
       operations: {
         update: () => {

@@ -4,11 +4,16 @@ import { definePath, type PathSpec } from '../../logical/backend.js'
 import { LogicalError, sealed } from '../../logical/errors.js'
 import { type Field, string } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
-import type { ClusterFacts, ClusterStatus } from '../status/cluster-status.js'
-import { decideHealth, type HealthState, healthCode } from '../status/health.js'
+import {
+  type ClusterFacts,
+  type ClusterStatus,
+  decideHealth,
+  healthCode,
+  type HealthState,
+  withhold,
+} from '../status/cluster-status.js'
 import type { SealManager } from '../seal/seal-manager.js'
-import { withhold } from '../status/withheld.js'
-import { bare, oldPath } from './bare.js'
+import { bare, oldPath } from './backend.js'
 
 interface StatusPathsDeps {
   readonly seal: Pick<SealManager, 'isInitialized' | 'isSealed'>

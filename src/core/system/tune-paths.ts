@@ -5,10 +5,8 @@ import { any, type FieldTable, pairs, string } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { Request, Response } from '../../logical/request.js'
 import { renderMountConfig } from '../mounts/mount-config.js'
-import type { MountEntry, MountKind } from '../mounts/mount-entry.js'
-import { routePath } from '../mounts/mount-entry.js'
-import { locate, type MountPathDeps } from './mount-paths.js'
-import { withSlash } from './mount-view.js'
+import { type MountEntry, type MountKind, routePath } from '../mounts/mount-entry.js'
+import { locate, type MountPathDeps, withSlash } from './mount-paths.js'
 
 const TUNE_FIELDS = {
   path: string('The mount.'),

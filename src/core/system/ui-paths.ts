@@ -4,8 +4,7 @@ import { string } from '../../logical/fields.js'
 import type { Request } from '../../logical/request.js'
 import type { Acl } from '../acl/acl.js'
 import { type MountEntry, type MountKind, routePath } from '../mounts/mount-entry.js'
-import { locate, type MountPathDeps } from './mount-paths.js'
-import { renderMount, visibleMounts, withSlash } from './mount-view.js'
+import { locate, type MountPathDeps, renderMount, visibleMounts, withSlash } from './mount-paths.js'
 
 interface UiPathDeps extends MountPathDeps {
   /**
@@ -35,7 +34,6 @@ export const uiPaths = (deps: UiPathDeps): PathSpec[] => {
   return [
     definePath({
       pattern: 'internal/ui/mounts',
-      fields: {},
       summary: 'Lists the mounts that the token can do anything with.',
       operations: {
         read: ({ request }) => ({ data: { secret: section('secret', request), auth: section('auth', request) } }),

@@ -25,7 +25,6 @@ export const wrappingPaths = (wrapping: Wrapping): PathSpec[] => {
   return [
     definePath({
       pattern: 'wrapping/wrap',
-      fields: {},
       summary: 'Wraps the data that was sent.',
       takesAnyField: true,
       operations: {

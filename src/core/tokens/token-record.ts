@@ -4,6 +4,7 @@
  */
 import type { NamespaceRef, TokenOrigin, TokenView } from '../../logical/request.js'
 import { KEYS } from '../../storage/keys/key-families.js'
+import { isWithinBoundCidrs } from '../../logical/bound-cidrs.js'
 
 /** Times in milliseconds since the epoch, durations in whole seconds, 0 = not set. */
 export interface StoredToken {
@@ -143,3 +144,12 @@ export const parseTimeKey = (
   const made = { namespaceId: name.slice(idEnd + 1, namespaceEnd), path: name.slice(namespaceEnd + 1) }
   return { timeMs, storageId: name.slice(16, idEnd), made }
 }
+
+/**
+ * Returns whether a token may be used from an address. A root token without expiry is valid everywhere, which prevents a
+ * lockout.
+ */
+export const isAddressAllowed = (
+  { boundCidrs, isRoot, expiresAtMs }: Pick<TokenEntry, 'boundCidrs' | 'isRoot' | 'expiresAtMs'>,
+  remoteAddress: string,
+): boolean => (isRoot && expiresAtMs === undefined) || isWithinBoundCidrs(boundCidrs, remoteAddress)

@@ -1,9 +1,8 @@
 import { lifeMs } from '../../base/duration.js'
 import { invalid } from '../../logical/errors.js'
 import type { RenewalTimes } from '../../logical/request.js'
-import type { LeaseTtls } from './token-issue.js'
+import { decideTtl, type LeaseTtls, smallestSet, type TtlDecision } from './token-issue.js'
 import type { StoredToken, TokenEntry } from './token-record.js'
-import { decideTtl, smallestSet, type TtlDecision } from './token-ttl.js'
 
 /** Throws 400 for a token that is not renewable. */
 export const checkRenewable = (entry: TokenEntry): void => {

@@ -1,7 +1,56 @@
-import type { NamespaceRef } from '../../logical/request.js'
-import type { Acl } from '../acl/acl.js'
+import { isAddressAllowed } from './token-record.js'
+import { LogicalError } from '../../logical/errors.js'
+import { type NamespaceRef, type Request, ROOT_NAMESPACE } from '../../logical/request.js'
 import type { IdentityStore } from '../identity/identity.js'
 import type { PolicyStore } from '../acl/policies.js'
+import type { TokenEntry, TokenStore } from './tokens.js'
+import type { Acl } from '../acl/acl.js'
+
+interface UncountedRightsOptions {
+  readonly tokens: TokenStore
+  readonly policies: PolicyStore
+  readonly identity: IdentityStore
+}
+
+/** Policies cannot restrict this parameter, since it contains the credential itself. */
+const CREDENTIAL = 'dr_operation_token'
+
+/**
+ * The access rules of a token on a DR secondary, which serves no other tokens and counts no uses. Requests to such a cluster
+ * concern it as a whole, so only tokens of the root namespace have any access. All restrictions of the token apply: its
+ * expiry and that of its parents, its CIDR bindings, and its policies on the exact path of the request.
+ */
+export class UncountedRights {
+  readonly #options: UncountedRightsOptions
+
+  constructor(options: UncountedRightsOptions) {
+    this.#options = options
+  }
+
+  /** Returns whether a token in the body is valid instead of an operation token: only batch tokens, never root. */
+  isOperationAllowed(presented: string, request: Request): boolean {
+    const token = this.#options.tokens.find(presented)
+    return token?.type === 'batch' && !token.isRoot && this.#isAllowed(token, request)
+  }
+
+  /** Throws the pipeline's 403 unless the request's token authorizes it. */
+  require(request: Request): void {
+    const token = request.clientToken ? this.#options.tokens.find(request.clientToken) : undefined
+    if (token?.numUses !== 0 || !this.#isAllowed(token, request)) {
+      throw new LogicalError('permission-denied', 'permission denied')
+    }
+  }
+
+  #isAllowed(token: TokenEntry, request: Request): boolean {
+    const { policies, identity } = this.#options
+    const { path, operation, wrap } = request
+    if (token.namespace.id !== ROOT_NAMESPACE.id || request.namespace.id !== ROOT_NAMESPACE.id) return false
+    if (!isAddressAllowed(token, request.remoteAddress)) return false
+    const { [CREDENTIAL]: _, ...data } = request.data
+    if (identity.refuses(token)) return false
+    return aclOf(token, { policies, identity }).check({ path, operation, data, wrap, needsSudo: false }).isAllowed
+  }
+}
 
 /** Returns the access rules of a token, from its own policies and those of its entity. */
 export const aclOf = (

@@ -1,6 +1,9 @@
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../../base/clock.js'
 import type { MessageGate } from './message-gate.js'
+import { TransientMap } from '../../base/transient-map.js'
+import type { Answer } from '../message/direct-answer.js'
+import type { Message } from '../message/whole-message.js'
 
 interface Connection {
   readonly gate: MessageGate
@@ -61,5 +64,119 @@ export class Connections {
         connection.sinceMs = nowMs
       } else if (nowMs - connection.sinceMs >= idleMs) socket.destroy()
     }
+  }
+}
+
+/**
+ * Closes connections whose PROXY protocol header and TLS handshake do not complete in time. Node's own timeout restarts with
+ * every byte, and leaves the underlying connection open.
+ */
+export class Handshakes {
+  readonly #clock: Clock
+  readonly #timeoutMs: number
+  readonly #open = new Map<string, { readonly raw: Socket; readonly timer: Timer }>()
+
+  constructor(clock: Clock, timeoutMs: number) {
+    this.#clock = clock
+    this.#timeoutMs = timeoutMs
+  }
+
+  begin(raw: Socket): void {
+    const peer = peerOf(raw)
+    const timer = this.#clock.setTimer(this.#timeoutMs, () => raw.destroy())
+    this.#open.set(peer, { raw, timer })
+    raw.once('close', () => {
+      timer.cancel()
+      if (this.#open.get(peer)?.raw === raw) this.#open.delete(peer)
+    })
+  }
+
+  /**
+   * Ends the tracking of a handshake. Returns the raw connection below `secure`, which Node does not expose; undefined if
+   * the client has disconnected. Without TLS the two are the same.
+   */
+  end(secure: Socket): Socket | undefined {
+    const peer = peerOf(secure)
+    const begun = this.#open.get(peer)
+    begun?.timer.cancel()
+    this.#open.delete(peer)
+    return begun?.raw
+  }
+
+  /** Closes every connection in its handshake. Node does not notice a client that disconnects during the handshake. */
+  close(): void {
+    for (const { raw } of this.#open.values()) raw.destroy()
+  }
+}
+
+/** Returns a key that is unique among the open connections of a listener. */
+const peerOf = ({ localAddress, localPort, remoteAddress, remotePort }: Socket): string =>
+  [localAddress, localPort, remoteAddress, remotePort].join(' ')
+
+interface Exchange {
+  readonly number: number
+  readonly request: Message
+  readonly response: Answer
+  readonly startedMs: number
+}
+
+/** The requests in flight on one listener. */
+export class Exchanges {
+  readonly #clock: Clock
+  readonly #open = new TransientMap<number, Exchange>()
+  #begun = 0
+  #sweep: Timer | undefined
+  #isClosing = false
+  #onEmpty: (() => void) | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  get isClosing(): boolean {
+    return this.#isClosing
+  }
+
+  begin(request: Message, response: Answer): Exchange {
+    const exchange = { number: this.#begun++, request, response, startedMs: this.#clock.monotonic() }
+    this.#open.set(exchange.number, exchange)
+    return exchange
+  }
+
+  end(exchange: Exchange): void {
+    this.#open.delete(exchange.number)
+    if (this.#open.size === 0) this.#onEmpty?.()
+  }
+
+  /** Calls `onOverdue` for each request not answered within `requestMs` after its head was read, at most a second late. */
+  watch(requestMs: number, onOverdue: (exchange: Exchange) => void): void {
+    this.#sweep = this.#clock.setRepeating(SWEEP_MS, () => {
+      const latestMs = this.#clock.monotonic() - requestMs
+      for (const [, exchange] of this.#open) {
+        if (exchange.startedMs <= latestMs) onOverdue(exchange)
+      }
+    })
+  }
+
+  /** Resolves when no request is in flight, or after `drainMs`. Returns undefined if there is nothing to wait for. */
+  drain(drainMs: number): Promise<void> | undefined {
+    this.#isClosing = true
+    return this.#open.size > 0 && drainMs > 0 ? this.#drained(drainMs) : undefined
+  }
+
+  /** Stops the timeout sweep. Returns true if no request is in flight. */
+  stop(): boolean {
+    this.#sweep?.cancel()
+    return this.#open.size === 0
+  }
+
+  #drained(drainMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#clock.setTimer(drainMs, resolve)
+      this.#onEmpty = () => {
+        timer.cancel()
+        resolve()
+      }
+    })
   }
 }

@@ -1,8 +1,7 @@
-import type { Server, Socket } from 'node:net'
-import { type Cidr, contains } from '../../base/cidr.js'
+import { isIPv4, isIPv6, type Server, type Socket } from 'node:net'
+import { canonicalAddress, type Cidr, contains } from '../../base/cidr.js'
 import type { Log } from '../../base/log.js'
 import { peerAddress } from './client-address.js'
-import { parseProxyHeader, type ProxyClient } from './proxy-header.js'
 
 /** The senders whose PROXY protocol headers a listener trusts. */
 export interface ProxyProtocolSettings {
@@ -105,3 +104,98 @@ export class ProxiedConnections {
 }
 
 const NOTHING: Buffer = Buffer.alloc(0)
+
+/** The client address in a PROXY protocol header. */
+interface ProxyClient {
+  /** Canonical. */
+  readonly address: string
+  readonly port: number
+}
+
+/** A complete header. */
+interface KnownHeader {
+  /** Length in bytes. In version 2 it may exceed the bytes received: bytes after the addresses are never needed. */
+  readonly size: number
+  /** Undefined if the header contains no client. The address of the connection applies then. */
+  readonly client: ProxyClient | undefined
+}
+
+export type ProxyHeader = KnownHeader | 'incomplete' | 'absent' | 'malformed'
+
+const V1 = Buffer.from('PROXY')
+const V2 = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
+/** The maximum size of a version 1 header, including its line end. */
+const V1_BYTES_MAX = 107
+/** The size of signature, command, family and length. */
+const V2_FIXED_BYTES = 16
+const LOCAL = 0
+const TRANSPORT_MAX = 2
+
+/** The address families of version 2, by number: bytes per address and per port. */
+const FAMILIES: readonly { readonly bytes: number; readonly portBytes: number }[] = [
+  { bytes: 0, portBytes: 0 },
+  { bytes: 4, portBytes: 2 },
+  { bytes: 16, portBytes: 2 },
+  { bytes: 108, portBytes: 0 },
+]
+
+/**
+ * Parses a PROXY protocol header, version 1 (text) or 2 (binary), from the first bytes of a connection. `absent` means that
+ * the bytes are not such a header.
+ */
+export const parseProxyHeader = (bytes: Buffer): ProxyHeader => {
+  if (begins(bytes, V1)) return bytes.length < V1.length ? 'incomplete' : parseText(bytes)
+  if (begins(bytes, V2)) return bytes.length < V2_FIXED_BYTES ? 'incomplete' : parseBinary(bytes)
+  return 'absent'
+}
+
+const begins = (bytes: Buffer, signature: Buffer): boolean => {
+  const size = Math.min(bytes.length, signature.length)
+  return bytes.subarray(0, size).equals(signature.subarray(0, size))
+}
+
+const parseText = (bytes: Buffer): ProxyHeader => {
+  const end = bytes.subarray(0, V1_BYTES_MAX).indexOf('\r\n')
+  if (end < 0) return bytes.length < V1_BYTES_MAX ? 'incomplete' : 'malformed'
+  const size = end + 2
+  const [word, family, ...rest] = bytes.toString('latin1', 0, end).split(' ')
+  if (word !== 'PROXY') return 'malformed'
+  if (family === 'UNKNOWN') return { size, client: undefined }
+  const isAddress = family === 'TCP4' ? isIPv4 : family === 'TCP6' ? isPlainIPv6 : undefined
+  const [source = '', destination = '', port = '', destinationPort = ''] = rest
+  const isWhole = rest.length === 4 && isAddress?.(source) && isAddress(destination)
+  if (!isWhole || !isPort(port) || !isPort(destinationPort)) return 'malformed'
+  return { size, client: { address: canonicalAddress(source) ?? source, port: Number(port) } }
+}
+
+const isPlainIPv6 = (text: string): boolean => isIPv6(text) && !text.includes('%')
+
+const isPort = (text: string): boolean => /^(?:0|[1-9]\d{0,4})$/.test(text) && Number(text) <= 65_535
+
+const parseBinary = (bytes: Buffer): ProxyHeader => {
+  const [version, command] = nibbles(bytes, 12)
+  const [number, transport] = nibbles(bytes, 13)
+  const size = V2_FIXED_BYTES + bytes.readUInt16BE(14)
+  if (version !== 2 || command > 1) return 'malformed'
+  if (command === LOCAL) return { size, client: undefined }
+  const family = FAMILIES[number]
+  if (!family || transport > TRANSPORT_MAX) return 'malformed'
+  const portAt = V2_FIXED_BYTES + 2 * family.bytes
+  const end = portAt + 2 * family.portBytes
+  if (size < end) return 'malformed'
+  if (family.portBytes === 0 || transport === 0) return { size, client: undefined }
+  if (bytes.length < end) return 'incomplete'
+  const address = spell(bytes.subarray(V2_FIXED_BYTES, V2_FIXED_BYTES + family.bytes))
+  return { size, client: { address, port: bytes.readUInt16BE(portAt) } }
+}
+
+const nibbles = (bytes: Buffer, at: number): [high: number, low: number] => {
+  const byte = bytes.readUInt8(at)
+  return [byte >> 4, byte & 15]
+}
+
+const spell = (address: Buffer): string => {
+  if (address.length === 4) return address.join('.')
+  const text = (address.toString('hex').match(/.{4}/g) ?? []).join(':')
+  return canonicalAddress(text) ?? text
+}

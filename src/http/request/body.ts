@@ -6,7 +6,7 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 import type { JsonObject, JsonValue } from '../../logical/json.js'
 import { scanJson } from '../../logical/json-scan.js'
 import { parseAs } from '../../logical/json-text.js'
-import { parseForm } from '../message/url-pairs.js'
+import { parseForm } from '../message/target.js'
 
 interface BodyText {
   /** Released once they are decoded to text. */

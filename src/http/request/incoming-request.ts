@@ -16,8 +16,7 @@ import {
 import { parseFields } from './body.js'
 import type { ReadBody } from './body-reader.js'
 import { checkFraming, checkPatchType, findClientToken, headerText, parseWrap } from '../message/request-headers.js'
-import { originForm } from '../message/target.js'
-import { findParameter, parseQuery } from '../message/url-pairs.js'
+import { findParameter, originForm, parseQuery } from '../message/target.js'
 import type { Message } from '../message/whole-message.js'
 
 /** The parts of a message that make up a request. */

@@ -7,10 +7,8 @@ import type { IncomingRequest, Rendered, SideRequest } from '../../logical/incom
 import type { PathRules } from '../../logical/path-rules.js'
 import { takeBody } from '../request/body-reader.js'
 import { namespaceOf, readFields, readHead, readRequest } from '../request/incoming-request.js'
-import { API, SIDE } from '../message/paths.js'
+import { API, parseQuery, parseTarget, renderMoved, SIDE } from '../message/target.js'
 import { renderError } from '../message/status-codes.js'
-import { parseTarget, renderMoved } from '../message/target.js'
-import { parseQuery } from '../message/url-pairs.js'
 
 /** A complete message that did not arrive over a connection. */
 export interface SentMessage {

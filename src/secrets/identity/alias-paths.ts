@@ -1,9 +1,8 @@
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { pairs, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
+import { cleanName, cleanTexts, listedAlias, singleAliasData } from './view.js'
 import type { EntityDirectory } from './directory.js'
-import { cleanName, cleanTexts } from './texts.js'
-import { listedAlias, singleAliasData } from './view.js'
 
 const FIELDS = {
   id: string('The alias to be changed.'),
@@ -43,7 +42,6 @@ export const aliasPaths = (directory: EntityDirectory): PathSpec[] => {
     }),
     definePath({
       pattern: 'entity-alias/id/?',
-      fields: {},
       summary: 'Lists the aliases.',
       operations: {
         list: async ({ request }) => {
@@ -65,10 +63,7 @@ export const aliasPaths = (directory: EntityDirectory): PathSpec[] => {
           return found && { data: singleAliasData(found.alias, found.entity, directory) }
         },
         update: write,
-        delete: async ({ request, values }) => {
-          await directory.removeAlias(request.namespace.id, values.id)
-          return undefined
-        },
+        delete: async ({ request, values }) => void (await directory.removeAlias(request.namespace.id, values.id)),
       },
     }),
   ]

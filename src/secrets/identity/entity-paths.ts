@@ -1,9 +1,8 @@
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { bool, commaList, pairs, string, stringList } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
+import { cleanName, cleanPolicies, cleanTexts, entityData, listedEntity } from './view.js'
 import type { Entity, EntityDirectory } from './directory.js'
-import { cleanName, cleanPolicies, cleanTexts } from './texts.js'
-import { entityData, listedEntity } from './view.js'
 
 const FIELDS = {
   id: string('The entity to be changed.'),
@@ -38,7 +37,6 @@ export const entityPaths = (directory: EntityDirectory): PathSpec[] => {
   const by = (key: 'id' | 'name'): PathSpec[] => [
     definePath({
       pattern: `entity/${key}/?`,
-      fields: {},
       summary: `Lists the entities by ${key}.`,
       operations: { list: async ({ request }) => listed(await directory.list(request.namespace.id), key, directory) },
     }),

@@ -1,9 +1,168 @@
-import type { Backend, BackendContext, BackendType } from '../../logical/backend.js'
-import { createKvV1 } from './v1.js'
-import { createKvV2 } from './v2.js'
+import {
+  type Backend,
+  type BackendContext,
+  type BackendType,
+  type Call,
+  definePath,
+  type PathSpec,
+} from '../../logical/backend.js'
+import { decidedByPrimary } from '../../logical/decided-by-primary.js'
+import { invalid, unsupportedOperation } from '../../logical/errors.js'
+import type { Operation, Request, Response } from '../../logical/request.js'
+import { configPaths, ConfigStore } from './config.js'
+import { dataPaths, findVersion, isObject } from './data.js'
+import { metadataPaths } from './metadata-paths.js'
+import { versionPaths } from './versions.js'
+import { int, string } from '../../logical/fields.js'
+import { type JsonObject, type JsonValue, storedJson } from '../../logical/json.js'
+import { parseJson, parseJsonBytes } from '../../logical/json-text.js'
+import { parseDurationMs } from '../../base/duration.js'
+import { printDocument } from '../../logical/document.js'
+import type { RawJson } from '../../base/json.js'
+import { folder, V1_PREFIX } from './layout.js'
 
 /** Creates version 1 unless the mount's option `version` is `2`. */
 const createKv = (context: BackendContext): Backend =>
   context.mount.options.version === '2' ? createKvV2(context) : createKvV1(context)
 
 export const kvType: BackendType = { name: 'kv', kind: 'secret', factory: createKv, localPrefixes: [] }
+
+/**
+ * Creates KV version 2. The performance primary decides writes: they depend on the existing versions, and a secondary may
+ * lag behind.
+ */
+export const createKvV2 = (given: BackendContext): Backend => {
+  const context = { ...given, storage: decidedByPrimary(given) }
+  const config = new ConfigStore(context.storage)
+  return {
+    type: 'kv',
+    paths: [
+      ...dataPaths(context, config),
+      ...metadataPaths(context, config),
+      ...versionPaths(context),
+      ...subkeyPaths(context),
+      ...configPaths(config),
+    ],
+    fallback: explainPath,
+    invalidate: (key) => config.invalidate(key),
+  }
+}
+
+/** The command that would have used the correct path, by operation. */
+const COMMANDS: { readonly [O in Operation]?: string } = {
+  create: 'put',
+  update: 'put',
+  read: 'get',
+  list: 'list',
+  delete: 'delete',
+}
+
+const ROOTS = new Set(['data', 'metadata', 'delete', 'undelete', 'destroy'])
+
+const explainPath = ({ operation }: Request, path: string): Response => {
+  const command = COMMANDS[operation]
+  if (command === undefined) throw unsupportedOperation()
+  const warning = ROOTS.has(path)
+    ? 'Non-listing operations on the root of a K/V v2 mount are not supported.'
+    : 'Invalid path for a versioned K/V secrets engine. See the API docs for the appropriate API endpoints to use. ' +
+      `If using the Vault CLI, use 'vault kv ${command}' for this operation.`
+  return { status: 404, warnings: [warning] }
+}
+
+const FIELDS = {
+  path: string('Location of the secret.'),
+  version: int('Which version to read; 0 is the latest.'),
+  depth: int('How many levels to show; 0 is all.'),
+}
+
+/** Returns the paths of the structure of a secret, without its values. */
+const subkeyPaths = ({ storage, clock }: BackendContext): PathSpec[] => [
+  definePath({
+    pattern: 'subkeys/*path',
+    fields: FIELDS,
+    operations: {
+      read: ({ values }: Call<typeof FIELDS>): Response | undefined => {
+        const found = findVersion(storage, values.path, values.version, clock.now())
+        if (!found) return undefined
+        if (found.stored === undefined) return { status: 404, data: { metadata: found.description, subkeys: null } }
+        const data = parseJsonBytes(found.stored)
+        const subkeys = isObject(data) ? withoutValues(data, values.depth, 1) : null
+        return { data: { metadata: found.description, subkeys } }
+      },
+    },
+    summary: 'The keys of a secret, with null for every value.',
+  }),
+]
+
+const withoutValues = (data: JsonObject, depthMax: number, depth: number): JsonObject => {
+  const keys: JsonObject = Object.create(null)
+  for (const [key, value] of Object.entries(data)) {
+    const isShown = isObject(value) && depth !== depthMax && Object.keys(value).length > 0
+    keys[key] = isShown ? withoutValues(value, depthMax, depth + 1) : null
+  }
+  return keys
+}
+
+/**
+ * KV version 1: one object per path. The stored value is the JSON text as sent. A read returns that text, which preserves
+ * the spelling of numbers and avoids parsing.
+ */
+const V1_FIELDS = { path: string('Location of the secret.') }
+
+type V1Call = Call<typeof V1_FIELDS>
+
+export const createKvV1 = ({ storage, mount }: BackendContext): Backend => {
+  const read = ({ values: { path } }: V1Call): Response | undefined => {
+    const value = storage.get(V1_PREFIX + path)
+    if (!value) return undefined
+    const data = storedJson(value)
+    return { data, leaseDurationSeconds: findLeaseSeconds(data) ?? mount.defaultLeaseTtlSeconds }
+  }
+
+  const write = async ({ values: { path }, request }: V1Call): Promise<undefined> => {
+    if (path === '') throw invalid('missing path')
+    if (Object.keys(request.data).length === 0) throw invalid('missing data fields')
+    const document = await printDocument(request.data)
+    return storage.write((tx) => {
+      tx.put(V1_PREFIX + path, document.take())
+      return undefined
+    })
+  }
+
+  const remove = ({ values: { path } }: V1Call): Promise<undefined> =>
+    storage.write((tx) => {
+      tx.delete(V1_PREFIX + path)
+      return undefined
+    })
+
+  const list = async ({ values: { path } }: V1Call): Promise<Response | undefined> => {
+    const keys = await storage.list(V1_PREFIX + folder(path))
+    return keys.length === 0 ? undefined : { data: { keys } }
+  }
+
+  return {
+    type: 'kv',
+    paths: [
+      definePath({
+        pattern: '*path',
+        fields: V1_FIELDS,
+        operations: { read, create: write, update: write, delete: remove, list },
+        exists: ({ values: { path } }) => storage.has(V1_PREFIX + path),
+        summary: 'Secrets of this mount.',
+        takesAnyField: true,
+      }),
+    ],
+  }
+}
+
+/** Returns the seconds in the field `ttl`, or else `lease`, of the stored object; undefined if absent or invalid. */
+const findLeaseSeconds = (document: RawJson): number | undefined => {
+  const { source } = document
+  if (!source.includes('"ttl"') && !source.includes('"lease"')) return undefined
+  const stored = parseJson(document.text) as Record<string, JsonValue>
+  const wish = 'ttl' in stored ? stored.ttl : stored.lease
+  if (typeof wish === 'number') return Number.isInteger(wish) && wish >= 0 ? wish : undefined
+  if (typeof wish !== 'string') return undefined
+  const ms = wish === '' ? 0 : parseDurationMs(wish)
+  return ms === undefined || ms < 0 ? undefined : ms / 1000
+}

@@ -17,7 +17,6 @@ import { turnFor } from '../../base/turn.js'
 import { scanJson } from '../../logical/json-scan.js'
 import { printJson } from '../../base/json-print.js'
 import { parseJson } from '../../logical/json-text.js'
-import { mergePatch } from './merge-patch.js'
 
 const DEFAULT_MAX_VERSIONS = 10
 
@@ -178,4 +177,17 @@ const mergeInTurns = async (text: string, changes: JsonObject): Promise<Document
   bounded(bytes)
   await turnFor(bytes.length)
   return new Document(bytes)
+}
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawNumber)
+
+/** Applies a JSON merge patch (RFC 7386): objects are merged, null removes a key, and any other value replaces it. */
+export const mergePatch = (target: JsonValue | undefined, patch: JsonObject): JsonObject => {
+  const merged: JsonObject = Object.assign(Object.create(null), isObject(target) ? target : undefined)
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete merged[key]
+    else merged[key] = isObject(value) ? mergePatch(merged[key], value) : value
+  }
+  return merged
 }

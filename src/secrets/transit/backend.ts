@@ -5,15 +5,15 @@
 import { createPrivateKeyBytes, type MakePrivateKey } from '../../crypto/key-pairs.js'
 import type { Backend, BackendContext, BackendType } from '../../logical/backend.js'
 import { backupPaths } from './backup-paths.js'
-import { datakeyPath } from './datakey-paths.js'
-import { encryptionPaths } from './encryption-paths.js'
-import { exportPaths } from './export-paths.js'
+import { datakeyPath, encryptionPaths } from './encryption-paths.js'
+import { exportPaths, keyPaths } from './key-paths.js'
 import { keyConfigPaths } from './key-config-paths.js'
-import { keyPaths } from './key-paths.js'
 import { KeyStore } from './key-store.js'
-import { Rotation } from './rotation.js'
 import { signingPaths } from './signing-paths.js'
 import { toolPaths } from './tool-paths.js'
+import { PeriodicWork } from '../../base/periodic-work.js'
+import { LogicalError } from '../../logical/errors.js'
+import { type KeyRecord, versionOf } from './key-record.js'
 
 const createTransit = (context: BackendContext, makePrivateKey: MakePrivateKey): Backend => {
   const keys = new KeyStore(context, makePrivateKey)
@@ -41,3 +41,59 @@ export const createTransitType = (makePrivateKey: MakePrivateKey = createPrivate
   factory: (context) => createTransit(context, makePrivateKey),
   localPrefixes: [],
 })
+
+export const ROTATION_INTERVAL_MS = 60_000
+
+/**
+ * Rotates keys whose latest version has reached the configured age, on clusters that can write them. Only one run at a time.
+ */
+class Rotation {
+  readonly #keys: KeyStore
+  readonly #work = new PeriodicWork(() => this.#run())
+
+  constructor(keys: KeyStore) {
+    this.#keys = keys
+  }
+
+  start(signal: AbortSignal): void {
+    this.#work.start(this.#keys.context.clock, ROTATION_INTERVAL_MS, signal)
+  }
+
+  /** Resolves when no run is in progress. */
+  settled(): Promise<void> {
+    return this.#work.settled()
+  }
+
+  async #run(): Promise<void> {
+    const { isReadOnly, log } = this.#keys.context
+    try {
+      if (isReadOnly()) return
+      for (const name of await this.#keys.names()) {
+        if (this.#work.isStopped) return
+        await this.#rotateIfDue(name)
+      }
+    } catch (error) {
+      if (!this.#work.isStopped) log.warn('automatic rotation of transit keys failed', { error: String(error) })
+    }
+  }
+
+  async #rotateIfDue(name: string): Promise<void> {
+    try {
+      const present = this.#keys.find(name)
+      if (!present || !this.#isDue(present)) return
+      const { latestVersion } = await this.#keys.rotate(name, (record) => this.#isDue(record))
+      this.#keys.context.log.info('automatically rotated a transit key', { key: name, version: latestVersion })
+    } catch (error) {
+      // A key that fails to rotate does not prevent the rotation of others.
+      if (this.#work.isStopped || (error instanceof LogicalError && error.code === 'read-only')) throw error
+      this.#keys.context.log.warn('automatic rotation of a transit key failed', { key: name, error: String(error) })
+    }
+  }
+
+  #isDue(record: KeyRecord): boolean {
+    const { autoRotatePeriodSeconds, latestVersion } = record
+    if (autoRotatePeriodSeconds === 0) return false
+    const ageMs = this.#keys.context.clock.now() - versionOf(record, latestVersion).createdMs
+    return ageMs >= autoRotatePeriodSeconds * 1000
+  }
+}

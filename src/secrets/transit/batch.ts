@@ -7,7 +7,6 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 import { any, int } from '../../logical/fields.js'
 import type { JsonObject, JsonValue } from '../../logical/json.js'
 import type { Response } from '../../logical/request.js'
-import { decodeBase64 } from './base64.js'
 
 /** One item of a request. A field that was not sent is undefined, 0 or empty. */
 export interface Item {
@@ -139,4 +138,19 @@ export const answerAllOrPart = (
   if (wanted >= 200 && wanted <= 599) return { ...response, status: wanted }
   const warning = `invalid HTTP response code override from partial_failure_response_code: ${wanted}`
   return { ...response, status: 400, warnings: [warning] }
+}
+
+/** Decodes padded standard base64 and ignores line breaks. Throws 400 with the position of the first error. */
+export const decodeBase64 = (text: string): Buffer => {
+  const found = findMistake(text)
+  if (found !== undefined) throw invalid(`illegal base64 data at input byte ${found}`)
+  return Buffer.from(text, 'base64')
+}
+
+const findMistake = (text: string): number | undefined => {
+  const clean = /[\r\n]/.test(text) ? text.replaceAll(/[\r\n]/g, '') : text
+  const foreign = clean.search(/[^A-Za-z0-9+/]/)
+  if (foreign < 0) return clean.length % 4 === 0 ? undefined : clean.length - (clean.length % 4)
+  const isPadding = foreign >= clean.length - 2 && /^={1,2}$/.test(clean.slice(foreign))
+  return isPadding && clean.length % 4 === 0 ? undefined : foreign
 }

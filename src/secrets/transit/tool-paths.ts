@@ -1,12 +1,11 @@
 /** random and hash, which need no key. */
-import type { BackendContext } from '../../logical/backend.js'
-import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { LIMITS } from '../../base/limits.js'
 import { hashBytes } from '../../crypto/digest.js'
 import { invalid } from '../../logical/errors.js'
 import { int, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
-import { decodeBase64 } from './base64.js'
+import { decodeBase64 } from './batch.js'
 import { DEFAULT_HASH, findHash } from './hashes.js'
 
 const RANDOM_FIELDS = {

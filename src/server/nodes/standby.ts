@@ -1,5 +1,5 @@
-import { isForActiveNode } from '../../core/pipeline/for-active-node.js'
 import { isServedWhile } from '../../core/pipeline/gate.js'
+import { isForActiveNode } from '../../core/pipeline/for-active-node.js'
 import { readInRoom } from '../../core/pipeline/large-answers.js'
 import { renderAnswer } from '../../logical/envelope.js'
 import { LogicalError } from '../../logical/errors.js'

@@ -1,5 +1,5 @@
 import { Backoff } from '../../base/backoff.js'
-import type { SealJoin } from '../../core/seal/seal-join.js'
+import type { SealJoin } from '../../core/seal/seal-records.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { SealConfig } from '../../seal/config.js'

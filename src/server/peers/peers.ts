@@ -1,4 +1,4 @@
-import type { SealJoin } from '../../core/seal/seal-join.js'
+import type { SealJoin } from '../../core/seal/seal-records.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { removeGenerations } from '../../storage/engine/generation-record.js'
 import type { RaftServer } from '../../core/system/raft-join-paths.js'

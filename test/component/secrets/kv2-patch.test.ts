@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../../src/logical/json.js'
 import { kvType } from '../../../src/secrets/kv/backend.js'
-import { mergePatch } from '../../../src/secrets/kv/merge-patch.js'
+import { mergePatch } from '../../../src/secrets/kv/data.js'
 import { BackendHarness, dataOf, refusal } from '../../support/backend-harness.js'
 
 describe('patch of KV version 2', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { complete } from '../../../src/cli/completion/complete.js'
-import { wordsOf } from '../../../src/cli/completion/words.js'
+import { complete, wordsOf } from '../../../src/cli/completion/complete.js'
 import { ProcessOutput } from '../../../src/cli/terminal/output.js'
 import { makeProgram } from '../../../src/cli/program.js'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { aclPath } from '../../../src/core/acl/acl.js'
-import type { EntityView } from '../../../src/core/acl/acl-entity.js'
+import type { EntityView } from '../../../src/core/acl/acl-pattern.js'
 import { aclOf, testRows } from '../../support/acl-table.js'
 
 const RULES = `

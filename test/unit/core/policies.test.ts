@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { EntityView } from '../../../src/core/acl/acl-entity.js'
+import type { EntityView } from '../../../src/core/acl/acl-pattern.js'
 import { PolicyStore } from '../../../src/core/acl/policies.js'
 import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
 import { MemoryStorage } from '../../support/memory-storage.js'

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { isAddressAllowed } from '../../../src/core/tokens/token-cidrs.js'
+import { isAddressAllowed } from '../../../src/core/tokens/token-record.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import type { RenewalTimes } from '../../../src/logical/request.js'
 import { refusal } from '../../support/backend-harness.js'

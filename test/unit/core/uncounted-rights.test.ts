@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { UncountedRights } from '../../../src/core/tokens/uncounted-rights.js'
+import { UncountedRights } from '../../../src/core/tokens/token-rights.js'
 import type { JsonObject } from '../../../src/logical/json.js'
 import { type NamespaceRef, type Request, ROOT_NAMESPACE } from '../../../src/logical/request.js'
 import { makeRequest } from '../../support/backend-harness.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseProxyHeader, type ProxyHeader } from '../../../src/http/connection/proxy-header.js'
+import { parseProxyHeader, type ProxyHeader } from '../../../src/http/connection/proxied-connections.js'
 
 const text = (line: string) => Buffer.from(line, 'latin1')
 

@@ -4,7 +4,7 @@ import { parseCidrOrAddress } from '../../../src/base/cidr.js'
 import { parseFields } from '../../../src/http/request/body.js'
 import { clientAddress, type ForwardedForSettings } from '../../../src/http/connection/client-address.js'
 import { checkFraming, checkPatchType, findClientToken, parseWrap } from '../../../src/http/message/request-headers.js'
-import { parseForm, parseQuery } from '../../../src/http/message/url-pairs.js'
+import { parseForm, parseQuery } from '../../../src/http/message/target.js'
 
 const FORM = 'application/x-www-form-urlencoded'
 const body = (text: string, mediaType?: string, isBare = false) => ({

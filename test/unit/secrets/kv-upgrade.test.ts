@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { V1_PREFIX } from '../../../src/secrets/kv/layout.js'
-import { createKvV1 } from '../../../src/secrets/kv/v1.js'
-import { createKvV2 } from '../../../src/secrets/kv/v2.js'
+import { createKvV1, createKvV2 } from '../../../src/secrets/kv/backend.js'
 import { upgradeToV2 } from '../../../src/secrets/kv/upgrade.js'
 import { BackendHarness, dataOf } from '../../support/backend-harness.js'
 import type { MemoryStorage } from '../../support/memory-storage.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createKvV2 } from '../../../src/secrets/kv/v2.js'
+import { createKvV2 } from '../../../src/secrets/kv/backend.js'
 import { type KeyMetadata, newMetadata } from '../../../src/secrets/kv/metadata.js'
 import { decodeMetadata, encodeMetadata } from '../../../src/secrets/kv/stored-metadata.js'
 import { BackendHarness, dataOf } from '../../support/backend-harness.js'

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../../src/logical/json.js'
 import { putJson, readJson } from '../../../src/logical/storage.js'
-import { createTransitType } from '../../../src/secrets/transit/backend.js'
-import { ROTATION_INTERVAL_MS } from '../../../src/secrets/transit/rotation.js'
+import { createTransitType, ROTATION_INTERVAL_MS } from '../../../src/secrets/transit/backend.js'
 import { BackendHarness, dataOf, refusal } from '../../support/backend-harness.js'
 import { until } from '../../support/until.js'
 

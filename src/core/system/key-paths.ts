@@ -7,9 +7,10 @@ import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, int, string, stringList } from '../../logical/fields.js'
 import type { Rekey } from '../seal/rekey.js'
-import type { RekeyBackup } from '../seal/rekey-backup.js'
+import type { RekeyBackup } from '../seal/share-input.js'
 import type { SealKeys } from '../seal/seal-keys.js'
-import { bare } from './bare.js'
+import { bare } from './backend.js'
+import type { GenerationAttempt } from '../seal/generate-root.js'
 
 interface RekeyPathsDeps {
   readonly rekey: Rekey
@@ -121,7 +122,6 @@ const verifyPath = (prefix: string, { rekey }: RekeyPathsDeps, guard: () => void
 const backupSpec = (pattern: string, { backup }: RekeyPathsDeps, guard: () => void): PathSpec =>
   definePath({
     pattern,
-    fields: {},
     summary: 'The encrypted shares that the last rekey left with the cluster.',
     operations: {
       read: () => {
@@ -137,3 +137,77 @@ const backupSpec = (pattern: string, { backup }: RekeyPathsDeps, guard: () => vo
       },
     },
   })
+
+interface KeyringControl {
+  /** Returns the active term, its start in milliseconds since the epoch, and the number of values it has encrypted. */
+  status(): { readonly term: number; readonly installTimeMs: number; readonly encryptions: number }
+  /** Starts a new term. Throws LogicalError `read-only` if replicated keys are not writable. */
+  rotate(): Promise<void>
+}
+
+export const keyringPaths = (keyring: KeyringControl): PathSpec[] => [
+  definePath({
+    pattern: 'key-status',
+    mirror: true,
+    summary: 'Tells about the encryption key in use.',
+    operations: {
+      read: () => {
+        const { term, installTimeMs, encryptions } = keyring.status()
+        return { data: { term, install_time: new Date(installTimeMs).toISOString(), encryptions } }
+      },
+    },
+  }),
+  definePath({
+    pattern: 'rotate',
+    mirror: true,
+    summary: 'Begins a new encryption key.',
+    operations: {
+      update: async () => void (await keyring.rotate()),
+    },
+  }),
+]
+
+/** The original name, and the one that newer clients try first. */
+const PREFIXES = ['generate-root', 'generate-root-token'] as const
+
+const START_FIELDS = {
+  otp: string('One-time pad of the caller; as long as `otp_length` says.', '', { isSecret: true }),
+  pgp_key: string('Public key to encrypt the token for, in place of a one-time pad.'),
+} as const
+
+const UPDATE_FIELDS = {
+  key: string('One key share, as hex or base64.', '', { isSecret: true }),
+  nonce: string('The nonce of the attempt.'),
+} as const
+
+const attemptPaths = (prefix: string, attempt: GenerationAttempt): PathSpec[] => [
+  definePath({
+    pattern: `${prefix}/attempt`,
+    isOldest: true,
+    fields: START_FIELDS,
+    openBodyBytesMax: LIMITS.keyBodyBytesMax,
+    summary: 'Starts, shows and cancels the making of a token from key shares.',
+    operations: {
+      read: () => bare(attempt.status()),
+      update: async ({ values }) => bare(await attempt.start({ otp: values.otp, pgpKey: values.pgp_key })),
+      delete: () => {
+        attempt.cancel()
+        return undefined
+      },
+    },
+  }),
+  definePath({
+    pattern: `${prefix}/update`,
+    isOldest: true,
+    fields: UPDATE_FIELDS,
+    summary: 'Takes one key share in; the last one needed answers with the encoded token.',
+    operations: {
+      // A read has no key, so it returns the error for a missing key.
+      read: async () => bare(await attempt.update({ key: '', nonce: '' })),
+      update: async ({ values }) => bare(await attempt.update({ key: values.key, nonce: values.nonce })),
+    },
+  }),
+]
+
+export const generateRootPaths = (attempt: GenerationAttempt): PathSpec[] =>
+  PREFIXES.flatMap((prefix) => attemptPaths(prefix, attempt))

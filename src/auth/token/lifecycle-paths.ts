@@ -2,9 +2,10 @@ import type { Clock } from '../../base/clock.js'
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import type { Request, Response } from '../../logical/request.js'
 import type { TokenAuthority, TokenInfo } from './authority.js'
-import { ACCESSOR_FIELD, badToken, TOKEN_FIELD, TokenFinder } from './finder.js'
+import { ACCESSOR_FIELD, aclPath, badToken, INCREMENT_FIELD, namedToken, TOKEN_FIELD, TokenFinder } from './finder.js'
 import { wholeSeconds } from '../../base/duration.js'
 import { END_SHOWN_EARLIER_US, formatNanoTime } from '../../base/rfc3339.js'
+import { invalid } from '../../logical/errors.js'
 
 /** Creates the lookup endpoints of auth/token. */
 export const lookupPaths = (authority: TokenAuthority, clock: Clock): PathSpec[] => {
@@ -24,7 +25,6 @@ export const lookupPaths = (authority: TokenAuthority, clock: Clock): PathSpec[]
   return [
     definePath({
       pattern: 'lookup-self',
-      fields: {},
       summary: 'Tells about the token of the request.',
       operations: { read: lookupSelf, update: lookupSelf },
     }),
@@ -42,7 +42,6 @@ export const lookupPaths = (authority: TokenAuthority, clock: Clock): PathSpec[]
     }),
     definePath({
       pattern: 'accessors/?',
-      fields: {},
       summary: 'Lists the accessors of all service tokens.',
       operations: {
         list: async ({ request }) => ({ data: { keys: await authority.listAccessors(request.namespace.id) } }),
@@ -86,4 +85,98 @@ const lookupData = (
     ttl: isEndless ? 0 : Math.max(0, Math.ceil((expiresAtMs - nowMs) / 1000)),
     type: token.type,
   }
+}
+
+/** Creates the renewal endpoints of auth/token. */
+export const renewPaths = (authority: TokenAuthority): PathSpec[] => {
+  const finder = new TokenFinder(authority)
+  const renew = async (token: TokenInfo, presented: string, incrementSeconds: number): Promise<Response> => {
+    const { auth, warnings } = await authority.renew(token, { incrementSeconds, presented })
+    return { auth, warnings }
+  }
+  return [
+    definePath({
+      pattern: 'renew-self',
+      fields: INCREMENT_FIELD,
+      summary: 'Renews the token of the request.',
+      operations: {
+        update: ({ request, values }) => renew(finder.own(request), request.clientToken ?? '', values.increment),
+      },
+    }),
+    definePath({
+      pattern: 'renew',
+      fields: { ...TOKEN_FIELD, ...INCREMENT_FIELD },
+      summary: 'Renews a token.',
+      operations: {
+        update: (call) => {
+          const presented = namedToken(call)
+          const token = finder.find(call.request, presented)
+          if (!token) throw invalid('token not found')
+          return renew(token, presented, call.values.increment)
+        },
+      },
+    }),
+    definePath({
+      pattern: 'renew-accessor',
+      fields: { ...ACCESSOR_FIELD, ...INCREMENT_FIELD },
+      summary: 'Renews the token of an accessor.',
+      operations: { update: (call) => renew(finder.byAccessor(call), '', call.values.increment) },
+    }),
+  ]
+}
+
+/** Creates the revocation endpoints of auth/token, with or without child tokens and leases. */
+export const revokePaths = (authority: TokenAuthority): PathSpec[] => {
+  const finder = new TokenFinder(authority)
+  const revoke = async (token: TokenInfo | undefined): Promise<undefined> => {
+    if (!token) return
+    refuseBatch(token)
+    await authority.revokeTree(token)
+  }
+  const revokeOrphan = async (call: Call<typeof TOKEN_FIELD>): Promise<undefined> => {
+    const presented = namedToken(call)
+    const self = finder.own(call.request)
+    if (!authority.hasSudo(self, aclPath(call.request, self))) {
+      throw invalid('root or sudo privileges required to revoke and orphan')
+    }
+    const token = finder.find(call.request, presented)
+    if (!token) throw invalid('token to revoke not found')
+    refuseBatch(token)
+    await authority.revokeAndOrphan(token)
+  }
+  return [
+    definePath({
+      pattern: 'revoke-self',
+      summary: 'Revokes the token of the request and all it created.',
+      operations: { update: ({ request }) => revoke(finder.own(request)) },
+    }),
+    definePath({
+      pattern: 'revoke',
+      fields: TOKEN_FIELD,
+      summary: 'Revokes a token and all it created.',
+      operations: { update: (call) => revoke(finder.find(call.request, namedToken(call))) },
+    }),
+    definePath({
+      pattern: 'revoke-orphan',
+      fields: TOKEN_FIELD,
+      summary: 'Revokes a token; what it created lives on without a parent.',
+      operations: { update: revokeOrphan },
+    }),
+    definePath({
+      pattern: 'revoke-accessor',
+      fields: ACCESSOR_FIELD,
+      summary: 'Revokes the token of an accessor and all it created.',
+      operations: {
+        update: async (call) => {
+          const token = finder.findByAccessor(call)
+          if (!token) return { warnings: ['No token found with this accessor'] }
+          return revoke(token)
+        },
+      },
+    }),
+  ]
+}
+
+const refuseBatch = (token: TokenInfo): void => {
+  if (token.type === 'batch') throw invalid('batch tokens cannot be revoked')
 }

@@ -1,0 +1,118 @@
+/** sys/internal/counters, for dashboards. Totals are counted on request; usage over time is not recorded. */
+import { ZERO_TIME } from '../../base/rfc3339.js'
+import { definePath, type PathSpec } from '../../logical/backend.js'
+import { string } from '../../logical/fields.js'
+import type { Request, Response } from '../../logical/request.js'
+import { type DescribedMount, openApiDocument } from '../../logical/openapi.js'
+import { type MetricReading, renderMetricsJson, renderPrometheus } from '../status/metrics.js'
+
+interface CounterPathDeps {
+  /** Counts service tokens and entities of this cluster in all namespaces. */
+  readonly countTokens: () => Promise<number>
+  readonly countEntities: () => Promise<number>
+}
+
+const PERIOD_FIELDS = {
+  start_time: string('Begin of the period.'),
+  end_time: string('End of the period.'),
+} as const
+
+/** The response of a server without usage data for the period. */
+const NO_DATA: Response = { status: 204 }
+
+const ACTIVITY_CONFIG = {
+  billing_start_timestamp: ZERO_TIME,
+  default_report_months: 12,
+  enabled: 'default-disabled',
+  minimum_retention_months: 48,
+  queries_available: false,
+  reporting_enabled: false,
+  retention_months: 48,
+}
+
+export const counterPaths = ({ countTokens, countEntities }: CounterPathDeps): PathSpec[] => [
+  ...['activity', 'activity/monthly', 'activity/export'].map((name) =>
+    definePath({
+      pattern: `internal/counters/${name}`,
+      fields: PERIOD_FIELDS,
+      takesAnyField: true,
+      summary: 'Usage over time, of which none is kept.',
+      operations: { read: () => ({ ...NO_DATA }) },
+    }),
+  ),
+  definePath({
+    pattern: 'internal/counters/config',
+    summary: 'How usage over time is kept: not at all.',
+    operations: { read: () => ({ data: { ...ACTIVITY_CONFIG } }) },
+  }),
+  definePath({
+    pattern: 'internal/counters/requests',
+    summary: 'Requests by month, of which none are kept.',
+    operations: { read: () => ({ data: { counters: [] } }) },
+  }),
+  definePath({
+    pattern: 'internal/counters/tokens',
+    summary: 'How many service tokens there are.',
+    operations: { read: async () => ({ data: { counters: { service_tokens: { total: await countTokens() } } } }) },
+  }),
+  definePath({
+    pattern: 'internal/counters/entities',
+    summary: 'How many entities there are.',
+    operations: { read: async () => ({ data: { counters: { entities: { total: await countEntities() } } } }) },
+  }),
+]
+
+/**
+ * Creates the paths of sys/internal/specs/openapi, generated from the tables that dispatch requests; and of sys/config/cors.
+ */
+export const openApiPaths = (deps: {
+  readonly version: string
+  readonly mounts: (namespaceId: string) => readonly DescribedMount[]
+}): PathSpec[] => [
+  definePath({
+    pattern: 'internal/specs/openapi',
+    summary: 'Describes every path that this server serves.',
+    operations: {
+      read: ({ request: { namespace, withheld } }) => {
+        const version = withheld?.includes('version') ? '' : deps.version
+        return { data: openApiDocument(version, deps.mounts(namespace.id)), bare: true }
+      },
+    },
+  }),
+  definePath({
+    pattern: 'config/cors',
+    summary: 'Cross-origin access, which is off.',
+    mirror: true,
+    operations: { read: () => ({ data: { enabled: false } }) },
+  }),
+]
+
+interface MetricsPathDeps {
+  readonly read: () => Promise<MetricReading>
+  readonly now: () => number
+}
+
+/** Creates sys/metrics: the server's metrics in Prometheus format or as JSON. */
+export const metricsPaths = ({ read, now }: MetricsPathDeps): PathSpec[] => [
+  definePath({
+    pattern: 'metrics',
+    fields: { format: string('prometheus, or nothing for JSON.') },
+    summary: 'Metrics of this server.',
+    operations: {
+      read: async ({ request, values }): Promise<Response> => {
+        const format = values.format || formatOf(request)
+        if (format === 'prometheus') {
+          return { raw: { contentType: 'text/plain; version=0.0.4', body: await renderPrometheus(await read()) } }
+        }
+        if (format !== '') return { status: 400, raw: { contentType: 'text/plain', body: unknownFormat(format) } }
+        return { data: renderMetricsJson(await read(), now()), bare: true }
+      },
+    },
+  }),
+]
+
+const unknownFormat = (format: string): string => `metric response format ${JSON.stringify(format)} unknown`
+
+/** Returns the requested format. A scraper may select it by Accept header only. */
+const formatOf = ({ headers }: Request): string =>
+  /openmetrics|prometheus/.test(String(headers.accept ?? '')) ? 'prometheus' : ''
