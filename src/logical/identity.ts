@@ -1,8 +1,39 @@
-/**
- * Changes to entities and aliases, as endpoints pass them to the store. An undefined field was not sent and stays unchanged.
- */
 export type Texts = Readonly<Record<string, string>>
 
+/** An alias of an entity. Times in milliseconds since the epoch. */
+export interface EntityAlias {
+  readonly id: string
+  readonly mountAccessor: string
+  readonly name: string
+  /** From the last login. */
+  readonly metadata: Texts
+  /** Set by operators. */
+  readonly customMetadata: Texts
+  readonly createdAtMs: number
+  readonly updatedAtMs: number
+}
+
+export interface Entity {
+  readonly id: string
+  readonly name: string
+  readonly namespaceId: string
+  readonly metadata: Texts
+  /** The names as written; null until written. */
+  readonly policies: readonly string[] | null
+  readonly isDisabled: boolean
+  readonly createdAtMs: number
+  readonly updatedAtMs: number
+  /** At most one per mount, except for those added by logins. */
+  readonly aliases: readonly EntityAlias[]
+}
+
+export interface AliasFactors {
+  readonly mountAccessor: string
+  readonly name: string
+  readonly namespaceId: string
+}
+
+/** A change to an entity, as endpoints pass it to the store. An undefined field was not sent and stays unchanged. */
 export interface EntityChange {
   readonly namespaceId: string
   readonly id: string | undefined
@@ -19,4 +50,22 @@ export interface AliasChange {
   readonly mountAccessor: string | undefined
   readonly canonicalId: string | undefined
   readonly customMetadata: Texts | undefined
+}
+
+/**
+ * The part of the entity store that the identity endpoints need. Errors are LogicalErrors; requests that fail with
+ * `read-only` are forwarded.
+ */
+export interface EntityDirectory {
+  /** Returns the mount with this accessor, if this cluster may see it. */
+  findMount(accessor: string): { readonly type: string; readonly path: string } | undefined
+  findById(namespaceId: string, id: string): Entity | undefined
+  findByName(namespaceId: string, name: string): Entity | undefined
+  findByAlias(factors: AliasFactors): Entity | undefined
+  findByAliasId(namespaceId: string, id: string): Entity | undefined
+  list(namespaceId: string): Promise<readonly Entity[]>
+  putEntity(change: EntityChange): Promise<{ readonly entity: Entity; readonly isNew: boolean }>
+  removeEntity(namespaceId: string, id: string): Promise<void>
+  putAlias(change: AliasChange): Promise<{ readonly alias: EntityAlias; readonly entity: Entity }>
+  removeAlias(namespaceId: string, id: string): Promise<void>
 }

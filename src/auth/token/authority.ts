@@ -1,29 +1,5 @@
-import type { AuthAnswer, TokenView } from '../../logical/request.js'
-import type { TokenRequest } from '../../logical/token-request.js'
-
-/** A live token as shown by the token endpoints. Times in milliseconds since the epoch, durations in whole seconds. */
-export interface TokenInfo extends TokenView {
-  readonly storageId: string
-  readonly path: string
-  readonly meta: Readonly<Record<string, string>> | null
-  /** Remaining uses. 0 means unlimited; -1 is visible to the request that takes the last use. */
-  readonly numUses: number
-  readonly createdAtMs: number
-  readonly ttlSeconds: number
-  readonly expiresAtMs: number | undefined
-  readonly lastRenewalMs: number | undefined
-  readonly explicitMaxTtlSeconds: number
-  readonly periodSeconds: number
-  readonly role: string
-  readonly boundCidrs: readonly string[]
-  readonly isOrphan: boolean
-  readonly isRenewable: boolean
-}
-
-interface IssuedToken {
-  readonly auth: AuthAnswer
-  readonly warnings: string[]
-}
+import type { TokenView } from '../../logical/request.js'
+import type { IssuedToken, TokenInfo, TokenRequest } from '../../logical/token-request.js'
 
 /** The part of the token store that the token endpoints need. All its errors are LogicalErrors. */
 export interface TokenAuthority {

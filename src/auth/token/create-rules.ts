@@ -1,10 +1,8 @@
 import { parseDurationMs } from '../../base/duration.js'
-import type { Values } from '../../logical/fields.js'
-import { bool, int, pairs, string, stringList } from '../../logical/fields.js'
+import { bool, int, pairs, string, stringList, type Values } from '../../logical/fields.js'
 import { invalid } from '../../logical/errors.js'
 import type { TokenOrigin, TokenType } from '../../logical/request.js'
-import type { TokenRequest } from '../../logical/token-request.js'
-import type { TokenInfo } from './authority.js'
+import type { TokenInfo, TokenRequest } from '../../logical/token-request.js'
 import { decidePolicies, matchesGlob } from './policies.js'
 import type { TokenRole } from './role-record.js'
 

@@ -2,7 +2,8 @@ import type { Call } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { duration, string } from '../../logical/fields.js'
 import type { Request } from '../../logical/request.js'
-import type { TokenAuthority, TokenInfo } from './authority.js'
+import type { TokenAuthority } from './authority.js'
+import type { TokenInfo } from '../../logical/token-request.js'
 
 export const TOKEN_FIELD = { token: string('The token; in lookups the token of the request when it is left out.') }
 export const ACCESSOR_FIELD = { accessor: string('The accessor of the token.') }

@@ -2,6 +2,7 @@
  * The path of a rule: exact, a prefix (`x/*`), or with wildcard segments (`x/+/y`). Text from a template is always literal,
  * so that a name with `*` or `+` grants access only to that name.
  */
+import type { Entity, EntityAlias } from '../../logical/identity.js'
 
 /** Matches exactly one segment. */
 const ANY_SEGMENT = null
@@ -123,16 +124,6 @@ const own = (record: Readonly<Record<string, string>>, key: string): string | un
   Object.hasOwn(record, key) ? record[key] : undefined
 
 /** An entity for access rules. Immutable: the same object means the same content. */
-export interface EntityView {
-  readonly id: string
-  readonly name: string
-  readonly metadata: Readonly<Record<string, string>>
-  readonly aliases: readonly EntityAliasView[]
-}
+export type EntityView = Pick<Entity, 'id' | 'name' | 'metadata'> & { readonly aliases: readonly EntityAliasView[] }
 
-export interface EntityAliasView {
-  readonly mountAccessor: string
-  readonly name: string
-  readonly metadata: Readonly<Record<string, string>>
-  readonly customMetadata: Readonly<Record<string, string>>
-}
+export type EntityAliasView = Pick<EntityAlias, 'mountAccessor' | 'name' | 'metadata' | 'customMetadata'>

@@ -15,6 +15,7 @@ import {
 import type { Redactor, WholeDigests } from './audit-hash.js'
 import type { MountEntry } from '../mounts/mount-entry.js'
 import { allPolicies } from '../tokens/token-format.js'
+import type { TokenInfo } from '../../logical/token-request.js'
 
 /** One request as the pipeline logs it. */
 export interface AuditEntry {
@@ -40,12 +41,7 @@ interface AuditedMount {
 }
 
 /** `numUses` is the number of uses before this request; 0 means unlimited. */
-interface AuditedToken extends TokenView {
-  readonly meta: Readonly<Record<string, string>> | null
-  readonly numUses: number
-  readonly createdAtMs: number
-  readonly ttlSeconds: number
-}
+type AuditedToken = TokenView & Pick<TokenInfo, 'meta' | 'numUses' | 'createdAtMs' | 'ttlSeconds'>
 
 interface AuditedVerdict {
   readonly isAllowed: boolean

@@ -3,18 +3,10 @@
  * entity; an entity has at most one alias per mount. All checks run inside the transaction that writes.
  */
 import { invalid, LogicalError } from '../../logical/errors.js'
-import type { AliasChange, EntityChange, Texts } from '../../logical/identity.js'
+import type { AliasChange, AliasFactors, Entity, EntityAlias, EntityChange, Texts } from '../../logical/identity.js'
 import type { ReadStorage, Transaction } from '../../logical/storage.js'
 import { type IdentityStore, isAlias } from './identity.js'
-import {
-  type AliasFactors,
-  type Entity,
-  type EntityAlias,
-  followKey,
-  IDENTITY_KEYS,
-  readEntity,
-  replaceEntity,
-} from './identity-record.js'
+import { followKey, IDENTITY_KEYS, readEntity, replaceEntity } from './identity-record.js'
 
 /** An auth mount that an alias belongs to. */
 export interface AliasMount {
@@ -24,27 +16,25 @@ export interface AliasMount {
   readonly isLocal: boolean
 }
 
-export class IdentityDirectory {
-  readonly #store: IdentityStore
-  readonly #findMount: (accessor: string) => AliasMount | undefined
-  readonly #isReadOnly: () => boolean
-  readonly #now: () => number
+interface DirectoryOptions {
+  readonly store: IdentityStore
+  readonly findMount: (accessor: string) => AliasMount | undefined
+  /** Returns true if entities cannot be written here. Such requests go to the primary, whatever this cluster knows. */
+  readonly isReadOnly: () => boolean
+  readonly now: () => number
+}
 
-  constructor(options: {
-    readonly store: IdentityStore
-    readonly findMount: (accessor: string) => AliasMount | undefined
-    /** Returns true if entities cannot be written here. Such requests go to the primary, whatever this cluster knows. */
-    readonly isReadOnly: () => boolean
-    readonly now: () => number
-  }) {
+export class IdentityDirectory {
+  readonly #options: DirectoryOptions
+  readonly #store: IdentityStore
+
+  constructor(options: DirectoryOptions) {
+    this.#options = options
     this.#store = options.store
-    this.#findMount = options.findMount
-    this.#isReadOnly = options.isReadOnly
-    this.#now = options.now
   }
 
   findMount(accessor: string): AliasMount | undefined {
-    return this.#findMount(accessor)
+    return this.#options.findMount(accessor)
   }
 
   findById(namespaceId: string, id: string): Entity | undefined {
@@ -78,7 +68,7 @@ export class IdentityDirectory {
         metadata: change.metadata ?? base.metadata,
         policies: change.policies ?? base.policies ?? [],
         isDisabled: change.isDisabled ?? base.isDisabled,
-        updatedAtMs: this.#now(),
+        updatedAtMs: this.#options.now(),
       }
       replaceEntity(tx, before, entity)
       return { entity, isNew: before === undefined }
@@ -116,7 +106,7 @@ export class IdentityDirectory {
         throw invalid('Alias already exists for requested entity and mount accessor')
       }
       const alias = this.#aliasFor(current?.alias, { mountAccessor, name, customMetadata: change.customMetadata })
-      const entity = { ...target, aliases: [...others, alias], updatedAtMs: this.#now() }
+      const entity = { ...target, aliases: [...others, alias], updatedAtMs: this.#options.now() }
       const isMoved = current !== undefined && current.entity.id !== target.id
       // Removes the alias from its old entity before the new one adds it: both use the same keys.
       if (isMoved) replaceEntity(tx, current.entity, without(current.entity, current.alias.id))
@@ -133,12 +123,12 @@ export class IdentityDirectory {
   }
 
   async #write<T>(change: (tx: Transaction) => T): Promise<T> {
-    if (this.#isReadOnly()) throw new LogicalError('read-only', 'cannot write to readonly storage')
+    if (this.#options.isReadOnly()) throw new LogicalError('read-only', 'cannot write to readonly storage')
     return this.#store.write(change)
   }
 
   #checkMount(accessor: string, namespaceId: string): void {
-    const mount = this.#findMount(accessor)
+    const mount = this.#options.findMount(accessor)
     if (!mount) throw invalid(`invalid mount accessor ${JSON.stringify(accessor)}`)
     if (mount.namespaceId !== namespaceId) throw invalid('matching mount is in a different namespace than request')
     if (mount.isLocal) throw invalid(`mount accessor ${JSON.stringify(accessor)} is a local mount`)
@@ -150,7 +140,7 @@ export class IdentityDirectory {
   ): EntityAlias {
     const { mountAccessor, name, customMetadata = before?.customMetadata ?? {} } = fields
     if (!before) return this.#store.newAlias({ mountAccessor, name, metadata: {}, customMetadata })
-    return { ...before, mountAccessor, name, customMetadata, updatedAtMs: this.#now() }
+    return { ...before, mountAccessor, name, customMetadata, updatedAtMs: this.#options.now() }
   }
 }
 

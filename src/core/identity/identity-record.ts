@@ -2,30 +2,7 @@
 import { sha256Hex } from '../../crypto/digest.js'
 import { putJson, readJson, type ReadStorage, type Transaction } from '../../logical/storage.js'
 import type { EntityAliasView, EntityView } from '../acl/acl-pattern.js'
-
-/** Times in milliseconds since the epoch. */
-export interface EntityAlias extends EntityAliasView {
-  readonly id: string
-  readonly createdAtMs: number
-  readonly updatedAtMs: number
-}
-
-export interface Entity extends EntityView {
-  readonly namespaceId: string
-  /** The names as written; null until written. */
-  readonly policies: readonly string[] | null
-  readonly isDisabled: boolean
-  readonly createdAtMs: number
-  readonly updatedAtMs: number
-  /** At most one per mount, except for those added by logins. */
-  readonly aliases: readonly EntityAlias[]
-}
-
-export interface AliasFactors {
-  readonly mountAccessor: string
-  readonly name: string
-  readonly namespaceId: string
-}
+import type { AliasFactors, Entity } from '../../logical/identity.js'
 
 export const IDENTITY_KEYS = {
   entities: 'entity/',

@@ -4,15 +4,8 @@ import type { Random } from '../../base/random.js'
 import { LogicalError, permissionDenied } from '../../logical/errors.js'
 import type { ReadStorage, Storage, Transaction } from '../../logical/storage.js'
 import { lowerNames } from '../../logical/token-fields.js'
-import {
-  type AliasFactors,
-  type Entity,
-  type EntityAlias,
-  followKey,
-  IDENTITY_KEYS,
-  readEntity,
-  replaceEntity,
-} from './identity-record.js'
+import { followKey, IDENTITY_KEYS, readEntity, replaceEntity } from './identity-record.js'
+import type { AliasFactors, Entity, EntityAlias } from '../../logical/identity.js'
 import { RecentCache } from '../../base/recent-cache.js'
 
 interface AliasQuery extends AliasFactors {

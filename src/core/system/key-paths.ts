@@ -1,11 +1,11 @@
 /**
- * sys/rekey for unseal keys and sys/rekey-recovery-key for recovery keys: one implementation, since a seal has only one
- * kind.
+ * sys/rekey for unseal keys and sys/rekey-recovery-key for recovery keys, which are one implementation, since a seal has
+ * only one kind; sys/key-status and sys/rotate; sys/generate-root.
  */
 import { LIMITS } from '../../base/limits.js'
-import { definePath, type PathSpec } from '../../logical/backend.js'
+import { definePath, type Handler, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
-import { bool, int, string, stringList } from '../../logical/fields.js'
+import { bool, type FieldTable, int, string, stringList } from '../../logical/fields.js'
 import type { Rekey } from '../seal/rekey.js'
 import type { RekeyBackup } from '../seal/share-input.js'
 import type { SealKeys } from '../seal/seal-keys.js'
@@ -45,98 +45,71 @@ export const rekeyPaths = (deps: RekeyPathsDeps): PathSpec[] => {
   ]
 }
 
-const family = (prefix: string, backupPath: string, deps: RekeyPathsDeps, guard: () => void): PathSpec[] => [
-  attemptPath(prefix, deps, guard),
-  updatePath(prefix, deps, guard),
-  verifyPath(prefix, deps, guard),
-  backupSpec(backupPath, deps, guard),
-]
+/** `guard` throws if the seal has the other kind of keys. */
+const family = (prefix: string, backupPath: string, { rekey, backup }: RekeyPathsDeps, guard: () => void): PathSpec[] =>
+  [
+    definePath({
+      pattern: `${prefix}/init`,
+      isOldest: true,
+      fields: INIT_FIELDS,
+      openBodyBytesMax: LIMITS.keyBodyBytesMax,
+      summary: 'Starts, shows and cancels the making of new key shares.',
+      operations: {
+        read: () => bare(rekey.status()),
+        update: async ({ values }) =>
+          bare(
+            await rekey.start({
+              config: { shares: values.secret_shares, threshold: values.secret_threshold },
+              pgpKeys: values.pgp_keys,
+              hasBackup: values.backup,
+              needsVerification: values.require_verification,
+            }),
+          ),
+        delete: () => void rekey.cancel(),
+      },
+    }),
+    definePath({
+      pattern: `${prefix}/update`,
+      isOldest: true,
+      fields: SHARE_FIELDS,
+      summary: 'Takes one present share in; the last one needed answers with the new shares.',
+      operations: { update: async ({ values }) => bare(await rekey.update(values)) },
+    }),
+    definePath({
+      pattern: `${prefix}/verify`,
+      isOldest: true,
+      fields: SHARE_FIELDS,
+      summary: 'Takes one new share in; with the last one needed the new shares count.',
+      operations: {
+        read: () => bare(rekey.verificationStatus()),
+        update: async ({ values }) => bare(await rekey.verify(values)),
+        delete: () => bare(rekey.restartVerification()),
+      },
+    }),
+    definePath({
+      pattern: backupPath,
+      summary: 'The encrypted shares that the last rekey left with the cluster.',
+      operations: {
+        read: () => {
+          const body = backup.find()
+          if (!body) throw invalid('no backed-up keys found')
+          return bare(body)
+        },
+        delete: async () => void (await backup.delete()),
+      },
+    }),
+  ].map((spec) => guarded(spec, guard))
 
-const attemptPath = (prefix: string, { rekey }: RekeyPathsDeps, guard: () => void): PathSpec =>
-  definePath({
-    pattern: `${prefix}/init`,
-    isOldest: true,
-    fields: INIT_FIELDS,
-    openBodyBytesMax: LIMITS.keyBodyBytesMax,
-    summary: 'Starts, shows and cancels the making of new key shares.',
-    operations: {
-      read: () => {
-        guard()
-        return bare(rekey.status())
-      },
-      update: async ({ values }) => {
-        guard()
-        return bare(
-          await rekey.start({
-            config: { shares: values.secret_shares, threshold: values.secret_threshold },
-            pgpKeys: values.pgp_keys,
-            hasBackup: values.backup,
-            needsVerification: values.require_verification,
-          }),
-        )
-      },
-      delete: () => {
-        guard()
-        rekey.cancel()
-        return undefined
-      },
+const guarded = (spec: PathSpec, guard: () => void): PathSpec => {
+  const operations = Object.entries(spec.operations).map(([name, handle]): [string, Handler<FieldTable>] => [
+    name,
+    (call) => {
+      guard()
+      return handle(call)
     },
-  })
-
-const updatePath = (prefix: string, { rekey }: RekeyPathsDeps, guard: () => void): PathSpec =>
-  definePath({
-    pattern: `${prefix}/update`,
-    isOldest: true,
-    fields: SHARE_FIELDS,
-    summary: 'Takes one present share in; the last one needed answers with the new shares.',
-    operations: {
-      update: async ({ values }) => {
-        guard()
-        return bare(await rekey.update({ key: values.key, nonce: values.nonce }))
-      },
-    },
-  })
-
-const verifyPath = (prefix: string, { rekey }: RekeyPathsDeps, guard: () => void): PathSpec =>
-  definePath({
-    pattern: `${prefix}/verify`,
-    isOldest: true,
-    fields: SHARE_FIELDS,
-    summary: 'Takes one new share in; with the last one needed the new shares count.',
-    operations: {
-      read: () => {
-        guard()
-        return bare(rekey.verificationStatus())
-      },
-      update: async ({ values }) => {
-        guard()
-        return bare(await rekey.verify({ key: values.key, nonce: values.nonce }))
-      },
-      delete: () => {
-        guard()
-        return bare(rekey.restartVerification())
-      },
-    },
-  })
-
-const backupSpec = (pattern: string, { backup }: RekeyPathsDeps, guard: () => void): PathSpec =>
-  definePath({
-    pattern,
-    summary: 'The encrypted shares that the last rekey left with the cluster.',
-    operations: {
-      read: () => {
-        guard()
-        const body = backup.find()
-        if (!body) throw invalid('no backed-up keys found')
-        return bare(body)
-      },
-      delete: async () => {
-        guard()
-        await backup.delete()
-        return undefined
-      },
-    },
-  })
+  ])
+  return { ...spec, operations: Object.fromEntries(operations) }
+}
 
 interface KeyringControl {
   /** Returns the active term, its start in milliseconds since the epoch, and the number of values it has encrypted. */
@@ -175,10 +148,7 @@ const START_FIELDS = {
   pgp_key: string('Public key to encrypt the token for, in place of a one-time pad.'),
 } as const
 
-const UPDATE_FIELDS = {
-  key: string('One key share, as hex or base64.', '', { isSecret: true }),
-  nonce: string('The nonce of the attempt.'),
-} as const
+const UPDATE_FIELDS = { ...SHARE_FIELDS, nonce: string('The nonce of the attempt.') } as const
 
 const attemptPaths = (prefix: string, attempt: GenerationAttempt): PathSpec[] => [
   definePath({
@@ -190,10 +160,7 @@ const attemptPaths = (prefix: string, attempt: GenerationAttempt): PathSpec[] =>
     operations: {
       read: () => bare(attempt.status()),
       update: async ({ values }) => bare(await attempt.start({ otp: values.otp, pgpKey: values.pgp_key })),
-      delete: () => {
-        attempt.cancel()
-        return undefined
-      },
+      delete: () => void attempt.cancel(),
     },
   }),
   definePath({
@@ -204,7 +171,7 @@ const attemptPaths = (prefix: string, attempt: GenerationAttempt): PathSpec[] =>
     operations: {
       // A read has no key, so it returns the error for a missing key.
       read: async () => bare(await attempt.update({ key: '', nonce: '' })),
-      update: async ({ values }) => bare(await attempt.update({ key: values.key, nonce: values.nonce })),
+      update: async ({ values }) => bare(await attempt.update(values)),
     },
   }),
 ]

@@ -57,10 +57,7 @@ export const sealPaths = ({ seal, status, stepDown }: SealPathsDeps): PathSpec[]
       pattern: 'step-down',
       summary: 'Gives up being active; the only node of a cluster takes over from itself.',
       operations: {
-        update: () => {
-          stepDown?.()
-          return undefined
-        },
+        update: () => void stepDown?.(),
       },
     }),
   ),

@@ -9,23 +9,21 @@ import type { TokenStore } from './tokens.js'
 
 export type LoginResponse = Response & { login: LoginAuth }
 
+interface LoginIssuerOptions {
+  readonly tokens: TokenStore
+  readonly router: Router
+  readonly primaryEntities: PrimaryEntities
+}
+
 /**
  * Issues the token of a successful login. The cluster that responds creates the token, even if another one verified the
  * credentials. The entity is replicated, so on a performance secondary the primary creates it.
  */
 export class LoginIssuer {
-  readonly #tokens: TokenStore
-  readonly #router: Router
-  readonly #primaryEntities: PrimaryEntities
+  readonly #options: LoginIssuerOptions
 
-  constructor(options: {
-    readonly tokens: TokenStore
-    readonly router: Router
-    readonly primaryEntities: PrimaryEntities
-  }) {
-    this.#tokens = options.tokens
-    this.#router = options.router
-    this.#primaryEntities = options.primaryEntities
+  constructor(options: LoginIssuerOptions) {
+    this.#options = options
   }
 
   /** Issues the token. `primaryState` is the primary's log position, if the primary verified the credentials. */
@@ -40,8 +38,8 @@ export class LoginIssuer {
     primaryState?: LogState,
   ): Promise<Response> {
     const { login } = response
-    if (login.entityId !== undefined && primaryState) this.#primaryEntities.expect(login.entityId, primaryState)
-    const { auth, warnings } = await this.#tokens.issueLogin({
+    if (login.entityId !== undefined && primaryState) this.#options.primaryEntities.expect(login.entityId, primaryState)
+    const { auth, warnings } = await this.#options.tokens.issueLogin({
       mount: mountOf(mount),
       namespace: request.namespace,
       login,
@@ -60,7 +58,11 @@ export class LoginIssuer {
   addEntity(request: Request, mount: OpenMount, response: LoginResponse): Promise<void> {
     const { login } = response
     return onceStored(response, async () => {
-      login.entityId = await this.#tokens.loginEntityId({ login, mount: mountOf(mount), namespace: request.namespace })
+      login.entityId = await this.#options.tokens.loginEntityId({
+        login,
+        mount: mountOf(mount),
+        namespace: request.namespace,
+      })
     })
   }
 
@@ -68,25 +70,25 @@ export class LoginIssuer {
   async answerPrimary(request: Request): Promise<Response | undefined> {
     if (request.path !== ENTITY_PATH) return undefined
     const { accessor, name } = request.data
-    const entry = typeof accessor === 'string' ? this.#router.findByAccessor(accessor)?.entry : undefined
+    const entry = typeof accessor === 'string' ? this.#options.router.findByAccessor(accessor)?.entry : undefined
     if (typeof name !== 'string' || name === '' || Buffer.byteLength(name) > LIMITS.aliasNameBytesMax) {
       throw invalid('an entity is asked for without a name')
     }
     if (!entry || entry.isLocal || entry.kind !== 'auth' || entry.namespaceId !== request.namespace.id) {
       throw invalid('an entity is asked for without an auth method that is shared')
     }
-    this.#router.requirePresent(entry, request, routePath(entry))
-    const id = await this.#tokens.aliasEntityId(entry.accessor, name, request.namespace.id)
+    this.#options.router.requirePresent(entry, request, routePath(entry))
+    const id = await this.#options.tokens.aliasEntityId(entry.accessor, name, request.namespace.id)
     return { data: { id } }
   }
 
   async #entityId(request: Request, mount: OpenMount, login: LoginAuth): Promise<string> {
     try {
-      return await this.#tokens.loginEntityId({ login, mount: mountOf(mount), namespace: request.namespace })
+      return await this.#options.tokens.loginEntityId({ login, mount: mountOf(mount), namespace: request.namespace })
     } catch (error) {
       if (!(error instanceof LogicalError && error.code === 'read-only') || !login.alias) throw error
       const alias = { accessor: mount.entry.accessor, name: login.alias.name }
-      return this.#primaryEntities.ask(request, alias)
+      return this.#options.primaryEntities.ask(request, alias)
     }
   }
 }

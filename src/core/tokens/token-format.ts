@@ -80,12 +80,6 @@ export const positionIn = (presented: string): number => {
   return text.length === LONG_LENGTH ? Number(Buffer.from(text, 'base64url').readBigUInt64BE(1)) : 0
 }
 
-/** A token that was created or renewed, and its warnings. */
-export interface IssuedToken {
-  readonly auth: AuthAnswer
-  readonly warnings: string[]
-}
-
 /**
  * Returns the `auth` of a response. `clientToken` is the token as the client knows it, or empty. `identityPolicies` are the
  * additional policies of the token's entity.

@@ -1,7 +1,7 @@
 import { invalid, permissionDenied } from '../../logical/errors.js'
 import type { ReadStorage, Storage } from '../../logical/storage.js'
-import type { TokenRequest } from '../../logical/token-request.js'
-import { answerOf, type IssuedToken, newTokenId } from './token-format.js'
+import type { IssuedToken, TokenRequest } from '../../logical/token-request.js'
+import { answerOf, newTokenId } from './token-format.js'
 import type { PresentedTokens } from './presented-tokens.js'
 import { decideLife, type LeaseTtls, makeRecord } from './token-issue.js'
 import { hasEnded, TOKEN_KEYS, type TokenEntry } from './token-record.js'
@@ -12,24 +12,21 @@ import type { Random } from '../../base/random.js'
 import type { NamespaceRef, RenewalTimes, TokenView } from '../../logical/request.js'
 import type { IdentityStore } from '../identity/identity.js'
 
+interface TokenMakerOptions extends Pick<TokenStoreOptions, 'clock' | 'random' | 'identity' | 'onIssued'> {
+  readonly table: TokenTable
+  readonly forms: PresentedTokens
+  /** Called with the expiry of each stored token. */
+  readonly onMade: (endMs: number) => void
+}
+
 /** Creates tokens from requests: batch tokens without storage, service tokens with all their keys in one transaction. */
 export class TokenMaker {
-  readonly #options: Pick<TokenStoreOptions, 'clock' | 'random' | 'identity' | 'onIssued'>
+  readonly #options: TokenMakerOptions
   readonly #table: TokenTable
-  readonly #forms: PresentedTokens
-  readonly #onMade: (endMs: number) => void
 
-  /** `onMade` is called with the expiry of each stored token. */
-  constructor(parts: {
-    options: Pick<TokenStoreOptions, 'clock' | 'random' | 'identity' | 'onIssued'>
-    table: TokenTable
-    forms: PresentedTokens
-    onMade: (endMs: number) => void
-  }) {
-    this.#options = parts.options
-    this.#table = parts.table
-    this.#forms = parts.forms
-    this.#onMade = parts.onMade
+  constructor(options: TokenMakerOptions) {
+    this.#options = options
+    this.#table = options.table
   }
 
   async issue(request: TokenRequest, mount: LeaseTtls): Promise<IssuedToken> {
@@ -37,14 +34,17 @@ export class TokenMaker {
     const { ttlSeconds, warnings } = decideLife(request, mount, nowMs)
     const entry =
       request.type === 'batch'
-        ? this.#forms.makeBatch(
+        ? this.#options.forms.makeBatch(
             makeRecord(request, { id: '', accessor: '', isIndexed: false }, ttlSeconds, nowMs),
             request.namespace,
           )
         : await this.store(request, ttlSeconds)
     this.#options.onIssued?.(entry)
     const identityPolicies = this.#options.identity.policiesOf(entry)
-    return { auth: answerOf(entry, this.#forms.present(entry), ttlSeconds, identityPolicies), warnings: [...warnings] }
+    return {
+      auth: answerOf(entry, this.#options.forms.present(entry), ttlSeconds, identityPolicies),
+      warnings: [...warnings],
+    }
   }
 
   /**
@@ -71,7 +71,7 @@ export class TokenMaker {
       for (const [name, value] of Object.entries(records)) tx.put(TOKEN_KEYS.cubbyhole(added.storageId) + name, value)
       return added
     })
-    if (entry.expiresAtMs !== undefined) this.#onMade(entry.expiresAtMs)
+    if (entry.expiresAtMs !== undefined) this.#options.onMade(entry.expiresAtMs)
     return entry
   }
 

@@ -2,9 +2,10 @@
  * A token as stored, as used by the rest of the core, and its keys. One record is authoritative for a token; the other keys
  * are indexes.
  */
-import type { NamespaceRef, TokenOrigin, TokenView } from '../../logical/request.js'
+import type { NamespaceRef, TokenOrigin } from '../../logical/request.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 import { isWithinBoundCidrs } from '../../logical/bound-cidrs.js'
+import type { TokenInfo } from '../../logical/token-request.js'
 
 /** Times in milliseconds since the epoch, durations in whole seconds, 0 = not set. */
 export interface StoredToken {
@@ -46,25 +47,10 @@ export interface StoredToken {
   readonly isIndexed: boolean
 }
 
-/** A live token. Immutable. */
-export interface TokenEntry extends TokenView {
-  /** The name under which its keys are stored; not secret. Empty for a batch token. */
-  readonly storageId: string
+/** A live token. Immutable. The storage ID is empty for a batch token. */
+export interface TokenEntry extends TokenInfo {
   readonly parent: string
-  readonly path: string
-  readonly meta: Readonly<Record<string, string>> | null
-  readonly numUses: number
-  readonly createdAtMs: number
-  readonly ttlSeconds: number
   readonly leaseTtlSeconds: number
-  readonly expiresAtMs: number | undefined
-  readonly lastRenewalMs: number | undefined
-  readonly explicitMaxTtlSeconds: number
-  readonly periodSeconds: number
-  readonly role: string
-  readonly boundCidrs: readonly string[]
-  readonly isOrphan: boolean
-  readonly isRenewable: boolean
   readonly origin: TokenOrigin | undefined
   readonly mountAccessor: string
 }

@@ -1,8 +1,8 @@
 import { lifeMs } from '../../base/duration.js'
 import { invalid, LogicalError, permissionDenied } from '../../logical/errors.js'
 import type { LoginAuth, NamespaceRef, TokenView } from '../../logical/request.js'
-import type { TokenRequest } from '../../logical/token-request.js'
-import { answerOf, type IssuedToken } from './token-format.js'
+import type { IssuedToken, TokenRequest } from '../../logical/token-request.js'
+import { answerOf } from './token-format.js'
 import { PresentedTokens } from './presented-tokens.js'
 import { type LoginMount, loginTokenRequest, ROOT_TOKEN_REQUEST, WRAPPING_TOKEN_REQUEST } from './token-issue.js'
 import { TokenMaker, type TokenStoreOptions } from './token-maker.js'
@@ -44,7 +44,7 @@ export class TokenStore {
     this.#revocation = new TokenRevocation(table)
     const sweep = new TokenSweep({ table, revocation: this.#revocation, clock, log })
     this.#sweep = sweep
-    this.#maker = new TokenMaker({ options, table, forms: this.#forms, onMade: (endMs) => sweep.noteEnd(endMs) })
+    this.#maker = new TokenMaker({ ...options, table, forms: this.#forms, onMade: (endMs) => sweep.noteEnd(endMs) })
   }
 
   /** Returns the live token that a client presents; undefined if unknown, tampered with, expired or revoked. */

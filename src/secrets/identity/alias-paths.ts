@@ -2,7 +2,7 @@ import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { pairs, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import { cleanName, cleanTexts, listedAlias, singleAliasData } from './view.js'
-import type { EntityDirectory } from './directory.js'
+import type { EntityDirectory } from '../../logical/identity.js'
 
 const FIELDS = {
   id: string('The alias to be changed.'),

@@ -1,7 +1,7 @@
 import { type Backend, type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { aliasPaths } from './alias-paths.js'
 import { entityData } from './view.js'
-import type { Entity, EntityDirectory } from './directory.js'
+import type { Entity, EntityDirectory } from '../../logical/identity.js'
 import { entityPaths } from './entity-paths.js'
 import { invalid } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'

@@ -2,7 +2,7 @@ import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { bool, commaList, pairs, string, stringList } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import { cleanName, cleanPolicies, cleanTexts, entityData, listedEntity } from './view.js'
-import type { Entity, EntityDirectory } from './directory.js'
+import type { Entity, EntityDirectory } from '../../logical/identity.js'
 
 const FIELDS = {
   id: string('The entity to be changed.'),

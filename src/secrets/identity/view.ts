@@ -1,22 +1,21 @@
 /** Entities and aliases in response form. Empty maps are null. Groups and merged entities are not supported. */
 import { formatNanoTime } from '../../base/rfc3339.js'
-import type { Texts } from '../../logical/identity.js'
+import type { Entity, EntityAlias, EntityDirectory, Texts } from '../../logical/identity.js'
 import { LIMITS } from '../../base/limits.js'
 import { invalid } from '../../logical/errors.js'
 import { lowerNames } from '../../logical/token-fields.js'
-import type { Alias, Entity, EntityDirectory } from './directory.js'
 
 type Mounts = Pick<EntityDirectory, 'findMount'>
 type Shown = Record<string, unknown>
 
 const textsOrNull = (texts: Texts): Texts | null => (Object.keys(texts).length === 0 ? null : texts)
 
-const mountData = ({ mountAccessor }: Alias, mounts: Mounts): Shown => {
+const mountData = ({ mountAccessor }: EntityAlias, mounts: Mounts): Shown => {
   const mount = mounts.findMount(mountAccessor)
   return { mount_accessor: mountAccessor, mount_path: mount?.path ?? '', mount_type: mount?.type ?? '' }
 }
 
-const aliasData = (alias: Alias, entity: Entity, mounts: Mounts): Shown => ({
+const aliasData = (alias: EntityAlias, entity: Entity, mounts: Mounts): Shown => ({
   canonical_id: entity.id,
   creation_time: formatNanoTime(alias.createdAtMs),
   custom_metadata: textsOrNull(alias.customMetadata),
@@ -30,7 +29,7 @@ const aliasData = (alias: Alias, entity: Entity, mounts: Mounts): Shown => ({
 })
 
 /** Returns an alias requested on its own, not as part of its entity. */
-export const singleAliasData = (alias: Alias, entity: Entity, mounts: Mounts): Shown => ({
+export const singleAliasData = (alias: EntityAlias, entity: Entity, mounts: Mounts): Shown => ({
   ...aliasData(alias, entity, mounts),
   namespace_id: entity.namespaceId,
 })
@@ -58,7 +57,7 @@ export const listedEntity = (entity: Entity, by: 'id' | 'name', mounts: Mounts):
   aliases: entity.aliases.map((alias) => ({ id: alias.id, ...mountData(alias, mounts), name: alias.name })),
 })
 
-export const listedAlias = (alias: Alias, entity: Entity, mounts: Mounts): Shown => ({
+export const listedAlias = (alias: EntityAlias, entity: Entity, mounts: Mounts): Shown => ({
   canonical_id: entity.id,
   custom_metadata: textsOrNull(alias.customMetadata),
   local: false,
