@@ -68,7 +68,7 @@ export const loginPath = (data: MountData, lockout: Lockout): PathSpec => {
     pattern: LOGIN_PATH,
     fields: LOGIN_FIELDS,
     operations: { update: login },
-    summary: 'Log in with a RoleID and, where the role needs it, a SecretID.',
+    summary: 'Log in with a RoleID and, if the role requires it, a SecretID.',
   })
 }
 

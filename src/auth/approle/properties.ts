@@ -163,7 +163,7 @@ const PROPERTIES: readonly Property[] = [
   {
     name: 'secret-id-bound-cidrs',
     fields: ['secret_id_bound_cidrs'],
-    summary: 'Address blocks from which one may log in to a role.',
+    summary: 'CIDR blocks from which clients can log in to a role.',
     read: (role) => ({ data: { secret_id_bound_cidrs: role.secretIdBoundCidrs } }),
     write: writeLoginBlocks('secret_id_bound_cidrs'),
     reset: (role) => ({ ...role, secretIdBoundCidrs: null }),
@@ -171,7 +171,7 @@ const PROPERTIES: readonly Property[] = [
   {
     name: 'token-bound-cidrs',
     fields: ['token_bound_cidrs'],
-    summary: 'Address blocks from which one may log in to a role and use its tokens.',
+    summary: 'CIDR blocks from which clients can log in to a role and use its tokens.',
     read: ({ token }) => ({ data: { token_bound_cidrs: token.boundCidrs } }),
     write: writeTokenBlocks,
     reset: (role) => withToken(role, { boundCidrs: null }),
@@ -187,7 +187,7 @@ const PROPERTIES: readonly Property[] = [
   {
     name: 'bound-cidr-list',
     fields: ['bound_cidr_list'],
-    summary: 'Old name of secret-id-bound-cidrs. Reads show nothing, and a reset does nothing.',
+    summary: 'Former name of secret-id-bound-cidrs. Reads return nothing, and a reset has no effect.',
     read: () => ({ data: { bound_cidr_list: null }, warnings: [OLD_BLOCKS_WARNING] }),
     write: writeLoginBlocks('bound_cidr_list'),
     reset: (role) => role,
@@ -195,7 +195,7 @@ const PROPERTIES: readonly Property[] = [
   {
     name: 'local-secret-ids',
     fields: ['local_secret_ids'],
-    summary: 'Whether SecretIDs of a role stay on their cluster.',
+    summary: 'Whether the SecretIDs of a role are local to their cluster.',
     read: (role) => ({ data: { local_secret_ids: role.hasLocalSecretIds } }),
   },
 ]

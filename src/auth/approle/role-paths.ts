@@ -54,19 +54,19 @@ export const rolePaths = (data: MountData): PathSpec[] => {
     })
 
   return [
-    definePath({ pattern: 'role/?', fields: {}, operations: { list }, summary: 'The names of all roles.' }),
+    definePath({ pattern: 'role/?', fields: {}, operations: { list }, summary: 'List the roles.' }),
     definePath({
       pattern: 'role/:role_name',
       fields: ROLE_FIELDS,
       operations: { create: write, update: write, read, delete: remove },
       exists: ({ values }) => roles.find(values.role_name) !== undefined,
-      summary: 'One role.',
+      summary: 'Read, write or delete a role.',
     }),
     definePath({
       pattern: 'role/:role_name/role-id',
       fields: ROLE_ID_FIELDS,
       operations: { read: readRoleId, update: writeRoleId },
-      summary: 'The RoleID of a role.',
+      summary: 'Read or set the RoleID of a role.',
     }),
   ]
 }

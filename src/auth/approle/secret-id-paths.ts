@@ -84,19 +84,19 @@ export const secretIdPaths = (data: MountData): PathSpec[] => {
       pattern: 'role/:role_name/secret-id/?',
       fields: GENERATE_FIELDS,
       operations: { update: generate, list },
-      summary: 'Generate a SecretID, or list the accessors of all.',
+      summary: 'Generate a SecretID, or list all accessors.',
     }),
     definePath({
       pattern: 'role/:role_name/custom-secret-id',
       fields: CUSTOM_FIELDS,
       operations: { update: attach },
-      summary: 'Attach a SecretID of ones own choice.',
+      summary: 'Add a custom SecretID.',
     }),
     definePath({
       pattern: 'role/:role_name/secret-id/lookup/?',
       fields: VALUE_FIELDS,
       operations: { update: lookup },
-      summary: 'Properties of a SecretID.',
+      summary: 'Read the properties of a SecretID.',
     }),
     definePath({
       pattern: 'role/:role_name/secret-id/destroy/?',
@@ -144,13 +144,13 @@ export const accessorPaths = (data: MountData): PathSpec[] => {
       pattern: 'role/:role_name/secret-id-accessor/lookup/?',
       fields: FIELDS,
       operations: { update: lookup },
-      summary: 'Properties of the SecretID that an accessor belongs to.',
+      summary: 'Read the properties of a SecretID by its accessor.',
     }),
     definePath({
       pattern: 'role/:role_name/secret-id-accessor/destroy/?',
       fields: FIELDS,
       operations: { update: destroy, delete: destroy },
-      summary: 'Destroy the SecretID that an accessor belongs to.',
+      summary: 'Destroy a SecretID by its accessor.',
     }),
   ]
 }

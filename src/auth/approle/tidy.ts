@@ -100,5 +100,5 @@ export const tidyPath = (tidy: Tidy): PathSpec =>
       update: (): Response =>
         tidy.begin() ? { status: 202, warnings: [STARTED], mountType: '' } : { warnings: [ALREADY_RUNNING] },
     },
-    summary: 'Remove SecretIDs and accessors that are of no use any more.',
+    summary: 'Remove expired SecretIDs and unused accessors.',
   })

@@ -44,19 +44,19 @@ export const createPaths = ({ authority, roles, mountAccessor }: CreateDeps): Pa
     definePath({
       pattern: 'create',
       fields: CREATE_FIELDS,
-      summary: 'Creates a token, a child of the token that asks.',
+      summary: 'Create a child of the token of the request.',
       operations: { update: (call) => create(call, undefined, false) },
     }),
     definePath({
       pattern: 'create-orphan',
       fields: CREATE_FIELDS,
-      summary: 'Creates a token without a parent.',
+      summary: 'Create a token without a parent.',
       operations: { update: (call) => create(call, undefined, true) },
     }),
     definePath({
       pattern: 'create/:role_name',
       fields: BY_ROLE_FIELDS,
-      summary: 'Creates a token by a role.',
+      summary: 'Create a token with a role.',
       operations: {
         update: (call) => {
           const name = call.values.role_name

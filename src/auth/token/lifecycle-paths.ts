@@ -26,24 +26,24 @@ export const lookupPaths = (authority: TokenAuthority, clock: Clock): PathSpec[]
   return [
     definePath({
       pattern: 'lookup-self',
-      summary: 'Tells about the token of the request.',
+      summary: 'Look up the token of the request.',
       operations: { read: lookupSelf, update: lookupSelf },
     }),
     definePath({
       pattern: 'lookup',
       fields: TOKEN_FIELD,
-      summary: 'Tells about a token.',
+      summary: 'Look up a token.',
       operations: { read: lookup, update: lookup },
     }),
     definePath({
       pattern: 'lookup-accessor',
       fields: ACCESSOR_FIELD,
-      summary: 'Tells about the token of an accessor, but not what it is.',
+      summary: 'Look up a token by its accessor, without the token itself.',
       operations: { update: (call) => ({ data: show(finder.byAccessor(call), '') }) },
     }),
     definePath({
       pattern: 'accessors/?',
-      summary: 'Lists the accessors of all service tokens.',
+      summary: 'List the accessors of all service tokens.',
       operations: {
         list: async ({ request }) => ({ data: { keys: await authority.listAccessors(request.namespace.id) } }),
       },
@@ -99,7 +99,7 @@ export const renewPaths = (authority: TokenAuthority): PathSpec[] => {
     definePath({
       pattern: 'renew-self',
       fields: INCREMENT_FIELD,
-      summary: 'Renews the token of the request.',
+      summary: 'Renew the token of the request.',
       operations: {
         update: ({ request, values }) => renew(finder.own(request), request.clientToken ?? '', values.increment),
       },
@@ -107,7 +107,7 @@ export const renewPaths = (authority: TokenAuthority): PathSpec[] => {
     definePath({
       pattern: 'renew',
       fields: { ...TOKEN_FIELD, ...INCREMENT_FIELD },
-      summary: 'Renews a token.',
+      summary: 'Renew a token.',
       operations: {
         update: (call) => {
           const presented = namedToken(call)
@@ -120,7 +120,7 @@ export const renewPaths = (authority: TokenAuthority): PathSpec[] => {
     definePath({
       pattern: 'renew-accessor',
       fields: { ...ACCESSOR_FIELD, ...INCREMENT_FIELD },
-      summary: 'Renews the token of an accessor.',
+      summary: 'Renew a token by its accessor.',
       operations: { update: (call) => renew(finder.byAccessor(call), '', call.values.increment) },
     }),
   ]
@@ -148,25 +148,25 @@ export const revokePaths = (authority: TokenAuthority): PathSpec[] => {
   return [
     definePath({
       pattern: 'revoke-self',
-      summary: 'Revokes the token of the request and all it created.',
+      summary: 'Revoke the token of the request and all its children.',
       operations: { update: ({ request }) => revoke(finder.own(request)) },
     }),
     definePath({
       pattern: 'revoke',
       fields: TOKEN_FIELD,
-      summary: 'Revokes a token and all it created.',
+      summary: 'Revoke a token and all its children.',
       operations: { update: (call) => revoke(finder.find(call.request, namedToken(call))) },
     }),
     definePath({
       pattern: 'revoke-orphan',
       fields: TOKEN_FIELD,
-      summary: 'Revokes a token; what it created lives on without a parent.',
+      summary: 'Revoke a token; its children become orphans.',
       operations: { update: revokeOrphan },
     }),
     definePath({
       pattern: 'revoke-accessor',
       fields: ACCESSOR_FIELD,
-      summary: 'Revokes the token of an accessor and all it created.',
+      summary: 'Revoke a token and all its children by its accessor.',
       operations: {
         update: async (call) => {
           const token = finder.findByAccessor(call)

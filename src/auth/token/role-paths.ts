@@ -15,13 +15,13 @@ export const rolePaths = (roles: TokenRoles, maxTtlSeconds: (namespaceId: string
   return [
     definePath({
       pattern: 'roles/?',
-      summary: 'Lists the token roles.',
+      summary: 'List the token roles.',
       operations: { list: async ({ request }) => ({ data: { keys: await roles.list(request.namespace.id) } }) },
     }),
     definePath({
       pattern: 'roles/:name',
       fields: ROLE_FIELDS,
-      summary: 'A token role.',
+      summary: 'Read, write or delete a token role.',
       exists: ({ request, values }) => roles.find(request.namespace.id, values.name) !== undefined,
       operations: {
         read: ({ request, values }) => {

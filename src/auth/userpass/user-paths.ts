@@ -91,7 +91,7 @@ export const userPaths = ({ storage, random }: BackendContext, passwords: Passwo
     })
 
   return [
-    definePath({ pattern: 'users/?', fields: LIST_FIELDS, operations: { list }, summary: 'The names of all users.' }),
+    definePath({ pattern: 'users/?', fields: LIST_FIELDS, operations: { list }, summary: 'List the users.' }),
     definePath({
       pattern: 'users/:username',
       fields: USER_FIELDS,
@@ -102,7 +102,7 @@ export const userPaths = ({ storage, random }: BackendContext, passwords: Passwo
         delete: ({ values }: UserCall) => removeUser(storage, values.username),
       },
       exists: ({ values }) => findUser(storage, values.username) !== undefined,
-      summary: 'One user.',
+      summary: 'Read, write or delete a user.',
     }),
     definePath({
       pattern: 'users/:username/password',

@@ -13,19 +13,19 @@ const WRITE_FLAGS = {
 
 export const dataCommands: readonly Command[] = [
   defineCommand('read PATH [DATA K=V...]', {
-    summary: 'Read what is at a path',
+    summary: 'Read data from a path',
     run: async ({ api, out, io, at, args: [, ...pairs] }) => {
       const secret = await api.find(`Error reading ${at}`, 'GET', at, { query: await readQuery(pairs, io) })
       return out.secret(found(secret, at))
     },
   }),
   defineCommand('write PATH [DATA K=V...]', {
-    summary: 'Write data to a path, or call what is there',
+    summary: 'Write data to a path, or call an endpoint',
     flags: WRITE_FLAGS,
     run: (call) => write(call, 'PUT', 'Error writing data to'),
   }),
   defineCommand('patch PATH [DATA K=V...]', {
-    summary: 'Change parts of what is at a path',
+    summary: 'Patch data at a path',
     flags: WRITE_FLAGS,
     run: (call) => write(call, 'PATCH', 'Error patching'),
   }),
@@ -38,14 +38,14 @@ export const dataCommands: readonly Command[] = [
     },
   }),
   defineCommand('delete PATH [DATA K=V...]', {
-    summary: 'Delete what is at a path',
+    summary: 'Delete data at a path',
     run: async ({ api, out, io, at, args: [, ...pairs] }) => {
       const reply = await api.request(`Error deleting ${at}`, 'DELETE', at, { query: await readQuery(pairs, io) })
       return printWritten(out, reply, `Data deleted (if it existed) at: ${at}`)
     },
   }),
   defineCommand('unwrap [TOKEN]', {
-    summary: 'Print what a wrapping token holds, which spends the token',
+    summary: 'Unwrap a wrapped response, which uses its token',
     run: async ({ api, out, args: [token = ''] }) => {
       const isOther = token !== '' && api.settings.token !== '' && token !== api.settings.token
       const secret = await api.find('Error unwrapping', 'PUT', 'sys/wrapping/unwrap', {
@@ -57,7 +57,7 @@ export const dataCommands: readonly Command[] = [
     },
   }),
   defineCommand('path-help PATH', {
-    summary: 'Print what the server says about a path',
+    summary: 'Print the help of a path',
     run: async ({ api, out, at }) => {
       const { body } = await api.request('Error retrieving help', 'GET', at, { query: { help: '1' } })
       return out.value(body, () => textOfJson(body.help))

@@ -17,7 +17,7 @@ type LoginCall = Call<typeof LOGIN_FLAGS>
 
 export const loginCommands: readonly Command[] = [
   defineCommand('login [TOKEN | K=V...]', {
-    summary: 'Log in and keep the token for later commands',
+    summary: 'Log in and store the token for later commands',
     flags: LOGIN_FLAGS,
     run: async (call) => {
       const secret = await METHODS[methodOf(call)](call)
@@ -25,7 +25,7 @@ export const loginCommands: readonly Command[] = [
     },
   }),
   defineCommand('print token', {
-    summary: 'Print the token that commands use',
+    summary: 'Print the current token',
     run: ({ api, out }) => {
       out.line(api.settings.token)
       return 0

@@ -47,7 +47,7 @@ export const policyCommands: readonly Command[] = [
     },
   }),
   defineCommand('policy fmt FILE', {
-    summary: 'Indent a policy file in place',
+    summary: 'Format a policy file in place',
     run: ({ out, args: [file = ''] }) => {
       const text = readPolicy(file)
       const formatted = locally('Failed to parse policy', () => formatHclText(text, file))

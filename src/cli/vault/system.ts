@@ -12,7 +12,7 @@ const METADATA_FLAG = { 'custom-metadata': flag.pairs('key=value to keep with it
 
 export const systemCommands: readonly Command[] = [
   defineCommand('audit enable TYPE [K=V...]', {
-    summary: 'Start an audit device',
+    summary: 'Enable an audit device',
     flags: {
       path: flag.text('Name of the device; its type when not given.'),
       description: flag.text('A text for people.'),
@@ -37,14 +37,14 @@ export const systemCommands: readonly Command[] = [
     },
   }),
   defineCommand('audit disable PATH', {
-    summary: 'Stop an audit device',
+    summary: 'Disable an audit device',
     run: async ({ api, out, at }) => {
       await api.request('Error disabling audit device', 'DELETE', `sys/audit/${at}`)
       return out.success(`Disabled audit device (if it was enabled) at: ${at}/`)
     },
   }),
   defineCommand('lease lookup ID', {
-    summary: 'Print what is known about a lease',
+    summary: 'Look up a lease',
     run: async ({ api, out, at, args: [id = ''] }) => {
       const body = { lease_id: at }
       const { secret } = await api.request(`error looking up lease id ${id}`, 'PUT', 'sys/leases/lookup', { body })
@@ -52,7 +52,7 @@ export const systemCommands: readonly Command[] = [
     },
   }),
   defineCommand('lease renew ID', {
-    summary: 'Make a lease last longer',
+    summary: 'Renew a lease',
     flags: { increment: flag.duration('How much longer.', { aliases: ['i'] }) },
     run: async ({ api, out, at, args: [id = ''], flags }) => {
       const body = { lease_id: at, increment: flags.increment ?? 0 }
@@ -61,7 +61,7 @@ export const systemCommands: readonly Command[] = [
     },
   }),
   defineCommand('lease revoke ID', {
-    summary: 'End a lease, or with -prefix all below a path',
+    summary: 'Revoke a lease, or with -prefix all leases below a path',
     flags: {
       prefix: flag.bool('The argument is a path; all leases below it end.'),
       force: flag.bool('Forget leases even where their backend fails; with -prefix only.', { aliases: ['f'] }),
@@ -82,7 +82,7 @@ export const systemCommands: readonly Command[] = [
     },
   }),
   defineCommand('license get', {
-    summary: 'Print what the server says about its licence',
+    summary: 'Print the license status',
     flags: DR_FLAG,
     run: async ({ api, out, flags }) => {
       const path = `sys/${flags['dr-token'] ? 'replication/dr/secondary/' : ''}license/status`
@@ -91,7 +91,7 @@ export const systemCommands: readonly Command[] = [
     },
   }),
   defineCommand('namespace create PATH', {
-    summary: 'Make a namespace below the current one',
+    summary: 'Create a child namespace',
     flags: METADATA_FLAG,
     run: async ({ api, out, at, flags }) => {
       const body = { custom_metadata: flags['custom-metadata'] }
@@ -100,7 +100,7 @@ export const systemCommands: readonly Command[] = [
     },
   }),
   defineCommand('namespace patch PATH', {
-    summary: 'Change what is kept with a namespace',
+    summary: 'Patch the metadata of a namespace',
     flags: { ...METADATA_FLAG, 'remove-custom-metadata': flag.texts('Key to take away; may be repeated.') },
     run: async ({ api, out, at, flags }) => {
       const removed = Object.fromEntries(flags['remove-custom-metadata'].map((key) => [key, null]))
@@ -110,7 +110,7 @@ export const systemCommands: readonly Command[] = [
     },
   }),
   defineCommand('namespace list', {
-    summary: 'List the namespaces below the current one',
+    summary: 'List the child namespaces',
     flags: { detailed: flag.bool('Show what is kept with each.') },
     run: async ({ api, out, flags }) => {
       const query = { list: 'true' }
@@ -119,14 +119,14 @@ export const systemCommands: readonly Command[] = [
     },
   }),
   defineCommand('namespace lookup PATH', {
-    summary: 'Print what is known about a namespace',
+    summary: 'Look up a namespace',
     run: async ({ api, out, at }) => {
       const secret = await api.find('Error looking up namespace', 'GET', `sys/namespaces/${at}`)
       return out.secret(found(secret, `sys/namespaces/${at}`))
     },
   }),
   defineCommand('namespace delete PATH', {
-    summary: 'Delete a namespace with all it holds',
+    summary: 'Delete a namespace and its data',
     run: async ({ api, out, at }) => {
       const { secret } = await api.request('Error deleting namespace', 'DELETE', `sys/namespaces/${at}`)
       return out.success(`Namespace deleted at: ${at}/`, secret)
@@ -135,7 +135,7 @@ export const systemCommands: readonly Command[] = [
 ]
 
 export const versionHistoryCommand = defineCommand('version-history', {
-  summary: 'List the versions that the cluster has run, and since when',
+  summary: 'List the versions that the cluster has run, with dates',
   run: async ({ api, out }) => {
     const options = { query: { list: 'true' }, isInRoot: true } as const
     const secret = await api.find('Error reading version history', 'GET', 'sys/version-history', options)

@@ -41,7 +41,7 @@ const createBody = ({ flags, isGiven }: Call<typeof CREATE_FLAGS>) => ({
 
 export const tokenCommands: readonly Command[] = [
   defineCommand('token create', {
-    summary: 'Make a token',
+    summary: 'Create a token',
     flags: CREATE_FLAGS,
     run: async (call) => {
       const { api, out, flags } = call
@@ -51,7 +51,7 @@ export const tokenCommands: readonly Command[] = [
     },
   }),
   defineCommand('token lookup [TOKEN | ACCESSOR]', {
-    summary: 'Print what is known about a token; without an argument about the own one',
+    summary: 'Look up a token (default: the current token)',
     flags: ACCESSOR_FLAG,
     run: async ({ api, out, args: [subject = ''], flags }) => {
       const what = 'Error looking up token'
@@ -65,7 +65,7 @@ export const tokenCommands: readonly Command[] = [
     },
   }),
   defineCommand('token renew [TOKEN | ACCESSOR]', {
-    summary: 'Make a token last longer; without an argument the own one',
+    summary: 'Renew a token (default: the current token)',
     flags: { ...ACCESSOR_FLAG, increment: flag.duration('How much longer.', { aliases: ['i'] }) },
     run: async ({ api, out, args: [subject = ''], flags }) => {
       const what = 'Error renewing token'
@@ -80,7 +80,7 @@ export const tokenCommands: readonly Command[] = [
     },
   }),
   defineCommand('token revoke [TOKEN | ACCESSOR]', {
-    summary: 'End a token and those it made',
+    summary: 'Revoke a token and its children',
     flags: {
       ...ACCESSOR_FLAG,
       self: flag.bool('End the own token.'),
@@ -93,7 +93,7 @@ export const tokenCommands: readonly Command[] = [
     },
   }),
   defineCommand('token capabilities [TOKEN | ACCESSOR] PATH', {
-    summary: 'Print what a token may do at a path',
+    summary: 'Print the capabilities of a token on a path',
     flags: ACCESSOR_FLAG,
     run: async ({ api, out, args, flags }) => {
       const path = args.at(-1) ?? ''

@@ -35,7 +35,7 @@ export const auditPaths = ({ audit }: AuditPathDeps): PathSpec[] => [
     operations: {
       read: () => ({ data: Object.fromEntries(audit.list().map((record) => [record.path, describe(record)])) }),
     },
-    summary: 'All audit devices.',
+    summary: 'List the audit devices.',
     mirror: true,
   }),
   definePath({
@@ -64,13 +64,13 @@ export const auditPaths = ({ audit }: AuditPathDeps): PathSpec[] => [
         return { data: { hash } }
       },
     },
-    summary: 'What a text looks like in the log of a device.',
+    summary: 'Compute the HMAC of a text, as the device logs it.',
     mirror: true,
   }),
   definePath({
     pattern: 'config/auditing/request-headers',
     operations: { read: () => ({ data: { headers: Object.fromEntries(audit.headers.all()) } }) },
-    summary: 'The request headers that are logged.',
+    summary: 'List the audited request headers.',
     mirror: true,
   }),
   definePath({
@@ -85,7 +85,7 @@ export const auditPaths = ({ audit }: AuditPathDeps): PathSpec[] => [
       update: async ({ values }: HeaderCall) => void (await audit.headers.set(values.header, { hmac: values.hmac })),
       delete: async ({ values }: HeaderCall) => void (await audit.headers.set(values.header, undefined)),
     },
-    summary: 'Whether and how a request header is logged.',
+    summary: 'Read, change or remove an audited request header.',
     mirror: true,
   }),
 ]

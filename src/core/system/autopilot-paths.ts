@@ -66,7 +66,7 @@ export const autopilotPaths = (deps: AutopilotDeps): PathSpec[] => [
   definePath({
     pattern: 'storage/raft/autopilot/configuration',
     fields: FIELDS,
-    summary: 'By which measures the servers of this cluster are healthy.',
+    summary: 'Read the health of the servers of this cluster.',
     operations: { read: readSettings(deps), update: changeSettings(deps) },
   }),
 ]

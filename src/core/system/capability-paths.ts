@@ -31,7 +31,7 @@ export const capabilityPaths = ({ aclForToken, aclForAccessor }: CapabilityPathD
   definePath({
     pattern: 'capabilities',
     fields: OF_TOKEN,
-    summary: 'Tells the capabilities of a token on paths.',
+    summary: 'Read the capabilities of a token on paths.',
     mirror: true,
     operations: {
       update: (call) => {
@@ -47,7 +47,7 @@ export const capabilityPaths = ({ aclForToken, aclForAccessor }: CapabilityPathD
   definePath({
     pattern: 'capabilities-self',
     fields: PATHS,
-    summary: 'Tells the capabilities of the token of the request on paths.',
+    summary: 'Read the capabilities of the token of the request on paths.',
     mirror: true,
     operations: {
       update: (call) => {
@@ -59,7 +59,7 @@ export const capabilityPaths = ({ aclForToken, aclForAccessor }: CapabilityPathD
   definePath({
     pattern: 'capabilities-accessor',
     fields: OF_ACCESSOR,
-    summary: 'Tells the capabilities of the token of an accessor on paths.',
+    summary: 'Read the capabilities of a token on paths by its accessor.',
     mirror: true,
     operations: {
       update: (call) => {

@@ -38,7 +38,7 @@ export const initPaths = (seal: Initializer): PathSpec[] => [
       pattern: 'init',
       fields: INIT_FIELDS,
       openBodyBytesMax: LIMITS.keyBodyBytesMax,
-      summary: 'Tells whether the server is initialised; initialises it.',
+      summary: 'Read whether the server is initialized, or initialize it.',
       operations: {
         read: () => bare({ initialized: seal.isInitialized }),
         update: async ({ values }) => bare(await initialize(seal, values)),

@@ -53,7 +53,7 @@ const family = (prefix: string, backupPath: string, { rekey, backup }: RekeyPath
       isOldest: true,
       fields: INIT_FIELDS,
       openBodyBytesMax: LIMITS.keyBodyBytesMax,
-      summary: 'Starts, shows and cancels the making of new key shares.',
+      summary: 'Start, read or cancel a rekey.',
       operations: {
         read: () => bare(rekey.status()),
         update: async ({ values }) =>
@@ -72,14 +72,14 @@ const family = (prefix: string, backupPath: string, { rekey, backup }: RekeyPath
       pattern: `${prefix}/update`,
       isOldest: true,
       fields: SHARE_FIELDS,
-      summary: 'Takes one present share in; the last one needed answers with the new shares.',
+      summary: 'Submit one current key share; the last one returns the new shares.',
       operations: { update: async ({ values }) => bare(await rekey.update(values)) },
     }),
     definePath({
       pattern: `${prefix}/verify`,
       isOldest: true,
       fields: SHARE_FIELDS,
-      summary: 'Takes one new share in; with the last one needed the new shares count.',
+      summary: 'Submit one new key share; the last one activates the new shares.',
       operations: {
         read: () => bare(rekey.verificationStatus()),
         update: async ({ values }) => bare(await rekey.verify(values)),
@@ -88,7 +88,7 @@ const family = (prefix: string, backupPath: string, { rekey, backup }: RekeyPath
     }),
     definePath({
       pattern: backupPath,
-      summary: 'The encrypted shares that the last rekey left with the cluster.',
+      summary: 'Read or delete the backup of the encrypted key shares.',
       operations: {
         read: () => {
           const body = backup.find()
@@ -122,7 +122,7 @@ export const keyringPaths = (keyring: KeyringControl): PathSpec[] => [
   definePath({
     pattern: 'key-status',
     mirror: true,
-    summary: 'Tells about the encryption key in use.',
+    summary: 'Read the state of the encryption key.',
     operations: {
       read: () => {
         const { term, installTimeMs, encryptions } = keyring.status()
@@ -133,7 +133,7 @@ export const keyringPaths = (keyring: KeyringControl): PathSpec[] => [
   definePath({
     pattern: 'rotate',
     mirror: true,
-    summary: 'Begins a new encryption key.',
+    summary: 'Rotate the encryption key.',
     operations: {
       update: async () => void (await keyring.rotate()),
     },
@@ -156,7 +156,7 @@ const attemptPaths = (prefix: string, attempt: GenerationAttempt): PathSpec[] =>
     isOldest: true,
     fields: START_FIELDS,
     openBodyBytesMax: LIMITS.keyBodyBytesMax,
-    summary: 'Starts, shows and cancels the making of a token from key shares.',
+    summary: 'Start, read or cancel the generation of a root token.',
     operations: {
       read: () => bare(attempt.status()),
       update: async ({ values }) => bare(await attempt.start({ otp: values.otp, pgpKey: values.pgp_key })),
@@ -167,7 +167,7 @@ const attemptPaths = (prefix: string, attempt: GenerationAttempt): PathSpec[] =>
     pattern: `${prefix}/update`,
     isOldest: true,
     fields: UPDATE_FIELDS,
-    summary: 'Takes one key share in; the last one needed answers with the encoded token.',
+    summary: 'Submit one key share; the last one returns the encoded token.',
     operations: {
       // A read has no key, so it returns the error for a missing key.
       read: async () => bare(await attempt.update({ key: '', nonce: '' })),

@@ -76,13 +76,13 @@ export const leasePaths = (deps: { readonly leases: LeaseStore; readonly clock: 
     definePath({
       pattern: 'leases/lookup/?',
       fields: { ...LEASE_FIELDS, ...PREFIX_FIELDS },
-      summary: 'Tells about a lease; lists where leases were created.',
+      summary: 'Look up a lease, or list lease prefixes.',
       operations: { update: lookup, list },
     }),
     definePath({
       pattern: 'leases/lookup/*prefix',
       fields: PREFIX_FIELDS,
-      summary: 'Lists the leases that were created at a path.',
+      summary: 'List the leases of a path.',
       operations: { list },
     }),
     ...aliased('renew', 'Renews a lease; tokens are renewed at auth/token.', renew),
@@ -91,7 +91,7 @@ export const leasePaths = (deps: { readonly leases: LeaseStore; readonly clock: 
       definePath({
         pattern,
         fields: PREFIX_FIELDS,
-        summary: 'Revokes every lease that was created below a path.',
+        summary: 'Revoke all leases below a path.',
         operations: { update: revokePrefix },
       }),
     ),

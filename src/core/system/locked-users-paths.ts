@@ -30,7 +30,7 @@ export const lockedUsersPaths = ({ mounts }: LockedUsersDeps): PathSpec[] => {
     definePath({
       pattern: 'locked-users',
       fields: LIST_FIELDS,
-      summary: 'Lists the users that may not log in for now.',
+      summary: 'List the locked users.',
       operations: {
         read: ({ request, values }) => {
           const wanted = visible(request.namespace).filter(
@@ -57,7 +57,7 @@ export const lockedUsersPaths = ({ mounts }: LockedUsersDeps): PathSpec[] => {
     definePath({
       pattern: 'locked-users/:mount_accessor/unlock/*alias_identifier',
       fields: UNLOCK_FIELDS,
-      summary: 'Lets a user log in again; one who is not locked may stay so.',
+      summary: 'Unlock a user.',
       operations: {
         update: ({ request, values }) => {
           const mount = visible(request.namespace).find(({ entry }) => entry.accessor === values.mount_accessor)

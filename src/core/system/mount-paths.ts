@@ -55,7 +55,7 @@ const tablePaths = ({ kind, root, absent }: (typeof TABLES)[number], deps: Mount
     definePath({
       pattern: `${root}/*path`,
       fields: ENABLE_FIELDS,
-      summary: 'Reads, enables or disables one mount.',
+      summary: 'Read, enable or disable a mount.',
       mirror: true,
       operations: {
         read: ({ request, values }) => {

@@ -34,7 +34,7 @@ export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
   return [
     definePath({
       pattern: 'namespaces/?',
-      summary: 'Lists the child namespaces.',
+      summary: 'List the child namespaces.',
       operations: {
         list: ({ request }) => {
           const children = namespaces
@@ -50,7 +50,7 @@ export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
     definePath({
       pattern: 'namespaces/*path',
       fields: { path: string('Name of the namespace.'), custom_metadata: pairs('Pairs of texts kept with it.') },
-      summary: 'Creates, reads, changes or deletes a child namespace.',
+      summary: 'Create, read, change or delete a child namespace.',
       operations: {
         read: ({ request, values }) => {
           const entry = child(request, values.path)

@@ -35,7 +35,7 @@ export const nodePaths = (deps: NodePathsDeps): PathSpec[] => [
   definePath({
     pattern: 'ha-status',
     mirror: true,
-    summary: 'Lists the nodes of the cluster.',
+    summary: 'List the nodes of the cluster.',
     operations: {
       read: async () => ({
         data: { nodes: (await deps.status.nodes()).map((node) => nodeBody(node, deps.status.facts)) },
@@ -44,27 +44,27 @@ export const nodePaths = (deps: NodePathsDeps): PathSpec[] => [
   }),
   definePath({
     pattern: 'license/status',
-    summary: 'Tells about the licence.',
+    summary: 'Read the license status.',
     operations: { read: () => ({ data: licenseBody(deps.status.license) }) },
   }),
   definePath({
     pattern: 'host-info',
-    summary: 'Tells about the machine.',
+    summary: 'Read information about the machine.',
     operations: { read: () => ({ data: hostBody(deps) }) },
   }),
   definePath({
     pattern: 'in-flight-req',
-    summary: 'Lists the requests that are being served.',
+    summary: 'List the requests in progress.',
     operations: { read: () => ({ data: inFlightBody(deps.inFlight()) }) },
   }),
   definePath({
     pattern: 'version-history/?',
-    summary: 'Lists the versions that this cluster has run.',
+    summary: 'List the versions that this cluster has run.',
     operations: { list: () => ({ data: versionBody(deps.versions(), deps.status.buildDate) }) },
   }),
   definePath({
     pattern: 'config/state/sanitized',
-    summary: 'The configuration in use, without secrets.',
+    summary: 'Read the effective configuration, without secrets.',
     operations: { read: () => ({ data: deps.sanitizedConfig() }) },
   }),
 ]

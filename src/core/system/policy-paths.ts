@@ -42,14 +42,14 @@ export const policyPaths = ({ policies }: PolicyPathDeps): PathSpec[] => {
   return [
     definePath({
       pattern: 'policy/?',
-      summary: 'Lists the policies.',
+      summary: 'List the policies.',
       mirror: true,
       operations: { read: listOld, list: listOld },
     }),
     definePath({
       pattern: 'policy/*name',
       fields: OLD_TEXT,
-      summary: 'Reads, writes or deletes a policy.',
+      summary: 'Read, write or delete a policy.',
       mirror: true,
       operations: {
         read: readAs('rules'),
@@ -64,13 +64,13 @@ export const policyPaths = ({ policies }: PolicyPathDeps): PathSpec[] => {
     }),
     definePath({
       pattern: 'policies/acl/?',
-      summary: 'Lists the policies.',
+      summary: 'List the policies.',
       operations: { list: async (call) => ({ data: { keys: await list(call) } }) },
     }),
     definePath({
       pattern: 'policies/acl/*name',
       fields: TEXT,
-      summary: 'Reads, writes or deletes a policy.',
+      summary: 'Read, write or delete a policy.',
       operations: {
         read: readAs('policy'),
         update: (call) => write(call, call.values.name, call.values.policy, []),

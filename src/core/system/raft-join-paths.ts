@@ -76,7 +76,7 @@ export const raftJoinPath = (label: string, joining: RaftJoining | undefined): P
   definePath({
     pattern: 'storage/raft/join',
     fields: JOIN_FIELDS,
-    summary: 'Join a cluster as another node.',
+    summary: 'Join a cluster as a node.',
     operations: {
       update: async ({ values }) => {
         if (label !== 'raft') throw notRaft(label)
@@ -124,13 +124,13 @@ export const raftBootstrapPaths = (findNodes: () => RaftNodes | undefined): Path
     definePath({
       pattern: 'storage/raft/bootstrap/challenge',
       fields: CHALLENGE_FIELDS,
-      summary: 'Begin to let a server in.',
+      summary: 'Start the join of a server.',
       operations: { update: ({ values }) => challenge(requireNodes(), values.server_id) },
     }),
     definePath({
       pattern: 'storage/raft/bootstrap/answer',
       fields: ANSWER_FIELDS,
-      summary: 'Let a server in that has the same shares, or the same seal.',
+      summary: 'Complete the join of a server.',
       operations: { update: ({ values }) => answer(requireNodes(), values) },
     }),
   ]

@@ -43,7 +43,7 @@ export const raftPaths = (deps: RaftPathsDeps): PathSpec[] => [
   definePath({
     pattern: 'storage/raft/remove-peer',
     fields: REMOVE_FIELDS,
-    summary: 'Take a server out of this cluster for good.',
+    summary: 'Remove a server from this cluster.',
     operations: {
       update: async ({ request, values }) => {
         requireAllowed(deps, request, values.dr_operation_token)
@@ -56,12 +56,12 @@ export const raftPaths = (deps: RaftPathsDeps): PathSpec[] => [
   }),
   definePath({
     pattern: 'storage/raft/snapshot',
-    summary: 'Save this cluster to a file, or restore it from one.',
+    summary: 'Save or restore a snapshot of this cluster.',
     operations: { read: () => save(deps), update: ({ request }) => restore(deps, request, false) },
   }),
   definePath({
     pattern: 'storage/raft/snapshot-force',
-    summary: 'Restore this cluster from a file of another one, with its keys.',
+    summary: 'Restore a snapshot of another cluster, with its keys.',
     operations: { update: ({ request }) => restore(deps, request, true) },
   }),
 ]

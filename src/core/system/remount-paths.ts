@@ -40,7 +40,7 @@ export const remountPaths = (deps: RemountPathDeps): PathSpec[] => {
     definePath({
       pattern: 'remount',
       fields: { from: string('The mount to move.'), to: string('Where to.') },
-      summary: 'Moves a mount to another path.',
+      summary: 'Move a mount to another path.',
       mirror: true,
       operations: {
         update: async ({ request, values }) => {
@@ -63,7 +63,7 @@ export const remountPaths = (deps: RemountPathDeps): PathSpec[] => {
     definePath({
       pattern: 'remount/status/:migration_id',
       fields: { migration_id: string('What remount answered.') },
-      summary: 'Tells how a move went.',
+      summary: 'Read the status of a move.',
       operations: {
         read: ({ request, values }) => {
           const migration = migrations.get(values.migration_id)

@@ -36,28 +36,28 @@ export const counterPaths = ({ countTokens, countEntities }: CounterPathDeps): P
       pattern: `internal/counters/${name}`,
       fields: PERIOD_FIELDS,
       takesAnyField: true,
-      summary: 'Usage over time, of which none is kept.',
+      summary: 'Read usage over time; none is recorded.',
       operations: { read: () => ({ ...NO_DATA }) },
     }),
   ),
   definePath({
     pattern: 'internal/counters/config',
-    summary: 'How usage over time is kept: not at all.',
+    summary: 'Read the configuration of usage records: disabled.',
     operations: { read: () => ({ data: { ...ACTIVITY_CONFIG } }) },
   }),
   definePath({
     pattern: 'internal/counters/requests',
-    summary: 'Requests by month, of which none are kept.',
+    summary: 'Read requests by month; none are recorded.',
     operations: { read: () => ({ data: { counters: [] } }) },
   }),
   definePath({
     pattern: 'internal/counters/tokens',
-    summary: 'How many service tokens there are.',
+    summary: 'Count the service tokens.',
     operations: { read: async () => ({ data: { counters: { service_tokens: { total: await countTokens() } } } }) },
   }),
   definePath({
     pattern: 'internal/counters/entities',
-    summary: 'How many entities there are.',
+    summary: 'Count the entities.',
     operations: { read: async () => ({ data: { counters: { entities: { total: await countEntities() } } } }) },
   }),
 ]
@@ -71,7 +71,7 @@ export const openApiPaths = (deps: {
 }): PathSpec[] => [
   definePath({
     pattern: 'internal/specs/openapi',
-    summary: 'Describes every path that this server serves.',
+    summary: 'Read the OpenAPI document of this server.',
     operations: {
       read: ({ request: { namespace, withheld } }) => {
         const version = withheld?.includes('version') ? '' : deps.version
@@ -81,7 +81,7 @@ export const openApiPaths = (deps: {
   }),
   definePath({
     pattern: 'config/cors',
-    summary: 'Cross-origin access, which is off.',
+    summary: 'Read the CORS configuration: disabled.',
     mirror: true,
     operations: { read: () => ({ data: { enabled: false } }) },
   }),
@@ -97,7 +97,7 @@ export const metricsPaths = ({ read, now }: MetricsPathDeps): PathSpec[] => [
   definePath({
     pattern: 'metrics',
     fields: { format: string('prometheus, or nothing for JSON.') },
-    summary: 'Metrics of this server.',
+    summary: 'Read the metrics of this server.',
     operations: {
       read: async ({ request, values }): Promise<Response> => {
         const format = values.format || formatOf(request)

@@ -25,7 +25,7 @@ export const sealPaths = ({ seal, status, stepDown }: SealPathsDeps): PathSpec[]
   definePath(
     oldPath({
       pattern: 'seal-status',
-      summary: 'Tells how far unsealing is.',
+      summary: 'Read the seal status.',
       operations: { read: ({ request }) => bare(withhold(sealStatusBody(seal, status), request)) },
     }),
   ),
@@ -34,7 +34,7 @@ export const sealPaths = ({ seal, status, stepDown }: SealPathsDeps): PathSpec[]
       pattern: 'unseal',
       fields: UNSEAL_FIELDS,
       takesAnyField: true,
-      summary: 'Takes one key share in.',
+      summary: 'Submit one key share.',
       operations: {
         update: async (call) => {
           await unseal(seal, call)
@@ -46,7 +46,7 @@ export const sealPaths = ({ seal, status, stepDown }: SealPathsDeps): PathSpec[]
   definePath(
     oldPath({
       pattern: 'seal',
-      summary: 'Seals the server.',
+      summary: 'Seal the server.',
       operations: {
         update: async () => void (await seal.seal()),
       },
@@ -55,7 +55,7 @@ export const sealPaths = ({ seal, status, stepDown }: SealPathsDeps): PathSpec[]
   definePath(
     oldPath({
       pattern: 'step-down',
-      summary: 'Gives up being active; the only node of a cluster takes over from itself.',
+      summary: 'Make the active node step down.',
       operations: {
         update: () => void stepDown?.(),
       },

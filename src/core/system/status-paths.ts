@@ -53,7 +53,7 @@ export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
       pattern: 'health',
       fields: HEALTH_FIELDS,
       takesAnyField: true,
-      summary: 'Tells the state of this server by status code and body.',
+      summary: 'Read the health of this server.',
       operations: {
         read: ({ values, supplied, request }) => {
           const [isStandbyOk, isPerformanceStandbyOk] = SWITCHES.map(
@@ -89,7 +89,7 @@ export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
     oldPath({
       pattern: 'leader',
       fields: {},
-      summary: 'Tells the addresses of the active node.',
+      summary: 'Read the addresses of the active node.',
       operations: { read: ({ request }) => bare(withhold(leaderBody(deps), request)) },
     }),
   ),

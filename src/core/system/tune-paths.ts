@@ -36,7 +36,7 @@ export const tunePaths = (deps: TunePathDeps): PathSpec[] =>
     definePath({
       pattern: `${kind === 'auth' ? 'auth' : 'mounts'}/*path/tune`,
       fields: TUNE_FIELDS,
-      summary: 'Reads or changes how a mount is tuned.',
+      summary: 'Read or change the settings of a mount.',
       mirror: true,
       operations: {
         read: ({ request, values }) => {

@@ -34,7 +34,7 @@ export const uiPaths = (deps: UiPathDeps): PathSpec[] => {
   return [
     definePath({
       pattern: 'internal/ui/mounts',
-      summary: 'Lists the mounts that the token can do anything with.',
+      summary: 'List the mounts that the token can access.',
       operations: {
         read: ({ request }) => ({ data: { secret: section('secret', request), auth: section('auth', request) } }),
       },
@@ -42,7 +42,7 @@ export const uiPaths = (deps: UiPathDeps): PathSpec[] => {
     definePath({
       pattern: 'internal/ui/mounts/*path',
       fields: { path: string('A mount or anything below it.') },
-      summary: 'Tells which mount serves a path.',
+      summary: 'Read the mount of a path.',
       operations: {
         read: ({ request, values }) => {
           const rights = aclOf(request)

@@ -25,7 +25,7 @@ export const wrappingPaths = (wrapping: Wrapping): PathSpec[] => {
   return [
     definePath({
       pattern: 'wrapping/wrap',
-      summary: 'Wraps the data that was sent.',
+      summary: 'Wrap the data of the request.',
       takesAnyField: true,
       operations: {
         update: ({ request }) => {
@@ -37,13 +37,13 @@ export const wrappingPaths = (wrapping: Wrapping): PathSpec[] => {
     definePath({
       pattern: 'wrapping/lookup',
       fields: TOKEN_FIELD,
-      summary: 'Tells about a wrapping token without using it.',
+      summary: 'Look up a wrapping token without using it.',
       operations: { read: lookup, update: lookup },
     }),
     definePath({
       pattern: 'wrapping/unwrap',
       fields: TOKEN_FIELD,
-      summary: 'Hands out what was wrapped, once.',
+      summary: 'Unwrap a response, once.',
       operations: {
         update: async (call) => {
           const { entry, isOwn } = await named(call)
@@ -55,7 +55,7 @@ export const wrappingPaths = (wrapping: Wrapping): PathSpec[] => {
     definePath({
       pattern: 'wrapping/rewrap',
       fields: TOKEN_FIELD,
-      summary: 'Moves what was wrapped to a new token.',
+      summary: 'Move a wrapped response to a new token.',
       operations: {
         update: async (call) => {
           const { entry } = await named(call)

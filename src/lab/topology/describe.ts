@@ -68,11 +68,7 @@ export const drawLab = (lab: WiredClusters): string =>
   )
 
 /** Draws one line per cluster, readable in terminals, logs and mails. */
-const drawTree = (
-  clusters: readonly string[],
-  links: readonly Link[],
-  noteOf: (cluster: string) => string,
-): string => {
+const drawTree = (clusters: readonly string[], links: readonly Link[], noteOf: (cluster: string) => string): string => {
   const draw = (name: string, indent: string): string[] => {
     const below = links.filter(({ primary }) => primary === name)
     return below.flatMap((link, index) => {

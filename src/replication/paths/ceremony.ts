@@ -44,7 +44,7 @@ export const ceremonyPaths = (context: PathContext): PathSpec[] => {
       isOldest: true,
       fields: START_FIELDS,
       openBodyBytesMax: LIMITS.keyBodyBytesMax,
-      summary: 'Start, watch or end the making of a DR operation token.',
+      summary: 'Start, read or cancel the generation of a DR operation token.',
       operations: {
         read: () => ({ data: isHere() ? generation.status() : NO_ATTEMPT, bare: true }),
         async update({ values }) {
@@ -63,7 +63,7 @@ export const ceremonyPaths = (context: PathContext): PathSpec[] => {
       pattern: `${PREFIX}/update`,
       isOldest: true,
       fields: UPDATE_FIELDS,
-      summary: 'Give one key share to the making of a DR operation token.',
+      summary: 'Submit one key share for a DR operation token.',
       // A read carries no key, and returns the corresponding error.
       operations: { read: () => step({ key: '', nonce: '' }), update: ({ values }) => step(values) },
     }),

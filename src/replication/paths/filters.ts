@@ -14,7 +14,7 @@ export const filterPaths = (context: PathContext): PathSpec[] => {
     definePath({
       pattern: 'replication/performance/primary/paths-filter/:id',
       fields: FILTER_FIELDS,
-      summary: 'Which mounts and namespaces a secondary gets.',
+      summary: 'Read, set or remove the path filter of a secondary.',
       operations: {
         update: ({ values }) => putFilter(licensed(), values.id, { mode: values.mode, paths: values.paths }),
         read: ({ values }) => readFilter(licensed(), values.id),
@@ -27,7 +27,7 @@ export const filterPaths = (context: PathContext): PathSpec[] => {
         pattern: 'replication/performance/primary/dynamic-filter/:id',
         kind: 'performance',
         fields: FILTER_ID_FIELDS,
-        summary: 'What falls under a filter without being named in it.',
+        summary: 'Read the mounts that a filter affects.',
       },
       (current, { values }) => readDynamicOnPrimary(current, values.id),
     ),
@@ -37,7 +37,7 @@ export const filterPaths = (context: PathContext): PathSpec[] => {
         pattern: 'replication/performance/secondary/dynamic-filter/:id',
         kind: 'performance',
         fields: FILTER_ID_FIELDS,
-        summary: 'What falls under the filter of this secondary without being named in it.',
+        summary: 'Read the mounts that the filter of this secondary affects.',
       },
       (current, { values }) => readDynamicOnSecondary(current, values.id),
     ),

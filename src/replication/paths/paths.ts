@@ -34,7 +34,7 @@ const statusPaths = (context: PathContext): PathSpec[] => {
     definePath({
       pattern,
       fields: {},
-      summary: 'The state of replication.',
+      summary: 'Read the replication status.',
       operations: { read: () => ({ data: data() }) },
     })
   return [
@@ -48,7 +48,7 @@ const maintenancePaths = (context: PathContext): PathSpec[] => {
   const reindexPath = (pattern: string, kind: Kind | undefined): PathSpec =>
     write(
       context,
-      { pattern, kind: kind ?? 'performance', fields: REINDEX_FIELDS, summary: 'Rebuild the merkle trees.' },
+      { pattern, kind: kind ?? 'performance', fields: REINDEX_FIELDS, summary: 'Rebuild the Merkle trees.' },
       (current, { values }) => {
         requireEnabled(current, kind)
         return reindex(current, { diff: values.diff, force: values.force, skipFlush: values.skip_flush })
@@ -77,7 +77,7 @@ const maintenancePaths = (context: PathContext): PathSpec[] => {
         pattern: 'replication/merkle-check',
         kind: 'performance',
         fields: {},
-        summary: 'Compare the merkle trees with the data.',
+        summary: 'Compare the Merkle trees with the data.',
       },
       (current) => {
         requireEnabled(current, undefined)

@@ -124,7 +124,7 @@ export const drSecondaryPaths = (context: PathContext): PathSpec[] => [
   ),
   writeWithToken(
     context,
-    { operation: 'reindex', fields: REINDEX_FIELDS, summary: 'Rebuild the merkle trees.' },
+    { operation: 'reindex', fields: REINDEX_FIELDS, summary: 'Rebuild the Merkle trees.' },
     (current, { values }) => reindex(current, { diff: values.diff, force: values.force, skipFlush: values.skip_flush }),
   ),
   writeWithToken(
@@ -134,7 +134,7 @@ export const drSecondaryPaths = (context: PathContext): PathSpec[] => [
   ),
   writeWithToken(
     context,
-    { operation: 'merkle-check', fields: {}, summary: 'Compare the merkle trees with the data.' },
+    { operation: 'merkle-check', fields: {}, summary: 'Compare the Merkle trees with the data.' },
     (current) => checkTrees(current),
   ),
   writeWithToken(
@@ -151,7 +151,7 @@ export const drSecondaryPaths = (context: PathContext): PathSpec[] => [
       pattern: 'replication/dr/secondary/license/status',
       kind: 'dr',
       fields: {},
-      summary: 'The licence, on a DR secondary.',
+      summary: 'Read the license status on a DR secondary.',
     },
     (current) => {
       requireDrSecondary(current)

@@ -54,5 +54,5 @@ it('asks nobody again who refuses', async () => {
 
 it('gives up a server that never has', async () => {
   const { ask } = await serve(RESTARTING)
-  await expect(ask(50)).rejects.toThrow('it is restarting after a replication change')
+  await expect(ask(1_000)).rejects.toThrow('it is restarting after a replication change')
 })

@@ -70,7 +70,7 @@ export const kvCommands: readonly Command[] = [
     },
   }),
   defineCommand('kv put PATH [DATA K=V...]', {
-    summary: 'Write a secret; on KV v2 as a new version',
+    summary: 'Write a secret; on KV v2, as a new version',
     flags: PUT_FLAGS,
     run: async (call) => {
       const { api, out, io, flags } = call
@@ -86,7 +86,7 @@ export const kvCommands: readonly Command[] = [
     },
   }),
   defineCommand('kv patch PATH [DATA K=V...]', {
-    summary: 'Change some keys of a secret',
+    summary: 'Patch some keys of a secret',
     flags: PATCH_FLAGS,
     run: async (call) => {
       const { api, io, args, flags } = call
@@ -111,7 +111,7 @@ export const kvCommands: readonly Command[] = [
     },
   }),
   defineCommand('kv rollback PATH', {
-    summary: 'Write an older version of a secret again, as the newest',
+    summary: 'Restore an older version of a secret as the newest',
     flags: { ...MOUNT_FLAG, version: flag.int('Version to go back to.') },
     run: async (call) => {
       const { version } = call.flags
@@ -124,7 +124,7 @@ export const kvCommands: readonly Command[] = [
     },
   }),
   defineCommand('kv delete PATH', {
-    summary: 'Delete a secret; on KV v2 its newest version or the given ones, which can be undone',
+    summary: 'Delete a secret; on KV v2, its newest version or the given versions, reversibly',
     flags: VERSIONS_FLAGS,
     run: async (call) => {
       const { api, out } = call
@@ -140,17 +140,17 @@ export const kvCommands: readonly Command[] = [
     },
   }),
   defineCommand('kv undelete PATH', {
-    summary: 'Bring deleted versions back',
+    summary: 'Restore deleted versions',
     flags: VERSIONS_FLAGS,
     run: (call) => changeVersions(call, 'undelete'),
   }),
   defineCommand('kv destroy PATH', {
-    summary: 'Destroy the data of versions for good',
+    summary: 'Destroy the data of versions permanently',
     flags: VERSIONS_FLAGS,
     run: (call) => changeVersions(call, 'destroy'),
   }),
   defineCommand('kv metadata get PATH', {
-    summary: 'Print what is known about a secret and its versions',
+    summary: 'Print the metadata of a secret and its versions',
     flags: MOUNT_FLAG,
     run: async (call) => {
       const at = (await findTarget(call, 'metadata')).at('metadata')
@@ -162,12 +162,12 @@ export const kvCommands: readonly Command[] = [
     },
   }),
   defineCommand('kv metadata put PATH', {
-    summary: 'Set how the versions of a secret are kept',
+    summary: 'Set the metadata of a secret',
     flags: METADATA_FLAGS,
     run: (call) => writeMetadata(call, 'PUT', call.flags['custom-metadata']),
   }),
   defineCommand('kv metadata patch PATH', {
-    summary: 'Change some of that',
+    summary: 'Patch the metadata of a secret',
     flags: {
       ...METADATA_FLAGS,
       'remove-custom-metadata': flag.texts('Key of the custom metadata to take away; may be repeated.'),
@@ -178,7 +178,7 @@ export const kvCommands: readonly Command[] = [
     },
   }),
   defineCommand('kv metadata delete PATH', {
-    summary: 'Delete a secret with all its versions for good',
+    summary: 'Delete a secret with all its versions permanently',
     flags: MOUNT_FLAG,
     run: async (call) => {
       const at = (await findTarget(call, 'metadata')).at('metadata')
@@ -187,7 +187,7 @@ export const kvCommands: readonly Command[] = [
     },
   }),
   defineCommand('kv enable-versioning MOUNT', {
-    summary: 'Turn a KV v1 mount into KV v2',
+    summary: 'Upgrade a KV v1 mount to KV v2',
     run: async ({ api, out, at }) => {
       const body = { options: { version: '2' } }
       await api.request(`Error tuning secrets engine ${at}/`, 'POST', `sys/mounts/${at}/tune`, { body })

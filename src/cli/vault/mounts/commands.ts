@@ -32,14 +32,14 @@ interface MountKind {
 const SECRETS: MountKind = {
   name: 'secrets',
   noun: 'secrets engine',
-  one: 'a secret engine',
-  several: 'secret engines',
+  one: 'a secrets engine',
+  several: 'secrets engines',
   base: 'sys/mounts',
   prefix: '',
   tunable: {},
   lockout: {},
   listError: 'Error listing secrets engines',
-  disableSummary: 'Take a secret engine away, with all it holds',
+  disableSummary: 'Disable a secrets engine and delete its data',
 }
 
 const AUTH: MountKind = {
@@ -52,12 +52,12 @@ const AUTH: MountKind = {
   tunable: { 'token-type': flag.text('default-service, default-batch, service or batch.') },
   lockout: USER_LOCKOUT_FLAGS,
   listError: 'Error listing enabled authentications',
-  disableSummary: 'Take an auth method away; its tokens are revoked',
+  disableSummary: 'Disable an auth method and revoke its tokens',
 }
 
 const commandsOf = ({ name, noun, one, several, base, prefix, tunable, lockout, ...texts }: MountKind): Command[] => [
   defineCommand(`${name} enable TYPE`, {
-    summary: `Mount ${one}`,
+    summary: `Enable ${one}`,
     flags: { ...ENABLE_FLAGS, ...tunable },
     run: async (call) => {
       const { api, out, args, flags } = call
@@ -141,7 +141,7 @@ export const mountCommands: readonly Command[] = [
   ...commandsOf(SECRETS),
   ...commandsOf(AUTH),
   defineCommand('auth help TYPE | PATH', {
-    summary: 'Print what the server says about an auth method',
+    summary: 'Print the help of an auth method',
     run: async ({ api, out, at: wanted }) => {
       const what = 'Error retrieving help'
       const { secret } = await api.request(what, 'GET', 'sys/auth', { isPreliminary: true })

@@ -30,7 +30,7 @@ const TITLES = {
 
 export const autopilotCommands: readonly Command[] = [
   defineCommand('operator raft autopilot state', {
-    summary: 'Tell how healthy the nodes are',
+    summary: 'Print the health of the nodes',
     flags: DR_FLAG,
     run: async ({ api, out, flags }) => {
       const options = { ...ROOT, ...drQuery(flags) }
@@ -41,7 +41,7 @@ export const autopilotCommands: readonly Command[] = [
     },
   }),
   defineCommand('operator raft autopilot get-config', {
-    summary: 'Print by which measures the nodes are healthy',
+    summary: 'Print the autopilot configuration',
     flags: DR_FLAG,
     run: async ({ api, out, flags }) => {
       const options = { ...ROOT, ...drQuery(flags) }
@@ -54,7 +54,7 @@ export const autopilotCommands: readonly Command[] = [
     },
   }),
   defineCommand('operator raft autopilot set-config', {
-    summary: 'Change by which measures the nodes are healthy, and when one is dead',
+    summary: 'Change the autopilot configuration',
     flags: { ...SETTINGS, ...DR_FLAG },
     run: async (call) => {
       const { api, out, flags } = call

@@ -30,7 +30,7 @@ const basePath = ({ flags }: RootCall): string =>
   flags['dr-token'] ? 'sys/replication/dr/secondary/generate-operation-token' : 'sys/generate-root'
 
 export const generateRootCommand = defineCommand('operator generate-root [KEY]', {
-  summary: 'Make a root token or a DR operation token from key shares',
+  summary: 'Generate a root token or a DR operation token from key shares',
   flags: FLAGS,
   run: async (call) => {
     const { flags } = call

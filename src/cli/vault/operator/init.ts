@@ -23,7 +23,7 @@ const THRESHOLD = 3
 const NOT_INITIALISED = 2
 
 export const initCommand = defineCommand('operator init', {
-  summary: 'Initialise a server: make its key shares and its root token',
+  summary: 'Initialize a server: generate key shares and a root token',
   flags: INIT_FLAGS,
   run: async (session) => {
     const { api, out, flags } = session

@@ -46,7 +46,7 @@ export const raftCommands: readonly Command[] = [
     },
   }),
   defineCommand('operator raft snapshot restore FILE', {
-    summary: 'Make the cluster what a snapshot says',
+    summary: 'Restore the cluster from a snapshot',
     flags: { force: flag.bool('Restore a snapshot of another cluster, with other keys.') },
     run: async ({ api, args: [file = ''], flags }) => {
       const raw = locally(FILE_FAILED, () => readNamedFile(file, LIMITS.snapshotBytesMax))
@@ -56,7 +56,7 @@ export const raftCommands: readonly Command[] = [
     },
   }),
   defineCommand('operator raft join [LEADER_API_ADDRESS | AUTO_JOIN]', {
-    summary: 'Join the cluster of another node; for a server that has none yet',
+    summary: 'Join this new server to the cluster of another node',
     flags: JOIN_FLAGS,
     run: async ({ api, out, io, args: [place = ''], flags }) => {
       // An argument that is not an address describes address discovery: `provider=...`.
@@ -78,7 +78,7 @@ export const raftCommands: readonly Command[] = [
     },
   }),
   defineCommand('operator raft remove-peer SERVER_ID', {
-    summary: 'Take a node out of the cluster for good',
+    summary: 'Remove a node from the cluster',
     flags: DR_FLAG,
     run: async ({ api, out, args: [id = ''], flags }) => {
       const body = { server_id: id, ...drQuery(flags).query }
@@ -90,7 +90,7 @@ export const raftCommands: readonly Command[] = [
   }),
   // Reads the file locally: its description needs no key.
   defineCommand('operator raft snapshot inspect FILE', {
-    summary: 'Tell what is in the file of a snapshot',
+    summary: 'Print the contents of a snapshot file',
     run: async ({ out, args: [file = ''] }) => {
       const archive = locally(FILE_FAILED, () => readNamedFile(file, LIMITS.snapshotBytesMax))
       const { clusterId, index, parts } = await inspectSnapshot(archive).catch((error: unknown) => {

@@ -47,7 +47,7 @@ const TARGETS: ReadonlyMap<string, Target> = new Map([
 ])
 
 export const rekeyCommand = defineCommand('operator rekey [KEY]', {
-  summary: 'Make new key shares from the present ones',
+  summary: 'Generate new key shares from the current ones',
   flags: FLAGS,
   run: (call) => {
     const { flags } = call

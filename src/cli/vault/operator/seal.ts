@@ -10,7 +10,7 @@ const FAILED = 1
 const SEALED = 2
 
 export const statusCommand = defineCommand('status', {
-  summary: 'Print how the server is: sealed or not, its version, cluster and active node',
+  summary: 'Print the seal status, version, cluster and active node',
   run: async (session) => {
     const status = await readSealStatus(session).catch((error: unknown) => {
       throw error instanceof CliError ? new CliError(FAILED, error.message, { cause: error }) : error
@@ -22,7 +22,7 @@ export const statusCommand = defineCommand('status', {
 
 export const sealCommands: readonly Command[] = [
   defineCommand('operator unseal [KEY]', {
-    summary: 'Give the server one key share; asks for it when it is not given',
+    summary: 'Submit one key share; prompts for it if it is not given',
     flags: {
       reset: flag.bool('Forget the shares that were given so far.'),
       migrate: flag.bool('Change the seal; refused unless a change of the seal is pending'),
@@ -44,7 +44,7 @@ export const sealCommands: readonly Command[] = [
     },
   }),
   defineCommand('operator step-down', {
-    summary: 'Make the server give up being active',
+    summary: 'Make the active node step down',
     run: async ({ api, out }) => {
       await api.request('Error stepping down', 'PUT', 'sys/step-down', ROOT)
       return out.success(`Stepped down: ${api.settings.address}`)
@@ -59,11 +59,11 @@ export const sealCommands: readonly Command[] = [
     },
   }),
   defineCommand('operator key-status', {
-    summary: 'Tell about the encryption key in use',
+    summary: 'Print the state of the encryption key',
     run: (session) => printKeyStatus(session),
   }),
   defineCommand('operator rotate', {
-    summary: 'Begin a new encryption key',
+    summary: 'Rotate the encryption key',
     run: async (session) => {
       await session.api.request('Error rotating key', 'PUT', 'sys/rotate', ROOT)
       session.out.success('Rotated key\n')
