@@ -65,6 +65,16 @@ const INNER: Record<string, readonly string[]> = {
   'web/curves': ['actions', 'cluster', 'feed', 'picture', 'timeline'],
   'web/cluster': ['curves', 'feed', 'picture', 'timeline'],
   'web/picture': ['cluster', 'curves', 'feed', 'timeline'],
+  'server/config': ['faults', 'data', 'parts', 'wiring', 'runtime', 'dev', 'nodes', 'peers', 'own-api', 'simulated'],
+  'server/faults': ['config', 'data', 'parts', 'wiring', 'runtime', 'dev', 'nodes', 'peers', 'own-api', 'simulated'],
+  'server/data': ['faults', 'parts', 'wiring', 'runtime', 'dev', 'nodes', 'peers', 'own-api', 'simulated'],
+  'server/parts': ['wiring', 'runtime', 'dev', 'nodes', 'peers', 'own-api', 'simulated'],
+  'server/wiring': ['runtime', 'dev', 'nodes', 'peers', 'own-api', 'simulated'],
+  'server/runtime': ['dev', 'nodes', 'peers', 'own-api', 'simulated'],
+  'server/dev': ['nodes', 'peers', 'own-api', 'simulated'],
+  'server/nodes': ['dev', 'peers', 'own-api', 'simulated'],
+  'server/peers': ['dev', 'own-api', 'simulated'],
+  'server/own-api': ['dev', 'peers', 'simulated'],
 }
 
 /** Package -> the only room that may import it. */

@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ListenerTls } from '../../../src/server/config/config.js'
-import { addressLines, readAddressFile, removeAddressFile, writeAddressFile } from '../../../src/server/address-file.js'
+import {
+  addressLines,
+  readAddressFile,
+  removeAddressFile,
+  writeAddressFile,
+} from '../../../src/cli/commands/address-file.js'
 
 let directory: string
 let file: string

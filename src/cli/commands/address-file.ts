@@ -2,12 +2,13 @@
  * The file with the addresses of a running server, for local programs that cannot know them: a health check, or a script
  * that let the system choose the port. One address per line, followed by ` certificate` if a client certificate is required.
  */
-import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { makeDirectory } from '../base/make-directory.js'
-import { readNamedText } from '../base/named-file.js'
-import { formatHostPort, parseHostPort } from '../base/network.js'
-import type { ListenerConfig } from './config/config.js'
+import { rmSync } from 'node:fs'
+import { makeDirectory } from '../../base/make-directory.js'
+import { readNamedText } from '../../base/named-file.js'
+import { formatHostPort, parseHostPort } from '../../base/network.js'
+import { replaceFile } from '../../base/replace-file.js'
+import type { ListenerConfig } from '../../server/config/config.js'
 
 /**
  * Wildcard addresses, and the loopback address at which a local program reaches them; both loopbacks for a dual-stack
@@ -27,10 +28,7 @@ export const addressLines = (bound: readonly string[], listeners: readonly Pick<
 /** Writes the file atomically: a concurrent reader sees either the old lines or the new ones. */
 export const writeAddressFile = (file: string, lines: readonly string[]): void => {
   makeDirectory(path.dirname(file))
-  const unfinished = `${file}.${process.pid}`
-  writeFileSync(unfinished, textOf(lines))
-  chmodSync(unfinished, 0o644)
-  renameSync(unfinished, file)
+  replaceFile(file, textOf(lines), 0o644)
 }
 
 /** Returns the addresses written by a running server; none if the file does not exist. */
