@@ -7,7 +7,7 @@ import { describeOwnApi, listLabDaemonApi } from '../../server/own-api/document.
 import { LabError } from '../model/lab-error.js'
 import { LabDaemon } from './lab-daemon.js'
 import { openRoutes } from './open-routes.js'
-import { parseFaultRequest } from './parse-fault.js'
+import { parseFaultRequest } from './active-fault.js'
 import { type JsonServer, readJson, type Reply, serveJson } from './json-server.js'
 import { ToxiproxyControl } from './toxiproxy-server.js'
 import type { Clock } from '../../base/clock.js'

@@ -7,8 +7,7 @@ import type { LinkFault } from '../proxy/link-faults.js'
 import { type ActiveFault, type ActiveLinkFault, isOfLink, isShown, meetsDirection } from './active-fault.js'
 import type { LabDaemon } from './lab-daemon.js'
 import type { NamedProxy } from './open-routes.js'
-import { linkMetrics } from './link-metrics.js'
-import { parseToxic, type Toxic, toLinkFault, ToxiproxyError, toToxic, badRequest } from './toxics.js'
+import { badRequest, linkMetrics, parseToxic, toLinkFault, toToxic, type Toxic, ToxiproxyError } from './toxics.js'
 
 /** A proxy in the format of Toxiproxy 2. */
 interface ShownProxy {

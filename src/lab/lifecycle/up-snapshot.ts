@@ -5,7 +5,7 @@ import { upLab, type UpOptions } from './up.js'
 import { isFree, type PortPair, randomPorts } from '../model/ports.js'
 import type { Topology } from '../model/topology.js'
 import { imagedServers, type LabImage, type Manifest } from '../snapshot/manifest.js'
-import { withSnapshot } from '../snapshot/save.js'
+import { withSnapshot } from '../snapshot/take-image.js'
 
 interface UpSnapshotOptions
   extends Pick<UpOptions, 'name' | 'timeoutMs' | 'dataDir' | 'onProgress' | 'signal' | 'hurry'> {

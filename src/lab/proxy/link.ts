@@ -1,9 +1,9 @@
 import net from 'node:net'
-import type { Clock } from '../../base/clock.js'
-import type { Random } from '../../base/random.js'
-import { Connection } from './connection.js'
 import { type Direction, directionsOf, LinkDirection, type Passage, type Way } from './direction.js'
 import type { FaultName, Faults } from './link-faults.js'
+import type { Clock } from '../../base/clock.js'
+import type { Random } from '../../base/random.js'
+import { Pipe } from './apply-faults.js'
 
 interface LinkOptions {
   /** Port on 127.0.0.1. 0 chooses a free one. */
@@ -163,4 +163,76 @@ export class Link {
     this.#connections.add(connection)
     void connection.finished.then(() => this.#connections.delete(connection))
   }
+}
+
+interface ConnectionOptions {
+  readonly dialler: net.Socket
+  readonly target: { readonly host: string; readonly port: number }
+  readonly directions: Readonly<Record<Direction, LinkDirection>>
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/** The size of one read in Node. */
+const READ_BYTES = 64 * 1024
+
+/** Node's types declare `onread` only for connect functions, although the socket constructor accepts it. */
+type TargetOptions = net.SocketConstructorOpts & Required<Pick<net.ConnectOpts, 'onread'>>
+
+/** Two sockets with one pipe in each direction. */
+class Connection {
+  readonly #dialler: net.Socket
+  readonly #target: net.Socket
+  readonly #finished: Promise<void>
+
+  constructor({ dialler, target, directions, clock, random }: ConnectionOptions) {
+    this.#dialler = dialler
+    // Most data comes from the target, so it is read into one buffer instead of new memory for each chunk.
+    const options: TargetOptions = {
+      allowHalfOpen: true,
+      onread: {
+        buffer: Buffer.allocUnsafeSlow(READ_BYTES),
+        callback: (size, bytes) => down.take(Buffer.from(bytes.buffer, bytes.byteOffset, size)),
+      },
+    }
+    this.#target = new net.Socket(options)
+    const reset = () => this.reset()
+    for (const [source, direction] of [[dialler, directions.up] as const, [this.#target, directions.down] as const]) {
+      source.setNoDelay(true)
+      source.on('error', () => {
+        if (direction.passage !== 'partitioned') reset()
+      })
+    }
+    const shared = { clock, random, reset }
+    const up = new Pipe({ source: dialler, sink: this.#target, direction: directions.up, ...shared })
+    const down = new Pipe({ source: this.#target, sink: dialler, direction: directions.down, ...shared })
+    dialler.on('data', (bytes: Buffer) => {
+      if (!up.take(bytes)) dialler.pause()
+    })
+    void this.#connect(target, directions.up)
+    this.#finished = Promise.all([up.finished, down.finished]).then(reset)
+  }
+
+  /** Resolves when both directions have ended. */
+  get finished(): Promise<void> {
+    return this.#finished
+  }
+
+  /** Closes both sides immediately, with RST if the kernel allows it. */
+  reset(): void {
+    resetSocket(this.#dialler)
+    resetSocket(this.#target)
+  }
+
+  /** Dials the target only while this direction is open: a partition prevents new connections. */
+  async #connect(target: { host: string; port: number }, direction: LinkDirection): Promise<void> {
+    while (direction.passage === 'partitioned' && !this.#dialler.destroyed) await direction.change()
+    if (!this.#dialler.destroyed) this.#target.connect(target)
+  }
+}
+
+/** Closes a socket. Node cannot reset a socket that is ending or never connected, and would keep it and the process alive. */
+const resetSocket = (socket: net.Socket): void => {
+  if (socket.connecting || socket.writableEnded) socket.destroy()
+  else socket.resetAndDestroy()
 }

@@ -3,26 +3,26 @@ import path from 'node:path'
 import type { ApiClient } from '../../client/api-client.js'
 import { checkImage, IMAGE_IN } from '../../server/data/cluster-image.js'
 import {
-  type ClusterRecord,
   clientOf,
+  type ClusterRecord,
   isNode,
   type LabRecord,
+  type ServerRecord,
+  serversIn,
   withAnonymousClient,
   withProcess,
 } from '../model/cluster.js'
 import type { FaultRequest } from '../daemon/active-fault.js'
 import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
-import { LabError } from '../model/lab-error.js'
 import { saveLab } from '../model/lab-directory.js'
 import { findRecords } from '../nodes/choose.js'
 import { findServer } from '../processes/launch.js'
 import type { LabHost } from '../processes/lab-host.js'
-import { atActiveNodes, openNodes } from '../nodes/nodes.js'
-import { statusOf } from '../requests/replication.js'
+import { atActiveNodes, lookForActive, openNodes, waitForActive } from '../nodes/nodes.js'
+import { statusOf, waitForAnswers } from '../requests/replication.js'
 import { sealCluster, unsealWithAny } from '../keys/seals.js'
 import { throughRestart } from '../requests/request-errors.js'
 import { waitFor, type WaitOptions } from '../requests/wait.js'
-import { makeReceiver } from './holders.js'
 import {
   type ImagedCluster,
   type ImagedServer,
@@ -31,6 +31,10 @@ import {
   type LabImage,
   type Manifest,
 } from './manifest.js'
+import type { Clock } from '../../base/clock.js'
+import { LabError } from '../model/lab-error.js'
+import { topologyOf } from '../topology/catalogue.js'
+import { openCluster } from '../wiring/wire.js'
 
 export type LoadOptions = Omit<WaitOptions, 'clock'>
 
@@ -190,4 +194,56 @@ const putToRest = async (
     }
   }
   return rested
+}
+
+/** Whether a cluster has several servers, each with its data in an etcd of its own. */
+export const isOfPeers = ({ nodes = [] }: ClusterRecord): boolean =>
+  nodes.some(({ etcdPort }) => etcdPort !== undefined)
+
+/**
+ * Returns the cluster at the server that has all of its data: the single server or the active node. Waits while a node is
+ * becoming active. LabError `conflict` if none becomes active.
+ */
+export const findHolder = async (cluster: ClusterRecord, clock: Clock): Promise<ClusterRecord> => {
+  if (!cluster.nodes) return cluster
+  const { active } = await lookForActive(cluster, clock)
+  const server = cluster.nodes.find(({ name }) => name === active?.name)
+  if (server) return at(cluster, server)
+  throw new LabError(
+    'conflict',
+    `cluster ${cluster.name} has no active node, which alone has all of its data: "understudy start ${cluster.name}" and "understudy unseal ${cluster.name}" give it one`,
+  )
+}
+
+const at = (cluster: ClusterRecord, server: ServerRecord): ClusterRecord => ({
+  ...cluster,
+  ...server,
+  name: cluster.name,
+})
+
+/**
+ * Returns the cluster at the server that receives the image for all of its running servers: with several nodes, the active one.
+ * If the nodes are new and each has its own data, the first one receives it before the others join. New nodes with shared data
+ * are initialized first, with temporary keys that the image replaces.
+ */
+const makeReceiver = async (lab: LabRecord, cluster: ClusterRecord, options: WaitOptions): Promise<ClusterRecord> => {
+  const servers = serversIn<ServerRecord>(cluster)
+  await waitForAnswers(
+    servers.map((server) => at(cluster, server)),
+    options,
+  )
+  if (!cluster.nodes) return cluster
+  const { initialized } = await withAnonymousClient(cluster, (client) => client.read('sys/seal-status'))
+  if (initialized === true) {
+    const unseal = (client: ApiClient) => unsealWithAny(client, lab, cluster)
+    // Errors are ignored: openNodes waits for an active node.
+    await Promise.all(servers.map((server) => withAnonymousClient(at(cluster, server), unseal).catch(() => undefined)))
+    await openNodes(lab, cluster, options)
+  } else {
+    if (isOfPeers(cluster)) return cluster
+    const { plans } = topologyOf(lab) ?? {}
+    await openCluster(cluster, { ...options, shares: 1, threshold: 1, plans, onProgress: () => undefined })
+    await waitForActive(cluster, options)
+  }
+  return findHolder(cluster, options.clock)
 }

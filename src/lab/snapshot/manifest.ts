@@ -8,8 +8,7 @@ import {
   type ServerRecord,
   serversIn,
 } from '../model/cluster.js'
-import type { ActiveFault } from '../daemon/active-fault.js'
-import { parseFaultRequest } from '../daemon/parse-fault.js'
+import { type ActiveFault, parseFaultRequest } from '../daemon/active-fault.js'
 import { KINDS } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import type { PortPair } from '../model/ports.js'

@@ -17,8 +17,7 @@ import { requireLab, saveLab } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
 import type { ProcessFacts } from '../model/process-table.js'
 import { waitForAnswers } from '../requests/replication.js'
-import { type LoadOptions, loadLabImage } from './load-image.js'
-import { isOfPeers } from './holders.js'
+import { isOfPeers, loadLabImage, type LoadOptions } from './load-image.js'
 import {
   formerlyOf,
   type ImagedCluster,

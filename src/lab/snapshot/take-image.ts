@@ -14,12 +14,24 @@ import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { KINDS, type Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { findServer } from '../processes/launch.js'
-import type { LabHost } from '../processes/lab-host.js'
 import { statusOf } from '../requests/replication.js'
 import { topologyOf } from '../topology/catalogue.js'
 import { waitFor } from '../requests/wait.js'
-import { findHolder } from './holders.js'
-import { formerlyOf, type ImagedCluster, imageFile, type Manifest, type SavedFault, writeManifest } from './manifest.js'
+import { findHolder } from './load-image.js'
+import {
+  formerlyOf,
+  type ImagedCluster,
+  imageFile,
+  type LabImage,
+  type Manifest,
+  type SavedFault,
+  writeManifest,
+} from './manifest.js'
+import { claimLab } from '../processes/claim.js'
+import { requireLab } from '../model/lab-directory.js'
+import type { LabHost } from '../processes/lab-host.js'
+import { snapshotPath } from './kept.js'
+import { openingDirectory, packSnapshot, prepareSnapshot, unpackSnapshot } from './snapshot-file.js'
 
 const PAUSE_WAIT_MS = 5000
 
@@ -156,4 +168,46 @@ const faultsOf = async ({ keeper }: LabRecord, { clock }: LabHost): Promise<Save
     const { id: _, untilMs, ...wish } = fault
     return { ...wish, ...(untilMs === undefined ? {} : { forMs: Math.max(1, untilMs - clock.now()) }) }
   })
+}
+
+interface SaveOptions {
+  /** Replaces an existing snapshot. */
+  readonly isForced: boolean
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Saves the current state of a lab, under a name or in a file. `pausedMs`: how long writes waited. */
+export const saveSnapshot = async (
+  name: string,
+  nameOrFile: string,
+  { isForced, signal }: SaveOptions,
+  host: LabHost,
+): Promise<{ readonly file: string; readonly pausedMs: number }> => {
+  const file = snapshotPath(nameOrFile)
+  const lab = requireLab(name)
+  const claim = claimLab(name, 'changed', host.me, host.table)
+  let directory: string | undefined
+  try {
+    directory = prepareSnapshot(file, isForced, host)
+    const { pausedMs } = await takeLabImage(lab, directory, host, signal)
+    await packSnapshot(directory, file, signal)
+    return { file, pausedMs }
+  } finally {
+    if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
+    claim.release()
+  }
+}
+
+/** Runs work with the validated image of a snapshot. Deletes the image afterwards. */
+export const withSnapshot = async <T>(
+  nameOrFile: string,
+  host: LabHost,
+  work: (image: LabImage) => Promise<T>,
+): Promise<T> => {
+  const directory = openingDirectory(host)
+  try {
+    return await work({ directory, manifest: await unpackSnapshot(snapshotPath(nameOrFile), directory) })
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
 }

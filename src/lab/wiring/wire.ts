@@ -18,8 +18,7 @@ import {
   statusOf,
   waitForAnswer,
 } from '../requests/replication.js'
-import type { ClusterPlan, Link, Topology } from '../model/topology.js'
-import { seedCluster } from '../topology/seed.js'
+import type { ClusterPlan, Link, MountSeed, Seed, Topology } from '../model/topology.js'
 import { waitFor, type WaitOptions } from '../requests/wait.js'
 
 /** Options for unsealing and joining running servers. */
@@ -189,3 +188,47 @@ export const joinSecondary = async (
   await enableSecondary(below, kind, await make, caPem)
   return undefined
 }
+
+/** Writes the seed data of a cluster. Fails if any of it exists, except data received from its primary. */
+const seedCluster = async (client: ApiClient, seed: Seed): Promise<void> => {
+  const { mounts = {}, policies = {}, approle = {}, secrets = {} } = seed
+  for (const [path, mount] of Object.entries(mounts)) {
+    const { type = 'kv', version = 2, local = false, description = '' } = mount ?? {}
+    const options = type === 'kv' ? { options: { version: String(version) } } : {}
+    await client.write(`sys/mounts/${trim(path)}`, { type, local, description, ...options })
+  }
+  for (const [name, policy] of Object.entries(policies)) await client.write(`sys/policies/acl/${name}`, { policy })
+  if (Object.keys(approle).length > 0) await seedRoles(client, approle)
+  if (Object.keys(secrets).length > 0) await seedSecrets(client, mounts, secrets)
+}
+
+const seedRoles = async (client: ApiClient, roles: NonNullable<Seed['approle']>): Promise<void> => {
+  const enabled = (await client.read('sys/auth')).data as Record<string, unknown> | undefined
+  if (enabled?.['approle/'] === undefined) await client.write('sys/auth/approle', { type: 'approle' })
+  for (const [name, fields] of Object.entries(roles)) {
+    const { role_id: roleId, ...rest } = fields ?? {}
+    await client.write(`auth/approle/role/${name}`, rest)
+    if (roleId !== undefined) await client.write(`auth/approle/role/${name}/role-id`, { role_id: roleId })
+  }
+}
+
+const seedSecrets = async (
+  client: ApiClient,
+  seeded: Readonly<Record<string, MountSeed | null>>,
+  secrets: NonNullable<Seed['secrets']>,
+): Promise<void> => {
+  const there = ((await client.read('sys/mounts')).data ?? {}) as Record<
+    string,
+    { options?: { version?: string } | null }
+  >
+  const paths = [...Object.keys(seeded).map((path) => `${trim(path)}/`), ...Object.keys(there)]
+  for (const [path, fields] of Object.entries(secrets)) {
+    // The longest matching mount wins, as in the server.
+    const mount = paths.filter((one) => path.startsWith(one)).sort((one, other) => other.length - one.length)[0] ?? ''
+    const isVersioned = there[mount]?.options?.version === '2'
+    if (isVersioned) await client.write(`${mount}data/${path.slice(mount.length)}`, { data: fields })
+    else await client.write(path, fields)
+  }
+}
+
+const trim = (path: string): string => path.replace(/\/+$/, '')

@@ -8,7 +8,7 @@ import { fixedPorts, lastPortOffset, randomPorts } from '../../../lab/model/port
 import { loadOver, resetLab } from '../../../lab/snapshot/reset.js'
 import { keyPath, listSnapshots, snapshotPath } from '../../../lab/snapshot/kept.js'
 import { checkSnapshot, readSnapshotHeader, removeSnapshot } from '../../../lab/snapshot/snapshot-file.js'
-import { saveSnapshot, withSnapshot } from '../../../lab/snapshot/save.js'
+import { saveSnapshot, withSnapshot } from '../../../lab/snapshot/take-image.js'
 import { upImage } from '../../../lab/lifecycle/up-snapshot.js'
 import { allServersOf, planOf, type Topology } from '../../../lab/model/topology.js'
 import { examples } from '../../terminal/help.js'

@@ -5,7 +5,7 @@ import type { LiveLab } from '../../live/live-lab.js'
 import { failOver, operationToken, rejoin, switchOver } from '../../operations/operations.js'
 import { demote, promote } from '../../operations/role-changes.js'
 import { loadOver, resetLab } from '../../snapshot/reset.js'
-import { saveSnapshot, withSnapshot } from '../../snapshot/save.js'
+import { saveSnapshot, withSnapshot } from '../../snapshot/take-image.js'
 import type { PageAction, PageVerb } from '../page-facts.js'
 import { findDrill, playDrill, stepsOf } from './drill-job.js'
 import {
