@@ -35,9 +35,9 @@ it('a lab in one process supports the lab commands', { timeout: 300_000 }, async
   const up = await home.run('up', 'pr-dr', ...UP, '--prove')
   expect(up, up.stderr).toMatchObject({ status: 0 })
   expect(home.processes()).toHaveLength(1)
-  const [keeper = 0] = home.processes()
+  const [daemon = 0] = home.processes()
   expect((await home.run('ls')).stdout).toMatch(
-    new RegExp(`default +pr-dr +running +\\w+ +pid ${keeper} +3 of 3 +healthy`),
+    new RegExp(`default +pr-dr +running +\\w+ +pid ${daemon} +3 of 3 +healthy`),
   )
   expect((await home.run('status')).status).toBe(0)
 
@@ -60,7 +60,7 @@ it('a lab in one process supports the lab commands', { timeout: 300_000 }, async
   expect((await look(home)).clusters.find(({ name }) => name === 'C')?.process).toBe('stopped')
   expect((await home.run('ls')).stdout).toMatch(/partly running .*2 of 3 +\d problem/)
   expect(JSON.parse((await home.run('ls', '--json')).stdout)).toEqual([
-    expect.objectContaining({ owner: keeper, problems: expect.arrayContaining(['C is stopped']) }),
+    expect.objectContaining({ owner: daemon, problems: expect.arrayContaining(['C is stopped']) }),
   ])
   expect((await home.run('start', 'C')).status).toBe(0)
   expect((await home.run('restart', 'B', 'C')).stderr).toMatch(/cluster B is open at .*\n.*cluster C is open at /)

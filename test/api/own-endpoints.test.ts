@@ -57,7 +57,7 @@ const judge = ({ operation }: { operation: Operation }, { status, type, text }: 
 
 let home: LabHome
 let server: http.RequestOptions
-let keeper: http.RequestOptions
+let daemon: http.RequestOptions
 
 beforeAll(async () => {
   home = new LabHome()
@@ -66,7 +66,7 @@ beforeAll(async () => {
   const lab = home.record('default')
   const { hostname, port } = new URL(lab.clusters[0]?.apiAddress ?? '')
   server = { host: hostname, port }
-  keeper = { socketPath: lab.keeper.socket }
+  daemon = { socketPath: lab.keeper.socket }
 })
 afterAll(async () => {
   await home.run('down')
@@ -174,8 +174,8 @@ describe('a server', () => {
 
 describe('a lab daemon', () => {
   it('the lab daemon accepts and answers what its document describes', async () => {
-    expect((await ask(keeper, 'GET', '/openapi.json')).status).toBe(200)
-    expect(await listed(keeper)).toEqual(
+    expect((await ask(daemon, 'GET', '/openapi.json')).status).toBe(200)
+    expect(await listed(daemon)).toEqual(
       of('keeper')
         .filter((one) => !isOfHost(one))
         .map(nameOf),
@@ -186,13 +186,13 @@ describe('a lab daemon', () => {
     for (const one of [...(here ?? [])].sort((a, b) => order(a.method, a.path) - order(b.method, b.path))) {
       const example = one.operation.requestBody?.content['application/json'].example
       const path = one.path.replace('{id}', '1')
-      const problem = judge(one, await ask(keeper, one.method, path, example))
+      const problem = judge(one, await ask(daemon, one.method, path, example))
       if (problem) wrong.push([one.method, one.path, problem])
     }
     expect(wrong).toEqual([])
     expect(hosted).not.toEqual([])
     for (const { method, path } of hosted ?? [])
-      expect(await ask(keeper, method, path.replace('{cluster}', 'A'), { verb: 'stop' })).toMatchObject({ status: 404 })
+      expect(await ask(daemon, method, path.replace('{cluster}', 'A'), { verb: 'stop' })).toMatchObject({ status: 404 })
   })
 
   it('the lab daemon of a lab in one process controls its servers as its document describes', async () => {

@@ -29,7 +29,7 @@ class AttachedDriver implements LabDriver {
   readonly events: LocalEvents
   readonly #host: LabHost
   /** Holds the server faults while the handle is open. */
-  readonly #keeper: LabDaemon
+  readonly #daemon: LabDaemon
   /** The last known active nodes of multi-node clusters. */
   #active: ReadonlyMap<string, string> = new Map()
 
@@ -41,7 +41,7 @@ class AttachedDriver implements LabDriver {
     this.topology = topologyOf(lab) ?? { name: lab.topology, about: '', clusters, links: [] }
     this.events = new LocalEvents(lab.name, host.clock, () => this.clusters())
     this.#host = host
-    this.#keeper = new LabDaemon([], {
+    this.#daemon = new LabDaemon([], {
       clock: host.clock,
       clusters: () => this.clusters(),
       tell: (draft) => this.events.tell(draft),
@@ -86,20 +86,20 @@ class AttachedDriver implements LabDriver {
   /** Supports server faults only: the links between these clusters do not go through the lab. */
   async setFault(request: FaultRequest): Promise<ActiveFault> {
     if ('between' in request) throw cannot('a fault of a link', this.kind)
-    return this.#keeper.set(request)
+    return this.#daemon.set(request)
   }
 
   async faults(): Promise<readonly ActiveFault[]> {
-    return this.#keeper.active
+    return this.#daemon.active
   }
 
   heal(ids?: readonly number[]): Promise<readonly ActiveFault[]> {
-    return this.#keeper.heal(ids)
+    return this.#daemon.heal(ids)
   }
 
   async close(): Promise<void> {
     this.events.close()
-    await this.#keeper.heal()
+    await this.#daemon.heal()
   }
 
   /** Reads the record each time, since other commands may change it. */

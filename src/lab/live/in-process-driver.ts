@@ -28,13 +28,13 @@ class InProcessDriver implements LabDriver {
   readonly clock = systemClock
   readonly events: LocalEvents
   readonly #lab: DrivenLab
-  readonly #keeper: LabDaemon
+  readonly #daemon: LabDaemon
 
   constructor(lab: DrivenLab, name: string) {
     this.#lab = lab
     this.name = name
     this.events = lab.localEvents
-    this.#keeper = new LabDaemon(lab.routes, {
+    this.#daemon = new LabDaemon(lab.routes, {
       clock: systemClock,
       clusters: () => this.clusters(),
       tell: (draft) => this.events.tell(draft),
@@ -92,25 +92,25 @@ class InProcessDriver implements LabDriver {
     const clusters = this.clusters()
     const access = clusters.find((one) => one.name === name)
     if (access) await unsealCluster({ name: this.name, clusters }, access)
-    await this.#keeper.remind(name)
+    await this.#daemon.remind(name)
     return `cluster ${name} is open at ${cluster.apiAddress}`
   }
 
   setFault(request: FaultRequest): Promise<ActiveFault> {
-    return this.#keeper.set(request)
+    return this.#daemon.set(request)
   }
 
   async faults(): Promise<readonly ActiveFault[]> {
-    return this.#keeper.active
+    return this.#daemon.active
   }
 
   heal(ids?: readonly number[]): Promise<readonly ActiveFault[]> {
-    return this.#keeper.heal(ids)
+    return this.#daemon.heal(ids)
   }
 
   async close(): Promise<void> {
     this.events.close()
-    await this.#keeper.heal()
+    await this.#daemon.heal()
   }
 }
 

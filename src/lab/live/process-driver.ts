@@ -20,14 +20,14 @@ class ProcessDriver implements LabDriver {
   readonly topology: Topology
   readonly events: KeptEvents
   readonly #host: LabHost
-  readonly #keeper: LabDaemonClient
+  readonly #daemon: LabDaemonClient
 
   constructor(lab: LabRecord, host: LabHost) {
     this.name = lab.name
     this.topology = describeTopology(lab)
     this.events = new KeptEvents(lab, host.clock)
     this.#host = host
-    this.#keeper = new LabDaemonClient(lab.keeper.socket)
+    this.#daemon = new LabDaemonClient(lab.keeper.socket)
   }
 
   get clock(): Clock {
@@ -73,17 +73,17 @@ class ProcessDriver implements LabDriver {
   }
 
   setFault(request: FaultRequest): Promise<ActiveFault> {
-    return this.#keeper.set(request)
+    return this.#daemon.set(request)
   }
 
   faults(): Promise<readonly ActiveFault[]> {
-    return this.#keeper.list()
+    return this.#daemon.list()
   }
 
   async heal(ids?: readonly number[]): Promise<readonly ActiveFault[]> {
-    if (ids === undefined) return this.#keeper.heal()
+    if (ids === undefined) return this.#daemon.heal()
     const healed: ActiveFault[] = []
-    for (const id of ids) healed.push(...(await this.#keeper.heal(id)))
+    for (const id of ids) healed.push(...(await this.#daemon.heal(id)))
     return healed
   }
 
@@ -109,17 +109,17 @@ export const openProcessLab = (name: string, host: LabHost): LiveLab => {
 class KeptEvents implements LabEvents {
   readonly #lab: LabRecord
   readonly #clock: Clock
-  readonly #keeper: LabDaemonClient
+  readonly #daemon: LabDaemonClient
   readonly #following = new Set<AbortController>()
 
   constructor(lab: LabRecord, clock: Clock) {
     this.#lab = lab
     this.#clock = clock
-    this.#keeper = new LabDaemonClient(lab.keeper.socket)
+    this.#daemon = new LabDaemonClient(lab.keeper.socket)
   }
 
   append(draft: EventDraft): Promise<void> {
-    return this.#keeper.tell(draft)
+    return this.#daemon.tell(draft)
   }
 
   subscribe(listener: (event: LabEvent) => void): () => void {
@@ -139,7 +139,7 @@ class KeptEvents implements LabEvents {
 
   /** Follows new events only. Earlier events are in the files. */
   async #follow(onEvent: (event: LabEvent) => void, signal: AbortSignal): Promise<void> {
-    const past = await this.#keeper.events().catch(() => [])
+    const past = await this.#daemon.events().catch(() => [])
     const onLost = () => undefined
     await followEvents(this.#lab, past.at(-1)?.id ?? 0, { clock: this.#clock, signal, onEvent, onLost })
   }

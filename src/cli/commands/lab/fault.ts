@@ -53,7 +53,7 @@ export const faultCommand = (output: Output, clock: Clock = systemClock): Comman
       .option('--json', 'print JSON')
       .addHelpText('after', examples('fault ls', 'fault ls --name drill --json'))
       .action(async ({ name, json }: HealFlags) => {
-        const active = (await keeperOf(name).list()).filter(isShown)
+        const active = (await daemonOf(name).list()).filter(isShown)
         if (json) output.data(JSON.stringify(active, undefined, 2))
         else if (active.length === 0) output.progress('there are no faults')
         else
@@ -164,7 +164,7 @@ const setAndSay = async (
   output: Output,
 ): Promise<ActiveFault> => {
   const forMs = flags.for === undefined ? undefined : milliseconds(flags.for)
-  const set = await keeperOf(flags.name).set({ ...request, forMs })
+  const set = await daemonOf(flags.name).set({ ...request, forMs })
   output.progress(`fault ${set.id}: ${describeActive(set)}${flags.for ? ` for ${flags.for}` : ''}`)
   return set
 }
@@ -179,15 +179,15 @@ export const healCommand = (output: Output): Command =>
     .addOption(jsonOption('the removed faults'))
     .addHelpText('after', examples('heal 3', 'heal A B', 'heal A2', 'heal --all'))
     .action(async (what: string[], flags: HealFlags & { all?: true }) => {
-      const keeper = keeperOf(flags.name)
+      const daemon = daemonOf(flags.name)
       const lab = requireLab(flags.name, NO_LINKS)
       chooseServers(
         lab,
         what.filter((one) => !/^\d+$/.test(one)),
       )
-      const heal = (id: number) => keeper.heal(id)
+      const heal = (id: number) => daemon.heal(id)
       const isAll = flags.all === true && what.length === 0
-      const healed = isAll ? await keeper.heal() : await healEach(heal, chooseFaults(await keeper.list(), what, lab))
+      const healed = isAll ? await daemon.heal() : await healEach(heal, chooseFaults(await daemon.list(), what, lab))
       sayHealed(healed, what.length === 0 ? 'there are no faults' : `there is no fault ${placeOf(what)}`, flags, output)
     })
 
@@ -212,14 +212,14 @@ export const releaseCommand = (output: Output): Command =>
       const what = other === undefined ? [cluster] : [cluster, other]
       const lab = requireLab(name, NO_LINKS)
       chooseServers(lab, what)
-      const keeper = keeperOf(name)
-      const chosen = chooseFaults(await keeper.list(), what, lab).filter(({ fault }) =>
+      const daemon = daemonOf(name)
+      const chosen = chooseFaults(await daemon.list(), what, lab).filter(({ fault }) =>
         other === undefined
           ? fault.name === 'hold-state' && (state === undefined || fault.state === state)
           : fault.name === 'hold',
       )
       const place = other === undefined ? `on ${cluster}` : `between ${cluster} and ${other}`
-      sayHealed(await healEach((id) => keeper.heal(id), chosen), `nothing is held ${place}`, flags, output)
+      sayHealed(await healEach((id) => daemon.heal(id), chosen), `nothing is held ${place}`, flags, output)
     })
 
 const SHOWN_MAX = 10
@@ -238,7 +238,7 @@ const sayHealed = (
 
 const NO_LINKS = 'the links between its clusters do not go through the lab, so it cannot set faults on them'
 
-const keeperOf = (lab: string): LabDaemonClient => new LabDaemonClient(requireLab(lab, NO_LINKS).keeper.socket)
+const daemonOf = (lab: string): LabDaemonClient => new LabDaemonClient(requireLab(lab, NO_LINKS).keeper.socket)
 
 const describeActive = (active: ActiveFault): string => `${describePlace(active)}, ${describeFault(active)}`
 
