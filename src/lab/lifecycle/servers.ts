@@ -60,15 +60,11 @@ export const workOnServers = async (
 }
 
 /** Restarts a killed lab daemon on the same ports, since all links are down without it. */
-const ensureLabDaemon = async (
-  lab: LabRecord,
-  { timeoutMs, onProgress }: VerbOptions,
-  host: LabHost,
-): Promise<void> => {
-  const { keeper, launched } = await startLabDaemon(lab, host, timeoutMs)
+const ensureLabDaemon = async (lab: LabRecord, options: VerbOptions, host: LabHost): Promise<void> => {
+  const { keeper, launched } = await startLabDaemon(lab, host, options)
   if (!launched) return
   saveLab({ ...lab, keeper })
-  onProgress('the lab daemon holds the links of the lab again')
+  options.onProgress('the lab daemon holds the links of the lab again')
 }
 
 interface Context {

@@ -110,14 +110,13 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
   try {
     saveLab(lab)
     await writeFiles(lab, options, host)
-    const isTied = options.isForeground
-    const { keeper, launched } = await startLabDaemon(lab, host, options.timeoutMs, signal, isTied)
+    const launch = { timeoutMs: options.timeoutMs, signal, isTied: options.isForeground }
+    const { keeper, launched } = await startLabDaemon(lab, host, launch)
     void launched?.ended.then(() => failure.abort(new LabError('remote', 'the lab daemon ended')))
     lab = { ...lab, keeper }
     for (const server of serversOfLab(planned)) {
       signal.throwIfAborted()
-      const { timeoutMs } = options
-      const { process, ended } = await launchCluster(lab, server, host, { timeoutMs, isTied })
+      const { process, ended } = await launchCluster(lab, server, host, launch)
       void ended.then((ending) => failure.abort(describeEnd(server, ending)))
       lab = withProcess(lab, server.name, process)
       saveLab(lab)

@@ -53,13 +53,19 @@ export const planLabDaemon = (directory: string, word: string, routes: readonly 
   }
 }
 
+interface LaunchOptions {
+  /** Timeout of each wait, in milliseconds. */
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+  /** Whether the process ends when this one ends in any way. */
+  readonly isTied?: boolean | undefined
+}
+
 /** Starts the lab daemon on its recorded ports and waits until it responds. None may be running. */
 export const startLabDaemon = async (
   lab: LabRecord,
   { clock, servers }: LabHost,
-  timeoutMs: number,
-  signal?: AbortSignal,
-  isTied?: boolean,
+  { timeoutMs, signal, isTied }: LaunchOptions,
 ): Promise<{ readonly keeper: LabDaemonRecord; readonly launched: Launched | undefined }> => {
   const { keeper } = lab
   if (servers.find(keeper.configFile, keeper.process ?? undefined)) return { keeper, launched: undefined }
@@ -136,7 +142,7 @@ export const launchCluster = async (
   { isInProcess, keeper }: Pick<LabRecord, 'isInProcess' | 'keeper'>,
   server: ServerRecord,
   { servers }: Pick<LabHost, 'servers'>,
-  { timeoutMs, isTied }: { readonly timeoutMs: number; readonly isTied?: boolean | undefined },
+  { timeoutMs, isTied }: LaunchOptions,
 ): Promise<LaunchedServer> => {
   if (!isInProcess) {
     const { pid, ended } = launchServer(server.name, server, isTied)

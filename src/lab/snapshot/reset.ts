@@ -109,7 +109,7 @@ const withAllRunning = async (
   { timeoutMs, signal }: LoadOptions,
   host: LabHost,
 ): Promise<LabRecord> => {
-  const { keeper } = await startLabDaemon(stale, host, timeoutMs, signal)
+  const { keeper } = await startLabDaemon(stale, host, { timeoutMs, signal })
   let lab: LabRecord = { ...stale, keeper }
   const servers = lab.clusters.flatMap((cluster) =>
     serversIn<ServerRecord>(cluster).map((server) => ({ cluster, server, found: findServer(lab, server, host) })),
