@@ -157,8 +157,8 @@ export class ServerOrders {
    * server does not respond.
    */
   async clear(server: WatchedCluster): Promise<readonly string[]> {
-    const { json: faults } = await call(server, { method: 'GET', path: 'faults' })
-    const { json: held } = await call(server, { method: 'GET', path: 'states' })
+    const { json: faults } = await call(server, 'faults')
+    const { json: held } = await call(server, 'states')
     const found = [...faultsIn(faults), ...statesIn(held)]
     for (const fault of found) await orderEnd(server, fault)
     this.#inDoubt.delete(server.name)
@@ -191,7 +191,7 @@ const statesIn = ({ states }: Answer['json']): ServerFault[] =>
 const order = async (server: WatchedCluster, orders: readonly Order[]): Promise<void> => {
   let refusal: LabError | undefined
   for (const { path, body } of orders) {
-    const answer = await call(server, { method: 'POST', path, body })
+    const answer = await call(server, path, body)
     if (answer.status < 300) return
     const reason = textsOfJson(answer.json.errors).join('; ') || `status ${answer.status}`
     const text = `${server.apiAddress} has no lab endpoints: its setting lab_api is off`
@@ -200,16 +200,13 @@ const order = async (server: WatchedCluster, orders: readonly Order[]): Promise<
   if (refusal) throw refusal
 }
 
-interface Call {
-  readonly method: 'GET' | 'POST'
-  readonly path: string
-  readonly body?: unknown
-}
-
+/** Sends a body, or without one reads. */
 const call = async (
   { name, apiAddress, labApiToken }: WatchedCluster,
-  { method, path, body }: Call,
+  path: string,
+  body?: Order['body'],
 ): Promise<Answer> => {
+  const method = body ? 'POST' : 'GET'
   const url = `${apiAddress}/_understudy/v1/${path}`
   const headers: Record<string, string> = labApiToken === undefined ? {} : { 'X-Understudy-Token': labApiToken }
   try {

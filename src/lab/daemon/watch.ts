@@ -1,5 +1,5 @@
 import http from 'node:http'
-import { callHttp, parseJsonObject } from '../../base/http-call.js'
+import { callHttp, type HttpCall, parseJsonObject } from '../../base/http-call.js'
 import { textOfJson } from '../../base/json-print.js'
 import { LIMITS } from '../../base/limits.js'
 import type { Clock } from '../../base/clock.js'
@@ -120,14 +120,9 @@ export interface Answer {
   readonly json: Record<string, unknown>
 }
 
-interface Question {
+interface Question extends Pick<HttpCall, 'url' | 'headers' | 'timeoutMs' | 'agent'> {
   readonly method: 'GET' | 'POST'
-  /** Scheme, host and port. */
-  readonly url: string
   readonly body?: unknown
-  readonly headers?: Readonly<Record<string, string>>
-  readonly timeoutMs: number
-  readonly agent?: http.Agent | undefined
 }
 
 /**

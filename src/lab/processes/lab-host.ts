@@ -3,6 +3,7 @@ import { LabError } from '../model/lab-error.js'
 import {
   createProcessTable,
   identify,
+  isAlive,
   type ProcessFacts,
   type ProcessIdentity,
   type ProcessTable,
@@ -52,10 +53,9 @@ class ServerProcesses {
   }
 
   /** Sends a signal. Returns false if the process no longer exists or its ID was reused. */
-  signal({ pid, startTime }: ProcessIdentity, name: NodeJS.Signals): boolean {
-    if (this.#table.find(pid)?.startTime !== startTime) return false
+  signal(identity: ProcessIdentity, name: NodeJS.Signals): boolean {
     try {
-      return process.kill(pid, name)
+      return isAlive(this.#table, identity) && process.kill(identity.pid, name)
     } catch {
       return false
     }
@@ -73,7 +73,7 @@ class ServerProcesses {
     const { graceMs, hurry, onSlow } = options
     const started = this.#clock.monotonic()
     let isSlowTold = false
-    const isThere = (identity: ProcessIdentity) => this.#table.find(identity.pid)?.startTime === identity.startTime
+    const isThere = (identity: ProcessIdentity) => isAlive(this.#table, identity)
     for (const one of processes) {
       this.signal(one, 'SIGTERM')
       this.signal(one, 'SIGCONT')
