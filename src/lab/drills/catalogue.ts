@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { nearest } from '../../base/nearest.js'
 import { isDocumentFile, readDocumentFile } from '../documents/yaml-document.js'
@@ -8,36 +8,28 @@ import { type Drill, readDrillFile } from './parse.js'
 /** Returns the directory of the bundled drill files. */
 const directory = (): string => fileURLToPath(new URL('./catalogue/', import.meta.url))
 
-export const listDrillNames = (): string[] => {
-  if (!existsSync(directory())) return []
-  return readdirSync(directory())
+export const listDrillNames = (): string[] =>
+  readdirSync(directory())
     .filter((file) => file.endsWith('.yaml'))
     .map((file) => file.replace(/\.yaml$/, ''))
     .sort()
-}
 
 export const listDrills = (): Drill[] => listDrillNames().map(loadDrill)
 
-/** Returns the text of a bundled drill, or of a drill file of the user. */
-export const drillText = (nameOrFile: string): string => {
-  if (isDocumentFile(nameOrFile)) return readDocumentFile(nameOrFile)
-  requireName(nameOrFile)
-  return readFileSync(`${directory()}${nameOrFile}.yaml`, 'utf8')
-}
-
-/** Loads a drill by name or from a file. Throws a usage error if it does not exist or is invalid. */
-export const loadDrill = (nameOrFile: string): Drill => {
-  if (isDocumentFile(nameOrFile)) return readDrillFile(nameOrFile)
-  requireName(nameOrFile)
-  return readDrillFile(`${directory()}${nameOrFile}.yaml`)
-}
-
-const requireName = (name: string): void => {
+/** Returns the file of a bundled drill, or the drill file of the user. Throws a usage error for an unknown name. */
+const fileOf = (nameOrFile: string): string => {
+  if (isDocumentFile(nameOrFile)) return nameOrFile
   const names = listDrillNames()
-  if (names.includes(name)) return
-  const guess = nearest(name, names)
+  if (names.includes(nameOrFile)) return `${directory()}${nameOrFile}.yaml`
+  const guess = nearest(nameOrFile, names)
   throw new LabError(
     'usage',
-    `there is no drill "${name}"; ${guess ? `did you mean "${guess}"? ` : ''}"understudy drill list" lists them, and a file of your own ends in .yaml`,
+    `there is no drill "${nameOrFile}"; ${guess ? `did you mean "${guess}"? ` : ''}"understudy drill list" lists them, and a file of your own ends in .yaml`,
   )
 }
+
+/** Returns the text of a bundled drill, or of a drill file of the user. */
+export const drillText = (nameOrFile: string): string => readDocumentFile(fileOf(nameOrFile))
+
+/** Loads a drill by name or from a file. Throws a usage error if it does not exist or is invalid. */
+export const loadDrill = (nameOrFile: string): Drill => readDrillFile(fileOf(nameOrFile))

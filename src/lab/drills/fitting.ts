@@ -4,7 +4,7 @@ import type { LiveLab } from '../live/live-lab.js'
 import { cannot, type LabKind } from '../model/server-verbs.js'
 import { serversOf, type Topology } from '../model/topology.js'
 import { loadTopology, topologyName } from '../topology/catalogue.js'
-import { linksOf, StatusCollector, viewNodes } from './context/status-samples.js'
+import { collectOnce, linksOf, viewNodes } from './context/status-samples.js'
 import type { Drill } from './parse.js'
 import { describeStep, rowOf } from './steps/steps.js'
 
@@ -38,18 +38,14 @@ const requireNodes = ({ name, topology }: Drill, lab: Pick<LiveLab, 'clusters' |
 
 /** Throws before any change if the drill injects link faults but the kind of lab has no link proxies (containers, attached). */
 export const requireLinks = ({ name, setup, steps }: Drill, kind: LabKind): void => {
-  if (kind !== 'docker' && kind !== 'attached') return
   const faulty = [...setup, ...steps].find(({ verb }) => rowOf(verb).needs === 'links')
-  if (!faulty) return
+  if (!faulty || (kind !== 'docker' && kind !== 'attached')) return
   const { message } = cannot('a fault of a link', kind)
   throw new LabError(
     'usage',
     `${message}, and the drill ${name} needs one (${describeStep(faulty)}); play it --on process or --on in-process`,
   )
 }
-
-/** Timeout for the status of a cluster. A stopped cluster refuses the connection immediately. */
-const ANSWER_MS = 5000
 
 const HINT: Readonly<Record<LabKind, (lab: string) => string>> = {
   process: (lab) =>
@@ -67,26 +63,21 @@ export const requireRoles = async ({ name, topology }: Drill, lab: LiveLab): Pro
   const wanted = loadTopology(topology)
   const { clusters, links } = wanted
   await lab.followActiveNodes()
-  const collector = new StatusCollector(lab, ANSWER_MS)
-  try {
-    const samples = await collector.collect()
-    const silent = samples.filter((one) => clusters.includes(one.name) && !one.statuses)
-    const now = linksOf(samples)
-    const missing = links.filter(
-      ({ kind, primary, secondary }) =>
-        !now.some((one) => one.kind === kind && one.primary.name === primary && one.secondary.name === secondary),
-    )
-    const problems =
-      silent.length > 0
-        ? silent.map((one) => `${one.name} ${one.health === null ? 'does not answer' : 'is sealed'}`)
-        : missing.map(({ kind, primary, secondary }) => `${secondary} is no ${kind} secondary of ${primary}`)
-    problems.push(...(await findAbsentNodes(wanted, lab)))
-    if (problems.length === 0) return
-    const where = `the drill ${name} is for the topology ${topologyName(topology)}, and in the lab "${lab.name}"`
-    throw new LabError('conflict', `${where} ${problems.join(', ')}${HINT[lab.kind](lab.name)}`)
-  } finally {
-    collector.close()
-  }
+  const samples = await collectOnce(lab)
+  const silent = samples.filter((one) => clusters.includes(one.name) && !one.statuses)
+  const now = linksOf(samples)
+  const missing = links.filter(
+    ({ kind, primary, secondary }) =>
+      !now.some((one) => one.kind === kind && one.primary.name === primary && one.secondary.name === secondary),
+  )
+  const problems =
+    silent.length > 0
+      ? silent.map((one) => `${one.name} ${one.health === null ? 'does not answer' : 'is sealed'}`)
+      : missing.map(({ kind, primary, secondary }) => `${secondary} is no ${kind} secondary of ${primary}`)
+  problems.push(...(await findAbsentNodes(wanted, lab)))
+  if (problems.length === 0) return
+  const where = `the drill ${name} is for the topology ${topologyName(topology)}, and in the lab "${lab.name}"`
+  throw new LabError('conflict', `${where} ${problems.join(', ')}${HINT[lab.kind](lab.name)}`)
 }
 
 /** Finds nodes that are neither active nor standby, if the drill requires several nodes. */

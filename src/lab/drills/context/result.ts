@@ -50,7 +50,7 @@ export interface DrillResult {
   readonly error: string | null
 }
 
-export interface DrillVersions {
+interface DrillVersions {
   readonly understudy: string
   readonly node: string
   /** Versions that the servers report, by cluster. */

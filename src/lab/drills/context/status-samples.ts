@@ -13,7 +13,10 @@ import type { Picture, PictureCluster, PictureRole } from './result.js'
 /** The state that a cluster reported. Null if it did not respond in time. */
 export interface StatusSample {
   readonly name: string
+  /** The status of `sys/health`. */
   readonly health: number | null
+  /** The version that the server reports. */
+  readonly version: string | undefined
   readonly statuses: Readonly<Record<Kind, Status>> | null
   readonly roles: Pick<RoleHolder, Kind> | null
 }
@@ -32,22 +35,36 @@ export class StatusCollector {
     return Promise.all(
       this.#clients.map(async ({ name, client }) => {
         const [health, statuses] = await Promise.all([
-          client.send('GET', 'sys/health').then(
-            ({ status }) => status,
-            () => null,
-          ),
+          client.send('GET', 'sys/health').catch(() => undefined),
           client.read('sys/replication/status').then(
             ({ data }) => data as Record<Kind, Status>,
             () => null,
           ),
         ])
-        return { name, health, statuses, roles: statuses && (await rolesOf(client, statuses)) }
+        const version = typeof health?.json?.version === 'string' ? health.json.version : undefined
+        return {
+          name,
+          health: health?.status ?? null,
+          version,
+          statuses,
+          roles: statuses && (await rolesOf(client, statuses)),
+        }
       }),
     )
   }
 
   close(): void {
     for (const { client } of this.#clients) client.close()
+  }
+}
+
+/** Queries all clusters once, with a timeout of 5 seconds. A stopped cluster refuses the connection immediately. */
+export const collectOnce = async (lab: LiveLab): Promise<StatusSample[]> => {
+  const collector = new StatusCollector(lab, 5000)
+  try {
+    return await collector.collect()
+  } finally {
+    collector.close()
   }
 }
 

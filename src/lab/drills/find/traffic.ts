@@ -1,10 +1,10 @@
 import type { LiveLab } from '../../live/live-lab.js'
 import { KINDS, type Kind } from '../../model/kinds.js'
 import { LabError } from '../../model/lab-error.js'
-import { findLag, statusOf } from '../../requests/replication.js'
+import { findLag } from '../../requests/replication.js'
 import { waitFor } from '../../requests/wait.js'
 import { describeError } from '../context/drill-context.js'
-import { replicationLinks, rolesNow } from '../context/status-samples.js'
+import { collectOnce, replicationLinks, rolesNow, type StatusSample } from '../context/status-samples.js'
 
 /** The mount that learners and the check use for test reads and writes. */
 export const PRACTICE = 'practice'
@@ -26,31 +26,18 @@ export const findTies = async (lab: LiveLab): Promise<readonly Tie[]> =>
     ...{ kind, primary: primary.name, secondary: secondary.name, id: secondary[kind].secondaryId },
   }))
 
-const healthOf = (lab: LiveLab, name: string): Promise<number | undefined> =>
-  lab
-    .anonymous(name)
-    .send('GET', 'sys/health')
-    .then(
-      ({ status }) => status,
-      () => undefined,
-    )
-
 /** Finds the clusters that replicate from no primary and accept writes. */
-const findWritableClusters = async (lab: LiveLab): Promise<readonly string[]> => {
-  const writable = await Promise.all(
-    lab.clusters.map(async ({ name }) => {
-      const modeOf = (kind: Kind) => statusOf(lab.anonymous(name), kind).catch(() => ({ mode: 'secondary' }))
-      const modes = await Promise.all(KINDS.map(modeOf))
-      const isSecondary = modes.some(({ mode }) => mode === 'secondary')
-      return !isSecondary && (await healthOf(lab, name)) === 200 ? [name] : []
-    }),
-  )
-  return writable.flat()
-}
+const writableClusters = (samples: readonly StatusSample[]): readonly string[] =>
+  samples
+    .filter(
+      ({ health, statuses }) =>
+        health === 200 && statuses && KINDS.every((kind) => statuses[kind].mode !== 'secondary'),
+    )
+    .map(({ name }) => name)
 
 /** Mounts `practice/` and writes a secret into it, if it does not exist yet. */
 export const preparePractice = async (lab: LiveLab): Promise<void> => {
-  const [head] = await findWritableClusters(lab)
+  const [head] = writableClusters(await collectOnce(lab))
   if (head === undefined) throw new LabError('remote', 'no cluster accepts writes')
   const client = await lab.root(head)
   const { json } = await client.send('GET', 'sys/mounts')
@@ -63,12 +50,12 @@ export const preparePractice = async (lab: LiveLab): Promise<void> => {
  * the symptom that clients see, without its cause.
  */
 export const findTrouble = async (lab: LiveLab): Promise<string | undefined> => {
-  for (const { name } of lab.clusters) {
-    const health = await healthOf(lab, name)
-    if (health === undefined) return `${name} does not answer`
+  const samples = await collectOnce(lab)
+  for (const { name, health } of samples) {
+    if (health === null) return `${name} does not answer`
     if (health === 503) return `${name} answers and serves no client`
   }
-  const [head, ...others] = await findWritableClusters(lab)
+  const [head, ...others] = writableClusters(samples)
   if (head === undefined) return 'no cluster accepts writes'
   if (others.length > 0) return `${[head, ...others].join(' and ')} accept writes, and none of them follows the other`
   const marker = String(lab.clock.now())

@@ -2,8 +2,8 @@ import { textOfJson } from '../../../base/json-print.js'
 import type { ApiClient } from '../../../client/api-client.js'
 import { LabError } from '../../model/lab-error.js'
 import type { LiveLab } from '../../live/live-lab.js'
-import { statusOf } from '../../requests/replication.js'
 import type { DrillContext } from '../context/drill-context.js'
+import { collectOnce, type StatusSample } from '../context/status-samples.js'
 
 /** The mount, policy and AppRole of the load clients. They do not touch other data of the lab. */
 
@@ -29,8 +29,7 @@ const ARRIVAL_MS = 10_000
 export const makeAccounts = async (context: DrillContext, wanted: readonly string[] | undefined): Promise<Accounts> => {
   const { lab } = context
   const active = await findActive(lab)
-  const primary = await findPrimary(lab, active)
-  const root = await lab.root(primary)
+  const root = await lab.root(findPrimary(active))
   await ensure(root, `sys/mounts/${MOUNT}`, { type: 'kv', options: { version: '1' } })
   await ensure(root, `sys/auth/${MOUNT}`, { type: 'approle' })
   await root.write(`sys/policies/acl/${MOUNT}`, { policy: POLICY })
@@ -39,75 +38,45 @@ export const makeAccounts = async (context: DrillContext, wanted: readonly strin
   const roleId = textOf((await root.read(`${role}/role-id`)).data, 'role_id')
   const secretId = textOf((await root.write(`${role}/secret-id`)).data, 'secret_id')
   const homes: string[] = []
-  for (const name of wanted ?? active) {
-    const arrived = await context
-      .wait(`clients to be served on ${name}`, () => findObstacle(lab, name, roleId, secretId), ARRIVAL_MS)
-      .then(
-        () => true,
-        (error: unknown) => {
-          if (wanted || !(error instanceof LabError && error.code === 'timeout')) throw error
-          return false
-        },
-      )
-    if (arrived) homes.push(name)
+  for (const name of wanted ?? active.map((one) => one.name)) {
+    const service = () => requireService(lab, name, { roleId, secretId })
+    try {
+      await context.wait(`clients to be served on ${name}`, service, ARRIVAL_MS)
+      homes.push(name)
+    } catch (error) {
+      if (wanted || !(error instanceof LabError && error.code === 'timeout')) throw error
+    }
   }
   if (homes.length === 0) throw new LabError('remote', 'no cluster of the lab accepts the writes of clients')
   return { roleId, secretId, homes }
 }
 
-export const login = async (
-  client: ApiClient,
-  { roleId, secretId }: Pick<Accounts, 'roleId' | 'secretId'>,
-): Promise<string> => {
+type Credentials = Pick<Accounts, 'roleId' | 'secretId'>
+
+export const login = async (client: ApiClient, { roleId, secretId }: Credentials): Promise<string> => {
   const answer = await client.write(`${AUTH}/login`, { role_id: roleId, secret_id: secretId })
   return textOf(answer.auth, 'client_token')
 }
 
 /** Returns the clusters that serve clients now. */
-export const findActive = async (lab: LiveLab): Promise<string[]> => {
+export const findActive = async (lab: LiveLab): Promise<readonly StatusSample[]> => {
   await lab.followActiveNodes()
-  const names = lab.clusters.map(({ name }) => name)
-  const healths = await Promise.all(
-    names.map((name) =>
-      lab
-        .anonymous(name)
-        .send('GET', 'sys/health')
-        .then(
-          ({ status }) => status,
-          () => 0,
-        ),
-    ),
-  )
-  return names.filter((_, index) => healths[index] === 200)
+  return (await collectOnce(lab)).filter(({ health }) => health === 200)
 }
 
 /** Returns the active cluster that does not forward its writes. If there are several, prefers `preferred`. */
-export const findPrimary = async (lab: LiveLab, active: readonly string[], preferred?: string): Promise<string> => {
-  const modes = await Promise.all(
-    active.map((name) =>
-      statusOf(lab.anonymous(name), 'performance').then(
-        ({ mode }) => mode,
-        () => 'unknown',
-      ),
-    ),
-  )
-  const primaries = active.filter((_, index) => modes[index] !== 'secondary' && modes[index] !== 'unknown')
-  const found = primaries.find((name) => name === preferred) ?? primaries[0]
+export const findPrimary = (active: readonly StatusSample[], preferred?: string): string => {
+  const primaries = active.filter(({ statuses }) => statuses && statuses.performance.mode !== 'secondary')
+  const found = primaries.find(({ name }) => name === preferred) ?? primaries[0]
   if (found === undefined) throw new LabError('remote', 'no cluster of the lab is a primary that serves clients')
-  return found
+  return found.name
 }
 
-const findObstacle = async (
-  lab: LiveLab,
-  name: string,
-  roleId: string,
-  secretId: string,
-): Promise<string | undefined> => {
-  const token = await login(lab.anonymous(name), { roleId, secretId })
-  const client = lab.withToken(name, token)
+/** Rejects until clients can log in to a cluster and write. */
+const requireService = async (lab: LiveLab, name: string, credentials: Credentials): Promise<undefined> => {
+  const client = lab.withToken(name, await login(lab.anonymous(name), credentials))
   try {
     await client.write(`${MOUNT}/arrival-${name}`, { name })
-    return undefined
   } finally {
     client.close()
   }

@@ -1,8 +1,8 @@
 import type { LabEvent } from '../../events/event.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import { describeError, DrillContext } from '../context/drill-context.js'
-import type { DrillEvent, DrillResult, DrillVersions, ExpectationResult, Picture } from '../context/result.js'
-import { StatusCollector, toPicture } from '../context/status-samples.js'
+import type { DrillEvent, DrillResult, ExpectationResult, Picture } from '../context/result.js'
+import { StatusCollector, type StatusSample, toPicture } from '../context/status-samples.js'
 import type { Seen } from '../expectations/expectation.js'
 import { checkFact, describeExpectation, type Expectation, isOfLoad, judgeLoad } from '../expectations/expectations.js'
 import type { Measured } from '../expectations/load-expectations.js'
@@ -85,8 +85,7 @@ class DrillRun {
       await sampler.stop()
       const measured = load && !this.#player.isBrokenOff ? await this.#measure(load) : undefined
       const expectations = await this.#judge(measured)
-      const after = toPicture(now(), await this.#collector.collect())
-      return await this.#result({ measured, expectations, sampler, after })
+      return this.#result({ measured, expectations, sampler, samples: await this.#collector.collect() })
     } finally {
       unsubscribe()
       await load?.stop()
@@ -142,9 +141,7 @@ class DrillRun {
     const withSlo = (rpo: Measured['rpo']) => (sloWrites === undefined ? rpo : { ...rpo, sloWrites })
     this.#watcher.onText?.(`${load.ledger.acknowledged.length} acknowledged writes are read back`)
     try {
-      const cluster =
-        this.#drill.load?.readBackOn ??
-        (await findPrimary(this.#lab, await findActive(this.#lab), this.#context.promoted))
+      const cluster = this.#drill.load?.readBackOn ?? findPrimary(await findActive(this.#lab), this.#context.promoted)
       const found = await readBack(this.#lab, cluster, load.ledger.acknowledged)
       return { ...base, rpo: withSlo(toRpo(found)), readOn: cluster }
     } catch {
@@ -181,13 +178,16 @@ class DrillRun {
     return checkFact(this.#context, expectation)
   }
 
-  async #result(parts: {
+  /** `samples`: the state of the clusters at the end. */
+  #result(parts: {
     readonly measured: Measured | undefined
     readonly expectations: readonly ExpectationResult[]
     readonly sampler: Sampler
-    readonly after: Picture
-  }): Promise<DrillResult> {
-    const { measured, expectations, sampler, after } = parts
+    readonly samples: readonly StatusSample[]
+  }): DrillResult {
+    const { measured, expectations, sampler, samples } = parts
+    // Servers that do not respond are absent.
+    const servers = samples.flatMap(({ name, version }) => (version === undefined ? [] : [[name, version] as const]))
     const { name, purpose, symptom = null, fix = null } = this.#drill
     const hasWriters = measured !== undefined && measured.load.ledger.writes.length > 0
     return {
@@ -200,7 +200,7 @@ class DrillRun {
       topology: this.#lab.topology.name,
       runner: this.#lab.kind,
       seed: this.#options.seed ?? '',
-      versions: await versionsOf(this.#lab),
+      versions: { understudy: packageVersion(), node: process.version, servers: Object.fromEntries(servers) },
       startedAt: this.#context.startedAt,
       durationMs: this.#context.now(),
       steps: this.#player.results,
@@ -211,24 +211,10 @@ class DrillRun {
       samples: sampler.samples,
       events: [...this.#told, ...sampler.events].sort((one, other) => one.atMs - other.atMs),
       before: this.#before,
-      after,
+      after: toPicture(this.#context.now(), samples),
       calls: this.#context.calls,
       howToRepeat: this.#options.howToRepeat ?? `understudy drill run ${name}`,
       ...this.#player.verdict,
     }
   }
-}
-
-/** Returns program versions. Servers that do not respond are absent. */
-const versionsOf = async (lab: LiveLab): Promise<DrillVersions> => {
-  const servers = await Promise.all(
-    lab.clusters.map(async ({ name }) => {
-      const { json } = await lab
-        .anonymous(name)
-        .send('GET', 'sys/health')
-        .catch(() => ({ json: undefined }))
-      return typeof json?.version === 'string' ? [[name, json.version] as const] : []
-    }),
-  )
-  return { understudy: packageVersion(), node: process.version, servers: Object.fromEntries(servers.flat()) }
 }
