@@ -23,7 +23,6 @@ import {
   topologyArgument,
 } from './plan.js'
 import { hostOf, refuseHosts } from './compose-hosts.js'
-import { hasSecrets, type Place, READ_SECRETS, SECRETS, type Service, secretsOf } from './compose-secrets.js'
 import { sealKeyFile } from './secrets.js'
 import { planOf } from '../model/topology.js'
 
@@ -33,7 +32,26 @@ interface ComposeOptions {
   readonly hosts?: ReadonlyMap<string, string> | undefined
 }
 
-const FILE = 'docker-compose.yml'
+/** The address of a server for the other servers, and its port on the machine. */
+interface Place extends ExportedServer {
+  readonly service: string
+  /** Undefined if all containers share one network. */
+  readonly host: string | undefined
+  /** The address of its API for the other containers. */
+  readonly api: string
+  readonly isTls: boolean
+  readonly isAutoSealed: boolean
+  /** Whether it reads the volume of secrets: its own, or the CA certificate of an API with TLS that redeems activation tokens. */
+  readonly hasSecrets: boolean
+}
+
+type Service = Readonly<Record<string, unknown>>
+
+const SECRETS = 'secrets'
+
+/** The volume of secrets, mounted read-only. */
+const READ_SECRETS = `${SECRETS}:${SECRETS_IN_CONTAINER}:ro`
+
 /** Operators start the machines one after the other. */
 const HOSTS_TIMEOUT = '30m'
 
@@ -52,11 +70,11 @@ export const exportCompose = (source: ExportSource, options: ComposeOptions): Ex
   return machines.flatMap((host, index) => {
     const own = places.filter((place) => place.host === host)
     const prefix = host === undefined ? '' : `${host}/`
-    const withWire = index === 0
-    const text = render(source, { own, places, isWiring: withWire }, options)
+    const all = index === 0 ? places : []
+    const { fileText } = source
     return [
-      { path: `${prefix}${FILE}`, text },
-      ...(withWire && source.fileText !== undefined ? [{ path: `${prefix}topology.yaml`, text: source.fileText }] : []),
+      { path: `${prefix}docker-compose.yml`, text: render(source, { own, places, all }, options) },
+      ...(index === 0 && fileText !== undefined ? [{ path: `${prefix}topology.yaml`, text: fileText }] : []),
     ]
   })
 }
@@ -64,27 +82,24 @@ export const exportCompose = (source: ExportSource, options: ComposeOptions): Ex
 const placeOf = ({ topology }: ExportSource, server: ExportedServer, host: string | undefined): Place => {
   const { cluster, port } = server
   const service = server.name.toLowerCase()
-  return {
-    ...server,
-    service,
-    host,
-    api: `${schemeOf(topology, cluster)}://${host ? `${host}:${port}` : `${service}:${API_PORT}`}`,
-    isTls: hasTls(topology, cluster),
-    isAutoSealed: planOf(topology, cluster).seal?.type === 'auto',
-    followsTls: topology.links.some(({ primary, secondary }) => secondary === cluster && hasTls(topology, primary)),
-  }
+  const api = `${schemeOf(topology, cluster)}://${host ? `${host}:${port}` : `${service}:${API_PORT}`}`
+  const isTls = hasTls(topology, cluster)
+  const isAutoSealed = planOf(topology, cluster).seal?.type === 'auto'
+  const followsTls = topology.links.some((link) => link.secondary === cluster && hasTls(topology, link.primary))
+  return { ...server, service, host, api, isTls, isAutoSealed, hasSecrets: isTls || isAutoSealed || followsTls }
 }
+
+const isWithSecrets = (places: readonly Place[]): boolean => places.some(({ hasSecrets }) => hasSecrets)
 
 interface Machine {
   readonly own: readonly Place[]
   /** Includes the servers on other machines. */
   readonly places: readonly Place[]
-  /** Whether this machine wires all clusters. */
-  readonly isWiring: boolean
+  /** The servers that this machine wires: all or none. */
+  readonly all: readonly Place[]
 }
 
-const render = (source: ExportSource, { own, places, isWiring }: Machine, options: ComposeOptions): string => {
-  const all = isWiring ? places : []
+const render = (source: ExportSource, { own, places, all }: Machine, options: ComposeOptions): string => {
   const image = `\${UNDERSTUDY_IMAGE:-${options.image}}`
   const document = {
     services: {
@@ -94,7 +109,7 @@ const render = (source: ExportSource, { own, places, isWiring }: Machine, option
     },
     volumes: Object.fromEntries([
       ...own.map(({ service }) => [`${service}-data`, null]),
-      ...(own.some(hasSecrets) ? [['secrets', null]] : []),
+      ...(isWithSecrets(own) ? [['secrets', null]] : []),
       ...(all.length > 0 ? [['keys', null]] : []),
     ]),
   }
@@ -136,9 +151,28 @@ const serverOf = (place: Place, places: readonly Place[], { topology }: ExportSo
       ? [`${port}:${API_PORT}`, `${port + 1}:${CLUSTER_PORT}`, ...(peer === undefined ? [] : [`${peer}:${peer}`])]
       : [`127.0.0.1:${published}`],
     environment: { VAULT_LOCAL_CONFIG: config.replaceAll('$', '$$$$') },
-    volumes: [`${service}-data:/vault/file`, ...(hasSecrets(place) ? [READ_SECRETS] : [])],
-    ...(hasSecrets(place) ? { depends_on: { [SECRETS]: { condition: 'service_completed_successfully' } } } : {}),
+    volumes: [`${service}-data:/vault/file`, ...(place.hasSecrets ? [READ_SECRETS] : [])],
+    ...(place.hasSecrets ? { depends_on: { [SECRETS]: { condition: 'service_completed_successfully' } } } : {}),
     stop_grace_period: '20s',
+  }
+}
+
+/** Returns a service that creates secrets and exits before the servers start. It is idempotent and runs with every `up`. */
+const secretsOf = (own: readonly Place[], image: string): Record<string, Service> => {
+  if (!isWithSecrets(own)) return {}
+  const tls = own.filter(({ isTls }) => isTls).map(({ service }) => service)
+  const sealed = [...new Set(own.filter(({ isAutoSealed }) => isAutoSealed).map(({ cluster }) => cluster))]
+  const flags = [
+    ...(tls.length > 0 ? ['--tls', tls.join()] : []),
+    ...(sealed.length > 0 ? ['--seal', sealed.join()] : []),
+  ]
+  return {
+    [SECRETS]: {
+      image,
+      command: ['compose', 'secrets', SECRETS_IN_CONTAINER, ...flags],
+      healthcheck: { disable: true },
+      volumes: [`${SECRETS}:${SECRETS_IN_CONTAINER}`],
+    },
   }
 }
 
@@ -161,29 +195,18 @@ const wiringOf = (
     ],
     depends_on: healthy,
   }
+  const keep = ['--topology', topologyArgument(source), '--keep', KEYS_IN_CONTAINER]
   const timeout = own.length < all.length ? ['--timeout', HOSTS_TIMEOUT] : []
+  const attach = ['understudy attach lab --keys', KEYS_IN_CONTAINER, ...verify].join(' ')
   const tool = (command: string) => ({
     ...base,
     profiles: ['tools'],
-    command: [
-      'sh',
-      '-c',
-      `understudy ${['attach lab --keys', KEYS_IN_CONTAINER, ...verify].join(' ')} >/dev/null && understudy ${command} --name lab`,
-    ],
+    command: ['sh', '-c', `${attach} >/dev/null && understudy ${command} --name lab`],
   })
   return {
     wire: {
       ...base,
-      command: [
-        'wire',
-        '--topology',
-        topologyArgument(source),
-        '--keep',
-        KEYS_IN_CONTAINER,
-        ...verify,
-        ...timeout,
-        ...addresses,
-      ],
+      command: ['wire', ...keep, ...verify, ...timeout, ...addresses],
     },
     status: tool('status'),
     probe: tool('probe'),
@@ -194,7 +217,7 @@ const headOf = ({ topology }: ExportSource, own: readonly Place[], all: readonly
   const where = own
     .map(({ name, cluster, port, host }) => `${name} ${schemeOf(topology, cluster)}://${host ?? '127.0.0.1'}:${port}`)
     .join(', ')
-  const secrets = own.some(hasSecrets)
+  const secrets = isWithSecrets(own)
     ? ['`secrets` makes what servers keep to themselves, in the volume "secrets", when it is not there yet.']
     : []
   const wiring =

@@ -1,27 +1,28 @@
-import type { StatefulSet } from 'kubernetes-types/apps/v1.js'
-import type { ConfigMap, Container, EnvVar, Secret, Service } from 'kubernetes-types/core/v1.js'
-import { createLabCertificates, labTlsFiles } from '../../server/dev/dev-tls.js'
+import type { Deployment } from 'kubernetes-types/apps/v1.js'
+import type { Job } from 'kubernetes-types/batch/v1.js'
+import type { ConfigMap, PersistentVolumeClaim, Secret } from 'kubernetes-types/core/v1.js'
+import { createLabCertificates } from '../../server/dev/dev-tls.js'
+import { KEYS_IN_CONTAINER } from '../containers/compose-project.js'
 import { loadYaml } from '../documents/yaml-document.js'
 import { newSealKey } from '../model/seal-key.js'
 import { serversOf } from '../model/topology.js'
 import { topologyText } from '../topology/catalogue.js'
 import {
+  CA_FILE,
+  clusterObjects,
   CONFINED,
+  headsOf,
+  hostsOf,
   type KubernetesOptions,
   labelsOf,
-  metadataOf,
-  podOf,
   serviceOf,
-  TLS_DIRECTORY,
+  TLS_MOUNT,
   tlsSecretOf,
   UNPRIVILEGED,
-} from './kubernetes-parts.js'
-import { wiringObjects } from './kubernetes-wiring.js'
-import { API_PORT, CLUSTER_PORT, configText, type ExportSource, hasTls, headlineOf, schemeOf } from './plan.js'
+} from './kubernetes-servers.js'
+import { API_PORT, type ExportSource, hasTls, headlineOf, schemeOf } from './plan.js'
 
-type KubernetesObject = StatefulSet | Service | ConfigMap | Secret | ReturnType<typeof wiringObjects>[number]
-
-const SEAL_KEY = 'SEAL_KEY'
+type KubernetesObject = Secret | ReturnType<typeof clusterObjects | typeof wiringObjects>[number]
 
 /**
  * Exports a topology as Kubernetes objects. Each cluster has a StatefulSet with its configuration and a headless Service for the
@@ -67,9 +68,7 @@ const autoSealed = ({ topology, fileText }: ExportSource): string => {
 }
 
 const sealKeys = ({ topology }: ExportSource, options: KubernetesOptions): Secret => ({
-  apiVersion: 'v1',
-  kind: 'Secret',
-  metadata: metadataOf(`${options.prefix}-seal`, options),
+  ...headsOf(options)('v1', 'Secret', `${options.prefix}-seal`),
   type: 'Opaque',
   data: Object.fromEntries(
     // The value is the base64 text of the key, which a Secret encodes as base64 once more.
@@ -83,153 +82,96 @@ const certificates = async ({ topology }: ExportSource, options: KubernetesOptio
   const services = topology.clusters
     .filter((name) => hasTls(topology, name))
     .flatMap((name) => {
-      const nodes = serversOf(topology, name)
-      const pods = nodes.length > 1 ? nodes.map((_, index) => podOf(prefix, name, index)) : []
-      return [serviceOf(prefix, name), `${serviceOf(prefix, name)}-active`, ...pods]
+      const service = serviceOf(prefix, name)
+      return [...new Set([service, `${service}-active`, ...hostsOf(topology, prefix, name)])]
     })
   if (services.length === 0) return []
   const elsewhere =
     namespace === undefined ? [] : services.flatMap((name) => [`${name}.${namespace}`, `${name}.${namespace}.svc`])
   const { ca, certificate, privateKey } = await createLabCertificates([...services, ...elsewhere], nowMs)
   const data = { 'ca.pem': encode(ca), 'cert.pem': encode(certificate), 'key.pem': encode(privateKey) }
-  return [
-    { apiVersion: 'v1', kind: 'Secret', metadata: metadataOf(tlsSecretOf(prefix), options), type: 'Opaque', data },
-  ]
+  return [{ ...headsOf(options)('v1', 'Secret', tlsSecretOf(prefix)), type: 'Opaque', data }]
 }
 
 const encode = (text: string): string => Buffer.from(text).toString('base64')
 
-const clusterObjects = (
-  name: string,
+const TOPOLOGY_DIRECTORY = '/vault/topology'
+
+/**
+ * Returns the objects that join the clusters once, store the keys in a volume, and give operators a shell inside: a Job, and an
+ * idle Deployment.
+ */
+const wiringObjects = (
   { topology }: ExportSource,
+  topologyFile: string,
   options: KubernetesOptions,
-): (ConfigMap | Service | StatefulSet)[] => {
+): (ConfigMap | PersistentVolumeClaim | Job | Deployment)[] => {
   const { prefix, image } = options
-  const service = serviceOf(prefix, name)
-  const metadata = (suffix = '') => metadataOf(`${service}${suffix}`, options, name)
-  const selector = labelsOf(prefix, name)
-  const isTls = hasTls(topology, name)
-  const scheme = schemeOf(topology, name)
-  const replicas = serversOf(topology, name).length
-  const apis = Array.from({ length: replicas }, (_, index) => `${scheme}://${podOf(prefix, name, index)}:${API_PORT}`)
-  const caFile = isTls ? labTlsFiles(TLS_DIRECTORY).caFile : undefined
-  const cluster = `https://${service}:${CLUSTER_PORT}`
-  const place = {
-    ...(replicas > 1
-      ? { peers: { apis, caFile } }
-      : { self: { nodeId: name.toLowerCase(), api: `${scheme}://${service}:${API_PORT}`, cluster } }),
-    tlsDirectory: TLS_DIRECTORY,
-    sealKey: `env://${SEAL_KEY}`,
+  const headed = headsOf(options)
+  const addresses = topology.clusters.flatMap((cluster) => {
+    const hosts = hostsOf(topology, prefix, cluster)
+    const scheme = schemeOf(topology, cluster)
+    return serversOf(topology, cluster).map((name, index) => `${name}=${scheme}://${hosts[index]}:${API_PORT}`)
+  })
+  const withTls = topology.clusters.some((name) => hasTls(topology, name))
+  const labelsFor = (part: string) => ({ ...labelsOf(prefix), 'understudy/part': part })
+  const volumes = [
+    { name: 'keys', persistentVolumeClaim: { claimName: `${prefix}-keys` } },
+    { name: 'topology', configMap: { name: `${prefix}-topology` } },
+    // Only servers may read the private key of the certificates.
+    ...(withTls
+      ? [{ name: 'tls', secret: { secretName: tlsSecretOf(prefix), items: [{ key: 'ca.pem', path: 'ca.pem' }] } }]
+      : []),
+  ]
+  const container = {
+    image,
+    env: [{ name: 'HOME', value: '/tmp' }],
+    securityContext: CONFINED,
+    volumeMounts: [
+      { name: 'keys', mountPath: '/vault/data' },
+      { name: 'topology', mountPath: TOPOLOGY_DIRECTORY, readOnly: true },
+      ...(withTls ? [TLS_MOUNT] : []),
+    ],
   }
-  const names = replicas > 1 ? podNames(service, scheme) : []
+  const verify = withTls ? ['--ca-cert', CA_FILE] : []
+  const keep = ['--topology', `${TOPOLOGY_DIRECTORY}/topology.yaml`, '--keep', KEYS_IN_CONTAINER]
+  const wire = ['wire', ...keep, ...verify, '--timeout', '10m', ...addresses]
   return [
+    { ...headed('v1', 'ConfigMap', `${prefix}-topology`), data: { 'topology.yaml': topologyFile } },
     {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: metadata(),
-      data: { 'server.hcl': configText(topology, name, place) },
+      ...headed('v1', 'PersistentVolumeClaim', `${prefix}-keys`),
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '10Mi' } } },
     },
     {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: metadata(),
-      // Other clusters must reach it in every role, and before it has a role.
-      spec: { clusterIP: 'None', publishNotReadyAddresses: true, selector, ports: [apiPort, clusterPort] },
-    },
-    { apiVersion: 'v1', kind: 'Service', metadata: metadata('-active'), spec: { selector, ports: [apiPort] } },
-    {
-      apiVersion: 'apps/v1',
-      kind: 'StatefulSet',
-      metadata: metadata(),
+      ...headed('batch/v1', 'Job', `${prefix}-wire`),
       spec: {
-        serviceName: service,
-        replicas,
-        // No node is ready before a majority of nodes runs.
-        ...(replicas > 1 ? { podManagementPolicy: 'Parallel' } : {}),
-        selector: { matchLabels: selector },
+        backoffLimit: 10,
         template: {
-          metadata: { labels: selector },
+          metadata: { labels: labelsFor('wiring') },
           spec: {
+            restartPolicy: 'OnFailure',
             securityContext: UNPRIVILEGED,
-            terminationGracePeriodSeconds: 20,
-            containers: [serverContainer({ name, image, prefix, isTls, names })],
-            volumes: [
-              { name: 'config', configMap: { name: service } },
-              ...(isTls
-                ? [{ name: 'tls', secret: { secretName: tlsSecretOf(prefix), defaultMode: GROUP_READS } }]
-                : []),
-            ],
+            containers: [{ ...container, name: 'wire', args: wire }],
+            volumes,
           },
         },
-        volumeClaimTemplates: [
-          {
-            metadata: { name: 'data' },
-            spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+      },
+    },
+    {
+      ...headed('apps/v1', 'Deployment', `${prefix}-tools`),
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: labelsFor('tools') },
+        template: {
+          metadata: { labels: labelsFor('tools') },
+          spec: {
+            securityContext: UNPRIVILEGED,
+            terminationGracePeriodSeconds: 1,
+            containers: [{ ...container, name: 'tools', command: ['tail', '-f', '/dev/null'] }],
+            volumes,
           },
-        ],
+        },
       },
     },
   ]
 }
-
-const apiPort = { name: 'api', port: API_PORT, targetPort: 'api' }
-const clusterPort = { name: 'cluster', port: CLUSTER_PORT, targetPort: 'cluster' }
-
-/** Liveness: the server responds in any state. */
-const ALIVE = '/v1/sys/health?standbyok=true&perfstandbyok=true&sealedcode=200&uninitcode=200&drsecondarycode=200'
-/** Readiness of a single server: unsealed, active and not a DR secondary (status 472). */
-const READY = '/v1/sys/health'
-
-/** The group of the volumes is the group of the servers. Other users must not read keys. */
-const GROUP_READS = 0o440
-
-/** Readiness of a node: accepts client requests. That includes standbys, which forward requests. */
-const READY_NODE = '/v1/sys/health?standbyok=true&perfstandbyok=true'
-
-/** Replicas share one configuration, so each reads its pod name from the environment. */
-const podNames = (service: string, scheme: string): EnvVar[] => [
-  { name: 'POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
-  { name: 'VAULT_RAFT_NODE_ID', value: '$(POD)' },
-  { name: 'VAULT_API_ADDR', value: `${scheme}://$(POD).${service}:${API_PORT}` },
-  { name: 'VAULT_CLUSTER_ADDR', value: `https://$(POD).${service}:${CLUSTER_PORT}` },
-]
-
-interface ServerOfPod {
-  readonly name: string
-  readonly image: string
-  readonly prefix: string
-  readonly isTls: boolean
-  /** Environment variables of a node in a cluster with several nodes. */
-  readonly names: readonly EnvVar[]
-}
-
-const serverContainer = ({ name, image, prefix, isTls, names }: ServerOfPod): Container => ({
-  name: 'server',
-  image,
-  args: ['server'],
-  env: [
-    { name: 'SKIP_CHOWN', value: '1' },
-    { name: SEAL_KEY, valueFrom: { secretKeyRef: { name: `${prefix}-seal`, key: name } } },
-    ...names,
-  ],
-  ports: [
-    { name: 'api', containerPort: API_PORT },
-    { name: 'cluster', containerPort: CLUSTER_PORT },
-  ],
-  startupProbe: { httpGet: get(ALIVE, isTls), periodSeconds: 1, failureThreshold: 60 },
-  livenessProbe: { httpGet: get(ALIVE, isTls), periodSeconds: 10, timeoutSeconds: 5 },
-  readinessProbe: {
-    httpGet: get(names.length > 0 ? READY_NODE : READY, isTls),
-    periodSeconds: 2,
-    timeoutSeconds: 5,
-    failureThreshold: 1,
-  },
-  securityContext: CONFINED,
-  volumeMounts: [
-    { name: 'config', mountPath: '/vault/config', readOnly: true },
-    { name: 'data', mountPath: '/vault/file' },
-    ...(isTls ? [{ name: 'tls', mountPath: TLS_DIRECTORY, readOnly: true }] : []),
-  ],
-})
-
-const get = (path: string, isTls: boolean) => ({ path, port: 'api', ...(isTls ? { scheme: 'HTTPS' } : {}) })

@@ -1,7 +1,6 @@
 import { readNamedText } from '../../../base/named-file.js'
 import { Command } from 'commander'
-import { type ExportedFile, type ExportSource, describeLeftOut } from '../../../lab/export/plan.js'
-import { writeExport } from '../../../lab/export/write-files.js'
+import { describeLeftOut, type ExportedFile, type ExportSource, writeExport } from '../../../lab/export/plan.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { readTopologyFile, requireTopology } from '../../../lab/topology/catalogue.js'
 import type { Output } from '../../terminal/output.js'
