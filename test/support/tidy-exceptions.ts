@@ -25,7 +25,6 @@ export const LONG_LISTS: Readonly<Record<string, number>> = {
   'src/crypto/aead.ts': 1,
   'src/lab/lifecycle/containers.ts': 1,
   'src/lab/documents/check-schema.ts': 2,
-  'src/lab/drills/load/load.ts': 1,
   'src/lab/daemon/watch.ts': 1,
   'src/lab/lifecycle/servers.ts': 1,
   'src/lab/operations/role-changes.ts': 2,

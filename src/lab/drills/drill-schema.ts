@@ -28,32 +28,17 @@ const STEP = {
   },
 } as const
 
+const count = (maximum: number, given: number, description: string) =>
+  ({ type: 'integer', minimum: 0, maximum, default: given, description }) as const
+
 const LOAD = mapOf(
   'Clients that never stop, from before the first step to after the last. They hold a list of all addresses and try the next one when they are not served.',
   [],
   {
-    writers: {
-      type: 'integer',
-      minimum: 0,
-      maximum: 64,
-      default: 4,
-      description: 'Write with a token from before.',
-    },
-    logins: {
-      type: 'integer',
-      minimum: 0,
-      maximum: 16,
-      default: 1,
-      description: 'Log in by AppRole for every write.',
-    },
-    readers: { type: 'integer', minimum: 0, maximum: 64, default: 2, description: 'Read what was written.' },
-    tokens: {
-      type: 'integer',
-      minimum: 0,
-      maximum: 64,
-      default: 3,
-      description: 'Tokens from before that are looked at again and again, and at the end.',
-    },
+    writers: count(64, 4, 'Write with a token from before.'),
+    logins: count(16, 1, 'Log in by AppRole for every write.'),
+    readers: count(64, 2, 'Read what was written.'),
+    tokens: count(64, 3, 'Tokens from before that are looked at again and again, and at the end.'),
     at: {
       type: 'array',
       minItems: 1,

@@ -7,11 +7,9 @@ import {
   type YamlDocument,
 } from '../documents/yaml-document.js'
 import type { Schema } from '../documents/schema.js'
-import { nearest } from '../../base/nearest.js'
 import { LabError } from '../model/lab-error.js'
-import { allServersOf, type Topology } from '../model/topology.js'
-import { findTopology, TOPOLOGY_NAMES } from '../topology/catalogue.js'
-import { parseTopology } from '../topology/parse.js'
+import { allServersOf } from '../model/topology.js'
+import { loadTopology, requireTopology } from '../topology/catalogue.js'
 import { CLUSTER, SERVER } from './context/forms.js'
 import { DRILL_SCHEMA, type DrillFile } from './drill-schema.js'
 import { findExpectationProblems, isOfLoad, toExpectation } from './expectations/expectations.js'
@@ -36,30 +34,17 @@ export const findDrillProblems = (document: YamlDocument, drill: DrillFile): Pro
   ]
 }
 
-/** Returns the clusters of the topology. Reports an invalid topology file with positions in that file. */
+/** Reports a missing topology, or clusters that it does not have. An invalid topology file throws with positions in that file. */
 const judgeTopology = (document: YamlDocument, { topology }: DrillFile, problem: Report): Problem[] => {
-  const found = isDocumentFile(topology) ? readOwn(topology) : (findTopology(topology) ?? describeUnknown(topology))
-  return typeof found === 'string'
-    ? [problem(['topology'], found)]
-    : findStrangers(document, DRILL_SCHEMA, document.root, [...new Set([...found.clusters, ...allServersOf(found)])])
-}
-
-/** Returns the topology, or the reason why it cannot be read. */
-const readOwn = (file: string): Topology | string => {
-  let text: string
   try {
-    text = readDocumentFile(file)
+    if (isDocumentFile(topology)) readDocumentFile(topology)
+    else requireTopology(topology)
   } catch (error) {
-    if (error instanceof LabError) return error.message
+    if (error instanceof LabError) return [problem(['topology'], error.message)]
     throw error
   }
-  return parseTopology(text, file)
-}
-
-const describeUnknown = (topology: string): string => {
-  const guess = nearest(topology, TOPOLOGY_NAMES)
-  const hint = guess ? `did you mean "${guess}"?` : `there are ${TOPOLOGY_NAMES.join(', ')}`
-  return `there is no topology "${topology}"; ${hint}`
+  const found = loadTopology(topology)
+  return findStrangers(document, DRILL_SCHEMA, document.root, [...new Set([...found.clusters, ...allServersOf(found)])])
 }
 
 /** The forms of values that name clusters. */

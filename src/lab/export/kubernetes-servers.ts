@@ -69,7 +69,7 @@ export const clusterObjects = (
   { topology }: ExportSource,
   options: KubernetesOptions,
 ): (ConfigMap | Service | StatefulSet)[] => {
-  const { prefix, image } = options
+  const { prefix } = options
   const service = serviceOf(prefix, name)
   const headed = headsOf(options, name)
   const selector = labelsOf(prefix, name)
@@ -107,7 +107,7 @@ export const clusterObjects = (
           spec: {
             securityContext: UNPRIVILEGED,
             terminationGracePeriodSeconds: 20,
-            containers: [serverContainer({ name, image, prefix, isTls, names })],
+            containers: [serverContainer(name, options, isTls, names)],
             volumes: [
               { name: 'config', configMap: { name: service } },
               ...(isTls
@@ -149,22 +149,19 @@ const podNames = (service: string, scheme: string): EnvVar[] => [
   { name: 'VAULT_CLUSTER_ADDR', value: `https://$(POD).${service}:${CLUSTER_PORT}` },
 ]
 
-interface ServerOfPod {
-  readonly name: string
-  readonly image: string
-  readonly prefix: string
-  readonly isTls: boolean
-  /** Environment variables of a node in a cluster with several nodes. */
-  readonly names: readonly EnvVar[]
-}
-
-const serverContainer = ({ name, image, prefix, isTls, names }: ServerOfPod): Container => ({
+/** `names`: environment variables of a node in a cluster with several nodes. */
+const serverContainer = (
+  cluster: string,
+  { image, prefix }: KubernetesOptions,
+  isTls: boolean,
+  names: readonly EnvVar[],
+): Container => ({
   name: 'server',
   image,
   args: ['server'],
   env: [
     { name: 'SKIP_CHOWN', value: '1' },
-    { name: SEAL_KEY, valueFrom: { secretKeyRef: { name: `${prefix}-seal`, key: name } } },
+    { name: SEAL_KEY, valueFrom: { secretKeyRef: { name: `${prefix}-seal`, key: cluster } } },
     ...names,
   ],
   ports: [

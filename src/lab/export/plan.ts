@@ -86,17 +86,10 @@ export const hasTls = (topology: Topology, cluster: string): boolean => planOf(t
 /** Returns the URL scheme of a cluster's API. */
 export const schemeOf = (topology: Topology, cluster: string): string => (hasTls(topology, cluster) ? 'https' : 'http')
 
-/** The name of a server, and its addresses for other servers. */
-interface ServerSelf {
-  readonly nodeId: string
-  readonly api: string
-  readonly cluster: string
-}
-
 /** The addresses of a server, and the locations of its private files. */
 interface ServerPlace {
-  /** Absent if the server reads it from its environment because its configuration is shared. */
-  readonly self?: ServerSelf | undefined
+  /** Its name, and its addresses for other servers. Absent if it reads them from its environment: its configuration is shared. */
+  readonly self?: { readonly nodeId: string; readonly api: string; readonly cluster: string } | undefined
   /** The directory with the certificates of a topology that has TLS. */
   readonly tlsDirectory: string
   /** The auto-unseal key, if any: `env://` and a variable, or `file://` and a path. */
@@ -111,13 +104,6 @@ interface PeersPlace {
   /** Address of its etcd for the others, `host:port`, if it is not one port above its cluster port. */
   readonly etcd?: string | undefined
 }
-
-const joinText = (api: string, caFile: string | undefined): string[] => [
-  `  retry_join {`,
-  `    leader_api_addr = "${api}"`,
-  ...(caFile === undefined ? [] : [`    leader_ca_cert_file = "${caFile}"`]),
-  `  }`,
-]
 
 /** Returns the configuration of one server in a container, in the format of VAULT_LOCAL_CONFIG. */
 export const configText = (
@@ -143,7 +129,12 @@ export const configText = (
     `storage "raft" {`,
     `  path    = "/vault/file"`,
     ...(self ? [`  node_id = "${self.nodeId}"`] : []),
-    ...(peers?.apis ?? []).flatMap((peer) => joinText(peer, peers?.caFile)),
+    ...(peers?.apis ?? []).flatMap((api) => [
+      `  retry_join {`,
+      `    leader_api_addr = "${api}"`,
+      ...(peers?.caFile === undefined ? [] : [`    leader_ca_cert_file = "${peers.caFile}"`]),
+      `  }`,
+    ]),
     `}`,
     `listener "tcp" {`,
     `  address         = "0.0.0.0:${API_PORT}"`,

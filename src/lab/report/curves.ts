@@ -1,9 +1,18 @@
-import type { DrillResult, Sample } from '../drills/context/result.js'
-import { drawTimeAxis, drawValueAxis, type Frame, roundUp, toX, toY } from './axis.js'
-import { drawBoth, type Figure } from './figure.js'
-import { formatNumber, formatOffset } from '../texts/format.js'
+import type { DrillResult, Sample, StepResult } from '../drills/context/result.js'
+import { formatMs, formatNumber, formatOffset } from '../texts/format.js'
+import {
+  drawBoth,
+  drawTimeAxis,
+  drawValueAxis,
+  type Figure,
+  type Frame,
+  type Page,
+  round,
+  roundUp,
+  toX,
+  toY,
+} from './chart.js'
 import { type Markup, markup } from './markup.js'
-import { drawOutage, drawPhases, endOf } from './phases.js'
 
 interface Point {
   readonly atMs: number
@@ -23,6 +32,36 @@ const RIGHT = 14
 const TOP = 26
 const HEIGHT = 170
 const BELOW = 26
+
+/** Returns the end of the time axis of a drill. */
+const endOf = ({ durationMs, steps, samples }: DrillResult): number =>
+  Math.max(durationMs, ...steps.map(({ startedMs, tookMs }) => startedMs + tookMs), samples.at(-1)?.atMs ?? 0, 1)
+
+/** Narrower stripes are shaded without a number. */
+const NUMBER_WIDTH = 16
+
+/** Draws each step of the drill as a shaded stripe with its number above, identical in all charts. */
+const drawPhases = (result: DrillResult, frame: Frame): Markup => {
+  const { top, height } = frame
+  let free = 0
+  return markup`${result.steps.map(({ startedMs, tookMs, outcome }, index) => {
+    const x = toX(frame, startedMs)
+    const width = round(Math.max(toX(frame, startedMs + tookMs) - x, 1))
+    const middle = round(x + width / 2)
+    const isShown = middle - NUMBER_WIDTH / 2 >= free
+    if (isShown) free = middle + NUMBER_WIDTH / 2
+    const look = outcome === 'failed' ? 'phase phase-bad' : index % 2 === 0 ? 'phase' : 'phase phase-odd'
+    return markup`<rect class="${look}" x="${x}" y="${top}" width="${width}" height="${height}"/>${isShown && markup`<text class="tick phase-number" x="${middle}" y="${top - 8}" text-anchor="middle">${index + 1}</text>`}`
+  })}`
+}
+
+/** Draws the time in which writes were not accepted. */
+const drawOutage = ({ rto }: DrillResult, frame: Frame): Markup | undefined => {
+  if (!rto || rto.fromMs === null) return undefined
+  const x = toX(frame, rto.fromMs)
+  const width = round(toX(frame, rto.toMs ?? frame.endMs) - x)
+  return markup`<rect class="outage" x="${x}" y="${frame.top}" width="${width}" height="${frame.height}"/>`
+}
 
 /** Draws the lag of each secondary, in log entries. */
 export const lagFigure = (result: DrillResult): Figure | undefined => {
@@ -138,4 +177,56 @@ const drawCurve = (frame: Frame, look: string, points: readonly Point[]): Markup
     return `${start}H${toX(frame, atMs)}`
   })
   return markup`<path class="curve ${look}" d="${line.join('')}"/>`
+}
+
+const STEPS_TOP = 8
+const EVENTS = 22
+const STEPS_RIGHT = 70
+
+/** One line per step. On narrow pages, its name is above its bar. */
+const LAYOUTS = {
+  wide: { left: 284, row: 26, barTop: 6, nameAbove: false, letters: 38 },
+  narrow: { left: 8, row: 42, barTop: 22, nameAbove: true, letters: 44 },
+} as const
+
+/** Draws the time of each step, and all events below. */
+export const timelineFigure = (result: DrillResult): Figure => {
+  const { steps, events } = result
+  const title = 'Steps and events over time'
+  const rowsOn = (page: Page) => steps.length * LAYOUTS[page].row
+  return {
+    title,
+    about: 'A bar is a step from its first call to its end; a tick in the lowest line is an event of the table below.',
+    drawing: drawBoth(
+      title,
+      (page) => STEPS_TOP + rowsOn(page) + EVENTS + BELOW,
+      (width, page) => {
+        const { left } = LAYOUTS[page]
+        const height = rowsOn(page) + EVENTS
+        const frame = {
+          left,
+          top: STEPS_TOP,
+          width: width - left - STEPS_RIGHT,
+          height,
+          endMs: endOf(result),
+          highest: 1,
+        }
+        return markup`${drawTimeAxis(frame)}${steps.map((step, index) => drawStep(frame, step, index, page))}${events.map(({ atMs }) => markup`<path class="event" d="M${toX(frame, atMs)} ${STEPS_TOP + height - EVENTS + 5}v12"/>`)}`
+      },
+    ),
+  }
+}
+
+const drawStep = (
+  frame: Frame,
+  { name, startedMs, tookMs, outcome }: StepResult,
+  index: number,
+  page: Page,
+): Markup => {
+  const { row, barTop, nameAbove, letters } = LAYOUTS[page]
+  const y = STEPS_TOP + index * row
+  const x = toX(frame, startedMs)
+  const length = round(Math.max(toX(frame, startedMs + tookMs) - x, 2))
+  const label = `${index + 1}  ${name.length > letters ? `${name.slice(0, letters - 1)}…` : name}`
+  return markup`<text class="label" x="4" y="${y + (nameAbove ? 15 : barTop + 11)}">${label}</text><rect class="bar ${outcome === 'failed' ? 'bar-bad' : ''}" x="${x}" y="${y + barTop}" width="${length}" height="14" rx="2"/><text class="tick" x="${x + length + 6}" y="${y + barTop + 11}">${outcome === 'skipped' ? 'skipped' : formatMs(tookMs)}</text>`
 }

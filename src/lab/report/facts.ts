@@ -1,9 +1,13 @@
 import type { DrillResult, RtoResult } from '../drills/context/result.js'
 import { formatMs, formatNumber, formatOffset } from '../texts/format.js'
-import { type Markup, markup } from './markup.js'
-import { drawCommands, drawTable, section } from './parts.js'
+import { drawCommands, drawTable, type Markup, markup, section } from './markup.js'
 
-type Figure = { readonly value: string; readonly label: string; readonly about: string; readonly isGood?: boolean }
+type Figure = {
+  readonly value: string
+  readonly label: string
+  readonly about: string
+  readonly isGood?: boolean | undefined
+}
 
 /** Draws RTO, RPO and tokens in large type, each with its limit. */
 export const drawFigures = (result: DrillResult): Markup | undefined => {
@@ -24,7 +28,7 @@ const rtoFigure = ({ rto }: DrillResult): Figure | undefined => {
     label: 'RTO, recovery time',
     value: ms === null ? 'no recovery' : formatMs(ms),
     about: `${accepted}${slo}`,
-    ...(ms === null ? { isGood: false } : sloMs === undefined ? {} : { isGood: ms <= sloMs }),
+    isGood: ms === null ? false : sloMs === undefined ? undefined : ms <= sloMs,
   }
 }
 
@@ -36,7 +40,7 @@ const rpoFigure = ({ rpo }: DrillResult): Figure | undefined => {
     label: 'RPO, acknowledged writes lost',
     value: writesLost === null ? 'unknown' : formatNumber(writesLost),
     about: `of ${formatNumber(acknowledged)} acknowledged; ${slo}`,
-    ...(writesLost === null ? { isGood: false } : { isGood: writesLost <= (sloWrites ?? 0) }),
+    isGood: writesLost !== null && writesLost <= (sloWrites ?? 0),
   }
 }
 

@@ -1,14 +1,11 @@
 import { hash } from 'node:crypto'
 import type { DrillEvent, DrillResult, Picture, StepResult } from '../drills/context/result.js'
-import { lagFigure, requestFigure } from './curves.js'
+import { renderFigure } from './chart.js'
+import { lagFigure, requestFigure, timelineFigure } from './curves.js'
 import { drawFigures, drawInterruptions, drawLosses, drawRepeat } from './facts.js'
-import { renderFigure } from './figure.js'
 import { formatDay, formatMs, formatOffset } from '../texts/format.js'
-import { type Markup, markup } from './markup.js'
-import { drawCommands, drawTable, section } from './parts.js'
-import { endOf } from './phases.js'
+import { drawCommands, drawTable, type Markup, markup, section } from './markup.js'
 import { STYLE } from './style.js'
-import { timelineFigure } from './timeline.js'
 import { topologyFigure } from './topology.js'
 
 const VERDICTS = { passed: 'Passed', failed: 'Failed', error: 'Not completed' } as const
@@ -37,7 +34,7 @@ ${result.error !== null && markup`<p class="purpose bad-text">${result.error}</p
 ${drawFigures(result)}
 ${drawExpectations(result)}
 ${drawTopology(result)}
-${section('What happened', renderFigure(timelineFigure(result, endOf(result))), ...drawCurves(result), drawInterruptions(result), drawEvents(result))}
+${section('What happened', renderFigure(timelineFigure(result)), ...drawCurves(result), drawInterruptions(result), drawEvents(result))}
 ${section('Steps and their calls', drawSteps(result))}
 ${drawCalls(result)}
 ${drawLosses(result)}

@@ -1,6 +1,6 @@
 import type { Picture, PictureCluster, PictureLink } from '../drills/context/result.js'
 import { KIND_WORDS } from '../model/kinds.js'
-import { drawBoth, type Figure, type Page } from './figure.js'
+import { drawBoth, type Figure, type Page } from './chart.js'
 import { type Markup, markup } from './markup.js'
 
 interface Size {
@@ -17,7 +17,6 @@ const SIZES: Readonly<Record<Page, Size>> = {
   narrow: { boxWidth: 114, boxHeight: 62, gapX: 24, gapY: 14, letters: 15 },
 }
 const MARGIN = 4
-const KIND_LOOK = { dr: 'link-dr', performance: 'link-performance' } as const
 
 /** Draws the replication topology at one time. */
 export const topologyFigure = (title: string, picture: Picture): Figure => {
@@ -60,7 +59,7 @@ const drawLink = (link: PictureLink, from: Place | undefined, to: Place | undefi
   const end = cornerOf(to, size)
   const startY = start.y + boxHeight / 2
   const endY = end.y + boxHeight / 2
-  const look = `link ${KIND_LOOK[link.kind]} ${link.isConnected ? '' : 'link-cut'}`
+  const look = `link link-${link.kind} ${link.isConnected ? '' : 'link-cut'}`
   if (to.column > from.column) {
     const startX = start.x + boxWidth
     const bend = startX + gapX / 2
@@ -72,7 +71,7 @@ const drawLink = (link: PictureLink, from: Place | undefined, to: Place | undefi
 }
 
 const arrowHead = (x: number, y: number, direction: 1 | -1, { kind }: PictureLink): Markup =>
-  markup`<path class="head ${KIND_LOOK[kind]}" d="M${x} ${y}l${-8 * direction} -4.5v9z"/>`
+  markup`<path class="head link-${kind}" d="M${x} ${y}l${-8 * direction} -4.5v9z"/>`
 
 const shorten = (text: string, letters: number): string =>
   text.length > letters ? `${text.slice(0, letters - 1)}…` : text

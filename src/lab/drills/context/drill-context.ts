@@ -125,10 +125,12 @@ export class DrillContext {
   }
 
   /** Sends a request. Rejects if the status is 400 or higher. */
-  async ok(request: DrillRequest): Promise<Record<string, unknown>> {
+  async ok(request: DrillRequest): Promise<void> {
+    const { cluster, method, path } = request
     const answer = await this.send(request)
-    if (answer.status >= 400) throw refusal(request, this.lab.cluster(request.cluster).apiAddress, answer)
-    return answer.json ?? {}
+    if (answer.status < 400) return
+    const url = `${this.lab.cluster(cluster).apiAddress}${path.startsWith('/') ? '' : '/v1/'}${path}`
+    throw new ApiError(method, url, answer.status, errorsOf(answer))
   }
 
   /** Waits until a condition holds. Stops early if the drill is interrupted. */
@@ -148,6 +150,3 @@ export class DrillContext {
     this.calls.push({ atMs: this.now() - tookMs, cluster, method, path, command, status, tookMs })
   }
 }
-
-const refusal = ({ method, path }: DrillRequest, address: string, answer: ApiAnswer): ApiError =>
-  new ApiError(method, `${address}${path.startsWith('/') ? '' : '/v1/'}${path}`, answer.status, errorsOf(answer))

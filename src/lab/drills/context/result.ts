@@ -125,7 +125,7 @@ export interface RpoResult {
   >
 }
 
-export interface LostWrite {
+interface LostWrite {
   readonly key: string
   readonly ackedMs: number
   /** The cluster that acknowledged the write. */

@@ -86,7 +86,7 @@ export class LoadClient {
     const sentMs = now()
     const reason = await send(connection.client).then(reasonOf, (error: unknown) => String((error as Error).message))
     this.#isServed = reason === ''
-    ledger.add({
+    ledger.attempts.push({
       client: name,
       kind,
       action,

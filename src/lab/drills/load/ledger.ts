@@ -16,22 +16,17 @@ export interface Attempt {
   readonly key?: string
 }
 
+/** A write to a key that a cluster acknowledged. */
+export type Write = Attempt & { readonly key: string }
+
+const isAcknowledged = (attempt: Attempt): attempt is Write => attempt.isAccepted && attempt.key !== undefined
+
 /** The results of client requests, in the order of completion. */
 export class Ledger {
   readonly attempts: Attempt[] = []
 
-  add(attempt: Attempt): void {
-    this.attempts.push(attempt)
-  }
-
-  get writes(): readonly Attempt[] {
-    return this.attempts.filter(({ action }) => action === 'write')
-  }
-
-  get acknowledged(): readonly (Attempt & { readonly key: string })[] {
-    return this.attempts.filter(
-      (attempt): attempt is Attempt & { readonly key: string } => attempt.isAccepted && attempt.key !== undefined,
-    )
+  get acknowledged(): readonly Write[] {
+    return this.attempts.filter(isAcknowledged)
   }
 
   get refusals(): readonly Attempt[] {

@@ -1,5 +1,5 @@
 import { ApiError, type ApiAnswer, type ApiClient } from '../../../client/api-client.js'
-import type { ClientKind, TokensResult } from '../context/result.js'
+import type { TokensResult } from '../context/result.js'
 import type { DrillContext } from '../context/drill-context.js'
 import { type Accounts, login, makeAccounts, MOUNT } from './accounts.js'
 import { LoadClient, type LoadClientOptions, type Send } from './client.js'
@@ -102,21 +102,20 @@ export class Load {
 
   async #begin(): Promise<void> {
     const { writers, logins, readers, tokens } = this.#plan
-    for (let n = 0; n < tokens; n++) {
-      const home = this.#home(n)
-      this.#tokens.push({ name: `token-${n + 1} of ${home}`, home, token: await this.#login(home) })
+    for (const [n, home] of this.#spread(tokens))
+      this.#tokens.push({ name: `token-${n} of ${home}`, home, token: await this.#login(home) })
+    for (const [n, home] of this.#spread(writers)) {
+      const token = await this.#login(home)
+      const next = () => this.#write(`writer-${n}`, async () => token)
+      this.#add({ name: `writer-${n}`, kind: 'old-token', action: 'write', home, next })
     }
-    for (let n = 0; n < writers; n++) {
-      const token = await this.#login(this.#home(n))
-      this.#add('writer', n, 'old-token', 'write', () => this.#write(`writer-${n + 1}`, () => Promise.resolve(token)))
+    for (const [n, home] of this.#spread(logins)) {
+      const next = () => this.#write(`login-${n}`, (client) => login(client, this.#accounts))
+      this.#add({ name: `login-${n}`, kind: 'new-login', action: 'write', home, next })
     }
-    for (let n = 0; n < logins; n++)
-      this.#add('login', n, 'new-login', 'write', () =>
-        this.#write(`login-${n + 1}`, (client) => login(client, this.#accounts)),
-      )
-    for (let n = 0; n < readers; n++) {
-      const token = await this.#login(this.#home(n))
-      this.#add('reader', n, 'reader', 'read', () => this.#read(token))
+    for (const [n, home] of this.#spread(readers)) {
+      const token = await this.#login(home)
+      this.#add({ name: `reader-${n}`, kind: 'reader', action: 'read', home, next: () => this.#read(token) })
     }
     for (const client of this.#clients) client.start()
     await this.#context.wait('clients to be served', async () =>
@@ -124,20 +123,17 @@ export class Load {
     )
   }
 
-  #add(word: string, n: number, kind: ClientKind, action: 'write' | 'read', next: LoadClientOptions['next']): void {
+  #add(client: Pick<LoadClientOptions, 'name' | 'kind' | 'action' | 'home' | 'next'>): void {
     const { everyMs, patienceMs } = this.#plan
     const { lab } = this.#context
     const now = () => this.#context.now()
-    const name = `${word}-${n + 1}`
-    const home = this.#home(n)
-    this.#clients.push(
-      new LoadClient({ lab, ledger: this.ledger, name, kind, action, home, everyMs, patienceMs, now, next }),
-    )
+    this.#clients.push(new LoadClient({ ...client, lab, ledger: this.ledger, everyMs, patienceMs, now }))
   }
 
-  #home(n: number): string {
+  /** Returns the numbers of clients from 1 on, each with its initial cluster. */
+  #spread(count: number): [number, string][] {
     const { homes } = this.#accounts
-    return homes[n % homes.length] ?? ''
+    return Array.from({ length: count }, (_, n) => [n + 1, homes[n % homes.length] ?? ''])
   }
 
   #login(cluster: string): Promise<string> {

@@ -1,8 +1,6 @@
 import type { LiveLab } from '../../live/live-lab.js'
-import type { ClientKind, LostWrite, RpoResult } from '../context/result.js'
-import type { Attempt, Ledger } from './ledger.js'
-
-type Write = Attempt & { readonly key: string }
+import type { ClientKind, RpoResult } from '../context/result.js'
+import type { Ledger, Write } from './ledger.js'
 
 interface ReadBack {
   /** The cluster from which the writes were read. */
@@ -69,7 +67,9 @@ export const toRpo = ({ looked, missing, unread }: ReadBack): RpoResult => {
     writesLost: isMeasured ? missing.length : null,
     acknowledged: looked.length,
     readBack: looked.length - unread.length,
-    lost: missing.map(toLost).sort((one, other) => one.ackedMs - other.ackedMs),
+    lost: missing
+      .map(({ key, endedMs, cluster, kind }) => ({ key, ackedMs: endedMs, cluster, client: kind }))
+      .sort((one, other) => one.ackedMs - other.ackedMs),
     seconds: !isMeasured ? null : times.length === 0 ? 0 : (Math.max(...times) - Math.min(...times)) / 1000,
     byClient: Object.fromEntries(byClient) as RpoResult['byClient'],
   }
@@ -83,11 +83,4 @@ export const unmeasuredRpo = (ledger: Ledger): RpoResult => ({
   lost: [],
   seconds: null,
   byClient: {},
-})
-
-const toLost = ({ key, endedMs, cluster, kind }: Write): LostWrite => ({
-  key,
-  ackedMs: endedMs,
-  cluster,
-  client: kind,
 })

@@ -7,8 +7,6 @@ import type { Attempt } from './ledger.js'
  * lab.
  */
 interface Interruption {
-  readonly client: string
-  readonly kind: ClientKind
   readonly fromMs: number
   /** Undefined if it never ended. */
   readonly toMs: number | undefined
@@ -19,39 +17,27 @@ interface Interruption {
 
 /** Returns interruptions sorted by start. `attempts` are those of several clients in the order of completion. */
 const findInterruptions = (attempts: readonly Attempt[]): Interruption[] => {
-  const byClient = new Map<string, Attempt[]>()
-  for (const attempt of attempts) {
-    const own = byClient.get(attempt.client)
-    if (own) own.push(attempt)
-    else byClient.set(attempt.client, [attempt])
-  }
-  return [...byClient.values()].flatMap(ofClient).sort((one, other) => one.fromMs - other.fromMs)
+  const clients = [...new Set(attempts.map(({ client }) => client))]
+  return clients
+    .flatMap((name) => ofClient(attempts.filter(({ client }) => client === name)))
+    .sort((one, other) => one.fromMs - other.fromMs)
 }
 
 const ofClient = (attempts: readonly Attempt[]): Interruption[] => {
   const found: Interruption[] = []
   let before: string | undefined
-  let failed: Attempt | undefined
-  for (const attempt of attempts) {
-    if (!attempt.isAccepted) {
-      failed ??= attempt
+  let fromMs: number | undefined
+  for (const { isAccepted, sentMs, endedMs, cluster } of attempts) {
+    if (!isAccepted) {
+      fromMs ??= sentMs
       continue
     }
-    if (failed) found.push(toInterruption(failed, before, attempt))
-    failed = undefined
-    before = attempt.cluster
+    if (fromMs !== undefined) found.push({ fromMs, toMs: endedMs, before, after: cluster })
+    fromMs = undefined
+    before = cluster
   }
-  return failed ? [...found, toInterruption(failed, before, undefined)] : found
+  return fromMs === undefined ? found : [...found, { fromMs, toMs: undefined, before, after: undefined }]
 }
-
-const toInterruption = (failed: Attempt, before: string | undefined, next: Attempt | undefined): Interruption => ({
-  client: failed.client,
-  kind: failed.kind,
-  fromMs: failed.sentMs,
-  toMs: next?.endedMs,
-  before,
-  after: next?.cluster,
-})
 
 /** Groups overlapping interruptions. */
 const mergeInterruptions = (interruptions: readonly Interruption[]): (readonly Interruption[])[] => {
@@ -90,25 +76,16 @@ const lengthOf = ({ fromMs, toMs }: Span): number => (toMs ?? Number.POSITIVE_IN
 
 /** Returns the longest interruption of the lab: in total, and per kind of client. */
 export const measureRto = (attempts: readonly Attempt[]): RtoResult => {
-  const writes = attempts.filter(({ action }) => action === 'write')
-  const span = longest(writes)
+  const span = longest(attempts.filter(({ action }) => action === 'write'))
+  const ofKind = (kind: ClientKind): ClientRto | null => {
+    const own = attempts.filter((attempt) => attempt.kind === kind)
+    return own.length === 0 ? null : toRto(longest(own))
+  }
   return {
     ...toRto(span),
     acceptedBy: span?.acceptedBy ?? null,
-    byClient: {
-      'old-token': ofKind(writes, 'old-token'),
-      'new-login': ofKind(writes, 'new-login'),
-      reader: ofKind(
-        attempts.filter(({ action }) => action === 'read'),
-        'reader',
-      ),
-    },
+    byClient: { 'old-token': ofKind('old-token'), 'new-login': ofKind('new-login'), reader: ofKind('reader') },
   }
-}
-
-const ofKind = (attempts: readonly Attempt[], kind: ClientKind): ClientRto | null => {
-  const own = attempts.filter((attempt) => attempt.kind === kind)
-  return own.length === 0 ? null : toRto(longest(own))
 }
 
 const longest = (attempts: readonly Attempt[]): Span | undefined =>

@@ -20,6 +20,11 @@ interface Verdict {
   readonly error: string | null
 }
 
+const factsOf = (step: Step, phase: StepResult['phase']) => {
+  const detail = describeStep(step)
+  return { phase, name: step.name ?? detail, verb: step.verb, detail }
+}
+
 /** Runs the steps of one drill in order. After the first failure, skips the remaining steps. */
 export class StepPlayer {
   readonly results: StepResult[] = []
@@ -64,7 +69,11 @@ export class StepPlayer {
   async play(steps: readonly Step[], phase: StepResult['phase']): Promise<void> {
     for (const step of steps) {
       this.#context.signal.throwIfAborted()
-      this.results.push(this.isPassed ? await this.#playStep(step, phase) : this.#skipped(step, phase))
+      if (this.isPassed) this.results.push(await this.#playStep(step, phase))
+      else {
+        const startedMs = this.#context.now()
+        this.results.push({ ...factsOf(step, phase), commands: [], startedMs, tookMs: 0, outcome: 'skipped' })
+      }
     }
   }
 
@@ -76,10 +85,7 @@ export class StepPlayer {
     await this.#tell(step, 'begins')
     const error = await this.#findFailure(step)
     const result: StepResult = {
-      phase,
-      name: step.name ?? describeStep(step),
-      verb: step.verb,
-      detail: describeStep(step),
+      ...factsOf(step, phase),
       commands: this.#lines,
       startedMs,
       tookMs: this.#context.now() - startedMs,
@@ -90,13 +96,6 @@ export class StepPlayer {
     await this.#tell(step, result.outcome)
     this.#watcher.onStepEnd?.(result)
     return result
-  }
-
-  #skipped(step: Step, phase: StepResult['phase']): StepResult {
-    const startedMs = this.#context.now()
-    const detail = describeStep(step)
-    const { verb, name = detail } = step
-    return { phase, name, verb, detail, commands: [], startedMs, tookMs: 0, outcome: 'skipped' }
   }
 
   /** Returns the failure of a step, including a success that the drill expected to fail. */

@@ -189,7 +189,7 @@ class DrillRun {
     // Servers that do not respond are absent.
     const servers = samples.flatMap(({ name, version }) => (version === undefined ? [] : [[name, version] as const]))
     const { name, purpose, symptom = null, fix = null } = this.#drill
-    const hasWriters = measured !== undefined && measured.load.ledger.writes.length > 0
+    const written = measured?.load.ledger.attempts.some(({ action }) => action === 'write') ? measured : undefined
     return {
       apiVersion: 'understudy/v1',
       kind: 'DrillResult',
@@ -205,8 +205,8 @@ class DrillRun {
       durationMs: this.#context.now(),
       steps: this.#player.results,
       expectations,
-      rto: hasWriters ? measured.rto : null,
-      rpo: hasWriters ? measured.rpo : null,
+      rto: written?.rto ?? null,
+      rpo: written?.rpo ?? null,
       tokens: measured?.tokens ?? null,
       samples: sampler.samples,
       events: [...this.#told, ...sampler.events].sort((one, other) => one.atMs - other.atMs),

@@ -27,7 +27,7 @@ export const REQUEST_STEPS = {
     }),
     text: ({ path, cluster, times }) => `write ${path} on ${cluster}${times ? ` ${times} times` : ''}`,
     async run(context, { cluster, path, fields, times = 1 }) {
-      if (times === 1) return void (await context.ok({ cluster, method: 'PUT', path, body: fields }))
+      if (times === 1) return context.ok({ cluster, method: 'PUT', path, body: fields })
       const address = shellWord(`-address=${context.lab.cluster(cluster).apiAddress}`)
       context.line(`for n in $(seq ${times}); do vault write ${address} ${shellWord(path)}-$n ...; done`)
       const client = context.lab.withToken(cluster, await context.lab.rootToken(cluster))
