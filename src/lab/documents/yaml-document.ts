@@ -63,6 +63,20 @@ export const readYaml = (text: string): { readonly document: YamlDocument; reado
   }
 }
 
+/** Returns the node at a path, or the deepest node on the way there. */
+export const nodeAt = (document: YamlDocument, path: readonly (string | number)[]): unknown => {
+  const { isMap, isSeq } = loadYaml()
+  let node: unknown = document.root
+  for (const key of path) {
+    const inner = document.resolve(node)
+    const pair = isMap(inner) ? inner.items.find((item: Yaml.Pair) => String(item.key) === String(key)) : undefined
+    const next = pair ? (pair.value ?? pair.key) : isSeq(inner) ? inner.items[Number(key)] : undefined
+    if (next === undefined || next === null) return node
+    node = next
+  }
+  return node
+}
+
 /**
  * Finds the first line with too many levels, from indentation and brackets. The parser is recursive, so deep text would overflow
  * its stack.

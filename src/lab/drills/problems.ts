@@ -2,6 +2,7 @@ import type * as Yaml from 'yaml'
 import {
   isDocumentFile,
   loadYaml,
+  nodeAt,
   type Problem,
   readDocumentFile,
   type YamlDocument,
@@ -99,19 +100,4 @@ const judgeExpectation = (entry: Entry, at: Path, hasLoad: boolean, problem: Rep
   if (isOfLoad(about) && !hasLoad)
     return [problem(at, `"${about}" is measured by the load, and this drill has none: add "load: {}"`)]
   return findExpectationProblems(about, value).map((text) => problem([...at, about], text))
-}
-
-const nodeAt = (document: YamlDocument, at: Path): unknown => {
-  const { isMap, isSeq } = loadYaml()
-  let node: unknown = document.root
-  for (const key of at) {
-    const resolved = document.resolve(node)
-    const pair = isMap(resolved)
-      ? resolved.items.find((item: Yaml.Pair) => String(item.key) === String(key))
-      : undefined
-    const next = pair ? (pair.value ?? pair.key) : isSeq(resolved) ? resolved.items[Number(key)] : undefined
-    if (next === undefined || next === null) return node
-    node = next
-  }
-  return node
 }

@@ -1,7 +1,14 @@
 import type * as Yaml from 'yaml'
 import { parseDurationMs } from '../../base/duration.js'
 import { checkSchema } from '../documents/check-schema.js'
-import { loadYaml, type Problem, readYaml, refuseProblems, type YamlDocument } from '../documents/yaml-document.js'
+import {
+  loadYaml,
+  nodeAt,
+  type Problem,
+  readYaml,
+  refuseProblems,
+  type YamlDocument,
+} from '../documents/yaml-document.js'
 import { findSettingProblem } from '../model/settings.js'
 import type { ClusterPlan, Link, SealPlan, Topology } from '../model/topology.js'
 import { findTopologyProblems, type LinkFile, type PlanFile, type TopologyFile } from './rules.js'
@@ -73,23 +80,6 @@ const linkDocument = ({ latencyMs, jitterMs, ...rest }: Link) => ({
   ...(latencyMs !== undefined && { latency: `${latencyMs}ms` }),
   ...(jitterMs !== undefined && { jitter: `${jitterMs}ms` }),
 })
-
-/** Returns the node at a path of keys and indexes, or its nearest ancestor. */
-const nodeAt = (document: YamlDocument, path: readonly (string | number)[]): unknown => {
-  const { isMap, isSeq } = loadYaml()
-  let node: unknown = document.root
-  for (const step of path) {
-    const inner = document.resolve(node)
-    const next: unknown = isMap(inner)
-      ? inner.items.find(({ key }) => String(key) === String(step))?.value
-      : isSeq(inner)
-        ? inner.items[Number(step)]
-        : undefined
-    if (next === undefined || next === null) return node
-    node = next
-  }
-  return node
-}
 
 const at = (document: YamlDocument, path: readonly (string | number)[]) => document.placeOf(nodeAt(document, path))
 

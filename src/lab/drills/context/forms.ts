@@ -22,6 +22,15 @@ export const mapOf = <const P extends Readonly<Record<string, Schema>>, const R 
     readonly properties: P
   }
 
+/** What a drill file can contain under one name: its form and its text. */
+export interface Row<S, V> {
+  readonly schema: S
+  /** Describes a value in English. */
+  text(value: V): string
+  /** Returns problems that the schema cannot express. */
+  problems?(value: V): readonly string[]
+}
+
 /** Returns the spelling of a variable in a drill file. */
 export const variable = (name: string): string => ['$', '{', name, '}'].join('')
 

@@ -50,18 +50,16 @@ export class Variables {
       throw new LabError('usage', `no node of the lab was "\${${name}}" when the drill began`)
     if (cluster === undefined) throw new LabError('usage', `no step has saved anything as "\${${name}}"`)
     if (what === 'address') return this.#lab.cluster(cluster).apiAddress
-    if (what === 'ca_file') return this.#caFile(cluster)
+    if (what === 'ca_file') {
+      const { caFile } = this.#lab.cluster(cluster)
+      if (caFile !== undefined) return caFile
+      throw new LabError('usage', `the API of ${cluster} speaks no TLS: it has no authority`)
+    }
     if (what === 'root_token') return this.#lab.rootToken(cluster)
     const leader = await this.#lab.anonymous(cluster).read('sys/leader')
     const address = new URL(String(leader.leader_cluster_address)).host
     this.#saved.set(name, address)
     return address
-  }
-
-  #caFile(cluster: string): string {
-    const { caFile } = this.#lab.cluster(cluster)
-    if (caFile === undefined) throw new LabError('usage', `the API of ${cluster} speaks no TLS: it has no authority`)
-    return caFile
   }
 
   /** Reads these facts at the start, since a cluster may be down or have another active node later. */

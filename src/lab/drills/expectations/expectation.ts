@@ -1,5 +1,6 @@
 import type { Schema, ValueOf } from '../../documents/schema.js'
 import type { DrillContext } from '../context/drill-context.js'
+import type { Row } from '../context/forms.js'
 
 /** The result of one expectation, with evidence as sentences. */
 export interface Seen {
@@ -8,12 +9,7 @@ export interface Seen {
 }
 
 /** One expectation: the only place that defines it. */
-export interface ExpectationRow<Subject, S = Schema, V = unknown> {
-  readonly schema: S
-  /** Describes the expectation in English. */
-  text(value: V): string
-  /** Returns problems that the schema cannot express. */
-  problems?(value: V): readonly string[]
+export interface ExpectationRow<Subject, S = Schema, V = unknown> extends Row<S, V> {
   see(subject: Subject, value: V): Seen | Promise<Seen>
 }
 

@@ -31,8 +31,9 @@ export class LoadClient {
   readonly #options: LoadClientOptions
   readonly #connections: readonly { readonly cluster: string; readonly client: ApiClient }[]
   readonly #stop = new AbortController()
+  /** Whether its last request was accepted. */
+  isServed = false
   #at = 0
-  #isServed = false
   #running: Promise<void> = Promise.resolve()
 
   constructor(options: LoadClientOptions) {
@@ -52,10 +53,6 @@ export class LoadClient {
 
   get kind(): ClientKind {
     return this.#options.kind
-  }
-
-  get isServed(): boolean {
-    return this.#isServed
   }
 
   start(): void {
@@ -85,7 +82,7 @@ export class LoadClient {
     if (!connection) return
     const sentMs = now()
     const reason = await send(connection.client).then(reasonOf, (error: unknown) => String((error as Error).message))
-    this.#isServed = reason === ''
+    this.isServed = reason === ''
     ledger.attempts.push({
       client: name,
       kind,
@@ -97,7 +94,7 @@ export class LoadClient {
       reason,
       ...(key === undefined ? {} : { key }),
     })
-    if (!this.#isServed) this.#at = (this.#at + 1) % this.#connections.length
+    if (!this.isServed) this.#at = (this.#at + 1) % this.#connections.length
   }
 }
 
