@@ -8,32 +8,24 @@ import { collectOnce, linksOf, viewNodes } from './context/status-samples.js'
 import type { Drill } from './parse.js'
 import { describeStep, rowOf } from './steps/steps.js'
 
-/** Throws a usage error with the reason if a drill cannot run on this existing lab. */
+/** Throws a usage error with the reason if a drill cannot run on this existing lab: a cluster, a node or its links are missing. */
 export const requireFitting = (drill: Drill, lab: Pick<LiveLab, 'clusters' | 'name' | 'kind'>): void => {
-  const there = lab.clusters.map(({ name }) => name)
-  const missing = loadTopology(drill.topology).clusters.filter((name) => !there.includes(name))
-  if (missing.length > 0)
-    throw new LabError(
-      'usage',
-      `the drill ${drill.name} is for the topology ${topologyName(drill.topology)}: the lab "${lab.name}" has no cluster ${missing.join(', ')}`,
-    )
-  requireNodes(drill, lab)
-  requireLinks(drill, lab.kind)
-}
-
-/** Steps on nodes require the node counts of the drill's topology. */
-const requireNodes = ({ name, topology }: Drill, lab: Pick<LiveLab, 'clusters' | 'name'>): void => {
-  const wanted = loadTopology(topology)
-  for (const { name: cluster, nodeAddresses = [] } of lab.clusters.filter((one) =>
-    wanted.clusters.includes(one.name),
-  )) {
-    const servers = serversOf(wanted, cluster)
-    if (servers.length > Math.max(nodeAddresses.length, 1))
-      throw new LabError(
-        'usage',
-        `the drill ${name} is for the topology ${topologyName(topology)}: the lab "${lab.name}" has no nodes ${servers.join(', ')}`,
-      )
+  const wanted = loadTopology(drill.topology)
+  const refuse = (what: string, missing: readonly string[]) => {
+    if (missing.length === 0) return
+    const where = `the drill ${drill.name} is for the topology ${wanted.name}: the lab "${lab.name}"`
+    throw new LabError('usage', `${where} has no ${what} ${missing.join(', ')}`)
   }
+  const there = new Map(lab.clusters.map(({ name, nodeAddresses = [] }) => [name, Math.max(nodeAddresses.length, 1)]))
+  refuse(
+    'cluster',
+    wanted.clusters.filter((name) => !there.has(name)),
+  )
+  for (const [name, count] of there) {
+    const servers = wanted.clusters.includes(name) ? serversOf(wanted, name) : []
+    refuse('nodes', servers.length > count ? servers : [])
+  }
+  requireLinks(drill, lab.kind)
 }
 
 /** Throws before any change if the drill injects link faults but the kind of lab has no link proxies (containers, attached). */

@@ -103,14 +103,10 @@ const watch = async (
 
 const makeShims = (): string => {
   const directory = makeTemporaryDirectory('drill')
-  const shim = (name: string, args: string) =>
-    writeFileSync(
-      path.join(directory, name),
-      `#!/bin/sh\nexec "${process.execPath}" "${programFile()}" ${args} "$@"\n`,
-      {
-        mode: 0o700,
-      },
-    )
+  const shim = (name: string, args: string) => {
+    const text = `#!/bin/sh\nexec "${process.execPath}" "${programFile()}" ${args} "$@"\n`
+    writeFileSync(path.join(directory, name), text, { mode: 0o700 })
+  }
   shim('understudy', '')
   shim('vault', 'vault')
   return directory
