@@ -38,9 +38,10 @@ export const runFailovers = async (world: World, scene: Scene): Promise<void> =>
 
 /**
  * When nothing goes wrong, and clients go on to write: the primary says that its copy has everything, and whatever it has
- * acknowledged is on its successor, even where it dies as soon as it has said so.
+ * acknowledged is on its successor, even where it dies as soon as it has said so. `spent`: an operation token of the primary from
+ * before its last promotion.
  */
-export const failOverInCalm = async (world: World, scene: Scene): Promise<void> => {
+export const failOverInCalm = async (world: World, scene: Scene, spent?: string): Promise<void> => {
   const { servers } = scene
   const [before, after] = placesOf(servers)
   world.history.add('', `failover: in calm, from ${before.name} to ${after.name}`)
@@ -61,18 +62,34 @@ export const failOverInCalm = async (world: World, scene: Scene): Promise<void> 
   } else await force(world, scene, after)
   betweenNodes(before, after, (from, to) => world.network.slow(from, to, 0))
   await world.open(before)
+  if (spent !== undefined) await judgeSpent(world, before, spent)
   await rejoin(world, scene, chance)
 }
 
-/** The primary steps back and leads again: whoever follows it goes on with the new epoch. */
-export const promoteAgainInCalm = async (world: World, { servers }: Scene): Promise<void> => {
+/** An operation token ends with the promotion that it was made for. */
+const judgeSpent = async (world: World, member: Member, spent: string): Promise<void> => {
+  const body = { token: '', dr_operation_token: spent }
+  const answer = await world.call(member, { method: 'PUT', path: `${DR}/secondary/update-primary`, body, token: '' })
+  if (answer && answer.status < 300)
+    world.fail(`${member.name} takes an operation token that it made before its last promotion`)
+}
+
+/**
+ * Demotes and promotes the primary: its secondaries go on with the new epoch. Resolves to the operation token of the promotion;
+ * undefined if there was none.
+ */
+export const promoteAgainInCalm = async (world: World, { servers }: Scene): Promise<string | undefined> => {
   const { primary } = servers
+  let token: string | undefined
   world.history.add('', `${primary.name} is demoted and promoted again`)
   await becomes(world, primary, 'secondary', () => demote(world, primary))
-  await becomes(world, primary, 'primary', () => promote(world, primary, false))
+  await becomes(world, primary, 'primary', async () => {
+    token = await withToken(world, primary, 'promote', {})
+  })
   await bringAlong(world, servers)
   // Copies need a token: a promotion makes another authority for them.
   for (const copy of [servers.copy, servers.otherCopy]) if (copy) await follow(world, primary, copy, false)
+  return token
 }
 
 type Failover = (world: World, scene: Scene, chance: Chance) => Promise<void>
@@ -361,24 +378,27 @@ const promote = async (world: World, member: Member, isForced: boolean): Promise
 
 class Refused extends Error {}
 
-/** What an operator does on a DR secondary, with an operation token that is made for it. */
+/** What an operator does on a DR secondary, with an operation token that is made for it. Resolves to the token, if there is one. */
 const withToken = async (
   world: World,
   member: Member,
   operation: string,
   body: Readonly<Record<string, unknown>>,
-): Promise<void> => {
+): Promise<string | undefined> => {
   const token = await operationToken(world, member)
-  if (token === undefined) return
+  if (token === undefined) return undefined
   const path = `${DR}/secondary/${operation}`
   await world.call(member, { method: 'PUT', path, body: { ...body, dr_operation_token: token }, token: '' })
+  return token
 }
 
 /** Undefined when it does not come about. */
 const operationToken = async (world: World, member: Member): Promise<string | undefined> => {
   const path = `${DR}/secondary/generate-operation-token/attempt`
+  const known = world.roles.of(member.cluster)
+  known.operationTokenBegun()
   try {
-    return await generateOperationToken(
+    const made = await generateOperationToken(
       async (to, body = {}) => {
         const answer = await world.call(member, { method: 'PUT', path: to, body, token: '' })
         if (!answer || answer.status >= 300) throw new Refused()
@@ -386,6 +406,8 @@ const operationToken = async (world: World, member: Member): Promise<string | un
       },
       [member.unsealKey],
     )
+    if (made !== undefined) known.operationTokenMade(made)
+    return made
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     // One that is left open would keep the next one from beginning.

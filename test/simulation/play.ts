@@ -12,7 +12,7 @@ import { judgeProgress } from './progress.js'
 import { runRaces } from './races.js'
 import { Registers } from './registers.js'
 import { judgeRevocation } from './revocation.js'
-import { runRoleWalk } from './role-walk.js'
+import { runRoleWalk, runSecondSet } from './role-walk.js'
 import { Servers } from './servers.js'
 import { furnish, initialiseAll, joinAll } from './set-up.js'
 import { runStatusReads } from './status.js'
@@ -40,6 +40,7 @@ export const play = async (world: World): Promise<void> => {
   // From below: what is written on a secondary goes up to its primary.
   for (const link of servers.links.toReversed()) await judgeRevocation(world, link)
   judgeLogs(world)
+  await runSecondSet(world, servers)
   await runRoleWalk(world)
 }
 
@@ -109,8 +110,8 @@ const actInCalm = async (world: World, { servers, registers, losses }: Parts): P
     ...clients,
     world.act('failover in calm', async () => {
       const scene = { servers, registers, losses, endMs }
-      if (plan.isPromotedAgain) await promoteAgainInCalm(world, scene)
-      await failOverInCalm(world, scene)
+      const spent = plan.isPromotedAgain ? await promoteAgainInCalm(world, scene) : undefined
+      await failOverInCalm(world, scene, spent)
     }),
   ])
 }

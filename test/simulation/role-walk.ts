@@ -6,6 +6,7 @@ import { judgeCopies, judgeStorage } from './judges.js'
 import { followsNobody, judgeSecrets, secretsOf } from './kept-secrets.js'
 import { drawMishap } from './mishaps.js'
 import { answersOf, isOperation, ROLE_ACTIONS, type RoleAction, type RoleCall, UNKNOWN_TOKEN } from './role-model.js'
+import type { Servers } from './servers.js'
 import type { Member, World } from './world.js'
 
 /** So many seeds end with it. */
@@ -62,6 +63,29 @@ export const runRoleWalk = async (world: World): Promise<void> => {
     await judgeStorage(world, member)
   }
   await judgeCaches(world)
+}
+
+/** Steps that lead a performance secondary to a DR set of its own, and then to a performance set. */
+const TO_SECOND_SET = [
+  { kind: 'performance', action: 'secondary/disable' },
+  { kind: 'dr', action: 'primary/enable' },
+  { kind: 'performance', action: 'secondary/enable' },
+] as const satisfies readonly Pick<Draft, 'kind' | 'action'>[]
+const SECOND_SET_PART = 0.2
+
+/** A DR primary is given a good activation token of a performance primary, and must refuse it. */
+export const runSecondSet = async (world: World, { primary, secondary }: Servers): Promise<void> => {
+  const chance = new Chance(`${world.plan.seed} second set`)
+  if (!secondary || !chance.happens(SECOND_SET_PART)) return
+  for (const step of TO_SECOND_SET) {
+    await settle(world, secondary)
+    const giver = step.action === 'secondary/enable' ? primary : undefined
+    const draft: Draft = { ...step, credential: 'good', body: {}, giver }
+    await world.act(`second set ${step.kind} ${step.action}`, async () => {
+      const send = await prepare(world, secondary, draft, { spent: [], chance })
+      await send()
+    })
+  }
 }
 
 interface Draft {

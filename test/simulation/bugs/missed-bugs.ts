@@ -127,20 +127,6 @@ export const MISSED_BUGS: readonly (Bug & { readonly why: string })[] = [
     why: 'A disk in memory forgets what is deleted, and whether the copy has moved what is left to a new generation is not judged.',
   },
   {
-    name: 'an operation token outlives a promotion',
-    file: 'replication/roles/decide-secondary.ts',
-    from: "  if (kind === 'dr') change.push({ do: 'delete-operation-token' })\n",
-    to: '',
-    why: 'A cluster has to be promoted, demoted again and shown the token of before; not among 200 seeds.',
-  },
-  {
-    name: 'a member of a DR set may become a performance secondary',
-    file: 'replication/roles/decide-secondary.ts',
-    from: "if (kind === 'performance' && facts.stages.dr !== 'disabled') return refuse(GUARDS.disableDrFirst)",
-    to: '',
-    why: 'A DR primary has to be given a good activation token of a performance primary; not among 200 seeds.',
-  },
-  {
     name: 'any place of the log is taken for a known one',
     file: 'storage/log/wal.ts',
     from: 'return this.hashAt(index)?.equals(hash) ?? false',

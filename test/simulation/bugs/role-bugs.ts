@@ -121,4 +121,18 @@ export const ROLE_BUGS: readonly Bug[] = [
     to: 'const ended = isLive(kind) ? [] : ownEpochsOf(records, kind).slice(0, 1)',
     needs: ({ topology }) => topology === 'twins',
   },
+  {
+    name: 'an operation token outlives a promotion',
+    file: 'replication/roles/decide-secondary.ts',
+    from: "  if (kind === 'dr') change.push({ do: 'delete-operation-token' })\n",
+    to: '',
+    needs: ({ isPromotedAgain, isCalmFailover }) => isPromotedAgain && isCalmFailover,
+  },
+  {
+    name: 'a member of a DR set may become a performance secondary',
+    file: 'replication/roles/decide-secondary.ts',
+    from: "if (kind === 'performance' && facts.stages.dr !== 'disabled') return refuse(GUARDS.disableDrFirst)",
+    to: '',
+    needs: ({ topology }) => topology !== 'dr',
+  },
 ]
