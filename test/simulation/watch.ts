@@ -5,19 +5,21 @@ import type { Runtime } from '../../src/server/runtime/runtime.js'
 import { findVersion } from '../../src/secrets/kv/data.js'
 import { KEYS } from '../../src/storage/keys/key-families.js'
 import type { Kind } from '../../src/lab/model/kinds.js'
+import { PromiseJudge } from './promises.js'
 import type { Registers } from './registers.js'
 import type { Member, World } from './world.js'
 
 /** Often enough to see each of the steps in which a resync writes. */
 const PAUSE_MS = 10
 
-/** Looks at every cluster every few milliseconds, for what is wrong for a moment alone. */
-export const watch = async (world: World, registers: Registers, endMs: number): Promise<void> => {
+/** Looks at every cluster every few milliseconds until `isOver`, for defects that last for a moment alone. */
+export const watch = async (world: World, registers: Registers, isOver: () => boolean): Promise<void> => {
   const judges = world.members.flatMap((member) => [
     new EpochJudge(world, member),
     new PairJudge(world, member, registers),
+    new PromiseJudge(world, member),
   ])
-  while (world.clock.monotonic() < endMs) {
+  while (!isOver()) {
     await world.clock.sleep(PAUSE_MS)
     for (const judge of judges) judge.look()
   }

@@ -4,6 +4,7 @@ export const FOUND_BY: Readonly<Record<string, number>> = {
   'a comparison leaves out what is missing': 37,
   'a demotion does not wait for anybody': 14,
   'a demotion goes on to take writes': 15,
+  'a fence holds nobody back': 31,
   'a filter that changes is not heard of by who is streaming': 14,
   'a filter that is lifted compares only what differs': 37,
   'a fork is an entry too far': 12,
@@ -22,6 +23,7 @@ export const FOUND_BY: Readonly<Record<string, number>> = {
   'losses are listed below another mount': 3,
   'no operation token is asked for': 2,
   'the list of losses begins one entry too late': 12,
+  'the log is trimmed past a reader': 35,
   'what is deleted while a generation moves is there again': 37,
   'what is written while a generation moves is lost': 3,
 }

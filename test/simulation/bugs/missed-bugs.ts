@@ -19,25 +19,11 @@ export const MISSED_BUGS: readonly (Bug & { readonly why: string })[] = [
     why: 'Both have to happen at once, which 200 seeds did not bring about.',
   },
   {
-    name: 'the log is trimmed past a reader',
-    file: 'storage/log/wal.ts',
-    from: 'if (!isPinned) return this.#retention',
-    to: 'if (!isPinned || isPinned) return this.#retention',
-    why: 'It costs one more comparison after another for as long as there is much to write, and nobody judges how long that takes.',
-  },
-  {
     name: 'what follows on other data is applied',
     file: 'storage/store/store.ts',
     from: 'if (place?.tree !== operation.category || !place.delta.equals(operation.delta)) return false',
     to: 'if (place?.tree !== operation.category) return false',
     why: 'It is a second line of defence: without another bug no two clusters differ at a place that both know.',
-  },
-  {
-    name: 'a fence holds nobody back',
-    file: 'storage/store/store.ts',
-    from: 'this.#fenced = categories',
-    to: 'this.#fenced = new Set(categories.size < 0 ? categories : [])',
-    why: 'A write between the fence and the end of the role is shipped as well, most often.',
   },
   {
     name: 'nobody hears of what a failed batch has written',

@@ -139,4 +139,18 @@ export const STORAGE_BUGS: readonly Bug[] = [
     to: 'return this.#extent.excess(entries, bytes, 0)',
     needs: ({ settings }) => settings.wal_retention_bytes === 1_000,
   },
+  {
+    name: 'the log is trimmed past a reader',
+    file: 'storage/log/wal.ts',
+    from: 'if (!isPinned) return this.#retention',
+    to: 'if (!isPinned || isPinned) return this.#retention',
+    needs: ({ settings }) => settings.wal_retention_bytes === 1_000,
+  },
+  {
+    name: 'a fence holds nobody back',
+    file: 'storage/store/store.ts',
+    from: 'this.#fenced = categories',
+    to: 'this.#fenced = new Set(categories.size < 0 ? categories : [])',
+    needs: ({ topology, isCalmFailover }) => topology !== 'dr' && isCalmFailover,
+  },
 ]
