@@ -18,7 +18,7 @@ const SLOW_MS = 2_000
 /** How much longer a message takes where a link is slow: not so long that a heartbeat is missed. */
 const slowLinkMs = ({ settings }: Plan): number => (settings.heartbeat_interval === '1s' ? 500 : 100)
 
-interface Scene {
+export interface Scene {
   readonly servers: Servers
   readonly registers: Registers
   readonly losses: Losses
@@ -199,7 +199,7 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
 }
 
 /** Between two clusters, each way. */
-const betweenNodes = (one: Member, other: Member, work: (from: string, to: string) => void): void => {
+export const betweenNodes = (one: Member, other: Member, work: (from: string, to: string) => void): void => {
   for (const { name: from } of one.cluster.nodes)
     for (const { name: to } of other.cluster.nodes) {
       work(from, to)
@@ -220,7 +220,7 @@ const placesOf = ({ primary, copy }: Servers): readonly [Member, Member] => {
   return [primary, copy]
 }
 
-const replicationOf = ({ cluster }: Member) => cluster.server?.runtime?.cluster?.replication.replication
+export const replicationOf = ({ cluster }: Member) => cluster.server?.runtime?.cluster?.replication.replication
 
 interface Told {
   /** Whom: another one, or it after a start, knows only as much as its disk has kept. */

@@ -19,7 +19,7 @@ const isGood = (answer: Answer | undefined): boolean => answer !== undefined && 
 const pathFor = (secondary: Member): string =>
   `sys/replication/performance/primary/paths-filter/${secondary.name.toLowerCase()}`
 
-const setFilter = async (world: World, primary: Member, secondary: Member, isOn: boolean): Promise<boolean> => {
+export const setFilter = async (world: World, primary: Member, secondary: Member, isOn: boolean): Promise<boolean> => {
   const path = pathFor(secondary)
   return isGood(await world.call(primary, isOn ? { method: 'PUT', path, body: DENY } : { method: 'DELETE', path }))
 }

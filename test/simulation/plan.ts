@@ -23,8 +23,10 @@ export interface Plan {
   readonly hasFilterStorms: boolean
   /** One more, planned, when nothing goes wrong any more. */
   readonly isCalmFailover: boolean
-  /** Before that the primary is demoted and promoted again. */
+  /** Before that, the primary is demoted and promoted again. */
   readonly isPromotedAgain: boolean
+  /** When nothing goes wrong any more: something happens while a secondary is written over in many steps. */
+  readonly areResyncsDisturbed: boolean
   /** Everybody is asked all the time how it is. */
   readonly isStatusAsked: boolean
   /** In the end bits of what is stored are turned over. */
@@ -111,11 +113,11 @@ const nodesOf = (seed: number): NodesPlan => {
 }
 
 /** Some cluster has several nodes. */
-export const hasNodes = ({ nodes, topology }: Plan): boolean =>
+export const hasNodes = ({ nodes, topology }: Pick<Plan, 'nodes' | 'topology'>): boolean =>
   nodes.counts.slice(0, namesOf(topology).length).some((count) => count > 1)
 
 /** Somebody who serves clients is compared with its primary soon, and written over in many steps. */
-export const resyncsInSteps = ({ topology, settings }: Plan): boolean =>
+export const resyncsInSteps = ({ topology, settings }: Pick<Plan, 'topology' | 'settings'>): boolean =>
   topology !== 'dr' && settings.wal_retention_bytes === 1_000 && settings.ship_batch_bytes === 100
 
 /** Some seeds do without some faults: what else goes wrong is seen longer then. */
@@ -137,32 +139,39 @@ export const planOf = (seed: number): Plan => {
   const isBelow = drawn === 'performance' && new Chance(`${seed} copy of the secondary`).happens(0.4)
   const isTwins = drawn === 'both' && new Chance(`${seed} two copies`).happens(0.3)
   const topology: Topology = isBelow ? 'below' : isTwins ? 'twins' : drawn
+  const nodes = nodesOf(seed)
+  const isAlone = !hasNodes({ nodes, topology })
+  const networkDelayMsMax = chance.pick([1, 5, 20, 80])
+  const diskDelayMsMax = chance.pick([0.2, 2, 10, 40])
+  const settings: LabSettings = {
+    heartbeat_interval: chance.pick(['100ms', '1s']),
+    // A short log makes it more likely that a secondary has to compare everything.
+    wal_retention_bytes: chance.pick([1_000, 10_000, 1_000_000]),
+    ship_window_bytes: chance.pick([100, 1_000_000]),
+    // A small one has a resync write in many steps.
+    ship_batch_bytes: new Chance(`${seed} batches`).pick([100, 100, 1_000, 262_144]),
+    reconnect_backoff_initial: '50ms',
+    reconnect_backoff_max: chance.pick(['200ms', '2s']),
+  }
   return {
     seed: String(seed),
     topology,
-    networkDelayMsMax: chance.pick([1, 5, 20, 80]),
-    diskDelayMsMax: chance.pick([0.2, 2, 10, 40]),
-    settings: {
-      heartbeat_interval: chance.pick(['100ms', '1s']),
-      // A short log makes it more likely that a secondary has to compare everything.
-      wal_retention_bytes: chance.pick([1_000, 10_000, 1_000_000]),
-      ship_window_bytes: chance.pick([100, 1_000_000]),
-      // A small one has a resync write in many steps.
-      ship_batch_bytes: new Chance(`${seed} batches`).pick([100, 100, 1_000, 262_144]),
-      reconnect_backoff_initial: '50ms',
-      reconnect_backoff_max: chance.pick(['200ms', '2s']),
-    },
+    networkDelayMsMax,
+    diskDelayMsMax,
+    settings,
     clients: 1 + chance.below(4),
     activeMs: chance.between(2_000, 15_000),
     clientPauseMsMax: chance.pick([20, 100, 400]),
     faultPauseMsMax: chance.pick([200, 800, 2_000]),
     // Whatever went wrong has to come to an end now and then.
     faults: { ...faults, start: WEIGHTS.start, heal: WEIGHTS.heal },
-    nodes: nodesOf(seed),
+    nodes,
     failovers: hasCopy(topology) ? failoversOf(String(seed), chance, isTwins) : [],
     hasFilterStorms: new Chance(`${seed} filter storms`).happens(0.5),
     isCalmFailover: hasCopy(topology) && new Chance(`${seed} calm failover`).happens(0.6),
     isPromotedAgain: hasCopy(topology) && new Chance(`${seed} promoted again`).happens(0.5),
+    areResyncsDisturbed:
+      isAlone && resyncsInSteps({ topology, settings }) && new Chance(`${seed} resyncs disturbed`).happens(0.7),
     isStatusAsked: new Chance(`${seed} status asked`).happens(0.6),
     areBitsTurned: new Chance(`${seed} bits turned`).happens(0.3),
   }

@@ -11,6 +11,7 @@ import { judgeLosses, Losses } from './losses.js'
 import { judgeProgress } from './progress.js'
 import { runRaces } from './races.js'
 import { Registers } from './registers.js'
+import { disturbResyncs } from './resyncs.js'
 import { judgeRevocation } from './revocation.js'
 import { runRoleWalk, runSecondSet } from './role-walk.js'
 import { Servers } from './servers.js'
@@ -99,9 +100,15 @@ const act = async (world: World, { servers, registers, credentials, losses }: Pa
 
 /** What chance hardly ever brings about, when nothing else goes wrong. */
 const actInCalm = async (world: World, parts: Parts): Promise<void> => {
-  if (!world.plan.isCalmFailover) return
+  const { plan, clock } = world
+  if (!plan.areResyncsDisturbed && !plan.isCalmFailover) return
   let isOver = false
-  const directing = failOver(world, parts).finally(() => {
+  const direct = async () => {
+    const scene = { ...parts, endMs: clock.monotonic() }
+    if (plan.areResyncsDisturbed) await disturbResyncs(world, scene)
+    if (plan.isCalmFailover) await failOver(world, parts)
+  }
+  const directing = direct().finally(() => {
     isOver = true
   })
   await Promise.all([directing, watch(world, parts.registers, () => isOver)])

@@ -82,7 +82,7 @@ class PairJudge {
     if (follower?.state === 'stream-wals' && !runtime.store.isResyncing) this.#whole.add(runtime)
     // A storage that has failed is read anew, as after a crash.
     const diskFailures = nodes.reduce((sum, node) => sum + node.disk.failures, 0)
-    if (server.labState.disk.state !== 'ok' || diskFailures > this.#diskFailures) this.#whole.delete(runtime)
+    if (server.labState.disk.state === 'full' || diskFailures > this.#diskFailures) this.#whole.delete(runtime)
     this.#diskFailures = diskFailures
     if (follower?.state === 'merkle-sync' && this.#whole.has(runtime)) this.#judge(runtime, cluster)
   }

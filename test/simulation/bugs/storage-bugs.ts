@@ -153,4 +153,32 @@ export const STORAGE_BUGS: readonly Bug[] = [
     to: 'this.#fenced = new Set(categories.size < 0 ? categories : [])',
     needs: ({ topology, isCalmFailover }) => topology !== 'dr' && isCalmFailover,
   },
+  {
+    name: 'reads go on amid a resync',
+    file: 'storage/sync/pinned-reads.ts',
+    from: 'this.#isWanted = true',
+    to: 'this.#isWanted = false',
+    needs: ({ areResyncsDisturbed }) => areResyncsDisturbed,
+  },
+  {
+    name: 'a resync that is not complete counts as one',
+    file: 'storage/commit/stage.ts',
+    from: '    remote: undefined,\n    isResyncing: true,',
+    to: '    isResyncing: false,',
+    needs: ({ areResyncsDisturbed }) => areResyncsDisturbed,
+  },
+  {
+    name: 'a purge does not wait for the end of a resync',
+    file: 'storage/generations/generation-move.ts',
+    from: 'if (store.isResyncing) return undefined',
+    to: '',
+    needs: ({ areResyncsDisturbed }) => areResyncsDisturbed,
+  },
+  {
+    name: 'nobody hears of what a failed batch has written',
+    file: 'storage/commit/committer.ts',
+    from: 'if (mutations.length > 0) {\n',
+    to: 'if (mutations.length < 0) {\n',
+    needs: ({ areResyncsDisturbed }) => areResyncsDisturbed,
+  },
 ]
