@@ -215,7 +215,7 @@ const hears = async (world: World, former: Member, successor: Member): Promise<s
     : 'it does not know of its successor'
 }
 
-const placesOf = ({ primary, copy }: Servers): readonly [Member, Member] => {
+export const placesOf = ({ primary, copy }: Servers): readonly [Member, Member] => {
   if (!copy) throw new Error('nobody is there to take over')
   return [primary, copy]
 }
@@ -243,7 +243,7 @@ const judgeTakeOver = (world: World, after: Member, told: Told): void => {
     world.fail(`${after.name} took over with ${epoch.forkIndex} of ${told.index} entries that it was told of`)
 }
 
-const force = async (world: World, { servers, registers }: Scene, after: Member): Promise<void> => {
+export const force = async (world: World, { servers, registers }: Scene, after: Member): Promise<void> => {
   servers.beginTerm()
   registers.shake()
   await becomes(world, after, 'primary', () => promote(world, after, true))
@@ -251,7 +251,7 @@ const force = async (world: World, { servers, registers }: Scene, after: Member)
 }
 
 /** The former primary, which is the copy now, follows its successor, and so does the second copy. */
-const rejoin = async (world: World, { servers, losses }: Scene, chance: Chance): Promise<void> => {
+export const rejoin = async (world: World, { servers, losses }: Scene, chance: Chance): Promise<void> => {
   const [above, below] = placesOf(servers)
   await becomes(world, below, 'secondary', () => demote(world, below))
   const isAnew = servers.isSettled && chance.happens(0.3)

@@ -27,6 +27,8 @@ export interface Plan {
   readonly isPromotedAgain: boolean
   /** When nothing goes wrong any more: something happens while a secondary is written over in many steps. */
   readonly areResyncsDisturbed: boolean
+  /** After that a secondary forwards a write to a primary that its copy has replaced. */
+  readonly isWriteOvertaken: boolean
   /** Everybody is asked all the time how it is. */
   readonly isStatusAsked: boolean
   /** In the end bits of what is stored are turned over. */
@@ -172,6 +174,7 @@ export const planOf = (seed: number): Plan => {
     isPromotedAgain: hasCopy(topology) && new Chance(`${seed} promoted again`).happens(0.5),
     areResyncsDisturbed:
       isAlone && resyncsInSteps({ topology, settings }) && new Chance(`${seed} resyncs disturbed`).happens(0.7),
+    isWriteOvertaken: isAlone && topology === 'both' && new Chance(`${seed} overtaken write`).happens(0.3),
     isStatusAsked: new Chance(`${seed} status asked`).happens(0.6),
     areBitsTurned: new Chance(`${seed} bits turned`).happens(0.3),
   }

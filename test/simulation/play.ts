@@ -8,6 +8,7 @@ import { endFaults, runFaults, runNodeFaults } from './faults.js'
 import { judgeFilter, runFilters } from './filters.js'
 import { judgeCopies, judgeCopy, judgeLevel, judgeStorage, judgeWrites, runTreeLooks } from './judges.js'
 import { judgeLosses, Losses } from './losses.js'
+import { overtakeForwardedWrite } from './overtaken-write.js'
 import { judgeProgress } from './progress.js'
 import { runRaces } from './races.js'
 import { Registers } from './registers.js'
@@ -101,11 +102,12 @@ const act = async (world: World, { servers, registers, credentials, losses }: Pa
 /** What chance hardly ever brings about, when nothing else goes wrong. */
 const actInCalm = async (world: World, parts: Parts): Promise<void> => {
   const { plan, clock } = world
-  if (!plan.areResyncsDisturbed && !plan.isCalmFailover) return
+  if (!plan.areResyncsDisturbed && !plan.isWriteOvertaken && !plan.isCalmFailover) return
   let isOver = false
   const direct = async () => {
     const scene = { ...parts, endMs: clock.monotonic() }
     if (plan.areResyncsDisturbed) await disturbResyncs(world, scene)
+    if (plan.isWriteOvertaken) await world.act('overtaken write', () => overtakeForwardedWrite(world, scene))
     if (plan.isCalmFailover) await failOver(world, parts)
   }
   const directing = direct().finally(() => {

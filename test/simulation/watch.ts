@@ -5,6 +5,7 @@ import type { Runtime } from '../../src/server/runtime/runtime.js'
 import { findVersion } from '../../src/secrets/kv/data.js'
 import { KEYS } from '../../src/storage/keys/key-families.js'
 import type { Kind } from '../../src/lab/model/kinds.js'
+import type { Store } from '../../src/storage/store/store.js'
 import { PromiseJudge } from './promises.js'
 import type { Registers } from './registers.js'
 import type { Member, World } from './world.js'
@@ -19,10 +20,55 @@ export const watch = async (world: World, registers: Registers, isOver: () => bo
     new PairJudge(world, member, registers),
     new PromiseJudge(world, member),
   ])
+  const positions = world.members.map((member) => new PositionJudge(world, member))
   while (!isOver()) {
     await world.clock.sleep(PAUSE_MS)
     for (const judge of judges) judge.look()
+    for (const judge of positions) await judge.look()
   }
+}
+
+/** A secondary that begins to follow an epoch names a position with the hash that the log of its primary has there. */
+class PositionJudge {
+  readonly #world: World
+  readonly #member: Member
+  /** The epoch of the last position that was judged. */
+  #epoch = ''
+
+  constructor(world: World, member: Member) {
+    this.#world = world
+    this.#member = member
+  }
+
+  async look(): Promise<void> {
+    const place = this.#member.cluster.server?.runtime?.store.remotePosition
+    if (!place || place.epoch === this.#epoch) return
+    const primary = this.#world.members.find((member) => writesIn(member, place.epoch))
+    const store = primary?.cluster.server?.runtime?.store
+    if (!primary || !store) return
+    this.#epoch = place.epoch
+    const hash = await hashAt(store, place.index)
+    if (hash && !hash.equals(place.hash))
+      this.#world.fail(
+        `${this.#member.name} follows at ${place.index}, where the log of ${primary.name} has another hash`,
+      )
+  }
+}
+
+/** True for a primary of one server whose log is of this epoch. */
+const writesIn = ({ cluster }: Member, epoch: string): boolean => {
+  const runtime = cluster.server?.runtime
+  const records = runtime?.cluster?.replication.replication.context.roles.records
+  if (!runtime || !records || cluster.hasNodes || runtime.store.epoch !== epoch) return false
+  return records.dr.mode === 'primary' || (records.dr.mode === 'disabled' && records.performance.mode === 'primary')
+}
+
+/** The hash of the frame that ends at this index; undefined if the log has none, or cannot be read now. */
+const hashAt = async (store: Store, index: number): Promise<Buffer | undefined> => {
+  const { position } = store
+  if (position.index === index) return position.hash
+  const frames = await store.framesAfter(index - 1, 1).catch(() => undefined)
+  return frames?.find(({ lastIndex }) => lastIndex === index)?.hash
 }
 
 /** A follower never goes back to who was overtaken by whom it has followed. */

@@ -45,13 +45,6 @@ export const MISSED_BUGS: readonly (Bug & { readonly why: string })[] = [
     why: 'The network of the simulation keeps the order, and loses nothing in the middle.',
   },
   {
-    name: 'a write that an overtaken primary took is acknowledged',
-    file: 'replication/forwarding/forwarder.ts',
-    from: 'if (this.#isGivenUp(index, epochs)) throw',
-    to: 'if (index < 0 && this.#isGivenUp(index, epochs)) throw',
-    why: 'The judge forgives writes that a failover meets on their way.',
-  },
-  {
     name: 'a follower goes back to an older primary',
     file: 'replication/roles/secondary-role.ts',
     from: "      : 'the primary belongs to an older epoch of this set'",
@@ -79,16 +72,6 @@ export const MISSED_BUGS: readonly (Bug & { readonly why: string })[] = [
     from: "const original = running.dr.follower?.primary?.clusterId ?? ''",
     to: "if (running.dr.follower) return undefined\n  const original = ''",
     why: 'A disk in memory forgets what is deleted, and whether the copy has moved what is left to a new generation is not judged.',
-  },
-  {
-    name: 'any place of the log is taken for a known one',
-    file: 'storage/log/wal.ts',
-    from: 'return this.hashAt(index)?.equals(hash) ?? false',
-    to: 'return this.hashAt(index) !== undefined || hash.length === 0',
-    needs: ({ failovers, nodes }) =>
-      failovers.filter((name) => name === 'forced' || name === 'lagging').length > 1 &&
-      nodes.counts.every((count) => count === 1),
-    why: 'A store has to return to a place of a log that was given up; 150 seeds with two forced failovers did not bring that about.',
   },
   {
     name: 'a full disk ends who forgets the former primary',

@@ -74,4 +74,11 @@ export const REPLICATION_BUGS: readonly Bug[] = [
     from: '      await this.#stream.send({ start: position })\n',
     to: '',
   },
+  {
+    name: 'a write that an overtaken primary took is acknowledged',
+    file: 'replication/forwarding/forwarder.ts',
+    from: 'if (this.#isGivenUp(index, epochs)) throw',
+    to: 'if (index < 0 && this.#isGivenUp(index, epochs)) throw',
+    needs: ({ isWriteOvertaken }) => isWriteOvertaken,
+  },
 ]

@@ -181,4 +181,11 @@ export const STORAGE_BUGS: readonly Bug[] = [
     to: 'if (mutations.length < 0) {\n',
     needs: ({ areResyncsDisturbed }) => areResyncsDisturbed,
   },
+  {
+    name: 'any place of the log is taken for a known one',
+    file: 'storage/log/wal.ts',
+    from: 'return this.hashAt(index)?.equals(hash) ?? false',
+    to: 'return this.hashAt(index) !== undefined || hash.length === 0',
+    needs: ({ isWriteOvertaken }) => isWriteOvertaken,
+  },
 ]
