@@ -62,6 +62,41 @@ const storm = async (world: World, chance: Chance, servers: Servers, secondary: 
   }
 }
 
+const ONE_BATCH_PART = 0.2
+const DELETED = 6
+
+/**
+ * Values are deleted in the batch that begins to filter their mount. The log shows the secondary the hashes of these deletions
+ * alone, which outweigh those of the values that it still has, until all data is compared.
+ */
+export const filterInOneBatch = async (world: World, servers: Servers, registers: Registers): Promise<void> => {
+  const { clock, plan } = world
+  const { primary, secondary } = servers
+  const isAsked = new Chance(`${plan.seed} one batch`).happens(ONE_BATCH_PART)
+  if (!secondary || primary.cluster.hasNodes || !isAsked) return
+  await world.act('filter in one batch', async () => {
+    await world.until('the filter is to be lifted', async () =>
+      (await setFilter(world, primary, secondary, false)) ? undefined : 'it was not',
+    )
+    const paths = Array.from({ length: DELETED }, (_, serial) => `hidden/deleted-${serial}`)
+    const change = async (path: string, value: string | undefined) => {
+      registers.begin(path, value)
+      await world.demand(primary, writeOf(path, value))
+      registers.acknowledged(path, value, true)
+    }
+    await Promise.all(paths.map((path) => change(path, `${path} it`)))
+    await level(world, servers)
+    const disk = primary.cluster.server?.labState.disk
+    // What arrives during one batch is in the next one.
+    if (disk) Object.assign(disk, { state: 'slow', delayMs: 50 + 2 * plan.networkDelayMsMax })
+    const first = world.demand(primary, writeOf('one/in-one-batch', 'it'))
+    await clock.sleep(plan.networkDelayMsMax + 10)
+    const deleted = paths.map((path) => change(path, undefined))
+    await Promise.all([first, ...deleted, setFilter(world, primary, secondary, true)])
+    if (disk) disk.state = 'ok'
+  })
+}
+
 /** What the last filter has led to is judged first: another one would have everything compared. */
 export const judgeFilter = async (world: World, servers: Servers, registers: Registers): Promise<void> => {
   const { primary, secondary } = servers

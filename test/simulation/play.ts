@@ -5,7 +5,7 @@ import { judgeLogs, runCounts } from './counts.js'
 import { Credentials, judgeCredentials, runCredentials } from './credentials.js'
 import { failOverInCalm, promoteAgainInCalm, runFailovers } from './failovers.js'
 import { endFaults, runFaults, runNodeFaults } from './faults.js'
-import { judgeFilter, runFilters } from './filters.js'
+import { filterInOneBatch, judgeFilter, runFilters } from './filters.js'
 import { judgeCopies, judgeCopy, judgeLevel, judgeStorage, judgeWrites, runTreeLooks } from './judges.js'
 import { judgeLosses, Losses } from './losses.js'
 import { overtakeForwardedWrite } from './overtaken-write.js'
@@ -57,6 +57,7 @@ const playAndJudge = async (world: World, parts: Parts): Promise<void> => {
   await judgeWrites(world, primary, registers)
   await judgeLosses(world, primary, registers, losses)
   await judgeCredentials(world, credentials, servers)
+  await filterInOneBatch(world, servers, registers)
   if (secondary) await judgeFilter(world, servers, registers)
   await judgeLevel(world, servers.links)
   if (copy) await judgeCopy(world, primary, copy)

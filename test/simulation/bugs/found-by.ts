@@ -32,4 +32,5 @@ export const FOUND_BY: Readonly<Record<string, number>> = {
   'the log is trimmed past a reader': 35,
   'what is deleted while a generation moves is there again': 37,
   'what is written while a generation moves is lost': 3,
+  'what outweighs a filtered hash is not compared': 5,
 }

@@ -10,13 +10,6 @@ export const MISSED_BUGS: readonly (Bug & { readonly why: string })[] = [
     why: 'It is a second line of defence: without another bug no two clusters differ at a place that both know.',
   },
   {
-    name: 'what outweighs a filtered hash is not compared',
-    file: 'replication/secondary/resync.ts',
-    from: ', ...filtered.keys()]',
-    to: ']',
-    why: 'Needs a filter that changes in the moment in which a connection breaks; a unit test has it.',
-  },
-  {
     name: 'nobody notices what came while a filter was lifted',
     file: 'replication/runtime/replication.ts',
     from: 'for (const { key } of commit.mutations) if (filter.isFiltered(key)) return true',

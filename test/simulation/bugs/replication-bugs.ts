@@ -81,4 +81,11 @@ export const REPLICATION_BUGS: readonly Bug[] = [
     to: 'if (index < 0 && this.#isGivenUp(index, epochs)) throw',
     needs: ({ isWriteOvertaken }) => isWriteOvertaken,
   },
+  {
+    name: 'what outweighs a filtered hash is not compared',
+    file: 'replication/secondary/resync.ts',
+    from: ', ...filtered.keys()]',
+    to: ']',
+    needs: ({ topology }) => topology !== 'dr',
+  },
 ]
