@@ -15,6 +15,9 @@ const PATIENCE_MS = 20_000
 const TRIES_MAX = 6
 /** How long a copy whose disk is slow goes on to be told of more than it has. */
 const SLOW_MS = 2_000
+/** A promoted cluster calls its former primary again after so many heartbeats, and forgets it if it has joined. */
+const TOLD_PAUSE_HEARTBEATS = 11
+const heartbeatMsOf = ({ settings }: Plan): number => (settings.heartbeat_interval === '1s' ? 1_000 : 100)
 /** How much longer a message takes where a link is slow: not so long that a heartbeat is missed. */
 const slowLinkMs = ({ settings }: Plan): number => (settings.heartbeat_interval === '1s' ? 500 : 100)
 
@@ -63,7 +66,32 @@ export const failOverInCalm = async (world: World, scene: Scene, spent?: string)
   betweenNodes(before, after, (from, to) => world.network.slow(from, to, 0))
   await world.open(before)
   if (spent !== undefined) await judgeSpent(world, before, spent)
-  await rejoin(world, scene, chance)
+  const isFilled = new Chance(`${plan.seed} full disk`).happens(0.25)
+  await Promise.all([rejoin(world, scene, chance), ...(isFilled ? [forgetOnFullDisk(world, before, after)] : [])])
+}
+
+/** The disk of the promoted cluster is full when it is to forget the former primary, which has joined it by then. */
+const forgetOnFullDisk = async (world: World, former: Member, promoted: Member): Promise<void> => {
+  const { clock, plan } = world
+  const context = () => replicationOf(promoted)?.context
+  const isForgotten = () => {
+    const record = context()?.roles.record('dr')
+    return record?.mode !== 'primary' || record.former === undefined
+  }
+  const hasJoined = () =>
+    (context()?.running.dr.primary?.registry.views() ?? []).some(
+      ({ secondaryId, isConnected }) => isConnected && secondaryId === former.name.toLowerCase(),
+    )
+  const endMs = clock.monotonic() + PATIENCE_MS
+  while (!isForgotten() && !hasJoined() && clock.monotonic() < endMs) await clock.sleep(5)
+  const disk = promoted.cluster.server?.labState.disk
+  if (!disk || isForgotten() || !hasJoined()) return
+  disk.state = 'full'
+  await clock.sleep(heartbeatMsOf(plan) * TOLD_PAUSE_HEARTBEATS)
+  disk.state = 'ok'
+  await world.until(`${promoted.name} is to forget the former primary, which has joined`, async () =>
+    isForgotten() ? undefined : 'it has not',
+  )
 }
 
 /** An operation token ends with the promotion that it was made for. */
@@ -178,6 +206,8 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
     betweenNodes(away, secondary, (from, to) => world.network.cut(from, to))
     await force(world, scene, after)
     await becomes(world, otherCopy, 'primary', () => promote(world, otherCopy, true))
+    if (new Chance(`${world.plan.seed} told by the former primary`).happens(0.5))
+      await learnFromFormer(world, before, [after, otherCopy], secondary)
     await pause()
     betweenNodes(away, secondary, (from, to) => world.network.mend(from, to))
     await pause()
@@ -196,6 +226,27 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
       await world.until(`${before.name} is to hear that it is overtaken`, () => hears(world, before, after))
     await rejoin(world, scene, chance)
   },
+}
+
+/** Two that were promoted beside each other hear of each other from nothing but the former primary of both. */
+const learnFromFormer = async (
+  world: World,
+  former: Member,
+  promoted: readonly Member[],
+  secondary: Member,
+): Promise<void> => {
+  for (const one of promoted) betweenNodes(one, secondary, (from, to) => world.network.cut(from, to))
+  await world.open(former)
+  const isFenced = ({ cluster }: Member) => cluster.server?.runtime?.cluster?.replication.view.fence !== undefined
+  await world.until(
+    `one of ${promoted.map(({ name }) => name).join(' and ')} is to hear of the other one`,
+    async () => {
+      if (promoted.some(isFenced)) return undefined
+      if (world.network.isCalm) await raiseAll(world)
+      return 'neither is fenced'
+    },
+  )
+  for (const one of promoted) betweenNodes(one, secondary, (from, to) => world.network.mend(from, to))
 }
 
 /** Between two clusters, each way. */

@@ -135,4 +135,18 @@ export const ROLE_BUGS: readonly Bug[] = [
     to: '',
     needs: ({ topology }) => topology !== 'dr',
   },
+  {
+    name: 'nobody tells the former primary',
+    file: 'replication/roles/former-primary.ts',
+    from: 'if (overtaker) fences.meet',
+    to: 'if (overtaker && !isHeard) fences.meet',
+    needs: ({ topology }) => topology === 'twins',
+  },
+  {
+    name: 'a full disk ends who forgets the former primary',
+    file: 'replication/roles/former-primary.ts',
+    from: '      (error: unknown) => {\n',
+    to: "      (error: unknown) => {\n        if (kind === 'dr') throw error\n",
+    needs: ({ isCalmFailover }) => isCalmFailover,
+  },
 ]
