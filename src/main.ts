@@ -18,6 +18,6 @@ if (isTooOld(node)) {
   // A server hears signals before the rest of the program is loaded.
   const isServer = args[args[0] === 'vault' ? 1 : 0] === 'server'
   const signals = isServer ? new StopSignals(() => process.exit(0)) : undefined
-  const { main } = await import('./cli/main.js')
+  const { main } = await import('./cli/program.js')
   process.exitCode = await main([calledAs, ...args], signals)
 }

@@ -33,10 +33,10 @@ import { waitCommand } from './commands/wait.js'
 import { wireCommand } from './commands/lab/wire.js'
 import { commandTerm, examples } from './terminal/help.js'
 import { EXIT, exitCodeOf } from './terminal/exit-codes.js'
-import { FORMATS, type Output, ProcessOutput } from './terminal/output.js'
+import { FORMATS, type Output, outliveReaders, ProcessOutput } from './terminal/output.js'
 import { keepTelling } from './terminal/patience.js'
 import { StopSignals } from './terminal/stop-signals.js'
-import { describeUnexpected } from './terminal/unexpected.js'
+import { describeUnexpected, endOnMistakes } from './terminal/unexpected.js'
 import { packageVersion } from '../base/package-version.js'
 
 /**
@@ -80,6 +80,13 @@ const findReason = async ({ url }: ApiUnreachable): Promise<string | undefined> 
 
 /** Returns true for a system error, for example an unreadable file. Its text names the file. */
 const isOfSystem = (error: unknown): boolean => error instanceof Error && 'syscall' in error
+
+/** Runs one command as the whole process. Parameters and result are those of `run`. */
+export const main = (argv: readonly string[], signals?: StopSignals): Promise<number> => {
+  outliveReaders()
+  endOnMistakes()
+  return run(argv, signals)
+}
 
 /**
  * Runs one command. Resolves to the exit code. `argv`: the name of the program, then the arguments. `signals`: the

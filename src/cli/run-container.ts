@@ -8,6 +8,7 @@ import type { StopSignals } from './terminal/stop-signals.js'
 import { endOnMistakes } from './terminal/unexpected.js'
 import { lchownSync, lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { makeDirectory } from '../base/make-directory.js'
+import { messageOf } from '../base/printable.js'
 
 /**
  * Runs the first process of a container. A program of this package runs in this process, as user `vault` if the
@@ -73,7 +74,7 @@ const giveDirectories = (directories: readonly string[], account: Account): stri
       give(directory, account)
       return []
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = messageOf(error)
       return [`${directory} could not be given to user ${account.name}: ${reason}`]
     }
   })

@@ -6,14 +6,14 @@ import { inspect } from 'node:util'
 import { systemClock } from '../../base/clock.js'
 import { stateDirectory } from '../../lab/model/state-directory.js'
 import { packageVersion } from '../../base/package-version.js'
-import { printable } from '../../base/printable.js'
+import { messageOf, printable } from '../../base/printable.js'
 
 /** Maximum number of saved reports, so that a command in a loop does not fill a disk. */
 const KEPT_MAX = 20
 
 /** Returns one line about an unexpected error. Saves the stack trace to a file. */
 export const describeUnexpected = (error: unknown): string => {
-  const [text = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
+  const [text = ''] = messageOf(error).split('\n')
   return `unexpected: ${text}; ${keepDetails(error)}`
 }
 
@@ -32,7 +32,7 @@ const keepDetails = (error: unknown): string => {
     removeOldest(directory)
     return `details are in ${file}. "understudy doctor" looks for what is wrong with this machine; else report it with that file`
   } catch (problem) {
-    return `its details could not be kept: ${problem instanceof Error ? problem.message : String(problem)}`
+    return `its details could not be kept: ${messageOf(problem)}`
   }
 }
 

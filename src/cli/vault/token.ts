@@ -54,13 +54,8 @@ export const tokenCommands: readonly Command[] = [
     summary: 'Look up a token (default: the current token)',
     flags: ACCESSOR_FLAG,
     run: async ({ api, out, args: [subject = ''], flags }) => {
-      const what = 'Error looking up token'
-      if (flags.accessor && subject === '') throw localError('Not enough arguments with -accessor (expected 1, got 0)')
-      const { secret } = flags.accessor
-        ? await api.request(what, 'POST', 'auth/token/lookup-accessor', { body: { accessor: subject } })
-        : subject
-          ? await api.request(what, 'POST', 'auth/token/lookup', { body: { token: subject } })
-          : await api.request(what, 'GET', 'auth/token/lookup-self')
+      const { path, body } = requestAbout('lookup', subject, flags.accessor)
+      const { secret } = await api.request('Error looking up token', body ? 'POST' : 'GET', path, body ? { body } : {})
       return out.secret(found(secret, 'the token'))
     },
   }),
@@ -68,14 +63,10 @@ export const tokenCommands: readonly Command[] = [
     summary: 'Renew a token (default: the current token)',
     flags: { ...ACCESSOR_FLAG, increment: flag.duration('How much longer.', { aliases: ['i'] }) },
     run: async ({ api, out, args: [subject = ''], flags }) => {
-      const what = 'Error renewing token'
-      if (flags.accessor && subject === '') throw localError('Not enough arguments with -accessor (expected 1, got 0)')
-      const increment = flags.increment ?? 0
-      const { secret } = flags.accessor
-        ? await api.request(what, 'POST', 'auth/token/renew-accessor', { body: { accessor: subject, increment } })
-        : subject
-          ? await api.request(what, 'PUT', 'auth/token/renew', { body: { token: subject, increment } })
-          : await api.request(what, 'PUT', 'auth/token/renew-self', { body: { increment } })
+      const { path, body } = requestAbout('renew', subject, flags.accessor)
+      const { secret } = await api.request('Error renewing token', flags.accessor ? 'POST' : 'PUT', path, {
+        body: { ...body, increment: flags.increment ?? 0 },
+      })
       return out.secret(found(secret, 'the token'))
     },
   }),
@@ -87,8 +78,8 @@ export const tokenCommands: readonly Command[] = [
       mode: flag.text('orphan to keep the tokens it made, path to end all that were made below a path.'),
     },
     run: async ({ api, out, args: [subject = ''], flags }) => {
-      const { method, path, body } = revocation(subject, flags)
-      await api.request('Error revoking token', method, path, { ...(body && { body }) })
+      const { path, body } = revocation(subject, flags)
+      await api.request('Error revoking token', flags.accessor ? 'POST' : 'PUT', path, body ? { body } : {})
       return out.success('Revoked token (if it existed)')
     },
   }),
@@ -100,13 +91,12 @@ export const tokenCommands: readonly Command[] = [
       const subject = args.length > 1 ? (args[0] ?? '') : api.settings.token
       const isOwn = !flags.accessor && subject === api.settings.token
       if (flags.accessor && args.length < 2) throw localError('Not enough arguments with -accessor (expected 2, got 1)')
-      const { secret } = flags.accessor
-        ? await api.request('Error listing capabilities', 'POST', 'sys/capabilities-accessor', {
-            body: { accessor: subject, path },
-          })
-        : await api.request('Error listing capabilities', 'POST', `sys/capabilities${isOwn ? '-self' : ''}`, {
-            body: { token: subject, path },
-          })
+      const { secret } = await api.request(
+        'Error listing capabilities',
+        'POST',
+        `sys/capabilities${flags.accessor ? '-accessor' : isOwn ? '-self' : ''}`,
+        { body: { [flags.accessor ? 'accessor' : 'token']: subject, path } },
+      )
       const capabilities = secret?.data?.capabilities ?? secret?.data?.[path]
       if (!Array.isArray(capabilities)) throw remoteError(`No capabilities found for ${path}`)
       const sorted = textsOfJson(capabilities).sort()
@@ -115,24 +105,27 @@ export const tokenCommands: readonly Command[] = [
   }),
 ]
 
-interface Revocation {
-  readonly method: 'PUT' | 'POST'
+interface TokenRequest {
   readonly path: string
   readonly body?: Readonly<Record<string, string>>
+}
+
+/** Returns the request about a token or, with `isAccessor`, that of an accessor; about the own token without a subject. */
+const requestAbout = (verb: string, subject: string, isAccessor: boolean): TokenRequest => {
+  if (isAccessor && subject === '') throw localError('Not enough arguments with -accessor (expected 1, got 0)')
+  if (isAccessor) return { path: `auth/token/${verb}-accessor`, body: { accessor: subject } }
+  return subject ? { path: `auth/token/${verb}`, body: { token: subject } } : { path: `auth/token/${verb}-self` }
 }
 
 const revocation = (
   subject: string,
   { accessor, self, mode }: { readonly accessor: boolean; readonly self: boolean; readonly mode: string },
-): Revocation => {
+): TokenRequest => {
   if (!['', 'orphan', 'path'].includes(mode)) throw localError(`Unknown mode: ${mode}; modes are orphan and path`)
   if (self && (subject !== '' || accessor || mode !== ''))
     throw localError('-self goes with no argument, -accessor or -mode')
   if (accessor && mode !== '') throw localError('-accessor does not go with -mode')
   if (!self && subject === '') throw localError('Not enough arguments (expected 1, got 0)')
-  if (self) return { method: 'PUT', path: 'auth/token/revoke-self' }
-  if (accessor) return { method: 'POST', path: 'auth/token/revoke-accessor', body: { accessor: subject } }
-  if (mode === 'orphan') return { method: 'PUT', path: 'auth/token/revoke-orphan', body: { token: subject } }
-  if (mode === 'path') return { method: 'PUT', path: `sys/leases/revoke-prefix/${subject}` }
-  return { method: 'PUT', path: 'auth/token/revoke', body: { token: subject } }
+  if (mode === 'path') return { path: `sys/leases/revoke-prefix/${subject}` }
+  return requestAbout(mode === 'orphan' ? 'revoke-orphan' : 'revoke', subject, accessor)
 }

@@ -2,6 +2,7 @@
  * The audit devices of this cluster. A request is executed only after at least one device has written its entry, and
  * answered only after one has written the entry of the response. Without devices there is no such requirement.
  */
+import { messageOf } from '../../base/printable.js'
 import type { Clock } from '../../base/clock.js'
 import { uuid } from '../../base/id.js'
 import type { Log } from '../../base/log.js'
@@ -195,7 +196,7 @@ export class AuditBroker {
   }
 
   #warn(device: AuditDevice, error: unknown): false {
-    this.#options.log.error('an audit device failed', { device: device.record.path, reason: reasonOf(error) })
+    this.#options.log.error('an audit device failed', { device: device.record.path, reason: messageOf(error) })
     return false
   }
 }
@@ -206,11 +207,9 @@ const orRefuse = async (step: Promise<void>, refusal: string): Promise<void> => 
   try {
     await step
   } catch (error) {
-    throw new LogicalError('invalid-request', `${refusal}: ${reasonOf(error)}`, { cause: error })
+    throw new LogicalError('invalid-request', `${refusal}: ${messageOf(error)}`, { cause: error })
   }
 }
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 interface AuditedHeader {
   readonly hmac: boolean

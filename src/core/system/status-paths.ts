@@ -88,7 +88,6 @@ export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
   definePath(
     oldPath({
       pattern: 'leader',
-      fields: {},
       summary: 'Read the addresses of the active node.',
       operations: { read: ({ request }) => bare(withhold(leaderBody(deps), request)) },
     }),
