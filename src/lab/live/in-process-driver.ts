@@ -2,14 +2,12 @@ import { systemClock } from '../../base/clock.js'
 import type { ClusterAccess, ClusterKeys, LabAccess } from '../model/cluster.js'
 import type { LabNode } from '../in-process/in-process-node.js'
 import type { LabCluster } from '../in-process/in-process-cluster.js'
-import type { ActiveFault, FaultRequest } from '../daemon/active-fault.js'
 import { LabDaemon } from '../daemon/lab-daemon.js'
 import type { OpenRoute } from '../daemon/open-routes.js'
-import { type LabDriver, LiveLab } from './live-lab.js'
+import { type LabDriver, type LabFaults, LiveLab } from './live-lab.js'
 import { cannot, type ProcessVerb } from '../model/server-verbs.js'
-import { unsealCluster } from '../keys/seals.js'
 import type { Topology } from '../model/topology.js'
-import type { LocalEvents } from './local-events.js'
+import { faultsOf, type LocalEvents } from './local-events.js'
 
 /** The lab to drive. Its clusters and proxies run in this process. */
 export interface DrivenLab {
@@ -27,6 +25,7 @@ class InProcessDriver implements LabDriver {
   readonly name: string
   readonly clock = systemClock
   readonly events: LocalEvents
+  readonly faults: LabFaults
   readonly #lab: DrivenLab
   readonly #daemon: LabDaemon
 
@@ -39,6 +38,7 @@ class InProcessDriver implements LabDriver {
       clusters: () => this.clusters(),
       tell: (draft) => this.events.tell(draft),
     })
+    this.faults = faultsOf(this.#daemon)
   }
 
   get topology(): Topology {
@@ -49,63 +49,21 @@ class InProcessDriver implements LabDriver {
     return this.#lab.access().clusters
   }
 
-  nodes(): readonly string[] {
-    return this.#lab.clusters.flatMap(({ nodes }) => (nodes.length > 1 ? nodes.map((node) => node.name) : []))
-  }
-
   keepKeys(name: string, keys: Partial<ClusterKeys>): void {
     this.#lab.cluster(name).useKeys(keys)
   }
 
   async work(verb: ProcessVerb, name: string): Promise<string> {
-    if (this.nodes().includes(name)) return this.#workOnNode(verb, this.#lab.node(name as `${string}${number}`))
-    const cluster = this.#lab.cluster(name)
-    switch (verb) {
-      case 'start':
-        return this.#start(name)
-      case 'stop':
-        await cluster.stop()
-        return `cluster ${name} is stopped`
-      case 'restart':
-        await cluster.stop()
-        return this.#start(name)
-      case 'crash':
-        await cluster.crash()
-        return `cluster ${name} was killed`
-      case 'pause':
-      case 'resume':
-      case 'wipe':
-        throw cannot(`"${verb}"`, this.kind)
-    }
-  }
-
-  async #workOnNode(verb: ProcessVerb, node: LabNode): Promise<string> {
     if (verb === 'pause' || verb === 'resume' || verb === 'wipe') throw cannot(`"${verb}"`, this.kind)
-    if (verb === 'restart') await node.stop()
-    await node[verb === 'restart' ? 'start' : verb]()
-    return `${verb} ${node.name}`
-  }
-
-  async #start(name: string): Promise<string> {
-    const cluster = this.#lab.cluster(name)
-    await cluster.start()
-    const clusters = this.clusters()
-    const access = clusters.find((one) => one.name === name)
-    if (access) await unsealCluster({ name: this.name, clusters }, access)
+    const cluster = this.#lab.clusters.find((one) => one.name === name)
+    const place = cluster ?? this.#lab.node(name as `${string}${number}`)
+    const what = `${cluster ? 'cluster' : 'node'} ${name}`
+    if (verb === 'crash') await place.crash()
+    else if (verb !== 'start') await place.stop()
+    if (verb === 'crash' || verb === 'stop') return `${what} ${verb === 'stop' ? 'is stopped' : 'was killed'}`
+    await place.start()
     await this.#daemon.remind(name)
-    return `cluster ${name} is open at ${cluster.apiAddress}`
-  }
-
-  setFault(request: FaultRequest): Promise<ActiveFault> {
-    return this.#daemon.set(request)
-  }
-
-  async faults(): Promise<readonly ActiveFault[]> {
-    return this.#daemon.active
-  }
-
-  heal(ids?: readonly number[]): Promise<readonly ActiveFault[]> {
-    return this.#daemon.heal(ids)
+    return `${what} is open at ${place.address}`
   }
 
   async close(): Promise<void> {

@@ -21,6 +21,15 @@ export interface LabEvents {
   append(draft: EventDraft): Promise<void>
   /** Calls the listener for each new event, until the returned function is called. */
   subscribe(listener: (event: LabEvent) => void): () => void
+  close(): void
+}
+
+/** The faults of a lab. */
+export interface LabFaults {
+  set(request: FaultRequest): Promise<ActiveFault>
+  list(): Promise<readonly ActiveFault[]>
+  /** Removes these faults, or all, and resolves with the removed faults. */
+  heal(ids?: readonly number[]): Promise<readonly ActiveFault[]>
 }
 
 /** The operations that differ between kinds of labs. An unsupported action rejects with LabError `usage`, created by `cannot`. */
@@ -31,8 +40,7 @@ export interface LabDriver {
   /** The clock for waits and measurements: real time, even if the clusters run in virtual time. */
   readonly clock: Clock
   readonly events: LabEvents
-  /** Names of all nodes of multi-node clusters. */
-  nodes?(): readonly string[]
+  readonly faults: LabFaults
   /** The current knowledge about clusters. Joins and promotions change their keys. */
   clusters(): readonly ClusterAccess[]
   /** Finds the active nodes, if they are not tracked continuously. Afterwards, `clusters()` returns their addresses. */
@@ -41,10 +49,6 @@ export interface LabDriver {
   keepKeys(cluster: string, keys: Partial<ClusterKeys>): void
   /** Runs an action on a server and returns a description. `start` unseals with the keys of the lab. */
   work(verb: ProcessVerb, cluster: string, timeoutMs: number): Promise<string>
-  setFault(request: FaultRequest): Promise<ActiveFault>
-  faults(): Promise<readonly ActiveFault[]>
-  /** Removes these faults, or all, and resolves with the removed faults. */
-  heal(ids?: readonly number[]): Promise<readonly ActiveFault[]>
   /** Releases the resources of the driver. The lab stays up. */
   close(): Promise<void>
 }
@@ -94,7 +98,7 @@ export class LiveLab implements LabAccess {
   }
 
   #findNode(name: string): ClusterAccess | undefined {
-    const [, letter, place = ''] = /^([A-Z])([1-9])$/.exec(name) ?? []
+    const [, letter, place = ''] = /^(.+)([1-9])$/.exec(name) ?? []
     const of = this.clusters.find((cluster) => cluster.name === letter)
     const apiAddress = of?.nodeAddresses?.[Number(place) - 1]
     return of && apiAddress !== undefined ? { ...of, name, apiAddress, nodeAddresses: undefined } : undefined
@@ -110,11 +114,6 @@ export class LiveLab implements LabAccess {
   /** Finds the active nodes. Later requests to clusters go to them. */
   async followActiveNodes(): Promise<void> {
     await this.#driver.followActiveNodes?.()
-  }
-
-  /** Throws a usage error unless the name is that of a cluster or a node. */
-  requirePlace(name: string): void {
-    if (!this.#driver.nodes?.().includes(name)) this.cluster(name)
   }
 
   /** Returns a client without a token: one per cluster, closed with the handle. */
@@ -170,23 +169,23 @@ export class LiveLab implements LabAccess {
 
   /** Runs an action on a cluster and returns a description. */
   work(verb: ServerVerb, name: string, timeoutMs: number): Promise<string> {
-    this.requirePlace(name)
-    if (verb === 'seal') return sealCluster(this, this.cluster(name))
-    return verb === 'unseal' ? unsealCluster(this, this.cluster(name)) : this.#driver.work(verb, name, timeoutMs)
+    const cluster = this.cluster(name)
+    if (verb === 'seal') return sealCluster(this, cluster)
+    return verb === 'unseal' ? unsealCluster(this, cluster) : this.#driver.work(verb, name, timeoutMs)
   }
 
   async setFault(request: FaultRequest): Promise<ActiveFault> {
-    for (const name of 'between' in request ? request.between : [request.cluster]) this.requirePlace(name)
-    return this.#driver.setFault(request)
+    for (const name of 'between' in request ? request.between : [request.cluster]) this.cluster(name)
+    return this.#driver.faults.set(request)
   }
 
   faults(): Promise<readonly ActiveFault[]> {
-    return this.#driver.faults()
+    return this.#driver.faults.list()
   }
 
   /** Removes these faults, or all. */
   heal(ids?: readonly number[]): Promise<readonly ActiveFault[]> {
-    return this.#driver.heal(ids)
+    return this.#driver.faults.heal(ids)
   }
 
   async close(): Promise<void> {

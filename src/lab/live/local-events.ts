@@ -1,7 +1,8 @@
 import type { Clock } from '../../base/clock.js'
 import { type EventDraft, type LabEvent, timesOf } from '../events/event.js'
+import type { LabDaemon } from '../daemon/lab-daemon.js'
 import { Watch, type WatchedCluster } from '../daemon/watch.js'
-import type { LabEvents } from './live-lab.js'
+import type { LabEvents, LabFaults } from './live-lab.js'
 
 /** Events of a lab without a daemon: sent to listeners only. Clusters are polled while there is a listener. */
 export class LocalEvents implements LabEvents {
@@ -52,3 +53,10 @@ export class LocalEvents implements LabEvents {
     this.#watch = undefined
   }
 }
+
+/** Returns the faults that a daemon of this process owns. */
+export const faultsOf = (daemon: LabDaemon): LabFaults => ({
+  set: (request) => daemon.set(request),
+  list: async () => daemon.active,
+  heal: (ids) => daemon.heal(ids),
+})

@@ -198,8 +198,12 @@ export interface AttachedLab extends WiredClusters {
 
 export type AnyLab = LabRecord | AttachedLab
 
-/** Returns the lab with new keys of a cluster. Absent keys do not change. */
-export const withClusterKeys = (lab: AnyLab, name: string, keys: Partial<ClusterKeys>): AnyLab => {
+/** Returns the lab with new keys or addresses of a cluster. Absent ones do not change. */
+export const withClusterKeys = (
+  lab: AnyLab,
+  name: string,
+  keys: Partial<ClusterKeys & Pick<ServerRecord, 'apiAddress' | 'clusterAddress'>>,
+): AnyLab => {
   const set = <T extends ClusterAccess>(cluster: T): T => (cluster.name === name ? { ...cluster, ...keys } : cluster)
   return isAttached(lab) ? { ...lab, clusters: lab.clusters.map(set) } : { ...lab, clusters: lab.clusters.map(set) }
 }

@@ -6,7 +6,7 @@ import { downLab } from '../lifecycle/down.js'
 import { type LabHost, thisHost } from '../processes/lab-host.js'
 import { upLab } from '../lifecycle/up.js'
 import { openInProcessLab } from '../live/in-process-driver.js'
-import { openProcessLab } from '../live/process-driver.js'
+import { openLab } from '../live/open-lab.js'
 import type { LiveLab } from '../live/live-lab.js'
 import { randomPorts } from '../model/ports.js'
 import { serversOf, type Topology } from '../model/topology.js'
@@ -63,7 +63,7 @@ const upProcesses: Up = async (drill, topology, options) => {
     },
     host,
   )
-  const lab = openProcessLab(name, host)
+  const lab = openLab(name, host)
   return {
     lab,
     end: async ({ keep }) => {

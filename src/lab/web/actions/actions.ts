@@ -190,7 +190,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
 
 /** Returns the requests that an action would send, or the steps of a drill. Empty if the action is a single command. */
 export const linesOf = async (action: PageAction, lab: LiveLab): Promise<readonly string[]> => {
-  for (const name of action.clusters) lab.requirePlace(name)
+  for (const name of action.clusters) lab.cluster(name)
   const { steps, lines } = ACTIONS[action.verb]
   if (!steps) return lines?.(action, lab) ?? []
   await lab.followActiveNodes()
