@@ -2,13 +2,13 @@ import { Command, Option } from 'commander'
 import { parseDurationMs } from '../../base/duration.js'
 import { ApiClient, ApiUnreachable } from '../../client/api-client.js'
 import { type AnyLab, clientOf, describeServer } from '../../lab/model/cluster.js'
-import { findUnconverged } from '../../lab/status/convergence.js'
 import { LabError } from '../../lab/model/lab-error.js'
 import { requireAnyLab } from '../../lab/model/lab-directory.js'
 import { type LabHost, thisHost } from '../../lab/processes/lab-host.js'
 import { atSpeaker, type ClusterOfNodes } from '../../lab/nodes/nodes.js'
 import { explainSilence } from '../../lab/lifecycle/listing.js'
 import { chooseClusters, findNode } from '../../lab/nodes/choose.js'
+import { findUnconverged } from '../../lab/status/links.js'
 import { findMissing, READINESS, type Readiness } from '../../lab/status/readiness.js'
 import { type Survey, surveyLab } from '../../lab/status/survey.js'
 import { waitFor } from '../../lab/requests/wait.js'
@@ -17,7 +17,7 @@ import type { Output } from '../terminal/output.js'
 
 /** Conditions of a whole lab. Each returns the part that is still false. */
 const OF_LAB = {
-  converged: findUnconverged,
+  converged: ({ clusters }: Survey) => findUnconverged(clusters),
   healthy: ({ problems }: Survey) => (problems.length === 0 ? undefined : problems.join('; ')),
 } as const
 

@@ -1,13 +1,10 @@
 import type { Clock } from '../../base/clock.js'
 import { KINDS, type Kind } from '../model/kinds.js'
-import { findLag } from '../requests/replication.js'
+import { findLag, isStreaming, type Status } from '../requests/replication.js'
 import { isAt, type KeyOwner } from '../keys/key-ring.js'
-import { findLinks } from '../status/links.js'
-import { findDifferentRoots } from '../status/roots.js'
-import { askCluster, findTwoPrimaries } from '../status/survey.js'
+import { findLinks, findProblemsOf } from '../status/links.js'
+import { askCluster, viewOf } from '../status/survey.js'
 import type { Topology } from '../model/topology.js'
-
-type Status = Readonly<Record<string, unknown>>
 
 /** A cluster whose state can be queried. */
 export interface SeenCluster extends KeyOwner {
@@ -51,7 +48,11 @@ const findUnreplicatedKind = async (
   if (mode !== 'secondary') return undefined
   if (address === '') return 'it is a secondary that follows no primary'
   const primary = clusters.find((one) => isAt(one, address))
-  if (!primary) return findUnconnected(status)
+  // Of a primary outside this lab, only the connection is known.
+  if (!primary)
+    return isStreaming(status)
+      ? undefined
+      : `it is cut off from ${address} (${status.state}, ${status.connection_state})`
   if (!primary.isRunning) return `its primary ${primary.name} does not run`
   return findLag(primary.anonymous, cluster.anonymous, kind)
 }
@@ -59,12 +60,6 @@ const findUnreplicatedKind = async (
 /** Whether a cluster is a DR secondary, which its DR primary represents in the performance replication set. */
 const isDrSecondary = async (cluster: SeenCluster): Promise<boolean> =>
   (await cluster.status('dr')).mode === 'secondary'
-
-/** Returns the problem of a secondary whose primary is outside this lab, of which only the connection is known. */
-const findUnconnected = ({ state, connection_state: connection, primary_cluster_addr: address }: Status) =>
-  state === 'stream-wals' && connection === 'ready'
-    ? undefined
-    : `it is cut off from ${address} (${state}, ${connection})`
 
 /** Finds a stopped cluster that a primary knows as its secondary. */
 const findAwaited = async (
@@ -88,19 +83,11 @@ export const findProblems = async (
   clock: Clock,
 ): Promise<string[]> => {
   const views = await Promise.all(
-    clusters.map(async (cluster) => {
-      if (!cluster.isRunning) return { name: cluster.name, problems: ['is stopped'] }
-      const view = await askCluster(cluster.anonymous).catch(() => undefined)
-      return { name: cluster.name, ...(view ?? { problems: ['does not answer'] }) }
-    }),
+    clusters.map(({ name, apiAddress, isRunning, anonymous }) =>
+      viewOf({ name, apiAddress, process: isRunning ? 'running' : 'stopped', pid: null }, () => askCluster(anonymous)),
+    ),
   )
-  const answered = views.flatMap((view) => ('dr' in view ? [view] : []))
   const ask = async (name: string, kind: Kind) => clusters.find((one) => one.name === name)?.status(kind) ?? {}
-  const links = findLinks(answered, [], clock.now())
-  return [
-    ...views.flatMap(({ name, problems }) => problems.map((text) => `${name} ${text}`)),
-    ...KINDS.flatMap((kind) => findTwoPrimaries(answered, kind)),
-    ...(await findDifferentRoots(links, answered, ask, clock)),
-    ...faultyLinks.map((pair) => `the link ${pair} is cut or has a fault`),
-  ]
+  const faulty = faultyLinks.map((pair) => `the link ${pair} is cut or has a fault`)
+  return [...(await findProblemsOf(views, findLinks(views, [], clock.now()), ask, clock)), ...faulty]
 }

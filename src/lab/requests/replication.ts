@@ -107,6 +107,10 @@ export const findLagBetween = async (
   return `merkle roots differ: ${textOfJson(ours.merkle_root)} and ${textOfJson(theirs.merkle_root)}`
 }
 
+/** Whether a status shows a connected, streaming secondary. */
+export const isStreaming = ({ mode, state, connection_state }: Status): boolean =>
+  mode === 'secondary' && state === 'stream-wals' && connection_state === 'ready'
+
 /** Whether a secondary has everything that its primary had when its status was read. */
 export const hasAll = (secondary: Status, primary: Status, kind: Kind): boolean =>
   Number(secondary.last_remote_wal) >= Number(primary[kind === 'dr' ? 'last_dr_wal' : 'last_performance_wal'])

@@ -11,7 +11,8 @@ import { KINDS, type Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import type { ClusterNetwork } from '../links/links.js'
 import { type PortPair, randomPorts } from '../model/ports.js'
-import { AT_REST, collect, eachOf, isStreaming, type ServerImage } from './server-image.js'
+import { AT_REST, collect, eachOf, type ServerImage } from './server-image.js'
+import { isStreaming } from '../requests/replication.js'
 import { configOf, type ServerPlan } from './server-plan.js'
 
 interface InProcessOptions extends ServerPlan {

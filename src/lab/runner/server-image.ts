@@ -13,10 +13,6 @@ export interface ServerImage {
 /** The state of a stopped server. */
 export const AT_REST: ImageState = { skewMs: 0, holds: [], isSealed: true }
 
-/** Whether a replication status shows a connected, streaming secondary. */
-export const isStreaming = ({ mode, state, connection_state }: Readonly<Record<string, unknown>>): boolean =>
-  mode === 'secondary' && state === 'stream-wals' && connection_state === 'ready'
-
 export const collect = async (chunks: AsyncIterable<readonly Entry[]>): Promise<(readonly Entry[])[]> => {
   const all: (readonly Entry[])[] = []
   for await (const chunk of chunks) all.push(chunk)

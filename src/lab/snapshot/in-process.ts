@@ -1,9 +1,9 @@
 import type { LabCluster } from '../in-process/in-process-cluster.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
-import { findLagBetween } from '../requests/replication.js'
+import { findLagBetween, isStreaming } from '../requests/replication.js'
 import type { InProcessServer } from '../runner/in-process.js'
-import { isStreaming, type ServerImage } from '../runner/server-image.js'
+import type { ServerImage } from '../runner/server-image.js'
 
 /** All clusters of an in-process lab at one time, in memory. */
 export type Moment = readonly ClusterMoment[]

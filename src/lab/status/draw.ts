@@ -1,8 +1,7 @@
 import { type ActiveFault, isOfLink } from '../daemon/active-fault.js'
 import type { LinkFault } from '../proxy/link-faults.js'
 import { KIND_WORDS, KINDS } from '../model/kinds.js'
-import type { Survey } from './survey.js'
-import type { ClusterView, NodeRow, ProcessState } from './cluster-view.js'
+import type { ClusterView, NodeRow, ProcessState, Survey } from './survey.js'
 import type { FollowView } from './links.js'
 
 const HEADER = ['cluster', 'state', 'lag', 'heartbeat', 'wal', 'merkle root', 'address', 'process']

@@ -1,6 +1,9 @@
+import { textOfJson } from '../../base/json-print.js'
+import type { Clock } from '../../base/clock.js'
 import { type ActiveFault, isOfLink } from '../daemon/active-fault.js'
-import { KINDS, type Kind } from '../model/kinds.js'
-import type { ClusterView } from './cluster-view.js'
+import { KIND_WORDS, KINDS, type Kind } from '../model/kinds.js'
+import { hasAll, isStreaming, type Status } from '../requests/replication.js'
+import type { RoleView } from './role-view.js'
 
 /** A secondary and its primary, if it has one. */
 export interface FollowView {
@@ -21,7 +24,7 @@ export interface FollowView {
 }
 
 /** The replication part of a cluster view. */
-export type RoleHolder = Pick<ClusterView, 'name' | Kind>
+export type RoleHolder = Readonly<Record<Kind, RoleView>> & { readonly name: string }
 
 export const findLinks = (
   clusters: readonly RoleHolder[],
@@ -79,11 +82,115 @@ export const findPrimary = <T extends RoleHolder>(
 }
 
 /** Whether a primary may know a secondary. During its first copy, a secondary has not reported its ID. */
-const mayKnow = ({ knownSecondaries }: RoleHolder[Kind], secondaryId: string): boolean =>
+const mayKnow = ({ knownSecondaries }: RoleView, secondaryId: string): boolean =>
   secondaryId === '' || knownSecondaries.includes(secondaryId)
 
-const secondsBehind = ({ ageMs, connectionState, lastHeartbeat }: RoleHolder[Kind], nowMs: number): number | null => {
+const secondsBehind = ({ ageMs, connectionState, lastHeartbeat }: RoleView, nowMs: number): number | null => {
   if (connectionState === 'ready') return ageMs / 1000
   if (lastHeartbeat !== '') return Math.max(ageMs, nowMs - Date.parse(lastHeartbeat)) / 1000
   return ageMs > 0 ? ageMs / 1000 : null
+}
+
+/** A cluster with the descriptions of its own problems. */
+interface ObservedRoles extends RoleHolder {
+  readonly problems: readonly string[]
+}
+
+/** Returns the problems of clusters, and between them. */
+export const findProblemsOf = async (
+  clusters: readonly ObservedRoles[],
+  links: readonly FollowView[],
+  ask: Ask,
+  clock: Clock,
+): Promise<string[]> => [
+  ...clusters.flatMap(({ name, problems }) => problems.map((text) => `${name} ${text}`)),
+  ...KINDS.flatMap((kind) => findTwoPrimaries(clusters, kind)),
+  ...(await findDifferentRoots(links, clusters, ask, clock)),
+]
+
+/** Describes the replication sets that have several primaries. */
+const findTwoPrimaries = (clusters: readonly RoleHolder[], kind: Kind): string[] => {
+  const primaries = clusters.filter((view) => view[kind].mode === 'primary' && view[kind].clusterId !== '')
+  return [...new Set(primaries.map((view) => view[kind].clusterId))].flatMap((id) => {
+    const names = primaries.filter((view) => view[kind].clusterId === id).map(({ name }) => name)
+    return names.length > 1 ? [`${names.join(' and ')} are both ${KIND_WORDS[kind]} primaries of one set`] : []
+  })
+}
+
+/** Reads the current replication status of a cluster. */
+type Ask = (cluster: string, kind: Kind) => Promise<Status>
+
+/** Pause between two checks: a response may be from the middle of a change. */
+const PAUSE_MS = 50
+const ROOT_SHOWN = 12
+
+/**
+ * Describes secondaries that have every change of their primary but another Merkle root: their data differs, and waiting does not
+ * help. Roots from one survey may be of different times, so different ones are read again. Reports only differences that remain
+ * while the primary does not change.
+ */
+export const findDifferentRoots = async (
+  links: readonly FollowView[],
+  views: readonly RoleHolder[],
+  ask: Ask,
+  clock: Clock,
+): Promise<string[]> => {
+  const rootOf = (name: string | null, kind: Kind) => views.find((view) => view.name === name)?.[kind].merkleRoot ?? ''
+  const suspects = links.filter(
+    ({ kind, primary, secondary, lagEntries }) =>
+      lagEntries === 0 && rootOf(primary, kind) !== '' && rootOf(primary, kind) !== rootOf(secondary, kind),
+  )
+  const told = await Promise.all(suspects.map((link) => compare(link, ask, clock).catch(() => undefined)))
+  return told.flatMap((text) => text ?? [])
+}
+
+const compare = async (link: FollowView, ask: Ask, clock: Clock): Promise<string | undefined> => {
+  if ((await compareOnce(link, ask)) === undefined) return undefined
+  await clock.sleep(PAUSE_MS)
+  return compareOnce(link, ask)
+}
+
+const compareOnce = async ({ kind, primary, secondary }: FollowView, ask: Ask): Promise<string | undefined> => {
+  if (primary === null) return undefined
+  const before = await ask(primary, kind)
+  const theirs = await ask(secondary, kind)
+  const ours = await ask(primary, kind)
+  const isStill = before.merkle_root === ours.merkle_root
+  if (!isStill || !isStreaming(theirs) || !hasAll(theirs, ours, kind) || theirs.merkle_root === ours.merkle_root)
+    return undefined
+  const [own, other] = [theirs, ours].map(({ merkle_root: root }) => textOfJson(root).slice(0, ROOT_SHOWN))
+  return `${secondary} and its ${KIND_WORDS[kind]} primary ${primary} differ: ${secondary} has every change, and its merkle root is ${own}, that of ${primary} ${other}`
+}
+
+/**
+ * Returns the first reason why a lab is not converged. Undefined if each secondary has all data of its primary. A secondary
+ * without a primary in the lab is not converged.
+ */
+export const findUnconverged = (clusters: readonly ObservedRoles[]): string | undefined => {
+  for (const cluster of clusters) {
+    for (const kind of KINDS) {
+      const text = cluster[kind].mode === 'secondary' ? findMissing(cluster, clusters, kind) : findNoRole(cluster, kind)
+      if (text !== undefined) return `${cluster.name} ${text}`
+    }
+  }
+  const isAlone = (cluster: ObservedRoles) => KINDS.every((kind) => ['disabled', '-'].includes(cluster[kind].mode))
+  const alone = clusters.find(isAlone)
+  return alone && clusters.length > 1 ? `${alone.name} takes no part in replication` : undefined
+}
+
+const findNoRole = (cluster: ObservedRoles, kind: Kind): string | undefined => {
+  if (cluster.problems.length > 0) return cluster.problems[0]
+  return cluster[kind].mode === 'bootstrapping' ? 'takes its first copy' : undefined
+}
+
+const findMissing = (cluster: ObservedRoles, all: readonly ObservedRoles[], kind: Kind): string | undefined => {
+  const { state, connectionState, merkleRoot } = cluster[kind]
+  const word = KIND_WORDS[kind]
+  if (state !== 'stream-wals' || connectionState !== 'ready')
+    return `does not stream (${word}: ${state}, ${connectionState})`
+  const primary = findPrimary(cluster, all, kind)
+  if (!primary) return `follows a ${word} primary that is not in this lab`
+  return primary[kind].merkleRoot === merkleRoot
+    ? undefined
+    : `has not all that its ${word} primary ${primary.name} has`
 }

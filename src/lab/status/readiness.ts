@@ -1,7 +1,7 @@
 import { textOfJson } from '../../base/json-print.js'
 import type { ApiClient } from '../../client/api-client.js'
 import { KINDS, type Kind } from '../model/kinds.js'
-import { statusOf } from '../requests/replication.js'
+import { isStreaming, statusOf } from '../requests/replication.js'
 
 /** Levels of readiness to wait for. */
 export const READINESS = ['answering', 'unsealed', 'active', 'replicated'] as const
@@ -31,8 +31,7 @@ const findUnreplicated = async (client: ApiClient, kind: Kind): Promise<string |
   const status = await statusOf(client, kind)
   if (status.mode === 'bootstrapping') return `${kind}: the first copy is on its way`
   if (status.mode === 'secondary') {
-    const isThere = status.state === 'stream-wals' && status.connection_state === 'ready'
-    return isThere
+    return isStreaming(status)
       ? undefined
       : `${kind}: state is ${textOfJson(status.state)}, connection_state ${textOfJson(status.connection_state)}`
   }

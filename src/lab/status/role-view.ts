@@ -2,7 +2,35 @@ import { textOfJson, textsOfJson } from '../../base/json-print.js'
 import type { ApiClient } from '../../client/api-client.js'
 import { KINDS, type Kind } from '../model/kinds.js'
 import { countOf, type Status, statusOf } from '../requests/replication.js'
-import type { RoleView } from './cluster-view.js'
+
+/** The state of a cluster in one kind of replication, as it reports it. */
+export interface RoleView {
+  readonly mode: string
+  readonly state: string
+  readonly connectionState: string
+  /** The ID of the replication set. */
+  readonly clusterId: string
+  /** 40 hexadecimal digits. Empty if replication is disabled. */
+  readonly merkleRoot: string
+  /** Primary: end of its own log. Secondary: position in the log of its primary. */
+  readonly lastWal: number
+  /** Primary: the position that its secondaries of this kind must reach. */
+  readonly lastKindWal: number
+  /** The cluster address of the primary; on a primary, its own. Empty if there is none. */
+  readonly primaryAddress: string
+  /** Secondary: its ID at the primary. Empty otherwise. */
+  readonly secondaryId: string
+  /** Primary: IDs of its registered secondaries, connected or not. */
+  readonly knownSecondaries: readonly string[]
+  /** Primary: IDs of its connected secondaries. */
+  readonly connectedSecondaries: readonly string[]
+  /** Secondary: time of the last message from its primary, RFC 3339. Empty otherwise. */
+  readonly lastHeartbeat: string
+  /** Secondary: it has data that its primary lost, and does not replicate until an operator decides. */
+  readonly isAhead?: boolean | undefined
+  /** Secondary: the age of its data in milliseconds, as far as it knows. */
+  readonly ageMs: number
+}
 
 /** Returns the current roles of a cluster in both kinds. Mode `-` if it does not respond. Never rejects. */
 export const askRoles = async (client: ApiClient): Promise<Record<Kind, RoleView>> => {
@@ -59,3 +87,6 @@ const rowsOf = (value: unknown): Record<string, unknown>[] =>
 /** Returns an empty string unless the value is a time. */
 const timeOf = (value: unknown): string =>
   typeof value === 'string' && Number.isFinite(Date.parse(value)) ? value : ''
+
+/** The role of a cluster that reports none. */
+export const NO_ROLE: RoleView = roleOf('dr', {}, '')

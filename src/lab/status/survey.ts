@@ -17,11 +17,36 @@ import { KIND_WORDS, KINDS, type Kind } from '../model/kinds.js'
 import { findServer } from '../processes/launch.js'
 import type { LabHost } from '../processes/lab-host.js'
 import { statusOf } from '../requests/replication.js'
-import { type ClusterView, NO_ROLE, type NodeRow, type ProcessState } from './cluster-view.js'
-import { askNode } from './node-view.js'
-import { findLinks, type FollowView } from './links.js'
-import { findDifferentRoots } from './roots.js'
-import { askRoles } from './role-view.js'
+import { findLinks, findProblemsOf, type FollowView } from './links.js'
+import { askNode, type NodeView } from './node-view.js'
+import { askRoles, NO_ROLE, type RoleView } from './role-view.js'
+
+export type ProcessState = 'running' | 'paused' | 'stopped' | 'elsewhere'
+
+/** A node of a multi-node cluster. */
+export interface NodeRow extends NodeView {
+  readonly process: ProcessState
+  readonly pid: number | null
+}
+
+/** One cluster, as reported at its address: with several nodes, by the active one. */
+export interface ClusterView {
+  readonly name: string
+  readonly apiAddress: string
+  /** `elsewhere`: its process cannot be observed from this machine. */
+  readonly process: ProcessState
+  readonly pid: number | null
+  /** The status code of `sys/health`. Null without a timely response. */
+  readonly health: number | null
+  readonly isInitialised: boolean
+  readonly isSealed: boolean
+  readonly dr: RoleView
+  readonly performance: RoleView
+  /** Its servers, if there are several. */
+  readonly nodes?: readonly NodeRow[] | undefined
+  /** Descriptions of its problems. Empty if it is healthy. */
+  readonly problems: readonly string[]
+}
 
 /** The part of a cluster view that the cluster reports itself. */
 type ClusterAnswer = Pick<ClusterView, 'health' | 'isInitialised' | 'isSealed' | 'dr' | 'performance' | 'problems'>
@@ -50,9 +75,7 @@ export const surveyLab = async (lab: AnyLab, host: LabHost): Promise<Survey> => 
     return cluster ? withAnonymousClient(cluster, (client) => statusOf(client, kind), ANSWER_MS) : {}
   }
   const problems = [
-    ...clusters.flatMap(({ name, problems: own }) => own.map((text) => `${name} ${text}`)),
-    ...KINDS.flatMap((kind) => findTwoPrimaries(clusters, kind)),
-    ...(await findDifferentRoots(links, clusters, ask, host.clock)),
+    ...(await findProblemsOf(clusters, links, ask, host.clock)),
     ...describeLinks(lab.name, faults),
     ...(!isAttached(lab) && lab.isLoading
       ? [`an image was being loaded when that was interrupted: "understudy reset --name ${lab.name}" does it again`]
@@ -134,25 +157,19 @@ const surveyAttached = (lab: AttachedLab): Parts => [
 
 type Parts = [Promise<readonly ActiveFault[] | null>, Promise<ClusterView[]>]
 
-const surveyCluster = async (
-  cluster: ClusterAccess,
-  process: ProcessState,
-  pid: number | null = null,
+const surveyCluster = (cluster: ClusterAccess, process: ProcessState, pid: number | null = null) =>
+  viewOf({ ...cluster, process, pid }, () => withAnonymousClient(cluster, askCluster, ANSWER_MS))
+
+/** Returns the view of a cluster. `ask` queries it, and rejects if it does not respond. */
+export const viewOf = async (
+  { name, apiAddress, process, pid }: Pick<ClusterView, 'name' | 'apiAddress' | 'process' | 'pid'>,
+  ask: () => Promise<ClusterAnswer>,
 ): Promise<ClusterView> => {
-  const view = {
-    name: cluster.name,
-    apiAddress: cluster.apiAddress,
-    process,
-    pid,
-    health: null,
-    isInitialised: false,
-    isSealed: false,
-    dr: NO_ROLE,
-    performance: NO_ROLE,
-  } as const
+  const off = { health: null, isInitialised: false, isSealed: false, dr: NO_ROLE, performance: NO_ROLE } as const
+  const view = { name, apiAddress, process, pid, ...off }
   if (process === 'stopped') return { ...view, problems: ['is stopped'] }
   try {
-    return { ...view, ...(await withAnonymousClient(cluster, askCluster, ANSWER_MS)) }
+    return { ...view, ...(await ask()) }
   } catch {
     return { ...view, problems: [process === 'paused' ? 'is paused' : 'does not answer'] }
   }
@@ -190,15 +207,4 @@ const describeLinks = (lab: string, faults: readonly ActiveFault[] | null): stri
   return faults.map(
     (active) => `${isOfLink(active) ? 'the link ' : ''}${describePlace(active)} has a fault (${describeFault(active)})`,
   )
-}
-
-export const findTwoPrimaries = (clusters: readonly Pick<ClusterView, 'name' | Kind>[], kind: Kind): string[] => {
-  const primaries = clusters.filter((view) => view[kind].mode === 'primary' && view[kind].clusterId !== '')
-  const sets = new Map<string, Pick<ClusterView, 'name' | Kind>[]>()
-  for (const view of primaries) sets.set(view[kind].clusterId, [...(sets.get(view[kind].clusterId) ?? []), view])
-  return [...sets.values()]
-    .filter((members) => members.length > 1)
-    .map(
-      (members) => `${members.map(({ name }) => name).join(' and ')} are both ${KIND_WORDS[kind]} primaries of one set`,
-    )
 }

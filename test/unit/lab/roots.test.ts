@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
-import { findDifferentRoots } from '../../../src/lab/status/roots.js'
-import { NO_ROLE } from '../../../src/lab/status/cluster-view.js'
-import type { FollowView } from '../../../src/lab/status/links.js'
+import { findDifferentRoots, type FollowView } from '../../../src/lab/status/links.js'
+import { NO_ROLE } from '../../../src/lab/status/role-view.js'
 
 const link: FollowView = {
   kind: 'performance',

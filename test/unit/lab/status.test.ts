@@ -6,10 +6,10 @@ import type { ActiveFault } from '../../../src/lab/daemon/active-fault.js'
 import { drawSurvey } from '../../../src/lab/status/draw.js'
 import { fitToWidth } from '../../../src/cli/commands/lab/status.js'
 import { findLinks } from '../../../src/lab/status/links.js'
-import { type ClusterView, NO_ROLE, type RoleView } from '../../../src/lab/status/cluster-view.js'
+import { NO_ROLE, type RoleView } from '../../../src/lab/status/role-view.js'
 import type { LiveLab } from '../../../src/lab/live/live-lab.js'
 import { modeOf } from '../../../src/lab/requests/replication.js'
-import { askCluster, type Survey } from '../../../src/lab/status/survey.js'
+import { askCluster, type ClusterView, type Survey } from '../../../src/lab/status/survey.js'
 
 const OFF: RoleView = { ...NO_ROLE, mode: 'disabled' }
 const NOW = Date.parse('2026-01-01T00:00:10Z')
