@@ -2,53 +2,14 @@ import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
 import path from 'node:path'
-import { type Clock, systemClock } from '../../base/clock.js'
+import { systemClock } from '../../base/clock.js'
 import { directoriesOf, findProgram } from '../../base/programs.js'
 import { findLeftDirectories } from '../../base/temporary-directory.js'
 import { labsDirectory } from '../model/state-directory.js'
 import { thisHost } from '../processes/lab-host.js'
-import { findLabPorts, type LabListing, listLabStates } from '../lifecycle/listing.js'
+import { findLabPorts, listLabStates } from '../lifecycle/listing.js'
 import { isFree } from '../model/ports.js'
 import { isRunning } from '../processes/child-process.js'
-
-/** The facts about this machine that the checks use. Tests replace it. */
-export interface Machine {
-  /** For example, `20.11.1`. */
-  readonly nodeVersion: string
-  /** The directory of lab data and lab records. */
-  readonly temporaryDirectory: string
-  readonly stateDirectory: string
-  readonly clock: Clock
-  /** Rejects with the reason if the storage engine does not work on this machine. */
-  probeStorage(): Promise<void>
-  isPortFree(port: number): Promise<boolean>
-  /** Returns the ports of running servers, with the name of their lab. */
-  findLabPorts(): ReadonlyMap<number, string>
-  /** Returns undefined if the directory is writable or can be created, else the reason. */
-  findWriteProblem(directory: string): string | undefined
-  freeBytes(directory: string): number
-  /** Returns the version of the Docker server. Undefined if it does not respond. */
-  findDocker(): Promise<string | undefined>
-  /** Whether the Docker client is installed, even if the server does not respond. */
-  hasDocker(): boolean
-  /** Returns the version of the `etcd` program in PATH. Undefined if it is missing or fails. */
-  findEtcd(): Promise<string | undefined>
-  /** Returns the labs with records, files or processes on this machine. */
-  listLabs(): LabListing[]
-  /** Returns the servers and lab daemons whose lab directory no longer exists, so no lab lists them. */
-  findOrphans(): Orphan[]
-  /** Returns temporary directories of Understudy processes that no longer exist. */
-  findLeftDirectories(): string[]
-  /** Returns the bytes of memory available to programs. */
-  freeMemoryBytes(): number
-  /** Returns the maximum number of open files per process. Undefined if the system does not report it. */
-  findOpenFilesMax(): number | undefined
-}
-
-interface Orphan {
-  readonly pid: number
-  readonly configFile: string
-}
 
 const PROGRAM_MS = 5000
 
@@ -60,18 +21,24 @@ const outputOf = (program: string, args: readonly string[]): Promise<string | un
     })
   })
 
-export const thisMachine = (): Machine => ({
-  nodeVersion: process.versions.node,
+/** The facts about this machine that the checks use. Tests replace them. */
+export const thisMachine = () => ({
+  /** For example, `20.11.1`. */
+  nodeVersion: process.versions.node as string,
+  /** The directory of lab data and lab records. */
   temporaryDirectory: tmpdir(),
   stateDirectory: labsDirectory(),
   clock: systemClock,
+  /** Rejects with the reason if the storage engine does not work on this machine. */
   async probeStorage() {
     const { probeStorage } = await import('../../server/data/storage-probe.js')
     await probeStorage(tmpdir())
   },
   isPortFree: isFree,
+  /** Returns the ports of running servers, with the name of their lab. */
   findLabPorts: () => findLabPorts(thisHost()),
-  findWriteProblem(directory) {
+  /** Returns undefined if the directory is writable or can be created, else the reason. */
+  findWriteProblem(directory: string): string | undefined {
     try {
       accessSync(nearestExisting(directory), constants.W_OK | constants.X_OK)
       return undefined
@@ -79,28 +46,37 @@ export const thisMachine = (): Machine => ({
       return error instanceof Error ? error.message : String(error)
     }
   },
-  freeBytes(directory) {
+  freeBytes(directory: string) {
     const { bavail, bsize } = statfsSync(nearestExisting(directory))
     return bavail * bsize
   },
+  /** Returns the version of the Docker server. Undefined if it does not respond. */
   findDocker: () => outputOf('docker', ['version', '--format', '{{.Server.Version}}']),
+  /** Whether the Docker client is installed, even if the server does not respond. */
   hasDocker: () => findProgram('docker', directoriesOf(process.env.PATH ?? '')) !== undefined,
+  /** Returns the version of the `etcd` program in PATH. Undefined if it is missing or fails. */
   async findEtcd() {
     const text = await outputOf('etcd', ['--version'])
     return text === undefined ? undefined : (/^etcd Version: (\S+)/m.exec(text)?.[1] ?? text)
   },
+  /** Returns the labs with records, files or processes on this machine. */
   listLabs: () => listLabStates(thisHost()),
   findOrphans,
+  /** Returns temporary directories of Understudy processes that no longer exist. */
   findLeftDirectories: () => findLeftDirectories(isRunning),
+  /** Returns the bytes of memory available to programs. */
   freeMemoryBytes: () => {
     const [, kib] = /^MemAvailable:\s+(\d+) kB/m.exec(readIfThere('/proc/meminfo')) ?? []
     return kib === undefined ? freemem() : Number(kib) * 1024
   },
+  /** Returns the maximum number of open files per process. Undefined if the system does not report it. */
   findOpenFilesMax() {
     const [, soft] = /^Max open files\s+(\d+|unlimited)/m.exec(readIfThere('/proc/self/limits')) ?? []
     return soft === undefined ? undefined : soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft)
   },
 })
+
+export type Machine = ReturnType<typeof thisMachine>
 
 /** Returns the nearest existing ancestor of a directory, in which the directory would be created. */
 const nearestExisting = (directory: string): string =>
@@ -108,8 +84,11 @@ const nearestExisting = (directory: string): string =>
 
 const OF_A_LAB = /^-config=(.*\/labs\/[^/]+\/(?:[A-Z]\/server|keeper)-[0-9a-f]+\.json)$/
 
-/** Requires `/proc`. Finds none on systems without it. */
-const findOrphans = (): Orphan[] => {
+/**
+ * Returns the servers and lab daemons whose lab directory no longer exists, so no lab lists them. Requires `/proc`: finds none on
+ * systems without it.
+ */
+const findOrphans = () => {
   const pids = existsSync('/proc/self') ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []
   return pids.flatMap((pid) => {
     const [configFile] = readIfThere(`/proc/${pid}/cmdline`)
