@@ -1,9 +1,9 @@
 /// <reference types="node" preserve="true" />
 import type { LabCluster } from './lab/in-process/in-process-cluster.js'
-import { InProcessLab, type InProcessLabOptions } from './lab/library/in-process-lab.js'
+import { InProcessLab } from './lab/library/in-process-lab.js'
+import type { InProcessLabOptions, SimulatedLabOptions } from './lab/library/options.js'
 import { requireTopologyOf } from './lab/start/own-topology.js'
 import { LabError } from './lab/model/lab-error.js'
-import type { SimulatedLabOptions } from './lab/simulated/options.js'
 import type { VirtualLab } from './lab/simulated/virtual-lab.js'
 import type { SimulatedLab } from './lab/simulated/simulated-lab.js'
 import type { Topology } from './lab/model/topology.js'
@@ -13,17 +13,12 @@ import type { Topology } from './lab/model/topology.js'
  * the example of each export.
  */
 
-export type {
-  ActivateOptions,
-  InProcessLabOptions as StartLabOptions,
-  OperationOptions,
-  WaitOptions,
-} from './lab/library/in-process-lab.js'
+export type { ActivateOptions, OperationOptions, WaitOptions } from './lab/library/operable-lab.js'
+export type { InProcessLabOptions as StartLabOptions, SimulatedLabOptions } from './lab/library/options.js'
 export type { ClusterKeys } from './lab/model/cluster.js'
 export type { LabCluster, StoppedCluster } from './lab/in-process/in-process-cluster.js'
 export type { LabNode, NodeState, NodeView } from './lab/in-process/in-process-node.js'
 export type { SimulatedLab, SimulatedLabCluster, SimulatedLabNode } from './lab/simulated/simulated-lab.js'
-export type { SimulatedLabOptions } from './lab/simulated/options.js'
 export type { SimulatedLabClock } from './lab/simulated/virtual-time.js'
 export type { SimulatedLink } from './lab/simulated/link.js'
 export type { LabClock } from './lab/library/lab-clock.js'

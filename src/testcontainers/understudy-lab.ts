@@ -8,6 +8,7 @@ import { LabError } from '../lab/model/lab-error.js'
 import type { KeyRing } from '../lab/keys/key-ring.js'
 import { OperableLab } from '../lab/library/operable-lab.js'
 import { statusOf } from '../lab/requests/replication.js'
+import { settingsOf } from '../lab/runner/server-plan.js'
 import { LAB_SETTINGS, type LabSettings, requireKeys, requireSettings } from '../lab/model/settings.js'
 import { planOf, requireSingle, type Topology } from '../lab/model/topology.js'
 import { loadTopology } from '../lab/topology/catalogue.js'
@@ -85,7 +86,6 @@ export class UnderstudyLab {
 
   #startContainer(name: string, network: StartedNetwork, timeoutMs: number): Promise<StartedTestContainer> {
     const { image = DEFAULT_IMAGE, settings = {} } = this.#options
-    const { license, version, settings: own } = planOf(this.#topology, name)
     const host = name.toLowerCase()
     const config = {
       listener: { tcp: { address: `0.0.0.0:${API_PORT}`, tls_disable: true } },
@@ -95,9 +95,7 @@ export class UnderstudyLab {
       cluster_name: name,
       understudy: {
         ...LAB_SETTINGS,
-        ...(license ? { license } : {}),
-        ...(version ? { reported_version: version } : {}),
-        ...own,
+        ...settingsOf(this.#topology, name),
         ...settings,
       },
     }

@@ -8,9 +8,8 @@ import { LabError } from '../model/lab-error.js'
 import { OperableLab } from './operable-lab.js'
 import { type InProcessLabOptions, requireOptions } from './options.js'
 import { EventStream } from './event-stream.js'
-import { createServers, type Foundation } from './in-process-servers.js'
+import type { Provisions } from './in-process-servers.js'
 import { createLabClock, type LabClock } from './lab-clock.js'
-import type { Provisions } from './provisions.js'
 import { wireLab } from './wire-lab.js'
 import { LocalEvents } from '../live/local-events.js'
 import type { LabEvent } from '../events/event.js'
@@ -22,9 +21,6 @@ import { nodeOf, reachOf } from '../model/routes.js'
 import { type LabLink, Links } from '../links/links.js'
 import { planOf, requireSharedMemory, type Topology, withNodes } from '../model/topology.js'
 import { NEAR_PAUSE_MS, waitFor } from '../requests/wait.js'
-
-export type { InProcessLabOptions } from './options.js'
-export type { ActivateOptions, OperationOptions, WaitOptions } from './operable-lab.js'
 
 /** The state of a lab at one time, in memory. */
 interface InProcessSnapshot {
@@ -64,25 +60,23 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   readonly #closing: AbortController
   #closed: Promise<void> | undefined
 
-  private constructor(topology: Topology, options: InProcessLabOptions, foundation: Foundation) {
+  private constructor(topology: Topology, options: InProcessLabOptions, provisions: Provisions, random: Random) {
     const { timeoutMs = TIMEOUT_MS } = options
-    const { provisions, randomFor } = foundation
     const closing = new AbortController()
     super(topology, timeoutMs, closing.signal)
     this.#closing = closing
     this.clock = createLabClock()
     this.#provisions = provisions
-    this.#random = randomFor('links')
+    this.#random = random
     const skewMs = () => this.clock.skewMs
     this.#events = new LocalEvents(topology.name, systemClock, () => this.access().clusters, skewMs)
     this.#stream = new EventStream(this.#events)
     const { clock, keys } = this
     const tell = this.#events.tell.bind(this.#events)
-    const around = { ...foundation, links: this.#links, clock }
     this.clusters = topology.clusters.map((name) => {
       const { caFile } = provisions.of(name).tls ?? {}
       const shared = { caFile, keys, tell, closing: closing.signal }
-      const servers = createServers(topology, name, options, around)
+      const servers = provisions.serversOf(name, { ...options, links: this.#links, clock })
       this.#servers.push(...servers)
       const nodes = servers.map(
         (server, at) => new LabNode({ ...shared, name: `${name}${at + 1}`, cluster: name, server }),
@@ -103,11 +97,11 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     const whole = nodes === undefined ? topology : withNodes(topology, nodes)
     requireSharedMemory(whole)
     // Imported here, because loading the server takes most of the library's import time.
-    const parts = await import('./server-parts.js')
-    const provisions = await parts.Provisions.make(whole, { clock: systemClock, randomFor })
+    const { Provisions } = await import('./in-process-servers.js')
+    const provisions = await Provisions.make(whole, randomFor)
     let lab: InProcessLab<N> | undefined
     try {
-      lab = new InProcessLab<N>(whole, options, { parts, provisions, randomFor })
+      lab = new InProcessLab<N>(whole, options, provisions, randomFor('links'))
       await lab.#start(options)
       return lab
     } catch (error) {

@@ -1,63 +1,184 @@
+import { rmSync } from 'node:fs'
 import path from 'node:path'
-import { systemClock } from '../../base/clock.js'
+import { type Clock, systemClock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
-import type { ServerStorage } from '../../server/data/server-storage.js'
+import { replaceFile } from '../../base/replace-file.js'
+import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
+import {
+  createCopyStorage,
+  createDirectoryStorage,
+  createMemoryStorage,
+  type ServerStorage,
+} from '../../server/data/server-storage.js'
+import { SharedMemory } from '../../server/data/shared-memory.js'
+import { type TlsFiles, makeLabTls } from '../../server/dev/dev-tls.js'
 import type { Links } from '../links/links.js'
-import type { InProcessServer } from '../runner/in-process.js'
+import type { PortPair } from '../model/ports.js'
+import { newSealKey } from '../model/seal-key.js'
 import { planOf, serversOf, type Topology } from '../model/topology.js'
+import { Link } from '../proxy/link.js'
+import { InProcessServer } from '../runner/in-process.js'
+import { leaseMsOf, settingsOf } from '../runner/server-plan.js'
 import type { LabClock } from './lab-clock.js'
 import type { InProcessLabOptions } from './options.js'
-import { leaseMsOf, settingsOf } from './plan-settings.js'
-import type { Provisions } from './provisions.js'
 
-type ServerParts = typeof import('./server-parts.js')
-
-/** The components that exist before the first server. */
-export interface Foundation {
-  readonly parts: ServerParts
-  readonly provisions: Provisions
-  readonly randomFor: (name: string) => Random
+/** The certificates, seal key and load balancer of one cluster. */
+interface Provision {
+  readonly tls?: TlsFiles | undefined
+  /** The auto-unseal key file. */
+  readonly sealKeyFile?: string | undefined
+  readonly balancer?: Balancer | undefined
 }
 
-interface Around extends Foundation {
+interface ServersOptions extends Pick<InProcessLabOptions, 'storage' | 'settings' | 'log'> {
   readonly links: Links
   readonly clock: LabClock
 }
 
-/** Creates the servers of one cluster in this process, without starting them. */
-export const createServers = (
-  topology: Topology,
-  cluster: string,
-  options: Pick<InProcessLabOptions, 'storage' | 'settings' | 'log'>,
-  { parts, provisions, randomFor, links, clock }: Around,
-): readonly InProcessServer[] => {
-  const { storage = 'memory', log } = options
-  const { tls, sealKeyFile, balancer } = provisions.of(cluster)
-  const names = serversOf(topology, cluster)
-  const settings = { ...settingsOf(planOf(topology, cluster)), ...options.settings }
-  const shared =
-    names.length > 1 ? new parts.SharedMemory({ clock: systemClock, leaseMs: leaseMsOf(settings) }) : undefined
-  const storageOf = (name: string): ServerStorage => {
-    if (typeof storage !== 'string') return storage(name)
-    const place = storage === 'disk' ? path.join(provisions.directory(), name) : undefined
-    if (shared) return parts.createCopyStorage(place)
-    return place === undefined ? parts.createMemoryStorage() : parts.createDirectoryStorage(place)
+/** Returns the random source for the secrets of one cluster or server. */
+type RandomFor = (name: string) => Random
+
+/** The resources of an in-process lab besides its servers: certificates, seal keys, load balancers, and files. */
+export class Provisions {
+  readonly #topology: Topology
+  readonly #randomFor: RandomFor
+  readonly #provisions = new Map<string, Provision>()
+  #directory: string | undefined
+
+  private constructor(topology: Topology, randomFor: RandomFor) {
+    this.#topology = topology
+    this.#randomFor = randomFor
   }
-  return names.map(
-    (name) =>
-      new parts.InProcessServer({
-        name: cluster,
-        node: shared && name,
-        tls,
-        sealKeyFile,
-        balancer: balancer?.ports,
-        storage: storageOf(name),
-        shared,
-        network: links.networkOf(name),
-        clock,
-        random: randomFor(name),
-        settings,
-        log,
-      }),
-  )
+
+  /** Creates the resources. Removes all of them and rejects if one fails. */
+  static async make(topology: Topology, randomFor: RandomFor): Promise<Provisions> {
+    const provisions = new Provisions(topology, randomFor)
+    try {
+      await provisions.#fill()
+      return provisions
+    } catch (error) {
+      await provisions.close()
+      throw error
+    }
+  }
+
+  of(name: string): Provision {
+    return this.#provisions.get(name) ?? {}
+  }
+
+  /** Creates the servers of one cluster in this process, without starting them. */
+  serversOf(cluster: string, { storage = 'memory', log, links, clock, ...given }: ServersOptions): InProcessServer[] {
+    const { tls, sealKeyFile, balancer } = this.of(cluster)
+    const names = serversOf(this.#topology, cluster)
+    const settings = { ...settingsOf(this.#topology, cluster), ...given.settings }
+    const shared = names.length > 1 ? new SharedMemory({ clock: systemClock, leaseMs: leaseMsOf(settings) }) : undefined
+    const storageOf = (name: string): ServerStorage => {
+      if (typeof storage !== 'string') return storage(name)
+      const place = storage === 'disk' ? path.join(this.#makeDirectory(), name) : undefined
+      if (shared) return createCopyStorage(place)
+      return place === undefined ? createMemoryStorage() : createDirectoryStorage(place)
+    }
+    return names.map(
+      (name) =>
+        new InProcessServer({
+          name: cluster,
+          node: shared && name,
+          tls,
+          sealKeyFile,
+          balancer: balancer?.ports,
+          storage: storageOf(name),
+          shared,
+          network: links.networkOf(name),
+          clock,
+          random: this.#randomFor(name),
+          settings,
+          log,
+        }),
+    )
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#provisions.values()].map(({ balancer }) => balancer?.close()))
+    if (this.#directory !== undefined) rmSync(this.#directory, { recursive: true, force: true })
+  }
+
+  /** Returns the directory for files that are deleted with the lab. */
+  #makeDirectory(): string {
+    this.#directory ??= makeTemporaryDirectory('in-process')
+    return this.#directory
+  }
+
+  async #fill(): Promise<void> {
+    const plans = this.#topology.clusters.map((name) => ({ name, ...planOf(this.#topology, name) }))
+    const tls = plans.some((plan) => plan.tls)
+      ? await makeLabTls(path.join(this.#makeDirectory(), 'tls'), systemClock.now())
+      : undefined
+    for (const { name, tls: hasTls, seal, reach } of plans) {
+      const random = this.#randomFor(`${name} provisions`)
+      this.#provisions.set(name, {
+        tls: hasTls ? tls : undefined,
+        sealKeyFile: seal?.type === 'auto' ? this.#writeSealKey(name, random) : undefined,
+        balancer: reach === 'load-balancer' ? await Balancer.open(systemClock, random) : undefined,
+      })
+    }
+  }
+
+  #writeSealKey(name: string, random: Random): string {
+    const file = path.join(this.#makeDirectory(), `${name}-seal.key`)
+    replaceFile(file, newSealKey(random).toString('hex'))
+    return file
+  }
+}
+
+/** A port of a load balancer, with the port to which it connects. */
+interface BalancedPort {
+  readonly link: Link
+  choose: () => number
+}
+
+/**
+ * A load balancer in front of a cluster. Its ports are reserved before those of the cluster, because the cluster advertises them.
+ * The caller must close it.
+ */
+class Balancer {
+  readonly ports: PortPair
+  readonly #api: BalancedPort
+  readonly #cluster: BalancedPort
+
+  private constructor(api: BalancedPort, cluster: BalancedPort) {
+    this.ports = { api: api.link.port, cluster: cluster.link.port }
+    this.#api = api
+    this.#cluster = cluster
+  }
+
+  static async open(clock: Clock, random: Random): Promise<Balancer> {
+    const api = await openPort(clock, random)
+    try {
+      return new Balancer(api, await openPort(clock, random))
+    } catch (error) {
+      await api.link.close()
+      throw error
+    }
+  }
+
+  /** Calls `choose` for each new connection and connects it to these ports, such as those of the active node. */
+  leadTo(choose: () => PortPair): void {
+    this.#api.choose = () => choose().api
+    this.#cluster.choose = () => choose().cluster
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#api.link.close(), this.#cluster.link.close()])
+  }
+}
+
+const openPort = async (clock: Clock, random: Random): Promise<BalancedPort> => {
+  const target = {
+    host: '127.0.0.1',
+    get port() {
+      return door.choose()
+    },
+  }
+  const door: BalancedPort = { link: await Link.open({ target, clock, random }), choose: () => 0 }
+  return door
 }

@@ -16,6 +16,7 @@ import { findEtcd } from '../daemon/own-etcd.js'
 import { LabError } from '../model/lab-error.js'
 import { isFree, type PortPair, randomSinglePorts } from '../model/ports.js'
 import type { LabSettings } from '../model/settings.js'
+import { settingsOf } from '../runner/server-plan.js'
 import { allServersOf, hasPeers, planOf, requireSharedMemory, serversOf, type Topology } from '../model/topology.js'
 import { type ImagedServer, imagedServers, type LabImage } from '../snapshot/manifest.js'
 import { planLabDaemon } from '../processes/launch.js'
@@ -204,15 +205,5 @@ export const reachesOf = (clusters: readonly ClusterRecord[], topology: Topology
       ]),
     ),
   )
-
-/** Returns the settings of a cluster's servers from the topology. */
-export const settingsOf = (topology: Topology, cluster: string): LabSettings => {
-  const { version, license, settings } = planOf(topology, cluster)
-  return {
-    ...(version === undefined ? {} : { reported_version: version }),
-    ...(license === undefined ? {} : { license }),
-    ...settings,
-  }
-}
 
 export const hostOf = (port: number): string => `${LOOPBACK}:${port}`

@@ -7,11 +7,11 @@ import { type ClusterRecord, type LabRecord, type ServerRecord, serversIn, serve
 import { etcdAddress } from '../daemon/own-etcd.js'
 import { dialRoutesOf, hiddenRoutesOf, isRouteOf, NOWHERE } from '../model/routes.js'
 import { writeServerConfig } from '../processes/child-process.js'
-import type { ServerPlan } from '../runner/server-plan.js'
+import { type ServerPlan, settingsOf } from '../runner/server-plan.js'
 import { newSealKey } from '../model/seal-key.js'
 import { makeDirectories } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
-import { hostOf, type LabPlan, reachesOf, settingsOf, tlsDirectory } from './plan.js'
+import { hostOf, type LabPlan, reachesOf, tlsDirectory } from './plan.js'
 
 /** Writes all files that the servers of a lab read: configuration, certificates and seal keys. */
 export const writeFiles = async (

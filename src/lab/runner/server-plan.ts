@@ -1,5 +1,7 @@
+import { parseDurationMs } from '../../base/duration.js'
 import type { PortPair } from '../model/ports.js'
 import { LAB_SETTINGS, type LabSettings, NODE_SETTINGS } from '../model/settings.js'
+import { planOf, type Topology } from '../model/topology.js'
 
 /** Settings of a server in any kind of lab. */
 export interface ServerPlan {
@@ -94,3 +96,13 @@ const storageOf = (
 const leaderOf =
   ({ caFile }: PeersPlan) =>
   (address: string) => ({ leader_api_addr: address, ...(caFile ? { leader_ca_cert_file: caFile } : {}) })
+
+/** Returns the settings of a cluster's servers from the topology. */
+export const settingsOf = (topology: Topology, cluster: string): LabSettings => {
+  const { license, version, settings } = planOf(topology, cluster)
+  return { ...(license && { license }), ...(version && { reported_version: version }), ...settings }
+}
+
+/** Returns the lease in milliseconds. The server rejects a lease that cannot be parsed here. */
+export const leaseMsOf = ({ leader_lease = NODE_SETTINGS.leader_lease }: LabSettings): number =>
+  parseDurationMs(String(leader_lease)) ?? 0

@@ -1,7 +1,9 @@
 import type { ServerConfig } from '../../server/config/config.js'
 import { loadServerConfig } from '../../server/config/server-config.js'
-import { configOf } from '../runner/server-plan.js'
+import { LabError } from '../model/lab-error.js'
+import { planOf, type Topology } from '../model/topology.js'
 import type { LabSettings } from '../model/settings.js'
+import { configOf } from '../runner/server-plan.js'
 
 const PORT_BASE = 8200
 const PORTS_PER_CLUSTER = 10
@@ -22,4 +24,25 @@ const readConfig = (plan: Parameters<typeof configOf>[0], ports: Parameters<type
   const { config, problems } = loadServerConfig([], env)
   if (!config) throw new Error(problems.map((problem) => problem.text).join('; '))
   return config
+}
+
+/** Throws LabError `usage` for a topology that requires sockets or files. */
+export const requireSimulable = (topology: Topology): void => {
+  if (topology.links.some(({ jitterMs = 0 }) => jitterMs > 0))
+    throw new LabError('usage', `a link of the topology ${topology.name} has jitterMs, which no simulated lab has`)
+  for (const cluster of topology.clusters) {
+    const { tls, seal, reach = 'direct', ports, storage } = planOf(topology, cluster)
+    const found = [
+      tls && 'TLS',
+      seal?.type === 'auto' && 'a seal that opens by itself',
+      reach !== 'direct' && `reach "${reach}"`,
+      ports && 'ports',
+      storage && `storage "${storage}"`,
+    ].find((one) => typeof one === 'string')
+    if (found !== undefined)
+      throw new LabError(
+        'usage',
+        `cluster ${cluster} of the topology ${topology.name} has ${found}, which no simulated lab has`,
+      )
+  }
 }

@@ -4,14 +4,13 @@ import type { InProcessLab } from '../library/in-process-lab.js'
 import { LabNode, nodeNamed } from '../in-process/in-process-node.js'
 import { LabError } from '../model/lab-error.js'
 import { OperableLab } from '../library/operable-lab.js'
-import { leaseMsOf, settingsOf } from '../library/plan-settings.js'
+import { requireSimulatedOptions, type SimulatedLabOptions } from '../library/options.js'
 import { wireLab } from '../library/wire-lab.js'
 import type { LabSettings } from '../model/settings.js'
-import { type Link, planOf, serversOf, type Topology, withNodes } from '../model/topology.js'
-import { SimulatedLink } from './link.js'
-import { refuse } from './not-offered.js'
-import { requireSimulable, requireSimulatedOptions, type SimulatedLabOptions } from './options.js'
-import { simulatedServersOf } from './servers.js'
+import { type Link, serversOf, type Topology, withNodes } from '../model/topology.js'
+import { leaseMsOf, settingsOf } from '../runner/server-plan.js'
+import { refuse, SimulatedLink } from './link.js'
+import { requireSimulable, simulatedServersOf } from './servers.js'
 import { VirtualTime } from './virtual-time.js'
 import type { Exchange } from '../../client/exchange.js'
 import type { SimulatedNode } from '../../server/simulated/node.js'
@@ -72,7 +71,7 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
     const topology = nodes === undefined ? given : withNodes(given, nodes)
     requireSimulable(topology)
     const clusters = topology.clusters.map((name, index) => {
-      const own = { ...SETTINGS, ...settingsOf(planOf(topology, name)), ...settings }
+      const own = { ...SETTINGS, ...settingsOf(topology, name), ...settings }
       const servers = simulatedServersOf(name, index, serversOf(topology, name).length, own)
       return { name, servers, leaseMs: leaseMsOf(own) }
     })
