@@ -4,7 +4,7 @@ import type { LabNode } from '../in-process/in-process-node.js'
 import type { LabCluster } from '../in-process/in-process-cluster.js'
 import { LabDaemon } from '../daemon/lab-daemon.js'
 import type { OpenRoute } from '../daemon/open-routes.js'
-import { type LabDriver, type LabFaults, LiveLab } from './live-lab.js'
+import { type LabFaults, LiveLab } from './live-lab.js'
 import { cannot, type ProcessVerb } from '../model/server-verbs.js'
 import type { Topology } from '../model/topology.js'
 import { faultsOf, type LocalEvents } from './local-events.js'
@@ -20,40 +20,41 @@ export interface DrivenLab {
   node(name: `${string}${number}`): LabNode
 }
 
-class InProcessDriver implements LabDriver {
+class LiveInProcessLab extends LiveLab {
   readonly kind = 'in-process'
   readonly name: string
   readonly clock = systemClock
   readonly events: LocalEvents
-  readonly faults: LabFaults
+  protected readonly ownFaults: LabFaults
   readonly #lab: DrivenLab
   readonly #daemon: LabDaemon
 
   constructor(lab: DrivenLab, name: string) {
+    super()
     this.#lab = lab
     this.name = name
     this.events = lab.localEvents
     this.#daemon = new LabDaemon(lab.routes, {
       clock: systemClock,
-      clusters: () => this.clusters(),
+      clusters: () => this.clusters,
       tell: (draft) => this.events.tell(draft),
     })
-    this.faults = faultsOf(this.#daemon)
+    this.ownFaults = faultsOf(this.#daemon)
   }
 
   get topology(): Topology {
     return this.#lab.topology
   }
 
-  clusters(): readonly ClusterAccess[] {
+  get clusters(): readonly ClusterAccess[] {
     return this.#lab.access().clusters
   }
 
-  keepKeys(name: string, keys: Partial<ClusterKeys>): void {
+  protected saveKeys(name: string, keys: Partial<ClusterKeys>): void {
     this.#lab.cluster(name).useKeys(keys)
   }
 
-  async work(verb: ProcessVerb, name: string): Promise<string> {
+  protected async workOn(verb: ProcessVerb, name: string): Promise<string> {
     if (verb === 'pause' || verb === 'resume' || verb === 'wipe') throw cannot(`"${verb}"`, this.kind)
     const cluster = this.#lab.clusters.find((one) => one.name === name)
     const place = cluster ?? this.#lab.node(name as `${string}${number}`)
@@ -66,12 +67,11 @@ class InProcessDriver implements LabDriver {
     return `${what} is open at ${place.address}`
   }
 
-  async close(): Promise<void> {
-    this.events.close()
+  override async close(): Promise<void> {
+    await super.close()
     await this.#daemon.heal()
   }
 }
 
 /** Opens a handle of a lab in this process. Closing it removes its faults. The creator of the lab closes the lab itself. */
-export const openInProcessLab = (lab: DrivenLab, name = lab.topology.name): LiveLab =>
-  new LiveLab(new InProcessDriver(lab, name))
+export const openInProcessLab = (lab: DrivenLab, name = lab.topology.name): LiveLab => new LiveInProcessLab(lab, name)

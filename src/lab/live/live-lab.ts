@@ -10,11 +10,6 @@ import { sealCluster, unsealCluster } from '../keys/seals.js'
 import type { Topology } from '../model/topology.js'
 import type { LabKind, ProcessVerb, ServerVerb } from '../model/server-verbs.js'
 
-/**
- * A running lab of any kind, as drills, snapshots and probes use it. Each kind of lab has a `LabDriver`. Actions that need only
- * the API of the clusters are the same for all, and are in `LiveLab`.
- */
-
 /** The event log of a lab. */
 export interface LabEvents {
   /** Records an event. Never rejects: a lost event must not stop the action. */
@@ -32,60 +27,33 @@ export interface LabFaults {
   heal(ids?: readonly number[]): Promise<readonly ActiveFault[]>
 }
 
-/** The operations that differ between kinds of labs. An unsupported action rejects with LabError `usage`, created by `cannot`. */
-export interface LabDriver {
-  readonly kind: LabKind
-  readonly name: string
-  readonly topology: Topology
+/**
+ * A handle of a running lab of any kind, as drills, snapshots and probes use it. Each kind of lab adds the operations that differ;
+ * an unsupported one rejects with LabError `usage`, created by `cannot`. The caller must close the handle, which does not affect
+ * the lab.
+ */
+export abstract class LiveLab implements LabAccess {
+  abstract readonly kind: LabKind
+  abstract readonly name: string
+  abstract readonly topology: Topology
   /** The clock for waits and measurements: real time, even if the clusters run in virtual time. */
-  readonly clock: Clock
-  readonly events: LabEvents
-  readonly faults: LabFaults
-  /** The current knowledge about clusters. Joins and promotions change their keys. */
-  clusters(): readonly ClusterAccess[]
-  /** Finds the active nodes, if they are not tracked continuously. Afterwards, `clusters()` returns their addresses. */
-  followActiveNodes?(): Promise<void>
-  /** Stores new keys of a cluster. */
-  keepKeys(cluster: string, keys: Partial<ClusterKeys>): void
-  /** Runs an action on a server and returns a description. `start` unseals with the keys of the lab. */
-  work(verb: ProcessVerb, cluster: string, timeoutMs: number): Promise<string>
-  /** Releases the resources of the driver. The lab stays up. */
-  close(): Promise<void>
-}
-
-/** A handle of a running lab. The caller must close it, which does not affect the lab. */
-export class LiveLab implements LabAccess {
-  readonly #driver: LabDriver
+  abstract readonly clock: Clock
+  abstract readonly events: LabEvents
+  protected abstract readonly ownFaults: LabFaults
   readonly #anonymous = new Map<string, ApiClient>()
   readonly #holders = new Map<string, { readonly token: string; readonly client: ApiClient }>()
 
-  constructor(driver: LabDriver) {
-    this.#driver = driver
-  }
+  /** The current knowledge about clusters. Joins and promotions change their keys. */
+  abstract get clusters(): readonly ClusterAccess[]
 
-  get kind(): LabKind {
-    return this.#driver.kind
-  }
+  /** Stores new keys of a cluster. */
+  protected abstract saveKeys(cluster: string, keys: Partial<ClusterKeys>): void
 
-  get name(): string {
-    return this.#driver.name
-  }
+  /** Runs an action on a server and returns a description. `start` unseals with the keys of the lab. */
+  protected abstract workOn(verb: ProcessVerb, name: string, timeoutMs: number): Promise<string>
 
-  get topology(): Topology {
-    return this.#driver.topology
-  }
-
-  get clock(): Clock {
-    return this.#driver.clock
-  }
-
-  get events(): LabEvents {
-    return this.#driver.events
-  }
-
-  get clusters(): readonly ClusterAccess[] {
-    return this.#driver.clusters()
-  }
+  /** Finds the active nodes, if they are not tracked continuously. Later requests to clusters go to them. */
+  async followActiveNodes(): Promise<void> {}
 
   /** Returns a cluster, or one of its nodes as a cluster. Throws a usage error with the existing names. */
   cluster(name: string): ClusterAccess {
@@ -109,11 +77,6 @@ export class LiveLab implements LabAccess {
     const cluster = this.cluster(name)
     const client = clientOf({ ...cluster, rootToken })
     return cluster.nodeAddresses ? client.with({ address: () => this.cluster(name).apiAddress }) : client
-  }
-
-  /** Finds the active nodes. Later requests to clusters go to them. */
-  async followActiveNodes(): Promise<void> {
-    await this.#driver.followActiveNodes?.()
   }
 
   /** Returns a client without a token: one per cluster, closed with the handle. */
@@ -145,7 +108,7 @@ export class LiveLab implements LabAccess {
 
   /** Returns a root token for a cluster at the address of one of its nodes. */
   async #rootTokenAt(cluster: ClusterAccess): Promise<string> {
-    const keep = (rootToken: string) => this.#driver.keepKeys(cluster.name, { rootToken })
+    const keep = (rootToken: string) => this.saveKeys(cluster.name, { rootToken })
     const { token, note } = await environmentOf(this, cluster, keep)
     if (token === undefined) throw new LabError('remote', note ?? `no token works on ${cluster.name}`)
     return token
@@ -157,7 +120,7 @@ export class LiveLab implements LabAccess {
   }
 
   keepKeys(name: string, keys: Partial<ClusterKeys>): void {
-    this.#driver.keepKeys(this.cluster(name).name, keys)
+    this.saveKeys(this.cluster(name).name, keys)
   }
 
   /** Returns a runbook for operations on this lab. */
@@ -171,21 +134,21 @@ export class LiveLab implements LabAccess {
   work(verb: ServerVerb, name: string, timeoutMs: number): Promise<string> {
     const cluster = this.cluster(name)
     if (verb === 'seal') return sealCluster(this, cluster)
-    return verb === 'unseal' ? unsealCluster(this, cluster) : this.#driver.work(verb, name, timeoutMs)
+    return verb === 'unseal' ? unsealCluster(this, cluster) : this.workOn(verb, name, timeoutMs)
   }
 
   async setFault(request: FaultRequest): Promise<ActiveFault> {
     for (const name of 'between' in request ? request.between : [request.cluster]) this.cluster(name)
-    return this.#driver.faults.set(request)
+    return this.ownFaults.set(request)
   }
 
   faults(): Promise<readonly ActiveFault[]> {
-    return this.#driver.faults.list()
+    return this.ownFaults.list()
   }
 
   /** Removes these faults, or all. */
   heal(ids?: readonly number[]): Promise<readonly ActiveFault[]> {
-    return this.#driver.faults.heal(ids)
+    return this.ownFaults.heal(ids)
   }
 
   async close(): Promise<void> {
@@ -193,7 +156,7 @@ export class LiveLab implements LabAccess {
     for (const { client } of this.#holders.values()) client.close()
     this.#anonymous.clear()
     this.#holders.clear()
-    await this.#driver.close()
+    this.events.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -20,22 +20,28 @@ import type { LabHost } from '../processes/lab-host.js'
 import { atActiveNodes } from '../nodes/nodes.js'
 import { workOnServers } from '../lifecycle/servers.js'
 import { topologyOf } from '../topology/catalogue.js'
-import { type LabDriver, type LabEvents, type LabFaults, LiveLab } from './live-lab.js'
+import { type LabEvents, type LabFaults, LiveLab } from './live-lab.js'
 import { faultsOf, LocalEvents } from './local-events.js'
 
+interface EventsAndFaults {
+  readonly events: LabEvents
+  readonly faults: LabFaults
+}
+
 /**
- * Drives a lab from its record: its own servers, or externally managed ones. Of those, it can stop and start local containers.
+ * A lab with a record: of its own servers, or of externally managed ones. Of those, it can stop and start local containers.
  * Reads the record each time, since other commands may change it.
  */
-class RecordDriver implements LabDriver {
+class RecordedLab extends LiveLab {
   readonly kind: LabKind
   readonly name: string
   readonly topology: Topology
   readonly events: LabEvents
-  readonly faults: LabFaults
+  protected readonly ownFaults: LabFaults
   readonly #host: LabHost
 
   constructor(lab: AnyLab, host: LabHost) {
+    super()
     this.kind = kindOf(lab)
     this.name = lab.name
     const clusters = lab.clusters.map(({ name }) => name)
@@ -43,24 +49,24 @@ class RecordDriver implements LabDriver {
     this.#host = host
     const { events, faults } = isAttached(lab) ? this.#localEvents() : keptEvents(lab, host.clock)
     this.events = events
-    this.faults = faults
+    this.ownFaults = faults
   }
 
   get clock(): Clock {
     return this.#host.clock
   }
 
-  clusters(): readonly ClusterAccess[] {
+  get clusters(): readonly ClusterAccess[] {
     return this.#record().clusters.map((cluster) =>
       cluster.nodes ? { ...cluster, nodeAddresses: cluster.nodes.map(({ apiAddress }) => apiAddress) } : cluster,
     )
   }
 
-  keepKeys(name: string, keys: Partial<ClusterKeys>): void {
+  protected saveKeys(name: string, keys: Partial<ClusterKeys>): void {
     saveLab(withClusterKeys(this.#record(), name, keys))
   }
 
-  async work(verb: ProcessVerb, cluster: string, timeoutMs: number): Promise<string> {
+  protected async workOn(verb: ProcessVerb, cluster: string, timeoutMs: number): Promise<string> {
     const done: string[] = []
     const options = { timeoutMs, onProgress: (text: string) => void done.push(text) }
     await workOnServers(this.name, verb, [cluster], options, this.#host)
@@ -68,7 +74,7 @@ class RecordDriver implements LabDriver {
     return done.at(-1) ?? ''
   }
 
-  async followActiveNodes(): Promise<void> {
+  override async followActiveNodes(): Promise<void> {
     const before = this.#record()
     if (before.clusters.every(({ nodes }) => !nodes)) return
     for (const { name, ...cluster } of (await atActiveNodes<AnyLab>(before, this.#host.clock)).clusters) {
@@ -80,9 +86,9 @@ class RecordDriver implements LabDriver {
     }
   }
 
-  async close(): Promise<void> {
-    this.events.close()
-    if (this.kind !== 'process') await this.faults.heal()
+  override async close(): Promise<void> {
+    await super.close()
+    if (this.kind !== 'process') await this.ownFaults.heal()
   }
 
   #record(): AnyLab {
@@ -92,12 +98,12 @@ class RecordDriver implements LabDriver {
   }
 
   /** Supports server faults only, while the handle is open: the links between attached clusters do not go through the lab. */
-  #localEvents(): Pick<LabDriver, 'events' | 'faults'> {
-    const events = new LocalEvents(this.name, this.#host.clock, () => this.clusters())
+  #localEvents(): EventsAndFaults {
+    const events = new LocalEvents(this.name, this.#host.clock, () => this.clusters)
     const faults = faultsOf(
       new LabDaemon([], {
         clock: this.#host.clock,
-        clusters: () => this.clusters(),
+        clusters: () => this.clusters,
         tell: (draft) => events.tell(draft),
       }),
     )
@@ -116,7 +122,7 @@ const kindOf = (lab: AnyLab): LabKind => {
 }
 
 /** Returns the events and faults of a lab whose daemon records them. */
-const keptEvents = (lab: LabRecord, clock: Clock): Pick<LabDriver, 'events' | 'faults'> => {
+const keptEvents = (lab: LabRecord, clock: Clock): EventsAndFaults => {
   const daemon = new LabDaemonClient(lab.keeper.socket)
   const closing = new AbortController()
   const events: LabEvents = {
@@ -147,5 +153,5 @@ export const openLab = (name: string, host: LabHost): LiveLab => {
   const lab = requireAnyLab(name)
   if (lab.state === 'starting')
     throw new LabError('conflict', `the lab "${name}" is not up; "understudy down ${name}" removes what is left of it`)
-  return new LiveLab(new RecordDriver(lab, host))
+  return new RecordedLab(lab, host)
 }
