@@ -2,13 +2,11 @@ import type { ApiClient } from '../../client/api-client.js'
 import { statesOf } from '../containers/docker.js'
 import {
   type AnyLab,
-  type AttachedLab,
   type AttachedServer,
   type ClusterAccess,
   isAttached,
-  type LabRecord,
-  type ServerRecord,
   serversIn,
+  serversOfLab,
   withAnonymousClient,
 } from '../model/cluster.js'
 import { type ActiveFault, describeFault, describePlace, isOfLink, isShown } from '../daemon/active-fault.js'
@@ -66,9 +64,20 @@ export interface Survey {
 
 const ANSWER_MS = 1000
 const AHEAD_WAYS = 'recover or reindex with force gives up what only it has, promote keeps it'
+
 /** Queries all clusters of a lab concurrently, with a timeout of one second each. */
 export const surveyLab = async (lab: AnyLab, host: LabHost): Promise<Survey> => {
-  const [faults, clusters] = await Promise.all(isAttached(lab) ? surveyAttached(lab) : surveyOwn(lab, host))
+  const running = await findRunning(lab, host)
+  const [faults, clusters] = await Promise.all([
+    faultsOf(lab),
+    Promise.all(
+      lab.clusters.map((cluster) =>
+        cluster.nodes
+          ? surveyNodes(cluster, cluster.nodes, running)
+          : surveyCluster(cluster, running.get(cluster.name) ?? STOPPED),
+      ),
+    ),
+  ])
   const links = findLinks(clusters, faults ?? [], host.clock.now())
   const ask = async (name: string, kind: Kind) => {
     const cluster = lab.clusters.find((one) => one.name === name)
@@ -84,50 +93,55 @@ export const surveyLab = async (lab: AnyLab, host: LabHost): Promise<Survey> => 
   return { apiVersion: 'understudy/v1', name: lab.name, topology: lab.topology, clusters, links, faults, problems }
 }
 
-const surveyOwn = (lab: LabRecord, host: LabHost): Parts => [
-  new LabDaemonClient(lab.keeper.socket).list().then(
-    (all) => all.filter(isShown),
-    () => null,
-  ),
-  Promise.all(
-    lab.clusters.map((cluster) => {
-      if (cluster.nodes) return surveyNodes(cluster, cluster.nodes, (server) => processOf(lab, server, host))
-      const { process, pid } = processOf(lab, cluster, host)
-      return surveyCluster(cluster, process, pid)
-    }),
-  ),
-]
+/** Returns the faults of links and servers. An attached lab has no proxies for its links, and thus no link faults. */
+const faultsOf = async (lab: AnyLab): Promise<readonly ActiveFault[] | null> =>
+  isAttached(lab)
+    ? []
+    : new LabDaemonClient(lab.keeper.socket).list().then(
+        (all) => all.filter(isShown),
+        () => null,
+      )
 
-const processOf = (lab: LabRecord, server: ServerRecord, host: LabHost): Pick<ClusterView, 'process' | 'pid'> => {
-  const found = findServer(lab, server, host)
-  return { process: found ? (found.isFrozen ? 'paused' : 'running') : 'stopped', pid: found?.pid ?? null }
+type Running = Pick<ClusterView, 'process' | 'pid'>
+const STOPPED: Running = { process: 'stopped', pid: null }
+
+/** Returns the state of the process or container of each server, by name. */
+const findRunning = async (lab: AnyLab, host: LabHost): Promise<ReadonlyMap<string, Running>> => {
+  if (!isAttached(lab))
+    return new Map(
+      serversOfLab(lab).map((server) => {
+        const found = findServer(lab, server, host)
+        return [server.name, found ? { process: found.isFrozen ? 'paused' : 'running', pid: found.pid } : STOPPED]
+      }),
+    )
+  const servers = lab.clusters.flatMap((cluster) => serversIn<AttachedServer>(cluster))
+  const states = await statesOf(servers.flatMap(({ container }) => container ?? []))
+  return new Map(
+    servers.map(({ name, container }) => {
+      const process = container === undefined ? 'elsewhere' : (states.get(container) ?? 'stopped')
+      return [name, { process, pid: null }]
+    }),
+  )
 }
 
 /** Queries the state of each node, and the cluster state at the active node, or else at one that responds. */
-const surveyNodes = async <S extends Pick<ClusterAccess, 'name' | 'apiAddress'>>(
+const surveyNodes = async (
   cluster: ClusterAccess,
-  servers: readonly S[],
-  stateOf: (server: S) => Pick<ClusterView, 'process' | 'pid'>,
+  servers: readonly Pick<ClusterAccess, 'name' | 'apiAddress'>[],
+  running: ReadonlyMap<string, Running>,
 ): Promise<ClusterView> => {
   const nodes = await Promise.all(
-    servers.map(async (server): Promise<NodeRow> => {
-      const state = stateOf(server)
-      const { name, apiAddress } = server
-      const view =
-        state.process === 'stopped'
-          ? await askNode({ name, apiAddress }, undefined)
-          : await withAnonymousClient(
-              { ...cluster, apiAddress },
-              (client) => askNode({ name, apiAddress }, client),
-              ANSWER_MS,
-            )
-      return { ...view, ...state }
+    servers.map(async ({ name, apiAddress }): Promise<NodeRow> => {
+      const state = running.get(name) ?? STOPPED
+      const ask = (client?: ApiClient) => askNode({ name, apiAddress }, client)
+      const view = state.process === 'stopped' ? ask() : withAnonymousClient({ ...cluster, apiAddress }, ask, ANSWER_MS)
+      return { ...(await view), ...state }
     }),
   )
   const spokesman = nodes.find(({ isActive }) => isActive) ?? nodes.find(({ appliedIndex }) => appliedIndex !== null)
   const asked = spokesman ?? nodes.find((node) => node.process !== 'stopped')
-  const { apiAddress, process, pid } = asked ?? { ...cluster, process: 'stopped', pid: null }
-  const view = await surveyCluster({ ...cluster, apiAddress }, process, pid)
+  const { apiAddress, ...state } = asked ?? { ...cluster, ...STOPPED }
+  const view = await surveyCluster({ ...cluster, apiAddress }, state)
   return { ...view, nodes, problems: [...view.problems, ...findNodeProblems(nodes)] }
 }
 
@@ -137,27 +151,7 @@ const findNodeProblems = (nodes: readonly NodeRow[]): string[] => {
   return nodes.some(({ isActive }) => isActive) ? texts : ['has no active node', ...texts]
 }
 
-/** Surveys an attached lab. It has no proxies for its links, and thus no link faults. */
-const surveyAttached = (lab: AttachedLab): Parts => [
-  Promise.resolve([]),
-  statesOf(
-    lab.clusters.flatMap((cluster) => serversIn<AttachedServer>(cluster)).flatMap(({ container }) => container ?? []),
-  ).then((states) => {
-    const stateOf = ({ container }: AttachedServer): ProcessState =>
-      container === undefined ? 'elsewhere' : (states.get(container) ?? 'stopped')
-    return Promise.all(
-      lab.clusters.map((cluster) =>
-        cluster.nodes
-          ? surveyNodes(cluster, cluster.nodes, (server) => ({ process: stateOf(server), pid: null }))
-          : surveyCluster(cluster, stateOf(cluster)),
-      ),
-    )
-  }),
-]
-
-type Parts = [Promise<readonly ActiveFault[] | null>, Promise<ClusterView[]>]
-
-const surveyCluster = (cluster: ClusterAccess, process: ProcessState, pid: number | null = null) =>
+const surveyCluster = (cluster: ClusterAccess, { process, pid }: Running) =>
   viewOf({ ...cluster, process, pid }, () => withAnonymousClient(cluster, askCluster, ANSWER_MS))
 
 /** Returns the view of a cluster. `ask` queries it, and rejects if it does not respond. */
