@@ -1,4 +1,4 @@
-import { type ClusterAccess, clientOf, type WiredClusters } from '../model/cluster.js'
+import { type ClusterAccess, type WiredClusters, withAnonymousClient, withClient } from '../model/cluster.js'
 import { LabError } from '../model/lab-error.js'
 import { openNodes } from '../nodes/nodes.js'
 import { unsealWithAny } from '../keys/seals.js'
@@ -6,7 +6,7 @@ import { findLag, statusOf, waitForAnswer } from '../requests/replication.js'
 import type { Link, Topology } from '../model/topology.js'
 import { waitFor } from '../requests/wait.js'
 import { joinClusters, openCluster, type WireOptions } from '../wiring/wire.js'
-import { groupServers } from './addresses.js'
+import { groupServers } from './attach.js'
 
 interface WiringOptions extends WireOptions {
   /** Called with the known keys each time more are known, so that they are stored as soon as they exist. */
@@ -103,14 +103,10 @@ const planClusters = (
   })
 }
 
-const decideWhetherNew = async (
-  cluster: ClusterAccess,
-  { clock, timeoutMs, signal }: WireOptions,
-): Promise<boolean> => {
-  const client = clientOf(cluster)
-  const where = `cluster ${cluster.name} at ${cluster.apiAddress}`
-  const isKnown = cluster.unsealKeys.length > 0
-  try {
+const decideWhetherNew = (cluster: ClusterAccess, { clock, timeoutMs, signal }: WireOptions): Promise<boolean> =>
+  withClient(cluster, async (client) => {
+    const where = `cluster ${cluster.name} at ${cluster.apiAddress}`
+    const isKnown = cluster.unsealKeys.length > 0
     await waitForAnswer(clock, client, cluster.name, timeoutMs, signal)
     const isNew = (await client.read('sys/init')).initialized !== true
     if (isNew !== isKnown) return isNew
@@ -118,19 +114,11 @@ const decideWhetherNew = async (
       ? `${where} has lost its data, though its keys are kept: to start over, remove the kept keys and the data of all clusters`
       : `${where} is initialised already, and its keys are not known here: give --keep with the file of the run that did it, or a server without data`
     throw new LabError('remote', text)
-  } finally {
-    client.close()
-  }
-}
+  })
 
 const reopen = async (cluster: ClusterAccess, wired: WiredClusters, { onProgress }: WireOptions): Promise<void> => {
-  const client = clientOf({ ...cluster, rootToken: '' })
-  try {
-    await unsealWithAny(client, wired, cluster)
-    onProgress(`cluster ${cluster.name} is open again at ${cluster.apiAddress}`)
-  } finally {
-    client.close()
-  }
+  await withAnonymousClient(cluster, (client) => unsealWithAny(client, wired, cluster))
+  onProgress(`cluster ${cluster.name} is open again at ${cluster.apiAddress}`)
 }
 
 /** Waits until a new link is replicated. Returns false if its clusters have other roles by now, such as after a failover. */
@@ -141,17 +129,17 @@ const follows = async (
 ): Promise<boolean> => {
   const [above, below] = [clusters.get(link.primary), clusters.get(link.secondary)]
   if (!above || !below) return false
-  const clients = [clientOf({ ...above, rootToken: '' }), clientOf({ ...below, rootToken: '' })] as const
-  try {
-    const [ours, theirs] = await Promise.all(clients.map((client) => statusOf(client, link.kind)))
-    if (ours?.mode !== 'primary' || theirs?.mode !== 'secondary' || ours.cluster_id !== theirs.cluster_id) {
-      onProgress(`${link.secondary} is no ${link.kind} secondary of ${link.primary} any more: left as it is`)
-      return false
-    }
-    const what = `${link.secondary} to follow ${link.primary} (${link.kind})`
-    await waitFor(clock, what, () => findLag(...clients, link.kind), timeoutMs, signal)
-    return true
-  } finally {
-    for (const client of clients) client.close()
-  }
+  const { kind, primary, secondary } = link
+  return withAnonymousClient(above, (onPrimary) =>
+    withAnonymousClient(below, async (onSecondary) => {
+      const [ours, theirs] = await Promise.all([statusOf(onPrimary, kind), statusOf(onSecondary, kind)])
+      if (ours.mode !== 'primary' || theirs.mode !== 'secondary' || ours.cluster_id !== theirs.cluster_id) {
+        onProgress(`${secondary} is no ${kind} secondary of ${primary} any more: left as it is`)
+        return false
+      }
+      const fact = () => findLag(onPrimary, onSecondary, kind)
+      await waitFor(clock, `${secondary} to follow ${primary} (${kind})`, fact, timeoutMs, signal)
+      return true
+    }),
+  )
 }

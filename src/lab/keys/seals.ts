@@ -1,6 +1,12 @@
 import { systemClock } from '../../base/clock.js'
 import { type ApiClient, ApiUnreachable } from '../../client/api-client.js'
-import { type ClusterAccess, clientOf, describeServer, type LabAccess } from '../model/cluster.js'
+import {
+  type ClusterAccess,
+  describeServer,
+  type LabAccess,
+  withAnonymousClient,
+  withClient,
+} from '../model/cluster.js'
 import { sharesToTry, tokensToTry } from './candidates.js'
 import { LabError } from '../model/lab-error.js'
 import { unseal } from '../requests/replication.js'
@@ -10,9 +16,8 @@ import { waitFor } from '../requests/wait.js'
 
 /** Seals and unseals clusters with keys of the lab, wherever they run. The functions return a description of what was done. */
 
-export const unsealCluster = async (lab: LabAccess, cluster: ClusterAccess): Promise<string> => {
-  const client = clientOf({ ...cluster, rootToken: '' })
-  try {
+export const unsealCluster = (lab: LabAccess, cluster: ClusterAccess): Promise<string> =>
+  withAnonymousClient(cluster, async (client) => {
     const { isSealed, isAuto } = await sealOf(client)
     // Auto-unseal runs only when a server starts and is not retried, so waiting is useless.
     if (isSealed && isAuto)
@@ -22,10 +27,7 @@ export const unsealCluster = async (lab: LabAccess, cluster: ClusterAccess): Pro
       )
     if (isSealed) await tryKeys(client, lab, cluster)
     return `${describeServer(cluster.name)} is unsealed`
-  } finally {
-    client.close()
-  }
-}
+  })
 
 /** Unseals a server that has just started, or waits until auto-unseal has done so. */
 export const unsealWithAny = async (
@@ -77,15 +79,12 @@ export const waitForAutoUnseal = async (client: ApiClient, name: string, mend: s
 export const sealCluster = async (lab: LabAccess, cluster: ClusterAccess): Promise<string> => {
   let failure: unknown
   for (const rootToken of tokensToTry(cluster, lab.clusters)) {
-    const client = clientOf({ ...cluster, rootToken })
     try {
-      await client.write('sys/seal')
+      await withClient({ ...cluster, rootToken }, (client) => client.write('sys/seal'))
       return `${describeServer(cluster.name)} is sealed`
     } catch (error) {
       if (error instanceof ApiUnreachable) throw nameSilent(cluster, error)
       failure = error
-    } finally {
-      client.close()
     }
   }
   const reason = failure instanceof Error ? failure.message : 'the lab holds no token'

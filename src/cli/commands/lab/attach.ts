@@ -1,6 +1,5 @@
 import { Command } from 'commander'
-import { addressesOfServers, parseAddresses } from '../../../lab/attach/addresses.js'
-import { attachLab } from '../../../lab/attach/attach.js'
+import { addressesOfServers, attachLab, parseAddresses } from '../../../lab/attach/attach.js'
 import { type ComposeProject, findComposeProject } from '../../../lab/containers/compose-project.js'
 import { type KnownKeys, NO_KEYS, readKeysFile } from '../../../lab/keys/keys-file.js'
 import { type AttachedLab, type AttachedServer, serversIn } from '../../../lab/model/cluster.js'

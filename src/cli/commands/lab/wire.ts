@@ -2,8 +2,14 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import path from 'node:path'
 import { Command, Option } from 'commander'
 import { parseDurationMs } from '../../../base/duration.js'
-import { addressesOfServers, groupServers, parseAddresses } from '../../../lab/attach/addresses.js'
-import { type AttachOptions, attachLab, refuseWhenThere } from '../../../lab/attach/attach.js'
+import {
+  type AttachOptions,
+  addressesOfServers,
+  attachLab,
+  groupServers,
+  parseAddresses,
+  refuseWhenThere,
+} from '../../../lab/attach/attach.js'
 import { type KnownKeys, readKeysFile, writeKeysFile } from '../../../lab/keys/keys-file.js'
 import { wireClusters } from '../../../lab/attach/wiring.js'
 import type { WiredClusters } from '../../../lab/model/cluster.js'

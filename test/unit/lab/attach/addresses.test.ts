@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { addressesOfServers, groupServers, parseAddresses } from '../../../../src/lab/attach/addresses.js'
+import { addressesOfServers, groupServers, parseAddresses } from '../../../../src/lab/attach/attach.js'
 
 it('takes clusters and nodes by their names, in any order', () => {
   const addresses = parseAddresses(['A2=http://two:8200/', 'B=https://b:8200', 'A1=http://one:8200'])
