@@ -13,7 +13,7 @@ import { LabError } from '../model/lab-error.js'
 import { claimLab } from '../processes/claim.js'
 import { findLab, labDirectory, removeLab, saveLab } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
-import { type KnownKeys, NO_KEYS } from '../keys/keys-file.js'
+import type { KnownCluster, KnownKeys } from '../keys/keys-file.js'
 
 /** Parses `A=http://host:8200 B1=... B2=...`: the address of each cluster or node by its name. */
 export const parseAddresses = (given: readonly string[]): Map<string, string> => {
@@ -28,9 +28,6 @@ export const parseAddresses = (given: readonly string[]): Map<string, string> =>
   return addresses
 }
 
-/** Returns the letter of the cluster of a server, given the server's name. */
-const clusterOfServer = (name: string): string => name.slice(0, 1)
-
 /**
  * Groups server names by cluster, with the nodes in order. Throws LabError `usage` if a cluster has a server with the cluster's
  * name beside nodes, or only one node.
@@ -38,7 +35,7 @@ const clusterOfServer = (name: string): string => name.slice(0, 1)
 export const groupServers = (names: Iterable<string>): Map<string, readonly string[]> => {
   const groups = new Map<string, string[]>()
   for (const name of [...names].sort()) {
-    const letter = clusterOfServer(name)
+    const letter = name.slice(0, 1)
     groups.set(letter, [...(groups.get(letter) ?? []), name])
   }
   for (const [letter, [first = '', ...others]] of groups) {
@@ -60,15 +57,11 @@ export const addressesOfServers = ({ name, apiAddress, nodes }: Servers): (reado
 
 type Servers = Pick<AttachedCluster, 'name' | 'nodes'> & { readonly apiAddress?: string | undefined }
 
-export interface AttachOptions {
+interface AttachOptions {
   readonly name: string
-  /** Address of each server by name: the letter of its cluster, or `A1` for one of several nodes. */
-  readonly addresses: ReadonlyMap<string, string>
-  readonly containers?: ReadonlyMap<string, string>
-  readonly keys?: KnownKeys | undefined
   readonly topology?: string | undefined
-  readonly caFile?: string | undefined
-  /** The text of that CA file. The lab stores it. */
+  readonly clusters: readonly AttachedCluster[]
+  /** The text of the CA file of their addresses. The lab stores it. */
   readonly caPem?: string | undefined
   readonly onWarning: (text: string) => void
 }
@@ -80,16 +73,13 @@ const ANSWER_MS = 3000
  * Throws a conflict if a lab of that name exists.
  */
 export const attachLab = async (options: AttachOptions, host: LabHost): Promise<AttachedLab> => {
-  const { name, keys = NO_KEYS } = options
-  refuseForeignKeys(options)
+  const { name, topology = 'attached' } = options
   const claim = claimLab(name, 'changed', host.me, host.table)
   try {
     refuseWhenThere(name)
     removeLab(name)
-    const caFile = options.caFile ?? keepAuthority(options)
-    const clusters = [...groupServers(options.addresses.keys())].map(([letter, servers]) =>
-      clusterOf(letter, servers, { ...options, caFile }),
-    )
+    const caFile = keepAuthority(options)
+    const clusters = options.clusters.map((cluster) => withAuthority(cluster, caFile))
     const servers = clusters.flatMap((cluster) =>
       serversIn<AttachedServer>(cluster).map((server) => ({ ...cluster, ...server })),
     )
@@ -98,7 +88,7 @@ export const attachLab = async (options: AttachOptions, host: LabHost): Promise<
       apiVersion: 'understudy/v1',
       name,
       state: 'attached',
-      topology: options.topology ?? keys.topology ?? 'attached',
+      topology,
       createdAt: new Date(host.clock.now()).toISOString(),
       directory: labDirectory(name),
       clusters,
@@ -129,44 +119,55 @@ const keepAuthority = ({ name, caPem }: AttachOptions): string | undefined => {
   return file
 }
 
-/** Rejects keys of a cluster without an address: the letter is probably misspelled. */
-const refuseForeignKeys = ({ addresses, keys }: AttachOptions): void => {
+const withAuthority = <C extends ClusterAccess>(cluster: C, caFile: string | undefined): C =>
+  caFile !== undefined && cluster.apiAddress.startsWith('https:') ? { ...cluster, caFile } : cluster
+
+interface Besides {
+  readonly containers: ReadonlyMap<string, string>
+  readonly caFile: string | undefined
+}
+
+/**
+ * Returns the clusters of servers at these addresses. Throws LabError `usage` if there is none, or if there are keys of a cluster
+ * without an address: its letter is probably misspelled.
+ */
+export const clustersAt = (
+  addresses: ReadonlyMap<string, string>,
+  keys: KnownKeys,
+  { containers, caFile }: Besides,
+): AttachedCluster[] => {
   if (addresses.size === 0)
     throw new LabError(
       'usage',
       'say where the clusters are, such as A=http://127.0.0.1:8200, or give --compose DIRECTORY',
     )
-  const there = new Set([...addresses.keys()].map(clusterOfServer))
-  const unknown = [...(keys?.clusters.keys() ?? [])].filter((letter) => !there.has(letter))
+  const groups = groupServers(addresses.keys())
+  const unknown = [...keys.clusters.keys()].filter((letter) => !groups.has(letter))
   if (unknown.length > 0)
     throw new LabError('usage', `there are keys of ${unknown.join(', ')}: say where it is with ${unknown[0]}=URL`)
+  return [...groups].map(([letter, names]) => {
+    const servers = names.map((name) => {
+      const container = containers.get(name)
+      return { name, apiAddress: addresses.get(name) ?? '', ...(container === undefined ? {} : { container }) }
+    })
+    return clusterOf(letter, servers, keys.clusters.get(letter), caFile)
+  })
 }
 
-const clusterOf = (
+/** Returns a cluster with these servers. `known`: its keys, and its address if no server is given. */
+export const clusterOf = (
   name: string,
-  names: readonly string[],
-  { keys = NO_KEYS, addresses, containers, caFile }: AttachOptions,
+  servers: readonly AttachedServer[],
+  known: Partial<KnownCluster> = {},
+  caFile?: string,
 ): AttachedCluster => {
-  const { rootToken, unsealKeys, threshold } = keys.clusters.get(name) ?? {
-    rootToken: '',
-    unsealKeys: [],
-    threshold: 0,
-  }
-  const servers = names.map((server): AttachedServer => {
-    const container = containers?.get(server)
-    return { name: server, apiAddress: addresses.get(server) ?? '', ...(container === undefined ? {} : { container }) }
-  })
-  const [{ apiAddress, container } = { apiAddress: '' }] = servers
-  return {
-    name,
-    apiAddress,
-    ...(servers.length > 1 ? { nodes: servers } : {}),
-    rootToken,
-    unsealKeys,
-    threshold,
-    ...(caFile === undefined || !apiAddress.startsWith('https:') ? {} : { caFile }),
-    ...(container === undefined ? {} : { container }),
-  }
+  const [{ apiAddress, container } = { apiAddress: known.apiAddress ?? '' }] = servers
+  const nodes = servers.length > 1 ? { nodes: servers } : {}
+  const keys = { rootToken: '', unsealKeys: [], threshold: 0, ...known }
+  return withAuthority(
+    { ...keys, name, apiAddress, ...nodes, ...(container === undefined ? {} : { container }) },
+    caFile,
+  )
 }
 
 const check = async (server: ClusterAccess, onWarning: (text: string) => void): Promise<void> => {

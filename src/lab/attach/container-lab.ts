@@ -7,11 +7,12 @@ import { downLab } from '../lifecycle/down.js'
 import type { LabHost } from '../processes/lab-host.js'
 import { openLab } from '../live/open-lab.js'
 import type { LiveLab } from '../live/live-lab.js'
+import { type AttachedServer, serversIn } from '../model/cluster.js'
 import { randomPorts } from '../model/ports.js'
 import type { LabSettings } from '../model/settings.js'
 import { planOf, serversOf, type Topology } from '../model/topology.js'
 import type { WireOptions } from '../wiring/wire.js'
-import { attachLab } from './attach.js'
+import { attachLab, clusterOf } from './attach.js'
 import { findComposeProject } from '../containers/compose-project.js'
 import { compose } from '../containers/docker.js'
 import { wireClusters } from './wiring.js'
@@ -66,15 +67,20 @@ export const upContainers = async (options: ContainerLabOptions, host: LabHost):
     const addresses = new Map(
       [...servers].flatMap(([server, { apiAddress }]) => (apiAddress ? [[server, apiAddress]] : [])),
     )
-    const containers = new Map([...servers].map(([server, { container }]) => [server, container]))
     const { wired } = await wireClusters(topology, addresses, undefined, {
       ...options,
       caFile,
       onKeep: () => undefined,
     })
-    const known = new Map(wired.clusters.map((cluster) => [cluster.name, cluster]))
-    const keys = { topology: topology.name, joined: wired.joined, clusters: known }
-    await attachLab({ name, addresses, containers, keys, caPem, onWarning: onProgress }, host)
+    const clusters = wired.clusters.map((cluster) => {
+      const own = serversIn<AttachedServer>(cluster)
+      return clusterOf(
+        cluster.name,
+        own.map((one) => ({ name: one.name, apiAddress: one.apiAddress, container: servers.get(one.name)?.container })),
+        cluster,
+      )
+    })
+    await attachLab({ name, topology: topology.name, clusters, caPem, onWarning: onProgress }, host)
     const lab = openLab(name, host)
     return {
       lab,

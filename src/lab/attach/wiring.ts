@@ -1,4 +1,10 @@
-import { type ClusterAccess, type WiredClusters, withAnonymousClient, withClient } from '../model/cluster.js'
+import {
+  type AttachedCluster,
+  type ClusterAccess,
+  type WiredClusters,
+  withAnonymousClient,
+  withClient,
+} from '../model/cluster.js'
 import { LabError } from '../model/lab-error.js'
 import { openNodes } from '../nodes/nodes.js'
 import { unsealWithAny } from '../keys/seals.js'
@@ -6,7 +12,7 @@ import { findLag, statusOf, waitForAnswer } from '../requests/replication.js'
 import type { Link, Topology } from '../model/topology.js'
 import { waitFor } from '../requests/wait.js'
 import { joinClusters, openCluster, type WireOptions } from '../wiring/wire.js'
-import { groupServers } from './attach.js'
+import { clusterOf, groupServers } from './attach.js'
 
 interface WiringOptions extends WireOptions {
   /** Called with the known keys each time more are known, so that they are stored as soon as they exist. */
@@ -15,13 +21,8 @@ interface WiringOptions extends WireOptions {
   readonly caFile?: string | undefined
 }
 
-/** A cluster to unseal and join, with its servers if there are several. */
-interface PlannedCluster extends ClusterAccess {
-  readonly nodes?: readonly Pick<ClusterAccess, 'name' | 'apiAddress'>[] | undefined
-}
-
 interface Wiring {
-  readonly wired: WiredClusters & { readonly clusters: readonly PlannedCluster[] }
+  readonly wired: WiredClusters & { readonly clusters: readonly AttachedCluster[] }
   /** The links that still match the topology. Operations have changed the others since. */
   readonly links: readonly Link[]
 }
@@ -84,22 +85,17 @@ const planClusters = (
   addresses: ReadonlyMap<string, string>,
   known: WiredClusters | undefined,
   caFile: string | undefined,
-): PlannedCluster[] => {
+): AttachedCluster[] => {
   const groups = groupServers(addresses.keys())
   return topology.clusters.map((name) => {
-    const kept = known?.clusters.find((cluster) => cluster.name === name)
     const servers = (groups.get(name) ?? []).map((server) => ({
       name: server,
       apiAddress: addresses.get(server) ?? '',
     }))
-    const apiAddress = servers[0]?.apiAddress ?? kept?.apiAddress
-    if (!apiAddress) {
-      const text = `the topology ${topology.name} has a cluster ${name}: say where it is with ${name}=URL`
-      throw new LabError('usage', text)
-    }
-    const authority = caFile !== undefined && apiAddress.startsWith('https:') ? { caFile } : {}
-    const nodes = servers.length > 1 ? { nodes: servers } : {}
-    return { rootToken: '', unsealKeys: [], threshold: 0, ...kept, name, apiAddress, ...nodes, ...authority }
+    const kept = known?.clusters.find((cluster) => cluster.name === name)
+    const cluster = clusterOf(name, servers, kept, caFile)
+    if (cluster.apiAddress !== '') return cluster
+    throw new LabError('usage', `the topology ${topology.name} has a cluster ${name}: say where it is with ${name}=URL`)
   })
 }
 

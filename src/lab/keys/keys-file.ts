@@ -5,17 +5,17 @@ import { readNamedText } from '../../base/named-file.js'
 import type { AttachedCluster, ClusterKeys, WiredClusters } from '../model/cluster.js'
 import { LabError } from '../model/lab-error.js'
 
-/** Keys by cluster letter, and the addresses in the file. */
+/** The keys of a cluster, and its addresses if they are known. */
+export interface KnownCluster extends ClusterKeys {
+  readonly apiAddress?: string | undefined
+  readonly nodes?: AttachedCluster['nodes']
+}
+
+/** Keys by cluster letter. */
 export interface KnownKeys {
   readonly topology: string | undefined
   readonly joined: readonly string[] | undefined
-  readonly clusters: ReadonlyMap<
-    string,
-    ClusterKeys & {
-      readonly apiAddress?: string | undefined
-      readonly nodes?: AttachedCluster['nodes']
-    }
-  >
+  readonly clusters: ReadonlyMap<string, KnownCluster>
 }
 
 export const NO_KEYS: KnownKeys = { topology: undefined, joined: undefined, clusters: new Map() }

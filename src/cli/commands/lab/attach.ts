@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { addressesOfServers, attachLab, parseAddresses } from '../../../lab/attach/attach.js'
+import { addressesOfServers, attachLab, clustersAt, parseAddresses } from '../../../lab/attach/attach.js'
 import { type ComposeProject, findComposeProject } from '../../../lab/containers/compose-project.js'
 import { type KnownKeys, NO_KEYS, readKeysFile } from '../../../lab/keys/keys-file.js'
 import { type AttachedLab, type AttachedServer, serversIn } from '../../../lab/model/cluster.js'
@@ -55,22 +55,15 @@ export const attachCommand = (output: Output, makeHost: () => LabHost = thisHost
       const host = makeHost()
       const fromFile = flags.keys === undefined ? undefined : readKeysFile(flags.keys, output.complain)
       const project = flags.compose === undefined ? undefined : await findComposeProject(flags.compose, flags.project)
-      const keys = fromFile ?? project?.keys
-      const lab = await attachLab(
-        {
-          name,
-          addresses: new Map([...addressesOf(project, fromFile), ...parseAddresses(given)]),
-          containers: new Map([...(project?.servers ?? [])].map(([server, { container }]) => [server, container])),
-          keys,
-          topology: flags.topology === undefined ? undefined : requireTopology(flags.topology).name,
-          caFile: flags.caCert === undefined ? undefined : requireReadable(flags.caCert),
-          caPem: project?.caPem,
-          onWarning: output.complain,
-        },
-        host,
-      )
-      if (flags.json) output.data(JSON.stringify(lab, undefined, 2))
-      else output.data(describe(lab, keys ?? NO_KEYS))
+      const keys = fromFile ?? project?.keys ?? NO_KEYS
+      const topology = flags.topology === undefined ? keys.topology : requireTopology(flags.topology).name
+      const caFile = flags.caCert === undefined ? undefined : requireReadable(flags.caCert)
+      const containers = new Map([...(project?.servers ?? [])].map(([server, { container }]) => [server, container]))
+      const addresses = new Map([...addressesOf(project, fromFile), ...parseAddresses(given)])
+      const clusters = clustersAt(addresses, keys, { containers, caFile })
+      const caPem = caFile === undefined ? project?.caPem : undefined
+      const lab = await attachLab({ name, topology, clusters, caPem, onWarning: output.complain }, host)
+      output.data(flags.json ? JSON.stringify(lab, undefined, 2) : describe(lab, keys))
     })
 
 /**

@@ -2,14 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import path from 'node:path'
 import { Command, Option } from 'commander'
 import { parseDurationMs } from '../../../base/duration.js'
-import {
-  type AttachOptions,
-  addressesOfServers,
-  attachLab,
-  groupServers,
-  parseAddresses,
-  refuseWhenThere,
-} from '../../../lab/attach/attach.js'
+import { attachLab, groupServers, parseAddresses, refuseWhenThere } from '../../../lab/attach/attach.js'
 import { type KnownKeys, readKeysFile, writeKeysFile } from '../../../lab/keys/keys-file.js'
 import { wireClusters } from '../../../lab/attach/wiring.js'
 import type { WiredClusters } from '../../../lab/model/cluster.js'
@@ -85,7 +78,7 @@ export const wireCommand = (output: Output, makeHost: () => LabHost = thisHost):
       }
       const { wired, links } = await wireClusters(topology, addresses, readKept(keep, output), options)
       if (name !== undefined) {
-        await attach({ name, caFile, onWarning: output.complain }, wired, host)
+        await attachLab({ name, ...wired, onWarning: output.complain }, host)
         output.progress(`they are the lab "${name}" now`)
       }
       const proof = await proveReplication(wired, { clock: host.clock, timeoutMs, links })
@@ -95,17 +88,6 @@ export const wireCommand = (output: Output, makeHost: () => LabHost = thisHost):
           : describe({ ...wired, plan: topology }, proof, keep),
       )
     })
-
-const attach = async (
-  named: Pick<AttachOptions, 'name' | 'caFile' | 'onWarning'>,
-  wired: WiredClusters,
-  host: LabHost,
-): Promise<void> => {
-  const addresses = new Map(wired.clusters.flatMap(addressesOfServers))
-  const clusters = new Map(wired.clusters.map((cluster) => [cluster.name, cluster]))
-  const keys = { topology: wired.topology, joined: wired.joined, clusters }
-  await attachLab({ ...named, addresses, keys }, host)
-}
 
 /** Checks that the file can be replaced. Keys are saved as soon as they exist. */
 const requireWritable = (file: string): void => {
