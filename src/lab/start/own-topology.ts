@@ -1,39 +1,13 @@
-import type { InProcessLab } from '../library/in-process-lab.js'
+import { InProcessLab } from '../library/in-process-lab.js'
 import { KINDS } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { requireKeys } from '../model/settings.js'
-import type { VirtualLab } from '../simulated/virtual-lab.js'
 import type { ClusterPlan, Topology } from '../model/topology.js'
 import { loadTopology } from '../topology/catalogue.js'
 import { findTopologyProblems } from '../topology/rules.js'
 
-/** Names of lab members. Clusters are properties of the lab too, so they cannot have these names. */
-const OF_LABS: { readonly [Name in Extract<keyof InProcessLab | keyof VirtualLab, string>]-?: true } = {
-  access: true,
-  activate: true,
-  clock: true,
-  close: true,
-  cluster: true,
-  clusters: true,
-  converged: true,
-  drill: true,
-  events: true,
-  failover: true,
-  heal: true,
-  healthy: true,
-  history: true,
-  link: true,
-  localEvents: true,
-  node: true,
-  operationToken: true,
-  problems: true,
-  rejoin: true,
-  reset: true,
-  routes: true,
-  snapshot: true,
-  switchover: true,
-  topology: true,
-}
+/** Fields of labs. Clusters are properties of the lab too, so they cannot have these names, nor those of its methods. */
+const FIELDS: readonly string[] = ['clock', 'clusters', 'history', 'keys', 'timeoutMs', 'topology']
 
 const KNOWN: { readonly [Name in keyof Topology]-?: true } = {
   name: true,
@@ -77,6 +51,6 @@ const isListOfNames = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === 'string' && name !== '')
 
 /** Whether a name is reserved. A lab with `then` would be treated as a promise. */
-const isReserved = (name: string): boolean => name === 'then' || name in OF_LABS || name in {}
+const isReserved = (name: string): boolean => name === 'then' || FIELDS.includes(name) || name in InProcessLab.prototype
 
 const wrong = (text: string): LabError => new LabError('usage', text)

@@ -73,12 +73,15 @@ describe('topologies that ship with the package', () => {
 })
 
 describe('a topology that is an object', () => {
-  it.each(['close', 'history', 'then', '__proto__', 'constructor', 'events'])('no cluster can be named %s', (name) => {
-    const topology = { name: 'own', about: 'own', clusters: [name, 'B'], links: [] }
-    expect(() => requireTopologyOf(topology)).toThrow(
-      `the topology own has a cluster "${name}": a lab has something else of that name`,
-    )
-  })
+  it.each(['close', 'history', 'keys', 'timeoutMs', 'then', '__proto__', 'constructor', 'events'])(
+    'no cluster can be named %s',
+    (name) => {
+      const topology = { name: 'own', about: 'own', clusters: [name, 'B'], links: [] }
+      expect(() => requireTopologyOf(topology)).toThrow(
+        `the topology own has a cluster "${name}": a lab has something else of that name`,
+      )
+    },
+  )
 })
 
 describe('a topology file', () => {
