@@ -41,35 +41,27 @@ export const bringUp = async (drill: Drill, runner: Runner, options: DrillLabOpt
 
 type Up = (drill: Drill, topology: Topology, options: DrillLabOptions) => Promise<DrillLab>
 
+const optionsOf = (
+  { name, settings, shares, threshold }: Drill,
+  { timeoutMs, onProgress, signal }: DrillLabOptions,
+) => ({
+  ...{ settings, shares, threshold, timeoutMs, onProgress, signal },
+  name: `drill-${name}-${createSystemRandom().bytes(3).toString('hex')}`,
+})
+
 const upProcesses: Up = async (drill, topology, options) => {
-  const { timeoutMs, onProgress, signal, hurry } = options
   const host: LabHost = thisHost()
-  const name = `drill-${drill.name}-${createSystemRandom().bytes(3).toString('hex')}`
-  const { shares, threshold, settings } = drill
+  const { onProgress, hurry } = options
+  const own = optionsOf(drill, options)
   const choosePorts = () => randomPorts(topology.clusters.flatMap((cluster) => serversOf(topology, cluster)))
-  await upLab(
-    {
-      name,
-      topology,
-      choosePorts,
-      shares,
-      threshold,
-      settings,
-      timeoutMs,
-      clock: host.clock,
-      onProgress,
-      signal,
-      hurry,
-    },
-    host,
-  )
-  const lab = openLab(name, host)
+  await upLab({ ...own, topology, choosePorts, clock: host.clock, hurry }, host)
+  const lab = openLab(own.name, host)
   return {
     lab,
     end: async ({ keep }) => {
       await lab.close()
-      if (keep) onProgress(`the lab "${name}" stays up; "understudy down ${name}" stops it`)
-      else await downLab(name, { keep: false, onProgress, hurry }, host)
+      if (keep) onProgress(`the lab "${own.name}" stays up; "understudy down ${own.name}" stops it`)
+      else await downLab(own.name, { keep: false, onProgress, hurry }, host)
     },
   }
 }
@@ -88,19 +80,18 @@ const upInProcess: Up = async (drill, topology, { seed, timeoutMs, signal }) => 
   }
 }
 
-const upInContainers: Up = async (drill, topology, { timeoutMs, onProgress, signal }) => {
+const upInContainers: Up = async (drill, topology, options) => {
   const host = thisHost()
-  const name = `drill-${drill.name}-${createSystemRandom().bytes(3).toString('hex')}`
-  const { settings, shares, threshold } = drill
-  const options = { name, topology, settings, shares, threshold, timeoutMs, onProgress, signal, clock: host.clock }
-  const { lab, directory, end } = await upContainers(options, host)
+  const { onProgress } = options
+  const own = optionsOf(drill, options)
+  const { lab, directory, end } = await upContainers({ ...own, topology, clock: host.clock }, host)
   return {
     lab,
     end: async ({ keep }) => {
       if (!keep) return end()
       await lab.close()
       onProgress(
-        `the containers stay up, as the lab "${name}"; "docker compose down --volumes" in ${directory} ends them`,
+        `the containers stay up, as the lab "${own.name}"; "docker compose down --volumes" in ${directory} ends them`,
       )
     },
   }
