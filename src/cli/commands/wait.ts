@@ -1,5 +1,4 @@
 import { Command, Option } from 'commander'
-import { parseDurationMs } from '../../base/duration.js'
 import { ApiClient, ApiUnreachable } from '../../client/api-client.js'
 import { type AnyLab, clientOf, describeServer } from '../../lab/model/cluster.js'
 import { LabError } from '../../lab/model/lab-error.js'
@@ -14,6 +13,7 @@ import { type Survey, surveyLab } from '../../lab/status/survey.js'
 import { waitFor } from '../../lab/requests/wait.js'
 import { examples } from '../terminal/help.js'
 import type { Output } from '../terminal/output.js'
+import { parseTimeout } from './lab/options.js'
 
 /** Conditions of a whole lab. Each returns the part that is still false. */
 const OF_LAB = {
@@ -55,11 +55,7 @@ export const waitCommand = (output: Output, makeHost: () => LabHost = thisHost):
       ),
     )
     .action(async (flags: WaitFlags) => {
-      const timeoutMs = parseDurationMs(flags.timeout)
-      if (timeoutMs === undefined || timeoutMs <= 0) {
-        throw new LabError('usage', `"${flags.timeout}" is not a duration such as 30s`)
-      }
-      const task = { output, host: makeHost(), timeoutMs }
+      const task = { output, host: makeHost(), timeoutMs: parseTimeout(flags.timeout) }
       const wanted = flags.for
       if (isOfLab(wanted)) return waitForLab(labOf(flags, wanted), wanted, task)
       await Promise.all(serversOf(flags).map((server) => waitForServer(server, wanted, task)))

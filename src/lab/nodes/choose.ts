@@ -22,12 +22,16 @@ interface Place<S, C = ClusterOf<S>> {
   readonly server: S
 }
 
+const placesIn = <S, C extends { readonly nodes?: readonly S[] | undefined } & S>(
+  clusters: readonly C[],
+): Place<S, C>[] => clusters.flatMap((cluster) => serversIn<S>(cluster).map((server) => ({ cluster, server })))
+
 /** Returns the servers of the named clusters, or the named nodes. Without names, all. LabError `usage` for an unknown name. */
 export const choosePlaces = <S extends Named, C extends ClusterOf<S> = ClusterOf<S>>(
   lab: Pick<AnyLab, 'name'> & { readonly clusters: readonly C[] },
   names: readonly string[],
 ): Place<S, C>[] => {
-  const all = lab.clusters.flatMap((cluster) => serversIn<S>(cluster).map((server) => ({ cluster, server })))
+  const all = placesIn<S, C>(lab.clusters)
   if (names.length === 0) return all
   return names.flatMap((name) => {
     const chosen = all.filter(({ cluster, server }) => cluster.name === name || server.name === name)
@@ -37,11 +41,8 @@ export const choosePlaces = <S extends Named, C extends ClusterOf<S> = ClusterOf
 
 /** Returns the server of this name with its cluster. */
 export const findRecords = (lab: LabRecord, name: string): Place<ServerRecord, ClusterRecord> => {
-  for (const cluster of lab.clusters) {
-    const server = serversIn(cluster).find((one) => one.name === name)
-    if (server) return { cluster, server }
-  }
-  throw new LabError('usage', `the lab "${lab.name}" has no server "${name}"`)
+  const places = placesIn<ServerRecord, ClusterRecord>(lab.clusters)
+  return places.find(({ server }) => server.name === name) ?? refuse(lab, name)
 }
 
 export const chooseServers = (lab: LabRecord, names: readonly string[]): ServerRecord[] =>

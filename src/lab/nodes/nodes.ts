@@ -82,16 +82,15 @@ interface AskedNodes {
 }
 
 const askNodes = async (cluster: ClusterOfNodes): Promise<AskedNodes> => {
-  const servers = serversIn<NodeAccess>(cluster)
-  const ask = (server: NodeAccess) =>
-    withAnonymousClient({ ...cluster, ...server }, (client) => askNode(server, client), ANSWER_MS)
-  const views = await Promise.all(servers.map(ask))
-  const isOpen = ({ state }: NodeView) => !['sealed', 'initializing', 'removed', 'stopped', 'silent'].includes(state)
-  const chosen = (is: (view: NodeView) => boolean) =>
-    servers.filter((_, index) => views.slice(index, index + 1).some(is))
+  const ask = async (server: NodeAccess) => {
+    const view = await withAnonymousClient({ ...cluster, ...server }, (client) => askNode(server, client), ANSWER_MS)
+    return { server, view }
+  }
+  const asked = await Promise.all(serversIn<NodeAccess>(cluster).map(ask))
+  const chosen = (is: (view: NodeView) => boolean) => asked.filter(({ view }) => is(view)).map(({ server }) => server)
   return {
-    active: servers[views.findIndex(({ isActive }) => isActive)],
-    candidates: chosen(isOpen),
+    active: chosen(({ isActive }) => isActive)[0],
+    candidates: chosen(({ state }) => !['sealed', 'initializing', 'removed', 'stopped', 'silent'].includes(state)),
     answering: chosen(({ state }) => state !== 'stopped' && state !== 'silent'),
   }
 }

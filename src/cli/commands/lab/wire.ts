@@ -1,7 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import path from 'node:path'
 import { Command, Option } from 'commander'
-import { parseDurationMs } from '../../../base/duration.js'
 import { attachLab, groupServers, parseAddresses, refuseWhenThere } from '../../../lab/attach/attach.js'
 import { type KnownKeys, readKeysFile, writeKeysFile } from '../../../lab/keys/keys-file.js'
 import { wireClusters } from '../../../lab/attach/wiring.js'
@@ -16,7 +15,7 @@ import { loadTopology, topologyOf } from '../../../lab/topology/catalogue.js'
 import { examples } from '../../terminal/help.js'
 import { formatTable, type Output } from '../../terminal/output.js'
 import { describeKeys } from './describe-keys.js'
-import { caCertOption, requireReadable } from './options.js'
+import { caCertOption, parseTimeout, requireReadable } from './options.js'
 
 interface WireFlags {
   readonly topology: string
@@ -54,8 +53,7 @@ export const wireCommand = (output: Output, makeHost: () => LabHost = thisHost):
     )
     .action(async (given: string[], flags: WireFlags) => {
       const topology = loadTopology(flags.topology)
-      const timeoutMs = parseDurationMs(flags.timeout)
-      if (!timeoutMs) throw new LabError('usage', `"${flags.timeout}" is not a duration such as 30s`)
+      const timeoutMs = parseTimeout(flags.timeout)
       const addresses = parseAddresses(given)
       const strange = [...groupServers(addresses.keys()).keys()].filter((name) => !topology.clusters.includes(name))
       if (strange.length > 0)
