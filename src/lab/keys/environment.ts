@@ -1,9 +1,14 @@
 import { type ApiClient, ApiError, errorsOf } from '../../client/api-client.js'
-import { type ClusterAccess, clientOf, type LabAccess, withAnonymousClient } from '../model/cluster.js'
+import {
+  type ClusterAccess,
+  type ClusterKeys,
+  clientOf,
+  type LabAccess,
+  withAnonymousClient,
+} from '../model/cluster.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { generateRoot, statusOf } from '../requests/replication.js'
-import { sharesToTry, tokensToTry } from './candidates.js'
 
 /** Settings for a client of one cluster. Without a token if the cluster does not serve clients. */
 export interface ClientEnvironment {
@@ -20,6 +25,22 @@ export const ROLES = ['dr-primary', 'dr-secondary', 'performance-primary', 'perf
 export type Role = (typeof ROLES)[number]
 
 const ANSWER_MS = 2000
+
+/** Key shares that together unseal a cluster. */
+export type Shares = Pick<ClusterKeys, 'unsealKeys' | 'threshold'>
+
+/** Returns the key shares to try on a cluster: its own, then those of clusters from which it may have replicated. */
+export const sharesToTry = <T extends Shares>(own: T, others: Iterable<T>): T[] => {
+  const sets = [own, ...others].filter(({ unsealKeys }) => unsealKeys.length > 0)
+  const isSame = (one: T, other: T) => one.unsealKeys.join() === other.unsealKeys.join()
+  return sets.filter((set, at) => at === sets.findIndex((one) => isSame(one, set)))
+}
+
+/** Returns the root tokens to try on a cluster: its own, then others. A promoted cluster has those of its former primary. */
+export const tokensToTry = (own: Pick<ClusterKeys, 'rootToken'>, others: Iterable<typeof own>): string[] => {
+  const tokens = [own, ...others].map(({ rootToken }) => rootToken)
+  return [...new Set(tokens.filter((token) => token !== ''))]
+}
 
 /** Finds the first cluster that has this role now, independent of the topology. */
 export const findByRole = async <T extends ClusterAccess>(

@@ -7,7 +7,7 @@ import {
   withAnonymousClient,
   withClient,
 } from '../model/cluster.js'
-import { sharesToTry, tokensToTry } from './candidates.js'
+import { sharesToTry, tokensToTry } from './environment.js'
 import { LabError } from '../model/lab-error.js'
 import { unseal } from '../requests/replication.js'
 import { commandIn } from '../model/lab-directory.js'
