@@ -5,12 +5,10 @@ import { LabCluster } from '../in-process/in-process-cluster.js'
 import { LabNode, nodeNamed } from '../in-process/in-process-node.js'
 import type { OpenRoute } from '../daemon/open-routes.js'
 import { LabError } from '../model/lab-error.js'
-import { OperableLab } from './operable-lab.js'
+import { OperableLab, wireLab } from './operable-lab.js'
 import { type InProcessLabOptions, requireOptions } from './options.js'
-import { EventStream } from './event-stream.js'
 import type { Provisions } from './in-process-servers.js'
 import { createLabClock, type LabClock } from './lab-clock.js'
-import { wireLab } from './wire-lab.js'
 import { LocalEvents } from '../live/local-events.js'
 import type { LabEvent } from '../events/event.js'
 import type { DrillResult } from '../drills/context/result.js'
@@ -52,7 +50,6 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     this.#events.tell({ kind: what, details: { between, ...details } })
   })
   readonly #events: LocalEvents
-  readonly #stream: EventStream
   readonly #random: Random
   readonly #servers: InProcessServer[] = []
   #begin: InProcessSnapshot | undefined
@@ -70,7 +67,6 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     this.#random = random
     const skewMs = () => this.clock.skewMs
     this.#events = new LocalEvents(topology.name, systemClock, () => this.access().clusters, skewMs)
-    this.#stream = new EventStream(this.#events)
     const { clock, keys } = this
     const tell = this.#events.tell.bind(this.#events)
     this.clusters = topology.clusters.map((name) => {
@@ -162,7 +158,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
    * for await (const { kind, cluster } of lab.events) if (kind === 'role' && cluster === 'B') break
    */
   get events(): AsyncIterable<LabEvent> {
-    return this.#stream
+    return this.#events
   }
 
   /** The event log of this lab, for code that drives the lab itself. */
@@ -225,8 +221,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
 
   async #end(): Promise<void> {
     this.#closing.abort(new LabError('interrupted', 'the lab was closed'))
-    this.#stream.close()
-    this.#events.close()
+    this.#events.end()
     // A partitioned link would delay the graceful close of connections.
     this.#links.all().clearFaults()
     const ends = await Promise.allSettled(this.#servers.map((server) => server.end()))

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../base/clock.js'
 import type { Exchange } from '../../client/exchange.js'
-import type { LabAccess } from '../model/cluster.js'
+import type { LabCluster } from '../in-process/in-process-cluster.js'
+import type { ClusterAccess, LabAccess } from '../model/cluster.js'
 import { KINDS, type Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { activate } from '../operations/role-changes.js'
@@ -9,6 +10,7 @@ import { Runbook } from '../operations/runbook.js'
 import type { Topology } from '../model/topology.js'
 import { requireKeys } from '../model/settings.js'
 import { waitFor } from '../requests/wait.js'
+import { makeTopology, openCluster, type WireOptions } from '../wiring/wire.js'
 import { findProblems, findUnreplicated, type SeenCluster } from './findings.js'
 import { KeyRing } from '../keys/key-ring.js'
 
@@ -221,4 +223,26 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
       await keys.settle()
     }
   }
+}
+
+interface FreshLab {
+  readonly clusters: readonly LabCluster[]
+  readonly topology: Topology
+}
+
+/** Initializes the running clusters of a lab and joins them as its topology describes. Afterwards, all are unsealed. */
+export const wireLab = async (
+  { clusters, topology }: FreshLab,
+  keys: KeyRing,
+  given: Omit<WireOptions, 'plans' | 'onProgress'>,
+): Promise<void> => {
+  const options: WireOptions = { ...given, plans: topology.plans, onProgress: () => undefined }
+  // The nodes of a secondary seal themselves when it joins.
+  const openAll = async (known: readonly ClusterAccess[]) => {
+    for (const one of known) keys.set(one.name, one)
+    await Promise.all(clusters.filter(({ nodes }) => nodes.length > 1).map((cluster) => cluster.open()))
+  }
+  const open = await Promise.all(keys.access().map((cluster) => openCluster(cluster, options)))
+  await openAll(open)
+  await openAll(await makeTopology(open, topology, options))
 }

@@ -1,18 +1,23 @@
+import { EventEmitter, on } from 'node:events'
 import type { Clock } from '../../base/clock.js'
 import { type EventDraft, type LabEvent, timesOf } from '../events/event.js'
 import type { LabDaemon } from '../daemon/lab-daemon.js'
 import { Watch, type WatchedCluster } from '../daemon/watch.js'
 import type { LabEvents, LabFaults } from './live-lab.js'
 
-/** Events of a lab without a daemon: sent to listeners only. Clusters are polled while there is a listener. */
-export class LocalEvents implements LabEvents {
+/**
+ * Events of a lab without a daemon: sent to listeners only. Clusters are polled while there is a listener. A `for await` loop
+ * receives all events from its start, in order, until it ends or `end` is called.
+ */
+export class LocalEvents implements LabEvents, AsyncIterable<LabEvent> {
   readonly #lab: string
   readonly #clock: Clock
   readonly #clusters: () => readonly WatchedCluster[]
   readonly #skewMs: () => number
-  readonly #listeners = new Set<(event: LabEvent) => void>()
+  readonly #emitter = new EventEmitter().setMaxListeners(0)
   #watch: Watch | undefined
   #lastId = 0
+  #isOver = false
 
   /** `skewMs` applies to all clusters. */
   constructor(lab: string, clock: Clock, clusters: () => readonly WatchedCluster[], skewMs: () => number = () => 0) {
@@ -33,24 +38,52 @@ export class LocalEvents implements LabEvents {
       ...timesOf(this.#clock.now(), this.#skewMs()),
       lab: this.#lab,
     }
-    for (const listener of [...this.#listeners]) listener(event)
+    this.#emitter.emit('event', event)
   }
 
   subscribe(listener: (event: LabEvent) => void): () => void {
-    this.#listeners.add(listener)
+    this.#emitter.on('event', listener)
     if (!this.#watch) {
       this.#watch = new Watch({ clusters: this.#clusters(), clock: this.#clock, tell: (draft) => this.tell(draft) })
       this.#watch.start()
     }
     return () => {
-      this.#listeners.delete(listener)
-      if (this.#listeners.size === 0) this.close()
+      this.#emitter.off('event', listener)
+      if (this.#emitter.listenerCount('event') === 0) this.close()
     }
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<LabEvent, void> {
+    if (this.#isOver) return iterate([], () => undefined)
+    // Listens from now on, not from the first iteration.
+    const events = on(this.#emitter, 'event', { close: ['over'] })
+    return iterate(
+      events,
+      this.subscribe(() => undefined),
+    )
+  }
+
+  /** Ends all loops, and the polling. */
+  end(): void {
+    this.#isOver = true
+    this.#emitter.emit('over')
+    this.close()
   }
 
   close(): void {
     this.#watch?.close()
     this.#watch = undefined
+  }
+}
+
+async function* iterate(
+  events: AsyncIterable<unknown[]> | Iterable<unknown[]>,
+  unsubscribe: () => void,
+): AsyncGenerator<LabEvent, void> {
+  try {
+    for await (const [event] of events) yield event as LabEvent
+  } finally {
+    unsubscribe()
   }
 }
 
