@@ -1,12 +1,9 @@
 import type { Clock } from '../../base/clock.js'
 import type { ApiClient } from '../../client/api-client.js'
-import type { Exchange } from '../../client/exchange.js'
 import type { ClusterAccess, ClusterKeys } from '../model/cluster.js'
-import type { EventDraft } from '../events/event.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
-import type { KeyRing } from '../keys/key-ring.js'
-import { createLabClient, type LabNode, requireClient } from './in-process-node.js'
+import { createLabClient, type LabNode, type LabNodeOptions, requireClient } from './in-process-node.js'
 import { generateRoot, statusOf } from '../requests/replication.js'
 import { findBehind } from '../status/node-view.js'
 import { NEAR_PAUSE_MS, waitFor } from '../requests/wait.js'
@@ -31,17 +28,10 @@ export interface StoppedCluster {
   start(): Promise<LabCluster>
 }
 
-interface LabClusterOptions {
-  readonly name: string
+interface LabClusterOptions extends Omit<LabNodeOptions, 'cluster' | 'server'> {
   readonly nodes: readonly LabNode[]
-  readonly caFile: string | undefined
   readonly clock: Clock
   readonly timeoutMs: number
-  readonly keys: KeyRing
-  readonly exchange?: Exchange | undefined
-  /** Aborted when the lab is closed. */
-  readonly closing: AbortSignal
-  readonly tell: (draft: EventDraft) => void
 }
 
 /**
@@ -63,21 +53,15 @@ export class LabCluster implements ClusterAccess {
   readonly caFile: string | undefined
   /** Its servers, `A1` first. One of them is active. */
   readonly nodes: readonly LabNode[]
-  readonly #clock: Clock
-  readonly #timeoutMs: number
-  readonly #keys: KeyRing
-  readonly #around: Pick<LabClusterOptions, 'tell' | 'exchange' | 'closing'>
+  readonly #options: LabClusterOptions
   #client: ApiClient | undefined
   #anonymous: ApiClient | undefined
 
-  constructor({ name, nodes, caFile, clock, timeoutMs, keys, ...around }: LabClusterOptions) {
-    this.name = name
-    this.nodes = nodes
-    this.caFile = caFile
-    this.#clock = clock
-    this.#timeoutMs = timeoutMs
-    this.#keys = keys
-    this.#around = around
+  constructor(options: LabClusterOptions) {
+    this.name = options.name
+    this.nodes = options.nodes
+    this.caFile = options.caFile
+    this.#options = options
   }
 
   /** Whether at least one of its servers runs. */
@@ -118,17 +102,17 @@ export class LabCluster implements ClusterAccess {
 
   /** The last known root token; `token` asks the server. Empty if none is valid, as on a DR secondary. */
   get rootToken(): string {
-    return this.#keys.keysOf(this.name).rootToken
+    return this.#options.keys.keysOf(this.name).rootToken
   }
 
   /** Hex key shares that unseal the cluster: its own or, after a join, those of its primary. */
   get unsealKeys(): readonly string[] {
-    return this.#keys.keysOf(this.name).unsealKeys
+    return this.#options.keys.keysOf(this.name).unsealKeys
   }
 
   /** How many key shares unseal the cluster. */
   get threshold(): number {
-    return this.#keys.keysOf(this.name).threshold
+    return this.#options.keys.keysOf(this.name).threshold
   }
 
   /**
@@ -142,26 +126,25 @@ export class LabCluster implements ClusterAccess {
    */
   get client(): ApiClient {
     const { name, isRunning } = this
-    requireClient(`cluster ${name}`, isRunning, this.#around.closing, `lab.${name}.start()`)
-    this.#client ??= this.anonymous.with({ tokens: this.#keys.tokensOf(this.name) })
+    requireClient(`cluster ${name}`, isRunning, this.#options.closing, `lab.${name}.start()`)
+    this.#client ??= this.anonymous.with({ tokens: this.#options.keys.tokensOf(this.name) })
     return this.#client
   }
 
   /** Sends requests without a token, or with the token of the call. */
   get anonymous(): ApiClient {
-    const { name: cluster, caFile } = this
-    this.#anonymous ??= createLabClient(() => this.address, { cluster, caFile, keys: this.#keys, ...this.#around })
+    this.#anonymous ??= createLabClient(() => this.address, { ...this.#options, cluster: this.name })
     return this.#anonymous
   }
 
   /** Returns the root token that is valid now, for other clients. Undefined without one, as on a DR secondary. */
   async token(): Promise<string | undefined> {
-    return this.#keys.findToken(this.name)
+    return this.#options.keys.findToken(this.name)
   }
 
   /** Sets the keys of this cluster. Needed only if they were changed outside of the lab, for example by `rekey`. */
   useKeys(keys: Partial<ClusterKeys>): void {
-    this.#keys.set(this.name, keys)
+    this.#options.keys.set(this.name, keys)
   }
 
   /** Generates a root token from the key shares. Rejects with LabError `timeout` if they do not unseal this cluster. */
@@ -241,6 +224,7 @@ export class LabCluster implements ClusterAccess {
   }
 
   #until(what: string, fact: Parameters<typeof waitFor>[2], pauseMs?: number): Promise<void> {
-    return waitFor(this.#clock, what, fact, this.#timeoutMs, this.#around.closing, pauseMs)
+    const { clock, timeoutMs, closing } = this.#options
+    return waitFor(clock, what, fact, timeoutMs, closing, pauseMs)
   }
 }

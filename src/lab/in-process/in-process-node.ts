@@ -21,7 +21,7 @@ type LabServer = Pick<
   'isRunning' | 'isActive' | 'ports' | 'apiAddress' | 'clusterAddress' | 'start' | 'stop' | 'crash'
 >
 
-interface LabNodeOptions {
+export interface LabNodeOptions {
   /** For example, `A1`. */
   readonly name: string
   /** For example, `A`. */

@@ -65,44 +65,43 @@ export class LabLink {
 
   /** Drops all traffic, including connection ends, as a cut cable does. */
   partition(way: Way = 'both'): void {
-    for (const proxy of this.#proxies) proxy.partition(way)
-    this.#tell('fault-set', { fault: { name: 'partition' }, way })
+    this.#change((proxy) => proxy.partition(way), 'fault-set', { fault: { name: 'partition' }, way })
   }
 
   /** Ends `partition`. Data sent in the meantime is delivered. */
   heal(way: Way = 'both'): void {
-    for (const proxy of this.#proxies) proxy.heal(way)
-    this.#tell('fault-healed', { way })
+    this.#change((proxy) => proxy.heal(way), 'fault-healed', { way })
   }
 
   /** Buffers all data until `release`. */
   hold(way: Way = 'both'): void {
-    for (const proxy of this.#proxies) proxy.hold(way)
-    this.#tell('fault-set', { fault: { name: 'hold' }, way })
+    this.#change((proxy) => proxy.hold(way), 'fault-set', { fault: { name: 'hold' }, way })
   }
 
   /** Ends `hold`. */
   release(way: Way = 'both'): void {
-    for (const proxy of this.#proxies) proxy.release(way)
-    this.#tell('fault-healed', { way })
+    this.#change((proxy) => proxy.release(way), 'fault-healed', { way })
   }
 
   /** Sets a fault, replacing one of the same name. Throws LabError `usage` if it is unknown or lacks a number. */
   setFault<N extends FaultName>(name: N, fault: NonNullable<Faults[N]>, way: Way = 'both'): void {
     requireFault(name, fault)
-    for (const proxy of this.#proxies) proxy.setFault(name, fault, way)
-    this.#tell('fault-set', { fault: { name, ...fault }, way })
+    this.#change((proxy) => proxy.setFault(name, fault, way), 'fault-set', { fault: { name, ...fault }, way })
   }
 
   /** Ends `partition`, `hold` and all faults. */
   clearFaults(way: Way = 'both'): void {
-    for (const proxy of this.#proxies) proxy.clearFaults(way)
-    this.#tell('fault-healed', { way })
+    this.#change((proxy) => proxy.clearFaults(way), 'fault-healed', { way })
   }
 
   /** Resets current connections. New connections pass. */
   resetConnections(): void {
     for (const proxy of this.#proxies) proxy.resetConnections()
+  }
+
+  #change(change: (proxy: Link) => void, what: LinkChange, details: object): void {
+    for (const proxy of this.#proxies) change(proxy)
+    this.#tell(what, details)
   }
 }
 

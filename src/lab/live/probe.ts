@@ -102,10 +102,8 @@ export const probeLab = async (lab: LiveLab, options: ProbeOptions): Promise<Pro
   }
 }
 
-interface Plan {
-  readonly primary: string
+interface Plan extends Pick<ProbeResult, 'primary' | 'skipped'> {
   readonly watchers: readonly Watcher[]
-  readonly skipped: readonly { readonly cluster: string; readonly why: string }[]
 }
 
 interface Role {
