@@ -17,7 +17,7 @@ import { parseTimeout } from './lab/options.js'
 
 /** Conditions of a whole lab. Each returns the part that is still false. */
 const OF_LAB = {
-  converged: ({ clusters }: Survey) => findUnconverged(clusters),
+  converged: ({ clusters, links }: Survey) => findUnconverged(clusters, links),
   healthy: ({ problems }: Survey) => (problems.length === 0 ? undefined : problems.join('; ')),
 } as const
 

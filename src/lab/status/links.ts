@@ -135,14 +135,16 @@ export const findDifferentRoots = async (
   ask: Ask,
   clock: Clock,
 ): Promise<string[]> => {
-  const rootOf = (name: string | null, kind: Kind) => views.find((view) => view.name === name)?.[kind].merkleRoot ?? ''
   const suspects = links.filter(
     ({ kind, primary, secondary, lagEntries }) =>
-      lagEntries === 0 && rootOf(primary, kind) !== '' && rootOf(primary, kind) !== rootOf(secondary, kind),
+      lagEntries === 0 && !['', rootOf(views, secondary, kind)].includes(rootOf(views, primary, kind)),
   )
   const told = await Promise.all(suspects.map((link) => compare(link, ask, clock).catch(() => undefined)))
   return told.flatMap((text) => text ?? [])
 }
+
+const rootOf = (views: readonly RoleHolder[], name: string | null, kind: Kind): string =>
+  views.find((view) => view.name === name)?.[kind].merkleRoot ?? ''
 
 const compare = async (link: FollowView, ask: Ask, clock: Clock): Promise<string | undefined> => {
   if ((await compareOnce(link, ask)) === undefined) return undefined
@@ -164,33 +166,20 @@ const compareOnce = async ({ kind, primary, secondary }: FollowView, ask: Ask): 
 
 /**
  * Returns the first reason why a lab is not converged. Undefined if each secondary has all data of its primary. A secondary
- * without a primary in the lab is not converged.
+ * without a primary in the lab is not converged, nor is a lab with a problem of a cluster.
  */
-export const findUnconverged = (clusters: readonly ObservedRoles[]): string | undefined => {
-  for (const cluster of clusters) {
-    for (const kind of KINDS) {
-      const text = cluster[kind].mode === 'secondary' ? findMissing(cluster, clusters, kind) : findNoRole(cluster, kind)
-      if (text !== undefined) return `${cluster.name} ${text}`
-    }
-  }
-  const isAlone = (cluster: ObservedRoles) => KINDS.every((kind) => ['disabled', '-'].includes(cluster[kind].mode))
-  const alone = clusters.find(isAlone)
-  return alone && clusters.length > 1 ? `${alone.name} takes no part in replication` : undefined
-}
-
-const findNoRole = (cluster: ObservedRoles, kind: Kind): string | undefined => {
-  if (cluster.problems.length > 0) return cluster.problems[0]
-  return cluster[kind].mode === 'bootstrapping' ? 'takes its first copy' : undefined
-}
-
-const findMissing = (cluster: ObservedRoles, all: readonly ObservedRoles[], kind: Kind): string | undefined => {
-  const { state, connectionState, merkleRoot } = cluster[kind]
-  const word = KIND_WORDS[kind]
-  if (state !== 'stream-wals' || connectionState !== 'ready')
-    return `does not stream (${word}: ${state}, ${connectionState})`
-  const primary = findPrimary(cluster, all, kind)
-  if (!primary) return `follows a ${word} primary that is not in this lab`
-  return primary[kind].merkleRoot === merkleRoot
-    ? undefined
-    : `has not all that its ${word} primary ${primary.name} has`
+export const findUnconverged = (
+  clusters: readonly ObservedRoles[],
+  links: readonly FollowView[],
+): string | undefined => {
+  const problems = clusters.flatMap(({ name, problems: own }) => own.map((text) => `${name} ${text}`))
+  const behind = links.flatMap(({ kind, primary, secondary }) => {
+    const word = KIND_WORDS[kind]
+    if (primary === null) return [`${secondary} follows a ${word} primary that is not in this lab`]
+    const isSame = rootOf(clusters, primary, kind) === rootOf(clusters, secondary, kind)
+    return isSame ? [] : [`${secondary} has not all that its ${word} primary ${primary} has`]
+  })
+  const isAlone = (cluster: RoleHolder) => KINDS.every((kind) => ['disabled', '-'].includes(cluster[kind].mode))
+  const alone = clusters.length > 1 ? clusters.filter(isAlone) : []
+  return [...problems, ...behind, ...alone.map(({ name }) => `${name} takes no part in replication`)][0]
 }
