@@ -1,5 +1,13 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { createSystemRandom } from '../../base/random.js'
-import { upContainers } from '../attach/container-lab.js'
+import { attachLab, clusterOf } from '../attach/attach.js'
+import { wireClusters } from '../attach/wiring.js'
+import { findComposeProject } from '../containers/compose-project.js'
+import { compose } from '../containers/docker.js'
+import { exportCompose } from '../export/compose.js'
+import { describeLeftOut, writeExport } from '../export/plan.js'
 import { InProcessLab } from '../library/in-process-lab.js'
 import { LabError } from '../model/lab-error.js'
 import { downLab } from '../lifecycle/down.js'
@@ -8,8 +16,10 @@ import { upLab } from '../lifecycle/up.js'
 import { openInProcessLab } from '../live/in-process-driver.js'
 import { openLab } from '../live/open-lab.js'
 import type { LiveLab } from '../live/live-lab.js'
+import { type AttachedServer, serversIn } from '../model/cluster.js'
 import { randomPorts } from '../model/ports.js'
-import { serversOf, type Topology } from '../model/topology.js'
+import type { LabSettings } from '../model/settings.js'
+import { planOf, serversOf, type Topology } from '../model/topology.js'
 import { loadTopology } from '../topology/catalogue.js'
 import type { Runner } from '../drills/drill-schema.js'
 import type { Drill } from '../drills/parse.js'
@@ -80,21 +90,77 @@ const upInProcess: Up = async (drill, topology, { seed, timeoutMs, signal }) => 
   }
 }
 
-const upInContainers: Up = async (drill, topology, options) => {
+const DEFAULT_IMAGE = 'understudy'
+
+/**
+ * Starts a topology as local containers: with the compose file of an export, on free ports, wired by this process. On failure or
+ * interruption, removes what it started.
+ */
+const upInContainers: Up = async (drill, given, options) => {
   const host = thisHost()
-  const { onProgress } = options
-  const own = optionsOf(drill, options)
-  const { lab, directory, end } = await upContainers({ ...own, topology, clock: host.clock }, host)
-  return {
-    lab,
-    end: async ({ keep }) => {
-      if (!keep) return end()
-      await lab.close()
-      onProgress(
-        `the containers stay up, as the lab "${own.name}"; "docker compose down --volumes" in ${directory} ends them`,
-      )
-    },
+  const { onProgress, signal } = options
+  const { name, settings, ...own } = optionsOf(drill, options)
+  const topology = withSettings(given, settings)
+  for (const text of describeLeftOut(topology)) onProgress(`note: ${text}`)
+  // The directory may outlive this process: removing the containers later requires its compose file.
+  const directory = mkdtempSync(path.join(tmpdir(), `understudy-${name}-`))
+  const end = async () => {
+    await compose(directory, 'down', '--volumes', '--timeout', '0').catch(() => undefined)
+    await downLab(name, { keep: false, onProgress: () => undefined }, host)
+    rmSync(directory, { recursive: true, force: true })
   }
+  try {
+    const names = topology.clusters.flatMap((cluster) => serversOf(topology, cluster))
+    const services = names.map((server) => server.toLowerCase())
+    const ports = await randomPorts(names)
+    const image = process.env.UNDERSTUDY_IMAGE ?? DEFAULT_IMAGE
+    // Compose reads the variables of its file from `.env`, also in later calls from other processes.
+    const variables = [...ports].map(([server, { api }]) => `${server}_PORT=${api}\n`).join('')
+    const files = [...exportCompose({ topology }, { image }), { path: '.env', text: variables }]
+    writeExport(directory, files, false)
+    onProgress(`starting ${services.length} containers of the image ${image}`)
+    await compose(directory, 'up', '--detach', ...services)
+    signal?.throwIfAborted()
+    const { servers, caPem } = await findComposeProject(directory)
+    const caFile = caPem === undefined ? undefined : path.join(directory, 'ca.pem')
+    if (caFile !== undefined && caPem !== undefined) writeFileSync(caFile, caPem)
+    const addresses = new Map(
+      [...servers].flatMap(([server, { apiAddress }]) => (apiAddress ? [[server, apiAddress]] : [])),
+    )
+    const wiring = { ...own, clock: host.clock, caFile, onKeep: () => undefined }
+    const { wired } = await wireClusters(topology, addresses, undefined, wiring)
+    const clusters = wired.clusters.map((cluster) => {
+      const all = serversIn<AttachedServer>(cluster)
+      return clusterOf(
+        cluster.name,
+        all.map((one) => ({ name: one.name, apiAddress: one.apiAddress, container: servers.get(one.name)?.container })),
+        cluster,
+      )
+    })
+    await attachLab({ name, topology: topology.name, clusters, caPem, onWarning: onProgress }, host)
+    const lab = openLab(name, host)
+    return {
+      lab,
+      end: async ({ keep }) => {
+        await lab.close()
+        if (!keep) return end()
+        onProgress(
+          `the containers stay up, as the lab "${name}"; "docker compose down --volumes" in ${directory} ends them`,
+        )
+      },
+    }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
+
+const withSettings = (topology: Topology, settings: LabSettings): Topology => {
+  const plans = topology.clusters.map((name) => {
+    const plan = planOf(topology, name)
+    return [name, { ...plan, settings: { lab_api: true, ...plan.settings, ...settings } }] as const
+  })
+  return { ...topology, plans: Object.fromEntries(plans) }
 }
 
 const UP: Readonly<Record<Runner, Up>> = {
